@@ -1,0 +1,727 @@
+"""Element types, their promotion, and the small value types of the tensor interface: device, layout, memory format, Size.
+
+Every dtype, layout, memory format and device is a singleton, so they are compared with `is`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from operator import index as as_index
+from typing import Any, Final, Self, SupportsIndex, final
+
+import ml_dtypes
+import numpy as np
+
+from pellucid.errors import ArgumentTypeError, ArgumentValueError, DeviceError, DtypeError, MissingAttributeError
+
+
+class _Named:
+    """A value that prints as one of PyTorch's names; made here only, and pickled by that name."""
+
+    __slots__ = ("name",)
+    # Pickle finds the singletons under their public names.
+    __module__ = "pellucid"
+    name: str
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        raise ArgumentTypeError(f"cannot create 'torch.{cls.__name__}' instances")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise MissingAttributeError(f"'torch.{type(self).__name__}' object has no attribute '{name}'")
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+@final
+class dtype(_Named):
+    """The type of a tensor's elements, one object for each type.
+
+    Attributes:
+        name: PyTorch's name without the module, `"float32"`.
+        numpy: the NumPy dtype of the arrays that hold such elements.
+        scalar_name, c_name: the names that PyTorch's error messages use, `"Float"` and `"float"`.
+        abbr: `"f32"`.
+        itemsize: bytes for one element.
+        is_floating_point, is_complex, is_signed, is_integral: `bool` counts as integral here, as in promotion.
+        is_float8, is_wide_unsigned: members of the two families with promotion rules of their own.
+        category: 0 bool, 1 integer, 2 floating point, 3 complex.
+
+    Example:
+        >>> float32, float32.itemsize, float32.is_floating_point
+        (torch.float32, 4, True)
+        >>> float32.to_complex()
+        torch.complex64
+    """
+
+    __slots__ = (
+        "_complex",
+        "_real",
+        "abbr",
+        "c_name",
+        "category",
+        "is_complex",
+        "is_float8",
+        "is_floating_point",
+        "is_integral",
+        "is_signed",
+        "is_wide_unsigned",
+        "itemsize",
+        "numpy",
+        "scalar_name",
+    )
+    __module__ = "pellucid"
+    abbr: str
+    c_name: str
+    category: int
+    is_complex: bool
+    is_float8: bool
+    is_floating_point: bool
+    is_integral: bool
+    is_signed: bool
+    is_wide_unsigned: bool
+    itemsize: int
+    numpy: np.dtype[Any]
+    scalar_name: str
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "numpy":  # left out for complex32 alone: np.empty(n, dtype=None) would quietly give float64
+            raise DtypeError(f"{self!r} has no NumPy counterpart, so tensors of it are not supported")
+        raise MissingAttributeError(f"'torch.dtype' object has no attribute '{name}'")
+
+    def to_real(self) -> dtype:
+        """The type of the real part: itself unless complex."""
+        return self._real
+
+    def to_complex(self) -> dtype:
+        """The complex type with parts of this type, or of the nearest wider type.
+
+        Raises:
+            RuntimeError: integers, bool and 8-bit floating-point types have none.
+        """
+        if self._complex is None:
+            raise DtypeError(f"Unknown Complex ScalarType for {self.scalar_name}")
+        return self._complex
+
+
+BOOL: Final = 0
+INTEGER: Final = 1
+FLOATING: Final = 2
+COMPLEX: Final = 3
+
+ALL: list[dtype] = []
+BY_NAME: dict[str, dtype] = {}
+BY_NUMPY: dict[np.dtype[Any], dtype] = {}
+
+
+def _make(name: str, scalar_name: str, c_name: str, abbr: str, array_type: Any, category: int, itemsize: int) -> dtype:
+    made = object.__new__(dtype)
+    fields = {
+        "name": name,
+        "scalar_name": scalar_name,
+        "c_name": c_name,
+        "abbr": abbr,
+        "category": category,
+        "itemsize": itemsize,
+        "is_floating_point": category == FLOATING,
+        "is_complex": category == COMPLEX,
+        "is_integral": category <= INTEGER,
+        "is_signed": category >= FLOATING or (category == INTEGER and name[0] == "i"),
+        "is_float8": name.startswith("float8"),
+        "is_wide_unsigned": name in ("uint16", "uint32", "uint64"),
+        "_real": made,
+        "_complex": made if category == COMPLEX else None,
+    }
+    if array_type is not None:
+        fields["numpy"] = np.dtype(array_type)
+        BY_NUMPY[fields["numpy"]] = made
+    for field, value in fields.items():
+        object.__setattr__(made, field, value)
+    ALL.append(made)
+    BY_NAME[name] = made
+    return made
+
+
+uint8 = _make("uint8", "Byte", "unsigned char", "u8", np.uint8, INTEGER, 1)
+uint16 = _make("uint16", "UInt16", "short unsigned int", "u16", np.uint16, INTEGER, 2)
+uint32 = _make("uint32", "UInt32", "unsigned int", "u32", np.uint32, INTEGER, 4)
+uint64 = _make("uint64", "UInt64", "long unsigned int", "u64", np.uint64, INTEGER, 8)
+int8 = _make("int8", "Char", "signed char", "i8", np.int8, INTEGER, 1)
+int16 = short = _make("int16", "Short", "short int", "i16", np.int16, INTEGER, 2)
+int32 = int_ = _make("int32", "Int", "int", "i32", np.int32, INTEGER, 4)
+int64 = long = _make("int64", "Long", "long int", "i64", np.int64, INTEGER, 8)
+float16 = half = _make("float16", "Half", "c10::Half", "f16", np.float16, FLOATING, 2)
+bfloat16 = _make("bfloat16", "BFloat16", "c10::BFloat16", "bf16", ml_dtypes.bfloat16, FLOATING, 2)
+float32 = float_ = _make("float32", "Float", "float", "f32", np.float32, FLOATING, 4)
+float64 = double = _make("float64", "Double", "double", "f64", np.float64, FLOATING, 8)
+complex32 = chalf = _make("complex32", "ComplexHalf", "c10::complex<c10::Half>", "c32", None, COMPLEX, 4)
+complex64 = cfloat = _make("complex64", "ComplexFloat", "c10::complex<float>", "c64", np.complex64, COMPLEX, 8)
+complex128 = cdouble = _make("complex128", "ComplexDouble", "c10::complex<double>", "c128", np.complex128, COMPLEX, 16)
+bool_ = _make("bool", "Bool", "bool", "b8", np.bool_, BOOL, 1)
+float8_e4m3fn = _make(
+    "float8_e4m3fn", "Float8_e4m3fn", "c10::Float8_e4m3fn", "f8e4m3fn", ml_dtypes.float8_e4m3fn, FLOATING, 1
+)
+float8_e5m2 = _make("float8_e5m2", "Float8_e5m2", "c10::Float8_e5m2", "f8e5m2", ml_dtypes.float8_e5m2, FLOATING, 1)
+
+for _real, _complex in ((float16, complex32), (bfloat16, complex64), (float32, complex64), (float64, complex128)):
+    object.__setattr__(_real, "_complex", _complex)
+    if _real is not bfloat16:
+        object.__setattr__(_complex, "_real", _real)
+
+BY_NAME |= {
+    "half": half, "float": float_, "double": double, "chalf": chalf, "cfloat": cfloat, "cdouble": cdouble,
+    "short": short, "int": int_, "long": long,
+}  # fmt: skip
+"""All names that the package offers, aliases included: `BY_NAME["float"] is float32`."""
+
+
+def from_numpy(array_type: np.dtype[Any]) -> dtype:
+    """The dtype of arrays with this NumPy dtype (`BY_NUMPY[array.dtype]` is the same without the messages).
+
+    Raises:
+        TypeError: strings, objects, dates and other types that tensors cannot hold.
+        ValueError: the byte order is not this machine's.
+    """
+    found = BY_NUMPY.get(array_type)
+    if found is not None:
+        return found
+    if array_type.newbyteorder("=") in BY_NUMPY:
+        raise ArgumentValueError(
+            "given numpy array has byte order different from the native byte order. "
+            "Conversion between byte orders is currently not supported.",
+            hint="convert it first: array.astype(array.dtype.newbyteorder('='))",
+        )
+    raise ArgumentTypeError(
+        f"can't convert np.ndarray of type numpy.{array_type.type.__name__}. The only supported types are: float64, float32, "
+        "float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.",
+        hint="rows of unequal length make such an array; pad them, or convert to a numeric dtype"
+        if array_type == object
+        else None,
+    )
+
+
+# The default floating-point type ------------------------------------------------------------------------------------
+
+_default = float32
+
+
+def get_default_dtype() -> dtype:
+    """The type of new floating-point tensors made from Python numbers; `float32` unless set.
+
+    Example:
+        >>> get_default_dtype()
+        torch.float32
+    """
+    return _default
+
+
+def default_complex_dtype() -> dtype:
+    """The type of new tensors made from Python complex numbers: two parts of the default type, or of the nearest type that has one."""
+    return _default.to_complex()
+
+
+def set_default_dtype(d: dtype, /) -> None:
+    """Make `d` the type of new floating-point tensors made from Python numbers.
+
+    Raises:
+        TypeError: `d` is not one of float16, bfloat16, float32, float64.
+    """
+    global _default
+    if not isinstance(d, dtype):
+        raise ArgumentTypeError("invalid dtype object: only floating-point types are supported as the default type")
+    if not d.is_floating_point:
+        raise ArgumentTypeError("only floating-point types are supported as the default type", found=d)
+    if d.is_float8:
+        raise ArgumentTypeError(f"couldn't find storage object {d.scalar_name}Storage", found=d)
+    _default = d
+    _RESULT.clear()
+
+
+# Promotion ----------------------------------------------------------------------------------------------------------
+
+
+def promote_types(type1: dtype, type2: dtype) -> dtype:
+    """The smallest type, in size and category, that can hold values of both.
+
+    Raises:
+        RuntimeError: an 8-bit floating-point type meets another type, or a wide unsigned type meets anything that is not floating point.
+        TypeError: an argument is not a dtype.
+
+    Example:
+        >>> promote_types(uint8, int8), promote_types(int64, float16), promote_types(float16, bfloat16)
+        (torch.int16, torch.float16, torch.float32)
+    """
+    found = _PROMOTED.get((type1, type2))
+    if found is not None:
+        return found
+    for position, (name, value) in enumerate((("type1", type1), ("type2", type2)), start=1):
+        if not isinstance(value, dtype):
+            raise ArgumentTypeError(
+                f"promote_types(): argument '{name}' (position {position}) must be torch.dtype, not {type(value).__name__}"
+            )
+    return _no_promotion(type1, type2)
+
+
+def _no_promotion(a: dtype, b: dtype) -> dtype:
+    pair = f"attempted to promote {a.scalar_name} and {b.scalar_name}"
+    if a.is_float8 or b.is_float8:
+        raise DtypeError(
+            f"Promotion for Float8 Types is not supported, {pair}", hint="convert one operand first: x.to(dtype)"
+        )
+    raise DtypeError(
+        f"Promotion for uint16, uint32, uint64 types is not supported, {pair}",
+        hint="convert the unsigned operand first, for example x.to(torch.int64)",
+    )
+
+
+def _promote(a: dtype, b: dtype) -> dtype | None:
+    if a is b:
+        return a
+    if a.is_float8 or b.is_float8:
+        return None
+    low, high = (a, b) if a.category <= b.category else (b, a)
+    if high.category == COMPLEX:
+        if low.category == COMPLEX:
+            return low if low.itemsize > high.itemsize else high
+        if low.category == FLOATING:
+            part = _promote(low, high.to_real())
+            return None if part is None else part.to_complex()
+        return None if low.is_wide_unsigned else high
+    if high.category == FLOATING:
+        if low.category < FLOATING:
+            return high
+        # float16 and bfloat16 have the same size and neither holds the other's values.
+        return float32 if a.itemsize == b.itemsize else (a if a.itemsize > b.itemsize else b)
+    if a.is_wide_unsigned or b.is_wide_unsigned:
+        return None
+    if low.category == BOOL:
+        return high
+    if a.itemsize == b.itemsize:  # uint8 and int8
+        return int16
+    return a if a.itemsize > b.itemsize else b
+
+
+_PROMOTED: dict[tuple[dtype, dtype], dtype] = {}
+for _a in ALL:
+    for _b in ALL:
+        if (_made := _promote(_a, _b)) is not None:
+            _PROMOTED[_a, _b] = _made
+
+# How an operand takes part in promotion. Within one category (bool < integer < floating < complex) dimensioned tensors decide alone;
+# tensors without dimensions and Python numbers count only when their category is higher.
+TENSOR: Final = 0
+SCALAR_TENSOR: Final = 1
+NUMBER: Final = 2
+
+_RESULT: dict[tuple[tuple[dtype, int], ...], dtype] = {}
+
+
+def number_dtype(value: complex) -> dtype:
+    """The type that a Python number stands for: bool, int64, the default type, or the complex type of that.
+
+    Raises:
+        TypeError: not a number.
+    """
+    if isinstance(value, bool):
+        return bool_
+    if isinstance(value, int):
+        return int64
+    if isinstance(value, float):
+        return _default
+    if isinstance(value, complex):
+        return _default.to_complex()
+    raise ArgumentTypeError(f"expected a Python number, got {type(value).__name__}")
+
+
+def result_type(*operands: tuple[dtype, int]) -> dtype:
+    """The type in which an operation on these operands computes, each given as (dtype, TENSOR | SCALAR_TENSOR | NUMBER).
+
+    Raises:
+        RuntimeError: two of the types have no common type; see `promote_types`.
+
+    Example:
+        >>> result_type((int64, TENSOR), (float32, NUMBER)), result_type((float16, TENSOR), (float64, SCALAR_TENSOR))
+        (torch.float32, torch.float16)
+    """
+    found = _RESULT.get(operands)
+    if found is None:
+        found = _RESULT[operands] = _combine_all(operands)
+    return found
+
+
+def _combine_all(operands: Iterable[tuple[dtype, int]]) -> dtype:
+    best: list[dtype | None] = [None, None, None]
+    for d, kind in operands:
+        if kind == NUMBER:
+            d = _default.to_complex() if d.is_complex else _default if d.is_floating_point else d
+        before = best[kind]
+        best[kind] = d if before is None else promote_types(before, d)
+    lower = _combine(best[SCALAR_TENSOR], best[NUMBER])
+    result = _combine(best[TENSOR], lower)
+    if result is None:
+        raise ArgumentValueError("result_type() needs at least one operand")
+    return result
+
+
+def _combine(higher: dtype | None, lower: dtype | None) -> dtype | None:
+    if higher is None or lower is None:
+        return higher or lower
+    if higher.is_complex:
+        return higher
+    if higher.is_floating_point:
+        # A complex number makes a real tensor complex, without widening it.
+        return higher.to_complex() if lower.is_complex else higher
+    if higher.category == BOOL or lower.category >= FLOATING:
+        return promote_types(higher, lower)
+    return higher
+
+
+def can_cast(from_: dtype, to: dtype) -> bool:
+    """Whether values may be converted without leaving the category downwards (complex, floating point, integer, bool).
+
+    Raises:
+        TypeError: an argument is not a dtype.
+
+    Example:
+        >>> can_cast(float64, float16), can_cast(float32, int64)
+        (True, False)
+    """
+    for position, (name, value) in enumerate((("from_", from_), ("to", to)), start=1):
+        if not isinstance(value, dtype):
+            raise ArgumentTypeError(
+                f"can_cast(): argument '{name}' (position {position}) must be torch.dtype, not {type(value).__name__}"
+            )
+    return from_.category <= to.category
+
+
+# Numeric limits -----------------------------------------------------------------------------------------------------
+
+
+class finfo:
+    """Limits of a floating-point type: `bits eps max min tiny smallest_normal resolution dtype`; of the parts, for a complex type.
+
+    Args:
+        type: the dtype; the default type when left out.
+
+    Raises:
+        TypeError: not a floating-point or complex type.
+
+    Example:
+        >>> finfo(float16).max, finfo(float32).eps
+        (65504.0, 1.1920928955078125e-07)
+    """
+
+    __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
+    __module__ = "pellucid"
+
+    def __init__(self, type: dtype | None = None) -> None:
+        d = get_default_dtype() if type is None else type
+        if not isinstance(d, dtype):
+            raise ArgumentTypeError(
+                f"finfo(): argument 'type' (position 1) must be torch.dtype, not {d.__class__.__name__}"
+            )
+        if d.category < FLOATING:
+            raise ArgumentTypeError(
+                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
+            )
+        d = d.to_real()
+        limits = ml_dtypes.finfo(d.numpy)
+        self.dtype = d.name
+        self.bits = d.itemsize * 8
+        self.eps = float(limits.eps)
+        self.max = float(limits.max)
+        self.min = float(limits.min)
+        self.smallest_normal = self.tiny = float(limits.smallest_normal)
+        # The number of decimal digits that survive: floor(fraction bits * log10(2)).
+        self.resolution = float(f"1e-{math.floor(limits.nmant * math.log10(2))}")
+
+    def __repr__(self) -> str:
+        fields = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
+        return f"finfo({', '.join(f'{name}={getattr(self, name):g}' for name in fields)}, dtype={self.dtype})"
+
+    def __eq__(self, other: object) -> bool:
+        return self.dtype == other.dtype if isinstance(other, finfo) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(("finfo", self.dtype))
+
+
+class iinfo:
+    """Limits of an integer type: `bits max min dtype`.
+
+    Raises:
+        TypeError: not an integer type.
+
+    Example:
+        >>> iinfo(int8)
+        iinfo(min=-128, max=127, dtype=int8)
+    """
+
+    __slots__ = ("bits", "dtype", "max", "min")
+    __module__ = "pellucid"
+
+    def __init__(self, type: dtype) -> None:
+        if not isinstance(type, dtype):
+            raise ArgumentTypeError(
+                f"iinfo(): argument 'type' (position 1) must be torch.dtype, not {type.__class__.__name__}"
+            )
+        if type is bool_:
+            raise ArgumentTypeError("torch.bool is not supported by torch.iinfo")
+        if type.category != INTEGER:
+            raise ArgumentTypeError(
+                "torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'"
+            )
+        self.dtype = type.name
+        self.bits = type.itemsize * 8
+        self.max = (1 << (self.bits - type.is_signed)) - 1
+        self.min = -self.max - 1 if type.is_signed else 0
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
+
+    def __eq__(self, other: object) -> bool:
+        return self.dtype == other.dtype if isinstance(other, iinfo) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(("iinfo", self.dtype))
+
+
+# Layouts and memory formats -----------------------------------------------------------------------------------------
+
+
+@final
+class layout(_Named):
+    """How a tensor's elements are arranged in memory. Tensors here are `strided`; the others exist so that they can be named."""
+
+    __slots__ = ()
+    __module__ = "pellucid"
+
+
+@final
+class memory_format(_Named):
+    """The order of dimensions in memory: `contiguous_format`, `channels_last`, `channels_last_3d` or `preserve_format`."""
+
+    __slots__ = ()
+    __module__ = "pellucid"
+
+
+def _named(cls: type[Any], name: str) -> Any:
+    made = object.__new__(cls)
+    object.__setattr__(made, "name", name)
+    return made
+
+
+strided: layout = _named(layout, "strided")
+sparse_coo: layout = _named(layout, "sparse_coo")
+sparse_csr: layout = _named(layout, "sparse_csr")
+sparse_csc: layout = _named(layout, "sparse_csc")
+sparse_bsr: layout = _named(layout, "sparse_bsr")
+sparse_bsc: layout = _named(layout, "sparse_bsc")
+jagged: layout = _named(layout, "jagged")
+
+contiguous_format: memory_format = _named(memory_format, "contiguous_format")
+channels_last: memory_format = _named(memory_format, "channels_last")
+channels_last_3d: memory_format = _named(memory_format, "channels_last_3d")
+preserve_format: memory_format = _named(memory_format, "preserve_format")
+
+
+# Devices ------------------------------------------------------------------------------------------------------------
+
+DEVICE_TYPES: Final = "cpu cuda ipu xpu mkldnn opengl opencl ideep hip ve fpga maia xla lazy vulkan mps meta hpu mtia privateuseone".split()
+_DEVICES: dict[tuple[str, int | None], device] = {}
+_find_accelerator: Callable[[], str | None] = lambda: None  # noqa: E731
+
+
+def set_accelerator_finder(find: Callable[[], str | None]) -> None:
+    """Tell how to find the type of the machine's accelerator (`"cuda"`, or None), which a bare number as a device stands for."""
+    global _find_accelerator
+    _find_accelerator = find
+
+
+@final
+class device:
+    """Where a tensor's elements live: a type (`"cpu"`, `"cuda"`, `"meta"`) and, where there are several, an index.
+
+    Naming a device does not ask whether the machine has one. Equal devices are one object.
+
+    Args:
+        type: a device type, `"type:index"`, or a device. A bare number is an index of the machine's accelerator.
+        index: the index, when `type` has none.
+
+    Raises:
+        RuntimeError: unknown type, malformed text, negative index, or an index given twice.
+        TypeError: arguments of another type.
+
+    Example:
+        >>> device("cuda:1"), device("cuda", 1) is device("cuda:1"), str(device("cpu"))
+        (device(type='cuda', index=1), True, 'cpu')
+    """
+
+    __slots__ = ("index", "type")
+    __module__ = "pellucid"
+    type: str
+    index: int | None
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> device:
+        kind, index = _device_arguments(args, kwargs)
+        if isinstance(kind, device):
+            return kind
+        found = _DEVICES.get((kind, index))
+        if found is None:
+            found = object.__new__(cls)
+            object.__setattr__(found, "type", kind)
+            object.__setattr__(found, "index", index)
+            _DEVICES[kind, index] = found
+        return found
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("type", "index"):
+            raise MissingAttributeError(f"attribute '{name}' of 'torch.device' objects is not writable")
+        raise MissingAttributeError(f"'torch.device' object has no attribute '{name}'")
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __repr__(self) -> str:
+        return (
+            f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return device, ((self.type,) if self.index is None else (self.type, self.index))
+
+
+def _device_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, int | None]:
+    """The (type, index) that a call of `device` means; a device given as type comes back as it is."""
+    if "device" in kwargs and not args and len(kwargs) == 1:
+        args, kwargs = (kwargs["device"],), {}
+    names = ("type", "index")
+    if len(args) > 2 or not set(kwargs) <= set(names[len(args) :]) or not (args or "type" in kwargs):
+        raise ArgumentTypeError(_device_mismatch([*args, *kwargs.values()]))
+    given = dict(zip(names, args, strict=False)) | kwargs
+    kind, index = given["type"], given.get("index")
+    if "index" not in given:
+        if isinstance(kind, device):
+            return kind, None
+        if isinstance(kind, int) and not isinstance(kind, bool):
+            accelerator = _find_accelerator()
+            if accelerator is None:
+                raise DeviceError(
+                    "Cannot access accelerator device when none is available.", found=f"device index {kind}"
+                )
+            return accelerator, _checked_index(kind)
+        if not isinstance(kind, str):
+            raise ArgumentTypeError(_device_mismatch([kind]))
+        return _parse_device(kind)
+    if not isinstance(kind, str):
+        raise ArgumentTypeError(f"device(): argument 'type' (position 1) must be str, not {_type_name(kind)}")
+    if not isinstance(index, SupportsIndex) or isinstance(index, bool):
+        raise ArgumentTypeError(f"device(): argument 'index' (position 2) must be int, not {_type_name(index)}")
+    number = _checked_index(as_index(index))
+    name, inner = _parse_device(kind)
+    if inner is not None:
+        raise DeviceError(f"type (string) must not include an index because index was passed explicitly: {kind}")
+    return name, number
+
+
+def _type_name(value: object) -> str:
+    return "torch.device" if isinstance(value, device) else type(value).__name__
+
+
+def _device_mismatch(values: list[Any]) -> str:
+    types = ", ".join(_type_name(value) for value in values)
+    return (
+        f"device() received an invalid combination of arguments - got ({types}), but expected one of:\n"
+        " * (torch.device device)\n * (str type, int index = -1)"
+    )
+
+
+def _checked_index(index: int) -> int:
+    if index < 0:
+        raise DeviceError("Device index must not be negative", found=index)
+    return index
+
+
+def _parse_device(text: str) -> tuple[str, int | None]:
+    if not text:
+        raise DeviceError("Device string must not be empty")
+    name, colon, digits = text.partition(":")
+    if colon and not (name and digits.isascii() and digits.isdecimal() and (digits == "0" or digits[0] != "0")):
+        raise DeviceError(
+            f"Invalid device string: '{text}'", hint="write a type, or a type and an index: 'cpu', 'cuda:0'"
+        )
+    if name not in DEVICE_TYPES:
+        raise DeviceError(f"Expected one of {', '.join(DEVICE_TYPES)} device type at start of device string: {name}")
+    return name, int(digits) if colon else None
+
+
+cpu = device("cpu")
+meta = device("meta")
+
+
+# Sizes --------------------------------------------------------------------------------------------------------------
+
+
+class Size(tuple[int, ...]):
+    """A tensor's shape: a tuple of ints whose slices, sums and products are Sizes too.
+
+    Raises:
+        TypeError: not an iterable of whole numbers.
+
+    Example:
+        >>> shape = Size([2, 3, 4])
+        >>> shape[1:], shape.numel(), shape + (5,)
+        (torch.Size([3, 4]), 24, torch.Size([2, 3, 4, 5]))
+    """
+
+    __slots__ = ()
+    __module__ = "pellucid"
+
+    def __new__(cls, sizes: Iterable[Any] = (), /) -> Size:
+        numbers = []
+        for position, size in enumerate(sizes):
+            try:
+                numbers.append(int(as_index(size)))
+            except TypeError:
+                raise ArgumentTypeError(
+                    f"torch.Size() takes an iterable of 'int' (item {position} is '{type(size).__name__}')"
+                ) from None
+        return tuple.__new__(cls, numbers)
+
+    def numel(self) -> int:
+        """The number of elements of a tensor of this shape."""
+        return math.prod(self)
+
+    def __repr__(self) -> str:
+        return f"torch.Size([{', '.join(map(str, self))}])"
+
+    def __getitem__(self, index: Any) -> Any:
+        found = tuple.__getitem__(self, index)
+        return size_of(found) if found.__class__ is tuple else found
+
+    def __add__(self, other: Any) -> Size:
+        if not isinstance(other, tuple):
+            raise ArgumentTypeError(f"can only concatenate tuple (not {type(other).__name__}) to torch.Size")
+        return size_of(tuple.__add__(self, other))
+
+    def __radd__(self, other: Any) -> Size:
+        if not isinstance(other, tuple):
+            return NotImplemented
+        return size_of(tuple.__add__(other, tuple(self)))
+
+    def __mul__(self, times: SupportsIndex) -> Size:
+        return size_of(tuple.__mul__(self, times))
+
+    __rmul__ = __mul__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Size, (tuple(self),)
+
+
+def size_of(sizes: Iterable[int]) -> Size:
+    """A Size of numbers that are known to be ints: the fast way, without checks."""
+    return tuple.__new__(Size, sizes)

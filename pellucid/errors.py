@@ -1,0 +1,250 @@
+"""The exceptions that Pellucid raises, and the one place where their text is made.
+
+Every exception is a subclass of `PellucidError` and of the built-in class that PyTorch raises in the same situation, so code that
+catches `RuntimeError` or `IndexError` keeps working. The first line of `str(error)` is PyTorch's own sentence, so that a search for it
+finds the world's answers. The lines after it say what was expected and found, where the tensors were made, and what to do.
+
+The facts stay on the exception as attributes (`op`, `operands`, `source`, `hint` ...), for tools that do not want to parse text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Self
+
+
+class Operand(NamedTuple):
+    """One tensor that took part in a failed operation: its name in the call, and where it came from."""
+
+    name: str
+    shape: Sequence[int] | None = None
+    dtype: object = None
+    op: str | None = None
+    source: object = None
+
+
+class PellucidError(Exception):
+    """Base of all errors raised by Pellucid.
+
+    Args:
+        sentence: the first line, in PyTorch's words.
+        op: name of the operation that failed.
+        source: where it was called, usually `"file.py:12"`; anything with a readable `str`.
+        operands: the tensors involved, shown with their shapes lined up from the right.
+        dims: offending dimensions, counted from the right (-1 is the last); they are marked under the shapes.
+        expected, found: what the operation wanted and what it got, in words.
+        notes: further lines, shown as they are.
+        hint: the likely fix.
+
+    Example:
+        >>> error = ShapeError(
+        ...     "The size of tensor a (10) must match the size of tensor b (32) at non-singleton dimension 1",
+        ...     op="sub", source="train.py:31", dims=(-1,),
+        ...     operands=(Operand("a", (128, 10), op="linear", source="model.py:12"), Operand("b", (32,))),
+        ...     hint="compare tensors of the same shape",
+        ... )
+        >>> print(error)
+        The size of tensor a (10) must match the size of tensor b (32) at non-singleton dimension 1
+          in sub at train.py:31
+          a  [128, 10]  made by linear at model.py:12
+          b       [32]
+                   ^^
+          hint: compare tensors of the same shape
+        >>> isinstance(error, RuntimeError)
+        True
+    """
+
+    op: str | None = None
+    source: object = None
+    operands: tuple[Operand, ...] = ()
+    dims: tuple[int, ...] = ()
+    expected: object = None
+    found: object = None
+    notes: tuple[str, ...] = ()
+    hint: str | None = None
+
+    def __init__(self, sentence: str = "", **facts: Any) -> None:
+        # One positional argument, as the built-in exceptions take, so that `type(e)(text)` and pickling rebuild it.
+        super().__init__(sentence)
+        if facts:
+            self.add(**facts)
+
+    def add(
+        self,
+        *,
+        op: str | None = None,
+        source: object = None,
+        operands: Iterable[Operand] = (),
+        dims: Iterable[int] = (),
+        expected: object = None,
+        found: object = None,
+        notes: Iterable[str] = (),
+        hint: str | None = None,
+    ) -> Self:
+        """Fill in facts that are not known yet (a fact given earlier stays, notes are appended); returns the error.
+
+        The code that notices a mistake knows the fact; the code that called it knows the operation, the tensors and the line.
+        """
+        given = {"op": op, "source": source, "expected": expected, "found": found, "hint": hint}
+        for name, value in (given | {"operands": tuple(operands) or None, "dims": tuple(dims) or None}).items():
+            if value is not None and name not in self.__dict__:
+                setattr(self, name, value)
+        notes = tuple(notes)
+        if notes:
+            self.notes = self.notes + notes
+        return self
+
+    @property
+    def sentence(self) -> str:
+        """The text given by whoever raised the error: PyTorch's own."""
+        return str(self.args[0]) if self.args else ""
+
+    def __str__(self) -> str:
+        return "\n".join([self.sentence, *explain_lines(self)])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Sources may be code objects and dtypes may be anything: what travels to another process is their text.
+        state = dict(self.__dict__)
+        if "source" in state:
+            state["source"] = str(state["source"])
+        if "operands" in state:
+            state["operands"] = tuple(_plain(operand) for operand in state["operands"])
+        for name in ("expected", "found"):
+            if name in state:
+                state[name] = str(state[name])
+        return type(self), self.args, state
+
+
+def _plain(operand: Operand) -> Operand:
+    dtype, source = operand.dtype, operand.source
+    return operand._replace(
+        shape=None if operand.shape is None else tuple(operand.shape),
+        dtype=None if dtype is None else str(dtype),
+        source=None if source is None else str(source),
+    )
+
+
+class ShapeError(PellucidError, RuntimeError):
+    """Shapes do not fit the operation or each other."""
+
+
+class ShapeValueError(PellucidError, ValueError):
+    """Shapes do not fit, where PyTorch raises `ValueError`: most losses, batch norm with one value per channel."""
+
+
+class DtypeError(PellucidError, RuntimeError):
+    """The operation is not defined for these element types, or they may not be mixed."""
+
+
+class DeviceError(PellucidError, RuntimeError):
+    """A device that does not exist, is not available, or is not where the other operands are."""
+
+
+class GraphError(PellucidError, RuntimeError):
+    """Backward is impossible: nothing requires a gradient, the graph is freed, a saved value was overwritten."""
+
+
+class OperationError(PellucidError, RuntimeError):
+    """An operation was refused for a reason other than shape, element type, device or graph."""
+
+
+class CompileError(PellucidError, RuntimeError):
+    """A function could not be traced or turned into native code."""
+
+
+class DimensionError(PellucidError, IndexError):
+    """A dimension number is outside the tensor's dimensions."""
+
+
+class IndexOutOfRangeError(PellucidError, IndexError):
+    """An index is outside its dimension, or there are more indices than dimensions."""
+
+
+class ArgumentTypeError(PellucidError, TypeError):
+    """An argument has a type that the function does not take, or is missing."""
+
+
+class ArgumentValueError(PellucidError, ValueError):
+    """An argument has the right type and an impossible value."""
+
+
+class UnsupportedError(PellucidError, NotImplementedError):
+    """Something that PyTorch offers and Pellucid does not; the message names it."""
+
+
+class MissingAttributeError(PellucidError, AttributeError):
+    """An attribute does not exist, or may not be set."""
+
+
+class MissingKeyError(PellucidError, KeyError):
+    """A name is not in a mapping, such as a parameter that a checkpoint lacks."""
+
+
+class OutOfMemoryError(PellucidError, RuntimeError):
+    """The memory for a result could not be allocated."""
+
+
+class LinAlgError(PellucidError, RuntimeError):
+    """A matrix has no factorisation or inverse of the wanted kind."""
+
+
+def explain_lines(error: PellucidError) -> list[str]:
+    """The lines of an error after its first sentence."""
+    lines = []
+    where = " ".join(([f"in {error.op}"] if error.op else []) + ([f"at {error.source}"] if error.source else []))
+    if where:
+        lines.append(f"  {where}")
+    if error.expected is not None:
+        lines.append(f"  expected  {error.expected}")
+    if error.found is not None:
+        lines.append(f"  found     {error.found}")
+    lines += aligned_operands(error.operands, error.dims)
+    lines += [f"  {note}" for note in error.notes]
+    if error.hint:
+        lines.append(f"  hint: {error.hint}")
+    return lines
+
+
+def aligned_operands(operands: Sequence[Operand], dims: Iterable[int] = ()) -> list[str]:
+    """One line for each operand with the shapes lined up from the right, then a line that marks `dims`.
+
+    Example:
+        >>> print("\\n".join(aligned_operands([Operand("input", (8, 3)), Operand("mask", (8,))], dims=[-1])))
+          input  [8, 3]
+          mask      [8]
+                     ^
+    """
+    if not operands:
+        return []
+    cells = [None if o.shape is None else [str(size) for size in o.shape] for o in operands]
+    depth = max((len(row) for row in cells if row is not None), default=0)
+    # widths[k] is the width of column -(k+1): columns are counted from the right, as broadcasting does.
+    widths = [max(len(row[-1 - k]) for row in cells if row is not None and len(row) > k) for k in range(depth)]
+    total = sum(widths) + 2 * max(depth - 1, 0) + 2 if any(row is not None for row in cells) else 0
+    name_width = max(len(o.name) for o in operands)
+    dtype_width = max(len(_dtype_name(o.dtype)) for o in operands)
+
+    lines = []
+    for operand, row in zip(operands, cells, strict=True):
+        shape = (
+            "" if row is None else "[" + ", ".join(row[-k].rjust(widths[k - 1]) for k in range(len(row), 0, -1)) + "]"
+        )
+        parts = [operand.name.ljust(name_width)]
+        if dtype_width:
+            parts.append(_dtype_name(operand.dtype).ljust(dtype_width))
+        parts.append(shape.rjust(total))
+        if operand.op or operand.source:
+            by = ([f"by {operand.op}"] if operand.op else []) + ([f"at {operand.source}"] if operand.source else [])
+            parts.append(" ".join(["made", *by]))
+        lines.append("  " + "  ".join(parts).rstrip())
+
+    marked = {dim for dim in dims if -depth <= dim < 0}
+    if marked:
+        marks = "  ".join(("^" if -k in marked else " ") * widths[k - 1] for k in range(depth, 0, -1))
+        left = 2 + name_width + 2 + (dtype_width + 2 if dtype_width else 0) + 1
+        lines.append((" " * left + marks).rstrip())
+    return lines
+
+
+def _dtype_name(dtype: object) -> str:
+    return "" if dtype is None else str(dtype).removeprefix("torch.")
