@@ -1,0 +1,1 @@
+"""The engine: tensors, the recorded graph, differentiation, random streams."""
