@@ -1,0 +1,1 @@
+"""Native kernels for the CPU, generated as LLVM IR and compiled in-process; see README.md for what each guarantees."""

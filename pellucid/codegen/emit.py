@@ -1,0 +1,476 @@
+"""Writing LLVM IR as text: values with operators, counted loops, branches, vectors with masked tails.
+
+    >>> module = Module()
+    >>> f = module.function("scale", x="ptr", n="i64", factor="double")
+    >>> c = f.splat(f.trunc(f.factor, "float"), "<4 x float>")
+    >>> def body(i, mask):
+    ...     f.store(f.load("<4 x float>", f.x, i, mask=mask) * c, f.x, i, mask=mask)
+    >>> f.vector_loop(f.n, 4, body)
+    >>> f.ret()
+    >>> "define void @scale(ptr %x, i64 %n, double %factor)" in module.text()
+    True
+
+Local variables (`Function.var`) are stack slots, which LLVM turns into registers.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+__all__ = ["Function", "Module", "Value", "Var", "constant", "element", "lanes", "vector"]
+
+_VECTOR = re.compile(r"<(\d+) x (\w+)>")
+_BYTES = {"float": 4, "double": 8, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "ptr": 8}
+
+
+def vector(ctype: str, count: int) -> str:
+    """The type of `count` elements of `ctype`; a scalar for 1."""
+    return f"<{count} x {ctype}>" if count > 1 else ctype
+
+
+def element(ctype: str) -> str:
+    """The element type of a vector type, or the type itself."""
+    match = _VECTOR.fullmatch(ctype)
+    return match[2] if match else ctype
+
+
+def lanes(ctype: str) -> int:
+    """Number of elements of a type, 1 for scalars."""
+    match = _VECTOR.fullmatch(ctype)
+    return int(match[1]) if match else 1
+
+
+def _is_float(ctype: str) -> bool:
+    return element(ctype) in ("float", "double")
+
+
+def _suffix(ctype: str) -> str:
+    """How overloaded intrinsics name a type: v16f32, i64."""
+    short = {"float": "f32", "double": "f64", "ptr": "p0"}.get(element(ctype), element(ctype))
+    return f"v{lanes(ctype)}{short}" if lanes(ctype) > 1 else short
+
+
+def constant(value: float, ctype: str) -> str:
+    """A constant as LLVM writes it; floats exactly, through their bits.
+
+    >>> constant(0.1, "float"), constant(3, "<2 x i32>")
+    ('0x3FB99999A0000000', '<i32 3, i32 3>')
+    """
+    kind = element(ctype)
+    if kind in ("float", "double"):
+        number = float(value)
+        if kind == "float" and abs(number) < float("inf"):
+            number = struct.unpack("f", struct.pack("f", number))[0]
+        one = f"0x{struct.unpack('<Q', struct.pack('<d', number))[0]:016X}"
+    elif kind == "i1":
+        one = "true" if value else "false"
+    else:
+        one = str(int(value))
+    return one if lanes(ctype) == 1 else "<" + ", ".join([f"{kind} {one}"] * lanes(ctype)) + ">"
+
+
+class Value:
+    """A typed SSA value; `+ - * /` and `& | ^ << >>` emit instructions, numbers become constants of its type."""
+
+    __slots__ = ("ctype", "function", "name")
+
+    def __init__(self, function: Function, name: str, ctype: str) -> None:
+        self.function, self.name, self.ctype = function, name, ctype
+
+    def _binary(self, instructions: tuple[str, str], other: Value | float, swap: bool = False) -> Value:
+        other = self.function.as_value(other, self.ctype)
+        op = instructions[0] if _is_float(self.ctype) else instructions[1]
+        left, right = (other, self) if swap else (self, other)
+        return self.function.emit(f"{op} {self.ctype} {left.name}, {right.name}", self.ctype)
+
+    def __add__(self, other):
+        return self._binary(("fadd", "add"), other)
+
+    def __sub__(self, other):
+        return self._binary(("fsub", "sub"), other)
+
+    def __mul__(self, other):
+        return self._binary(("fmul", "mul"), other)
+
+    def __truediv__(self, other):
+        return self._binary(("fdiv", "sdiv"), other)
+
+    def __floordiv__(self, other):
+        return self._binary(("fdiv", "sdiv"), other)
+
+    def __mod__(self, other):
+        return self._binary(("frem", "srem"), other)
+
+    def __radd__(self, other):
+        return self._binary(("fadd", "add"), other, swap=True)
+
+    def __rsub__(self, other):
+        return self._binary(("fsub", "sub"), other, swap=True)
+
+    def __rmul__(self, other):
+        return self._binary(("fmul", "mul"), other, swap=True)
+
+    def __rtruediv__(self, other):
+        return self._binary(("fdiv", "sdiv"), other, swap=True)
+
+    def __and__(self, other):
+        return self._binary(("and", "and"), other)
+
+    def __or__(self, other):
+        return self._binary(("or", "or"), other)
+
+    def __xor__(self, other):
+        return self._binary(("xor", "xor"), other)
+
+    def __lshift__(self, other):
+        return self._binary(("shl", "shl"), other)
+
+    def __rshift__(self, other):
+        return self._binary(("ashr", "ashr"), other)
+
+    def __neg__(self):
+        if _is_float(self.ctype):
+            return self.function.emit(f"fneg {self.ctype} {self.name}", self.ctype)
+        return 0 - self
+
+    def compare(self, how: str, other: Value | float) -> Value:
+        """`icmp`/`fcmp` with LLVM's predicate names (`slt`, `ult`, `eq`; `olt`, `uno`, `oge` ...)."""
+        other = self.function.as_value(other, self.ctype)
+        op = "fcmp" if _is_float(self.ctype) else "icmp"
+        return self.function.emit(f"{op} {how} {self.ctype} {self.name}, {other.name}", vector("i1", lanes(self.ctype)))
+
+
+class Var:
+    """A local variable."""
+
+    __slots__ = ("ctype", "function", "slot")
+
+    def __init__(self, function: Function, slot: str, ctype: str) -> None:
+        self.function, self.slot, self.ctype = function, slot, ctype
+
+    def get(self) -> Value:
+        return self.function.emit(f"load {self.ctype}, ptr {self.slot}", self.ctype)
+
+    def set(self, value: Value | float) -> None:
+        value = self.function.as_value(value, self.ctype)
+        self.function.line(f"store {self.ctype} {value.name}, ptr {self.slot}")
+
+
+class Module:
+    """A module's functions and the intrinsics that they use."""
+
+    def __init__(self) -> None:
+        self.functions: list[Function] = []
+        self.declarations: set[str] = set()
+
+    def function(self, name: str, returns: str = "void", internal: bool = False, **params: str) -> Function:
+        """A new function; its parameters become attributes of the builder."""
+        made = Function(self, name, returns, internal, params)
+        self.functions.append(made)
+        return made
+
+    def text(self) -> str:
+        """The module as LLVM IR. IEEE semantics throughout: no fast-math flag is ever set."""
+        attributes = '{ nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }'
+        parts = [function.text() for function in self.functions] + sorted(self.declarations)
+        return "\n".join(parts) + f"\nattributes #0 = {attributes}\n"
+
+
+class Function:
+    """Builds one function, block by block, in the order in which the methods are called."""
+
+    def __init__(self, module: Module, name: str, returns: str, internal: bool, params: dict[str, str]) -> None:
+        self.module, self.name, self.returns, self.internal, self.params = module, name, returns, internal, params
+        self._lines: list[str] = []
+        self._slots: list[str] = []
+        self._count = 0
+        self._block = "entry"
+        self.noinline = False
+        for param, ctype in params.items():
+            setattr(self, param, Value(self, f"%{param}", ctype))
+
+    def __getattr__(self, name: str) -> Value:  # for type checkers: parameters are attributes
+        raise AttributeError(name)
+
+    # Plain instructions.
+
+    def _fresh(self, prefix: str = "t") -> str:
+        self._count += 1
+        return f"{prefix}.{self._count}"
+
+    def line(self, text: str) -> None:
+        """Add an instruction that has no result."""
+        self._lines.append("  " + text)
+
+    def emit(self, text: str, ctype: str) -> Value:
+        """Add an instruction and return its result, of type `ctype`."""
+        name = "%" + self._fresh()
+        self._lines.append(f"  {name} = {text}")
+        return Value(self, name, ctype)
+
+    def const(self, value: float, ctype: str) -> Value:
+        return Value(self, constant(value, ctype), ctype)
+
+    def as_value(self, value: Value | float, ctype: str) -> Value:
+        """`value` itself, or the constant of type `ctype`; scalars are not widened silently."""
+        if isinstance(value, Value):
+            if value.ctype != ctype:
+                raise TypeError(f"{ctype} expected, {value.ctype} given")
+            return value
+        return self.const(value, ctype)
+
+    def var(self, ctype: str, initial: Value | float | None = None) -> Var:
+        """A local variable, set to `initial` here."""
+        slot = "%" + self._fresh("v")
+        self._slots.append(f"  {slot} = alloca {ctype}")
+        made = Var(self, slot, ctype)
+        if initial is not None:
+            made.set(initial)
+        return made
+
+    def buffer(self, ctype: str, count: int, align: int = 64) -> Value:
+        """A block of `count` elements on the stack."""
+        slot = "%" + self._fresh("b")
+        self._slots.append(f"  {slot} = alloca [{count} x {ctype}], align {align}")
+        return Value(self, slot, "ptr")
+
+    def ret(self, value: Value | None = None) -> None:
+        self.line(f"ret {value.ctype} {value.name}" if value else "ret void")
+
+    def call(self, name: str, *args: Value, returns: str = "void") -> Value | None:
+        """Call a function of this module."""
+        text = f"call {returns} @{name}({', '.join(f'{a.ctype} {a.name}' for a in args)})"
+        if returns == "void":
+            self.line(text)
+            return None
+        return self.emit(text, returns)
+
+    def intrinsic(self, name: str, ctype: str, *args: Value, overload: str | None = None) -> Value:
+        """Call `llvm.<name>` overloaded on `ctype` (or on what `overload` spells)."""
+        full = f"llvm.{name}.{overload or _suffix(ctype)}"
+        self.module.declarations.add(f"declare {ctype} @{full}({', '.join(a.ctype for a in args)})")
+        return self.emit(f"call {ctype} @{full}({', '.join(f'{a.ctype} {a.name}' for a in args)})", ctype)
+
+    # Arithmetic beyond operators.
+
+    def fma(self, a: Value, b: Value | float, c: Value | float) -> Value:
+        """a * b + c, rounded once."""
+        return self.intrinsic("fma", a.ctype, a, self.as_value(b, a.ctype), self.as_value(c, a.ctype))
+
+    def polynomial(self, x: Value, coefficients: list[float]) -> Value:
+        """Horner's rule; coefficients from the highest power down."""
+        total = self.const(coefficients[0], x.ctype)
+        for c in coefficients[1:]:
+            total = self.fma(total, x, c)
+        return total
+
+    def select(self, condition: Value, yes: Value | float, no: Value | float) -> Value:
+        if not isinstance(yes, Value):
+            yes = self.as_value(yes, no.ctype)
+        no = self.as_value(no, yes.ctype)
+        text = f"select {condition.ctype} {condition.name}, {yes.ctype} {yes.name}, {no.ctype} {no.name}"
+        return self.emit(text, yes.ctype)
+
+    def fabs(self, x: Value) -> Value:
+        return self.intrinsic("fabs", x.ctype, x)
+
+    def sqrt(self, x: Value) -> Value:
+        return self.intrinsic("sqrt", x.ctype, x)
+
+    def rint(self, x: Value) -> Value:
+        return self.intrinsic("rint", x.ctype, x)
+
+    def copysign(self, magnitude: Value, sign: Value) -> Value:
+        return self.intrinsic("copysign", sign.ctype, magnitude, sign)
+
+    def larger(self, a: Value, b: Value | float) -> Value:
+        """a > b ? a : b, one instruction on x86; b where either is NaN."""
+        return self.select(a.compare("ogt" if _is_float(a.ctype) else "sgt", b), a, b)
+
+    def smaller(self, a: Value, b: Value | float) -> Value:
+        """a < b ? a : b; b where either is NaN."""
+        return self.select(a.compare("olt" if _is_float(a.ctype) else "slt", b), a, b)
+
+    def _convert(self, op: str, value: Value, ctype: str) -> Value:
+        if value.ctype == ctype:
+            return value
+        return self.emit(f"{op} {value.ctype} {value.name} to {ctype}", ctype)
+
+    def bitcast(self, value: Value, ctype: str) -> Value:
+        return self._convert("bitcast", value, ctype)
+
+    def trunc(self, value: Value, ctype: str) -> Value:
+        """To a narrower type of the same kind."""
+        return self._convert("fptrunc" if _is_float(value.ctype) else "trunc", value, ctype)
+
+    def extend(self, value: Value, ctype: str) -> Value:
+        """To a wider type of the same kind (integers are signed)."""
+        return self._convert("fpext" if _is_float(value.ctype) else "sext", value, ctype)
+
+    def to_float(self, value: Value, ctype: str) -> Value:
+        return self._convert("sitofp", value, ctype)
+
+    def to_int(self, value: Value, ctype: str) -> Value:
+        return self._convert("fptosi", value, ctype)
+
+    # Vectors.
+
+    def splat(self, value: Value | float, ctype: str) -> Value:
+        """A scalar in every lane."""
+        if not isinstance(value, Value):
+            return self.const(value, ctype)
+        if lanes(ctype) == 1:
+            return value
+        first = self.emit(f"insertelement {ctype} poison, {value.ctype} {value.name}, i32 0", ctype)
+        zeros = vector("i32", lanes(ctype))
+        return self.emit(f"shufflevector {ctype} {first.name}, {ctype} poison, {zeros} zeroinitializer", ctype)
+
+    def iota(self, ctype: str) -> Value:
+        """0, 1, 2 ... as an integer vector."""
+        kind = element(ctype)
+        return Value(self, "<" + ", ".join(f"{kind} {i}" for i in range(lanes(ctype))) + ">", ctype)
+
+    def tail_mask(self, count: Value, width: int) -> Value:
+        """Lanes below `count` (an i64, which may exceed `width`)."""
+        few = self.smaller(count, width)
+        wide = vector("i32", width)
+        return self.iota(wide).compare("slt", self.splat(self.trunc(few, "i32"), wide))
+
+    def shuffle(self, a: Value, b: Value, pick: list[int]) -> Value:
+        """Lanes of a (0 ..) and b (lanes(a) ..) in the order of `pick`."""
+        kind = vector(element(a.ctype), len(pick))
+        indices = "<" + ", ".join(f"i32 {i}" for i in pick) + ">"
+        text = f"shufflevector {a.ctype} {a.name}, {a.ctype} {b.name}, <{len(pick)} x i32> {indices}"
+        return self.emit(text, kind)
+
+    def fold(self, value: Value, combine: Callable[[Value, Value], Value]) -> Value:
+        """Combine the lanes of a vector in a fixed tree, down to a scalar."""
+        count = lanes(value.ctype)
+        while count > 1:
+            count //= 2
+            low = self.shuffle(value, value, list(range(count)))
+            high = self.shuffle(value, value, list(range(count, 2 * count)))
+            if count == 1:
+                low, high = (
+                    self.emit(f"extractelement {v.ctype} {v.name}, i32 0", element(v.ctype)) for v in (low, high)
+                )
+            value = combine(low, high)
+        return value
+
+    def total(self, value: Value) -> Value:
+        """The sum of the lanes, in a fixed order."""
+        return self.fold(value, lambda a, b: a + b)
+
+    # Memory. Addresses count elements of the (scalar) type that is read or written.
+
+    def at(self, pointer: Value, index: Value | int, ctype: str = "float") -> Value:
+        index = self.as_value(index, "i64")
+        return self.emit(f"getelementptr {ctype}, ptr {pointer.name}, i64 {index.name}", "ptr")
+
+    def load(self, ctype: str, pointer: Value, index: Value | int | None = None, mask: Value | None = None) -> Value:
+        """Read a scalar or vector; lanes outside `mask` are not touched and give zero."""
+        kind = element(ctype)
+        where = pointer if index is None else self.at(pointer, index, kind)
+        if mask is None:
+            return self.emit(f"load {ctype}, ptr {where.name}, align {_BYTES[kind]}", ctype)
+        return self.intrinsic(
+            "masked.load",
+            ctype,
+            where,
+            self.const(_BYTES[kind], "i32"),
+            mask,
+            self.const(0, ctype),
+            overload=f"{_suffix(ctype)}.p0",
+        )
+
+    def store(self, value: Value, pointer: Value, index: Value | int | None = None, mask: Value | None = None) -> None:
+        kind = element(value.ctype)
+        where = pointer if index is None else self.at(pointer, index, kind)
+        if mask is None:
+            self.line(f"store {value.ctype} {value.name}, ptr {where.name}, align {_BYTES[kind]}")
+            return
+        name = f"llvm.masked.store.{_suffix(value.ctype)}.p0"
+        self.module.declarations.add(f"declare void @{name}({value.ctype}, ptr, i32, {mask.ctype})")
+        operands = f"{value.ctype} {value.name}, ptr {where.name}, i32 {_BYTES[kind]}, {mask.ctype} {mask.name}"
+        self.line(f"call void @{name}({operands})")
+
+    # Control flow.
+
+    def _start(self, label: str) -> None:
+        self._lines.append(f"{label}:")
+        self._block = label
+
+    @contextmanager
+    def loop(self, start: Value | int, stop: Value | int, step: Value | int = 1) -> Iterator[Value]:
+        """`for i in range(start, stop, step)` with a positive step; `with f.loop(0, n) as i:`."""
+        start, stop, step = (self.as_value(v, "i64") for v in (start, stop, step))
+        head, done, index = self._fresh("loop"), self._fresh("done"), "%" + self._fresh("i")
+        enter = start.compare("slt", stop)
+        self.line(f"br i1 {enter.name}, label %{head}, label %{done}")
+        before = self._block
+        self._start(head)
+        phi = len(self._lines)
+        self._lines.append("")  # completed below, when the last block of the body is known
+        yield Value(self, index, "i64")
+        following = Value(self, index, "i64") + step
+        again = following.compare("slt", stop)
+        self.line(f"br i1 {again.name}, label %{head}, label %{done}")
+        self._lines[phi] = f"  {index} = phi i64 [ {start.name}, %{before} ], [ {following.name}, %{self._block} ]"
+        self._start(done)
+
+    @contextmanager
+    def loop_while(self) -> Iterator[Callable[[Value], None]]:
+        """Repeat until the function that is yielded is called with a false condition, once, anywhere in the body."""
+        head, done = self._fresh("while"), self._fresh("done")
+        self.line(f"br label %{head}")
+        self._start(head)
+
+        def unless(condition: Value) -> None:
+            inside = self._fresh("inside")
+            self.line(f"br i1 {condition.name}, label %{inside}, label %{done}")
+            self._start(inside)
+
+        yield unless
+        self.line(f"br label %{head}")
+        self._start(done)
+
+    @contextmanager
+    def when(self, condition: Value) -> Iterator[None]:
+        """Run the body if `condition` (an i1) holds."""
+        yes, done = self._fresh("yes"), self._fresh("done")
+        self.line(f"br i1 {condition.name}, label %{yes}, label %{done}")
+        self._start(yes)
+        yield
+        self.line(f"br label %{done}")
+        self._start(done)
+
+    def branch(self, condition: Value, yes: Callable[[], None], no: Callable[[], None]) -> None:
+        """`yes()` emits the code for a true condition, `no()` for a false one."""
+        labels = [self._fresh(name) for name in ("yes", "no", "done")]
+        self.line(f"br i1 {condition.name}, label %{labels[0]}, label %{labels[1]}")
+        for label, emit in zip(labels[:2], (yes, no), strict=True):
+            self._start(label)
+            emit()
+            self.line(f"br label %{labels[2]}")
+        self._start(labels[2])
+
+    def vector_loop(
+        self, count: Value, width: int, body: Callable[[Value, Value | None], None], unroll: int = 1, start: int = 0
+    ) -> None:
+        """`body(i, mask)` over `start..count` in steps of `width`: `mask` is None in the main loop, set in the tail."""
+        whole = count - (count - start) % (width * unroll)
+        with self.loop(start, whole, width * unroll) as i:
+            for u in range(unroll):
+                body(i + u * width if u else i, None)
+        with self.loop(whole, count, width) as i:
+            body(i, self.tail_mask(count - i, width))
+
+    def text(self) -> str:
+        params = ", ".join(f"{ctype} %{name}" for name, ctype in self.params.items())
+        linkage = "internal " if self.internal else ""
+        inline = " noinline" if self.noinline else ""
+        lines = [f"define {linkage}{self.returns} @{self.name}({params}) #0{inline} {{", "entry:"]
+        return "\n".join(lines + self._slots + self._lines + ["}"])

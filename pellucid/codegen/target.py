@@ -1,0 +1,85 @@
+"""What the host processor can do, as far as generated code is concerned."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import platform
+import sys
+from dataclasses import dataclass
+
+__all__ = ["Target", "available", "host", "llvm_binding"]
+
+
+@dataclass(frozen=True)
+class Target:
+    """The processor that kernels are generated for.
+
+    `vector_bits` is the width of a vector register in bits (512, 256 or 128), `arch` is `"x86"`, `"arm"` or
+    `"other"`, and `key` is a string that changes whenever compiled code would no longer be valid.
+    """
+
+    arch: str
+    cpu: str
+    features: str
+    vector_bits: int
+    key: str
+
+    def lanes(self, ctype: str = "float") -> int:
+        """Number of elements of the LLVM type `ctype` in one vector register.
+
+        >>> Target("arm", "generic", "", 128, "").lanes("float")
+        4
+        """
+        return self.vector_bits // {"float": 32, "double": 64, "i32": 32, "i64": 64}[ctype]
+
+
+@functools.cache
+def llvm_binding():
+    """The module `llvmlite.binding`, initialized for this machine; raises ImportError where it is not installed."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm
+
+
+@functools.cache
+def available() -> bool:
+    """Whether kernels can be generated here: llvmlite is there and the processor has vectors with fused multiply-add.
+
+    >>> isinstance(available(), bool)
+    True
+    """
+    if importlib.util.find_spec("llvmlite") is None:
+        return False
+    try:
+        return host().vector_bits > 0
+    except (ImportError, OSError, RuntimeError):  # a broken llvmlite must not break the library
+        return False
+
+
+@functools.cache
+def host() -> Target:
+    """The processor that this program runs on; `vector_bits` is 0 where kernels make no sense (big-endian, 32 bits)."""
+    llvm = llvm_binding()
+    cpu = llvm.get_host_cpu_name()
+    features = llvm.get_host_cpu_features()
+    flat = features.flatten()
+    machine = platform.machine().lower()
+    arch = "x86" if machine in ("x86_64", "amd64") else "arm" if machine in ("aarch64", "arm64") else "other"
+    bits = _vector_bits(arch, features)
+    if sys.byteorder != "little" or sys.maxsize < 2**32:
+        bits = 0
+    triple = llvm.get_default_triple()
+    version = ".".join(map(str, llvm.llvm_version_info))
+    return Target(arch, cpu, flat, bits, f"{triple}|{cpu}|{flat}|llvm {version}")
+
+
+def _vector_bits(arch: str, features: dict[str, bool]) -> int:
+    if arch == "x86":
+        if all(features.get(name) for name in ("avx512f", "avx512vl", "avx512dq", "avx512bw", "fma")):
+            return 512
+        # Without FMA the generated code would call the C library for every fused multiply-add.
+        return 256 if features.get("avx2") and features.get("fma") else 0
+    return 128 if arch == "arm" else 0

@@ -1,0 +1,147 @@
+import os
+import subprocess
+import sys
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+from pellucid.codegen import cache, jit
+
+ADD = """
+define void @add(ptr %x, i64 %n, double %c) {
+  %slot = getelementptr double, ptr %x, i64 %n
+  %old = load double, ptr %slot
+  %new = fadd double %old, %c
+  store double %new, ptr %slot
+  ret void
+}
+define double @null(ptr %x) {
+  %is = icmp eq ptr %x, null
+  %r = uitofp i1 %is to double
+  ret double %r
+}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("PELLUCID_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def unique(ir, tag):
+    return f"; {tag}\n{ir}"
+
+
+def test_arguments_and_results(folder):
+    f = jit.compile_ir(ADD, {"add": "aid", "null": "a>d"})
+    x = np.zeros(3)
+    f["add"](x, 1, 2.5)
+    f["add"](x[1:], 1, 1)
+    assert x.tolist() == [0, 2.5, 1]
+    assert f["null"](None) == 1 and f["null"](x) == 0
+
+
+def test_wrong_arguments_raise(folder):
+    f = jit.compile_ir(ADD, {"add": "aid"})["add"]
+    with pytest.raises(TypeError):
+        f(np.zeros(1), "0", 1.0)
+    with pytest.raises(SystemError):
+        f(np.zeros(1), 0)
+
+
+def test_ctypes_path_agrees(folder, monkeypatch):
+    monkeypatch.setattr(jit, "_fastcall_works", lambda: False)
+    f = jit.compile_ir(unique(ADD, "ctypes"), {"add": "aid", "null": "a>d"})
+    x = np.zeros(2)
+    f["add"](x, 1, 2.5)
+    assert x.tolist() == [0, 2.5] and f["null"](None) == 1
+
+
+def test_failure_warns_once_and_keeps_the_ir(folder):
+    broken = "define void @broken() {\n  %x = add i64 1, 2.0\n  ret void\n}\n"
+    with pytest.warns(RuntimeWarning, match="kernel broken could not be compiled") as caught:
+        assert jit.compile_ir(broken, {"broken": ""}) is None
+    path = str(caught[0].message).rsplit(" ", 1)[1]
+    with open(path) as file:
+        assert "@broken" in file.read()
+    os.unlink(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert jit.compile_ir(broken, {"broken": ""}) is None
+
+
+def compile_fresh(ir, exports):
+    """As a new process would: from the disk if it is there."""
+    jit._loaded.clear()
+    before = dict(jit.statistics)
+    functions = jit.compile_ir(ir, exports)
+    return functions, jit.statistics["compiled"] - before["compiled"], jit.statistics["loaded"] - before["loaded"]
+
+
+def test_cache_is_used_and_damage_is_repaired(folder):
+    ir = unique(ADD, "damage")
+    assert compile_fresh(ir, {"add": "aid"})[1:] == (1, 0)
+    assert compile_fresh(ir, {"add": "aid"})[1:] == (0, 1)
+    (file,) = folder.iterdir()
+    good = file.read_bytes()
+    for bad in (b"", good[:20], good[: len(good) // 2], good[:-1], b"\0" * len(good), good[:100] + b"x" + good[101:]):
+        file.write_bytes(bad)
+        functions, compiled, loaded = compile_fresh(ir, {"add": "aid"})
+        assert (compiled, loaded) == (1, 0)
+        x = np.zeros(1)
+        functions["add"](x, 0, 1.0)
+        assert x[0] == 1
+        assert file.read_bytes() == good
+    assert [f.name for f in folder.iterdir()] == [file.name]
+
+
+def test_cache_is_bounded(folder, monkeypatch):
+    monkeypatch.setattr(cache, "CACHE_BYTES", 10_000)
+    for i in range(30):
+        cache.store(f"{i:02d}", bytes(1000))
+        os.utime(folder / f"{i:02d}.o", (i, i))
+    names = sorted(f.name for f in folder.iterdir())
+    assert sum(f.stat().st_size for f in folder.iterdir()) <= 10_000
+    assert names[-1] == "29.o" and len(names) > 5 and "00.o" not in names
+
+
+def test_unusable_cache_folder_costs_nothing_but_time(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("PELLUCID_CACHE_DIR", str(tmp_path / "file" / "below"))
+    assert cache.directory() is None
+    assert compile_fresh(unique(ADD, "unusable"), {"add": "aid"})[0] is not None
+
+
+def test_concurrent_processes_share_a_cache(folder):
+    program = (
+        "import numpy as np\nfrom pellucid.codegen import jit\n"
+        f"f = jit.compile_ir({unique(ADD, 'processes')!r}, {{'add': 'aid'}})['add']\n"
+        "x = np.zeros(1); f(x, 0, 1.0); assert x[0] == 1\n"
+    )
+    running = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(3)]
+    assert [p.wait() for p in running] == [0, 0, 0]
+    assert len(list(folder.iterdir())) == 1
+
+
+def test_threads_compile_once(folder):
+    ir = unique(ADD, "threads")
+    found = []
+    before = jit.statistics["compiled"]
+    workers = [threading.Thread(target=lambda: found.append(jit.compile_ir(ir, {"add": "aid"}))) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert jit.statistics["compiled"] == before + 1
+    assert all(f is found[0] for f in found)
+
+
+def test_import_does_not_load_llvm():
+    program = (
+        "import sys, pellucid.codegen.target, pellucid.codegen.jit, pellucid.codegen.threads\n"
+        "assert 'llvmlite' not in sys.modules and 'scipy' not in sys.modules"
+    )
+    assert subprocess.run([sys.executable, "-c", program]).returncode == 0
