@@ -1,0 +1,268 @@
+"""Where and how a tensor's elements lie: device, layout, memory format and Size. All but Size are singletons: compare with `is`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from operator import index as as_index
+from typing import Any, Final, Self, SupportsIndex, final
+
+from .errors import ArgumentTypeError, DeviceError, MissingAttributeError
+
+
+class Named:
+    """A value that prints as one of PyTorch's names; made here only, and pickled by that name."""
+
+    __slots__ = ("name",)
+    # Pickle finds the singletons under their public names.
+    __module__ = "pellucid"
+    name: str
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        raise ArgumentTypeError(f"cannot create 'torch.{cls.__name__}' instances")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise MissingAttributeError(f"'torch.{type(self).__name__}' object has no attribute '{name}'")
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+# Layouts and memory formats -----------------------------------------------------------------------------------------
+
+
+@final
+class layout(Named):
+    """How a tensor's elements are arranged in memory. Tensors here are `strided`; the others exist so that they can be named."""
+
+    __slots__ = ()
+    __module__ = "pellucid"
+
+
+@final
+class memory_format(Named):
+    """The order of dimensions in memory: `contiguous_format`, `channels_last`, `channels_last_3d` or `preserve_format`."""
+
+    __slots__ = ()
+    __module__ = "pellucid"
+
+
+def _named(cls: type[Any], name: str) -> Any:
+    made = object.__new__(cls)
+    object.__setattr__(made, "name", name)
+    return made
+
+
+strided: layout = _named(layout, "strided")
+sparse_coo: layout = _named(layout, "sparse_coo")
+sparse_csr: layout = _named(layout, "sparse_csr")
+sparse_csc: layout = _named(layout, "sparse_csc")
+sparse_bsr: layout = _named(layout, "sparse_bsr")
+sparse_bsc: layout = _named(layout, "sparse_bsc")
+jagged: layout = _named(layout, "jagged")
+
+contiguous_format: memory_format = _named(memory_format, "contiguous_format")
+channels_last: memory_format = _named(memory_format, "channels_last")
+channels_last_3d: memory_format = _named(memory_format, "channels_last_3d")
+preserve_format: memory_format = _named(memory_format, "preserve_format")
+
+
+# Devices ------------------------------------------------------------------------------------------------------------
+
+DEVICE_TYPES: Final = "cpu cuda ipu xpu mkldnn opengl opencl ideep hip ve fpga maia xla lazy vulkan mps meta hpu mtia privateuseone".split()
+_DEVICES: dict[tuple[str, int | None], device] = {}
+_find_accelerator: Callable[[], str | None] = lambda: None  # noqa: E731
+
+
+def set_accelerator_finder(find: Callable[[], str | None]) -> None:
+    """Tell how to find the type of the machine's accelerator (`"cuda"`, or None), which a bare number as a device stands for."""
+    global _find_accelerator
+    _find_accelerator = find
+
+
+@final
+class device:
+    """Where a tensor's elements live: a type (`"cpu"`, `"cuda"`, `"meta"`) and, where there are several, an index.
+
+    Naming a device does not ask whether the machine has one. Equal devices are one object.
+
+    Args:
+        type: a device type, `"type:index"`, or a device. A bare number is an index of the machine's accelerator.
+        index: the index, when `type` has none.
+
+    Raises:
+        RuntimeError: unknown type, malformed text, negative index, or an index given twice.
+        TypeError: arguments of another type.
+
+    Example:
+        >>> device("cuda:1"), device("cuda", 1) is device("cuda:1"), str(device("cpu"))
+        (device(type='cuda', index=1), True, 'cpu')
+    """
+
+    __slots__ = ("index", "type")
+    __module__ = "pellucid"
+    type: str
+    index: int | None
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> device:
+        kind, index = _device_arguments(args, kwargs)
+        if isinstance(kind, device):
+            return kind
+        found = _DEVICES.get((kind, index))
+        if found is None:
+            found = object.__new__(cls)
+            object.__setattr__(found, "type", kind)
+            object.__setattr__(found, "index", index)
+            _DEVICES[kind, index] = found
+        return found
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("type", "index"):
+            raise MissingAttributeError(f"attribute '{name}' of 'torch.device' objects is not writable")
+        raise MissingAttributeError(f"'torch.device' object has no attribute '{name}'")
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __repr__(self) -> str:
+        return (
+            f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return device, ((self.type,) if self.index is None else (self.type, self.index))
+
+
+def _device_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, int | None]:
+    """The (type, index) that a call of `device` means; a device given as type comes back as it is."""
+    if "device" in kwargs and not args and len(kwargs) == 1:
+        args, kwargs = (kwargs["device"],), {}
+    names = ("type", "index")
+    if len(args) > 2 or not set(kwargs) <= set(names[len(args) :]) or not (args or "type" in kwargs):
+        raise ArgumentTypeError(_device_mismatch([*args, *kwargs.values()]))
+    given = dict(zip(names, args, strict=False)) | kwargs
+    kind, index = given["type"], given.get("index")
+    if "index" not in given:
+        if isinstance(kind, device):
+            return kind, None
+        if isinstance(kind, int) and not isinstance(kind, bool):
+            accelerator = _find_accelerator()
+            if accelerator is None:
+                raise DeviceError(
+                    "Cannot access accelerator device when none is available.", found=f"device index {kind}"
+                )
+            return accelerator, _checked_index(kind)
+        if not isinstance(kind, str):
+            raise ArgumentTypeError(_device_mismatch([kind]))
+        return _parse_device(kind)
+    if not isinstance(kind, str):
+        raise ArgumentTypeError(f"device(): argument 'type' (position 1) must be str, not {_type_name(kind)}")
+    if not isinstance(index, SupportsIndex) or isinstance(index, bool):
+        raise ArgumentTypeError(f"device(): argument 'index' (position 2) must be int, not {_type_name(index)}")
+    number = _checked_index(as_index(index))
+    name, inner = _parse_device(kind)
+    if inner is not None:
+        raise DeviceError(f"type (string) must not include an index because index was passed explicitly: {kind}")
+    return name, number
+
+
+def _type_name(value: object) -> str:
+    return "torch.device" if isinstance(value, device) else type(value).__name__
+
+
+def _device_mismatch(values: list[Any]) -> str:
+    types = ", ".join(_type_name(value) for value in values)
+    return (
+        f"device() received an invalid combination of arguments - got ({types}), but expected one of:\n"
+        " * (torch.device device)\n * (str type, int index = -1)"
+    )
+
+
+def _checked_index(index: int) -> int:
+    if index < 0:
+        raise DeviceError("Device index must not be negative", found=index)
+    return index
+
+
+def _parse_device(text: str) -> tuple[str, int | None]:
+    if not text:
+        raise DeviceError("Device string must not be empty")
+    name, colon, digits = text.partition(":")
+    if colon and not (name and digits.isascii() and digits.isdecimal() and (digits == "0" or digits[0] != "0")):
+        raise DeviceError(
+            f"Invalid device string: '{text}'", hint="write a type, or a type and an index: 'cpu', 'cuda:0'"
+        )
+    if name not in DEVICE_TYPES:
+        raise DeviceError(f"Expected one of {', '.join(DEVICE_TYPES)} device type at start of device string: {name}")
+    return name, int(digits) if colon else None
+
+
+cpu = device("cpu")
+meta = device("meta")
+
+
+# Sizes --------------------------------------------------------------------------------------------------------------
+
+
+class Size(tuple[int, ...]):
+    """A tensor's shape: a tuple of ints whose slices, sums and products are Sizes too.
+
+    Raises:
+        TypeError: not an iterable of whole numbers.
+
+    Example:
+        >>> shape = Size([2, 3, 4])
+        >>> shape[1:], shape.numel(), shape + (5,)
+        (torch.Size([3, 4]), 24, torch.Size([2, 3, 4, 5]))
+    """
+
+    __slots__ = ()
+    __module__ = "pellucid"
+
+    def __new__(cls, sizes: Iterable[Any] = (), /) -> Size:
+        numbers = []
+        for position, size in enumerate(sizes):
+            try:
+                numbers.append(int(as_index(size)))
+            except TypeError:
+                raise ArgumentTypeError(
+                    f"torch.Size() takes an iterable of 'int' (item {position} is '{type(size).__name__}')"
+                ) from None
+        return tuple.__new__(cls, numbers)
+
+    def numel(self) -> int:
+        """The number of elements of a tensor of this shape."""
+        return math.prod(self)
+
+    def __repr__(self) -> str:
+        return f"torch.Size([{', '.join(map(str, self))}])"
+
+    def __getitem__(self, index: Any) -> Any:
+        found = tuple.__getitem__(self, index)
+        return size_of(found) if found.__class__ is tuple else found
+
+    def __add__(self, other: Any) -> Size:
+        if not isinstance(other, tuple):
+            raise ArgumentTypeError(f"can only concatenate tuple (not {type(other).__name__}) to torch.Size")
+        return size_of(tuple.__add__(self, other))
+
+    def __radd__(self, other: Any) -> Size:
+        if not isinstance(other, tuple):
+            return NotImplemented
+        return size_of(tuple.__add__(other, tuple(self)))
+
+    def __mul__(self, times: SupportsIndex) -> Size:
+        return size_of(tuple.__mul__(self, times))
+
+    __rmul__ = __mul__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Size, (tuple(self),)
+
+
+def size_of(sizes: Iterable[int]) -> Size:
+    """A Size of numbers that are known to be ints: the fast way, without checks."""
+    return tuple.__new__(Size, sizes)
