@@ -1,7 +1,8 @@
 """Every environment variable that Pellucid reads, and the flags made from them.
 
-The variables are read once, when this module is imported. Each becomes a module attribute with the same name in small letters, without
-the prefix: `PELLUCID_KERNELS` is `config.kernels`. Code reads them as `config.kernels`, so that they can be changed while a program runs.
+The variables are read once, when this module is imported. Each becomes a module attribute with the same name in small
+letters, without the prefix: `PELLUCID_KERNELS` is `config.kernels`. Code reads it as `config.kernels` each time, so
+that it can be changed while a program runs.
 """
 
 from __future__ import annotations
@@ -70,10 +71,12 @@ VARIABLES: dict[str, Variable] = {
     "cache_dir": Variable(
         _directory,
         _default_cache_dir,
-        "Folder for compiled kernels and measurements of this machine. Default: `pellucid` in the user's cache folder.",
+        "Folder for compiled kernels and measurements of this machine. Default: pellucid in the user's cache folder.",
     ),
     "cache": Variable(
-        _switch, lambda: True, "0 keeps compiled kernels in memory only; nothing is read from or written to disk."
+        _switch,
+        lambda: True,
+        "0 keeps compiled kernels in memory only; nothing is read from or written to disk.",
     ),
     "num_threads": Variable(
         _count,
@@ -81,7 +84,9 @@ VARIABLES: dict[str, Variable] = {
         "Threads for one operation. Default: OMP_NUM_THREADS, else the cores that the process may use.",
     ),
     "kernels": Variable(
-        _switch, lambda: True, "0 switches generated kernels off: NumPy alone computes (slower; for finding faults)."
+        _switch,
+        lambda: True,
+        "0 switches generated kernels off: NumPy alone computes (slower; for finding faults).",
     ),
     "sources": Variable(
         _switch,

@@ -1,4 +1,7 @@
-"""Where and how a tensor's elements lie: device, layout, memory format and Size. All but Size are singletons: compare with `is`."""
+"""Where and how a tensor's elements lie: device, layout, memory format, Size.
+
+Devices, layouts and memory formats are singletons, so they are compared with `is`.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ class Named:
 
 @final
 class layout(Named):
-    """How a tensor's elements are arranged in memory. Tensors here are `strided`; the others exist so that they can be named."""
+    """How a tensor's elements are arranged in memory. Tensors here are `strided`; the others can be named."""
 
     __slots__ = ()
     __module__ = "pellucid"
@@ -44,7 +47,7 @@ class layout(Named):
 
 @final
 class memory_format(Named):
-    """The order of dimensions in memory: `contiguous_format`, `channels_last`, `channels_last_3d` or `preserve_format`."""
+    """An order of dimensions in memory: `contiguous_format`, `channels_last`, `channels_last_3d`, `preserve_format`."""
 
     __slots__ = ()
     __module__ = "pellucid"
@@ -72,13 +75,16 @@ preserve_format: memory_format = _named(memory_format, "preserve_format")
 
 # Devices ------------------------------------------------------------------------------------------------------------
 
-DEVICE_TYPES: Final = "cpu cuda ipu xpu mkldnn opengl opencl ideep hip ve fpga maia xla lazy vulkan mps meta hpu mtia privateuseone".split()
+DEVICE_TYPES: Final = (
+    "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga",
+    "maia", "xla", "lazy", "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone",
+)  # fmt: skip
 _DEVICES: dict[tuple[str, int | None], device] = {}
-_find_accelerator: Callable[[], str | None] = lambda: None  # noqa: E731
+_find_accelerator: Callable[[], str | None] = lambda: None
 
 
 def set_accelerator_finder(find: Callable[[], str | None]) -> None:
-    """Tell how to find the type of the machine's accelerator (`"cuda"`, or None), which a bare number as a device stands for."""
+    """Tell how to find the type of the machine's accelerator (`"cuda"`, or None), which a bare number stands for."""
     global _find_accelerator
     _find_accelerator = find
 

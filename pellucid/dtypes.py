@@ -1,15 +1,25 @@
-"""Element types, how they are promoted, and their limits. Every dtype is a singleton, so dtypes are compared with `is`."""
+"""Element types, how they are promoted, and their limits. Every dtype is a singleton: compare with `is`."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, Final, final
+from typing import Any, Final, cast, final
 
 import ml_dtypes
 import numpy as np
 
 from .devices import Named
+from .devices import Size as Size
+from .devices import channels_last as channels_last
+from .devices import channels_last_3d as channels_last_3d
+from .devices import contiguous_format as contiguous_format
+from .devices import device as device
+from .devices import layout as layout
+from .devices import memory_format as memory_format
+from .devices import preserve_format as preserve_format
+from .devices import size_of as size_of
+from .devices import strided as strided
 from .errors import ArgumentTypeError, ArgumentValueError, DtypeError, MissingAttributeError
 
 
@@ -71,7 +81,7 @@ class dtype(Named):
 
     def to_real(self) -> dtype:
         """The type of the real part: itself unless complex."""
-        return self._real
+        return cast(dtype, self._real)
 
     def to_complex(self) -> dtype:
         """The complex type with parts of this type, or of the nearest wider type.
@@ -81,7 +91,7 @@ class dtype(Named):
         """
         if self._complex is None:
             raise DtypeError(f"Unknown Complex ScalarType for {self.scalar_name}")
-        return self._complex
+        return cast(dtype, self._complex)
 
 
 BOOL: Final = 0
@@ -96,7 +106,7 @@ BY_NUMPY: dict[np.dtype[Any], dtype] = {}
 
 def _make(name: str, scalar_name: str, c_name: str, abbr: str, array_type: Any, category: int, itemsize: int) -> dtype:
     made = object.__new__(dtype)
-    fields = {
+    fields: dict[str, Any] = {
         "name": name,
         "scalar_name": scalar_name,
         "c_name": c_name,
@@ -113,8 +123,9 @@ def _make(name: str, scalar_name: str, c_name: str, abbr: str, array_type: Any, 
         "_complex": made if category == COMPLEX else None,
     }
     if array_type is not None:
-        fields["numpy"] = np.dtype(array_type)
-        BY_NUMPY[fields["numpy"]] = made
+        held = np.dtype(array_type)
+        fields["numpy"] = held
+        BY_NUMPY[held] = made
     for field, value in fields.items():
         object.__setattr__(made, field, value)
     ALL.append(made)
@@ -172,10 +183,11 @@ def from_numpy(array_type: np.dtype[Any]) -> dtype:
             hint="convert it first: array.astype(array.dtype.newbyteorder('='))",
         )
     raise ArgumentTypeError(
-        f"can't convert np.ndarray of type numpy.{array_type.type.__name__}. The only supported types are: float64, float32, "
-        "float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.",
+        f"can't convert np.ndarray of type numpy.{array_type.type.__name__}. "
+        "The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, "
+        "uint64, uint32, uint16, uint8, and bool.",
         hint="rows of unequal length make such an array; pad them, or convert to a numeric dtype"
-        if array_type == object
+        if array_type.kind == "O"
         else None,
     )
 
@@ -196,7 +208,7 @@ def get_default_dtype() -> dtype:
 
 
 def default_complex_dtype() -> dtype:
-    """The type of new tensors made from Python complex numbers: two parts of the default type, or of the nearest type that has one."""
+    """The type of new tensors made from Python complex numbers, with parts of the default type or wider."""
     return _default.to_complex()
 
 
@@ -224,7 +236,8 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest type, in size and category, that can hold values of both.
 
     Raises:
-        RuntimeError: an 8-bit floating-point type meets another type, or a wide unsigned type meets anything that is not floating point.
+        RuntimeError: an 8-bit floating-point type meets another type, or uint16, uint32 or uint64 meets anything but
+            itself and floating point.
         TypeError: an argument is not a dtype.
 
     Example:
@@ -234,12 +247,16 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     found = _PROMOTED.get((type1, type2))
     if found is not None:
         return found
-    for position, (name, value) in enumerate((("type1", type1), ("type2", type2)), start=1):
+    _check_dtypes("promote_types", type1=type1, type2=type2)
+    return _no_promotion(type1, type2)
+
+
+def _check_dtypes(function: str, **arguments: object) -> None:
+    for position, (name, value) in enumerate(arguments.items(), start=1):
         if not isinstance(value, dtype):
             raise ArgumentTypeError(
-                f"promote_types(): argument '{name}' (position {position}) must be torch.dtype, not {type(value).__name__}"
+                f"{function}(): argument '{name}' (position {position}) must be torch.dtype, not {type(value).__name__}"
             )
-    return _no_promotion(type1, type2)
 
 
 def _no_promotion(a: dtype, b: dtype) -> dtype:
@@ -287,8 +304,8 @@ for _a in ALL:
         if (_made := _promote(_a, _b)) is not None:
             _PROMOTED[_a, _b] = _made
 
-# How an operand takes part in promotion. Within one category (bool < integer < floating < complex) dimensioned tensors decide alone;
-# tensors without dimensions and Python numbers count only when their category is higher.
+# How an operand takes part in promotion. Within one category (bool < integer < floating < complex) tensors with
+# dimensions decide alone; tensors without dimensions and Python numbers count only when their category is higher.
 TENSOR: Final = 0
 SCALAR_TENSOR: Final = 1
 NUMBER: Final = 2
@@ -314,7 +331,7 @@ def number_dtype(value: complex) -> dtype:
 
 
 def result_type(*operands: tuple[dtype, int]) -> dtype:
-    """The type in which an operation on these operands computes, each given as (dtype, TENSOR | SCALAR_TENSOR | NUMBER).
+    """The type in which an operation computes; operands are given as (dtype, TENSOR | SCALAR_TENSOR | NUMBER).
 
     Raises:
         RuntimeError: two of the types have no common type; see `promote_types`.
@@ -366,11 +383,7 @@ def can_cast(from_: dtype, to: dtype) -> bool:
         >>> can_cast(float64, float16), can_cast(float32, int64)
         (True, False)
     """
-    for position, (name, value) in enumerate((("from_", from_), ("to", to)), start=1):
-        if not isinstance(value, dtype):
-            raise ArgumentTypeError(
-                f"can_cast(): argument '{name}' (position {position}) must be torch.dtype, not {type(value).__name__}"
-            )
+    _check_dtypes("can_cast", from_=from_, to=to)
     return from_.category <= to.category
 
 
@@ -378,7 +391,15 @@ def can_cast(from_: dtype, to: dtype) -> bool:
 
 
 class finfo:
-    """Limits of a floating-point type: `bits eps max min tiny smallest_normal resolution dtype`; of the parts, for a complex type.
+    """Limits of a floating-point type, or of the parts of a complex type.
+
+    Attributes:
+        bits: size of a value.
+        eps: distance from 1 to the next value.
+        max, min: largest and smallest finite value.
+        tiny, smallest_normal: smallest positive value with full precision.
+        resolution: 10 to the power of minus the number of decimal digits that always survive.
+        dtype: name of the type.
 
     Args:
         type: the dtype; the default type when left out.
@@ -405,7 +426,7 @@ class finfo:
                 "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
             )
         d = d.to_real()
-        limits = ml_dtypes.finfo(d.numpy)
+        limits: Any = ml_dtypes.finfo(d.numpy)  # type: ignore[no-untyped-call]
         self.dtype = d.name
         self.bits = d.itemsize * 8
         self.eps = float(limits.eps)

@@ -1,10 +1,11 @@
 """The exceptions that Pellucid raises, and the one place where their text is made.
 
-Every exception is a subclass of `PellucidError` and of the built-in class that PyTorch raises in the same situation, so code that
-catches `RuntimeError` or `IndexError` keeps working. The first line of `str(error)` is PyTorch's own sentence, so that a search for it
-finds the world's answers. The lines after it say what was expected and found, where the tensors were made, and what to do.
+Every exception is a subclass of `PellucidError` and of the built-in class that PyTorch raises in the same situation, so
+code that catches `RuntimeError` or `IndexError` keeps working. The first line of `str(error)` is PyTorch's own
+sentence, so that a search for it finds the world's answers. The lines after it say what was expected and found, where
+the tensors were made, and what to do.
 
-The facts stay on the exception as attributes (`op`, `operands`, `source`, `hint` ...), for tools that do not want to parse text.
+The facts stay on the exception as attributes (`op`, `operands`, `source`, `hint` ...), for tools.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ class PellucidError(Exception):
     ) -> Self:
         """Fill in facts that are not known yet (a fact given earlier stays, notes are appended); returns the error.
 
-        The code that notices a mistake knows the fact; the code that called it knows the operation, the tensors and the line.
+        The code that notices a mistake knows the fact; its caller knows the operation, the tensors and the line.
         """
         given = {"op": op, "source": source, "expected": expected, "found": found, "hint": hint}
         for name, value in (given | {"operands": tuple(operands) or None, "dims": tuple(dims) or None}).items():
