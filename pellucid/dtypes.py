@@ -30,7 +30,7 @@ class dtype(Named):
     Attributes:
         name: PyTorch's name without the module, `"float32"`.
         numpy: the NumPy dtype of the arrays that hold such elements.
-        scalar_name, c_name: the names that PyTorch's error messages use, `"Float"` and `"float"`.
+        scalar_type_name, c_name: the names that PyTorch's error messages use, `"Float"` and `"float"`.
         abbr: `"f32"`.
         itemsize: bytes for one element.
         is_floating_point, is_complex, is_signed, is_integral: `bool` counts as integral here, as in promotion.
@@ -58,7 +58,7 @@ class dtype(Named):
         "is_wide_unsigned",
         "itemsize",
         "numpy",
-        "scalar_name",
+        "scalar_type_name",
     )
     __module__ = "pellucid"
     abbr: str
@@ -72,7 +72,7 @@ class dtype(Named):
     is_wide_unsigned: bool
     itemsize: int
     numpy: np.dtype[Any]
-    scalar_name: str
+    scalar_type_name: str
 
     def __getattr__(self, name: str) -> Any:
         if name == "numpy":  # left out for complex32 alone: np.empty(n, dtype=None) would quietly give float64
@@ -90,7 +90,7 @@ class dtype(Named):
             RuntimeError: integers, bool and 8-bit floating-point types have none.
         """
         if self._complex is None:
-            raise DtypeError(f"Unknown Complex ScalarType for {self.scalar_name}")
+            raise DtypeError(f"Unknown Complex ScalarType for {self.scalar_type_name}")
         return cast(dtype, self._complex)
 
 
@@ -104,11 +104,13 @@ BY_NAME: dict[str, dtype] = {}
 BY_NUMPY: dict[np.dtype[Any], dtype] = {}
 
 
-def _make(name: str, scalar_name: str, c_name: str, abbr: str, array_type: Any, category: int, itemsize: int) -> dtype:
+def _make(
+    name: str, scalar_type_name: str, c_name: str, abbr: str, array_type: Any, category: int, itemsize: int
+) -> dtype:
     made = object.__new__(dtype)
     fields: dict[str, Any] = {
         "name": name,
-        "scalar_name": scalar_name,
+        "scalar_type_name": scalar_type_name,
         "c_name": c_name,
         "abbr": abbr,
         "category": category,
@@ -224,7 +226,7 @@ def set_default_dtype(d: dtype, /) -> None:
     if not d.is_floating_point:
         raise ArgumentTypeError("only floating-point types are supported as the default type", found=d)
     if d.is_float8:
-        raise ArgumentTypeError(f"couldn't find storage object {d.scalar_name}Storage", found=d)
+        raise ArgumentTypeError(f"couldn't find storage object {d.scalar_type_name}Storage", found=d)
     _default = d
     _RESULT.clear()
 
@@ -260,7 +262,7 @@ def _check_dtypes(function: str, **arguments: object) -> None:
 
 
 def _no_promotion(a: dtype, b: dtype) -> dtype:
-    pair = f"attempted to promote {a.scalar_name} and {b.scalar_name}"
+    pair = f"attempted to promote {a.scalar_type_name} and {b.scalar_type_name}"
     if a.is_float8 or b.is_float8:
         raise DtypeError(
             f"Promotion for Float8 Types is not supported, {pair}", hint="convert one operand first: x.to(dtype)"
