@@ -1,3 +1,56 @@
-"""Deep learning with PyTorch's API on an engine you can see through."""
+"""Pellucid: PyTorch's API on an engine that you can see through.
 
-from pellucid._version import __version__ as __version__
+>>> import pellucid as torch
+>>> x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+>>> (x * x).sum().backward()
+>>> x.grad
+tensor([2., 4., 6.])
+"""
+
+from __future__ import annotations
+
+import importlib as _importlib
+from typing import Any as _Any
+
+from . import dtypes as _dtypes
+from ._version import __version__ as __version__
+from .api import attach as _attach
+from .core import modes as _modes
+from .core.tensor import Tensor as Tensor
+
+_attach.publish(globals(), "torch")
+
+for _name, _dtype in _dtypes.BY_NAME.items():
+    globals()[_name] = _dtype
+for _name in (
+    "Size", "channels_last", "channels_last_3d", "contiguous_format", "device", "dtype", "finfo", "get_default_dtype", "iinfo",
+    "layout", "memory_format", "preserve_format", "promote_types", "can_cast", "set_default_dtype", "strided",
+):  # fmt: skip
+    globals()[_name] = getattr(_dtypes, _name)
+for _name in ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled"):
+    globals()[_name] = getattr(_modes, _name)
+
+# Loaded when first used, so that `import pellucid` stays fast.
+_LAZY = (
+    "amp", "autograd", "backends", "compiler", "cuda", "data", "datasets", "debug", "distributions", "export", "fft", "func",
+    "hub", "interop", "jit", "linalg", "masked", "mps", "multiprocessing", "nested", "nn", "onnx", "optim", "overrides",
+    "profiler", "random", "serialization", "signal", "sparse", "special", "testing", "types", "utils", "version", "xpu",
+)  # fmt: skip
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _LAZY:
+        try:
+            module = _importlib.import_module(f"{__name__}.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"{__name__}.{name}":
+                raise
+        else:
+            globals()[name] = module
+            return module
+    raise AttributeError(f"module 'torch' has no attribute {name!r}" + _attach.suggestion(name, globals()))
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})
+

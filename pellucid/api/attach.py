@@ -1,0 +1,39 @@
+"""Attaches the registered methods and properties to Tensor, and functions to their namespaces.
+
+The static view of the result is the generated `tensor.pyi`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+from .. import ops as _ops
+from ..core.public import FUNCTIONS, METHODS, PROPERTIES
+from ..core.tensor import Tensor
+
+
+def attach() -> None:
+    """Put every registered method and property on Tensor; a name that Tensor itself defines is left alone."""
+    own = set(vars(Tensor)) - {"__eq__", "__hash__", "__repr__", "__str__", "__doc__"}
+    for name, function in METHODS.items():
+        if name not in own:
+            setattr(Tensor, name, function)
+    for name, getter in PROPERTIES.items():
+        setattr(Tensor, name, property(getter))
+
+
+def publish(scope: dict[str, Any], namespace: str) -> None:
+    """Put the functions of a namespace ("torch", "linalg", ...) into a module's globals."""
+    for name, function in FUNCTIONS.get(namespace, {}).items():
+        scope[name] = function
+
+
+def suggestion(name: str, scope: Any) -> str:
+    """' Did you mean ...' for a name that is not there."""
+    close = difflib.get_close_matches(name, [n for n in scope if not n.startswith("_")], n=3)
+    return f". Did you mean: {', '.join(close)}?" if close else ""
+
+
+assert _ops
+attach()

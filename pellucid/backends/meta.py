@@ -1,0 +1,51 @@
+"""Arrays without data: shape, dtype and strides only. Meta tensors and batched views hold one; NumPy functions refuse it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+
+class MetaArray:
+    """The description of an array. Anything that would read or write values raises TypeError."""
+
+    __slots__ = ("dtype", "shape", "strides")
+    __array_ufunc__ = None
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None = None) -> None:
+        self.shape = tuple(shape)
+        self.dtype = np.dtype(dtype)
+        if strides is None:
+            step, made = self.dtype.itemsize, []
+            for size in reversed(self.shape):
+                made.append(step)
+                step *= max(size, 1)
+            strides = tuple(reversed(made))
+        self.strides = strides
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.itemsize
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError("an array without data cannot be read")
+
+    def __array_function__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError("an array without data cannot be computed with")
+
+    def __repr__(self) -> str:
+        return f"MetaArray({self.shape}, {self.dtype})"

@@ -1,0 +1,646 @@
+"""Running an operation: unwrap, forward, wrap, and append to the graph when a gradient will be wanted.
+
+Each record gets one `call`. It tries the fast path (plain tensors of one dtype, nobody watching) and leaves every other case,
+errors included, to `general`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+from weakref import ref as _ref
+
+import numpy as np
+
+from .. import dtypes
+from ..backends.meta import MetaArray
+from ..errors import ArgumentTypeError, DeviceError, DimensionError, Operand, OperationError, PellucidError, UnsupportedError
+from . import observe, source
+from .modes import local, state
+from .primitive import TENSORS, Primitive, _call_makers
+from .source import _library, is_library
+from .tape import Node, Packed, count, node_type
+from .tensor import OutputSlot, Parameter, Tensor, Version, View, make_tensor, version_of
+
+ndarray = np.ndarray
+asarray = np.asarray
+_getframe = sys._getframe
+_new = object.__new__
+NUMBERS = (bool, int, float, complex, np.number, np.bool_)
+
+_RECORDER = """
+def record({args}, r, p):
+    n = new(kind)
+    n.op = op
+    n.params = p
+    n.inputs = ({edges})
+{versions}
+    n.saved = ({saved})
+    n.versions = ({names})
+    n.total = {total}
+    n.shape = r.shape
+    n.dtype = r.dtype
+    n.seq = count()
+    n.ext = None
+    f = getframe(2)
+    while True:
+        name = f.f_code.co_filename
+        known = library.get(name)
+        if known is None:
+            known = is_library(name)
+        if not known or f.f_back is None:
+            break
+        f = f.f_back
+    n.source = (f.f_code, f.f_lasti)
+    t = new(Tensor)
+    t._array = r
+    t._node = n
+    t._rg = True
+    t._grad = None
+    t._ver = {out_version}
+    t._view = None
+    t._x = None
+    return t
+"""
+
+
+def _make_recorder(op: Primitive, needs: tuple[bool, ...]) -> Callable[..., Tensor]:
+    """Code that makes node and tensor for one pattern of arguments, without loops: this is the hot path of training."""
+    names = [f"x{i}" for i in range(len(needs))]
+    plan = op.plan(needs)
+    edges, versions, saved, guards = [], [], [], []
+    for name, need in zip(names, needs, strict=True):
+        edges.append(f"{name}._node or {name}" if need else "None")
+    for kind, i in plan.entries:
+        if kind == "in":
+            saved.append(f"{names[i]}._array")
+            versions += [
+                f"    v{i} = {names[i]}._ver",
+                f"    if v{i} is None:",
+                f"        v{i} = {names[i]}._ver = Version()",
+            ]
+            guards.append(f"v{i}")
+        elif kind == "out":
+            saved.append("r")
+            versions.append("    vo = Version()")
+            guards.append("vo")
+        elif kind in ("shape", "dtype"):
+            saved.append(f"{names[i]}._array.{kind}")
+        else:
+            saved.append(f"r.{kind.removeprefix('out_')}")
+    code = _RECORDER.format(
+        args=", ".join(names),
+        edges="".join(e + ", " for e in edges),
+        versions="\n".join(versions),
+        saved="".join(s + ", " for s in saved),
+        names="".join(g + ", " for g in guards),
+        total=" + ".join(f"{g}.count" for g in guards) or "0",
+        out_version="vo" if "vo" in guards else "None",
+    )
+    scope = {
+        "new": _new, "kind": node_type(op), "op": op, "Version": Version, "count": count, "getframe": _getframe,
+        "library": _library, "is_library": is_library, "Tensor": Tensor,
+    }  # fmt: skip
+    exec(code, scope)
+    return scope["record"]
+
+
+def wrap(r: Any) -> Tensor:
+    """A tensor without history on a result of the forward rule."""
+    t = _new(Tensor)
+    t._array = r
+    t._node = None
+    t._rg = False
+    t._grad = None
+    t._ver = None
+    t._view = None
+    t._x = None
+    return t
+
+
+# ---- the callers -----------------------------------------------------------------------------
+def _make_call(op: Primitive) -> Callable[..., Any]:
+    if op.outputs == 1 and not op.view and not op.variadic and isinstance(op.forward, str) and op.inplace is None:
+        if len(op.args) == 1:
+            return _make_unary(op)
+        if len(op.args) == 2:
+            return _make_binary(op)
+    return _make_nary(op)
+
+
+def _make_unary(op: Primitive) -> Callable[..., Any]:
+    forward = op.numpy_forward
+    differentiable = op.vjp is not None
+    same_dtype = op.promote == "float"
+    recorder: Any = None
+
+    def call(x: Any) -> Any:
+        nonlocal recorder
+        tx = type(x)
+        if (tx is Tensor or tx is Parameter) and not state.slow:
+            a = x._array
+            try:
+                r = forward(a)
+            except Exception:
+                return general(op, (x,), {})
+            if type(r) is not ndarray:
+                r = asarray(r)
+            if not (same_dtype and r.dtype is not a.dtype):
+                if x._rg and differentiable and local.grad:
+                    if recorder is None:
+                        recorder = _make_recorder(op, (True,))
+                    return recorder(x, r, {})
+                return wrap(r)
+        return general(op, (x,), {})
+
+    call.__name__ = op.name
+    return call
+
+
+def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
+    """The caller of an operation on two arguments; as an operator it leaves foreign types to their own reflected method."""
+    forward = op.numpy_forward
+    differentiable = op.vjp is not None
+    promotes = op.promote is not None
+    same_dtype = op.promote == "float"
+    recorders: dict[tuple[bool, bool], Any] = {}
+
+    def call(x: Any, y: Any) -> Any:
+        tx = type(x)
+        ty = type(y)
+        if not state.slow:
+            if tx is Tensor or tx is Parameter:
+                a = x._array
+                if ty is Tensor or ty is Parameter:
+                    b = y._array
+                    if a.dtype is b.dtype:
+                        try:
+                            r = forward(a, b)
+                        except Exception:
+                            return general(op, (x, y), {})
+                        if type(r) is not ndarray:
+                            r = asarray(r)
+                        if same_dtype and r.dtype is not a.dtype:
+                            return general(op, (x, y), {})
+                        if (x._rg or y._rg) and differentiable and local.grad:
+                            needs = (x._rg, y._rg)
+                            recorder = recorders.get(needs)
+                            if recorder is None:
+                                recorder = recorders[needs] = _make_recorder(op, needs)
+                            return recorder(x, y, r, {})
+                        return wrap(r)
+                elif promotes and (ty is float or ty is int):
+                    kind = a.dtype.kind
+                    if kind == "f" or kind == "c":
+                        try:
+                            r = forward(a, y)
+                        except Exception:
+                            return general(op, (x, y), {})
+                        if type(r) is not ndarray:
+                            r = asarray(r)
+                        if x._rg and differentiable and local.grad:
+                            return _record_number(op, recorders, x, y, r, 0)
+                        return wrap(r)
+            elif promotes and (ty is Tensor or ty is Parameter) and (tx is float or tx is int):
+                b = y._array
+                kind = b.dtype.kind
+                if kind == "f" or kind == "c":
+                    try:
+                        r = forward(x, b)
+                    except Exception:
+                        return general(op, (x, y), {})
+                    if type(r) is not ndarray:
+                        r = asarray(r)
+                    if y._rg and differentiable and local.grad:
+                        return _record_number(op, recorders, y, x, r, 1)
+                    return wrap(r)
+        if operator and not (isinstance(x, OPERANDS) and isinstance(y, OPERANDS)):
+            return NotImplemented
+        return general(op, (x, y), {})
+
+    call.__name__ = op.name
+    return call
+
+
+OPERANDS = (Tensor, *NUMBERS)
+
+
+def make_operators(op: Primitive) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """`__op__` and `__rop__` for an operation on two arguments."""
+    forward = _make_binary(op, operator=True)
+
+    def reflected(self: Any, other: Any) -> Any:
+        return forward(other, self)
+
+    return forward, reflected
+
+
+def _record_number(op: Primitive, recorders: dict[Any, Any], tensor: Tensor, number: Any, r: Any, place: int) -> Tensor:
+    """Record a binary operation between a tensor and a Python number."""
+    key: Any = ("number", place)
+    recorder = recorders.get(key)
+    if recorder is None:
+        recorder = recorders[key] = _make_number_recorder(op, place)
+    return recorder(tensor, number, r, {})
+
+
+def _make_number_recorder(op: Primitive, place: int) -> Callable[..., Tensor]:
+    needs = (True, False) if place == 0 else (False, True)
+    plan = op.plan(needs)
+    saved, guards, versions = [], [], []
+    for kind, i in plan.entries:
+        if kind == "in" and i == place:
+            saved.append("x._array")
+            versions.append("    vx = x._ver\n    if vx is None:\n        vx = x._ver = Version()")
+            guards.append("vx")
+        elif kind == "in":
+            saved.append("y")
+        elif kind == "out":
+            saved.append("r")
+            versions.append("    vo = Version()")
+            guards.append("vo")
+        elif kind in ("shape", "dtype"):
+            saved.append(f"x._array.{kind}" if i == place else ("()" if kind == "shape" else "None"))
+        else:
+            saved.append(f"r.{kind.removeprefix('out_')}")
+    code = _RECORDER.format(
+        args="x, y",
+        edges="x._node or x, None" if place == 0 else "None, x._node or x",
+        versions="\n".join(versions),
+        saved="".join(s + ", " for s in saved),
+        names="".join(g + ", " for g in guards),
+        total=" + ".join(f"{g}.count" for g in guards) or "0",
+        out_version="vo" if "vo" in guards else "None",
+    ).replace("getframe(2)", "getframe(3)")
+    scope = {
+        "new": _new, "kind": node_type(op), "op": op, "Version": Version, "count": count, "getframe": _getframe,
+        "library": _library, "is_library": is_library, "Tensor": Tensor,
+    }  # fmt: skip
+    exec(code, scope)
+    return scope["record"]
+
+
+def _make_nary(op: Primitive) -> Callable[..., Any]:
+    forward = op.numpy_forward
+    differentiable = op.vjp is not None
+    single = op.outputs == 1 and not op.view and op.promote is None and not op.variadic
+    recorders: dict[tuple[bool, ...], Any] = {}
+
+    def call(*args: Any, **params: Any) -> Any:
+        if single and not state.slow:
+            rg = False
+            arrays = []
+            for x in args:
+                tx = type(x)
+                if tx is Tensor or tx is Parameter:
+                    arrays.append(x._array)
+                    rg = rg or x._rg
+                else:
+                    return general(op, args, params)
+            try:
+                r = forward(*arrays, **params)
+            except Exception:
+                return general(op, args, params)
+            if type(r) is not ndarray:
+                r = asarray(r)
+            if rg and differentiable and local.grad:
+                needs = tuple([x._rg for x in args])
+                recorder = recorders.get(needs)
+                if recorder is None:
+                    recorder = recorders[needs] = _make_recorder(op, needs)
+                return recorder(*args, r, params)
+            return wrap(r)
+        return general(op, args, params)
+
+    call.__name__ = op.name
+    return call
+
+
+_call_makers.append(_make_call)
+
+
+# ---- the general path ------------------------------------------------------------------------
+def general(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """Run an operation in every case: any types, promotion, meta tensors, custom tensors, observers; explains failures."""
+    for x in args:
+        kind = type(x)
+        if kind is not Tensor and kind is not Parameter and isinstance(x, Tensor):
+            handler = getattr(kind, "__pellucid_bind__", None)
+            if handler is not None:
+                return handler(op, args, params)
+    if local.autocast is not None and op.autocast is not None:
+        args = local.autocast.cast(op, args)
+    tensors = _check_types(op, args)
+    if op.promote is not None:
+        tensors, common = _promote(op, tensors)
+    else:
+        common = None
+    arrays = [x._array if isinstance(x, Tensor) else x for x in tensors]
+    if common is not None:
+        arrays = [a if not isinstance(a, NUMBERS) else asarray(a, common) for a in arrays]
+    meta = [type(a) is MetaArray for a in arrays if a is not None and not isinstance(a, NUMBERS)]
+    if any(meta):
+        result = _on_meta(op, arrays, meta, params)
+    else:
+        try:
+            if op.check is not None:
+                op.check(*arrays, **params)
+            result = op.numpy_forward(*arrays, **params)
+        except PellucidError as error:
+            raise _located(error, op, tensors) from None
+        except Exception as error:
+            raise _explained(error, op, tensors, arrays, params) from error
+    outs = _settle(op, result, common)
+    needs = tuple(isinstance(x, Tensor) and x._rg for x in tensors)
+    made = finish(op, tensors, needs, params, outs)
+    if state.slow:
+        _watch(op, tensors, params, made)
+    return _as_subclass(args, made)
+
+
+def finish(op: Primitive, tensors: Any, needs: tuple[bool, ...], params: dict[str, Any], outs: Any) -> Any:
+    """Wrap results, as views of the first argument where they are, and record them when a gradient will be wanted."""
+    several = op.outputs != 1
+    arrays = outs if several else (outs,)
+    made = [make_tensor(a) for a in arrays]
+    if True in needs and op.vjp is not None and local.grad:
+        kinds = [a.dtype.kind in "fc" or a.dtype in dtypes.BY_NUMPY and _floating(a.dtype) for a in arrays]
+        if True in kinds:
+            node = record(op, tensors, needs, params, made)
+            for k, (t, floating) in enumerate(zip(made, kinds, strict=True)):
+                if floating:
+                    t._node = OutputSlot(node, k) if several else node
+                    t._rg = True
+    if op.view:
+        base = tensors[0]
+        for k, t in enumerate(made):
+            as_view(t, base, op, params, k if several else None)
+    return tuple(made) if several else made[0]
+
+
+def _floating(kind: Any) -> bool:
+    known = dtypes.BY_NUMPY[kind]
+    return known.is_floating_point or known.is_complex
+
+
+def record(
+    op: Primitive, tensors: Any, needs: tuple[bool, ...], params: dict[str, Any], made: list[Tensor], arrays: Any = None
+) -> Node:
+    """The node of an operation that just ran, with what its gradient rules will need."""
+    plan = op.plan(needs)
+    node: Node = _new(node_type(op))
+    node.op = op
+    node.params = params
+    node.inputs = tuple([(x._node or x) if need else None for x, need in zip(tensors, needs, strict=True)])
+    saved: list[Any] = []
+    versions: list[Version] = []
+    several = op.outputs != 1
+    for kind, i in plan.entries:
+        if kind == "in":
+            x = tensors[i]
+            if isinstance(x, Tensor):
+                saved.append(x._array)
+                versions.append(version_of(x))
+            else:
+                saved.append(x)
+        elif kind == "out":
+            saved.append(made[i]._array)
+            versions.append(version_of(made[i]))
+        elif kind == "outs":
+            saved.append(tuple(t._array for t in made))
+            versions += [version_of(t) for t in made]
+        elif kind == "ins":
+            saved.append([x._array for x in tensors])
+            versions += [version_of(x) for x in tensors]
+        elif kind == "shapes":
+            saved.append([x._array.shape for x in tensors])
+        elif kind in ("shape", "dtype"):
+            x = tensors[i]
+            saved.append(getattr(x._array, kind) if isinstance(x, Tensor) else (() if kind == "shape" else None))
+        else:
+            saved.append(getattr(made[0]._array, kind.removeprefix("out_")))
+    if local.saved_hooks:
+        saved = [_pack(v) if k in ("in", "out") else v for v, (k, _) in zip(saved, plan.entries, strict=True)]
+        versions = []
+    node.saved = tuple(saved)
+    node.versions = tuple(versions)
+    node.total = sum(v.count for v in versions)
+    if several:
+        node.shape = [t._array.shape for t in made]
+        node.dtype = [t._array.dtype for t in made]
+    else:
+        node.shape = made[0]._array.shape
+        node.dtype = made[0]._array.dtype
+    node.seq = count()
+    node.ext = None
+    node.source = source.capture(2)
+    if local.anomaly:
+        node.ext = {"forward_stack": source.stack_text()}
+    return node
+
+
+def _pack(value: Any) -> Any:
+    if not isinstance(value, ndarray):
+        return value
+    pack, unpack = local.saved_hooks[-1]
+    hooks, local.saved_hooks = local.saved_hooks, ()
+    try:
+        return Packed(pack(wrap(value)), unpack)
+    finally:
+        local.saved_hooks = hooks
+
+
+def as_view(t: Tensor, source_tensor: Tensor, op: Any, params: dict[str, Any], index: int | None = None) -> None:
+    """Mark `t` as a view that `op` made of `source_tensor`: shared write counter, and the way back to the base."""
+    t._ver = version_of(source_tensor)
+    parent = source_tensor._view
+    kind = "multi" if index is not None else "grad" if local.grad else "no_grad"
+    if source_tensor._x is not None and source_tensor._x.get("inference"):
+        t.extra()["inference"] = True
+    if parent is None:
+        base, chain = source_tensor, ((op, params, index),)
+    else:
+        base, chain = parent.base, (*parent.chain, (op, params, index))
+        kind = parent.kind if parent.kind != "grad" else kind
+    t._view = View(base, chain, kind)
+    views = t._ver.views
+    ref = _ref(t)
+    if views is None:
+        t._ver.views = [ref]
+    else:
+        if len(views) > 32 and len(views) & (len(views) - 1) == 0:
+            views[:] = [v for v in views if v() is not None]
+        views.append(ref)
+
+
+def _check_types(op: Primitive, args: tuple[Any, ...]) -> list[Any]:
+    """The arguments, numbers allowed where the operation promotes, None where it is optional."""
+    out: list[Any] = []
+    for i, x in enumerate(args):
+        if isinstance(x, Tensor) or x is None:
+            out.append(x)
+        elif isinstance(x, NUMBERS) and op.promote is not None:
+            out.append(x.item() if isinstance(x, (np.number, np.bool_)) else x)
+        else:
+            name = op.args[i] if i < len(op.args) else op.args[-1]
+            raise ArgumentTypeError(
+                f"{op.name}(): argument '{name}' (position {i + 1}) must be Tensor, not {type(x).__name__}", op=op.name
+            )
+    if not any(isinstance(x, Tensor) for x in out) and op.promote is not None:
+        out = [make_tensor(asarray(x, dtypes.number_dtype(x).numpy)) if isinstance(x, NUMBERS) else x for x in out]
+    return out
+
+
+def _promote(op: Primitive, tensors: list[Any]) -> tuple[list[Any], Any]:
+    """Bring tensors to the common dtype by PyTorch's rules, through recorded casts; the NumPy dtype of it."""
+    common = common_dtype(tensors)
+    if op.promote == "float" and not (common.is_floating_point or common.is_complex):
+        common = dtypes.get_default_dtype()
+    target = common.numpy
+    out = []
+    for x in tensors:
+        if isinstance(x, Tensor) and x._array.dtype != target:
+            x = TENSORS.cast(x, dtype=target)
+        out.append(x)
+    return out, target
+
+
+def common_dtype(values: Any) -> dtypes.dtype:
+    """The dtype that PyTorch's promotion gives for tensors and Python numbers."""
+    operands = []
+    for x in values:
+        if isinstance(x, Tensor):
+            a = x._array
+            operands.append((dtypes.BY_NUMPY[a.dtype], dtypes.TENSOR if a.ndim else dtypes.SCALAR_TENSOR))
+        elif x is not None:
+            operands.append((dtypes.number_dtype(x), dtypes.NUMBER))
+    return dtypes.result_type(*operands)
+
+
+def _settle(op: Primitive, result: Any, common: Any) -> Any:
+    """Forward results as arrays (of the promoted dtype: ml_dtypes widens with Python numbers)."""
+    if op.outputs != 1:
+        return [r if type(r) in (ndarray, MetaArray) else asarray(r) for r in result]
+    if type(result) is MetaArray:
+        return result
+    if type(result) is not ndarray:
+        result = asarray(result)
+    if common is not None and op.promote != "compare" and result.dtype != common and op.elementwise:
+        if result.dtype.kind != "b" and not (common.kind == "c" and result.dtype.kind == "f"):
+            result = result.astype(common)
+    return result
+
+
+def _on_meta(op: Primitive, arrays: list[Any], meta: list[bool], params: dict[str, Any]) -> Any:
+    """The result without data."""
+    sized = [a for a in arrays if a is not None and not isinstance(a, NUMBERS)]
+    if not all(m or a.ndim == 0 for m, a in zip(meta, sized, strict=True)):
+        raise DeviceError("Expected all tensors to be on the same device, but found at least two devices, meta and cpu!", op=op.name)
+    avals = [None if a is None or isinstance(a, NUMBERS) else (tuple(a.shape), a.dtype) for a in arrays]
+    if op.aval is not None:
+        result = op.aval(*avals, **params)
+    elif op.elementwise:
+        from ..shapes import broadcast_shapes
+
+        shape = broadcast_shapes(*[a[0] for a in avals if a is not None])
+        kind = next(a[1] for a in avals if a is not None)
+        result = (shape, np.dtype(bool) if op.promote == "compare" else kind)
+    else:
+        result = _probe(op, arrays, params)
+    if op.outputs != 1:
+        return [MetaArray(shape, kind) for shape, kind in result]
+    return MetaArray(*result)
+
+
+PROBE_LIMIT = 1 << 24
+
+
+def _probe(op: Primitive, arrays: list[Any], params: dict[str, Any]) -> Any:
+    """Shape and dtype from a run on zeros, for operations whose record has no `aval` rule and whose arguments are not huge."""
+    total = sum(a.size for a in arrays if type(a) is MetaArray)
+    if total > PROBE_LIMIT:
+        raise UnsupportedError(f"{op.name} on meta tensors of {total} elements: its record has no shape rule")
+    real = [np.zeros(a.shape, a.dtype) if type(a) is MetaArray else a for a in arrays]
+    result = op.numpy_forward(*real, **params)
+    if op.outputs != 1:
+        return [(np.shape(r), asarray(r).dtype) for r in result]
+    return (np.shape(result), asarray(result).dtype)
+
+
+def _operands(op: Primitive, tensors: list[Any]) -> list[Operand]:
+    out = []
+    for i, x in enumerate(tensors):
+        if isinstance(x, Tensor):
+            name = op.args[i] if i < len(op.args) else f"{op.args[-1]}[{i}]"
+            node = x.grad_fn
+            line = node.line if node is not None else None
+            out.append(Operand(name, tuple(x._array.shape), x.dtype, node.name() if node is not None else None, line))
+    return out
+
+
+def _located(error: PellucidError, op: Primitive, tensors: list[Any]) -> PellucidError:
+    """Add operation, user's line and operands to an error of ours, and tell the observers."""
+    where = source.describe(source.capture(3))
+    error.add(op=op.name, source=where, operands=_operands(op, tensors))
+    if observe.observers:
+        observe.notify("error", error, op, tensors)
+    return error
+
+
+def _explained(error: Exception, op: Primitive, tensors: list[Any], arrays: list[Any], params: dict[str, Any]) -> Exception:
+    """PyTorch's words for what NumPy refused: the shape rule is asked, since it raises them."""
+    if isinstance(error, MemoryError):
+        return error
+    shapes = [a.shape for a in arrays if isinstance(a, ndarray)]
+    if op.elementwise and len(shapes) > 1:
+        from ..shapes import broadcast_shapes
+
+        try:
+            broadcast_shapes(*shapes)
+        except PellucidError as ours:
+            return _located(ours, op, tensors)
+    if op.aval is not None:
+        try:
+            op.aval(*[(a.shape, a.dtype) if isinstance(a, ndarray) else a for a in arrays], **params)
+        except PellucidError as ours:
+            return _located(ours, op, tensors)
+    kind = next((a.dtype for a in arrays if isinstance(a, ndarray)), None)
+    if isinstance(error, np.exceptions.AxisError):
+        axis, ndim = error.axis, error.ndim or 0
+        bound = max(ndim, 1)
+        return _located(
+            DimensionError(f"Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but got {axis})"),
+            op, tensors,
+        )  # fmt: skip
+    if isinstance(error, TypeError) and kind is not None and ("ufunc" in str(error) or "not supported" in str(error)):
+        name = dtypes.BY_NUMPY[kind].scalar_name if kind in dtypes.BY_NUMPY else str(kind)
+        return _located(OperationError(f'"{op.name}" not implemented for \'{name}\''), op, tensors)
+    if isinstance(error, (TypeError, ValueError, IndexError, RuntimeError, ArithmeticError, np.linalg.LinAlgError)):
+        cls = ArgumentTypeError if isinstance(error, TypeError) else OperationError
+        return _located(cls(f"{op.name}: {error}"), op, tensors)
+    return error
+
+
+def _as_subclass(args: tuple[Any, ...], made: Any) -> Any:
+    """Results of operations on a Tensor subclass have that subclass, as in PyTorch."""
+    for x in args:
+        kind = type(x)
+        if kind is not Tensor and kind is not Parameter and isinstance(x, Tensor):
+            if getattr(kind, "_keeps_type", True) and not issubclass(kind, Parameter):
+                for t in made if isinstance(made, tuple) else (made,):
+                    t.__class__ = kind
+            break
+    return made
+
+
+# Called with (op, inputs, params, outputs) after every operation on the general path; forward mode and anomaly mode register here.
+after_operation: list[Callable[..., None]] = []
+
+
+def _watch(op: Primitive, tensors: list[Any], params: dict[str, Any], made: Any) -> None:
+    for hook in after_operation:
+        hook(op, tensors, params, made)
+    if observe.observers:
+        observe.notify("operation", op, tensors, params, made)
+

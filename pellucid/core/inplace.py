@@ -1,0 +1,342 @@
+"""Writing to tensors: checks, version counters, and the graph rewritten so that views and bases see the write.
+
+An in-place operation is its out-of-place form followed by `overwrite`: the result's values are copied into the tensor's own
+memory, the write counter goes up, and the tensor takes the result's place in the graph. When the tensor is a view, its base becomes
+the result of a `copy_slices` node (the old base with the viewed part replaced), and every live view is replayed from the new base.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..backends import numpy_cpu
+from ..errors import ArgumentTypeError, DtypeError, GraphError, OperationError, ShapeError
+from ..dtypes import BY_NUMPY, can_cast
+from . import observe, source
+from .bind import record
+from .modes import enable_grad, local, no_grad, state
+from .primitive import TENSORS, defop
+from .tensor import OutputSlot, Tensor, make_tensor, version_of
+
+Chain = tuple[tuple[Any, dict[str, Any], int | None], ...]
+
+
+def replay(xp: Any, array: Any, chain: Chain) -> Any:
+    """The view of an array that a chain of view operations describes."""
+    for op, params, index in chain:
+        array = op.run_forward(xp, (array,), params)
+        if index is not None:
+            array = array[index]
+    return array
+
+
+def replay_tensor(F: Any, value: Any, chain: Chain) -> Any:
+    """As `replay`, through the operations of a namespace."""
+    for op, params, index in chain:
+        value = getattr(F, op.name)(value, **params)
+        if index is not None:
+            value = value[index]
+    return value
+
+
+def _copy_slices(xp: Any, base: Any, part: Any, *, chain: Chain) -> Any:
+    out = base.copy()
+    window = replay(xp, out, chain)
+    window[...] = part
+    return out
+
+
+copy_slices = defop(
+    "copy_slices",
+    "base part",
+    forward=_copy_slices,
+    aval=lambda base, part, chain: base,
+    vjp={
+        "base": lambda F, g, part_shape, part_dtype, chain: F.copy_slices(
+            g, F.full(shape=part_shape, value=0, dtype=part_dtype), chain=chain
+        ),
+        "part": lambda F, g, chain: replay_tensor(F, g, chain),
+    },
+    jvp="linear",
+    grad_name="CopySlices",
+)
+copy_slices.grad_name = "CopySlices"
+
+
+def check_writable(t: Tensor, name: str) -> None:
+    """Raise PyTorch's error when writing to `t` is refused; nothing has been written yet."""
+    if t._rg and local.grad:
+        if t._node is None and t._view is None:
+            raise GraphError(
+                "a leaf Variable that requires grad is being used in an in-place operation.",
+                op=name,
+                hint="wrap the update in `with torch.no_grad():`, or write `x = x + 1` to make a new tensor",
+            )
+        view = t._view
+        if view is not None:
+            if view.base._rg and view.base._node is None:
+                raise GraphError(
+                    "a view of a leaf Variable that requires grad is being used in an in-place operation.",
+                    op=name,
+                    hint="wrap the update in `with torch.no_grad():`, or clone() the leaf first",
+                )
+            _check_view(t, name)
+    elif t._view is not None and local.grad and t._view.kind != "grad":
+        _check_view(t, name, only_if_grad=True)
+    if t._x is not None and t._x.get("inference") and not local.inference:
+        raise GraphError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor "
+            "before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.",
+            op=name,
+        )
+
+
+def _check_view(t: Tensor, name: str, only_if_grad: bool = False) -> None:
+    view = t._view
+    assert view is not None
+    maker = getattr(t.grad_fn, "op", None)
+    title = maker.grad_name if maker is not None else view.chain[-1][0].grad_name
+    if view.kind == "multi" and not only_if_grad:
+        raise GraphError(
+            f"Output {view.chain[-1][2]} of {title} is a view and is being modified inplace. This view is the output of a function "
+            "that returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the "
+            "inplace operation by an out-of-place one.",
+            op=name,
+        )
+    if view.kind == "no_grad" and view.base._rg:
+        raise GraphError(
+            "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is "
+            "ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either "
+            "both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to "
+            "be tracked).",
+            op=name,
+        )
+
+
+def overlaps_itself(array: np.ndarray) -> bool:
+    """True when two elements share memory (an expanded tensor)."""
+    return any(stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True))
+
+
+def check_overlap(array: np.ndarray) -> None:
+    """Raise PyTorch's error for writing through an expanded tensor."""
+    if overlaps_itself(array):
+        raise OperationError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
+            "clone() the tensor before performing the operation."
+        )
+
+
+def writable(array: np.ndarray) -> np.ndarray:
+    """The same memory with the writeable flag on (views of broadcast arrays come read-only)."""
+    if array.flags.writeable:
+        return array
+    owner = array
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    if not owner.flags.writeable:
+        raise OperationError("the tensor shares memory with a read-only NumPy array and cannot be written to")
+    shift = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+    return np.ndarray(array.shape, array.dtype, _bytes(owner), shift, array.strides) if owner.flags.c_contiguous else array
+
+
+def _bytes(owner: np.ndarray) -> Any:
+    return owner.reshape(-1).view(np.uint8).data
+
+
+def bump(t: Tensor, name: str) -> None:
+    """Count a write to `t` and remember who did it."""
+    version = version_of(t)
+    version.count += 1
+    version.writer = (name, source.capture(3))
+
+
+def overwrite(t: Tensor, result: Tensor, name: str) -> Tensor:
+    """`t` takes the values and the place in the graph of `result`; returns `t`.
+
+    The caller has run the out-of-place operation; nothing of `t` has been changed yet, so every refusal leaves it as it was.
+    """
+    check_writable(t, name)
+    a, r = t._array, result._array
+    if r.shape != a.shape:
+        raise ShapeError(
+            f"output with shape {list(a.shape)} doesn't match the broadcast shape {list(r.shape)}",
+            op=name,
+            hint=f"an in-place operation cannot change the shape of its tensor; use the out-of-place form of {name}",
+        )
+    if r.dtype != a.dtype and not can_cast(BY_NUMPY[r.dtype], BY_NUMPY[a.dtype]):
+        raise DtypeError(
+            f"result type {BY_NUMPY[r.dtype].scalar_name} can't be cast to the desired output type "
+            f"{BY_NUMPY[a.dtype].scalar_name}",
+            op=name,
+        )
+    check_overlap(a)
+    node = None
+    if result._rg and local.grad:
+        if r.dtype != a.dtype:
+            result = TENSORS.cast(result, dtype=a.dtype)
+        node = result._node
+        _save_own(node, r, a, t)
+    if type(a) is np.ndarray:
+        np.copyto(writable(a), r, casting="unsafe")
+    bump(t, name)
+    if node is not None:
+        _resave(node, t)
+    _after(t, name, node, result)
+    return t
+
+
+def _save_own(node: Any, r: np.ndarray, a: np.ndarray, t: Tensor) -> None:
+    """Settle what the node keeps of the tensor about to be written.
+
+    Its old value is about to be lost, so the node gets a copy of it; its new value is the result, so the node keeps the
+    tensor's own memory instead of a second copy.
+    """
+    node = node.node if type(node) is OutputSlot else node
+    if not node.saved:
+        return
+    if any(v is a for v in node.saved):
+        old = a.copy()
+        node.saved = tuple([old if v is a else v for v in node.saved])
+        kept = [v for v in node.versions if v is not t._ver]
+        node.versions, node.total = tuple(kept), sum(v.count for v in kept)
+    if r.dtype == a.dtype and any(v is r for v in node.saved):
+        node.saved = tuple([a if v is r else v for v in node.saved])
+        node.extra()["own"] = True
+
+
+def _resave(node: Any, t: Tensor) -> None:
+    """The write just counted is the one that made the saved value: it is not an overwriting."""
+    node = node.node if type(node) is OutputSlot else node
+    if node.ext is not None and node.ext.pop("own", False):
+        node.versions = (*node.versions, version_of(t))
+        node.total += version_of(t).count
+
+
+def write(t: Tensor, name: str, op: Any, others: tuple[Any, ...], params: dict[str, Any]) -> Tensor:
+    """In-place form of an operation whose record can write directly into its first argument (`op.inplace`).
+
+    The record's gradient rules must not need the old value of the first argument, nor the result's.
+    """
+    check_writable(t, name)
+    check_overlap(t._array)
+    arrays = [x._array if isinstance(x, Tensor) else x for x in others]
+    if type(t._array) is np.ndarray:
+        op.inplace(numpy_cpu, writable(t._array), *arrays, **params)
+    needs = (t._rg, *(isinstance(x, Tensor) and x._rg for x in others))
+    node = None
+    if True in needs and local.grad and t.dtype.is_floating_point | t.dtype.is_complex:
+        node = record(op, (t, *others), needs, params, [t])
+    bump(t, name)
+    if node is not None:
+        # Saved inputs that share memory with t are judged by the counter as usual; the record promised not to keep t itself.
+        node.total = sum(v.count for v in node.versions)
+    _after(t, name, node, None)
+    return t
+
+
+def _after(t: Tensor, name: str, node: Any, result: Tensor | None) -> None:
+    if node is not None:
+        rebase(t, node)
+    elif t._rg and local.grad and t._view is None and t._node is not None:
+        # Overwritten by something that needs no gradient: nothing flows to the old value.
+        t._node = None
+        t._rg = False
+    if state.slow and observe.observers:
+        observe.notify("inplace", name, t, result)
+
+
+def rebase(t: Tensor, node: Any) -> None:
+    """Make `node` the producer of `t`, and of the part of the base that `t` views."""
+    view = t._view
+    if view is None or view.kind == "no_grad":
+        t._node = node
+        t._rg = True
+        base = t
+    else:
+        base = view.base
+        part = _joined(t, node)
+        needs = (base._rg, True)
+        old = base
+        base._node = record(copy_slices, (old, part), needs, {"chain": view.chain}, [base])
+        base._rg = True
+    refresh_views(base)
+
+
+def _joined(t: Tensor, node: Any) -> Tensor:
+    part = make_tensor(t._array)
+    part._node = node
+    part._rg = True
+    return part
+
+
+def refresh_views(base: Tensor) -> None:
+    """Give every live view of `base` its place in the graph anew."""
+    views = None if base._ver is None else base._ver.views
+    if not views:
+        return
+    live = [v for v in views if v() is not None]
+    for ref in live:
+        view = ref()
+        if view is None or view._view is None or view._view.base is not base or view._view.kind == "no_grad":
+            continue
+        with enable_grad():
+            fresh = replay_tensor(TENSORS, base, view._view.chain)
+        view._node = fresh._node
+        view._rg = fresh._rg
+        fresh = None
+    assert base._ver is not None
+    base._ver.views = live
+
+
+def inplace_form(function: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
+    """The in-place form (`name_`) of an out-of-place function whose first argument is the tensor."""
+
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if not isinstance(self, Tensor):
+            raise ArgumentTypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(self).__name__}")
+        check_writable(self, name)
+        return overwrite(self, function(self, *args, **kwargs), name)
+
+    method.__name__ = name
+    method.__qualname__ = f"Tensor.{name}"
+    method.__doc__ = f"In-place version of :func:`{function.__name__}`: writes the result into this tensor and returns it."
+    return method
+
+
+def into(out: Tensor, result: Tensor, name: str) -> Tensor:
+    """The `out=` form: write `result` into `out`, resizing it when its shape differs."""
+    if not isinstance(out, Tensor):
+        raise ArgumentTypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    if local.grad and (out._rg or result._rg):
+        raise GraphError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+                         "arguments requires grad.", op=name)  # fmt: skip
+    r, a = result._array, out._array
+    if r.dtype != a.dtype and not can_cast(BY_NUMPY[r.dtype], BY_NUMPY[a.dtype]):
+        raise DtypeError(
+            f"result type {BY_NUMPY[r.dtype].scalar_name} can't be cast to the desired output type "
+            f"{BY_NUMPY[a.dtype].scalar_name}",
+            op=name,
+        )
+    if r.shape != a.shape:
+        if a.size:
+            from warnings import warn
+
+            warn(
+                f"An output with one or more elements was resized since it had shape {list(a.shape)}, which does not match the "
+                f"required output shape {list(r.shape)}. This behavior is deprecated, and in a future PyTorch release outputs will "
+                "not be resized unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to "
+                "zero elements with t.resize_(0).",
+                UserWarning,
+                stacklevel=4,
+            )
+        out._array = np.empty(r.shape, a.dtype)
+    check_overlap(out._array)
+    with no_grad():
+        if type(out._array) is np.ndarray:
+            np.copyto(writable(out._array), r, casting="unsafe")
+    bump(out, name)
+    return out

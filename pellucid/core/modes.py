@@ -1,0 +1,220 @@
+"""Modes of the engine: what is recorded, per thread, and the one flag that leaves the fast path."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+class _State:
+    """`slow` counts the reasons to leave the fast path: observers, dual numbers, saved-tensor hooks, autocast, tracing.
+
+    It is process-wide and only a hint: the general path looks at the thread's own state.
+    """
+
+    __slots__ = ("slow",)
+
+    def __init__(self) -> None:
+        self.slow = 0
+
+
+class _ThreadModes(threading.local):
+    grad = True
+    inference = False
+    anomaly = False
+    anomaly_check_nan = True
+    saved_hooks: tuple[tuple[Callable[[Any], Any], Callable[[Any], Any]], ...] = ()
+    autocast: Any = None
+    device: Any = None  # set by `with torch.device(...)`
+    function_modes: tuple[Any, ...] = ()
+    role = "forward"  # "backward" while gradients are recorded (create_graph)
+
+    def __init__(self) -> None:
+        # PyTorch's results hold inf and nan silently; NumPy's warnings about them are switched off in each thread that computes.
+        np.seterr(all="ignore")
+
+
+state = _State()
+local = _ThreadModes()
+
+
+def is_grad_enabled() -> bool:
+    """True when operations on tensors that require grad are recorded."""
+    return local.grad
+
+
+def is_inference_mode_enabled() -> bool:
+    """True inside `inference_mode`."""
+    return local.inference
+
+
+class ContextDecorator:
+    """A context manager that is a decorator too, for functions, generators and coroutines."""
+
+    def clone(self) -> Any:
+        return self.__class__()
+
+    def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        if inspect.isclass(func):
+            func.__init__ = self(func.__init__)  # type: ignore[misc]
+            return func
+        if inspect.isgeneratorfunction(func):
+            return self._wrap_generator(func)
+        if inspect.iscoroutinefunction(func):
+
+            @functools.wraps(func)
+            async def coroutine(*args: Any, **kwargs: Any) -> Any:
+                with self.clone():
+                    return await func(*args, **kwargs)
+
+            return coroutine
+
+        @functools.wraps(func)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            with self.clone():
+                return func(*args, **kwargs)
+
+        return wrapped
+
+    def _wrap_generator(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        # The mode must hold while the generator's body runs, and not while its consumer's does.
+        @functools.wraps(func)
+        def generator(*args: Any, **kwargs: Any) -> Any:
+            gen = func(*args, **kwargs)
+            try:
+                with self.clone():
+                    item = next(gen)
+                while True:
+                    try:
+                        sent = yield item
+                    except GeneratorExit:
+                        with self.clone():
+                            gen.close()
+                        raise
+                    except BaseException as error:
+                        with self.clone():
+                            item = gen.throw(error)
+                    else:
+                        with self.clone():
+                            item = gen.send(sent)
+            except StopIteration as stop:
+                return stop.value
+
+        return generator
+
+    def __enter__(self) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} defines no __enter__")
+
+    def __exit__(self, *exc: object) -> None:
+        raise NotImplementedError(f"{type(self).__name__} defines no __exit__")
+
+
+class _GradMode(ContextDecorator):
+    """Sets grad mode to `mode` on entry and back on exit."""
+
+    mode = True
+
+    def __init__(self) -> None:
+        self.previous: list[bool] = []
+
+    def __enter__(self) -> None:
+        self.previous.append(local.grad)
+        local.grad = self.mode
+
+    def __exit__(self, *exc: object) -> None:
+        local.grad = self.previous.pop()
+
+
+class no_grad(_GradMode):  # noqa: N801 (PyTorch's name)
+    """Context manager and decorator: operations inside are not recorded; results do not require grad.
+
+    >>> import pellucid as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with torch.no_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
+
+    mode = False
+
+    def __new__(cls, orig_func: Callable[..., Any] | None = None) -> Any:
+        self = super().__new__(cls)
+        if orig_func is None:
+            return self
+        self.__init__()  # type: ignore[misc]
+        return self(orig_func)
+
+    def __init__(self, orig_func: Callable[..., Any] | None = None) -> None:
+        super().__init__()
+
+
+class enable_grad(_GradMode):  # noqa: N801
+    """Context manager and decorator: operations inside are recorded, also within `no_grad`."""
+
+    mode = True
+
+    def __new__(cls, orig_func: Callable[..., Any] | None = None) -> Any:
+        self = super().__new__(cls)
+        if orig_func is None:
+            return self
+        self.__init__()  # type: ignore[misc]
+        return self(orig_func)
+
+    def __init__(self, orig_func: Callable[..., Any] | None = None) -> None:
+        super().__init__()
+
+
+class set_grad_enabled(ContextDecorator):  # noqa: N801
+    """Sets grad mode at once; as a context manager it puts the previous mode back on exit."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = bool(mode)
+        self.previous = local.grad
+        local.grad = self.mode
+
+    def clone(self) -> set_grad_enabled:
+        return self.__class__(self.mode)
+
+    def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        local.grad = self.previous
+        return super().__call__(func)
+
+    def __enter__(self) -> None:
+        local.grad = self.mode
+
+    def __exit__(self, *exc: object) -> None:
+        local.grad = self.previous
+
+
+class inference_mode(ContextDecorator):  # noqa: N801
+    """Like `no_grad`, and tensors made inside can never take part in autograd afterwards."""
+
+    def __new__(cls, mode: Any = True) -> Any:
+        self = super().__new__(cls)
+        if isinstance(mode, bool):
+            return self
+        self.__init__(True)  # type: ignore[misc]
+        return self(mode)
+
+    def __init__(self, mode: Any = True) -> None:
+        self.mode = mode if isinstance(mode, bool) else True
+        self.previous: list[tuple[bool, bool]] = []
+
+    def clone(self) -> inference_mode:
+        return self.__class__(self.mode)
+
+    def __enter__(self) -> None:
+        self.previous.append((local.grad, local.inference))
+        local.inference = self.mode
+        local.grad = not self.mode
+        state.slow += self.mode
+
+    def __exit__(self, *exc: object) -> None:
+        local.grad, local.inference = self.previous.pop()
+        state.slow -= self.mode

@@ -1,0 +1,61 @@
+"""Seam 4: observers. Whoever wants to watch the engine registers here; with nobody watching nothing is paid.
+
+An observer is any object; the methods it defines among `EVENTS` are called. `core.modes.state.slow` is raised while somebody
+watches, which sends every operation through the general path of `core.bind`, the only place that notifies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .modes import state
+
+EVENTS = (
+    "operation",  # (op, inputs, params, outputs): an operation ran
+    "inplace",  # (name, tensor, inputs): a tensor was overwritten
+    "module_enter",  # (module, name, args, kwargs)
+    "module_exit",  # (module, name, result)
+    "backward_start",  # (roots,)
+    "backward_node",  # (node, grad_output, grad_inputs)
+    "backward_end",  # (roots,)
+    "accumulate",  # (leaf, grad)
+    "optimizer_step",  # (optimizer,) after the step
+    "optimizer_zero_grad",  # (optimizer,)
+    "mode",  # (name, value): grad mode, train/eval, ...
+    "error",  # (exception, op, inputs)
+    "read",  # (tensor, how): a value left the graph through item(), numpy(), tolist(), bool()
+)
+
+observers: list[Any] = []
+
+
+def add_observer(observer: Any) -> None:
+    """Start sending events to `observer`."""
+    observers.append(observer)
+    state.slow += 1
+
+
+def remove_observer(observer: Any) -> None:
+    """Stop sending events to `observer`; ValueError when it was not registered."""
+    observers.remove(observer)
+    state.slow -= 1
+
+
+@contextmanager
+def observing(observer: Any) -> Iterator[Any]:
+    """Send events to `observer` inside the block."""
+    add_observer(observer)
+    try:
+        yield observer
+    finally:
+        remove_observer(observer)
+
+
+def notify(event: str, *args: Any) -> None:
+    """Tell every observer that defines a method of this name. Callers check `observers` first."""
+    for observer in tuple(observers):
+        handler = getattr(observer, event, None)
+        if handler is not None:
+            handler(*args)

@@ -1,0 +1,280 @@
+"""Seam 2: the operation record. Everything the library knows about a primitive stands in one `defop` call.
+
+A record's rules are plain functions whose *parameter names* say what they use. A gradient rule may name
+
+- `g`: the gradient of the output (`g` is a tuple for an operation with several outputs),
+- `F`: the namespace of operations to compute with (raw arrays in an ordinary backward, Tensors under `create_graph=True`),
+- an argument of the operation (`input`, `other`, ...): its value; it is then kept for backward,
+- `out` (or `out0`, `out1`, ...): the result's value; it is then kept for backward,
+- `input_shape`, `other_dtype`, ...: shape or dtype of an argument, which keeps no value alive,
+- a parameter of the operation (`dim`, `keepdim`, ...), or
+- `needs`: which arguments want a gradient (only in a joint rule).
+
+So what is saved follows from what the rules mention, argument by argument: `x * w` keeps `x` only when `w` needs a gradient.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..backends import numpy_cpu
+
+Rule = Callable[..., Any]
+
+PRIMITIVES: dict[str, Primitive] = {}
+
+
+class Plan:
+    """How one operation is differentiated for one pattern of arguments that need a gradient."""
+
+    __slots__ = ("backward", "entries", "saves_nothing", "versioned")
+
+    def __init__(self, entries: list[tuple[str, int]], backward: Callable[..., tuple[Any, ...]]) -> None:
+        self.entries = tuple(entries)
+        self.backward = backward
+        self.saves_nothing = not entries
+        # Positions of saved values that can be overwritten (the others are shapes and dtypes).
+        self.versioned = tuple(k for k, (kind, _) in enumerate(entries) if kind in ("in", "out", "ins"))
+
+
+class Primitive:
+    """One operation; see `defop` for the fields."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.__dict__.update(fields)
+        self._plans: dict[tuple[bool, ...], Plan] = {}
+
+    name: str
+    args: tuple[str, ...]
+    variadic: bool
+    forward: Rule | str
+    numpy_forward: Rule
+    inplace: Rule | None
+    aval: Rule | None
+    vjp: dict[str, Rule] | Rule | None
+    jvp: Any
+    view: bool
+    promote: str | None
+    elementwise: bool
+    outputs: int
+    grad_name: str
+    batch: Any
+    lower: Any
+    onnx: str | None
+    samples: Rule | None
+    autocast: str | None
+    check: Rule | None
+    call: Callable[..., Any]
+
+    def __repr__(self) -> str:
+        return f"<primitive {self.name}({', '.join(self.args)})>"
+
+    def __call__(self, *args: Any, **params: Any) -> Any:
+        return self.call(*args, **params)
+
+    def plan(self, needs: tuple[bool, ...]) -> Plan:
+        """The plan for arguments of which those marked in `needs` want a gradient (made once per pattern)."""
+        plan = self._plans.get(needs)
+        if plan is None:
+            plan = self._plans[needs] = self._make_plan(needs)
+        return plan
+
+    def run_forward(self, xp: Any, arrays: Iterable[Any], params: dict[str, Any]) -> Any:
+        """The forward rule over the array namespace `xp`."""
+        if isinstance(self.forward, str):
+            return getattr(xp, self.forward)(*arrays, **params)
+        return self.forward(xp, *arrays, **params)
+
+    def _make_plan(self, needs: tuple[bool, ...]) -> Plan:
+        entries: list[tuple[str, int]] = []
+        scope: dict[str, Any] = {"NEEDS": needs}
+
+        def source(word: str) -> str:
+            """The expression that provides a rule's parameter, noting what must be saved for it."""
+            if word in ("g", "F"):
+                return word
+            if word == "needs":
+                return "NEEDS"
+            entry = self._entry(word)
+            if entry is None:
+                return f"p[{word!r}]"
+            if entry not in entries:
+                entries.append(entry)
+            return f"s[{entries.index(entry)}]"
+
+        if callable(self.vjp):
+            scope["rule"] = self.vjp
+            body = f"rule({', '.join(source(w) for w in _parameters(self.vjp))})"
+        else:
+            parts = []
+            rules = self.vjp or {}
+            for i, need in enumerate(needs):
+                rule = rules.get(self.args[i]) if need else None
+                if rule is None:
+                    parts.append("None")
+                else:
+                    scope[f"rule{i}"] = rule
+                    parts.append(f"rule{i}({', '.join(source(w) for w in _parameters(rule))})")
+            body = f"({', '.join(parts)},)"
+        # One generated line per pattern: a call with the saved values in place, no dictionaries on the hot path.
+        exec(f"def backward(F, g, s, p): return {body}", scope)
+        return Plan(entries, scope["backward"])
+
+    def _entry(self, word: str) -> tuple[str, int] | None:
+        if word == "out":
+            return ("outs", 0) if self.outputs != 1 else ("out", 0)
+        if word.startswith("out") and word[3:].isdigit():
+            return ("out", int(word[3:]))
+        if word in ("out_shape", "out_dtype"):
+            return (word, 0)
+        if self.variadic and word in (self.args[0], f"{self.args[0]}_shapes"):
+            return ("ins", 0) if word == self.args[0] else ("shapes", 0)
+        if word in self.args:
+            return ("in", self.args.index(word))
+        for suffix in ("shape", "dtype"):
+            stem = word.removesuffix("_" + suffix)
+            if stem != word and stem in self.args:
+                return (suffix, self.args.index(stem))
+        return None
+
+
+def _parameters(rule: Rule) -> tuple[str, ...]:
+    code = getattr(rule, "__code__", None)
+    if code is not None:
+        return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return tuple(inspect.signature(rule).parameters)
+
+
+def defop(
+    name: str,
+    args: str,
+    *,
+    forward: Rule | str,
+    vjp: dict[str, Rule] | Rule | None = None,
+    jvp: Any = None,
+    aval: Rule | None = None,
+    inplace: Rule | None = None,
+    view: bool = False,
+    promote: str | None = None,
+    elementwise: bool = False,
+    outputs: int = 1,
+    grad_name: str | None = None,
+    batch: Any = None,
+    lower: Any = None,
+    onnx: str | None = None,
+    samples: Rule | None = None,
+    autocast: str | None = None,
+    check: Rule | None = None,
+) -> Primitive:
+    """Record an operation.
+
+    Args:
+        name: unique name; rules of other operations call it as `F.name(...)`.
+        args: names of the tensor arguments, in order; `name?` may be None; a single `*name` takes any number.
+        forward: `forward(xp, *arrays, **params)` over an array namespace, or the name of an array function with that meaning.
+        vjp: gradient rules: one per argument in a dict (arguments left out are not differentiable), or one joint rule that
+            returns a gradient (or None) for each argument. None: the result never requires grad.
+        jvp: forward-mode rule: "linear" (the operation applied to the tangent), "elementwise" (the vjp rule applied to the
+            tangent; real, diagonal Jacobians), a function `rule(F, tangents, ...)` with names as in vjp, or None: derived from vjp.
+        aval: `aval(*(shape, dtype), **params) -> (shape, dtype)` or a list of them: the result without data.
+        inplace: `inplace(xp, out, *arrays, **params)` writes the result into `out`, the first argument's own array.
+        view: the result shares memory with the first argument.
+        promote: None (arguments are taken as they are), "common" (PyTorch's type promotion), "float" (integers become the
+            default float type as well), "compare" (promotion of the arguments; the result is bool).
+        elementwise: the result's shape is the broadcast shape of the arguments; the engine undoes broadcasting of gradients.
+        outputs: number of results; -1 when it depends on the arguments.
+        grad_name: name of the node in the graph (`MulBackward0` for "Mul").
+        batch: batching rule for vmap: "elementwise", or `rule(batch_size, args, dims, **params)`; None: derived or looped.
+        lower: lowering for the compiler where the forward rule on symbolic arrays is not good enough.
+        onnx: ONNX operator of the same meaning.
+        samples: generator of sample and error inputs for the table-driven tests.
+        autocast: "lower" (runs in the lower precision under autocast), "float32" or "promote".
+        check: `check(*arrays, **params)` raises PyTorch's error for arguments that the forward rule would accept or garble;
+            it runs on the general path and when the forward rule failed.
+    """
+    if name in PRIMITIVES:
+        raise ValueError(f"the operation {name!r} is defined twice")
+    words = args.split()
+    op = Primitive(
+        name=name,
+        args=tuple(w.strip("*?") for w in words),
+        variadic=any(w.startswith("*") for w in words),
+        forward=forward,
+        inplace=inplace,
+        aval=aval,
+        vjp=vjp,
+        jvp=jvp,
+        view=view,
+        promote=promote,
+        elementwise=elementwise,
+        outputs=outputs,
+        grad_name=(grad_name or "".join(part.capitalize() for part in name.split("_"))) + "Backward0",
+        batch=batch,
+        lower=lower,
+        onnx=onnx,
+        samples=samples,
+        autocast=autocast,
+        check=check,
+    )
+    op.numpy_forward = _numpy_forward(forward)
+    for make in _call_makers:
+        op.call = make(op)
+    PRIMITIVES[name] = op
+    return op
+
+
+def _numpy_forward(forward: Rule | str) -> Rule:
+    if isinstance(forward, str):
+        return getattr(numpy_cpu, forward)
+    rule = forward
+
+    def on_numpy(*arrays: Any, **params: Any) -> Any:
+        return rule(numpy_cpu, *arrays, **params)
+
+    return on_numpy
+
+
+# core.bind puts the maker of `Primitive.call` here; records are made only after it.
+_call_makers: list[Callable[[Primitive], Callable[..., Any]]] = []
+
+
+class RawNamespace:
+    """`F` for rules that run on arrays: every operation by name, as its forward rule over one array namespace."""
+
+    raw = True
+
+    def __init__(self, xp: Any) -> None:
+        self.xp = xp
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        op = PRIMITIVES.get(name)
+        if op is None:
+            raise AttributeError(f"a rule names the operation {name!r}, which does not exist")
+        if self.xp is numpy_cpu:
+            function = op.numpy_forward
+        else:
+
+            def function(*arrays: Any, **params: Any) -> Any:
+                return op.run_forward(self.xp, arrays, params)
+
+        setattr(self, name, function)
+        return function
+
+
+class TensorNamespace:
+    """`F` for rules that run on Tensors and are recorded themselves."""
+
+    raw = False
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        op = PRIMITIVES.get(name)
+        if op is None:
+            raise AttributeError(f"a rule names the operation {name!r}, which does not exist")
+        setattr(self, name, op.call)
+        return op.call
+
+
+RAW = RawNamespace(numpy_cpu)
+TENSORS = TensorNamespace()

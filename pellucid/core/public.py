@@ -1,0 +1,101 @@
+"""The registry of public functions: what PyTorch calls `torch.name`, `Tensor.name`, `nn.functional.name`, ...
+
+`public` registers a function with the names it is reached by; `pellucid.api` attaches them. In-place and `out=` forms are made
+here, once, from the out-of-place function.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from .inplace import inplace_form, into
+from .tensor import Tensor
+
+FUNCTIONS: dict[str, dict[str, Any]] = {}  # namespace ("torch", "linalg", "nn.functional") -> name -> function
+METHODS: dict[str, Any] = {}  # Tensor method -> function
+PROPERTIES: dict[str, Any] = {}  # Tensor property -> getter
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def public(
+    *,
+    namespace: str = "torch",
+    names: str = "",
+    methods: str | None = None,
+    inplace: str | None = None,
+    out: bool = False,
+) -> Callable[[Function], Function]:
+    """Register a function under PyTorch's names.
+
+    Args:
+        namespace: where the function itself is found: "torch", "linalg", "fft", "special", "nn.functional"; several in one string.
+        names: its names there when they differ from the function's own (aliases), space-separated.
+        methods: names as a Tensor method ("" none); None: none. "=" stands for the function's own names.
+        inplace: names of in-place methods to make from it ("=": each method name with an underscore); the first argument is written.
+        out: the namespace function also takes `out=`.
+    """
+
+    def register(function: Function) -> Function:
+        own = names.split() or [function.__name__]
+        target: Any = with_out(function) if out else function
+        for space in namespace.split():
+            table = FUNCTIONS.setdefault(space, {})
+            for name in own:
+                table[name] = target
+        method_names = own if methods == "=" else (methods or "").split()
+        for name in method_names:
+            METHODS[name] = function
+        if inplace is not None:
+            for name in [m + "_" for m in (method_names or own)] if inplace == "=" else inplace.split():
+                form = inplace_form(function, name)
+                METHODS[name] = form
+                if namespace.split()[0] == "torch" and not name.startswith("__"):
+                    FUNCTIONS["torch"].setdefault(name, form)
+        return function
+
+    return register
+
+
+def method(names: str = "") -> Callable[[Function], Function]:
+    """Register a Tensor method that is no `torch.` function."""
+
+    def register(function: Function) -> Function:
+        for name in names.split() or [function.__name__]:
+            METHODS[name] = function
+        return function
+
+    return register
+
+
+def tensor_property(function: Function) -> Function:
+    """Register a Tensor property."""
+    PROPERTIES[function.__name__] = function
+    return function
+
+
+def with_out(function: Function) -> Function:
+    """The function with an `out=` keyword: one tensor, or a tuple of them for several results."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if "out" not in kwargs:
+            return function(*args, **kwargs)
+        target = kwargs.pop("out")
+        result = function(*args, **kwargs)
+        if target is None:
+            return result
+        if isinstance(target, Tensor):
+            return into(target, result, function.__name__)
+        parts = [into(o, r, function.__name__) for o, r in zip(target, result, strict=True)]
+        return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
+
+    signature = inspect.signature(function)
+    parameters = list(signature.parameters.values())
+    where = len(parameters) - (1 if parameters and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD else 0)
+    parameters.insert(where, inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
+    wrapper.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return wrapper  # type: ignore[return-value]

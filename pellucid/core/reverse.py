@@ -1,0 +1,530 @@
+"""Backward: gradients flow from the roots to the leaves, newest operation first.
+
+Operations are numbered as they are recorded, so the highest number among the nodes that hold a gradient is never an input of
+another one: a heap ordered by it visits the graph in reverse topological order without a search beforehand and without recursion.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from heapq import heappop, heappush
+from typing import Any
+
+import numpy as np
+
+from ..errors import GraphError, OperationError
+from . import observe, source
+from .bind import wrap
+from .modes import enable_grad, local, no_grad, state
+from .primitive import RAW, TENSORS
+from .tape import Node, check_saved, saved_arrays, saved_tensors
+from .tensor import OutputSlot, Tensor, make_tensor
+
+ndarray = np.ndarray
+_refcount = sys.getrefcount
+
+
+def unbroadcast(g: Any, shape: tuple[int, ...]) -> Any:
+    """Sum an array over the dimensions in which an argument of `shape` was expanded."""
+    extra = g.ndim - len(shape)
+    if extra > 0:
+        g = np.add.reduce(g, axis=tuple(range(extra)))
+    axes = tuple([i for i, s in enumerate(shape) if s == 1 and g.shape[i] != 1])
+    if axes:
+        g = np.add.reduce(g, axis=axes, keepdims=True)
+    return g
+
+
+def fit(g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """A gradient array in the shape and dtype of the value it belongs to."""
+    if g.shape != shape:
+        g = unbroadcast(g, shape)
+    if g.dtype != dtype:
+        if g.dtype.kind == "c" and dtype.kind != "c":
+            g = g.real
+        g = g.astype(dtype)
+    return g
+
+
+def fit_tensor(g: Tensor, shape: tuple[int, ...], dtype: Any) -> Tensor:
+    """As `fit`, recorded."""
+    if g._array.shape != shape:
+        g = TENSORS.sum_to(g, shape=shape)
+    if g._array.dtype != dtype:
+        if g._array.dtype.kind == "c" and dtype.kind != "c":
+            g = TENSORS.real(g)
+        if g._array.dtype != dtype:
+            g = TENSORS.cast(g, dtype=dtype)
+    return g
+
+
+def _meta(edge: Any) -> tuple[Any, Any]:
+    """Shape and dtype of the value at an edge."""
+    if isinstance(edge, Node):
+        return edge.shape, edge.dtype
+    if type(edge) is OutputSlot:
+        return edge.node.shape[edge.index], edge.node.dtype[edge.index]
+    return edge._array.shape, edge._array.dtype
+
+
+class Run:
+    """One traversal. `wanted` restricts it to the edges given (autograd.grad, `inputs=`); their gradients are collected."""
+
+    def __init__(self, create_graph: bool, keep: bool, wanted: Sequence[Any] | None) -> None:
+        self.create_graph = create_graph
+        self.keep = keep
+        self.heap: list[tuple[int, Node]] = []
+        self.grads: dict[Any, Any] = {}
+        self.wanted = None if wanted is None else {_key(e) for e in wanted}
+        self.found: dict[Any, Any] = {}
+        self.allowed: set[int] | None = None
+        self.site = None
+
+    def seed(self, edge: Any, g: Any) -> None:
+        self.send(edge, g)
+
+    def restrict(self, roots: Sequence[Any]) -> None:
+        """Mark the nodes on a path from the roots to a wanted edge; only they run."""
+        assert self.wanted is not None
+        nodes: list[Node] = []
+        seen: set[int] = set()
+        stack = [e.node if type(e) is OutputSlot else e for e in roots]
+        while stack:
+            n = stack.pop()
+            if id(n) in seen or not isinstance(n, Node):
+                continue
+            seen.add(id(n))
+            nodes.append(n)
+            for e in n.inputs:
+                if e is not None and not isinstance(e, Tensor):
+                    stack.append(e.node if type(e) is OutputSlot else e)
+        nodes.sort(key=lambda n: n.seq)
+        allowed: set[int] = set()
+        for n in nodes:  # producers first
+            for e in n.inputs:
+                if e is None:
+                    continue
+                target = e.node if type(e) is OutputSlot else e
+                if _key(e) in self.wanted or id(target) in allowed:
+                    allowed.add(id(n))
+                    break
+        self.allowed = allowed
+
+    def send(self, edge: Any, g: Any) -> None:
+        """Hand a fitted gradient to an edge."""
+        if isinstance(edge, Node):
+            node, index = edge, 0
+            known = self.grads.get(node)
+            if known is None:
+                self.grads[node] = g
+                heappush(self.heap, (-node.seq, node))
+            else:
+                self.grads[node] = known + g
+        elif type(edge) is OutputSlot:
+            node, index = edge.node, edge.index
+            slots = self.grads.get(node)
+            if slots is None:
+                slots = self.grads[node] = [None] * len(node.shape)
+                heappush(self.heap, (-node.seq, node))
+            slots[index] = g if slots[index] is None else slots[index] + g
+        else:
+            self.leaf(edge, g)
+
+    def leaf(self, leaf: Tensor, g: Any) -> None:
+        known = self.grads.get(leaf)
+        self.grads[leaf] = g if known is None else known + g
+
+    def go(self) -> None:
+        heap, grads = self.heap, self.grads
+        create = self.create_graph
+        F: Any = TENSORS if create else RAW
+        keep = self.keep
+        plain = not create and self.wanted is None
+        while heap:
+            node = heappop(heap)[1]
+            g = grads.pop(node)
+            several = type(g) is list
+            if node.ext is not None and "tensor_hooks" in node.ext:
+                g = self.tensor_hooks(node, g)
+            if self.wanted is not None:
+                self.collect(node, g)
+                if id(node) not in self.allowed:  # type: ignore[operator]
+                    continue
+            op = node.op
+            if several:
+                g = self.materialize(node, g)
+            if node.ext is not None and "pre_hooks" in node.ext:
+                g = _pre_hooks(node, g)
+            inputs = node.inputs
+            plan = op.plan(tuple([e is not None for e in inputs]))
+            if create:
+                s: Any = saved_tensors(node)
+            else:
+                s = node.saved
+                if s is None:
+                    check_saved(node)
+                total = 0
+                for v in node.versions:
+                    total += v.count
+                if total != node.total:
+                    check_saved(node)
+                if local.saved_hooks or _PACKED_SEEN:
+                    s = saved_arrays(node)
+            if state.slow or local.anomaly:
+                gs = self.watched(plan, node, F, g, s)
+            else:
+                gs = plan.backward(F, g, s, node.params)
+            if node.ext is not None and "post_hooks" in node.ext:
+                gs = _post_hooks(node, gs, g)
+            if not keep and s:
+                node.saved = None
+                node.versions = ()
+                if node.ext is not None or self.site is not None:
+                    node.extra()["freed_by"] = self.site
+            for edge, gi in zip(inputs, gs):
+                if gi is None or edge is None:
+                    continue
+                if isinstance(edge, Node):
+                    shape, dtype = edge.shape, edge.dtype
+                elif type(edge) is OutputSlot:
+                    shape, dtype = edge.node.shape[edge.index], edge.node.dtype[edge.index]
+                else:
+                    a = edge._array
+                    shape, dtype = a.shape, a.dtype
+                if create:
+                    if gi._array.shape != shape or gi._array.dtype != dtype:
+                        gi = fit_tensor(gi, shape, dtype)
+                elif gi.shape != shape or gi.dtype is not dtype:
+                    gi = fit(gi, shape, dtype)
+                if plain and isinstance(edge, Node):
+                    known = grads.get(edge)
+                    if known is None:
+                        grads[edge] = gi
+                        heappush(heap, (-edge.seq, edge))
+                    else:
+                        grads[edge] = known + gi
+                else:
+                    self.send(edge, gi)
+            gs = gi = g = s = None
+
+    def watched(self, plan: Any, node: Node, F: Any, g: Any, s: Any) -> Any:
+        """Run one node under anomaly mode or with observers."""
+        gs = plan.backward(F, g, s, node.params)
+        if local.anomaly and local.anomaly_check_nan:
+            check_anomaly(node, gs)
+        if observe.observers:
+            observe.notify("backward_node", node, g, gs)
+        return gs
+
+    def collect(self, node: Node, g: Any) -> None:
+        assert self.wanted is not None
+        if type(g) is list:
+            for k, gk in enumerate(g):
+                if (id(node), k) in self.wanted and gk is not None:
+                    self.found[(id(node), k)] = gk
+        elif (id(node), 0) in self.wanted:
+            self.found[(id(node), 0)] = g
+
+    def materialize(self, node: Node, g: list[Any]) -> Any:
+        """Zeros for the results that no gradient reached."""
+        if getattr(node.op, "keep_none_grads", False):
+            return tuple(g)
+        out = []
+        for gk, shape, dtype in zip(g, node.shape, node.dtype, strict=True):
+            if gk is None:
+                gk = np.zeros(shape, dtype)
+                if self.create_graph:
+                    gk = wrap(gk)
+            out.append(gk)
+        return tuple(out)
+
+    def tensor_hooks(self, node: Node, g: Any) -> Any:
+        """Hooks and retained gradients of the tensors that this node made."""
+        assert node.ext is not None
+        hooks = node.ext["tensor_hooks"]
+        for index, entries in hooks.items():
+            value = g[index] if type(g) is list else g
+            if value is None:
+                continue
+            tensor = value if self.create_graph else wrap(np.asarray(value))
+            tensor = run_hooks(entries, tensor, self.create_graph)
+            new = tensor if self.create_graph else tensor._array
+            if type(g) is list:
+                g[index] = new
+            else:
+                g = new
+        return g
+
+    def finish(self) -> None:
+        """Give leaves their gradients."""
+        leaves = [(e, g) for e, g in self.grads.items() if isinstance(e, Tensor)]
+        self.grads.clear()
+        for leaf, g in leaves:
+            if leaf._x is not None and "hooks" in leaf._x:
+                tensor = g if self.create_graph else wrap(np.asarray(g))
+                tensor = run_hooks(leaf._x["hooks"], tensor, self.create_graph)
+                g = tensor if self.create_graph else tensor._array
+            if self.wanted is not None:
+                if _key(leaf) in self.wanted:
+                    self.found[_key(leaf)] = g
+                continue
+            accumulate(leaf, g, self.create_graph)
+            g = None
+
+
+# True once saved-tensor hooks were used anywhere: from then on saved values are looked through for packed ones.
+_PACKED_SEEN: list[bool] = []
+
+
+def note_packed() -> None:
+    """Called when saved-tensor hooks are first installed."""
+    if not _PACKED_SEEN:
+        _PACKED_SEEN.append(True)
+
+
+def _key(edge: Any) -> tuple[int, int]:
+    if type(edge) is OutputSlot:
+        return (id(edge.node), edge.index)
+    return (id(edge), 0)
+
+
+def accumulate(leaf: Tensor, g: Any, create_graph: bool) -> None:
+    """Add a gradient to `leaf.grad`."""
+    extra = leaf._x
+    if extra is not None and "acc_pre_hooks" in extra:
+        t = g if create_graph else wrap(np.asarray(g))
+        for hook in tuple(extra["acc_pre_hooks"].values()):
+            got = hook((t,))
+            if got is not None:
+                t = got[0] if isinstance(got, tuple) else got
+        g = t if create_graph else t._array
+    held = leaf._grad
+    if create_graph:
+        leaf._grad = g if held is None else held + g
+    elif held is None:
+        if type(g) is not ndarray:
+            g = np.asarray(g)
+        # The array becomes the gradient's own when nobody else can hold it: not a view, and referred to by this call, its caller
+        # and the loop over leaves only. Otherwise a later in-place accumulation would write into somebody's value.
+        if g.base is not None or not g.flags.owndata or _refcount(g) > 4 or not g.flags.writeable:
+            g = g.copy()
+        leaf._grad = make_tensor(g) if local.inference else wrap(g)
+    elif held._rg or held._array.dtype != g.dtype or not held._array.flags.writeable:
+        with no_grad():
+            leaf._grad = held + wrap(np.asarray(g))
+    else:
+        np.add(held._array, g, out=held._array)
+        if held._ver is not None:
+            held._ver.count += 1
+    if extra is not None:
+        if "acc_post_hooks" in extra:
+            for hook in tuple(extra["acc_post_hooks"].values()):
+                hook((), (leaf._grad,))
+        if "post_accumulate" in extra:
+            for hook in tuple(extra["post_accumulate"].values()):
+                hook(leaf)
+    if observe.observers:
+        observe.notify("accumulate", leaf, leaf._grad)
+
+
+def run_hooks(hooks: Any, g: Tensor, create_graph: bool) -> Tensor:
+    """Call tensor hooks in order; each may return a replacement."""
+    mode = enable_grad() if create_graph else no_grad()
+    with mode:
+        for hook in tuple(hooks.values()):
+            got = hook(g)
+            if got is not None:
+                if not isinstance(got, Tensor):
+                    raise TypeError(f"expected Variable, but hook returned '{type(got).__name__}'")
+                if got._array.shape != g._array.shape:
+                    raise RuntimeError(
+                        f"hook '{getattr(hook, '__name__', 'unknown')}' has changed the size of value"
+                    )
+                g = got
+    return g
+
+
+def _as_tensors(values: Any) -> tuple[Any, ...]:
+    return tuple(v if v is None or isinstance(v, Tensor) else wrap(np.asarray(v)) for v in values)
+
+
+def _pre_hooks(node: Node, g: Any) -> Any:
+    assert node.ext is not None
+    several = isinstance(g, tuple)
+    raw = not isinstance((g[0] if several else g), Tensor)
+    values = _as_tensors(g if several else (g,))
+    for hook in tuple(node.ext["pre_hooks"].values()):
+        got = hook(values)
+        if got is not None:
+            values = got if isinstance(got, tuple) else (got,)
+    out = tuple(v._array for v in values) if raw else values
+    return out if several else out[0]
+
+
+def _post_hooks(node: Node, gs: Any, g: Any) -> Any:
+    assert node.ext is not None
+    raw = any(v is not None and not isinstance(v, Tensor) for v in gs)
+    inputs = _as_tensors(gs)
+    outputs = _as_tensors(g if isinstance(g, tuple) else (g,))
+    for hook in tuple(node.ext["post_hooks"].values()):
+        got = hook(inputs, outputs)
+        if got is not None:
+            inputs = got if isinstance(got, tuple) else (got,)
+    return tuple(None if v is None else v._array for v in inputs) if raw else inputs
+
+
+def check_anomaly(node: Node, gs: Any) -> None:
+    """Raise when a gradient just computed holds NaN or Inf, naming the forward line."""
+    for k, g in enumerate(gs):
+        if g is None:
+            continue
+        a = g._array if isinstance(g, Tensor) else np.asarray(g)
+        if a.dtype.kind not in "fcV" or bool(np.isfinite(a).all()):
+            continue
+        nan = bool(np.isnan(a).any())
+        made = node.line
+        stack = (node.ext or {}).get("forward_stack")
+        notes = [f"the forward operation was recorded at {made}"] if made else []
+        if stack:
+            notes.append("the forward call's stack:\n" + stack.rstrip())
+        raise GraphError(
+            f"Function '{node.op.grad_name}' returned {'nan' if nan else 'inf'} values in its {k}th output.",
+            op=node.op.grad_name,
+            notes=notes,
+            hint="look at the values that reach this operation: a division by zero, a logarithm or square root at zero, an overflow",
+        )
+
+
+def _root_edge(t: Tensor, k: int, what: str = "tensors") -> Any:
+    if not t._rg:
+        raise GraphError(
+            f"element {k} of {what} does not require grad and does not have a grad_fn",
+            op="backward",
+            notes=_why_no_graph(t),
+            hint="find where the graph was cut (detach(), .item(), .numpy(), no_grad, an integer or argmax operation); setting "
+            "requires_grad on the loss itself hides the error without training anything",
+        )
+    return t._node or t
+
+
+def _why_no_graph(t: Tensor) -> list[str]:
+    """Explanations that the debug layer can add through `explain_cut`."""
+    return [line for explain in explain_cut for line in explain(t)]
+
+
+explain_cut: list[Any] = []
+
+
+def _seed(t: Tensor, g: Any, k: int) -> Tensor:
+    """The gradient that starts at a root."""
+    if g is None:
+        if t._array.size != 1:
+            raise GraphError(
+                "grad can be implicitly created only for scalar outputs",
+                op="backward",
+                found=f"a tensor of shape {list(t._array.shape)}",
+                hint="reduce it to one number first (.sum() or .mean()), or pass gradient= of the same shape",
+            )
+        if t._array.dtype.kind == "c":
+            raise GraphError(f"grad can be implicitly created only for real scalar outputs but got {t.dtype}", op="backward")
+        return wrap(np.ones(t._array.shape, t._array.dtype))
+    if not isinstance(g, Tensor):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
+    if g._array.shape != t._array.shape:
+        raise OperationError(
+            f"Mismatch in shape: grad_output[{k}] has a shape of torch.Size({list(g._array.shape)}) and output[{k}] has a shape of "
+            f"torch.Size({list(t._array.shape)})."
+        )
+    if (g._array.dtype.kind == "c") != (t._array.dtype.kind == "c"):
+        raise OperationError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"grad_output[{k}] has a dtype of {g.dtype} and output[{k}] has a dtype of {t.dtype}."
+        )
+    return g
+
+
+def _begin(tensors: Sequence[Tensor], gradients: Sequence[Any], run: Run) -> None:
+    edges = [_root_edge(t, k) for k, t in enumerate(tensors)]
+    seeds = [_seed(t, g, k) for k, (t, g) in enumerate(zip(tensors, gradients, strict=True))]
+    run.site = source.capture(3)
+    if run.wanted is not None:
+        run.restrict(edges)
+    if observe.observers:
+        observe.notify("backward_start", tuple(tensors))
+    for t, edge, seed in zip(tensors, edges, seeds, strict=True):
+        if run.create_graph:
+            value: Any = seed if seed._array.dtype == t._array.dtype else fit_tensor(seed, t._array.shape, t._array.dtype)
+        else:
+            value = fit(seed._array, t._array.shape, t._array.dtype)
+        run.send(edge, value)
+
+
+def _drive(run: Run, tensors: Sequence[Tensor], gradients: Sequence[Any]) -> None:
+    with enable_grad() if run.create_graph else no_grad():
+        _begin(tensors, gradients, run)
+        if run.create_graph:
+            local.role = "backward"
+            try:
+                run.go()
+            finally:
+                local.role = "forward"
+        else:
+            run.go()
+        run.finish()
+    if observe.observers:
+        observe.notify("backward_end", tuple(tensors))
+
+
+def backward(
+    tensors: Sequence[Tensor],
+    grad_tensors: Sequence[Any],
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Sequence[Tensor] | None = None,
+) -> None:
+    """Accumulate the gradients of `tensors` into the `.grad` of the leaves (or of `inputs` only)."""
+    keep = create_graph if retain_graph is None else retain_graph
+    if inputs is None:
+        _drive(Run(create_graph, keep, None), tensors, grad_tensors)
+        return
+    run = Run(create_graph, keep, [t._node or t for t in inputs])
+    _drive(run, tensors, grad_tensors)
+    for t in inputs:
+        g = run.found.get(_key(t._node or t))
+        if g is not None:
+            accumulate(t, g, create_graph)
+
+
+def grad(
+    outputs: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    grad_outputs: Sequence[Any],
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """Gradients of `outputs` with respect to `inputs`, returned instead of accumulated."""
+    keep = create_graph if retain_graph is None else retain_graph
+    for t in inputs:
+        if not t._rg:
+            raise GraphError(
+                "One of the differentiated Tensors does not require grad", op="autograd.grad", hint="call requires_grad_() on it first"
+            )
+    run = Run(create_graph, keep, [t._node or t for t in inputs])
+    _drive(run, outputs, grad_outputs)
+    results: list[Tensor | None] = []
+    for t in inputs:
+        g = run.found.get(_key(t._node or t))
+        if g is None:
+            if not allow_unused:
+                raise GraphError(
+                    "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this "
+                    "is the desired behavior.",
+                    op="autograd.grad",
+                )
+            results.append(None)
+        else:
+            results.append(g if create_graph else wrap(np.array(g, copy=True) if isinstance(g, ndarray) and g.base is not None else np.asarray(g)))
+    return tuple(results)
+

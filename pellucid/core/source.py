@@ -1,0 +1,71 @@
+"""Where an operation came from: the user's frame, kept as (code, instruction), read only when somebody asks."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from types import CodeType, FrameType
+from typing import NamedTuple
+
+# The package itself; frames of these files are not the user's.
+_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_library: dict[str, bool] = {}
+
+Site = tuple[CodeType, int]
+
+
+class Line(NamedTuple):
+    """A line of a source file."""
+
+    file: str
+    line: int
+    function: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" + (f"  {self.text}" if self.text else "")
+
+
+def is_library(filename: str) -> bool:
+    """True for a file of this package (not its examples or tests)."""
+    known = _library.get(filename)
+    if known is None:
+        known = _library[filename] = os.path.abspath(filename).startswith(_ROOT)
+    return known
+
+
+def user_frame(depth: int = 1) -> FrameType | None:
+    """The innermost frame that is not the library's, `depth` frames up from the caller at least."""
+    frame: FrameType | None = sys._getframe(depth)
+    while frame is not None and is_library(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def capture(depth: int = 2) -> Site | None:
+    """The user's current position; no reference to the frame is kept (it would pin its locals)."""
+    frame = user_frame(depth)
+    return None if frame is None else (frame.f_code, frame.f_lasti)
+
+
+def describe(site: Site | None) -> Line | None:
+    """File, line, function and text of a captured position."""
+    if site is None:
+        return None
+    code, instruction = site
+    line = code.co_firstlineno
+    for index, (start, *_rest) in enumerate(code.co_positions()):
+        if index * 2 >= instruction and start is not None:
+            line = start
+            break
+    text = linecache.getline(code.co_filename, line).strip()
+    return Line(code.co_filename, line, code.co_qualname, text)
+
+
+def stack_text(depth: int = 2) -> str:
+    """The user's call stack as text, innermost frame last (kept per node in anomaly mode only)."""
+    import traceback
+
+    frame = user_frame(depth)
+    return "".join(traceback.format_stack(frame)) if frame is not None else ""

@@ -1,0 +1,358 @@
+"""Seam 3: the graph. A Node for each recorded operation, with PyTorch's face for code that walks the graph."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..errors import GraphError
+from . import source
+from .primitive import Primitive
+from .tensor import OutputSlot, Tensor, make_tensor
+
+count = itertools.count(1).__next__
+
+
+class Node:
+    """One recorded operation.
+
+    Slots: `op` (the record), `inputs` (an edge per argument, repeats kept: a Node, an OutputSlot, a leaf Tensor, or None for
+    what needs no gradient), `params`, `saved` (values kept for backward; None once freed), `versions` and `total` (write
+    counters of what was saved, and their sum at that time), `shape` and `dtype` of the result (lists for several results),
+    `seq` (order of recording), `source` (where in the user's code), `ext` (hooks and other rare things).
+    """
+
+    __slots__ = (
+        "__weakref__", "dtype", "ext", "inputs", "op", "params", "saved", "seq", "shape", "source", "total", "versions",
+    )  # fmt: skip
+
+    op: Primitive
+    inputs: tuple[Any, ...]
+    params: dict[str, Any]
+    saved: tuple[Any, ...] | None
+    versions: tuple[Any, ...]
+    total: int
+    shape: Any
+    dtype: Any
+    seq: int
+    source: Any
+    ext: dict[str, Any] | None
+
+    # ---- PyTorch's face ----------------------------------------------------------------------
+    def name(self) -> str:
+        """The node's type name, such as 'MulBackward0'."""
+        return self.op.grad_name
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """The nodes that made the inputs, with the index of the result used; (None, 0) for a constant."""
+        return tuple(_as_function(edge) for edge in self.inputs)
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """A dictionary for the user's own notes."""
+        return self.extra().setdefault("metadata", {})
+
+    def _sequence_nr(self) -> int:
+        return self.seq
+
+    def register_hook(self, hook: Callable[..., Any]) -> Any:
+        """Call `hook(grad_inputs, grad_outputs)` after this node ran; it may return new grad_inputs."""
+        return register(self.extra().setdefault("post_hooks", OrderedDict()), hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> Any:
+        """Call `hook(grad_outputs)` before this node runs; it may return new grad_outputs."""
+        return register(self.extra().setdefault("pre_hooks", OrderedDict()), hook)
+
+    # ---- reading -----------------------------------------------------------------------------
+    def extra(self) -> dict[str, Any]:
+        """The dictionary of rare things, made when first asked for."""
+        if self.ext is None:
+            self.ext = {}
+        return self.ext
+
+    @property
+    def line(self) -> source.Line | None:
+        """The line of the user's program that ran the operation."""
+        return source.describe(self.source)
+
+    @property
+    def role(self) -> str:
+        """'backward' for a node recorded while differentiating with `create_graph=True`, else 'forward'."""
+        return (self.ext or {}).get("role", "forward")
+
+    def needs(self) -> tuple[bool, ...]:
+        """Which arguments want a gradient."""
+        return tuple(edge is not None for edge in self.inputs)
+
+    def __getattr__(self, name: str) -> Any:
+        # PyTorch shows what a node keeps as `_saved_self`, `_saved_other`, ... and its parameters likewise.
+        if name.startswith("_saved_"):
+            word = name.removeprefix("_saved_")
+            word = {"self": self.op.args[0] if self.op.args else word, "result": "out"}.get(word, word)
+            if word in self.params:
+                return self.params[word]
+            entry = self.op._entry(word)
+            plan = self.op.plan(self.needs())
+            if entry is not None and entry in plan.entries:
+                return saved_tensors(self)[plan.entries.index(entry)]
+        raise AttributeError(f"'{self.op.grad_name}' object has no attribute {name!r}")
+
+    def __repr__(self) -> str:
+        return f"<{self.op.grad_name} object at {hex(id(self))}>"
+
+
+FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+    "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors after "
+    "calling backward."
+)
+
+_node_types: dict[str, type] = {}
+
+
+def node_type(op: Primitive) -> type:
+    """The subclass of Node whose name is the operation's (`MulBackward0`)."""
+    kind = _node_types.get(op.grad_name)
+    if kind is None:
+        kind = _node_types[op.grad_name] = type(op.grad_name, (Node,), {"__slots__": ()})
+    return kind
+
+
+class AccumulateGrad:
+    """The end of the graph at a leaf: adds what arrives to `variable.grad`."""
+
+    __slots__ = ("__weakref__", "variable")
+
+    def __init__(self, variable: Tensor) -> None:
+        self.variable = variable
+
+    @property
+    def next_functions(self) -> tuple[Any, ...]:
+        return ()
+
+    def name(self) -> str:
+        return "struct torch::autograd::AccumulateGrad"
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        return self.variable.extra().setdefault("metadata", {})
+
+    def register_hook(self, hook: Callable[..., Any]) -> Any:
+        """Call `hook(grad_inputs, grad_outputs)` after the gradient was accumulated."""
+        return register(self.variable.extra().setdefault("acc_post_hooks", OrderedDict()), hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> Any:
+        """Call `hook(grad_outputs)` before the gradient is accumulated."""
+        return register(self.variable.extra().setdefault("acc_pre_hooks", OrderedDict()), hook)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AccumulateGrad) and other.variable is self.variable
+
+    def __hash__(self) -> int:
+        return hash(("AccumulateGrad", id(self.variable)))
+
+    def __repr__(self) -> str:
+        return f"<AccumulateGrad object at {hex(id(self.variable))}>"
+
+
+def accumulator(leaf: Tensor) -> AccumulateGrad:
+    """The leaf's AccumulateGrad, the same object as long as somebody holds it."""
+    extra = leaf.extra()
+    known = extra.get("accumulator")
+    found = known() if known is not None else None
+    if found is None:
+        found = AccumulateGrad(leaf)
+        extra["accumulator"] = weakref.ref(found)
+    return found
+
+
+def _as_function(edge: Any) -> tuple[Any, int]:
+    if edge is None:
+        return (None, 0)
+    if isinstance(edge, Node):
+        return (edge, 0)
+    if type(edge) is OutputSlot:
+        return (edge.node, edge.index)
+    return (accumulator(edge), 0)
+
+
+_handle_ids = itertools.count()
+
+
+class RemovableHandle:
+    """What registering a hook returns; `remove()` takes the hook out again. A context manager too."""
+
+    def __init__(self, hooks: OrderedDict[int, Any], extra: Any = ()) -> None:
+        self.hooks_ref: Callable[[], Any] = weakref.ref(hooks) if hasattr(hooks, "__weakref__") else lambda: hooks
+        self.id = next(_handle_ids)
+        self.extra = extra if isinstance(extra, (tuple, list)) else (extra,)
+
+    def remove(self) -> None:
+        """Take the hook out; nothing happens when it is out already."""
+        hooks = self.hooks_ref()
+        if hooks is not None:
+            hooks.pop(self.id, None)
+        for other in self.extra:
+            other.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+
+def register(hooks: OrderedDict[int, Any], hook: Callable[..., Any]) -> RemovableHandle:
+    """Append a hook to an ordered dictionary and return its handle."""
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    return handle
+
+
+def walk(roots: Any) -> Iterator[Any]:
+    """Every node below the roots (nodes and leaf tensors), each once, without recursion, consumers before producers."""
+    stack, seen = list(roots), set()
+    while stack:
+        edge = stack.pop()
+        if type(edge) is OutputSlot:
+            edge = edge.node
+        if edge is None or id(edge) in seen:
+            continue
+        seen.add(id(edge))
+        yield edge
+        if isinstance(edge, Node):
+            stack.extend(edge.inputs)
+
+
+def saved_tensors(node: Node) -> list[Any]:
+    """What a node kept, as tensors joined to the graph (shapes and dtypes as they are).
+
+    Raises:
+        RuntimeError: when it was freed, or overwritten since.
+    """
+    check_saved(node)
+    values: list[Any] = []
+    assert node.saved is not None
+    for (kind, index), value in zip(node.op.plan(node.needs()).entries, node.saved, strict=True):
+        if kind == "in":
+            values.append(_joined(value, node.inputs[index]))
+        elif kind == "ins":
+            values.append([_joined(v, edge) for v, edge in zip(value, node.inputs, strict=True)])
+        elif kind == "out":
+            values.append(_joined(value, node if node.op.outputs == 1 else OutputSlot(node, index)))
+        elif kind == "outs":
+            values.append(tuple(_joined(v, OutputSlot(node, k)) for k, v in enumerate(value)))
+        else:
+            values.append(value)
+    return values
+
+
+def _joined(value: Any, edge: Any) -> Any:
+    """A tensor on a saved array with the given place in the graph."""
+    if type(value) is Packed:
+        value = value.unpack()
+        if isinstance(value, Tensor):
+            value = value._array
+    if value is None or isinstance(value, (bool, int, float, complex)):
+        return value
+    if isinstance(edge, Tensor):
+        return edge
+    result = make_tensor(value)
+    if edge is not None and value.dtype.kind in "fcV":
+        result._node = edge
+        result._rg = True
+    return result
+
+
+class Packed:
+    """A saved value that went through the user's saved-tensor hooks."""
+
+    __slots__ = ("packed", "unpack_hook")
+
+    def __init__(self, packed: Any, unpack_hook: Callable[[Any], Any]) -> None:
+        self.packed = packed
+        self.unpack_hook = unpack_hook
+
+    def unpack(self) -> Any:
+        return self.unpack_hook(self.packed)
+
+
+def saved_arrays(node: Node) -> tuple[Any, ...]:
+    """What a node kept, as arrays, unpacking what saved-tensor hooks packed."""
+    saved = node.saved
+    assert saved is not None
+    if not any(type(v) is Packed for v in saved):
+        return saved
+    out = []
+    for value in saved:
+        if type(value) is Packed:
+            value = value.unpack()
+            if isinstance(value, Tensor):
+                value = value._array
+        out.append(value)
+    return tuple(out)
+
+
+def check_saved(node: Node) -> None:
+    """Raise unless what the node kept is still there and unchanged."""
+    if node.saved is None:
+        raise GraphError(FREED, op=node.op.grad_name, hint=_freed_hint(node))
+    total = 0
+    for version in node.versions:
+        total += version.count
+    if total != node.total:
+        raise _overwritten(node)
+
+
+def _freed_hint(node: Node) -> str:
+    made = node.line
+    freed = source.describe((node.ext or {}).get("freed_by"))
+    parts = []
+    if made is not None:
+        parts.append(f"{node.op.grad_name} was recorded at {made}")
+    if freed is not None:
+        parts.append(f"its saved values were freed by the backward call at {freed}")
+    parts.append(
+        "if state is carried from one step to the next, detach() it; if there are two losses, add them and call backward once"
+    )
+    return "; ".join(parts)
+
+
+def _overwritten(node: Node) -> Exception:
+    """The error for a saved value that was overwritten, naming both operations."""
+    changed = [v for v in node.versions if v.writer is not None] or list(node.versions)
+    version = changed[0]
+    array = None
+    plan = node.op.plan(node.needs())
+    assert node.saved is not None
+    for position, v in zip(plan.versioned, node.versions, strict=False):
+        if v is version:
+            array = node.saved[position]
+    name = DTYPE_TYPE_NAMES.get(str(getattr(array, "dtype", "")), "Float")
+    shape = list(getattr(array, "shape", ()))
+    expected = version.count - (sum(v.count for v in node.versions) - node.total)
+    writer, site = version.writer or ("an in-place operation", None)
+    lines = []
+    made = node.line
+    lines.append(f"{node.op.grad_name} saved it" + (f" at {made}" if made else ""))
+    wrote = source.describe(site)
+    lines.append(f"{writer} overwrote it" + (f" at {wrote}" if wrote else ""))
+    return GraphError(
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[torch.{name}Tensor {shape}] is at version {version.count}; expected version {expected} instead.",
+        op=node.op.grad_name,
+        notes=lines,
+        hint=f"use the out-of-place form of {writer}, or clone() the tensor before writing to it",
+    )
+
+
+DTYPE_TYPE_NAMES = {
+    "float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long", "int32": "Int",
+    "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool", "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble",
+}  # fmt: skip

@@ -1,0 +1,282 @@
+"""The Tensor: an array, its place in the graph, and nothing else. Arithmetic and methods are attached by `pellucid.api`."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import numpy as np
+
+from ..backends.meta import MetaArray
+from ..dtypes import BY_NUMPY, Size, device, dtype
+from .modes import local
+
+_new = object.__new__
+_CPU = device("cpu")
+_META = device("meta")
+
+
+class Version:
+    """The write counter that a tensor shares with its views; `writer` is (operation, source) of the last write."""
+
+    count = 0
+    writer: Any = None
+    views: list[weakref.ref[Any]] | None = None  # live differentiable views, kept by the base
+
+
+class View:
+    """How a differentiable view came from its base: view operations with their parameters, to be replayed on a new base."""
+
+    __slots__ = ("base", "chain", "kind")
+
+    def __init__(self, base: Tensor, chain: tuple[tuple[Any, dict[str, Any]], ...], kind: str) -> None:
+        self.base = base
+        self.chain = chain
+        self.kind = kind  # "grad", or "no_grad", "multi", "custom": views on which in-place writes are restricted
+
+
+class Tensor:
+    """A multi-dimensional array that can record how it was computed.
+
+    Slots: `_array` (NumPy array, or MetaArray without data), `_node` (the graph node that made it, an OutputSlot for one of
+    several results, None for a leaf), `_rg` (requires grad), `_grad`, `_ver` (Version, made when first needed), `_view`
+    (View or None), `_x` (rare things in a dict: hooks, names, tangents, ...).
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_array", "_grad", "_node", "_rg", "_ver", "_view", "_x")
+
+    _array: Any
+    _grad: Tensor | None
+    _node: Any
+    _rg: bool
+    _ver: Version | None
+    _view: View | None
+    _x: dict[str, Any] | None
+
+    # ---- description -------------------------------------------------------------------------
+    @property
+    def shape(self) -> Size:
+        """The size of each dimension."""
+        return Size(self._array.shape)
+
+    @property
+    def dtype(self) -> dtype:
+        """The element type."""
+        return BY_NUMPY[self._array.dtype]
+
+    @property
+    def device(self) -> device:
+        """Where the data lives: `cpu`, or `meta` for a tensor without data."""
+        return _META if type(self._array) is MetaArray else _CPU
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self._array.ndim
+
+    @property
+    def is_meta(self) -> bool:
+        """True for a tensor without data."""
+        return type(self._array) is MetaArray
+
+    # ---- autograd ----------------------------------------------------------------------------
+    @property
+    def requires_grad(self) -> bool:
+        """True when operations on this tensor are recorded."""
+        return self._rg
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        set_requires_grad(self, value)
+
+    @property
+    def is_leaf(self) -> bool:
+        """True for a tensor that no recorded operation made."""
+        return self._node is None
+
+    @property
+    def grad_fn(self) -> Any:
+        """The graph node that made this tensor; None for a leaf."""
+        node = self._node
+        return node.node if type(node) is OutputSlot else node
+
+    @property
+    def output_nr(self) -> int:
+        """Which result of `grad_fn` this tensor is."""
+        node = self._node
+        return node.index if type(node) is OutputSlot else 0
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient accumulated by backward; None before the first, and for a non-leaf without `retain_grad`."""
+        if self._grad is None and self._node is not None:
+            _warn_non_leaf_grad(self)
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            _check_grad(self, value)
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    @property
+    def retains_grad(self) -> bool:
+        """True for a non-leaf tensor whose gradient will be kept."""
+        return self._node is not None and bool(self._x and self._x.get("retains"))
+
+    @property
+    def data(self) -> Tensor:
+        """The same values without history; writes to it are not seen by autograd."""
+        return make_tensor(self._array)
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        kinds = "fcV"
+        if self._rg and value._array.dtype.kind not in kinds:
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        self._array = value._array
+        self._ver = None
+
+    @property
+    def _version(self) -> int:
+        return 0 if self._ver is None else self._ver.count
+
+    @property
+    def _base(self) -> Tensor | None:
+        return None if self._view is None else self._view.base
+
+    def _is_view(self) -> bool:
+        return self._view is not None
+
+    def is_inference(self) -> bool:
+        """True for a tensor made in inference mode."""
+        return bool(self._x and self._x.get("inference"))
+
+    def extra(self) -> dict[str, Any]:
+        """The dictionary of rare things, made when first asked for."""
+        if self._x is None:
+            self._x = {}
+        return self._x
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+class Parameter(Tensor):
+    """A tensor that a Module registers as its parameter when assigned as an attribute; requires grad by default.
+
+    Args:
+        data: the initial values, shared without a copy.
+        requires_grad: whether operations on it are recorded.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
+        if data is None:
+            data = make_tensor(np.empty(0, np.float32))
+        if type(data) is Tensor or type(data) is Parameter:
+            self = make_tensor(data._array, cls=cls)
+        else:
+            # A custom tensor type stays what it is and is marked as a parameter.
+            self = data.detach()
+            self._is_param = True
+        set_requires_grad(self, requires_grad)
+        return self
+
+    def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
+        super().__init__()
+
+
+class OutputSlot:
+    """The place of one result among the several of a node."""
+
+    __slots__ = ("index", "node")
+
+    def __init__(self, node: Any, index: int) -> None:
+        self.node = node
+        self.index = index
+
+
+FAST_TYPES = (Tensor, Parameter)
+
+
+def make_tensor(array: Any, cls: Any = Tensor) -> Any:
+    """A leaf tensor around an array, which is shared."""
+    self = _new(cls)
+    self._array = array
+    self._node = None
+    self._rg = False
+    self._grad = None
+    self._ver = None
+    self._view = None
+    self._x = {"inference": True} if local.inference else None
+    return self
+
+
+def alias(source: Tensor, cls: Any = Tensor) -> Any:
+    """A tensor without history on the same array, sharing the write counter (`detach`)."""
+    result = make_tensor(source._array, cls)
+    result._ver = version_of(source)
+    return result
+
+
+def version_of(tensor: Tensor) -> Version:
+    """The tensor's write counter, made now if nobody needed it yet."""
+    version = tensor._ver
+    if version is None:
+        version = tensor._ver = Version()
+    return version
+
+
+def set_requires_grad(tensor: Tensor, value: bool) -> None:
+    """`requires_grad = value` with PyTorch's refusals."""
+    value = bool(value)
+    if tensor._node is not None:
+        if not value:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+            )
+        return
+    if value and tensor._array.dtype.kind not in "fc" and not tensor.dtype.is_floating_point:
+        raise RuntimeError("only Tensors of floating point dtype can require gradients")
+    if value and tensor._x is not None and tensor._x.get("inference") and not local.inference:
+        raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+    tensor._rg = value
+
+
+def _warn_non_leaf_grad(tensor: Tensor) -> None:
+    if tensor._x is not None and tensor._x.get("retains"):
+        return
+    from warnings import warn
+
+    warn(
+        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+        "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, "
+        "use .retain_grad() on the non-leaf Tensor.",
+        UserWarning,
+        stacklevel=3,
+    )
+
+
+def _check_grad(tensor: Tensor, grad: Any) -> None:
+    if not isinstance(grad, Tensor):
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}")
+    if grad is tensor:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if grad._array.dtype != tensor._array.dtype:
+        raise RuntimeError(
+            f"assigned grad has data of a different type: expected {tensor.dtype}, got {grad.dtype}"
+        )
+    if grad._array.shape != tensor._array.shape:
+        raise RuntimeError(
+            f"assigned grad has data of a different size: expected shape {list(tensor._array.shape)}, "
+            f"got {list(grad._array.shape)}"
+        )

@@ -1,0 +1,4 @@
+"""The operations, one file for each family; importing this package records them all."""
+
+from . import arith as arith
+from . import basic as basic

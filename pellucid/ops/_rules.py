@@ -1,0 +1,17 @@
+"""Rules and helpers that families of operations share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.tensor import Tensor
+from ..errors import ArgumentTypeError
+
+
+def require_tensor(value: Any, function: str, argument: str = "input", position: int = 1) -> Tensor:
+    """The value, or PyTorch's TypeError when it is no Tensor."""
+    if not isinstance(value, Tensor):
+        raise ArgumentTypeError(
+            f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}"
+        )
+    return value

@@ -1,0 +1,102 @@
+"""The operations that the engine itself and nearly every gradient rule call: casts, expansion, sums back to a shape, constants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core.primitive import defop
+
+
+def _cast(xp: Any, x: Any, *, dtype: Any) -> Any:
+    if x.dtype.kind == "c" and dtype.kind not in "cb":
+        x = x.real
+    return x.astype(dtype)
+
+
+cast = defop(
+    "cast",
+    "input",
+    forward=_cast,
+    aval=lambda x, dtype: (x[0], dtype),
+    vjp={"input": lambda F, g, input_dtype: F.cast(g, dtype=input_dtype)},
+    jvp="linear",
+    batch="elementwise",
+    grad_name="ToCopy",
+    onnx="Cast",
+)
+
+
+def _sum_to(xp: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
+    extra = x.ndim - len(shape)
+    axes = (*range(extra), *(i + extra for i, s in enumerate(shape) if s == 1 and x.shape[i + extra] != 1))
+    return xp.sum(x, axis=axes, keepdims=True, dtype=x.dtype).reshape(shape)
+
+
+sum_to = defop(
+    "sum_to",
+    "input",
+    forward=_sum_to,
+    aval=lambda x, shape: (shape, x[1]),
+    vjp={"input": lambda F, g, input_shape: F.expand(g, shape=input_shape)},
+    jvp="linear",
+    grad_name="Sum",
+)
+
+
+def _expand(xp: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
+    return xp.broadcast_to(x, shape)
+
+
+expand = defop(
+    "expand",
+    "input",
+    forward=_expand,
+    view=True,
+    aval=lambda x, shape: (shape, x[1]),
+    vjp={"input": lambda F, g, input_shape: F.sum_to(g, shape=input_shape)},
+    jvp="linear",
+    onnx="Expand",
+)
+
+full = defop(
+    "full",
+    "",
+    forward=lambda xp, *, shape, value, dtype: xp.full(shape, value, dtype),
+    aval=lambda shape, value, dtype: (shape, np.dtype(dtype)),
+)
+
+
+def _real(xp: Any, x: Any) -> Any:
+    return x.real if x.dtype.kind == "c" else x
+
+
+real = defop(
+    "real",
+    "input",
+    forward=_real,
+    view=True,
+    aval=lambda x: (x[0], np.empty(0, x[1]).real.dtype),
+    vjp={"input": lambda F, g, input_dtype: F.cast(g, dtype=input_dtype)},
+    jvp="linear",
+    batch="elementwise",
+)
+
+
+def _conj(xp: Any, x: Any) -> Any:
+    return xp.conj(x) if x.dtype.kind == "c" else x
+
+
+conj = defop("conj", "input", forward=_conj, vjp={"input": lambda F, g: F.conj(g)}, jvp="linear", elementwise=True, batch="elementwise")
+_record_conj = conj.call
+
+
+def _conj_call(x: Any) -> Any:
+    """Gradient rules call `conj` on every factor: numbers and real tensors are returned as they are, unrecorded."""
+    if isinstance(x, (int, float, complex)):
+        return x.conjugate()
+    return _record_conj(x) if x._array.dtype.kind == "c" else x
+
+
+conj.call = _conj_call
