@@ -1,0 +1,152 @@
+import numpy as np
+import pytest
+from scipy import special
+
+from pellucid.codegen import activations as act
+from pellucid.codegen import elementwise as e
+
+RNG = np.random.default_rng(1)
+X = np.concatenate([RNG.standard_normal(4000) * 3, RNG.uniform(-100, 100, 100), [0.0, -0.0, 1.0, -1.0]]).astype(
+    np.float32
+)
+G = RNG.standard_normal(X.size).astype(np.float32)
+
+
+def softplus(x):
+    return np.logaddexp(0, x)
+
+
+def phi(x):
+    return 0.5 * special.erfc(-x / np.sqrt(2))
+
+
+# name: (extra numbers, the function in float64)
+FORWARD = {
+    "relu": ((), lambda x: np.maximum(x, 0)),
+    "leaky_relu": ((0.01,), lambda x, a: np.where(x > 0, x, a * x)),
+    "elu": ((1.5,), lambda x, a: np.where(x > 0, x, a * np.expm1(np.minimum(x, 0)))),
+    "gelu": ((), lambda x: x * phi(x)),
+    "gelu_tanh": ((), lambda x: x * special.expit(2 * np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
+    "silu": ((), lambda x: x * special.expit(x)),
+    "sigmoid": ((), special.expit),
+    "log_sigmoid": ((), lambda x: -softplus(-x)),
+    "tanh": ((), np.tanh),
+    "softplus": ((2.0, 20.0), lambda x, b, t: np.where(b * x > t, x, softplus(b * x) / b)),
+    "mish": ((), lambda x: x * np.tanh(softplus(x))),
+    "hardtanh": ((-0.5, 0.75), np.clip),
+    "hardsigmoid": ((), lambda x: np.clip(x + 3, 0, 6) / 6),
+    "hardswish": ((), lambda x: x * np.clip(x + 3, 0, 6) / 6),
+}
+
+
+@pytest.mark.parametrize("name", FORWARD)
+def test_activation(name, thread_count):
+    numbers, reference = FORWARD[name]
+    got = getattr(act, name)(X, *numbers)
+    numbers = [float(np.float32(v)) for v in numbers]
+    # gelu's value cancels far below zero, where 1 + erf keeps absolute precision only (as PyTorch's does).
+    np.testing.assert_allclose(got, reference(X.astype(np.float64), *numbers), rtol=2e-6, atol=3e-7)
+
+
+@pytest.mark.parametrize("name", [n for n in FORWARD if n + "_backward" in vars(act)])
+def test_activation_backward(name):
+    numbers, reference = FORWARD[name]
+    x, g = X.astype(np.float64), G.astype(np.float64)
+    numbers32 = [float(np.float32(v)) for v in numbers]
+    kink = np.min([np.abs(x - k) for k in (0, -3, 3, -0.5, 0.75, 10)], axis=0) < 1e-5
+    h = 1e-5
+    slope = (reference(x + h, *numbers32) - reference(x - h, *numbers32)) / (2 * h)
+    of = reference(x).astype(np.float32) if name in ("sigmoid", "tanh") else X
+    got = getattr(act, name + "_backward")(G, of, *numbers)
+    np.testing.assert_allclose(got[~kink], (g * slope)[~kink], rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("name", FORWARD)
+def test_nan_stays_nan(name):
+    x = np.array([1.0, np.nan, np.inf, -np.inf] * 9, np.float32)
+    got = getattr(act, name)(x, *FORWARD[name][0])
+    assert np.isnan(got[1::4]).all() and not np.isnan(got[0::4]).any()
+    if name + "_backward" in vars(act) and name != "hardtanh":
+        back = getattr(act, name + "_backward")(np.full_like(x, np.nan), np.ones_like(x), *FORWARD[name][0])
+        assert np.isnan(back).all()
+
+
+def test_relu_keeps_nan_and_drops_the_gradient_at_zero():
+    x = np.array([np.nan, -1, 0, 2], np.float32)
+    g = np.array([1, 2, 3, 4], np.float32)
+    np.testing.assert_array_equal(act.relu(x), np.array([np.nan, 0, 0, 2], np.float32))
+    np.testing.assert_array_equal(act.relu_backward(g, x), np.array([1, 0, 0, 4], np.float32))
+
+
+def test_dropout_and_bce():
+    keep = RNG.random(X.size) < 0.7
+    np.testing.assert_array_equal(act.dropout(X, keep, 2.0), X * keep * np.float32(2))
+    y = RNG.random(X.size).astype(np.float32)
+    x64, y64 = X.astype(np.float64), y.astype(np.float64)
+    np.testing.assert_allclose(act.bce_with_logits(X, y), softplus(x64) - x64 * y64, rtol=1e-5, atol=2e-5)
+    got = act.bce_with_logits_backward(G, X, y)
+    np.testing.assert_allclose(got, G * (special.expit(x64) - y64), rtol=1e-5, atol=1e-6)
+
+
+BROADCASTS = [
+    ((5, 7), (7,)),
+    ((5, 7), (5, 1)),
+    ((5, 7), ()),
+    ((4, 3, 33), (3, 1)),
+    ((2, 3, 4, 5), (1, 3, 1, 1)),
+    ((2, 3, 4, 5), (4, 5)),
+    ((2, 3, 4, 5), (2, 1, 1, 1)),
+    ((64, 100), (1, 100)),
+    ((1,), (40,)),
+    ((3, 1), (1, 4)),
+    ((0, 3), (3,)),
+    ((3, 0), (3, 1)),
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shapes", BROADCASTS)
+def test_broadcasting(shapes, dtype, thread_count):
+    a, b = (RNG.standard_normal(s).astype(dtype) for s in shapes)
+    for left, right in ((a, b), (b, a)):
+        got = act.subtract(left, right)
+        assert got.dtype == dtype
+        np.testing.assert_array_equal(got, left - right)
+
+
+def test_other_patterns_and_layouts_are_refused():
+    a = np.ones((2, 3, 4), np.float32)
+    assert act.add(a, np.ones((2, 1, 4), np.float32)) is None
+    assert act.add(a, np.ones((5,), np.float32)) is None
+    assert act.add(a.T, a.T) is None
+    assert act.add(a, a.astype(np.float64)) is None
+    assert act.add(a.astype(np.int64), a.astype(np.int64)) is None
+    assert act.exp(a.astype(np.float64)) is None
+    assert act.add(a, a, out=np.ones((2, 3), np.float32)) is None
+
+
+def test_large_arrays_do_not_depend_on_the_number_of_threads(thread_count):
+    x = np.linspace(-4, 4, 100_003, dtype=np.float32)
+    np.testing.assert_array_equal(act.multiply(x, x), x * x)
+    whole = act.gelu(x)
+    np.testing.assert_array_equal(whole[50_000:50_100], act.gelu(x[50_000:50_100]))
+
+
+def test_in_place_and_several_outputs():
+    x = X.copy()
+    assert act.negative(x, out=x) is x
+    np.testing.assert_array_equal(x, -X)
+    a, b, s = e.variable("a"), e.variable("b"), e.scalar("s")
+    both = e.Kernel("sum_and_scaled", [a, s, b], [a + b, (a + b) * s])
+    total, scaled = both(X, 3.0, G)
+    np.testing.assert_array_equal(total, X + G)
+    np.testing.assert_array_equal(scaled, (X + G) * np.float32(3))
+
+
+def test_maximum_minimum_where_follow_numpy():
+    a = np.array([1, np.nan, 2, -0.0, np.inf], np.float32)
+    b = np.array([np.nan, 1, 3, 0.0, 1], np.float32)
+    np.testing.assert_array_equal(act.maximum(a, b), np.maximum(a, b))
+    np.testing.assert_array_equal(act.minimum(a, b), np.minimum(a, b))
+    keep = np.array([True, False, True, False, True])
+    np.testing.assert_array_equal(act.where(keep, a, b), np.where(keep, a, b))

@@ -1,0 +1,70 @@
+import numpy as np
+import pytest
+from scipy import special
+
+from pellucid.codegen import activations
+from pellucid.codegen.math import ulps
+
+REFERENCES = {
+    "exp": np.exp,
+    "expm1": np.expm1,
+    "log": np.log,
+    "log1p": np.log1p,
+    "tanh": np.tanh,
+    "erf": special.erf,
+    "sigmoid": special.expit,
+}
+TINY = np.finfo(np.float32).tiny
+EDGES = np.float32(
+    [
+        0.0,
+        np.inf,
+        np.nan,
+        1.0,
+        1e-45,
+        5e-42,
+        TINY,
+        88.7228,
+        88.7229,
+        87.3,
+        103.9,
+        104.1,
+        3.4e38,
+        0.625,
+        0.925,
+        2**-24,
+        17,
+    ]
+)
+
+
+def samples():
+    rng = np.random.default_rng(0)
+    bits = rng.integers(0, 2**32, 300_000, dtype=np.uint64).astype(np.uint32).view(np.float32)
+    small, wide = rng.uniform(-2, 2, 200_000), rng.uniform(-110, 110, 200_000)
+    return np.concatenate([bits, small.astype(np.float32), wide.astype(np.float32), EDGES, -EDGES])
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_within_two_ulp_over_the_whole_range(name):
+    x = samples()
+    with np.errstate(all="ignore"):
+        exact = REFERENCES[name](x.astype(np.float64))
+    got = getattr(activations, name)(x)
+    worst = ulps(got, exact)
+    at = np.argmax(worst)
+    assert worst[at] <= 2, (x[at], got[at], exact[at])
+    zero = x == 0
+    assert (np.signbit(got[zero]) == np.signbit(exact[zero])).all()
+    with np.errstate(over="ignore"):
+        assert (np.isinf(got) == np.isinf(exact.astype(np.float32))).all()
+    assert (np.isnan(got) == np.isnan(exact)).all()
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 15, 16, 17, 31, 32, 33, 100])
+def test_every_length(size):
+    x = np.linspace(-3, 3, size, dtype=np.float32)
+    room = np.full(size + 64, 7, np.float32)
+    activations.exp(x, out=room[:size])
+    np.testing.assert_allclose(room[:size], np.exp(x), rtol=3e-7)
+    assert (room[size:] == 7).all()
