@@ -1,0 +1,75 @@
+# Everything here needs make and Python 3.11 or newer, nothing else. Each target sets up the environment it needs.
+#
+#   make demo        install, then train a classifier on handwritten digits with an unmodified PyTorch script
+#   make test        the whole test suite
+#   make lint        formatting, style and types
+#   make docs-check  links and examples of the documents, and the generated stub
+#   make oracle      the comparison with PyTorch, in an environment of its own
+#   make bench       the benchmarks, side by side with PyTorch
+#   make stub        write the generated stub anew
+#   make clean       remove the environments and what tools left behind
+#
+# PYTHON=... chooses the interpreter, PYTEST_ARGS=... adds arguments to pytest.
+
+PYTHON ?= $(shell sh tools/find_python.sh)
+PYTEST_ARGS ?=
+TORCH := torch==2.13.0
+
+# Many small tensors in two worker processes: threads of the array library would only get in each other's way.
+export OPENBLAS_NUM_THREADS ?= 1
+export OMP_NUM_THREADS ?= 1
+
+BIN := .venv/bin
+ORACLE := .venv-oracle/bin
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint docs-check oracle bench stub clean
+
+help:
+	@sed -n 's/^#  *make /make /p' Makefile
+
+# The environments are rebuilt from nothing whenever pyproject.toml changes.
+.venv/installed: pyproject.toml
+	@test -n "$(PYTHON)"
+	$(PYTHON) -m venv --clear .venv
+	$(BIN)/python $(PIP_INSTALL) --editable .
+	@touch $@
+
+.venv/installed-dev: .venv/installed
+	$(BIN)/python $(PIP_INSTALL) --editable '.[dev]'
+	@touch $@
+
+.venv-oracle/installed: pyproject.toml
+	@test -n "$(PYTHON)"
+	$(PYTHON) -m venv --clear .venv-oracle
+	$(ORACLE)/python $(PIP_INSTALL) $(TORCH) expecttest hypothesis pytest pytest-xdist scipy
+	$(ORACLE)/python $(PIP_INSTALL) --editable .
+	@touch $@
+
+demo: .venv/installed
+	$(BIN)/pellucid run examples/digits.py
+
+test: .venv/installed-dev
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
+
+lint: .venv/installed-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+docs-check: .venv/installed-dev
+	$(BIN)/python tools/gen_stub.py --check
+	$(BIN)/python -m pytest tests/test_docs.py tests/test_architecture.py $(PYTEST_ARGS)
+
+oracle: .venv-oracle/installed
+	$(ORACLE)/python -m pytest -n 2 --dist loadfile -m oracle tests/oracle $(PYTEST_ARGS)
+
+bench: .venv-oracle/installed
+	$(ORACLE)/python benchmarks/run.py
+
+stub: .venv/installed-dev
+	$(BIN)/python tools/gen_stub.py
+
+clean:
+	rm -rf .venv .venv-oracle .venv-wheel build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
