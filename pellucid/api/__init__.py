@@ -1,3 +1,7 @@
 """PyTorch's surface: Tensor methods attached from the registry, torch-named composites, namespaces."""
 
-from . import attach as attach
+from . import construct as construct
+from . import convert as convert
+from . import gradients as gradients
+
+from . import attach as attach  # isort: skip (after everything that registers)

@@ -1,0 +1,493 @@
+"""Tensors as other things: dtypes, Python numbers and lists, NumPy arrays, DLPack, copies, pickles."""
+
+from __future__ import annotations
+
+import copy as _copy
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..backends.meta import MetaArray
+from ..core import observe
+from ..core.inplace import check_writable, overwrite
+from ..core.modes import local, no_grad, state
+from ..core.primitive import TENSORS as F
+from ..core.primitive import defop
+from ..core.public import METHODS, method, public, tensor_property
+from ..core.tensor import Tensor, make_tensor
+from ..errors import ArgumentTypeError, GraphError, OperationError, UnsupportedError
+from .construct import check_device
+
+
+# ---- copies ----------------------------------------------------------------------------------
+def _clone(xp: Any, x: Any) -> Any:
+    # PyTorch keeps the strides of a dense tensor and makes an expanded one contiguous.
+    return x.copy("K") if x.size and 0 not in x.strides else x.copy("C")
+
+
+clone_op = defop(
+    "clone", "input", forward=_clone, vjp={"input": lambda g: g}, jvp="linear", aval=lambda x: x, batch="elementwise", onnx="Identity"
+)
+
+
+@public(methods="=")
+def clone(input: Tensor, *, memory_format: Any = dtypes.preserve_format) -> Tensor:
+    """A copy with memory of its own, part of the graph.
+
+    >>> import pellucid as torch
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> y = x.clone()
+    >>> y[0] = 9
+    >>> x
+    tensor([1., 2.])
+    """
+    if memory_format in (dtypes.channels_last, dtypes.channels_last_3d):
+        return clone_op.call(input).contiguous(memory_format=memory_format)  # type: ignore[no-any-return, attr-defined]
+    if memory_format is dtypes.contiguous_format and type(input._array) is np.ndarray and not input._array.flags.c_contiguous:
+        return input.contiguous()  # type: ignore[no-any-return, attr-defined]
+    return clone_op.call(input)  # type: ignore[no-any-return]
+
+
+@method()
+def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    """Write the values of `src`, broadcast and cast, into this tensor."""
+    if not isinstance(src, Tensor):
+        raise ArgumentTypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
+    check_writable(self, "copy_")
+    value = src
+    if value._array.shape != self._array.shape:
+        value = F.expand(value, shape=self._array.shape) if _fits(value, self) else _refuse_copy(value, self)
+    if value._array.dtype != self._array.dtype:
+        value = F.cast(value, dtype=self._array.dtype)
+    elif value is src:
+        # The graph must have a node of the copy itself: the source's own node belongs to another tensor.
+        value = F.clone(value) if value._rg and local.grad else value
+    return overwrite(self, value, "copy_")
+
+
+def _fits(value: Tensor, target: Tensor) -> bool:
+    a, b = value._array.shape, target._array.shape
+    return len(a) <= len(b) and all(x in (1, y) for x, y in zip(reversed(a), reversed(b), strict=False))
+
+
+def _refuse_copy(value: Tensor, target: Tensor) -> Any:
+    a, b = tuple(value._array.shape), tuple(target._array.shape)
+    if len(a) > len(b):
+        raise OperationError(f"output with shape {list(b)} doesn't match the broadcast shape {list(a)}", op="copy_")
+    for i in range(1, len(a) + 1):
+        if a[-i] not in (1, b[-i]):
+            raise OperationError(
+                f"The size of tensor a ({b[-i]}) must match the size of tensor b ({a[-i]}) at non-singleton dimension {len(b) - i}",
+                op="copy_",
+            )
+    raise OperationError(f"cannot copy shape {list(a)} into {list(b)}", op="copy_")
+
+
+def deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    """`copy.deepcopy` of a leaf: values, flags and attributes; a non-leaf is refused as in PyTorch."""
+    if self._node is not None:
+        raise GraphError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you were "
+            "attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+            "https://github.com/pytorch/pytorch/pull/103001"
+        )
+    known = memo.get(id(self))
+    if known is not None:
+        return known  # type: ignore[no-any-return]
+    with no_grad():
+        result = make_tensor(_copy_array(self._array, memo))
+        result.__class__ = type(self)
+        result._rg = self._rg
+        memo[id(self)] = result
+        if self._grad is not None:
+            result._grad = deepcopy(self._grad, memo)
+        for key, value in vars(self).items():
+            result.__dict__[key] = _copy.deepcopy(value, memo)
+    return result
+
+
+def _copy_array(array: Any, memo: dict[int, Any]) -> Any:
+    """A copy that keeps sharing: views of one storage copied in one deepcopy stay views of one copy."""
+    if type(array) is MetaArray:
+        return MetaArray(array.shape, array.dtype, array.strides)
+    root = array
+    while isinstance(root.base, np.ndarray):
+        root = root.base
+    if root is array or not root.flags.c_contiguous:
+        copied = memo.get(("array", id(array)))  # type: ignore[call-overload]
+        if copied is None:
+            copied = memo[("array", id(array))] = array.copy("K")  # type: ignore[index]
+            memo[("keep", id(array))] = array  # type: ignore[index]
+        return copied
+    copied = memo.get(("array", id(root)))  # type: ignore[call-overload]
+    if copied is None:
+        copied = memo[("array", id(root))] = root.copy()  # type: ignore[index]
+        memo[("keep", id(root))] = root  # type: ignore[index]
+    shift = array.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+    return np.ndarray(array.shape, array.dtype, copied.reshape(-1).view(np.uint8).data, shift, array.strides)
+
+
+METHODS["__deepcopy__"] = deepcopy
+
+
+# ---- dtypes and devices ----------------------------------------------------------------------
+def _to_dtype(x: Tensor, kind: dtypes.dtype, copy: bool = False) -> Tensor:
+    if not isinstance(kind, dtypes.dtype):
+        raise ArgumentTypeError(f"to(): argument 'dtype' must be torch.dtype, not {type(kind).__name__}")
+    target = kind.numpy
+    if x._array.dtype == target:
+        return clone(x) if copy else x
+    if type(x._array) is np.ndarray and x._array.dtype.kind == "c" and target.kind not in "cb":
+        warnings.warn(
+            "Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3
+        )
+    return F.cast(x, dtype=target)  # type: ignore[no-any-return]
+
+
+@method()
+def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`to(dtype)`, `to(device, dtype)`, `to(other)`: the tensor in another dtype or on another device, itself when nothing changes.
+
+    Keywords: device, dtype, non_blocking, copy, memory_format.
+
+    >>> import pellucid as torch
+    >>> torch.tensor([1.7, 2.2]).to(torch.int64)
+    tensor([1, 2])
+    """
+    kind = kwargs.pop("dtype", None)
+    where = kwargs.pop("device", None)
+    other = kwargs.pop("other", None)
+    copy = kwargs.pop("copy", False)
+    kwargs.pop("non_blocking", None)
+    layout = kwargs.pop("memory_format", None)
+    if kwargs:
+        raise ArgumentTypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
+    rest = list(args)
+    if rest and isinstance(rest[0], Tensor):
+        other = rest.pop(0)
+    elif rest and isinstance(rest[0], dtypes.dtype):
+        kind = rest.pop(0)
+    elif rest and (rest[0] is None or isinstance(rest[0], (str, dtypes.device))):
+        where = rest.pop(0)
+        if rest and (rest[0] is None or isinstance(rest[0], dtypes.dtype)):
+            kind = rest.pop(0)
+    elif rest and isinstance(rest[0], int) and not isinstance(rest[0], bool):
+        where = dtypes.device("cuda", rest.pop(0))
+    elif rest:
+        raise ArgumentTypeError(
+            f"to() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)})"
+        )
+    if rest and isinstance(rest[0], bool):
+        rest.pop(0)
+    if rest and isinstance(rest[0], bool):
+        copy = rest.pop(0)
+    if rest:
+        raise ArgumentTypeError(
+            f"to() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)})"
+        )
+    if other is not None:
+        kind, where = other.dtype, other.device
+    result = self
+    if where is not None:
+        result = to_device(result, check_device(where))
+        copy = copy and result is self
+    if kind is not None:
+        before = result
+        result = _to_dtype(result, kind, copy)
+        copy = copy and result is before
+    if copy and result is self:
+        result = clone(self)
+    if layout is not None and layout is not dtypes.preserve_format:
+        result = result.contiguous(memory_format=layout)  # type: ignore[attr-defined]
+    return result
+
+
+def to_device(x: Tensor, where: dtypes.device) -> Tensor:
+    """The tensor on a device: dropping the data for `meta`, refusing to invent it for the way back."""
+    if where.type == x.device.type:
+        return x
+    if where.type == "meta":
+        return make_tensor(MetaArray(x._array.shape, x._array.dtype, x._array.strides))
+    raise UnsupportedError("Cannot copy out of meta tensor; no data!")
+
+
+def _converter(name: str, kind: dtypes.dtype) -> None:
+    def convert(self: Tensor, memory_format: Any = None) -> Tensor:
+        return _to_dtype(self, kind)
+
+    convert.__name__ = name
+    convert.__doc__ = f"The tensor as {kind!r}; itself when it is that already."
+    METHODS[name] = convert
+
+
+for _name, _kind in (
+    ("float", dtypes.float32), ("double", dtypes.float64), ("half", dtypes.float16), ("bfloat16", dtypes.bfloat16),
+    ("int", dtypes.int32), ("long", dtypes.int64), ("short", dtypes.int16), ("char", dtypes.int8), ("byte", dtypes.uint8),
+    ("bool", dtypes.bool_), ("cfloat", dtypes.complex64), ("cdouble", dtypes.complex128),
+):  # fmt: skip
+    _converter(_name, _kind)
+
+
+@method("type")
+def type_method(self: Tensor, dtype: Any = None, non_blocking: bool = False, **_: Any) -> Any:
+    """The type's name (`'torch.FloatTensor'`), or the tensor cast to `dtype`."""
+    if dtype is None:
+        return f"torch.{TYPE_NAMES[self.dtype]}"
+    if isinstance(dtype, str):
+        found = {f"torch.{v}": k for k, v in TYPE_NAMES.items()}.get(dtype)
+        if found is None:
+            raise ArgumentTypeError(f"invalid type: '{dtype}'")
+        dtype = found
+    if hasattr(dtype, "tensor_dtype"):
+        dtype = dtype.tensor_dtype
+    return _to_dtype(self, dtype)
+
+
+TYPE_NAMES = {
+    dtypes.float32: "FloatTensor", dtypes.float64: "DoubleTensor", dtypes.float16: "HalfTensor", dtypes.bfloat16: "BFloat16Tensor",
+    dtypes.int64: "LongTensor", dtypes.int32: "IntTensor", dtypes.int16: "ShortTensor", dtypes.int8: "CharTensor",
+    dtypes.uint8: "ByteTensor", dtypes.bool_: "BoolTensor", dtypes.complex64: "ComplexFloatTensor",
+    dtypes.complex128: "ComplexDoubleTensor", dtypes.uint16: "UInt16Tensor", dtypes.uint32: "UInt32Tensor",
+    dtypes.uint64: "UInt64Tensor",
+}  # fmt: skip
+
+
+@method()
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """The tensor in the dtype of `other`."""
+    return _to_dtype(self, other.dtype)
+
+
+@method()
+def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor itself: it is on the CPU."""
+    return to_device(self, dtypes.device("cpu"))
+
+
+@method()
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+    """Refused: this build computes on the CPU."""
+    raise AssertionError("Torch not compiled with CUDA enabled")
+
+
+@method()
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """The tensor itself; there is no other device to pin memory for."""
+    return self
+
+
+@method()
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """False."""
+    return False
+
+
+@method()
+def share_memory_(self: Tensor) -> Tensor:
+    """The tensor itself. Sending a tensor to a worker process copies it into shared memory when it is sent."""
+    return self
+
+
+@method()
+def is_shared(self: Tensor) -> bool:
+    """False: memory becomes shared when a tensor is sent to another process."""
+    return False
+
+
+# ---- Python and NumPy ------------------------------------------------------------------------
+def _read(x: Tensor, how: str) -> np.ndarray:
+    """The values, about to leave the graph."""
+    if type(x._array) is MetaArray:
+        if how in ("item", "float", "int", "bool"):
+            raise OperationError("Tensor.item() cannot be called on meta tensors")
+        raise UnsupportedError("Cannot copy out of meta tensor; no data!")
+    if state.slow and observe.observers:
+        observe.notify("read", x, how)
+    return x._array  # type: ignore[no-any-return]
+
+
+@method()
+def item(self: Tensor) -> Any:
+    """The value of a one-element tensor as a Python number."""
+    array = _read(self, "item")
+    if array.size != 1:
+        raise OperationError(
+            f"a Tensor with {array.size} elements cannot be converted to Scalar",
+            op="item",
+            hint="reduce it first (.mean(), .sum()), or use .tolist() for all values",
+        )
+    value = array.item() if array.dtype.kind != "V" else float(array.reshape(())[()])
+    return float(value) if isinstance(value, np.floating) or self.dtype.is_floating_point else value
+
+
+@method()
+def tolist(self: Tensor) -> Any:
+    """The values as nested Python lists (a number for a 0-d tensor)."""
+    array = _read(self, "tolist")
+    if array.dtype not in _NATIVE:
+        array = array.astype(np.float32)
+    return array.tolist()
+
+
+_NATIVE = {k for k in dtypes.BY_NUMPY if k.kind in "biufc"}
+
+
+@method()
+def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
+    """The NumPy array, sharing memory.
+
+    Raises:
+        RuntimeError: the tensor requires grad (detach() it first). TypeError: bfloat16 has no NumPy counterpart.
+    """
+    if self._rg and not force:
+        raise GraphError(
+            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
+            op="numpy",
+            hint="NumPy cannot record gradients: call detach() first when you only want the values",
+        )
+    array = _read(self, "numpy")
+    if array.dtype not in _NATIVE:
+        raise ArgumentTypeError(f"Got unsupported ScalarType {self.dtype.scalar_name}")
+    return array
+
+
+def to_numpy_protocol(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    array = numpy(self)
+    if dtype is not None:
+        array = array.astype(dtype, copy=False)
+    return array.copy() if copy else array
+
+
+METHODS["__array__"] = to_numpy_protocol
+
+
+def array_wrap(self: Tensor, array: np.ndarray, context: Any = None, return_scalar: bool = False) -> Tensor:
+    """NumPy functions of tensors give tensors."""
+    return make_tensor(np.asarray(array))
+
+
+METHODS["__array_wrap__"] = array_wrap
+METHODS["__array_priority__"] = 1000
+
+
+def dlpack(self: Tensor, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None) -> Any:
+    if self._rg:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    keywords = {} if max_version is None else {"max_version": max_version}
+    return _read(self, "dlpack").__dlpack__(**keywords)
+
+
+METHODS["__dlpack__"] = dlpack
+METHODS["__dlpack_device__"] = lambda self: (1, 0)
+
+
+def _number(name: str, convert: Any) -> None:
+    def method_(self: Tensor) -> Any:
+        array = _read(self, name)
+        if array.size != 1:
+            if name == "index":
+                raise ArgumentTypeError("only integer tensors of a single element can be converted to an index")
+            raise OperationError(f"a Tensor with {array.size} elements cannot be converted to Scalar")
+        return convert(item(self))
+
+    METHODS[f"__{name}__"] = method_
+
+
+_number("float", float)
+_number("int", int)
+_number("complex", complex)
+
+
+def _index(self: Tensor) -> int:
+    array = _read(self, "index")
+    if array.size != 1 or array.dtype.kind not in "iub":
+        raise ArgumentTypeError("only integer tensors of a single element can be converted to an index")
+    return int(array.item())
+
+
+METHODS["__index__"] = _index
+
+
+def _bool(self: Tensor) -> bool:
+    array = _read(self, "bool")
+    if array.size != 1:
+        if array.size == 0:
+            raise OperationError("Boolean value of Tensor with no values is ambiguous")
+        raise OperationError(
+            "Boolean value of Tensor with more than one value is ambiguous", op="bool", hint="use .any() or .all() to say which is meant"
+        )
+    return bool(array.reshape(())[()])
+
+
+METHODS["__bool__"] = _bool
+
+
+# ---- pickling --------------------------------------------------------------------------------
+def _rebuild(cls: Any, array: Any, requires_grad: bool, attributes: dict[str, Any]) -> Any:
+    """What a pickled tensor is rebuilt with."""
+    result = make_tensor(array)
+    result.__class__ = cls
+    result._rg = requires_grad
+    result.__dict__.update(attributes)
+    return result
+
+
+def _rebuild_meta(shape: Any, kind: str, strides: Any) -> Any:
+    return MetaArray(shape, dtypes.BY_NAME[kind].numpy, strides)
+
+
+def reduce(self: Tensor, protocol: int = 2) -> Any:
+    if self._node is not None and self._rg and not local.inference:
+        raise GraphError(
+            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing process "
+            "boundaries.  If you just want to transfer the data, call detach() on the tensor before serializing (e.g., putting it on "
+            "the queue)."
+        )
+    array = self._array
+    if type(array) is not MetaArray and (array.base is not None or not array.flags.writeable):
+        array = array.copy("K")
+    return (_rebuild, (type(self), array, self._rg, dict(vars(self))))
+
+
+METHODS["__reduce_ex__"] = reduce
+MetaArray.__reduce__ = lambda self: (_rebuild_meta, (self.shape, dtypes.BY_NUMPY[self.dtype].name, self.strides))  # type: ignore
+
+
+# ---- flags -----------------------------------------------------------------------------------
+@tensor_property
+def layout(self: Tensor) -> Any:
+    """`torch.strided`."""
+    return dtypes.strided
+
+
+def _constant(name: str, value: Any, doc: str) -> None:
+    def getter(self: Tensor) -> Any:
+        return value
+
+    getter.__name__, getter.__doc__ = name, doc
+    tensor_property(getter)
+
+
+for _name in ("is_cuda", "is_sparse", "is_quantized", "is_mkldnn", "is_mps", "is_xpu", "is_nested", "is_ipu", "is_vulkan", "is_sparse_csr"):
+    _constant(_name, False, "False: dense tensors on the CPU.")
+
+
+@tensor_property
+def is_cpu(self: Tensor) -> bool:
+    """True unless the tensor is on `meta`."""
+    return not self.is_meta
+
+
+@tensor_property
+def name(self: Tensor) -> Any:
+    """The tensor's name, if a tool gave it one."""
+    return None
+
+
+@method()
+def get_device(self: Tensor) -> int:
+    """-1: the CPU has no device index."""
+    return -1
+

@@ -1,0 +1,175 @@
+"""Tensor methods of autograd: backward, detaching, leaf flags, hooks."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..core import observe, reverse
+from ..core.modes import state
+from ..core.public import method, public
+from ..core.tape import Node, RemovableHandle, register
+from ..core.tensor import OutputSlot, Tensor, alias, set_requires_grad, version_of
+from ..errors import GraphError
+
+
+@method()
+def backward(
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Sequence[Tensor] | Tensor | None = None,
+) -> None:
+    """Accumulate d self / d leaf into `.grad` of the leaves (or of `inputs` only).
+
+    Args:
+        gradient: gradient of the final objective with respect to this tensor, same shape; may be left out for one element.
+        retain_graph: keep what the graph saved, for another backward. Default: `create_graph`.
+        create_graph: record the computation of the gradients, for derivatives of higher order.
+        inputs: tensors whose `.grad` is wanted; all others are left alone.
+
+    Raises:
+        RuntimeError: nothing requires a gradient, the tensor is no scalar and `gradient` is missing, the graph was freed, or a value
+            that backward needs was overwritten.
+
+    >>> import pellucid as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+    if inputs is not None:
+        inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+        if not inputs:
+            raise GraphError("`inputs` argument to `backward()` cannot be empty.")
+    reverse.backward((self,), (gradient,), retain_graph, create_graph, inputs)
+
+
+@public(methods="=")
+def detach(input: Tensor) -> Tensor:
+    """A tensor on the same memory, outside the graph. Writes to one are seen by the other."""
+    result = alias(input)
+    if type(input) is not Tensor and getattr(type(input), "_keeps_type", True) and type(input).__name__ != "Parameter":
+        result.__class__ = type(input)
+    if state.slow and observe.observers:
+        observe.notify("operation", _DETACH, (input,), {}, result)
+    return result
+
+
+class _Detach:
+    """What observers are told for `detach`, which is no recorded operation."""
+
+    name = "detach"
+    grad_name = "Detach"
+
+
+_DETACH = _Detach()
+
+
+@public(methods="=")
+def detach_(input: Tensor) -> Tensor:
+    """Take the tensor itself out of the graph, making it a leaf."""
+    if input._view is not None:
+        raise GraphError(
+            "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "
+            "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on "
+            "these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as "
+            "a solution."
+        )
+    input._node = None
+    input._rg = False
+    return input
+
+
+@method()
+def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
+    """Set `requires_grad` in place and return the tensor."""
+    set_requires_grad(self, requires_grad)
+    return self
+
+
+@method()
+def retain_grad(self: Tensor) -> None:
+    """Keep the gradient of this non-leaf tensor in `.grad` at the next backward; nothing happens for a leaf."""
+    if not self._rg:
+        raise GraphError("can't retain_grad on Tensor that has requires_grad=False")
+    if self._node is None or self.extra().get("retains"):
+        return
+    self.extra()["retains"] = True
+    node, index = _place(self)
+    from weakref import ref
+
+    me = ref(self)
+
+    def keep(g: Tensor) -> None:
+        tensor = me()
+        if tensor is not None:
+            held = tensor._grad
+            tensor._grad = g.clone() if held is None else held + g
+
+    _tensor_hooks(node, index)[_RETAIN] = keep
+
+
+_RETAIN = -1
+
+
+def _place(tensor: Tensor) -> tuple[Node, int]:
+    edge = tensor._node
+    return (edge.node, edge.index) if type(edge) is OutputSlot else (edge, 0)
+
+
+def _tensor_hooks(node: Node, index: int) -> OrderedDict[int, Any]:
+    hooks: OrderedDict[int, Any] = node.extra().setdefault("tensor_hooks", {}).setdefault(index, OrderedDict())
+    return hooks
+
+
+@method()
+def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+    """Call `hook(grad)` whenever the gradient of this tensor is computed; it may return a new gradient.
+
+    >>> import pellucid as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> handle = x.register_hook(lambda g: g * 10)
+    >>> (x * 3).sum().backward()
+    >>> x.grad
+    tensor([30., 30.])
+    """
+    if not self._rg:
+        raise GraphError("cannot register a hook on a tensor that doesn't require gradient")
+    if self._node is None:
+        return register(self.extra().setdefault("hooks", OrderedDict()), hook)
+    node, index = _place(self)
+    hooks = _tensor_hooks(node, index)
+    handle = register(hooks, hook)
+    if _RETAIN in hooks:
+        hooks.move_to_end(_RETAIN)  # the retained gradient is what the hooks made of it
+    return handle
+
+
+@method()
+def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> RemovableHandle:
+    """Call `hook(tensor)` each time `.grad` of this leaf has been accumulated."""
+    if not self._rg:
+        raise GraphError("cannot register a hook on a tensor that doesn't require gradient")
+    if self._node is not None:
+        raise GraphError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    return register(self.extra().setdefault("post_accumulate", OrderedDict()), hook)
+
+
+@method()
+def as_subclass(self: Tensor, cls: type) -> Any:
+    """The same data and place in the graph with the Python type `cls`."""
+    result = alias(self)
+    result._node, result._rg = self._node or (self if self._rg else None), self._rg
+    if isinstance(result._node, Tensor):
+        result = self.view_as(self)  # type: ignore[attr-defined]
+    result.__class__ = cls
+    return result
+
+
+def bump_version(tensor: Tensor) -> None:
+    """Count a write that happened behind the engine's back (`torch.autograd._unsafe...`, foreign code)."""
+    version_of(tensor).count += 1
+
