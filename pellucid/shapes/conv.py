@@ -1,0 +1,194 @@
+"""Output shapes of convolution and transposed convolution in `n` = 1, 2 or 3 spatial dimensions.
+
+Inputs are `(batch, channels, *spatial)`, or `(channels, *spatial)` for one sample without a batch dimension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..errors import ShapeError
+from .dims import Shape, text
+from .spatial import NAMES, Sizes, by, labelled, per_dim, plane
+
+
+def conv_shape(
+    n: int,
+    x: Sequence[int],
+    weight: Sequence[int],
+    bias: Sequence[int] | None = None,
+    stride: Sizes = 1,
+    padding: Sizes | str = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
+) -> Shape:
+    """The shape of a convolution of `x` with `weight` `(out_channels, in_channels / groups, *kernel)`.
+
+    Each output size is `(size + 2 padding - dilation (kernel - 1) - 1) // stride + 1`.
+
+    Args:
+        padding: a number for each dimension, `"valid"` or `"same"`.
+
+    Raises:
+        RuntimeError: channels, kernel, bias or a parameter do not fit.
+
+    Example:
+        >>> conv_shape(2, (8, 3, 32, 32), (16, 3, 5, 5), (16,), stride=2)
+        (8, 16, 14, 14)
+    """
+    x, weight, batched = _conv_operands(f"conv{n}d", n, x, weight)
+    n = len(weight) - 2
+    steps, dils = per_dim(stride, n, "stride"), per_dim(dilation, n, "dilation")
+    if isinstance(padding, str):
+        if padding not in ("same", "valid"):
+            raise ShapeError(f"Invalid padding string: '{padding}'")
+        if padding == "same" and any(s != 1 for s in steps):
+            raise ShapeError("padding='same' is not supported for strided convolutions")
+        reach = [d * (k - 1) for d, k in zip(dils, weight[2:])]
+        total = reach if padding == "same" else [0] * n
+    else:
+        pads = per_dim(padding, n, "padding")
+        _check_conv_numbers(padding=pads)
+        total = [2 * p for p in pads]
+    _check_conv_numbers(stride=steps, dilation=dils, groups=groups)
+    _check_weight(weight, groups)
+    if x[1] != weight[1] * groups:
+        raise ShapeError(
+            f"Given groups={groups}, weight of size {text(weight)}, expected input{text(x)} to have "
+            f"{weight[1] * groups} channels, but got {x[1]} channels instead",
+            dims=(-n - 1,),
+            hint="the channels come right after the batch: permute the input" if x[-1] == weight[1] * groups else None,
+        )
+    if bias is not None and tuple(bias) != (weight[0],):
+        raise ShapeError(
+            f"Given weight of size {text(weight)}, expected bias to be 1-dimensional with {weight[0]} elements, "
+            f"but got bias of size {text(bias)} instead"
+        )
+    padded = [size + t for size, t in zip(x[2:], total)]
+    spread = [d * (k - 1) + 1 for d, k in zip(dils, weight[2:])]
+    if any(p < k for p, k in zip(padded, spread)):
+        raise ShapeError(
+            f"Calculated padded input size per channel: ({by(padded)}). Kernel size: ({by(spread)}). "
+            "Kernel size can't be greater than actual input size"
+        )
+    if 0 in weight[2:]:
+        kernel = weight[2:]
+        shown = f": {by(kernel)} (TxHxW)" if n == 3 else " " + labelled("kernel_", plane(kernel), NAMES)
+        raise ShapeError(f"kernel size should be greater than zero, but got{shown}")
+    out = tuple((p - k) // s + 1 for p, k, s in zip(padded, spread, steps))
+    return (x[0], weight[0], *out) if batched else (weight[0], *out)
+
+
+def conv_transpose_shape(
+    n: int,
+    x: Sequence[int],
+    weight: Sequence[int],
+    bias: Sequence[int] | None = None,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    output_padding: Sizes = 0,
+    groups: int = 1,
+    dilation: Sizes = 1,
+) -> Shape:
+    """The shape of a transposed convolution of `x` with `weight` `(in_channels, out_channels / groups, *kernel)`.
+
+    Each output size is `(size - 1) stride - 2 padding + dilation (kernel - 1) + output_padding + 1`.
+
+    Raises:
+        RuntimeError: channels, bias or a parameter do not fit, or nothing would be left.
+
+    Example:
+        >>> conv_transpose_shape(2, (8, 16, 14, 14), (16, 3, 5, 5), stride=2, output_padding=1)
+        (8, 3, 32, 32)
+    """
+    x, weight, batched = _conv_operands(f"conv_transpose{n}d", n, x, weight)
+    n = len(weight) - 2
+    steps, dils = per_dim(stride, n, "stride"), per_dim(dilation, n, "dilation")
+    pads, extra = per_dim(padding, n, "padding"), per_dim(output_padding, n, "output_padding")
+    _check_conv_numbers(padding=pads, output_padding=extra, stride=steps, dilation=dils, groups=groups)
+    _check_weight(weight, groups)
+    if x[1] != weight[0]:
+        raise ShapeError(
+            f"Given transposed=1, weight of size {text(weight)}, expected input{text(x)} to have {weight[0]} "
+            f"channels, but got {x[1]} channels instead",
+            dims=(-n - 1,),
+        )
+    channels = weight[1] * groups
+    if bias is not None and tuple(bias) != (channels,):
+        raise ShapeError(
+            f"Given transposed=1, weight of size {text(weight)}, expected bias to be 1-dimensional with {channels} "
+            f"elements, but got bias of size {text(bias)} instead"
+        )
+    if 0 in weight[2:]:
+        shown = labelled("kernel_", plane(weight[2:]), NAMES)
+        raise ShapeError(f"kernel size should be greater than zero, but got {shown}")
+    if any(e >= s and e >= d for e, s, d in zip(extra, steps, dils)):
+        extras = labelled("output_padding_", plane(extra, 0), NAMES)
+        others = labelled("stride_", plane(steps), NAMES) + " " + labelled("dilation_", plane(dils), NAMES)
+        raise ShapeError(f"output padding must be smaller than either stride or dilation, but got {extras} {others}")
+    if 0 in x[2:]:
+        raise ShapeError(f"Only zero batch or zero channel inputs are supported, but got input shape: {text(x)}")
+    out = tuple(
+        (size - 1) * s - 2 * p + d * (k - 1) + e + 1
+        for size, k, s, p, e, d in zip(x[2:], weight[2:], steps, pads, extra, dils)
+    )
+    if any(size < 1 for size in out):
+        raise ShapeError(
+            f"Given input size per channel: ({by(x[2:])}). Calculated output size per channel: ({by(out)}). "
+            "Output size is too small"
+        )
+    return (x[0], channels, *out) if batched else (channels, *out)
+
+
+def same_padding(kernel: Sequence[int], dilation: Sizes = 1) -> tuple[tuple[int, int], ...]:
+    """(before, after) for each dimension of `padding="same"`: an odd total leaves the larger half after.
+
+    Example:
+        >>> same_padding((3, 4))
+        ((1, 1), (1, 2))
+    """
+    total = [d * (k - 1) for d, k in zip(per_dim(dilation, len(kernel), "dilation"), kernel)]
+    return tuple((t // 2, t - t // 2) for t in total)
+
+
+def _conv_operands(name: str, n: int, x: Sequence[int], weight: Sequence[int]) -> tuple[Shape, Shape, bool]:
+    if len(weight) < 3:
+        raise ShapeError("weight should have at least three dimensions", found=f"weight of shape {text(weight)}")
+    if len(x) not in (n + 1, n + 2):
+        raise ShapeError(
+            f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: {text(x)}"
+        )
+    if len(weight) != n + 2:
+        raise ShapeError(
+            f"expected stride to be a single integer value or a list of {len(weight) - 2} values to match the "
+            f"convolution dimensions, but got stride={text((1,) * n)}",
+            expected=f"a weight of {n + 2} dimensions for {name}",
+            found=f"a weight of shape {text(weight)}",
+        )
+    batched = len(x) == n + 2
+    return (tuple(x) if batched else (1, *x)), tuple(weight), batched
+
+
+def _check_conv_numbers(**numbers: Shape | int) -> None:
+    for name, value in numbers.items():
+        values = (value,) if isinstance(value, int) else value
+        if name.endswith("padding"):
+            if any(v < 0 for v in values):
+                raise ShapeError(f"negative {name} is not supported", found=f"{name}={text(values)}")
+        elif any(v < 1 for v in values):
+            if name == "dilation":
+                raise ShapeError(f"dilation should be greater than zero, but got {text(values)}")
+            raise ShapeError(f"non-positive {name} is not supported", found=f"{name}={value}")
+
+
+def _check_weight(weight: Shape, groups: int) -> None:
+    if weight[0] < groups:
+        raise ShapeError(
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
+            f"{text(weight)} instead"
+        )
+    if weight[0] % groups:
+        raise ShapeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
+            f"size [{text(weight)}] instead"
+        )

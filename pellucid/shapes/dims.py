@@ -1,0 +1,119 @@
+"""Dimension numbers: counted from the end, checked, reduced over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import prod
+from operator import index as as_index
+
+from ..errors import DimensionError, OperationError, ShapeError
+
+Shape = tuple[int, ...]
+
+
+def text(sizes: Iterable[int]) -> str:
+    """Sizes as PyTorch's messages write them: `[2, 3]`."""
+    return f"[{', '.join(map(str, sizes))}]"
+
+
+def normalize_dim(dim: int, ndim: int, *, scalar_is_vector: bool = True) -> int:
+    """A dimension number in 0 ... ndim-1, counted from the end when negative.
+
+    Args:
+        scalar_is_vector: accept 0 and -1 for a tensor without dimensions, as reductions do.
+
+    Raises:
+        IndexError: out of range.
+
+    Example:
+        >>> normalize_dim(-1, 3)
+        2
+    """
+    bound = ndim
+    if ndim == 0:
+        if not scalar_is_vector:
+            raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
+        bound = 1
+    if -bound <= dim < bound:
+        return dim + bound if dim < 0 else dim
+    raise DimensionError(f"Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but got {dim})")
+
+
+def normalize_dims(dims: Iterable[int], ndim: int) -> Shape:
+    """`normalize_dim` for each of several distinct dimensions, in the order given.
+
+    Raises:
+        IndexError: one is out of range.
+        RuntimeError: one appears twice.
+    """
+    wrapped: list[int] = []
+    for dim in dims:
+        number = normalize_dim(as_index(dim), ndim)
+        if number in wrapped:
+            raise OperationError(f"dim {number} appears multiple times in the list of dims")
+        wrapped.append(number)
+    return tuple(wrapped)
+
+
+def reduce_dims(dim: int | Iterable[int] | None, ndim: int) -> Shape:
+    """The dimensions that a reduction runs over: all of them for None and for an empty list.
+
+    Example:
+        >>> reduce_dims(None, 3), reduce_dims(-1, 3), reduce_dims((0, 2), 3)
+        ((0, 1, 2), (2,), (0, 2))
+    """
+    if dim is None:
+        return tuple(range(ndim))
+    if isinstance(dim, Iterable):
+        wrapped = normalize_dims(dim, ndim)
+        return (wrapped if ndim else ()) or tuple(range(ndim))
+    number = normalize_dim(as_index(dim), ndim)
+    return (number,) if ndim else ()
+
+
+def reduce_shape(shape: Sequence[int], dims: Iterable[int], keepdim: bool = False) -> Shape:
+    """The shape after reducing over `dims` (already normalised).
+
+    Example:
+        >>> reduce_shape((2, 3, 4), (1,)), reduce_shape((2, 3, 4), (1,), keepdim=True)
+        ((2, 4), (2, 1, 4))
+    """
+    gone = set(dims)
+    if keepdim:
+        return tuple(1 if d in gone else size for d, size in enumerate(shape))
+    return tuple(size for d, size in enumerate(shape) if d not in gone)
+
+
+def check_nonempty_reduction(name: str, shape: Sequence[int], dim: int | None) -> None:
+    """Refuse `max`, `argmax` ... of no elements, which have no neutral value.
+
+    Raises:
+        IndexError: the dimension is empty. RuntimeError: no dimension given (IndexError for `argmax`, `argmin`).
+    """
+    if dim is not None:
+        number = normalize_dim(dim, len(shape))
+        if shape and shape[number] == 0:
+            raise DimensionError(f"{name}(): Expected reduction dim {number} to have non-zero size.")
+    elif prod(shape) == 0:
+        sentence = f"{name}(): Expected reduction dim to be specified for input.numel() == 0."
+        if name in ("argmax", "argmin"):
+            raise DimensionError(sentence)
+        raise OperationError(f"{sentence} Specify the reduction dim with the 'dim' argument.")
+
+
+def permutation(dims: Iterable[int], ndim: int) -> Shape:
+    """The dimensions of a `permute`, checked.
+
+    Raises:
+        RuntimeError: not as many as the tensor has, or one twice. IndexError: one is out of range.
+    """
+    dims = tuple(as_index(dim) for dim in dims)
+    if len(dims) != ndim:
+        raise ShapeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(dims)}"
+        )
+    wrapped = tuple(normalize_dim(dim, ndim) for dim in dims)
+    if len(set(wrapped)) != ndim:
+        raise OperationError("permute(): duplicate dims are not allowed.")
+    return wrapped

@@ -1,0 +1,50 @@
+"""What the shape rules of convolution, pooling and padding share: numbers for each spatial dimension, and their names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from operator import index as as_index
+
+from ..errors import ShapeError
+from .dims import Shape, text
+
+Sizes = int | Sequence[int]
+AXES = ("T", "H", "W")
+NAMES = ("depth", "height", "width")
+
+
+def per_dim(value: Sizes, n: int, name: str) -> Shape:
+    """`n` numbers from one number, a list of one, or a list of `n`.
+
+    Raises:
+        RuntimeError: a list of another length.
+
+    Example:
+        >>> per_dim(3, 2, "stride"), per_dim((3, 1), 2, "stride")
+        ((3, 3), (3, 1))
+    """
+    if not isinstance(value, Iterable):
+        return (as_index(value),) * n
+    values = tuple(as_index(v) for v in value)
+    if len(values) == 1:
+        return values * n
+    if len(values) != n:
+        raise ShapeError(
+            f"expected {name} to be a single integer value or a list of {n} values to match the convolution "
+            f"dimensions, but got {name}={text(values)}"
+        )
+    return values
+
+
+def by(sizes: Sequence[int]) -> str:
+    return " x ".join(map(str, sizes))
+
+
+def labelled(label: str, sizes: Sequence[int], names: Sequence[str] = AXES) -> str:
+    """`kernel_height: 3 kernel_width: 3`; one dimension counts as a height of 1 (see `plane`)."""
+    return " ".join(f"{label}{name}: {size}" for name, size in zip(names[-len(sizes) :], sizes))
+
+
+def plane(sizes: Sequence[int], neutral: int = 1) -> Shape:
+    """Sizes as PyTorch's kernels see them: one spatial dimension is computed as a plane with a height of 1."""
+    return (neutral, *sizes) if len(sizes) == 1 else tuple(sizes)
