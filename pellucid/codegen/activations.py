@@ -1,19 +1,24 @@
-"""Activation functions, forward and backward, and large plain operations, as fused kernels.
+"""Activation functions, forward and backward, and large plain operations, as fused ufuncs of float32.
 
-Each is an `elementwise.Kernel`, called with arrays (and numbers) in the order of its inputs: `gelu(x)`,
-`gelu_backward(g, x)`, `softplus(x, beta, threshold)`. It returns None where it cannot serve the arguments.
+    >>> from pellucid.codegen import activations
+    >>> activations.gelu is None or activations.gelu(np.zeros(3, np.float32)).tolist() == [0.0, 0.0, 0.0]
+    True
+
+Arguments come in the order of the table below; numbers are passed as numbers: `gelu(x)`, `gelu_backward(g, x)`,
+`softplus(x, beta, threshold)`. A name is compiled when it is first used, and is None where that is impossible.
 """
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from pellucid.codegen import elementwise as e
-from pellucid.codegen.elementwise import Kernel
 
 x, y, g, out = map(e.variable, ("x", "y", "g", "out"))
 keep = e.mask("keep")
-alpha, beta, low, high = map(e.scalar, ("alpha", "beta", "low", "high"))
+alpha, beta, low, high = map(e.variable, ("alpha", "beta", "low", "high"))
 
 _SQRT_HALF = math.sqrt(0.5)
 _SQRT_2_OVER_PI = math.sqrt(2 / math.pi)
@@ -34,59 +39,61 @@ _mish = e.tanh(_softplus(x))
 _scaled = beta * x
 _hard = e.minimum(e.maximum(x + 3.0, 0.0), 6.0)
 
-# NaN is not below zero and passes through `relu` and its backward.
-relu = Kernel("relu", [x], [e.where(x <= 0.0, 0.0, x)])
-relu_backward = Kernel("relu_backward", [g, x], [e.where(x <= 0.0, 0.0, g)])
-leaky_relu = Kernel("leaky_relu", [x, alpha], [e.where(x > 0.0, x, x * alpha)])
-leaky_relu_backward = Kernel("leaky_relu_backward", [g, x, alpha], [e.where(x > 0.0, g, g * alpha)])
-elu = Kernel("elu", [x, alpha], [e.where(x <= 0.0, alpha * e.expm1(x), x)])
-elu_backward = Kernel("elu_backward", [g, x, alpha], [e.where(x <= 0.0, g * alpha * e.exp(x), g)])
-gelu = Kernel("gelu", [x], [x * _normal_cdf])
-gelu_backward = Kernel("gelu_backward", [g, x], [g * e.fma(x, _normal_pdf, _normal_cdf)])
-gelu_tanh = Kernel("gelu_tanh", [x], [0.5 * x * (1.0 + _tanh)])
-gelu_tanh_backward = Kernel(
-    "gelu_tanh_backward", [g, x], [g * (0.5 * (1.0 + _tanh) + 0.5 * x * (1.0 - _tanh * _tanh) * _tanh_slope)]
-)
-silu = Kernel("silu", [x], [x * _sigmoid])
-silu_backward = Kernel("silu_backward", [g, x], [g * (_sigmoid * (1.0 + x * (1.0 - _sigmoid)))])
-sigmoid = Kernel("sigmoid", [x], [_sigmoid])
-sigmoid_backward = Kernel("sigmoid_backward", [g, out], [g * ((1.0 - out) * out)])
-log_sigmoid = Kernel("log_sigmoid", [x], [e.minimum(x, 0.0) - e.log1p(e.exp(-abs(x)))])
-log_sigmoid_backward = Kernel("log_sigmoid_backward", [g, x], [g * e.sigmoid(-x)])
-tanh = Kernel("tanh", [x], [e.tanh(x)])
-tanh_backward = Kernel("tanh_backward", [g, out], [g * (1.0 - out * out)])
-# softplus(x, beta, threshold) is the identity where beta * x exceeds the threshold.
-softplus = Kernel("softplus", [x, beta, high], [e.where(_scaled > high, x, _softplus(_scaled) / beta)])
-softplus_backward = Kernel(
-    "softplus_backward", [g, x, beta, high], [e.where(_scaled > high, g, g * e.sigmoid(_scaled))]
-)
-mish = Kernel("mish", [x], [x * _mish])
-mish_backward = Kernel("mish_backward", [g, x], [g * (_mish + x * _sigmoid * (1.0 - _mish * _mish))])
-hardtanh = Kernel("hardtanh", [x, low, high], [e.minimum(e.maximum(x, low), high)])
-hardtanh_backward = Kernel("hardtanh_backward", [g, x, low, high], [e.where((x <= low) | (x >= high), 0.0, g)])
-hardsigmoid = Kernel("hardsigmoid", [x], [_hard / 6.0])
-hardswish = Kernel("hardswish", [x], [x * _hard / 6.0])
-hardswish_backward = Kernel(
-    "hardswish_backward", [g, x], [e.where(x <= -3.0, 0.0, e.where(x < 3.0, g * (x / 3.0 + 0.5), g))]
-)
-# dropout(x, keep, scale): x * 0 keeps NaN where x is NaN or infinite, as a product with a mask of numbers does.
-dropout = Kernel("dropout", [x, keep, alpha], [x * e.where(keep, alpha, 0.0)])
-bce_with_logits = Kernel("bce_with_logits", [x, y], [(1.0 - y) * x + _softplus(-x)])
-bce_with_logits_backward = Kernel("bce_with_logits_backward", [g, x, y], [g * (_sigmoid - y)])
+EXPRESSIONS: dict[str, tuple[list[e.Expression], list[e.Expression]]] = {
+    # NaN is not below zero and passes through `relu` and its backward.
+    "relu": ([x], [e.where(x <= 0.0, 0.0, x)]),
+    "relu_backward": ([g, x], [e.where(x <= 0.0, 0.0, g)]),
+    "leaky_relu": ([x, alpha], [e.where(x > 0.0, x, x * alpha)]),
+    "leaky_relu_backward": ([g, x, alpha], [e.where(x > 0.0, g, g * alpha)]),
+    "elu": ([x, alpha], [e.where(x <= 0.0, alpha * e.expm1(x), x)]),
+    "elu_backward": ([g, x, alpha], [e.where(x <= 0.0, g * alpha * e.exp(x), g)]),
+    "gelu": ([x], [x * _normal_cdf]),
+    "gelu_backward": ([g, x], [g * e.fma(x, _normal_pdf, _normal_cdf)]),
+    "gelu_tanh": ([x], [0.5 * x * (1.0 + _tanh)]),
+    "gelu_tanh_backward": ([g, x], [g * (0.5 * (1.0 + _tanh) + 0.5 * x * (1.0 - _tanh * _tanh) * _tanh_slope)]),
+    "silu": ([x], [x * _sigmoid]),
+    "silu_backward": ([g, x], [g * (_sigmoid * (1.0 + x * (1.0 - _sigmoid)))]),
+    "sigmoid": ([x], [_sigmoid]),
+    "sigmoid_backward": ([g, out], [g * ((1.0 - out) * out)]),
+    "log_sigmoid": ([x], [e.minimum(x, 0.0) - e.log1p(e.exp(-abs(x)))]),
+    "log_sigmoid_backward": ([g, x], [g * e.sigmoid(-x)]),
+    "tanh": ([x], [e.tanh(x)]),
+    "tanh_backward": ([g, out], [g * (1.0 - out * out)]),
+    # softplus(x, beta, threshold) is the identity where beta * x exceeds the threshold.
+    "softplus": ([x, beta, high], [e.where(_scaled > high, x, _softplus(_scaled) / beta)]),
+    "softplus_backward": ([g, x, beta, high], [e.where(_scaled > high, g, g * e.sigmoid(_scaled))]),
+    "mish": ([x], [x * _mish]),
+    "mish_backward": ([g, x], [g * (_mish + x * _sigmoid * (1.0 - _mish * _mish))]),
+    "hardtanh": ([x, low, high], [e.minimum(e.maximum(x, low), high)]),
+    "hardtanh_backward": ([g, x, low, high], [e.where((x <= low) | (x >= high), 0.0, g)]),
+    "hardsigmoid": ([x], [_hard / 6.0]),
+    "hardswish": ([x], [x * _hard / 6.0]),
+    "hardswish_backward": ([g, x], [e.where(x <= -3.0, 0.0, e.where(x < 3.0, g * (x / 3.0 + 0.5), g))]),
+    # dropout(x, keep, scale): x * 0 keeps NaN where x is NaN or infinite, as a product with a mask of numbers does.
+    "dropout": ([x, keep, alpha], [x * e.where(keep, alpha, 0.0)]),
+    "bce_with_logits": ([x, y], [(1.0 - y) * x + _softplus(-x)]),
+    "bce_with_logits_backward": ([g, x, y], [g * (_sigmoid - y)]),
+    "exp": ([x], [e.exp(x)]),
+    "expm1": ([x], [e.expm1(x)]),
+    "log": ([x], [e.log(x)]),
+    "log1p": ([x], [e.log1p(x)]),
+    "erf": ([x], [e.erf(x)]),
+    "add": ([x, y], [x + y]),
+    "subtract": ([x, y], [x - y]),
+    "multiply": ([x, y], [x * y]),
+    "divide": ([x, y], [x / y]),
+    "add_scaled": ([x, y, alpha], [x + alpha * y]),
+    "maximum": ([x, y], [e.maximum(x, y)]),
+    "minimum": ([x, y], [e.minimum(x, y)]),
+    "negative": ([x], [-x]),
+    "sqrt": ([x], [e.sqrt(x)]),
+    "square": ([x], [x * x]),
+    "where": ([keep, x, y], [e.where(keep, x, y)]),
+}
 
-exp = Kernel("exp", [x], [e.exp(x)])
-expm1 = Kernel("expm1", [x], [e.expm1(x)])
-log = Kernel("log", [x], [e.log(x)])
-log1p = Kernel("log1p", [x], [e.log1p(x)])
-erf = Kernel("erf", [x], [e.erf(x)])
-add = Kernel("add", [x, y], [x + y])
-subtract = Kernel("subtract", [x, y], [x - y])
-multiply = Kernel("multiply", [x, y], [x * y])
-divide = Kernel("divide", [x, y], [x / y])
-add_scaled = Kernel("add_scaled", [x, y, alpha], [x + alpha * y])
-maximum = Kernel("maximum", [x, y], [e.maximum(x, y)])
-minimum = Kernel("minimum", [x, y], [e.minimum(x, y)])
-negative = Kernel("negative", [x], [-x])
-sqrt = Kernel("sqrt", [x], [e.sqrt(x)])
-square = Kernel("square", [x], [x * x])
-where = Kernel("where", [keep, x, y], [e.where(keep, x, y)])
+
+def __getattr__(name: str) -> np.ufunc | None:
+    if name not in EXPRESSIONS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = e.make_ufunc(name, *EXPRESSIONS[name])
+    return globals()[name]

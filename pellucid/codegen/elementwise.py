@@ -1,19 +1,18 @@
-"""Element-wise expressions as one fused loop.
+"""Element-wise expressions as NumPy ufuncs whose inner loop is one fused, generated loop.
 
     >>> x, y = variable("x"), variable("y")
-    >>> fused = Kernel("swish_mul", [x, y], [x * sigmoid(x) * y])
-    >>> out = fused(np.ones((2, 3), np.float32), np.ones(3, np.float32))
-    >>> out is None or out.shape == (2, 3)
+    >>> swish_mul = make_ufunc("swish_mul", [x, y], [x * sigmoid(x) * y])
+    >>> swish_mul is None or swish_mul(np.ones((2, 3), np.float32), np.ones(3, np.float32)).shape == (2, 3)
     True
 
-A kernel takes C-contiguous arrays of float32 (or all float64, for expressions without elementary functions; or bool,
-for variables made with `mask`) that broadcast against each other, and Python numbers for variables made with `scalar`.
-It returns None where it cannot serve the arguments, and the caller computes with NumPy.
+A ufunc broadcasts, takes any strides and `out=`, and costs no more to call than `np.add`. The loops are for float32,
+and for float64 where the expression has no elementary functions; `mask` variables are boolean. Loops over many contiguous
+elements are shared among the worker threads. Floating-point errors are silent: no NumPy warning for an infinity.
 """
 
 from __future__ import annotations
 
-import itertools
+import ctypes
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -22,10 +21,10 @@ from pellucid.codegen import jit, target, threads
 from pellucid.codegen import math as functions
 from pellucid.codegen.emit import Function, Module, Value, vector
 
-__all__ = ["Expression", "Kernel", "mask", "maximum", "minimum", "scalar", "sqrt", "variable", "where"]
+__all__ = ["Expression", "evaluate", "make_ufunc", "mask", "maximum", "minimum", "sqrt", "variable", "where"]
 
 GRAIN = 16384  # elements a chunk: 64 KiB of each array, some microseconds
-_F32, _F64, _BOOL = np.dtype(np.float32), np.dtype(np.float64), np.dtype(bool)
+BLOCK = 256  # elements that strided operands are copied in
 
 
 class Expression:
@@ -87,17 +86,12 @@ class Expression:
 
 
 def variable(name: str) -> Expression:
-    """An array of floats."""
+    """An argument of floats (an array or a number)."""
     return Expression("variable", name)
 
 
-def scalar(name: str) -> Expression:
-    """A Python number given with each call."""
-    return Expression("scalar", name)
-
-
 def mask(name: str) -> Expression:
-    """An array of booleans, for the condition of `where`."""
+    """An argument of booleans, for the condition of `where`."""
     return Expression("mask", name)
 
 
@@ -163,197 +157,150 @@ def evaluate(f: Function, ctype: str, roots: Sequence[Expression], given: dict[E
     return [value(root) for root in roots]
 
 
-def _uses(roots: Sequence[Expression], names: set[str]) -> bool:
+def _has_functions(roots: Sequence[Expression]) -> bool:
     stack, seen = list(roots), set()
     while stack:
         node = stack.pop()
         if isinstance(node, Expression) and node not in seen:
-            if node.op in names:
+            if node.op in functions.FUNCTIONS:
                 return True
             seen.add(node)
             stack.extend(node.operands)
     return False
 
 
-class Kernel:
-    """`outputs` as functions of `inputs`, compiled once per pattern of broadcasting and dtype."""
+# From loops to ufuncs, through NumPy's C interface (numpy.org/doc/stable/reference/c-api/ufunc.html).
 
-    def __init__(self, name: str, inputs: Sequence[Expression], outputs: Sequence[Expression]) -> None:
-        self.name = name
-        self.inputs = tuple(inputs)
-        self.outputs = tuple(outputs)
-        self.double = not _uses(self.outputs, set(functions.FUNCTIONS))
-        self._arrays = tuple(i for i, v in enumerate(self.inputs) if v.op != "scalar")
-        self._numbers = tuple(i for i, v in enumerate(self.inputs) if v.op == "scalar")
-        self._first = next(k for k, i in enumerate(self._arrays) if self.inputs[i].op == "variable")
-        self._flat: dict[np.dtype, Callable | None] = {}
-        self._patterns: dict[tuple, Callable | None] = {}
+_NUMBERS = {"i8": 0, "float": 11, "double": 12}  # NPY_BOOL, NPY_FLOAT, NPY_DOUBLE
+_alive: list = []
 
-    def __call__(self, *values, out: np.ndarray | None = None):
-        """The output array, or a tuple of them; None when the arguments are not served.
 
-        `out` (for one output) is C-contiguous, of the result's shape and dtype; it may be one of the inputs.
-        """
-        arrays = [values[i] for i in self._arrays]
-        first = arrays[self._first]
-        dtype, shape = first.dtype, first.shape
-        if dtype is not _F32 and (dtype is not _F64 or not self.double):
+def make_ufunc(
+    name: str, inputs: Sequence[Expression], outputs: Sequence[Expression], doc: str = ""
+) -> np.ufunc | None:
+    """A ufunc from `inputs` (variables and masks) to `outputs`; None where code cannot be generated."""
+    if not target.available():
+        return None
+    ctypes_of_loops = ["float"] if _has_functions(outputs) else ["float", "double"]
+    loops, types = [], []
+    for ctype in ctypes_of_loops:
+        text = _loop_text(ctype, inputs, outputs)
+        natives = jit.compile_ir(text, {"loop": "pppp"}, name)
+        if natives is None:
             return None
-        plain = True
-        for i, array in zip(self._arrays, arrays):
-            if array.dtype is not (_BOOL if self.inputs[i].op == "mask" else dtype) or not array.flags.c_contiguous:
-                return None
-            if array.shape != shape:
-                plain = False
-        if not plain:
-            return self._broadcast(arrays, values, out)
-        kernel = self._flat.get(dtype, self)
-        if kernel is self:
-            kernel = self._flat[dtype] = self._compile(dtype, None)
-        if kernel is None:
-            return None
-        results = self._results(shape, dtype, out)
-        if results is None:
-            return None
-        n = first.size
-        kernel(threads.team(), *arrays, *results, *[values[i] for i in self._numbers], n, GRAIN)
-        return results[0] if len(results) == 1 else results
-
-    def _results(self, shape, dtype, out):
-        if out is None:
-            return tuple([np.empty(shape, dtype) for _ in self.outputs])
-        if out.shape != shape or out.dtype is not dtype or not out.flags.c_contiguous or len(self.outputs) > 1:
-            return None
-        return (out,)
-
-    def _broadcast(self, arrays: list[np.ndarray], values, out):
-        dtype = arrays[self._first].dtype
-        try:
-            shape = np.broadcast_shapes(*[a.shape for a in arrays])
-        except ValueError:
-            return None  # the caller's error message is better
-        layout = split(shape, [a.shape for a in arrays])
-        if layout is None:
-            return None
-        rows, columns, kinds, periods = layout
-        key = (dtype, kinds)
-        if key not in self._patterns:
-            self._patterns[key] = self._compile(dtype, kinds)
-        kernel = self._patterns[key]
-        results = self._results(shape, dtype, out)
-        if kernel is None or results is None:
-            return None
-        grain = max(1, GRAIN // max(1, columns))
-        numbers = [values[i] for i in self._numbers]
-        kernel(threads.team(), *arrays, *results, *numbers, *periods, columns, rows if columns else 0, grain)
-        return results[0] if len(results) == 1 else results
-
-    def _compile(self, dtype: np.dtype, kinds: tuple[str, ...] | None) -> Callable | None:
-        if not target.available():
-            return None
-        ctype = "float" if dtype is _F32 else "double"
-        width = target.host().lanes(ctype)
-        names = [f"a{i}" for i in range(len(self._arrays))]
-        outs = [f"o{i}" for i in range(len(self.outputs))]
-        numbers = [f"s{i}" for i in range(len(self._numbers))]
-        params = dict.fromkeys((*names, *outs), "ptr") | dict.fromkeys(numbers, "double")
-        if kinds is not None:
-            params |= {f"p{i}": "i64" for i in range(len(names))} | {"columns": "i64"}
-        module = Module()
-        f = threads.parallel_export(module, "kernel", params)
-        kind = vector(ctype, width)
-        given = {}
-        for name, i in zip(numbers, self._numbers):
-            given[self.inputs[i]] = f.splat(f.trunc(getattr(f, name), ctype), kind)
-        if kinds is None:
-            bases = {
-                name: (f.at(getattr(f, name), f.begin, self._ctype(k, ctype)), "full") for k, name in enumerate(names)
-            }
-            self._loop(
-                f, kind, width, bases, [f.at(getattr(f, o), f.begin, ctype) for o in outs], given, f.end - f.begin
-            )
-        else:
-            with f.loop(f.begin, f.end) as row:
-                start = row * f.columns
-                bases = {}
-                for k, (name, how) in enumerate(zip(names, kinds)):
-                    pointer, own = getattr(f, name), self._ctype(k, ctype)
-                    if how == "full":
-                        pointer = f.at(pointer, start, own)
-                    elif how == "column":
-                        pointer = f.at(pointer, row % getattr(f, f"p{k}"), own)
-                    bases[name] = (pointer, how)
-                self._loop(f, kind, width, bases, [f.at(getattr(f, o), start, ctype) for o in outs], given, f.columns)
-        f.ret()
-        letters = "p" + "a" * (len(names) + len(outs)) + "d" * len(numbers)
-        letters += "ii" if kinds is None else "i" * (len(names) + 3)
-        natives = jit.compile_ir(module.text(), {"kernel": letters}, self.name)
-        return natives and natives["kernel"]
-
-    def _ctype(self, position: int, ctype: str) -> str:
-        return "i8" if self.inputs[self._arrays[position]].op == "mask" else ctype
-
-    def _loop(
-        self, f: Function, kind: str, width: int, bases: dict, outs: list[Value], given: dict, count: Value
-    ) -> None:
-        ctype = "float" if kind.endswith("float>") else "double"
-        fixed = dict(given)
-        moving = []
-        for k, (pointer, how) in enumerate(bases.values()):
-            node, own = self.inputs[self._arrays[k]], self._ctype(k, ctype)
-            if how in ("column", "one"):
-                value = f.splat(f.load(own, pointer), vector(own, width))
-                fixed[node] = value.compare("ne", 0) if own == "i8" else value
-            else:
-                moving.append((node, pointer, vector(own, width)))
-
-        def body(i: Value, tail: Value | None) -> None:
-            current = dict(fixed)
-            for node, pointer, own in moving:
-                value = f.load(own, pointer, i, mask=tail)
-                current[node] = value.compare("ne", 0) if node.op == "mask" else value
-            for result, pointer in zip(evaluate(f, kind, self.outputs, current), outs):
-                f.store(result, pointer, i, mask=tail)
-
-        f.vector_loop(count, width, body, unroll=2)
+        loops.append(jit.address(natives["loop"]))
+        types += [_NUMBERS["i8" if v.op == "mask" else ctype] for v in inputs] + [_NUMBERS[ctype]] * len(outputs)
+    count = len(loops)
+    arguments = (
+        (ctypes.c_void_p * count)(*loops),
+        (ctypes.c_void_p * count)(*[threads.team_cell()] * count),
+        (ctypes.c_char * len(types))(*types),
+    )
+    labels = (name.encode(), doc.encode())
+    _alive.append((arguments, labels))  # NumPy keeps the pointers
+    return _constructor()(*arguments, count, len(inputs), len(outputs), -1, *labels, 0)
 
 
-def split(shape: tuple[int, ...], shapes: Sequence[tuple[int, ...]]):
-    """How operands of `shapes` broadcast to `shape` as (rows, columns): each `full`, a `row`, a `column` or `one` element.
+def _constructor() -> Callable[..., np.ufunc]:
+    """PyUFunc_FromFuncAndData, the second entry of NumPy's table of ufunc functions."""
+    from numpy._core import _multiarray_umath as umath
 
-    Returns rows, columns, the kinds and, for columns, the period after which they repeat (a channel's value in NCHW
-    arrays repeats with every image); None where a pattern is another one.
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    table = ctypes.cast(get(umath._UFUNC_API, None), ctypes.POINTER(ctypes.c_void_p))
+    pointers, ints, strings = [ctypes.c_void_p] * 3, [ctypes.c_int] * 4, [ctypes.c_char_p] * 2
+    return ctypes.PYFUNCTYPE(ctypes.py_object, *pointers, *ints, *strings, ctypes.c_int)(table[1])
 
-    >>> split((2, 3, 4), [(2, 3, 4), (4,), (3, 1), ()])
-    (6, 4, ('full', 'row', 'column', 'one'), [1, 1, 3, 1])
+
+def _loop_text(ctype: str, inputs: Sequence[Expression], outputs: Sequence[Expression]) -> str:
+    """IR of `void loop(char **args, npy_intp *dimensions, npy_intp *steps, void *team_cell)`.
+
+    The vector loop serves operands that are contiguous or repeat one element (steps of one element or 0); others are
+    copied through small buffers.
     """
-    ndim = len(shape)
-    padded = [(1,) * (ndim - len(s)) + tuple(s) for s in shapes]
-    for cut in range(ndim - 1, -1, -1):
-        kinds, periods = [], []
-        for own in padded:
-            kind, period = _kind(own, shape, cut)
-            if kind is None:
-                break
-            kinds.append(kind)
-            periods.append(period)
-        else:
-            rows = int(np.prod(shape[:cut], dtype=np.int64))
-            return rows, int(np.prod(shape[cut:], dtype=np.int64)), tuple(kinds), periods
-    return None
+    module = Module()
+    width = target.host().lanes(ctype)
+    kinds = ["i8" if v.op == "mask" else ctype for v in inputs] + [ctype] * len(outputs)
+    _emit_range(module, ctype, width, inputs, outputs, kinds)
+    f = module.function("loop", args="ptr", dimensions="ptr", steps="ptr", cell="ptr")
+    flags = _save_flags(f)
+    n = f.load("i64", f.dimensions)
+    pointers = [f.load("ptr", f.args, k) for k in range(len(kinds))]
+    steps = [f.load("i64", f.steps, k) for k in range(len(kinds))]
+    sizes = [{"i8": 1, "float": 4, "double": 8}[kind] for kind in kinds]
+    good = f.const(1, "i1")
+    for k, (step, size) in enumerate(zip(steps, sizes)):
+        fits = step.compare("eq", size)
+        good = good & (fits | step.compare("eq", 0) if k < len(inputs) else fits)
+    block = f.buffer("i64", 2 * len(kinds), align=8)
+    buffers = [f.buffer(kind, BLOCK) for kind in kinds]
+
+    def fast() -> None:
+        for k, kind in enumerate(kinds):
+            repeats = steps[k].compare("eq", 0)
+            if k < len(inputs):
+                with f.when(repeats):
+                    splat = f.splat(f.load(kind, pointers[k]), vector(kind, width))
+                    f.store(splat, buffers[k])
+            f.store(f.select(repeats, buffers[k], pointers[k]), f.at(block, 2 * k, "i64"))
+            f.store(f.select(repeats, f.const(0, "i64"), f.const(1, "i64")), f.at(block, 2 * k + 1, "i64"))
+        threads.start_team(f, f.load("ptr", f.cell), "@range", block, n, f.const(GRAIN, "i64"))
+
+    def slow() -> None:
+        for k in range(len(kinds)):
+            f.store(buffers[k], f.at(block, 2 * k, "i64"))
+            f.store(f.const(1, "i64"), f.at(block, 2 * k + 1, "i64"))
+        with f.loop(0, n, BLOCK) as start:
+            count = f.smaller(n - start, BLOCK)
+            for k, kind in enumerate(kinds[: len(inputs)]):
+                with f.loop(0, count) as i:
+                    f.store(f.load(kind, f.at(pointers[k], (start + i) * steps[k], "i8")), buffers[k], i)
+            f.call("range", block, f.const(0, "i64"), count, f.const(0, "i64"))
+            for k in range(len(inputs), len(kinds)):
+                with f.loop(0, count) as i:
+                    f.store(f.load(kinds[k], buffers[k], i), f.at(pointers[k], (start + i) * steps[k], "i8"))
+
+    f.branch(good, fast, slow)
+    _restore_flags(f, flags)
+    f.ret()
+    return module.text()
 
 
-def _kind(own: tuple[int, ...], shape: tuple[int, ...], cut: int) -> tuple[str | None, int]:
-    if own == shape:
-        return "full", 1
-    outer, inner = own[:cut], own[cut:]
-    if all(n == 1 for n in own):
-        return "one", 1
-    if all(n == 1 for n in outer) and inner == shape[cut:]:
-        return "row", 1
-    if all(n == 1 for n in inner):
-        # Leading ones and then the full extents: the values repeat after their number.
-        stripped = tuple(itertools.dropwhile(lambda n: n == 1, outer))
-        if stripped == shape[cut - len(stripped) : cut]:
-            return "column", int(np.prod(stripped, dtype=np.int64))
-    return None, 1
+def _emit_range(module: Module, ctype: str, width: int, inputs, outputs, kinds: list[str]) -> None:
+    f = module.function("range", internal=True, args="ptr", begin="i64", end="i64", thread="i64")
+    bases = [f.load("ptr", f.at(f.args, 2 * k, "i64")) for k in range(len(kinds))]
+    moves = [f.load("i64", f.args, 2 * k + 1) for k in range(len(kinds))]
+    bases = [f.at(base, f.begin * move, kind) for base, move, kind in zip(bases, moves, kinds)]
+
+    def body(i: Value, tail: Value | None) -> None:
+        given = {}
+        for node, base, move, kind in zip(inputs, bases, moves, kinds):
+            value = f.load(vector(kind, width), base, i * move, mask=tail)
+            given[node] = value.compare("ne", 0) if node.op == "mask" else value
+        for result, base in zip(evaluate(f, vector(ctype, width), outputs, given), bases[len(inputs) :]):
+            f.store(result, base, i, mask=tail)
+
+    f.vector_loop(f.end - f.begin, width, body, unroll=2)
+    f.ret()
+
+
+def _save_flags(f: Function) -> Value | None:
+    """The processor's record of floating-point exceptions, which NumPy turns into warnings after the loop.
+
+    Lanes that a `where` does not choose raise some, so they say nothing; PyTorch's functions do not report them either.
+    """
+    if target.host().arch != "x86":
+        return None
+    slot = f.buffer("i32", 1, align=4)
+    f.module.declarations.add("declare void @llvm.x86.sse.stmxcsr(ptr)")
+    f.line(f"call void @llvm.x86.sse.stmxcsr(ptr {slot.name})")
+    return slot
+
+
+def _restore_flags(f: Function, slot: Value | None) -> None:
+    if slot is not None:
+        f.module.declarations.add("declare void @llvm.x86.sse.ldmxcsr(ptr)")
+        f.line(f"call void @llvm.x86.sse.ldmxcsr(ptr {slot.name})")
+    else:
+        f.module.declarations.add("declare i32 @feclearexcept(i32)")
+        f.line("call i32 @feclearexcept(i32 31)")  # FE_ALL_EXCEPT

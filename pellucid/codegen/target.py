@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import os
 import platform
 import sys
 from dataclasses import dataclass
@@ -68,7 +69,7 @@ def host() -> Target:
     flat = features.flatten()
     machine = platform.machine().lower()
     arch = "x86" if machine in ("x86_64", "amd64") else "arm" if machine in ("aarch64", "arm64") else "other"
-    bits = _vector_bits(arch, features)
+    bits = min(_vector_bits(arch, features), int(os.environ.get("PELLUCID_VECTOR_BITS", "512")))
     if sys.byteorder != "little" or sys.maxsize < 2**32:
         bits = 0
     triple = llvm.get_default_triple()

@@ -22,7 +22,7 @@ import threading
 from pellucid.codegen import jit, target
 from pellucid.codegen.emit import Function, Module, Value
 
-__all__ = ["get_num_threads", "parallel_export", "parallel_for", "set_num_threads", "team"]
+__all__ = ["get_num_threads", "parallel_export", "parallel_for", "set_num_threads", "team", "team_cell"]
 
 SPIN = 20_000  # pauses before a worker sleeps; about 0.3 ms
 # Fields of the team in 64-bit words, each group on cache lines of its own.
@@ -39,6 +39,9 @@ WORDS = 128
 _FUTEX = sys.platform.startswith("linux")
 _threads: int | None = None
 _team: _Team | None = None
+_cell = ctypes.c_int64(0)  # the team's address, for native code that nobody hands it to
+_followed = False
+_stopped: list[_Team] = []
 _lock = threading.Lock()
 
 
@@ -78,6 +81,8 @@ def set_num_threads(count: int) -> None:
     if count != _threads:
         _shutdown()
         _threads = count
+        if _followed:
+            team()
 
 
 def team() -> int:
@@ -89,7 +94,16 @@ def team() -> int:
         with _lock:
             if _team is None:
                 _team = _Team(get_num_threads())
+                _cell.value = _team.address
     return _team.address
+
+
+def team_cell() -> int:
+    """The address of a word that always holds the team's current address, or 0."""
+    global _followed
+    _followed = True
+    team()
+    return ctypes.addressof(_cell)
 
 
 def parallel_for(kernel: int, args: int, n: int, grain: int) -> None:
@@ -110,7 +124,7 @@ def parallel_export(module: Module, name: str, params: dict[str, str]) -> Functi
     block = outer.buffer("i64", max(1, len(params)), align=8)
     for i, param in enumerate(params):
         outer.store(getattr(outer, param), outer.at(block, i, "i64"))
-    _start_team(outer, outer.team, f"@{name}.range", block, outer.n, outer.grain)
+    start_team(outer, outer.team, f"@{name}.range", block, outer.n, outer.grain)
     outer.ret()
     inner = module.function(f"{name}.range", internal=True, args="ptr", begin="i64", end="i64", thread="i64")
     for i, (param, ctype) in enumerate(params.items()):
@@ -118,7 +132,7 @@ def parallel_export(module: Module, name: str, params: dict[str, str]) -> Functi
     return inner
 
 
-def _start_team(f: Function, team_value: Value, kernel: str, block: Value, n: Value, grain: Value) -> None:
+def start_team(f: Function, team_value: Value, kernel: str, block: Value, n: Value, grain: Value) -> None:
     """Run `kernel` (an IR operand) over 0..n, by the team if there is one and more than one chunk."""
     alone = f.emit(f"icmp eq ptr {team_value.name}, null", "i1") | n.compare("sle", grain)
 
@@ -144,7 +158,7 @@ def _module_text() -> str:
     _emit_worker(module)
     _emit_chunks(module)
     f = module.function("start", team="ptr", kernel="ptr", args="ptr", n="i64", grain="i64")
-    _start_team(f, f.team, "%kernel", f.args, f.n, f.grain)
+    start_team(f, f.team, "%kernel", f.args, f.n, f.grain)
     f.ret()
     module.function("nothing", args="ptr", begin="i64", end="i64", thread="i64").ret()
     if _FUTEX:
@@ -326,7 +340,9 @@ def _shutdown() -> None:
     global _team
     with _lock:
         if _team is not None:
+            _cell.value = 0
             _team.stop()
+            _stopped.append(_team)  # native code may have read the address just before
             _team = None
 
 
@@ -334,6 +350,7 @@ def _after_fork() -> None:
     # The child has the memory of the team but none of its threads; a new team is made when it is needed.
     global _team, _lock
     _team = None
+    _cell.value = 0
     _lock = threading.Lock()
 
 

@@ -1,8 +1,12 @@
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from scipy import special
 
-from pellucid.codegen import activations
+from pellucid.codegen import activations, target
 from pellucid.codegen.math import ulps
 
 REFERENCES = {
@@ -68,3 +72,25 @@ def test_every_length(size):
     activations.exp(x, out=room[:size])
     np.testing.assert_allclose(room[:size], np.exp(x), rtol=3e-7)
     assert (room[size:] == 7).all()
+
+
+NARROW = """
+import numpy as np
+from scipy import special
+from pellucid.codegen import activations, target
+from pellucid.codegen.math import ulps
+assert target.host().vector_bits == {bits}
+x = np.concatenate([np.linspace(-110, 110, 50_001), np.linspace(-2, 2, 50_001)]).astype(np.float32)
+with np.errstate(all="ignore"):
+    for name, exact in dict(exp=np.exp, log=np.log, tanh=np.tanh, erf=special.erf, sigmoid=special.expit).items():
+        worst = ulps(getattr(activations, name)(x), exact(x.astype(np.float64))).max()
+        assert worst <= 2, (name, worst)
+"""
+
+
+@pytest.mark.parametrize("bits", [128, 256])
+def test_narrower_vectors(bits):
+    if bits > target.host().vector_bits:
+        pytest.skip("this processor has no such vectors")
+    environment = os.environ | {"PELLUCID_VECTOR_BITS": str(bits)}
+    subprocess.run([sys.executable, "-c", NARROW.format(bits=bits)], env=environment, check=True)
