@@ -349,7 +349,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
         )
     array = _read(self, "numpy")
     if array.dtype not in _NATIVE:
-        raise ArgumentTypeError(f"Got unsupported ScalarType {self.dtype.scalar_name}")
+        raise ArgumentTypeError(f"Got unsupported ScalarType {self.dtype.scalar_type_name}")
     return array
 
 

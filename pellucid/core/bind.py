@@ -614,7 +614,7 @@ def _explained(error: Exception, op: Primitive, tensors: list[Any], arrays: list
             op, tensors,
         )  # fmt: skip
     if isinstance(error, TypeError) and kind is not None and ("ufunc" in str(error) or "not supported" in str(error)):
-        name = dtypes.BY_NUMPY[kind].scalar_name if kind in dtypes.BY_NUMPY else str(kind)
+        name = dtypes.BY_NUMPY[kind].scalar_type_name if kind in dtypes.BY_NUMPY else str(kind)
         return _located(OperationError(f'"{op.name}" not implemented for \'{name}\''), op, tensors)
     if isinstance(error, (TypeError, ValueError, IndexError, RuntimeError, ArithmeticError, np.linalg.LinAlgError)):
         cls = ArgumentTypeError if isinstance(error, TypeError) else OperationError

@@ -169,8 +169,8 @@ def overwrite(t: Tensor, result: Tensor, name: str) -> Tensor:
         )
     if r.dtype != a.dtype and not can_cast(BY_NUMPY[r.dtype], BY_NUMPY[a.dtype]):
         raise DtypeError(
-            f"result type {BY_NUMPY[r.dtype].scalar_name} can't be cast to the desired output type "
-            f"{BY_NUMPY[a.dtype].scalar_name}",
+            f"result type {BY_NUMPY[r.dtype].scalar_type_name} can't be cast to the desired output type "
+            f"{BY_NUMPY[a.dtype].scalar_type_name}",
             op=name,
         )
     check_overlap(a)
@@ -317,8 +317,8 @@ def into(out: Tensor, result: Tensor, name: str) -> Tensor:
     r, a = result._array, out._array
     if r.dtype != a.dtype and not can_cast(BY_NUMPY[r.dtype], BY_NUMPY[a.dtype]):
         raise DtypeError(
-            f"result type {BY_NUMPY[r.dtype].scalar_name} can't be cast to the desired output type "
-            f"{BY_NUMPY[a.dtype].scalar_name}",
+            f"result type {BY_NUMPY[r.dtype].scalar_type_name} can't be cast to the desired output type "
+            f"{BY_NUMPY[a.dtype].scalar_type_name}",
             op=name,
         )
     if r.shape != a.shape:
