@@ -37,8 +37,7 @@ def _broadcast_pair(a: Shape, b: Shape) -> Shape:
         size_b = b[-k] if k <= len(b) else 1
         if size_a != size_b and size_a != 1 and size_b != 1:
             raise ShapeError(
-                f"The size of tensor a ({size_a}) must match the size of tensor b ({size_b}) "
-                f"at non-singleton dimension {ndim - k}",
+                f"The size of tensor a ({size_a}) must match the size of tensor b ({size_b}) at non-singleton dimension {ndim - k}",
                 dims=(-k,),
                 hint=_broadcast_hint(a, b),
             )

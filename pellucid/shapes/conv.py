@@ -129,8 +129,7 @@ def conv_transpose_shape(
     if 0 in x[2:]:
         raise ShapeError(f"Only zero batch or zero channel inputs are supported, but got input shape: {text(x)}")
     out = tuple(
-        (size - 1) * s - 2 * p + d * (k - 1) + e + 1
-        for size, k, s, p, e, d in zip(x[2:], weight[2:], steps, pads, extra, dils)
+        (size - 1) * s - 2 * p + d * (k - 1) + e + 1 for size, k, s, p, e, d in zip(x[2:], weight[2:], steps, pads, extra, dils)
     )
     if any(size < 1 for size in out):
         raise ShapeError(
@@ -155,9 +154,7 @@ def _conv_operands(name: str, n: int, x: Sequence[int], weight: Sequence[int]) -
     if len(weight) < 3:
         raise ShapeError("weight should have at least three dimensions", found=f"weight of shape {text(weight)}")
     if len(x) not in (n + 1, n + 2):
-        raise ShapeError(
-            f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: {text(x)}"
-        )
+        raise ShapeError(f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: {text(x)}")
     if len(weight) != n + 2:
         raise ShapeError(
             f"expected stride to be a single integer value or a list of {len(weight) - 2} values to match the "

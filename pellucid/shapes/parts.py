@@ -37,9 +37,7 @@ def index_position(index: int, shape: Sequence[int], dim: int) -> int:
     size = shape[dim]
     if -size <= index < size:
         return index + size if index < 0 else index
-    raise IndexOutOfRangeError(
-        f"index {index} is out of bounds for dimension {dim} with size {size}", dims=(dim - len(shape),)
-    )
+    raise IndexOutOfRangeError(f"index {index} is out of bounds for dimension {dim} with size {size}", dims=(dim - len(shape),))
 
 
 def select_position(index: int, shape: Sequence[int], dim: int) -> tuple[int, int]:
@@ -73,9 +71,7 @@ def narrow_range(shape: Sequence[int], dim: int, start: int, length: int) -> tup
     number = normalize_dim(dim, len(shape))
     size = shape[number]
     if not -size <= start <= size:
-        raise IndexOutOfRangeError(
-            f"start out of range (expected to be in range of [{-size}, {size}], but got {start})"
-        )
+        raise IndexOutOfRangeError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
     first = start + size if start < 0 else start
     if first + length > size:
         raise OperationError(f"start ({first}) + length ({length}) exceeds dimension size ({size}).")
@@ -96,8 +92,7 @@ def split_sizes(size: int, split: int | Sequence[int], dim: int = 0) -> Shape:
         parts = tuple(as_index(part) for part in split)
         if any(part < 0 for part in parts):
             raise OperationError(
-                "split_with_sizes expects split_sizes have only non-negative entries, "
-                f"but got split_sizes={text(parts)}"
+                f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={text(parts)}"
             )
         if sum(parts) != size:
             raise OperationError(

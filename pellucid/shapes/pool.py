@@ -51,9 +51,7 @@ def _pool_numbers(name: str, n: int, what: str, value: Sizes) -> Shape:
     if n == 1:
         if name == "avg_pool1d":
             raise ShapeError(f"avg_pool1d() argument '{what}' should contain one int (got {len(values)})")
-        kinds = (
-            "an int, list of ints or tuple" if what in ("kernel_size", "dilation") else "an int, list of ints, or tuple"
-        )
+        kinds = "an int, list of ints or tuple" if what in ("kernel_size", "dilation") else "an int, list of ints, or tuple"
         kinds = f"None, {kinds}" if what == "stride" else kinds
         raise ShapeError(f"{name}() {what} must be {kinds} of ints of size 1 but got size {len(values)}")
     either = "" if name == "avg_pool3d" else "either "
@@ -95,9 +93,7 @@ def pool_shape(
             f"(while checking arguments for {name})"
         )
     if name == "avg_pool2d" and len(x) < 3:
-        raise DimensionError(
-            f"Dimension out of range (expected to be in range of [{-len(x)}, {len(x) - 1}], but got -3)"
-        )
+        raise DimensionError(f"Dimension out of range (expected to be in range of [{-len(x)}, {len(x) - 1}], but got -3)")
     if len(x) not in (n + 1, n + 2) and name != "avg_pool2d":
         raise ShapeError(f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input")
     # A window of one dimension is reported as PyTorch computes it, as a plane with a height of 1.
@@ -124,9 +120,7 @@ def pool_shape(
         if name == "avg_pool3d" and any(s + 2 * p < k for s, p, k in zip(x[-3:], pads, kernel)):
             raise ShapeError(f"input image ({labelled('', x[-3:])}) smaller than kernel size ({labelled('k', kernel)})")
     elif len(x) not in (n + 1, n + 2) or 0 in seen[-3:]:
-        raise ShapeError(
-            f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{text(seen)}"
-        )
+        raise ShapeError(f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{text(seen)}")
     if any(p > k // 2 for p, k in zip(pads, kernel)):
         shown = (
             f"padW = {pads[-1]}, padH = {pads[-2]}, kW = {kernel[-1]}, kH = {kernel[-2]}"
@@ -143,13 +137,10 @@ def pool_shape(
     return (*x[:-n], *out)
 
 
-def _max_pool1d_shape(
-    x: Sequence[int], kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool
-) -> Shape:
+def _max_pool1d_shape(x: Sequence[int], kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> Shape:
     if len(x) not in (2, 3) or 0 in x[-2:]:
         raise ShapeError(
-            "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, "
-            f"but got:{text(x)}"
+            f"max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{text(x)}"
         )
     for what, value in (("kernel_size", kernel), ("stride", stride), ("dilation", dilation)):
         if value < 1:
@@ -213,9 +204,7 @@ def adaptive_pool_shape(name: str, x: Sequence[int], output_size: int | Sequence
             made = (*x[:-n], *plane(out))
             raise ShapeError(f"Trying to create tensor with negative dimension {min(out)}: {text(made)}")
         shown = f"{out[0]}, {out[1]},{out[2]}" if n == 3 else ", ".join(map(str, plane(out)))
-        raise ShapeError(
-            f"{where}: elements of output_size must be greater than or equal to 0 but received {{{shown}}}"
-        )
+        raise ShapeError(f"{where}: elements of output_size must be greater than or equal to 0 but received {{{shown}}}")
     return (*x[:-n], *out)
 
 

@@ -38,9 +38,7 @@ def mv_shape(matrix: Sequence[int], vector: Sequence[int]) -> Shape:
     if len(matrix) != 2 or len(vector) != 1:
         raise ShapeError(f"vector + matrix @ vector expected, got 1, {len(matrix)}, {len(vector)}")
     if matrix[1] != vector[0]:
-        raise ShapeError(
-            f"size mismatch, got input ({matrix[0]}), mat ({matrix[0]}x{matrix[1]}), vec ({vector[0]})", dims=(-1,)
-        )
+        raise ShapeError(f"size mismatch, got input ({matrix[0]}), mat ({matrix[0]}x{matrix[1]}), vec ({vector[0]})", dims=(-1,))
     return (matrix[0],)
 
 

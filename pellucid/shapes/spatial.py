@@ -1,4 +1,4 @@
-"""What the shape rules of convolution, pooling and padding share: numbers for each spatial dimension, and their names."""
+"""What the shape rules of convolution, pooling and padding share: numbers for each dimension, and their names."""
 
 from __future__ import annotations
 

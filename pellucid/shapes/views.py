@@ -202,9 +202,7 @@ def check_as_strided(size: Sequence[int], stride: Sequence[int], offset: int, st
     if len(size) != len(stride):
         raise ShapeError("mismatch in length of strides and shape")
     if any(step < 0 for step in stride):
-        raise OperationError(
-            f"as_strided: Negative strides are not supported at the moment, got strides: {text(stride)}"
-        )
+        raise OperationError(f"as_strided: Negative strides are not supported at the moment, got strides: {text(stride)}")
     if offset < 0:
         raise OperationError(f"Tensor: invalid storage offset {offset}")
     checked_sizes(size)

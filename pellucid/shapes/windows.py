@@ -87,9 +87,7 @@ def _window_numbers(kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Size
     return tuple(numbers)
 
 
-def unfold_windows_shape(
-    x: Sequence[int], kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
-) -> Shape:
+def unfold_windows_shape(x: Sequence[int], kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1) -> Shape:
     """The shape of `nn.functional.unfold`: `(batch, channels * kernel elements, windows)`.
 
     Raises:
@@ -101,8 +99,7 @@ def unfold_windows_shape(
     """
     if len(x) < 3:
         raise DimensionError(
-            f"Dimension out of range (expected to be in range of [{-max(len(x), 1)}, {max(len(x), 1) - 1}], "
-            f"but got {len(x)})"
+            f"Dimension out of range (expected to be in range of [{-max(len(x), 1)}, {max(len(x), 1) - 1}], but got {len(x)})"
         )
     kernel, dils, pads, steps = _window_numbers(kernel_size, dilation, padding, stride)
     if len(x) not in (3, 4) or 0 in x[-3:]:
@@ -154,7 +151,7 @@ def fold_shape(
     if prod(counts) != x[-1] or min(counts) < 1:
         raise ShapeError(
             f"Given output_size={size}, kernel_size={kernel}, dilation={dils}, padding={pads}, stride={steps}, "
-            f"expected size of input's dimension 2 to match the calculated number of sliding blocks {counts[0]} * {counts[1]} = "
-            f"{prod(counts)}, but got input.size(2)={x[-1]}."
+            "expected size of input's dimension 2 to match the calculated number of sliding blocks "
+            f"{counts[0]} * {counts[1]} = {prod(counts)}, but got input.size(2)={x[-1]}."
         )
     return (*x[:-2], x[-2] // prod(kernel), *size)
