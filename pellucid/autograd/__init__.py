@@ -1,0 +1,108 @@
+"""Differentiation: backward, grad, custom functions, checks, and modes (PyTorch's `torch.autograd`)."""
+
+from __future__ import annotations
+
+import importlib as _importlib
+from collections.abc import Sequence
+from typing import Any
+
+from ..api import transforms as _transforms
+from ..core import reverse as _reverse
+from ..core.function import Function as Function
+from ..core.modes import enable_grad as enable_grad
+from ..core.modes import inference_mode as inference_mode
+from ..core.modes import is_grad_enabled as is_grad_enabled
+from ..core.modes import no_grad as no_grad
+from ..core.modes import set_grad_enabled as set_grad_enabled
+from ..core.tensor import Tensor
+from ..core.tensor import Tensor as Variable
+from . import function as function
+from . import graph as graph
+from .anomaly_mode import detect_anomaly as detect_anomaly
+from .anomaly_mode import set_detect_anomaly as set_detect_anomaly
+from .gradcheck import GradcheckError as GradcheckError
+from .gradcheck import gradcheck as gradcheck
+from .gradcheck import gradgradcheck as gradgradcheck
+
+__all__ = [
+    "Function", "GradcheckError", "Variable", "backward", "detect_anomaly", "enable_grad", "grad", "gradcheck", "gradgradcheck",
+    "graph", "inference_mode", "is_grad_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+]  # fmt: skip
+
+
+def _tuple(values: Any) -> tuple[Any, ...]:
+    return (values,) if isinstance(values, Tensor) or values is None else tuple(values)
+
+
+def backward(
+    tensors: Tensor | Sequence[Tensor],
+    grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Tensor | Sequence[Tensor] | None = None,
+) -> None:
+    """Accumulate the sum of gradients of `tensors` into the leaves' `.grad` (or into that of `inputs` only).
+
+    >>> import pellucid as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> torch.autograd.backward([x.sum(), (2 * x).sum()])
+    >>> x.grad
+    tensor([3., 3.])
+    """
+    roots = _tuple(tensors)
+    if grad_variables is not None:
+        grad_tensors = grad_variables
+    seeds = (None,) * len(roots) if grad_tensors is None else _tuple(grad_tensors)
+    if len(seeds) != len(roots):
+        raise RuntimeError(f"got {len(roots)} tensors and {len(seeds)} gradients")
+    if inputs is not None and not isinstance(inputs, Tensor) and len(inputs) == 0:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    _reverse.backward(roots, seeds, retain_graph, create_graph, None if inputs is None else _tuple(inputs))
+
+
+def grad(
+    outputs: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor],
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """The sum of gradients of `outputs` with respect to each of `inputs`.
+
+    Args:
+        grad_outputs: the vector in the vector-Jacobian product; may be left out for scalar outputs.
+        create_graph: record the computation, for derivatives of higher order.
+        allow_unused: None instead of an error for an input that the outputs do not depend on.
+        is_grads_batched: the first dimension of each `grad_outputs` numbers vectors; the products come stacked likewise.
+        materialize_grads: zeros instead of None.
+
+    >>> import pellucid as torch
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> g, = torch.autograd.grad(x ** 2, x, create_graph=True)
+    >>> torch.autograd.grad(g, x)
+    (tensor(2.),)
+    """
+    if not only_inputs:
+        from warnings import warn
+
+        warn("only_inputs argument is deprecated and is ignored now (defaults to True).", FutureWarning, stacklevel=2)
+    if materialize_grads and allow_unused is False:
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+    unused = materialize_grads if allow_unused is None else allow_unused
+    return _transforms.grad(
+        _tuple(outputs), _tuple(inputs), grad_outputs, retain_graph, create_graph, unused, is_grads_batched, materialize_grads
+    )
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("forward_ad", "functional", "profiler", "variable"):
+        return _importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module 'torch.autograd' has no attribute {name!r}")
+
+
+assert _reverse

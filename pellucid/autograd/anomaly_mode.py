@@ -1,0 +1,62 @@
+"""Anomaly mode: the first NaN or Inf of a backward is traced to the forward line that led to it."""
+
+from __future__ import annotations
+
+from ..core.modes import ContextDecorator, local
+
+
+class detect_anomaly(ContextDecorator):  # noqa: N801 (PyTorch's name)
+    """Context manager: backward raises at the first gradient that holds NaN or Inf, and names the forward operation and its line.
+
+    Operations recorded inside keep their call stack. PyTorch looks for NaN only; an infinite gradient is an anomaly here too.
+
+    >>> import pellucid as torch
+    >>> x = torch.zeros(1, requires_grad=True)
+    >>> with torch.autograd.detect_anomaly():
+    ...     x.sqrt().sum().backward()
+    Traceback (most recent call last):
+    ...
+    pellucid.errors.GraphError: Function 'SqrtBackward0' returned inf values in its 0th output...
+    """
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self.check_nan = check_nan
+        self.previous: list[tuple[bool, bool]] = []
+
+    def clone(self) -> detect_anomaly:
+        return self.__class__(self.check_nan)
+
+    def __enter__(self) -> None:
+        self.previous.append((local.anomaly, local.anomaly_check_nan))
+        local.anomaly, local.anomaly_check_nan = True, self.check_nan
+
+    def __exit__(self, *exc: object) -> None:
+        local.anomaly, local.anomaly_check_nan = self.previous.pop()
+
+
+class set_detect_anomaly(ContextDecorator):  # noqa: N801
+    """Switch anomaly mode on or off; as a context manager it is put back on exit."""
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self.previous = (local.anomaly, local.anomaly_check_nan)
+        self.mode, self.check_nan = bool(mode), bool(check_nan)
+        local.anomaly, local.anomaly_check_nan = self.mode, self.check_nan
+
+    def clone(self) -> set_detect_anomaly:
+        return self.__class__(self.mode, self.check_nan)
+
+    def __enter__(self) -> None:
+        local.anomaly, local.anomaly_check_nan = self.mode, self.check_nan
+
+    def __exit__(self, *exc: object) -> None:
+        local.anomaly, local.anomaly_check_nan = self.previous
+
+
+def is_anomaly_enabled() -> bool:
+    """True while anomaly mode is on."""
+    return local.anomaly
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """True when anomaly mode looks at the values."""
+    return local.anomaly_check_nan

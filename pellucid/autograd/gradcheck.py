@@ -1,0 +1,318 @@
+"""Check gradients against finite differences, and say why a check failed (`torch.autograd.gradcheck`)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from ..core import reverse
+from ..core.bind import wrap
+from ..core.modes import enable_grad, no_grad
+from ..core.tensor import Tensor
+
+EPS_FLOAT32_HINT = (
+    "an input is not float64: finite differences with eps={eps:g} are dominated by rounding in single precision. Use double precision "
+    "inputs before looking for a mistake in the derivative"
+)
+
+
+class GradcheckError(RuntimeError):
+    """Raised by gradcheck and gradgradcheck when the derivatives disagree."""
+
+
+def gradcheck(
+    func: Callable[..., Any],
+    inputs: Tensor | Iterable[Any],
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
+    """Compare the gradients of `func` with central differences, element by element.
+
+    Args:
+        func: function of tensors that returns a tensor or a tuple of them.
+        inputs: its arguments; those that require grad are checked. Use float64.
+        eps: step of the finite differences.
+        atol, rtol: tolerances.
+        nondet_tol: how far two runs of the same backward may differ.
+        check_forward_ad: check forward mode as well.
+        fast_mode: compare along one random direction only.
+
+    Returns:
+        True. False instead of an exception when `raise_exception` is False.
+
+    Raises:
+        GradcheckError: with the element, both values, and the likely reason: single precision, a kink, a function that is not
+            deterministic, an input changed in place, or a wrong derivative.
+
+    >>> import pellucid as torch
+    >>> x = torch.tensor([0.3, -1.2], dtype=torch.float64, requires_grad=True)
+    >>> torch.autograd.gradcheck(torch.sin, (x,))
+    True
+    """
+    arguments = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    try:
+        _check(func, arguments, eps, atol, rtol, nondet_tol, check_undefined_grad, check_forward_ad, check_backward_ad, fast_mode)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def gradgradcheck(
+    func: Callable[..., Any],
+    inputs: Tensor | Iterable[Any],
+    grad_outputs: Any = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
+    """Compare second derivatives with differences of the first ones; arguments as in `gradcheck`."""
+    arguments = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    outs = _tensors(func(*arguments))
+    if grad_outputs is None:
+        rng = np.random.default_rng(0)
+        seeds = tuple(_leaf(_random(rng, o._array)) for o in outs)
+    else:
+        seeds = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
+    n = len(arguments)
+
+    def first(*values: Any) -> tuple[Any, ...]:
+        args, vectors = values[:n], values[n:]
+        results = _tensors(func(*args))
+        wanted = [a for a in args if isinstance(a, Tensor) and a.requires_grad]
+        got = reverse.grad(results, wanted, vectors, create_graph=True, allow_unused=True)
+        return tuple(g for g in got if g is not None)
+
+    return gradcheck(
+        first, (*arguments, *seeds), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception, nondet_tol=nondet_tol,
+        check_undefined_grad=False, fast_mode=fast_mode,
+    )  # fmt: skip
+
+
+def _leaf(array: np.ndarray) -> Tensor:
+    t = wrap(array)
+    t.requires_grad = True
+    return t
+
+
+def _random(rng: np.random.Generator, like: np.ndarray) -> np.ndarray:
+    value = rng.standard_normal(like.shape)
+    if like.dtype.kind == "c":
+        value = value + 1j * rng.standard_normal(like.shape)
+    return np.asarray(value, like.dtype)
+
+
+def _tensors(result: Any) -> tuple[Tensor, ...]:
+    values = (result,) if isinstance(result, Tensor) else tuple(result)
+    return tuple(v for v in values if isinstance(v, Tensor) and v.requires_grad)
+
+
+def _check(
+    func: Any, inputs: tuple[Any, ...], eps: float, atol: float, rtol: float, nondet_tol: float, undefined: bool, forward: bool,
+    backward: bool, fast: bool,
+) -> None:  # fmt: skip
+    checked = [(k, x) for k, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
+    if not checked:
+        raise ValueError(
+            "gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True."
+        )
+    single = False
+    for k, x in checked:
+        if x._array.dtype not in (np.dtype(np.float64), np.dtype(np.complex128)):
+            single = True
+            warnings.warn(
+                f"Input #{k} requires gradient and is not a double precision floating point or complex. This check will likely fail "
+                "if all the inputs are not of double precision floating point or complex. ",
+                UserWarning,
+                stacklevel=4,
+            )
+        if x._array.size > 1 and 0 in [s for s, n in zip(x._array.strides, x._array.shape, strict=True) if n > 1]:
+            raise RuntimeError(f"The {k}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping")
+    before = [x._array.copy() for _, x in checked]
+    outs = _tensors(func(*inputs))
+    for (k, x), old in zip(checked, before, strict=True):
+        if not np.array_equal(x._array, old, equal_nan=True):
+            raise GradcheckError(
+                f"Input #{k} was changed by the function: finite differences need a function that leaves its inputs alone.\n"
+                "  reason: an in-place operation on an input; clone() it first"
+            )
+    if not outs:
+        raw = func(*inputs)
+        values = (raw,) if isinstance(raw, Tensor) else tuple(v for v in raw if isinstance(v, Tensor))
+        _no_outputs_depend(func, inputs, checked, values, eps)
+        return
+    analytic = _jacobians(func, inputs, checked, len(outs)) if backward else None
+    numeric = _differences(func, inputs, checked, len(outs), eps)
+    if backward:
+        again = _jacobians(func, inputs, checked, len(outs))
+        assert analytic is not None
+        for (key, a), b in zip(analytic.items(), again.values(), strict=True):
+            if a.size and float(np.nanmax(np.abs(a - b), initial=0.0)) > nondet_tol:
+                raise GradcheckError(
+                    f"Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different "
+                    f"values, although analytical gradient matches numerical gradient.The tolerance for nondeterminism was {nondet_tol}.\n"
+                    f"  reason: the derivative is not deterministic (output {key[0]}, input {key[1]})"
+                )
+        _compare(func, inputs, checked, analytic, numeric, "Analytical", eps, atol, rtol, single)
+    if forward:
+        from .forward_ad import jacobian_forward
+
+        _compare(func, inputs, checked, jacobian_forward(func, inputs, checked, len(outs)), numeric, "Forward-mode", eps, atol, rtol, single)
+
+
+def _no_outputs_depend(func: Any, inputs: tuple[Any, ...], checked: list[Any], values: tuple[Any, ...], eps: float) -> None:
+    """All outputs are detached: right only when the function is constant."""
+    if not values:
+        raise ValueError("gradcheck expects the function to return at least one tensor")
+    with no_grad():
+        for k, x in checked:
+            flat = x._array.reshape(-1) if x._array.flags.c_contiguous else None
+            if flat is None or not flat.size:
+                continue
+            base = [v._array.astype(complex) for v in values]
+            old = flat[0]
+            flat[0] = old + 1e3 * eps
+            moved = func(*inputs)
+            flat[0] = old
+            moved = (moved,) if isinstance(moved, Tensor) else tuple(v for v in moved if isinstance(v, Tensor))
+            if any(not np.array_equal(a, b._array.astype(complex), equal_nan=True) for a, b in zip(base, moved, strict=True)):
+                raise GradcheckError(f"Numerical gradient for function expected to be zero: no output requires grad, but input #{k} changes it")
+
+
+def _jacobians(func: Any, inputs: tuple[Any, ...], checked: list[Any], n_outs: int) -> dict[tuple[int, int], np.ndarray]:
+    """(output elements, input elements) of each pair, by one backward per output element."""
+    result = {}
+    with enable_grad():
+        outs = _tensors(func(*inputs))
+    tensors = [x for _, x in checked]
+    for i, out in enumerate(outs):
+        rows: list[list[np.ndarray]] = [[] for _ in tensors]
+        directions = (1.0, 1j) if out._array.dtype.kind == "c" else (1.0,)
+        for e in range(out._array.size):
+            parts = []
+            for direction in directions:
+                seed = np.zeros(out._array.shape, out._array.dtype)
+                seed.reshape(-1)[e] = direction
+                parts.append(reverse.grad((out,), tensors, (wrap(seed),), retain_graph=True, allow_unused=True))
+            for j, x in enumerate(tensors):
+                kept = [np.zeros(x._array.shape, x._array.dtype) if p[j] is None else p[j]._array for p in parts]  # type: ignore[union-attr]
+                rows[j].append(_real_pairs(kept))
+        for j, (k, x) in enumerate(checked):
+            width = x._array.size * (2 if x._array.dtype.kind == "c" else 1)
+            result[i, k] = np.concatenate(rows[j]).reshape(-1, width) if rows[j] else np.zeros((0, width))
+    return result
+
+
+def _real_pairs(parts: list[np.ndarray]) -> np.ndarray:
+    """Gradients for the real (and imaginary) part of an output element with respect to real and imaginary parts of the input."""
+    rows = []
+    for p in parts:
+        flat = np.ascontiguousarray(p).reshape(-1)
+        rows.append(np.stack([flat.real, flat.imag], 1).reshape(-1) if flat.dtype.kind == "c" else flat)
+    return np.stack(rows).astype(np.float64)
+
+
+def _differences(func: Any, inputs: tuple[Any, ...], checked: list[Any], n_outs: int, eps: float) -> dict[tuple[int, int], np.ndarray]:
+    """The same by central differences."""
+    result: dict[tuple[int, int], list[np.ndarray]] = {}
+    with no_grad():
+        for place, (k, x) in enumerate(checked):
+            assert place >= 0
+            original = x._array
+            for e in range(original.size):
+                for direction in (1.0, 1j) if original.dtype.kind == "c" else (1.0,):
+                    values = []
+                    for sign in (1, -1):
+                        moved = original.copy()
+                        moved.reshape(-1)[e] += original.dtype.type(sign * eps * direction)
+                        values.append(_values(func, inputs, k, moved))
+                    for i, (a, b) in enumerate(zip(*values, strict=True)):
+                        result.setdefault((i, k), []).append((a - b) / (2 * eps))
+    return {key: np.stack(columns, 1) for key, columns in result.items()}
+
+
+def _values(func: Any, inputs: tuple[Any, ...], k: int, array: np.ndarray) -> list[np.ndarray]:
+    """The function's outputs, as real vectors, with input k replaced."""
+    changed = list(inputs)
+    changed[k] = _leaf(array)
+    for j, x in enumerate(inputs):
+        if j != k and isinstance(x, Tensor) and x.requires_grad:
+            changed[j] = _leaf(x._array)
+    with enable_grad():  # so that it is known which outputs are differentiable
+        outs = _tensors(func(*changed))
+    flat = [np.ascontiguousarray(o._array).reshape(-1) for o in outs]
+    return [np.stack([f.real, f.imag], 1).reshape(-1).astype(np.float64) if f.dtype.kind == "c" else f.astype(np.float64) for f in flat]
+
+
+def _compare(
+    func: Any, inputs: tuple[Any, ...], checked: list[Any], got: Any, numeric: Any, label: str, eps: float, atol: float, rtol: float,
+    single: bool,
+) -> None:  # fmt: skip
+    for (i, k), a in got.items():
+        n = numeric.get((i, k))
+        if n is None or not a.size:
+            continue
+        if a.shape != n.shape:
+            raise GradcheckError(f"Jacobian of output {i} and input {k} has shape {a.shape}, differences give {n.shape}")
+        bad = ~np.isclose(a, n, rtol=rtol, atol=atol, equal_nan=True)
+        if not bad.any():
+            continue
+        row, column = (int(v) for v in np.unravel_index(int(np.argmax(np.where(bad, np.abs(a - n), -1))), a.shape))
+        reason = _reason(func, inputs, k, column, row, i, eps, float(a[row, column]), single)
+        raise GradcheckError(
+            f"Jacobian mismatch for output {i} with respect to input {k},\n"
+            f"numerical:{n}\n{label.lower()}:{a}\n"
+            f"  largest difference at output element {row}, input element {column}: {label.lower()} {a[row, column]:.6g}, "
+            f"numerical {n[row, column]:.6g}\n  reason: {reason}"
+        )
+
+
+def _reason(
+    func: Any, inputs: tuple[Any, ...], k: int, column: int, row: int, i: int, eps: float, analytic: float, single: bool
+) -> str:
+    """Single precision, randomness, a kink, or the derivative itself."""
+    x = inputs[k]._array
+    first, second = _values(func, inputs, k, x.copy()), _values(func, inputs, k, x.copy())
+    if any(not np.array_equal(p, q, equal_nan=True) for p, q in zip(first, second, strict=True)):
+        return "the function is not deterministic: two calls with the same input gave different values"
+    if single:
+        return EPS_FLOAT32_HINT.format(eps=eps)
+    element = column // 2 if x.dtype.kind == "c" else column
+    steps = []
+    for sign in (1, -1):
+        moved = x.copy()
+        moved.reshape(-1)[element] += sign * eps
+        steps.append(sign * (_values(func, inputs, k, moved)[i][row] - first[i][row]) / eps)
+    if abs(steps[0] - steps[1]) > 1e-2 * (1 + abs(analytic)):
+        return (
+            f"the function has a kink or jump there (slope {steps[0]:.6g} to the right, {steps[1]:.6g} to the left): "
+            "choose inputs away from points where it is not differentiable"
+        )
+    return "the derivative is wrong there (the function is smooth and deterministic at this point)"

@@ -1,0 +1,146 @@
+"""The graph's read interface and hooks on what it saves (`torch.autograd.graph`)."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from ..core import reverse
+from ..core.modes import local, state
+from ..core.tape import AccumulateGrad, RemovableHandle, accumulator
+from ..core.tape import Node as _Node
+from ..core.tensor import OutputSlot, Tensor, version_of
+
+
+class Node(abc.ABC):  # noqa: B024 (registered below)
+    """Abstract type of graph nodes; `isinstance(t.grad_fn, Node)` is true."""
+
+
+Node.register(_Node)
+Node.register(AccumulateGrad)
+
+
+class GradientEdge(NamedTuple):
+    """A place in the graph: result number `output_nr` of `node`."""
+
+    node: Any
+    output_nr: int
+    ownership_token: Any = None
+
+
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """The place in the graph where the gradient of `tensor` is computed."""
+    if not tensor.requires_grad:
+        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
+    edge = tensor._node
+    if edge is None:
+        return GradientEdge(accumulator(tensor), 0)
+    if type(edge) is OutputSlot:
+        return GradientEdge(edge.node, edge.index)
+    return GradientEdge(edge, 0)
+
+
+class saved_tensors_hooks:  # noqa: N801 (PyTorch's name)
+    """Context manager: tensors saved for backward go through `pack_hook` when saved and `unpack_hook` when used.
+
+    >>> import pellucid as torch
+    >>> seen = []
+    >>> def pack(t):
+    ...     seen.append(tuple(t.shape))
+    ...     return t
+    >>> with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+    ...     y = torch.ones(3, requires_grad=True) ** 2
+    >>> seen
+    [(3,)]
+    """
+
+    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+        self.hooks = (pack_hook, unpack_hook)
+
+    def __enter__(self) -> None:
+        reverse.note_packed()
+        local.saved_hooks = (*local.saved_hooks, self.hooks)
+        state.slow += 1
+
+    def __exit__(self, *exc: object) -> None:
+        local.saved_hooks = local.saved_hooks[:-1]
+        state.slow -= 1
+
+
+class save_on_cpu(saved_tensors_hooks):  # noqa: N801
+    """Keep saved tensors in CPU memory, where they already are: nothing is copied."""
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        super().__init__(lambda t: t, lambda t: t)
+
+
+@contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """Inside the block, using `saved_tensors_hooks` raises RuntimeError(error_message)."""
+    enter = saved_tensors_hooks.__enter__
+
+    def refuse(self: Any) -> None:
+        raise RuntimeError(error_message)
+
+    if local.saved_hooks:
+        raise RuntimeError(error_message)
+    saved_tensors_hooks.__enter__ = refuse  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        saved_tensors_hooks.__enter__ = enter  # type: ignore[method-assign]
+
+
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: str = "all"
+) -> RemovableHandle:
+    """Call `fn` once per backward: with the gradients of all tensors when the last has arrived ("all"), or with the first ("any")."""
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    held: dict[int, Any] = {}
+    handles = []
+    wanted = len(tensors)
+
+    def make(index: int) -> Callable[[Tensor], None]:
+        def hook(g: Tensor) -> None:
+            first = not held
+            held[index] = g
+            if mode == "any":
+                if first:
+                    fn(g)
+                if len(held) == wanted:
+                    held.clear()
+            elif len(held) == wanted:
+                grads = [held[k] for k in range(wanted)]
+                held.clear()
+                fn(grads)
+
+        return hook
+
+    for index, tensor in enumerate(tensors):
+        handles.append(tensor.register_hook(make(index)))  # type: ignore[attr-defined]
+
+    class _Handle(RemovableHandle):
+        def __init__(self) -> None:
+            self.handles = handles
+
+        def remove(self) -> None:
+            for handle in self.handles:
+                handle.remove()
+
+    return _Handle()
+
+
+@contextmanager
+def allow_mutation_on_saved_tensors() -> Iterator[None]:
+    """Inside the block, saved tensors are copied, so that overwriting them does not spoil backward."""
+    with saved_tensors_hooks(lambda t: t.clone(), lambda t: t):  # type: ignore[attr-defined]
+        yield
+
+
+def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
+    """Count a write to the tensor that happened outside of the library."""
+    for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        version_of(t).count += 1

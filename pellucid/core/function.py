@@ -1,0 +1,406 @@
+"""Custom operations: `autograd.Function`, in both styles of PyTorch."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from ..errors import ArgumentTypeError, GraphError
+from . import source
+from .bind import after_operation, wrap
+from .inplace import bump, rebase
+from .modes import enable_grad, local, no_grad, state
+from .primitive import Primitive
+from .tape import Node, Packed, check_saved, count, node_type
+from .tensor import OutputSlot, Tensor, alias, make_tensor, version_of
+
+_new = object.__new__
+
+
+class _SavedTensor:
+    """One tensor given to `save_for_backward`: the tensor itself, or for a result its array (the graph must not own itself)."""
+
+    __slots__ = ("array", "index", "tensor")
+
+    def __init__(self, tensor: Tensor | None, array: Any, index: int | None) -> None:
+        self.tensor = tensor
+        self.array = array
+        self.index = index
+
+
+class FunctionCtx:
+    """What `forward` and `backward` of a Function share.
+
+    Attributes:
+        needs_input_grad: for each argument of `forward`, whether its gradient is wanted.
+        saved_tensors: what `save_for_backward` kept.
+    """
+
+    def __init__(self) -> None:
+        self._to_save: tuple[Any, ...] = ()
+        self._for_forward: tuple[Any, ...] = ()
+        self._dirty: tuple[Any, ...] = ()
+        self._non_differentiable: tuple[Any, ...] = ()
+        self._materialize = True
+        self._node: Callable[[], Node | None] = lambda: None
+        self.needs_input_grad: tuple[bool, ...] = ()
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep tensors (inputs, results or others; None allowed) for `backward`; overwriting them is noticed."""
+        for t in tensors:
+            if t is not None and not isinstance(t, Tensor):
+                raise ArgumentTypeError(f"save_for_backward can only save variables, but argument {tensors.index(t)} is of type {type(t).__name__}")
+        self._to_save = tensors
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Keep tensors for `jvp`."""
+        self._for_forward = tensors
+
+    def mark_dirty(self, *args: Tensor) -> None:
+        """Say which inputs `forward` overwrote; they must be among the results."""
+        self._dirty = args
+
+    def mark_non_differentiable(self, *args: Tensor) -> None:
+        """Say which results have no gradient."""
+        self._non_differentiable = args
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether `backward` gets zeros (True, the default) or None for results that no gradient reached."""
+        self._materialize = bool(value)
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """The tensors kept for backward, joined to the graph."""
+        node = self._node()
+        if node is None:
+            return self._to_save or self._for_forward
+        check_saved(node)
+        assert node.saved is not None
+        if not node.saved:
+            return ()
+        several = isinstance(node.shape, list)
+        out = []
+        for kept in node.saved[0]:
+            if kept is None:
+                out.append(None)
+            elif isinstance(kept, Packed):
+                value = kept.unpack()
+                out.append(value)
+            elif kept.tensor is not None:
+                out.append(kept.tensor)
+            else:
+                t = make_tensor(kept.array)
+                t._node = OutputSlot(node, kept.index) if several else node
+                t._rg = True
+                out.append(t)
+        return tuple(out)
+
+    saved_variables = saved_tensors
+
+    # The node's face, since PyTorch's ctx is the node itself.
+    def name(self) -> str:
+        """The node's name."""
+        node = self._node()
+        return node.name() if node is not None else type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[Any, ...]:
+        node = self._node()
+        return node.next_functions if node is not None else ()
+
+
+class _FunctionPrimitive(Primitive):
+    """The record of a Function subclass: its gradient rule calls the user's `backward`."""
+
+    keep_none_grads = True
+
+    def __init__(self, cls: Any) -> None:
+        super().__init__(
+            name=cls.__name__, args=(), variadic=True, forward=cls.forward, vjp=cls.backward, jvp=None, aval=None, inplace=None, view=False,
+            promote=None, elementwise=False, outputs=1, grad_name=cls.__name__ + "Backward", batch=None, lower=None, onnx=None,
+            samples=None, autocast=None, check=None,
+        )  # fmt: skip
+        self.cls = cls
+        self.entries = (("custom", 0),)
+        self.versioned = ()
+
+    def plan(self, needs: tuple[bool, ...]) -> Any:
+        return self
+
+    def backward(self, F: Any, g: Any, s: Any, p: dict[str, Any]) -> tuple[Any, ...]:
+        """The user's backward: Tensors in and out whatever the namespace."""
+        ctx = p["ctx"]
+        node = ctx._node()
+        several = isinstance(g, tuple)
+        grads = []
+        for k, gk in enumerate(g if several else (g,)):
+            if gk is None and ctx._materialize:
+                shape, dtype = (node.shape[k], node.dtype[k]) if several else (node.shape, node.dtype)
+                gk = np.zeros(shape, dtype)
+                gk = gk if F.raw else wrap(gk)
+            grads.append(wrap(np.asarray(gk)) if F.raw and gk is not None else gk)
+        with no_grad() if F.raw else enable_grad():
+            result = self.cls.backward(ctx, *grads)
+        results = result if isinstance(result, tuple) else (result,)
+        wanted = len(node.inputs)
+        if len(results) > wanted and all(r is None for r in results[wanted:]):
+            results = results[:wanted]
+        if len(results) != wanted:
+            missing = wanted - len(results)
+            raise GraphError(
+                f"function {self.grad_name} returned an incorrect number of gradients (expected {wanted}, got {len(results)})",
+                op=self.grad_name,
+                notes=[f"forward took {p['names']}; backward must return one value for each of them"],
+                hint=f"add `{', '.join(['None'] * missing)}` to what backward returns" if missing > 0 else None,
+            )
+        out = []
+        for k, r in enumerate(results):
+            if r is not None and not isinstance(r, Tensor):
+                raise ArgumentTypeError(f"expected Variable or None (got {type(r).__name__})")
+            if r is not None and node.inputs[k] is not None:
+                _check_shape(self, k, r, node.inputs[k])
+            out.append(r._array if F.raw and r is not None else r)
+        return tuple(out)
+
+
+def _check_shape(op: Any, k: int, g: Tensor, edge: Any) -> None:
+    if isinstance(edge, Node):
+        shape = edge.shape
+    elif type(edge) is OutputSlot:
+        shape = edge.node.shape[edge.index]
+    else:
+        shape = edge._array.shape
+    a = tuple(g._array.shape)
+    if a == tuple(shape):
+        return
+    extra = len(a) - len(shape)
+    if extra < 0 or any(s not in (1, a[i + extra]) for i, s in enumerate(shape)):
+        raise GraphError(
+            f"Function {op.grad_name} returned an invalid gradient at index {k} - got {list(a)} but expected shape compatible with "
+            f"{list(shape)}",
+            op=op.grad_name,
+        )
+
+
+class _FunctionMeta(type):
+    def __init__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> None:
+        super().__init__(name, bases, attributes)
+        cls._record: Any = None
+
+
+class Function(FunctionCtx, metaclass=_FunctionMeta):
+    """Base class of custom differentiable operations.
+
+    Define `forward(ctx, *args)` and `backward(ctx, *grad_outputs)`, or `forward(*args)` with `setup_context(ctx, inputs, output)`;
+    use it through `apply`. `jvp(ctx, *tangents)` adds forward mode, `vmap(info, in_dims, *args)` batching.
+
+    >>> import pellucid as torch
+    >>> class Cube(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x ** 3
+    ...     @staticmethod
+    ...     def backward(ctx, g):
+    ...         x, = ctx.saved_tensors
+    ...         return g * 3 * x ** 2
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> Cube.apply(x).backward()
+    >>> x.grad
+    tensor(12.)
+    """
+
+    generate_vmap_rule = False
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the result; defined by the subclass."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Save what backward needs, in the style where `forward` takes no ctx."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """Return a gradient, or None, for each argument of forward; defined by the subclass."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
+        )
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """Return the tangents of the results; defined by the subclass for forward mode."""
+        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run forward on the arguments and record the operation."""
+        for handler in before_apply:
+            done, result = handler(cls, args, kwargs)
+            if done:
+                return result
+        return _apply(cls, args, kwargs)
+
+
+# Called with (cls, args, kwargs) before a Function runs; vmap takes over here. Returns (handled, result).
+before_apply: list[Callable[..., tuple[bool, Any]]] = []
+
+
+def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    vjp = getattr(cls, "vjp", None)
+    if vjp is not None and cls.backward is Function.backward:
+        cls.backward = staticmethod(vjp)
+    op = cls._record
+    if op is None:
+        op = cls._record = _FunctionPrimitive(cls)
+    ctx = FunctionCtx()
+    ctx.__class__ = _ctx_type(cls)
+    split = cls.setup_context is not Function.setup_context
+    if kwargs:
+        bound = inspect.signature(cls.forward).bind(*(args if split else (ctx, *args)), **kwargs)
+        bound.apply_defaults()
+        args = bound.args if split else bound.args[1:]
+    needs = tuple(isinstance(x, Tensor) and x._rg for x in args)
+    recording = True in needs and local.grad
+    ctx.needs_input_grad = needs
+    # Arguments returned unchanged must be told from their originals: forward sees them as they are.
+    with no_grad():
+        if split:
+            result = cls.forward(*args)
+            cls.setup_context(ctx, args, result)
+        else:
+            result = cls.forward(ctx, *args)
+    several = isinstance(result, (tuple, list))
+    outs = list(result) if several else [result]
+    dirty = {id(t) for t in ctx._dirty}
+    inputs = {id(x) for x in args if isinstance(x, Tensor)}
+    for t in ctx._dirty:
+        if not any(o is t for o in outs):
+            raise GraphError(
+                "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
+                "inplace must all be outputs of the Function."
+            )
+    still = {id(t) for t in ctx._non_differentiable}
+    for k, o in enumerate(outs):
+        if isinstance(o, Tensor) and id(o) not in dirty and (id(o) in inputs or o._rg or o._view is not None):
+            fresh = alias(o, type(o) if type(o).__name__ != "Parameter" else Tensor)
+            if id(o) in still:
+                still.add(id(fresh))
+            ctx._to_save = tuple(fresh if s is o and id(o) not in inputs else s for s in ctx._to_save)
+            outs[k] = fresh
+    if recording:
+        _record(op, ctx, args, needs, outs, several, dirty, still)
+    elif dirty:
+        for t in ctx._dirty:
+            bump(t, cls.__name__)
+    answer = (type(result)(outs) if isinstance(result, list) else tuple(outs)) if several else outs[0]
+    if state.slow:
+        for hook in after_operation:
+            hook(op, args, {"ctx": ctx}, answer)
+    return answer
+
+
+def _record(
+    op: Any, ctx: Any, args: tuple[Any, ...], needs: tuple[bool, ...], outs: list[Any], several: bool, dirty: set[int], still: set[int]
+) -> None:
+    node: Node = _new(node_type(op))
+    node.op = op
+    node.params = {"ctx": ctx, "names": ", ".join(_argument_names(op.cls, len(args)))}
+    node.inputs = tuple([(x._node or x) if need else None for x, need in zip(args, needs, strict=True)])
+    arrays = [o._array if isinstance(o, Tensor) else np.empty(0) for o in outs]
+    node.shape = [a.shape for a in arrays] if several else arrays[0].shape
+    node.dtype = [a.dtype for a in arrays] if several else arrays[0].dtype
+    node.seq = count()
+    node.ext = None
+    node.source = source.capture(4)
+    if local.anomaly:
+        node.ext = {"forward_stack": source.stack_text()}
+    kept: list[Any] = []
+    versions = []
+    for t in ctx._to_save:
+        if t is None:
+            kept.append(None)
+            continue
+        index = next((k for k, o in enumerate(outs) if o is t), None)
+        if local.saved_hooks:
+            pack, unpack = local.saved_hooks[-1]
+            with no_grad():
+                kept.append(Packed(pack(t.detach()), unpack))
+            continue
+        kept.append(_SavedTensor(None if index is not None else t, t._array if index is not None else None, index))
+        versions.append(version_of(t))
+    node.saved = (kept,) if kept else ()
+    node.versions = tuple(versions)
+    for k, o in enumerate(outs):
+        if not isinstance(o, Tensor) or id(o) in still or not (o.dtype.is_floating_point or o.dtype.is_complex):
+            continue
+        edge = OutputSlot(node, k) if several else node
+        if id(o) in dirty:
+            bump(o, op.name)
+            rebase(o, edge)
+        else:
+            o._node, o._rg = edge, True
+    node.total = sum(v.count for v in versions)
+    ctx._node = ref(node)
+    ctx._to_save = ()
+    ctx._dirty = ctx._non_differentiable = ()
+
+
+@functools.cache
+def _ctx_type(cls: type) -> type:
+    """The ctx's class carries the Function's name, as its `backward` may look at it."""
+    return type(cls.__name__ + "Backward", (FunctionCtx,), {"_forward_cls": cls})
+
+
+def _argument_names(cls: Any, n: int) -> list[str]:
+    names = list(inspect.signature(cls.forward).parameters)
+    if cls.setup_context is Function.setup_context:
+        names = names[1:]
+    return names[:n] + [f"argument {k}" for k in range(len(names), n)]
+
+
+class _NotDifferentiable(Function):
+    """The tail of `once_differentiable`: its own gradient is refused."""
+
+    @staticmethod
+    def forward(ctx: Any, *tensors: Any) -> Any:
+        return tuple(t.detach() if isinstance(t, Tensor) else t for t in tensors)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        raise GraphError("trying to differentiate twice a function that was marked with @once_differentiable")
+
+
+def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator for `backward`: its result cannot be differentiated again, and says so when somebody tries."""
+
+    @functools.wraps(function)
+    def wrapper(ctx: Any, *grads: Any) -> Any:
+        with no_grad():
+            outputs = function(ctx, *grads)
+        if not local.grad or not any(isinstance(g, Tensor) and g._rg for g in grads):
+            return outputs
+        several = isinstance(outputs, tuple)
+        values = outputs if several else (outputs,)
+        tensors = [v.detach().requires_grad_() if isinstance(v, Tensor) and v.dtype.is_floating_point else v for v in values]
+        refused = _NotDifferentiable.apply(*tensors)
+        return refused if several else refused[0]
+
+    return wrapper
+
+
+class InplaceFunction(Function):
+    """Old base class for functions with an in-place variant; the same as Function."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
