@@ -110,7 +110,7 @@ def conv_weight_grad(
     # The tail of a packed channel may be read, never used: the last one needs room behind it.
     packed_bytes = plan.packed_bytes * images + 128 if plan.packed_bytes else 0
     turned_bytes = plan.turned_bytes * images
-    with _scratch(packed_bytes + turned_bytes + plan.result_bytes + 256) as address:
+    with scratch(packed_bytes + turned_bytes + plan.result_bytes + 256) as address:
         turned = -(-(address + packed_bytes) // 64) * 64
         result = turned + turned_bytes
         ctypes.memset(address, 0, packed_bytes)
@@ -173,7 +173,7 @@ def _correlate(
     if split != 1:
         desc = desc.copy()
     desc[kernels.SPLIT] = split
-    with _scratch(weight_bytes + plan.scratch * count) as address:
+    with scratch(weight_bytes + plan.scratch * count) as address:
         for gather, offset, tiles, tile_src, k, k_src, lane in plan.gathers:
             gather(address + offset, w, tiles, tile_src, k, k_src, lane)
         team = threads.team() if tasks > 1 else 0
@@ -191,7 +191,7 @@ _KEPT = 4
 
 
 @contextmanager
-def _scratch(size: int) -> Iterator[int]:
+def scratch(size: int) -> Iterator[int]:
     """The address of `size` bytes on a 128-byte boundary, with uninitialized (finite) content."""
     with _lock:
         found = next((i for i, entry in enumerate(_free) if entry[0] >= size), None)

@@ -314,7 +314,7 @@ def tile(width: int) -> dict[str, Callable] | None:
     return _compiled(f"conv_tile_{width}", {"tile": "p" * 10 + "iid", "weights": "paipipi"}, build)
 
 
-def _lane_mask(f: Function, table: Value, index: Value) -> tuple[Value, Value]:
+def lane_mask(f: Function, table: Value, index: Value) -> tuple[Value, Value]:
     """Valid lanes of a vector, and as many lanes from the first on."""
     width = lanes()
     bits = f.load("i16", table, index)
@@ -358,12 +358,12 @@ def _emit_tile(module: Module, width: int, vectors: int) -> None:
                 for j in range(count):
                     sums[i][j].set(f.fma(pixels[j], weight, sums[i][j].get()))
         for j in range(count):
-            valid, prefix = _lane_mask(f, f.mask, v + j)
+            valid, prefix = lane_mask(f, f.mask, v + j)
             to = _bytes(f, f.out, f.load("i64", f.dst, v + j))
             for i in range(width):
                 value = sums[i][j].get()
                 value = f.select(value.compare("olt", floor), floor, value)  # keeps NaN
-                f.store(_compress(f, value, valid), _bytes(f, to, f.plane * i), mask=prefix)
+                f.store(compress(f, value, valid), _bytes(f, to, f.plane * i), mask=prefix)
 
     whole = f.last - (f.last - f.first) % vectors
     with f.loop(f.first, whole, vectors) as v:
@@ -374,7 +374,7 @@ def _emit_tile(module: Module, width: int, vectors: int) -> None:
     f.ret()
 
 
-def _compress(f: Function, value: Value, valid: Value) -> Value:
+def compress(f: Function, value: Value, valid: Value) -> Value:
     """The valid lanes moved together; plans for other processors have them together already."""
     if not compresses():
         return value
@@ -383,7 +383,7 @@ def _compress(f: Function, value: Value, valid: Value) -> Value:
 
 
 def _expand(f: Function, value: Value, valid: Value) -> Value:
-    """The reverse of `_compress`; lanes that are not valid become zero."""
+    """The reverse of `compress`; lanes that are not valid become zero."""
     if not compresses():
         return f.select(valid, value, 0.0)
     return _intrinsic512(f, "expand", value, f.const(0, value.ctype), valid)
@@ -443,7 +443,7 @@ def _emit_correlate(module: Module) -> None:
     direct = word(DIRECT).compare("ne", 0)
     pack = _pointer(f, f.desc, PACK_FUNCTION)
     with f.when(word(DIRECT).compare("eq", 0)):
-        _clear(f, own, word(TEMP))
+        clear(f, own, word(TEMP))
     with f.loop(f.begin, f.end) as task:
         first_image = (task // split) * block
         part = task % split
@@ -500,7 +500,7 @@ def _emit_correlate(module: Module) -> None:
     f.ret()
 
 
-def _clear(f: Function, pointer: Value, count: Value) -> None:
+def clear(f: Function, pointer: Value, count: Value) -> None:
     f.module.declarations.add("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
     f.line(f"call void @llvm.memset.p0.i64(ptr {pointer.name}, i8 0, i64 {count.name}, i1 false)")
 
@@ -552,7 +552,7 @@ def dot() -> dict[str, Callable] | None:
             where = [f.at(f.result, (t * DOT_TAPS + j) * lanes()) for j in range(DOT_TAPS)]
             sums = [f.var(kind, f.load(kind, place)) for place in where]
             with f.loop(0, f.count) as v:
-                valid, prefix = _lane_mask(f, f.table1, v)
+                valid, prefix = lane_mask(f, f.table1, v)
                 g = f.load(kind, _bytes(f, f.g, f.load("i64", f.table2, v)), mask=prefix)
                 g = _expand(f, g, valid)
                 offset = f.load("i64", f.table0, v)
