@@ -2,6 +2,7 @@
 
 from . import construct as construct
 from . import convert as convert
+from . import display as display
 from . import gradients as gradients
 
 from . import attach as attach  # isort: skip (after everything that registers)

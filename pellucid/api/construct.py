@@ -257,9 +257,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
 
 @public()
-def frombuffer(
-    buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int = 0, requires_grad: bool = False
-) -> Tensor:
+def frombuffer(buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A 1-d tensor that shares the memory of an object with the buffer protocol.
 
     Raises:
@@ -269,7 +267,9 @@ def frombuffer(
     if size == 0 or count == 0:
         raise ArgumentValueError(f"both buffer length ({size}) and count ({count}) must not be 0")
     if not 0 <= offset < size:
-        raise ArgumentValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({size} bytes) minus 1")
+        raise ArgumentValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({size} bytes) minus 1"
+        )
     if count < 0 and (size - offset) % dtype.itemsize:
         raise ArgumentValueError(
             f"buffer length ({size - offset} bytes) after offset ({offset} bytes) must be a multiple of element size ({dtype.itemsize})"
@@ -286,7 +286,9 @@ def frombuffer(
 
 
 @public()
-def scalar_tensor(s: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:
+def scalar_tensor(
+    s: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, requires_grad: bool = False, **_: Any
+) -> Tensor:
     """A 0-d tensor of the default type."""
     return tensor(s, dtype=dtype or dtypes.get_default_dtype(), device=device, requires_grad=requires_grad)
 

@@ -28,7 +28,14 @@ def _clone(xp: Any, x: Any) -> Any:
 
 
 clone_op = defop(
-    "clone", "input", forward=_clone, vjp={"input": lambda g: g}, jvp="linear", aval=lambda x: x, batch="elementwise", onnx="Identity"
+    "clone",
+    "input",
+    forward=_clone,
+    vjp={"input": lambda g: g},
+    jvp="linear",
+    aval=lambda x: x,
+    batch="elementwise",
+    onnx="Identity",
 )
 
 
@@ -140,9 +147,7 @@ def _to_dtype(x: Tensor, kind: dtypes.dtype, copy: bool = False) -> Tensor:
     if x._array.dtype == target:
         return clone(x) if copy else x
     if type(x._array) is np.ndarray and x._array.dtype.kind == "c" and target.kind not in "cb":
-        warnings.warn(
-            "Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3
-        )
+        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3)
     return F.cast(x, dtype=target)  # type: ignore[no-any-return]
 
 
@@ -416,7 +421,9 @@ def _bool(self: Tensor) -> bool:
         if array.size == 0:
             raise OperationError("Boolean value of Tensor with no values is ambiguous")
         raise OperationError(
-            "Boolean value of Tensor with more than one value is ambiguous", op="bool", hint="use .any() or .all() to say which is meant"
+            "Boolean value of Tensor with more than one value is ambiguous",
+            op="bool",
+            hint="use .any() or .all() to say which is meant",
         )
     return bool(array.reshape(())[()])
 
@@ -470,7 +477,18 @@ def _constant(name: str, value: Any, doc: str) -> None:
     tensor_property(getter)
 
 
-for _name in ("is_cuda", "is_sparse", "is_quantized", "is_mkldnn", "is_mps", "is_xpu", "is_nested", "is_ipu", "is_vulkan", "is_sparse_csr"):
+for _name in (
+    "is_cuda",
+    "is_sparse",
+    "is_quantized",
+    "is_mkldnn",
+    "is_mps",
+    "is_xpu",
+    "is_nested",
+    "is_ipu",
+    "is_vulkan",
+    "is_sparse_csr",
+):
     _constant(_name, False, "False: dense tensors on the CPU.")
 
 
@@ -490,4 +508,3 @@ def name(self: Tensor) -> Any:
 def get_device(self: Tensor) -> int:
     """-1: the CPU has no device index."""
     return -1
-

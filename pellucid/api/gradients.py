@@ -172,4 +172,3 @@ def as_subclass(self: Tensor, cls: type) -> Any:
 def bump_version(tensor: Tensor) -> None:
     """Count a write that happened behind the engine's back (`torch.autograd._unsafe...`, foreign code)."""
     version_of(tensor).count += 1
-

@@ -50,10 +50,6 @@ def _batched(
     for k in range(rows):
         last = k == rows - 1
         row = tuple(None if s is None else s[k] for s in seeds)  # type: ignore[index]
-        for column, g in zip(
-            columns, reverse.grad(outputs, inputs, row, keep or not last, create, unused), strict=True
-        ):
+        for column, g in zip(columns, reverse.grad(outputs, inputs, row, keep or not last, create, unused), strict=True):
             column.append(g)
     return tuple(None if c[0] is None else F.stack(*c, dim=0) for c in columns)
-
-

@@ -154,7 +154,9 @@ def _check(
                 stacklevel=4,
             )
         if x._array.size > 1 and 0 in [s for s, n in zip(x._array.strides, x._array.shape, strict=True) if n > 1]:
-            raise RuntimeError(f"The {k}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping")
+            raise RuntimeError(
+                f"The {k}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping"
+            )
     before = [x._array.copy() for _, x in checked]
     outs = _tensors(func(*inputs))
     for (k, x), old in zip(checked, before, strict=True):
@@ -184,7 +186,18 @@ def _check(
     if forward:
         from .forward_ad import jacobian_forward
 
-        _compare(func, inputs, checked, jacobian_forward(func, inputs, checked, len(outs)), numeric, "Forward-mode", eps, atol, rtol, single)
+        _compare(
+            func,
+            inputs,
+            checked,
+            jacobian_forward(func, inputs, checked, len(outs)),
+            numeric,
+            "Forward-mode",
+            eps,
+            atol,
+            rtol,
+            single,
+        )
 
 
 def _no_outputs_depend(func: Any, inputs: tuple[Any, ...], checked: list[Any], values: tuple[Any, ...], eps: float) -> None:
@@ -203,7 +216,9 @@ def _no_outputs_depend(func: Any, inputs: tuple[Any, ...], checked: list[Any], v
             flat[0] = old
             moved = (moved,) if isinstance(moved, Tensor) else tuple(v for v in moved if isinstance(v, Tensor))
             if any(not np.array_equal(a, b._array.astype(complex), equal_nan=True) for a, b in zip(base, moved, strict=True)):
-                raise GradcheckError(f"Numerical gradient for function expected to be zero: no output requires grad, but input #{k} changes it")
+                raise GradcheckError(
+                    f"Numerical gradient for function expected to be zero: no output requires grad, but input #{k} changes it"
+                )
 
 
 def _jacobians(func: Any, inputs: tuple[Any, ...], checked: list[Any], n_outs: int) -> dict[tuple[int, int], np.ndarray]:
@@ -239,7 +254,9 @@ def _real_pairs(parts: list[np.ndarray]) -> np.ndarray:
     return np.stack(rows).astype(np.float64)
 
 
-def _differences(func: Any, inputs: tuple[Any, ...], checked: list[Any], n_outs: int, eps: float) -> dict[tuple[int, int], np.ndarray]:
+def _differences(
+    func: Any, inputs: tuple[Any, ...], checked: list[Any], n_outs: int, eps: float
+) -> dict[tuple[int, int], np.ndarray]:
     """The same by central differences."""
     result: dict[tuple[int, int], list[np.ndarray]] = {}
     with no_grad():
@@ -268,7 +285,9 @@ def _values(func: Any, inputs: tuple[Any, ...], k: int, array: np.ndarray) -> li
     with enable_grad():  # so that it is known which outputs are differentiable
         outs = _tensors(func(*changed))
     flat = [np.ascontiguousarray(o._array).reshape(-1) for o in outs]
-    return [np.stack([f.real, f.imag], 1).reshape(-1).astype(np.float64) if f.dtype.kind == "c" else f.astype(np.float64) for f in flat]
+    return [
+        np.stack([f.real, f.imag], 1).reshape(-1).astype(np.float64) if f.dtype.kind == "c" else f.astype(np.float64) for f in flat
+    ]
 
 
 def _compare(

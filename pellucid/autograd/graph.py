@@ -93,9 +93,7 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
         saved_tensors_hooks.__enter__ = enter  # type: ignore[method-assign]
 
 
-def register_multi_grad_hook(
-    tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: str = "all"
-) -> RemovableHandle:
+def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: str = "all") -> RemovableHandle:
     """Call `fn` once per backward: with the gradients of all tensors when the last has arrived ("all"), or with the first ("any")."""
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")

@@ -536,7 +536,9 @@ def _on_meta(op: Primitive, arrays: list[Any], meta: list[bool], params: dict[st
     """The result without data."""
     sized = [a for a in arrays if a is not None and not isinstance(a, NUMBERS)]
     if not all(m or a.ndim == 0 for m, a in zip(meta, sized, strict=True)):
-        raise DeviceError("Expected all tensors to be on the same device, but found at least two devices, meta and cpu!", op=op.name)
+        raise DeviceError(
+            "Expected all tensors to be on the same device, but found at least two devices, meta and cpu!", op=op.name
+        )
     avals = [None if a is None or isinstance(a, NUMBERS) else (tuple(a.shape), a.dtype) for a in arrays]
     if op.aval is not None:
         result = op.aval(*avals, **params)
@@ -615,7 +617,7 @@ def _explained(error: Exception, op: Primitive, tensors: list[Any], arrays: list
         )  # fmt: skip
     if isinstance(error, TypeError) and kind is not None and ("ufunc" in str(error) or "not supported" in str(error)):
         name = dtypes.BY_NUMPY[kind].scalar_type_name if kind in dtypes.BY_NUMPY else str(kind)
-        return _located(OperationError(f'"{op.name}" not implemented for \'{name}\''), op, tensors)
+        return _located(OperationError(f"\"{op.name}\" not implemented for '{name}'"), op, tensors)
     if isinstance(error, (TypeError, ValueError, IndexError, RuntimeError, ArithmeticError, np.linalg.LinAlgError)):
         cls = ArgumentTypeError if isinstance(error, TypeError) else OperationError
         return _located(cls(f"{op.name}: {error}"), op, tensors)
@@ -643,4 +645,3 @@ def _watch(op: Primitive, tensors: list[Any], params: dict[str, Any], made: Any)
         hook(op, tensors, params, made)
     if observe.observers:
         observe.notify("operation", op, tensors, params, made)
-

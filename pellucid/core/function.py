@@ -54,7 +54,9 @@ class FunctionCtx:
         """Keep tensors (inputs, results or others; None allowed) for `backward`; overwriting them is noticed."""
         for t in tensors:
             if t is not None and not isinstance(t, Tensor):
-                raise ArgumentTypeError(f"save_for_backward can only save variables, but argument {tensors.index(t)} is of type {type(t).__name__}")
+                raise ArgumentTypeError(
+                    f"save_for_backward can only save variables, but argument {tensors.index(t)} is of type {type(t).__name__}"
+                )
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
@@ -237,7 +239,9 @@ class Function(FunctionCtx, metaclass=_FunctionMeta):
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
         """Return the tangents of the results; defined by the subclass for forward mode."""
-        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
@@ -308,7 +312,14 @@ def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _record(
-    op: Any, ctx: Any, args: tuple[Any, ...], needs: tuple[bool, ...], outs: list[Any], several: bool, dirty: set[int], still: set[int]
+    op: Any,
+    ctx: Any,
+    args: tuple[Any, ...],
+    needs: tuple[bool, ...],
+    outs: list[Any],
+    several: bool,
+    dirty: set[int],
+    still: set[int],
 ) -> None:
     node: Node = _new(node_type(op))
     node.op = op
@@ -402,5 +413,3 @@ class InplaceFunction(Function):
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
-
-

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..backends import numpy_cpu
-from ..errors import ArgumentTypeError, DtypeError, GraphError, OperationError, ShapeError
 from ..dtypes import BY_NUMPY, can_cast
+from ..errors import ArgumentTypeError, DtypeError, GraphError, OperationError, ShapeError
 from . import observe, source
 from .bind import record
 from .modes import enable_grad, local, no_grad, state

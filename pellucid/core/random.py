@@ -43,7 +43,18 @@ class Generator:
     0
     """
 
-    __slots__ = ("__weakref__", "_bits", "_bulk", "_float_normal", "_raw", "_seed", "_seeder", "device", "lock", "normal")
+    __slots__ = (
+        "__weakref__",
+        "_bits",
+        "_bulk",
+        "_float_normal",
+        "_raw",
+        "_seed",
+        "_seeder",
+        "device",
+        "lock",
+        "normal",
+    )
 
     def __init__(self, device: Any = "cpu") -> None:
         if str(device).partition(":")[0] != "cpu":
@@ -124,8 +135,7 @@ class Generator:
             raise TypeError("RNG state must be a torch.ByteTensor")
         if array.size != STATE_BYTES:
             raise RuntimeError(
-                f"Expected a CPUGeneratorImplState of size {STATE_BYTES} but found the input RNG state size to be "
-                f"{array.size}"
+                f"Expected a CPUGeneratorImplState of size {STATE_BYTES} but found the input RNG state size to be {array.size}"
             )
         record = np.frombuffer(np.ascontiguousarray(array).tobytes(), _STATE)[0]
         left, following = int(record["left"]), int(record["next"])

@@ -24,20 +24,19 @@ Target: TypeAlias = "np.ndarray | tuple[int, ...]"
 _BLOCK = 1 << 16  # values at a time: what they need stays in a core's cache
 _MASK24 = np.uint32((1 << 24) - 1)
 _SCALE24 = np.float32(2.0**-24)
-_PERM_WIDE = (2**32 - 1) // 20  # from here on, 32 bits would favour small offsets
 
-_NAMES = {
+NAMES = {
     "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
     "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64", "float16": "Half", "bfloat16": "BFloat16",
     "float32": "Float", "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
 }  # fmt: skip
-_C_NAMES = {
+C_NAMES = {
     "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int",
     "int64": "long int", "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int",
     "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
 }  # fmt: skip
-_DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
-_LARGEST = {
+DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+LARGEST = {
     "float16": 65504.0,
     "bfloat16": float.fromhex("0x1.fep127"),
     "float32": float.fromhex("0x1.fffffep127"),
@@ -46,14 +45,14 @@ _LARGEST = {
 _COMPLEX = {"complex64": np.dtype(np.float32), "complex128": np.dtype(np.float64)}
 
 
-def _spec(target: Target, dtype: Any) -> tuple[int, np.dtype]:
+def spec(target: Target, dtype: Any) -> tuple[int, np.dtype]:
     """How many values of which dtype `target` takes."""
     if isinstance(target, np.ndarray):
         return target.size, target.dtype
     return math.prod(target), np.dtype(dtype)
 
 
-def _deliver(target: Target, values: np.ndarray) -> np.ndarray:
+def deliver(target: Target, values: np.ndarray) -> np.ndarray:
     """Give flat `values` the target's shape, or write them into the target in the order of its memory."""
     if not isinstance(target, np.ndarray):
         return values.reshape(target)
@@ -70,26 +69,28 @@ def memory_order(array: np.ndarray) -> np.ndarray:
     """
     if array.flags.c_contiguous or array.ndim < 2:
         return array
-    order = list(range(array.ndim))[::-1]  # fastest axis first
+    return array.transpose(axis_order(array))
+
+
+def axis_order(array: np.ndarray) -> list[int]:
+    """The axes of `array`, slowest first, as PyTorch's iterator orders them.
+
+    An insertion sort, because axes of stride 0 (broadcast) compare equal to all others.
+    """
+    order = list(range(array.ndim))[::-1]  # fastest first
     strides, sizes = array.strides, array.shape
-
-    def belongs_before(left: int, right: int) -> int:
-        if not strides[left] or not strides[right]:
-            return 0  # a broadcast axis says nothing
-        if strides[left] != strides[right]:
-            return 1 if strides[left] > strides[right] else -1
-        return 1 if sizes[left] > sizes[right] else 0
-
     for start in range(1, array.ndim):
         current = start
         for before in range(start - 1, -1, -1):
-            comparison = belongs_before(order[before], order[current])
-            if comparison > 0:
-                order[before], order[current] = order[current], order[before]
-                current = before
-            elif comparison < 0:
+            left, right = order[before], order[current]
+            if not strides[left] or not strides[right]:
+                continue
+            if strides[left] < strides[right]:
                 break
-    return array.transpose(order[::-1])
+            if strides[left] > strides[right] or sizes[left] > sizes[right]:
+                order[before], order[current] = right, left
+                current = before
+    return order[::-1]
 
 
 def _real_view(target: Target, dtype: Any) -> tuple[Target, Any, Callable[[np.ndarray], np.ndarray]]:
@@ -106,16 +107,16 @@ def _real_view(target: Target, dtype: Any) -> tuple[Target, Any, Callable[[np.nd
     return (*target, 2), _COMPLEX[kind.name], lambda filled: filled.reshape(-1).view(kind).reshape(target)
 
 
-def _refuse(kernel: str, dtype: np.dtype) -> NotImplementedError:
-    return NotImplementedError(f'"{kernel}" not implemented for \'{_NAMES.get(dtype.name, dtype.name)}\'')
+def refuse(kernel: str, dtype: np.dtype) -> NotImplementedError:
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{NAMES.get(dtype.name, dtype.name)}'")
 
 
-def _require_float(kernel: str, dtype: np.dtype) -> None:
-    if dtype.name not in _DIGITS:
-        raise _refuse(kernel, dtype)
+def require_float(kernel: str, dtype: np.dtype) -> None:
+    if dtype.name not in DIGITS:
+        raise refuse(kernel, dtype)
 
 
-def _uniform24(generator: Generator, count: int) -> np.ndarray:
+def uniform24(generator: Generator, count: int) -> np.ndarray:
     """float32 uniforms in [0, 1), one word each."""
     if count <= _BLOCK:
         words = generator.words(count)
@@ -128,16 +129,14 @@ def _uniform24(generator: Generator, count: int) -> np.ndarray:
     values = np.empty(count, np.float32)
     for start in range(0, count, _BLOCK):
         part = values[start : start + _BLOCK]
-        part[...] = _uniform24(generator, part.size)
+        part[...] = uniform24(generator, part.size)
     return values
 
 
 # ---------------------------------------------------------------------------------------------------------- uniform
 
 
-def uniform(
-    generator: Generator, target: Target, low: float = 0.0, high: float = 1.0, dtype: Any = np.float32
-) -> np.ndarray:
+def uniform(generator: Generator, target: Target, low: float = 0.0, high: float = 1.0, dtype: Any = np.float32) -> np.ndarray:
     """Uniform values in [low, high): u * (high - low) + low, rounded once (`rand`, `uniform_`).
 
     Raises RuntimeError for bounds that the dtype cannot hold or that are out of order, NotImplementedError for
@@ -146,20 +145,20 @@ def uniform(
     >>> uniform(Generator().manual_seed(0), (2,)).tolist()
     [0.49625658988952637, 0.7682217955589294]
     """
-    count, kind = _spec(target, dtype)
+    count, kind = spec(target, dtype)
     if kind.name in _COMPLEX:
         pairs, real, finish = _real_view(target, dtype)
         return finish(uniform(generator, pairs, low, high, real))
-    _require_float("check_uniform_bounds", kind)
+    require_float("check_uniform_bounds", kind)
     low, high = float(low), float(high)
     _check_uniform(low, high, kind)
     if count == 0:
-        return _deliver(target, np.empty(0, kind))
+        return deliver(target, np.empty(0, kind))
     with generator.lock:
         if kind == np.float64:
             values = generator.uniform53(count)
         else:
-            values = _uniform24(generator, count)
+            values = uniform24(generator, count)
     if (low, high) != (0.0, 1.0):
         real = values.dtype.type
         span = real(high) - real(low)
@@ -167,21 +166,19 @@ def uniform(
     values = values.astype(kind, copy=False)
     if kind.itemsize < 4 or (low, high) != (0.0, 1.0):
         values[values == kind.type(high)] = kind.type(low)  # rounding may reach the open end
-    return _deliver(target, values)
+    return deliver(target, values)
 
 
 def _check_uniform(low: float, high: float, kind: np.dtype) -> None:
-    largest = _LARGEST[kind.name]
+    largest = LARGEST[kind.name]
     for name, bound in (("from", low), ("to", high)):
         if not -largest <= bound <= largest:
-            raise RuntimeError(f"{name} is out of bounds for {_C_NAMES[kind.name]}")
+            raise RuntimeError(f"{name} is out of bounds for {C_NAMES[kind.name]}")
     if not low <= high:
-        raise RuntimeError(
-            f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}"
-        )
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
     if not high - low <= largest:
         raise RuntimeError(
-            f"uniform_ expects to-from <= std::numeric_limits<{_NAMES[kind.name]}>::max(), but found to={high:g} and "
+            f"uniform_ expects to-from <= std::numeric_limits<{NAMES[kind.name]}>::max(), but found to={high:g} and "
             f"from={low:g} which result in to-from to exceed the limit"
         )
 
@@ -189,9 +186,7 @@ def _check_uniform(low: float, high: float, kind: np.dtype) -> None:
 # ----------------------------------------------------------------------------------------------------------- normal
 
 
-def normal(
-    generator: Generator, target: Target, mean: float = 0.0, std: float = 1.0, dtype: Any = np.float32
-) -> np.ndarray:
+def normal(generator: Generator, target: Target, mean: float = 0.0, std: float = 1.0, dtype: Any = np.float32) -> np.ndarray:
     """Normal values by Box and Muller's transform (`randn`, `normal_`).
 
     16 values or more are made in blocks of 16: with u1 = 1 - (the first 8 uniforms) and u2 = the other 8, the block
@@ -204,7 +199,7 @@ def normal(
     >>> normal(Generator().manual_seed(0), (2,)).tolist()
     [1.5409960746765137, -0.293428897857666]
     """
-    count, kind = _spec(target, dtype)
+    count, kind = spec(target, dtype)
     mean, std = float(mean), float(std)
     if not std >= 0.0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
@@ -212,20 +207,20 @@ def normal(
         pairs, real, finish = _real_view(target, dtype)
         return finish(normal(generator, pairs, mean, std / math.sqrt(2.0), real))
     if count == 0:
-        return _deliver(target, np.empty(0, kind))
-    _require_float("normal_kernel_cpu", kind)
+        return deliver(target, np.empty(0, kind))
+    require_float("normal_kernel_cpu", kind)
     contiguous = not isinstance(target, np.ndarray) or target.flags.c_contiguous
     with generator.lock:
         if count < 16 or not contiguous:
-            values = _round(_scale(_normal_serial(generator, count), mean, std), kind)
+            values = round_to(_scale(normal_serial(generator, count), mean, std), kind)
         elif kind == np.float64:
             values = _normal_blocks64(generator, count, mean, std)
         else:
             values = _normal_blocks32(generator, count, mean, std, kind)
-    return _deliver(target, values)
+    return deliver(target, values)
 
 
-def _normal_serial(generator: Generator, count: int) -> np.ndarray:
+def normal_serial(generator: Generator, count: int) -> np.ndarray:
     """Standard normals (float64) one by one, beginning with the one that was kept."""
     out = np.empty(count)
     have = 0
@@ -275,15 +270,15 @@ def _normal_blocks32(generator: Generator, count: int, mean: float, std: float, 
     out = np.empty(count, kind)
     for start in range(0, whole, _BLOCK):
         part = out[start : min(start + _BLOCK, whole)]
-        part[...] = _scale(normal_pairs32(_uniform24(generator, part.size)), mean, std)
+        part[...] = _scale(normal_pairs32(uniform24(generator, part.size), count <= _BLOCK), mean, std)
     if whole != count:
         if kind == np.float32:  # the remainder is drawn in full before it is overwritten; the short types leave it out
             generator.words(count - whole)
-        out[-16:] = _scale(normal_pairs32(_uniform24(generator, 16)), mean, std)
+        out[-16:] = _scale(normal_pairs32(uniform24(generator, 16)), mean, std)
     return out
 
 
-def _round(values: np.ndarray, kind: np.dtype) -> np.ndarray:
+def round_to(values: np.ndarray, kind: np.dtype) -> np.ndarray:
     """float64 values as `kind`; the short types go through float32, as PyTorch's conversions do."""
     if kind.name in ("float16", "bfloat16"):
         values = values.astype(np.float32)
@@ -312,189 +307,3 @@ def normal_like(generator: Generator, mean: Any, std: Any) -> np.ndarray:
     out = normal(generator, mean.shape, 0.0, std, mean.dtype)
     out += mean
     return out
-
-
-# --------------------------------------------------------------------------------------------------------- integers
-
-
-def randint(
-    generator: Generator, target: Target, low: int, high: int, dtype: Any = np.int64
-) -> np.ndarray:
-    """Integers in [low, high), of any dtype: r mod (high - low) + low, with 64-bit draws from a range of 2**28 on.
-
-    Raises RuntimeError when the range is empty or does not fit the dtype.
-
-    >>> randint(Generator().manual_seed(0), (4,), 0, 10).tolist()
-    [4, 9, 3, 0]
-    """
-    count, kind = _spec(target, dtype)
-    low, high = int(low), int(high)
-    if not low < high:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    if kind.name in _DIGITS:
-        low, high = _inner_from(low, kind), _inner_to(high, kind)
-        if not low < high:
-            raise RuntimeError(
-                f"random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, but got from={low} "
-                f">= to={high}"
-            )
-    _check_range(low, high - 1, kind)
-    return _from_range(generator, target, count, kind, low, high - low)
-
-
-def random_integers(
-    generator: Generator, target: Target, low: int | None = None, high: int | None = None, dtype: Any = np.int64
-) -> np.ndarray:
-    """What `random_` draws: without bounds [0, the largest value of the dtype], or [0, 2**digits] for floats.
-
-    With `low` alone, up to and including that largest value; with low = -2**63 alone, all 64-bit integers.
-
-    >>> random_integers(Generator().manual_seed(0), (1,), dtype=np.uint8).tolist()
-    [84]
-    """
-    count, kind = _spec(target, dtype)
-    if high is not None:
-        return randint(generator, target, 0 if low is None else low, high, dtype)
-    if low is None:
-        return _whole_range(generator, target, count, kind)
-    low = int(low)
-    if low == -(2**63):
-        return _all_64_bits(generator, target, count, kind)
-    if kind.name in _DIGITS:
-        last = 1 << _DIGITS[kind.name]
-        low = _inner_from(low, kind)
-        if not low < last:
-            raise RuntimeError(
-                f"random_ expects 'from' casted to dtype to be less than or equal to 'to_inc' casted to dtype, but "
-                f"got from={low} > to_inc={last}"
-            )
-    elif kind.name in _C_NAMES:
-        last = 1 if kind == np.bool_ else min(int(np.iinfo(kind).max), 2**64 - 1)
-        last = last - 2**64 if last >= 2**63 else last
-    else:
-        raise RuntimeError("random_from_to_impl handles only integral, floating-point and boolean types")
-    _check_range(low, last, kind)
-    return _from_range(generator, target, count, kind, low, (last - low + 1) % 2**64)
-
-
-def _from_range(
-    generator: Generator, target: Target, count: int, kind: np.dtype, low: int, span: int
-) -> np.ndarray:
-    if count == 0:
-        return _deliver(target, np.empty(0, kind))
-    with generator.lock:
-        if span >= 1 << 28:
-            wide = generator.wide_words(count)
-            wide %= np.uint64(span)
-            offsets = wide.view(np.int64)
-        else:
-            words = generator.words(count)
-            words %= words.dtype.type(span)
-            offsets = words.astype(np.int64, copy=False)
-    if low:
-        offsets += np.int64(low)  # modulo 2**64, as in C
-    return _deliver(target, _from_int64(offsets, kind))
-
-
-def _from_int64(values: np.ndarray, kind: np.dtype) -> np.ndarray:
-    if kind.name in ("float16", "bfloat16"):
-        values = values.astype(np.float32)
-    if kind == np.bool_:
-        return values != 0
-    return values.astype(kind, copy=False)
-
-
-def _whole_range(generator: Generator, target: Target, count: int, kind: np.dtype) -> np.ndarray:
-    if count == 0:
-        return _deliver(target, np.empty(0, kind))
-    if kind.name not in _C_NAMES or kind.name in ("uint16", "uint32", "uint64"):
-        raise _refuse("random_kernel_cpu", kind)
-    span = (1 << _DIGITS[kind.name]) + 1 if kind.name in _DIGITS else 2
-    if kind.kind in "iu":
-        span = int(np.iinfo(kind).max) + 1
-    with generator.lock:
-        if kind.name in ("float64", "int64"):
-            values = (generator.wide_words(count) % np.uint64(span)).view(np.int64)
-        else:
-            values = (generator.words(count).astype(np.uint64, copy=False) % np.uint64(span)).view(np.int64)
-    return _deliver(target, _from_int64(values, kind))
-
-
-def _all_64_bits(generator: Generator, target: Target, count: int, kind: np.dtype) -> np.ndarray:
-    if count == 0:
-        return _deliver(target, np.empty(0, kind))
-    if kind.name not in ("int64", "float64", "float32", "bfloat16"):
-        if kind.name in _C_NAMES and kind.name not in ("float16", "bool", "uint16", "uint32", "uint64"):
-            raise RuntimeError("random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16")
-        raise _refuse("random_full_64_bits_range_kernel_cpu", kind)
-    with generator.lock:
-        values = generator.wide_words(count).view(np.int64)
-    return _deliver(target, _from_int64(values, kind))
-
-
-def _as_float(value: int, kind: np.dtype) -> float:
-    real = np.float64(value) if kind == np.float64 else np.float32(value)
-    return float(real.astype(kind))
-
-
-def _inner_from(low: int, kind: np.dtype) -> int:
-    """The smallest integer from `low` on that stays there in a float dtype."""
-    after = int(_finite(_as_float(low + 1, kind)))
-    if after < low:
-        return after + (1 << (abs(low + 1).bit_length() - 1 - _DIGITS[kind.name] + 1))
-    return low
-
-
-def _inner_to(high: int, kind: np.dtype) -> int:
-    """The largest open end up to `high` that stays there in a float dtype."""
-    before = int(_finite(_as_float(high - 1, kind)))
-    if before >= high:
-        return before - (1 << (abs(high - 1).bit_length() - 1 - _DIGITS[kind.name] + 1))
-    return high
-
-
-def _finite(value: float) -> float:
-    return value if math.isfinite(value) else -(2.0**63)  # what C makes of an infinite float as an integer
-
-
-def _check_range(low: int, last: int, kind: np.dtype) -> None:
-    name = kind.name
-    if name not in _C_NAMES:
-        raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
-    if name in _DIGITS:
-        least, most = -_LARGEST[name], _LARGEST[name]
-    elif name == "bool":
-        least, most = 0, 1
-    elif name == "uint64":
-        least, most = 0, 2**63 - 1
-    else:
-        least, most = int(np.iinfo(kind).min), int(np.iinfo(kind).max)
-    for what, value in (("from", low), ("to - 1", last)):
-        if not least <= value <= most:
-            raise RuntimeError(f"{what} is out of bounds for {_C_NAMES[name]}")
-
-
-def randperm(generator: Generator, count: int, dtype: Any = np.int64) -> np.ndarray:
-    """A permutation of 0 .. count-1 by Fisher and Yates: entry i is swapped with entry i + r mod (count - i).
-
-    Raises RuntimeError for a negative count, or a dtype that cannot hold it.
-
-    >>> randperm(Generator().manual_seed(0), 4).tolist()
-    [2, 0, 1, 3]
-    """
-    kind = np.dtype(dtype)
-    if count < 0:
-        raise RuntimeError(f"n must be non-negative, got{count}")
-    with generator.lock:
-        if count < 2:
-            return np.arange(count).astype(kind)
-        left = np.arange(count, 1, -1)
-        if count < _PERM_WIDE:
-            steps = generator.words(count - 1) % left.astype(np.uint32)
-        else:
-            steps = generator.wide_words(count - 1) % left.astype(np.uint64)
-    order = list(range(count))
-    for place, step in enumerate(steps.tolist()):
-        other = place + step
-        order[place], order[other] = order[other], order[place]
-    return np.array(order, np.int64).astype(kind)

@@ -67,25 +67,87 @@ def _split(a: Any) -> tuple[Any, Any]:
     return high, a - high
 
 
-def normal_pairs32(uniforms: np.ndarray) -> np.ndarray:
+def normal_pairs32(uniforms: np.ndarray, exact_transform: bool = True) -> np.ndarray:
     """float32 uniforms in blocks of 16 (8 radii, 8 angles) into blocks of 16 normals (8 cosines, 8 sines).
 
-    Overwrites its argument.
+    Overwrites its argument. Up to 65,536 values the logarithm, sine and cosine are computed as PyTorch computes them;
+    beyond that, by NumPy's vector loops, five times faster and a few last places away.
     """
     halves = uniforms.view("V32").reshape(-1, 2)  # 8 floats at a time: NumPy's inner loop must not be 8 long
     apart = np.empty((2, len(halves)), "V32")
     apart[...] = halves.T
-    first, second = apart.view(np.float32)
-    radius, theta = first, second
+    radius, theta = apart.view(np.float32)
     np.subtract(np.float32(1.0), radius, out=radius)
-    np.log(radius, out=radius)
+    theta *= _TWO_PI
+    if exact_transform:
+        radius = _log32(radius)
+        sines, cosines = _sincos32(theta)
+    else:
+        np.log(radius, out=radius)
+        sines = np.sin(theta)
+        cosines = np.cos(theta, out=theta)
     radius *= np.float32(-2.0)
     np.sqrt(radius, out=radius)
-    theta *= _TWO_PI
-    sines = np.sin(theta)
-    np.cos(theta, out=theta)
-    theta *= radius
+    cosines *= radius
     sines *= radius
-    halves[:, 0] = theta.view("V32")
+    halves[:, 0] = cosines.view("V32")
     halves[:, 1] = sines.view("V32")
     return uniforms
+
+
+# PyTorch's vector loops evaluate the single-precision polynomials of Moshier's Cephes library (logf, sinf, cosf) with
+# fused multiply-adds; such a step is the float64 sum rounded to float32, but for one case in 2**29.
+
+_LOG = [7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1]
+_LOG += [-1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1]
+_SINE = [-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1]
+_COSINE = [2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2]
+_QUARTER_PI = [-0.78515625, -2.4187564849853515625e-4, -3.77489497744594108e-8]  # pi / 4 in three parts
+_LN2 = [-2.12194440e-4, 0.693359375]  # ln 2 in two parts
+
+
+def _wide(values: np.ndarray) -> np.ndarray:
+    return values.astype(np.float64)
+
+
+def _horner(coefficients: list[float], at: np.ndarray) -> np.ndarray:
+    """The polynomial in float32 with fused steps; `at` and the result are float64 holding float32 values."""
+    value = np.float64(np.float32(coefficients[0]))
+    for coefficient in coefficients[1:]:
+        value = _wide((value * at + np.float64(np.float32(coefficient))).astype(np.float32))
+    return value
+
+
+def _log32(values: np.ndarray) -> np.ndarray:
+    fraction, exponent = np.frexp(values)
+    small = fraction < np.float32(0.707106781186547524)
+    exponent = (exponent - small).astype(np.float64)
+    fraction = np.where(small, fraction + (fraction - np.float32(1.0)), fraction - np.float32(1.0))
+    square = fraction * fraction
+    at = _wide(fraction)
+    cubic = _horner(_LOG, at).astype(np.float32) * fraction
+    low = (exponent * np.float64(np.float32(_LN2[0]))).astype(np.float32)
+    value = (_wide(cubic) * _wide(square) + low).astype(np.float32)
+    value -= square * np.float32(0.5)
+    value += fraction
+    return (exponent * _LN2[1] + value).astype(np.float32)
+
+
+def _sincos32(angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sine and cosine of float32 angles that are not negative."""
+    octant = (angles * np.float32(1.27323954473516)).astype(np.int32)
+    octant = (octant + 1) & ~1
+    turns, rest = octant.astype(np.float64), angles
+    for part in _QUARTER_PI:
+        rest = (turns * np.float64(np.float32(part)) + rest).astype(np.float32)
+    square = rest * rest
+    at = _wide(square)
+    cosine = _horner(_COSINE, at).astype(np.float32) * square
+    cosine = (_wide(cosine) * at - 0.5 * at).astype(np.float32) + np.float32(1.0)
+    sine = _horner(_SINE, at).astype(np.float32) * square
+    sine = (_wide(sine) * _wide(rest) + rest).astype(np.float32)
+    swap = (octant & 2) != 0
+    sines, cosines = np.where(swap, cosine, sine), np.where(swap, sine, cosine)
+    np.negative(sines, out=sines, where=(octant & 4) != 0)
+    np.negative(cosines, out=cosines, where=((octant + 2) & 4) != 0)
+    return sines, cosines

@@ -338,9 +338,7 @@ def run_hooks(hooks: Any, g: Tensor, create_graph: bool) -> Tensor:
                 if not isinstance(got, Tensor):
                     raise TypeError(f"expected Variable, but hook returned '{type(got).__name__}'")
                 if got._array.shape != g._array.shape:
-                    raise RuntimeError(
-                        f"hook '{getattr(hook, '__name__', 'unknown')}' has changed the size of value"
-                    )
+                    raise RuntimeError(f"hook '{getattr(hook, '__name__', 'unknown')}' has changed the size of value")
                 g = got
     return g
 
@@ -509,7 +507,9 @@ def grad(
     for t in inputs:
         if not t._rg:
             raise GraphError(
-                "One of the differentiated Tensors does not require grad", op="autograd.grad", hint="call requires_grad_() on it first"
+                "One of the differentiated Tensors does not require grad",
+                op="autograd.grad",
+                hint="call requires_grad_() on it first",
             )
     run = Run(create_graph, keep, [t._node or t for t in inputs])
     _drive(run, outputs, grad_outputs)
@@ -525,6 +525,9 @@ def grad(
                 )
             results.append(None)
         else:
-            results.append(g if create_graph else wrap(np.array(g, copy=True) if isinstance(g, ndarray) and g.base is not None else np.asarray(g)))
+            results.append(
+                g
+                if create_graph
+                else wrap(np.array(g, copy=True) if isinstance(g, ndarray) and g.base is not None else np.asarray(g))
+            )
     return tuple(results)
-

@@ -272,11 +272,8 @@ def _check_grad(tensor: Tensor, grad: Any) -> None:
     if grad is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
     if grad._array.dtype != tensor._array.dtype:
-        raise RuntimeError(
-            f"assigned grad has data of a different type: expected {tensor.dtype}, got {grad.dtype}"
-        )
+        raise RuntimeError(f"assigned grad has data of a different type: expected {tensor.dtype}, got {grad.dtype}")
     if grad._array.shape != tensor._array.shape:
         raise RuntimeError(
-            f"assigned grad has data of a different size: expected shape {list(tensor._array.shape)}, "
-            f"got {list(grad._array.shape)}"
+            f"assigned grad has data of a different size: expected shape {list(tensor._array.shape)}, got {list(grad._array.shape)}"
         )

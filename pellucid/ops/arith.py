@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..core.bind import make_operators
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
@@ -116,5 +114,3 @@ def mul(input: Tensor, other: Tensor | Number) -> Tensor:
     tensor([3., 6.])
     """
     return mul_op.call(input, other)
-
-

@@ -85,10 +85,15 @@ real = defop(
 
 
 def _conj(xp: Any, x: Any) -> Any:
-    return xp.conj(x) if x.dtype.kind == "c" else x
+    try:
+        return xp.conj(x) if x.dtype.kind == "c" else x
+    except AttributeError:  # a Python number that was an operand
+        return x.conjugate()
 
 
-conj = defop("conj", "input", forward=_conj, vjp={"input": lambda F, g: F.conj(g)}, jvp="linear", elementwise=True, batch="elementwise")
+conj = defop(
+    "conj", "input", forward=_conj, vjp={"input": lambda F, g: F.conj(g)}, jvp="linear", elementwise=True, batch="elementwise"
+)
 _record_conj = conj.call
 
 

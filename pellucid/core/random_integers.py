@@ -1,0 +1,210 @@
+"""Random integers: ranges of any dtype, `random_`, permutations."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from pellucid.core.random import Generator
+from pellucid.core.random_fill import C_NAMES, DIGITS, LARGEST, NAMES, Target, deliver, refuse, spec
+
+_PERM_WIDE = (2**32 - 1) // 20  # from here on, 32 bits would favour small offsets
+
+
+def randint(generator: Generator, target: Target, low: int, high: int, dtype: Any = np.int64) -> np.ndarray:
+    """Integers in [low, high), of any dtype: r mod (high - low) + low, with 64-bit draws from a range of 2**28 on.
+
+    Raises RuntimeError when the range is empty or does not fit the dtype.
+
+    >>> randint(Generator().manual_seed(0), (4,), 0, 10).tolist()
+    [4, 9, 3, 0]
+    """
+    count, kind = spec(target, dtype)
+    low, high = int(low), int(high)
+    if not low < high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    if kind.name in DIGITS:
+        low, high = _inner_from(low, kind), _inner_to(high, kind)
+        if not low < high:
+            raise RuntimeError(
+                f"random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, but got from={low} >= to={high}"
+            )
+    _check_range(low, high - 1, kind)
+    return _from_range(generator, target, count, kind, low, high - low)
+
+
+def random_integers(
+    generator: Generator, target: Target, low: int | None = None, high: int | None = None, dtype: Any = np.int64
+) -> np.ndarray:
+    """What `random_` draws: without bounds [0, the largest value of the dtype], or [0, 2**digits] for floats.
+
+    With `low` alone, up to and including that largest value; with low = -2**63 alone, all 64-bit integers.
+
+    >>> random_integers(Generator().manual_seed(0), (1,), dtype=np.uint8).tolist()
+    [84]
+    """
+    count, kind = spec(target, dtype)
+    if high is not None:
+        return randint(generator, target, 0 if low is None else low, high, dtype)
+    if low is None:
+        return _whole_range(generator, target, count, kind)
+    low = int(low)
+    if low == -(2**63):
+        return _all_64_bits(generator, target, count, kind)
+    if kind.name in DIGITS:
+        last = 1 << DIGITS[kind.name]
+        low = _inner_from(low, kind)
+        if not low < last:
+            raise RuntimeError(
+                f"random_ expects 'from' casted to dtype to be less than or equal to 'to_inc' casted to dtype, but "
+                f"got from={low} > to_inc={last}"
+            )
+    elif kind.name in C_NAMES:
+        last = 1 if kind == np.bool_ else min(int(np.iinfo(kind).max), 2**64 - 1)
+        last = last - 2**64 if last >= 2**63 else last
+    else:
+        raise RuntimeError("random_from_to_impl handles only integral, floating-point and boolean types")
+    _check_range(low, last, kind)
+    return _from_range(generator, target, count, kind, low, (last - low + 1) % 2**64)
+
+
+def _from_range(generator: Generator, target: Target, count: int, kind: np.dtype, low: int, span: int) -> np.ndarray:
+    if count == 0:
+        return deliver(target, np.empty(0, kind))
+    with generator.lock:
+        if span >= 1 << 28:
+            wide = generator.wide_words(count)
+            wide %= np.uint64(span)
+            offsets = wide.view(np.int64)
+        else:
+            words = generator.words(count)
+            words %= words.dtype.type(span)
+            offsets = words.astype(np.int64, copy=False)
+    if low:
+        offsets += np.int64(low)  # modulo 2**64, as in C
+    return deliver(target, _from_int64(offsets, kind))
+
+
+def _from_int64(values: np.ndarray, kind: np.dtype) -> np.ndarray:
+    if kind.name in ("float16", "bfloat16"):
+        values = values.astype(np.float32)
+    if kind == np.bool_:
+        return values != 0
+    return values.astype(kind, copy=False)
+
+
+def _whole_range(generator: Generator, target: Target, count: int, kind: np.dtype) -> np.ndarray:
+    if count == 0:
+        return deliver(target, np.empty(0, kind))
+    if kind.name not in C_NAMES or kind.name in ("uint16", "uint32", "uint64"):
+        raise refuse("random_kernel_cpu", kind)
+    span = (1 << DIGITS[kind.name]) + 1 if kind.name in DIGITS else 2
+    if kind.kind in "iu":
+        span = int(np.iinfo(kind).max) + 1
+    with generator.lock:
+        if kind.name in ("float64", "int64"):
+            values = (generator.wide_words(count) % np.uint64(span)).view(np.int64)
+        else:
+            values = (generator.words(count).astype(np.uint64, copy=False) % np.uint64(span)).view(np.int64)
+    return deliver(target, _from_int64(values, kind))
+
+
+def _all_64_bits(generator: Generator, target: Target, count: int, kind: np.dtype) -> np.ndarray:
+    if count == 0:
+        return deliver(target, np.empty(0, kind))
+    if kind.name not in ("int64", "float64", "float32", "bfloat16"):
+        if kind.name in C_NAMES and kind.name not in ("float16", "bool", "uint16", "uint32", "uint64"):
+            raise RuntimeError("random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16")
+        raise refuse("random_full_64_bits_range_kernel_cpu", kind)
+    with generator.lock:
+        values = generator.wide_words(count).view(np.int64)
+    return deliver(target, _from_int64(values, kind))
+
+
+def _as_float(value: int, kind: np.dtype) -> float:
+    real = np.float64(value) if kind == np.float64 else np.float32(value)
+    return float(real.astype(kind))
+
+
+def _inner_from(low: int, kind: np.dtype) -> int:
+    """The smallest integer from `low` on that stays there in a float dtype."""
+    after = int(_finite(_as_float(low + 1, kind)))
+    if after < low:
+        return after + (1 << (abs(low + 1).bit_length() - 1 - DIGITS[kind.name] + 1))
+    return low
+
+
+def _inner_to(high: int, kind: np.dtype) -> int:
+    """The largest open end up to `high` that stays there in a float dtype."""
+    before = int(_finite(_as_float(high - 1, kind)))
+    if before >= high:
+        return before - (1 << (abs(high - 1).bit_length() - 1 - DIGITS[kind.name] + 1))
+    return high
+
+
+def _finite(value: float) -> float:
+    return value if math.isfinite(value) else -(2.0**63)  # what C makes of an infinite float as an integer
+
+
+def _check_range(low: int, last: int, kind: np.dtype) -> None:
+    name = kind.name
+    if name not in C_NAMES:
+        raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
+    if name in DIGITS:
+        least, most = -LARGEST[name], LARGEST[name]
+    elif name == "bool":
+        least, most = 0, 1
+    elif name == "uint64":
+        least, most = 0, 2**63 - 1
+    else:
+        least, most = int(np.iinfo(kind).min), int(np.iinfo(kind).max)
+    for what, value in (("from", low), ("to - 1", last)):
+        if not least <= value <= most:
+            raise RuntimeError(f"{what} is out of bounds for {C_NAMES[name]}")
+        if name in DIGITS and abs(value) > 1 << DIGITS[name]:
+            warnings.warn(
+                f"{what} is out of bounds [-(2^{DIGITS[name]}), 2^{DIGITS[name]}]. Due to precision limitations "
+                f"{C_NAMES[name]} can support discrete uniform distribution only within this range.",
+                stacklevel=4,
+            )
+
+
+def randperm(generator: Generator, count: int, dtype: Any = np.int64) -> np.ndarray:
+    """A permutation of 0 .. count-1 by Fisher and Yates: entry i is swapped with entry i + r mod (count - i).
+
+    Raises RuntimeError for a negative count, or a dtype that cannot hold it.
+
+    >>> randperm(Generator().manual_seed(0), 4).tolist()
+    [2, 0, 1, 3]
+    """
+    kind = np.dtype(dtype)
+    if count < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {count}: [{count}]")
+    _check_perm(count, kind)
+    with generator.lock:
+        if count < 2:
+            return np.arange(count).astype(kind)
+        left = np.arange(count, 1, -1)
+        if count < _PERM_WIDE:
+            steps = generator.words(count - 1) % left.astype(np.uint32)
+        else:
+            steps = generator.wide_words(count - 1) % left.astype(np.uint64)
+    order = list(range(count))
+    for place, step in enumerate(steps.tolist()):
+        other = place + step
+        order[place], order[other] = order[other], order[place]
+    return np.array(order, np.int64).astype(kind)
+
+
+def _check_perm(count: int, kind: np.dtype) -> None:
+    name = kind.name
+    if kind.kind in "iu" and count > np.iinfo(kind).max:
+        raise RuntimeError(f"value cannot be converted to type {name}_t without overflow")
+    if name in DIGITS and name != "bfloat16" and count > (1 << DIGITS[name]) + 1:
+        limit = "2049" if name == "float16" else f"2^{DIGITS[name]}+1"
+        raise RuntimeError(f"n cannot be greater than {limit} for {NAMES[name]} type.")
+    if name not in DIGITS and name not in ("uint8", "int8", "int16", "int32", "int64"):
+        raise refuse("randperm", kind)
