@@ -1,4 +1,4 @@
-"""One number for one uniform: Bernoulli, exponential, geometric, Cauchy, log-normal, multinomial, rrelu's slopes.
+"""One uniform a number: Bernoulli, exponential, geometric, Cauchy, log-normal, multinomial, rrelu's slopes.
 
 `u` is a 53-bit uniform (two words) unless said otherwise. Targets are those of `random_fill`.
 """
@@ -219,8 +219,8 @@ def _exactly(function: Any, values: np.ndarray, kind: np.dtype) -> np.ndarray:
 def multinomial(generator: Generator, weights: np.ndarray, num_samples: int, replacement: bool = False) -> np.ndarray:
     """Indices (int64) drawn by the weights of a vector, or of each row of a matrix.
 
-    With replacement, u is searched in the running sum of the row, divided by its total. Without, the samples are the
-    places of the largest weight / exponential(1), largest first.
+    Two samples or more with replacement: u is searched in the running sum of the row, divided by its total. Else the
+    samples are the places of the largest weight / exponential(1), largest first (equal ones by their index).
 
     Raises RuntimeError for weights that are negative, infinite, NaN or all zero, for integers, for more than two
     dimensions, and for more samples than weights without replacement.
@@ -233,7 +233,7 @@ def multinomial(generator: Generator, weights: np.ndarray, num_samples: int, rep
     rows = weights.reshape(-1, weights.shape[-1])
     if not len(rows):
         return np.empty(shape, np.int64)
-    if not replacement:
+    if not replacement or num_samples == 1:
         q = exponential(generator, weights.shape, 1.0, weights.dtype).reshape(rows.shape)
         with np.errstate(all="ignore"):
             ratios = (rows.astype(_compute(rows.dtype)) / q.astype(_compute(rows.dtype))).astype(rows.dtype)
@@ -270,7 +270,10 @@ def _check_weights(weights: np.ndarray, num_samples: int, replacement: bool) -> 
         raise RuntimeError("number of categories cannot exceed 2^24")
     wide = weights.astype(np.float64, copy=False)
     if wide.size and not (np.isfinite(wide).all() and wide.min() >= 0):
-        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+        if not replacement or num_samples == 1:
+            raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+        entry = "< 0" if not wide[~(np.isfinite(wide) & (wide >= 0))][0] >= 0 else "= infinity or NaN"
+        raise RuntimeError(f"invalid multinomial distribution (encountering probability entry {entry})")
     if (wide.sum(-1) == 0).any():
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
 
