@@ -1,0 +1,193 @@
+"""`pellucid run`: a script, module or piece of code under `import torch` = Pellucid, otherwise as `python` runs it."""
+
+from __future__ import annotations
+
+import argparse
+import builtins
+import importlib.util
+import io
+import os
+import pkgutil
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, SourceFileLoader, SourcelessFileLoader
+from types import CodeType, ModuleType, TracebackType
+from typing import Any
+
+from pellucid.interop import as_torch, torch_alias
+
+_EPILOG = """\
+SCRIPT is a Python file, a folder or zip file with a __main__.py, or - for the standard input. Everything after it is
+the script's own: sys.argv, sys.path[0], __main__, exit status and tracebacks are as with `python SCRIPT`.
+
+examples:
+  pellucid run train.py --epochs 5
+  pellucid run -m package.train --lr 0.1
+  pellucid run -c "import torch; print(torch.arange(3) ** 2)"
+"""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run what the command line names; returns 0 unless it could not be found. The script's exceptions pass through."""
+    kind, name, arguments = _parse(argv)
+    as_torch()
+    try:
+        if kind == "module":
+            code, module, first = _module(name)
+        elif kind == "code":
+            code, module, first = compile(name, "<string>", "exec", dont_inherit=True), _main_module(), ""
+            arguments = ["-c", *arguments]
+        elif name == "-":
+            code = compile(sys.stdin.buffer.read(), "<stdin>", "exec", dont_inherit=True)
+            module, first = _main_module(), ""
+            arguments = ["-", *arguments]
+        else:
+            code, module, first = _script(name)
+            arguments = [name, *arguments]
+    except _NotFound as error:
+        print(f"pellucid: {error}", file=sys.stderr)
+        return error.status
+    except SyntaxError as error:
+        _show_from(error, None)
+        raise
+    if kind == "module":
+        arguments = [module.__spec__.origin or name, *arguments]  # type: ignore[union-attr]
+    sys.argv[:] = arguments
+    if not sys.flags.safe_path:
+        sys.path[0] = first
+    _execute(code, module)
+    return 0
+
+
+class _NotFound(Exception):
+    """There is nothing to run under the name given; `status` is what `python` ends with in the same case."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def _parse(argv: Sequence[str]) -> tuple[str, str, list[str]]:
+    """Split a command line into what is run (script, module or code), its name, and the arguments it gets."""
+    parser = argparse.ArgumentParser(
+        prog="pellucid run",
+        usage="pellucid run [-h] (SCRIPT | -m MODULE | -c CODE) [ARGS ...]",
+        description="Run a PyTorch script on Pellucid: in this process alone, `import torch` means Pellucid.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("-m", metavar="MODULE", dest="module", help="run a module, found as by `python -m`")
+    parser.add_argument("-c", metavar="CODE", dest="code", help="run the code given as text")
+    parser.add_argument("script", metavar="SCRIPT", nargs="?", help="the script to run")
+    # What follows the script is not ours to read, be it --help; so our own part is cut off first.
+    own = 2 if argv and argv[0] in ("-m", "-c") else 1
+    options = parser.parse_args(argv[:own])
+    rest = list(argv[own:])
+    if options.module is not None:
+        return "module", options.module, rest
+    if options.code is not None:
+        return "code", options.code, rest
+    if options.script is None:
+        parser.error("name a script, or -m and a module")
+    return "script", options.script, rest
+
+
+def _main_module(path: str | None = None, loader: Any = None, spec: ModuleSpec | None = None) -> ModuleType:
+    module = ModuleType("__main__")
+    module.__dict__.update(__builtins__=builtins, __loader__=loader, __spec__=spec)
+    if spec is not None:
+        module.__package__ = spec.parent
+    if path is not None:
+        module.__file__ = path
+        module.__cached__ = spec.cached if spec is not None else None  # type: ignore[attr-defined]
+    return module
+
+
+def _script(name: str) -> tuple[CodeType, ModuleType, str]:
+    """Code, `__main__` and `sys.path[0]` for a file, or for a folder or archive that holds a `__main__.py`."""
+    path = os.path.abspath(name)
+    importer = pkgutil.get_importer(path)
+    if importer is not None and hasattr(importer, "find_spec"):  # None for an ordinary file
+        spec = importer.find_spec("__main__")
+        if spec is None or spec.loader is None:
+            raise _NotFound(f"can't find '__main__' module in {path!r}", 1)
+        code = spec.loader.get_code("__main__")  # type: ignore[attr-defined]
+        return code, _main_module(spec.origin, spec.loader, spec), path
+    try:
+        if path.endswith(".pyc"):
+            loader: Any = SourcelessFileLoader("__main__", path)
+            code = loader.get_code("__main__")
+        else:
+            loader = SourceFileLoader("__main__", path)
+            with io.open_code(path) as file:
+                source = file.read()
+            code = compile(source, path, "exec", dont_inherit=True)
+    except OSError as error:
+        raise _NotFound(f"can't open file {path!r}: [Errno {error.errno}] {error.strerror}", 2) from None
+    return code, _main_module(path, loader), os.path.dirname(os.path.realpath(path))
+
+
+def _module(name: str) -> tuple[CodeType, ModuleType, str]:
+    """Code, `__main__` and `sys.path[0]` for a module found as by `python -m`."""
+    first = os.getcwd()
+    if not sys.flags.safe_path:
+        sys.path[0] = first  # the module itself is looked for there
+    spec = _find(name)
+    if spec is not None and spec.submodule_search_locations is not None:
+        package, spec = name, _find(f"{name}.__main__")
+        if spec is None:
+            raise _NotFound(f"No module named {name}.__main__; {package!r} is a package and cannot be directly executed", 1)
+    code = spec.loader.get_code(spec.name) if spec is not None and spec.loader is not None else None  # type: ignore[attr-defined]
+    if spec is None or code is None:
+        raise _NotFound(f"No module named {name}" if spec is None else f"No code object available for {name}", 1)
+    return code, _main_module(spec.origin, spec.loader, spec), first
+
+
+def _find(name: str) -> ModuleSpec | None:
+    try:
+        return importlib.util.find_spec(name)
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise _NotFound(f"Error while finding module specification for {name!r} ({type(error).__name__}: {error})", 1) from error
+
+
+def _execute(code: CodeType, module: ModuleType) -> None:
+    """Run the code as `__main__`. The module stays in place afterwards, for exit handlers and threads."""
+    sys.modules["__main__"] = module
+    try:
+        exec(code, module.__dict__)
+    except SystemExit:
+        raise
+    except BaseException as error:
+        _show_from(error, code)
+        raise
+
+
+def _show_from(error: BaseException, code: CodeType | None) -> None:
+    """Have the traceback that ends the process begin with the script's own frame, as if `python` had run it.
+
+    The exception itself goes up untouched, so that the interpreter ends in its usual way (KeyboardInterrupt by signal).
+    A hook that the script has installed is called as usual, with the shortened traceback.
+    """
+    show = sys.excepthook
+
+    def excepthook(kind: type[BaseException], value: BaseException, traceback: TracebackType | None) -> None:
+        if value is error:
+            traceback = _script_frames(traceback, code)
+            value.__traceback__ = traceback
+        show(kind, value, traceback)
+
+    sys.excepthook = excepthook
+
+
+def _script_frames(traceback: TracebackType | None, code: CodeType | None) -> TracebackType | None:
+    """The part of a traceback from the script's module frame on, without the frames of the torch alias at its end."""
+    while traceback is not None and traceback.tb_frame.f_code is not code:
+        traceback = traceback.tb_next
+    here = last = traceback
+    while here is not None:
+        if here.tb_frame.f_code.co_filename != torch_alias.__file__:
+            last = here
+        here = here.tb_next
+    if last is not None:
+        last.tb_next = None
+    return traceback

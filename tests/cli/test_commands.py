@@ -1,0 +1,75 @@
+import json
+
+import numpy as np
+import pytest
+
+from pellucid import _version, cli
+from pellucid.cli import doctor
+
+
+def test_version_both_ways(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        cli.main(["--version"])
+    assert cli.main(["version"]) == 0
+    assert capsys.readouterr().out == f"pellucid {_version.__version__}\n" * 2
+
+
+@pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in cli.COMMANDS)])
+def test_every_command_explains_itself(capsys, arguments):
+    with pytest.raises(SystemExit, match="0"):
+        cli.main(arguments)
+    out = capsys.readouterr().out
+    assert out.startswith("usage: pellucid")
+    assert "examples:" in out or arguments == ["version", "--help"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [([], "COMMAND"), (["nosuch"], "invalid choice: 'nosuch'"), (["version", "x"], "unrecognized arguments: x")],
+)
+def test_unusable_command_lines(capsys, arguments, words):
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(arguments)
+    assert words in capsys.readouterr().err
+
+
+def test_doctor_reports_as_text_and_json(capsys):
+    status = cli.main(["doctor", "--format", "json"])
+    report = json.loads(capsys.readouterr().out)
+    assert status == (0 if report["kernels"]["work"] else 1)
+    assert report["pellucid"]["version"] == _version.__version__
+    assert report["packages"]["numpy"] == np.__version__
+    assert report["threads"]["usable_cores"] >= 1
+    assert report["blas"]["name"]
+    cli.main(["doctor"])
+    lines = capsys.readouterr().out.splitlines()
+    for section, values in report.items():
+        assert section in lines
+        assert sum(line.startswith("  ") for line in lines) >= len(values)
+
+
+def test_doctor_says_what_is_wrong_when_llvm_does_not_load(monkeypatch, capsys):
+    def broken():
+        raise OSError("libLLVM is damaged")
+
+    monkeypatch.setattr(doctor.target, "host", broken)
+    assert doctor.main([]) == 1
+    out = capsys.readouterr().out
+    assert "libLLVM is damaged" in out
+
+
+def test_doctor_notices_wrong_code(monkeypatch):
+    monkeypatch.setattr(doctor, "_PROBE", doctor._PROBE.replace("mul", "add"))
+    report = doctor.collect()["kernels"]
+    assert not report["work"]
+    assert report["why"]
+
+
+def test_doctor_measures_the_cache(monkeypatch, tmp_path):
+    monkeypatch.setattr(doctor.cache, "directory", lambda: tmp_path)
+    (tmp_path / "a.o").write_bytes(b"x" * 1000)
+    (tmp_path / "b.o").write_bytes(b"x" * 24)
+    report = doctor._cache()
+    assert (report["location"], report["files"], report["bytes"]) == (str(tmp_path), 2, 1024)
+    monkeypatch.setattr(doctor.cache, "directory", lambda: None)
+    assert doctor._cache()["location"] is None

@@ -1,0 +1,205 @@
+"""`as_torch()` changes the process it runs in, so every test but those of the version number uses a process of its own."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from pellucid._version import __version__
+from pellucid.interop.torch_alias import TORCH_VERSION, TorchVersion
+
+START = "import pellucid.interop\npellucid.interop.as_torch()\n"
+
+
+def python(text, *, start=START, cwd=None):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", start + textwrap.dedent(text)], capture_output=True, text=True, cwd=cwd
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_every_spelling_gives_the_same_objects():
+    assert python(
+        """
+        import importlib, sys
+        import pellucid, pellucid.datasets as mine
+        import torch, torch.datasets, torch.datasets as under_an_alias
+        from torch import datasets
+        from torch.datasets import load_digits
+        assert torch is pellucid
+        assert mine is torch.datasets is under_an_alias is datasets is importlib.import_module("torch.datasets")
+        assert load_digits is mine.load_digits
+        assert sys.modules["torch.datasets"] is sys.modules["pellucid.datasets"]
+        assert mine.__spec__.name == mine.__name__ == "pellucid.datasets"
+        print("same")
+        """
+    ) == ["same"]
+
+
+def test_imported_first_under_the_other_name_it_is_still_one_module():
+    assert python(
+        """
+        import torch.datasets
+        import pellucid.datasets
+        print(torch.datasets is pellucid.datasets, pellucid.datasets.__spec__.name)
+        """
+    ) == ["True pellucid.datasets"]
+
+
+def test_calling_twice_changes_nothing():
+    assert python(
+        """
+        import sys
+        before = len(sys.meta_path)
+        import torch
+        print(pellucid.interop.as_torch() is torch, len(sys.meta_path) == before)
+        """
+    ) == ["True True"]
+
+
+def test_refused_once_another_torch_is_loaded():
+    lines = python(
+        """
+        import sys, types
+        sys.modules["torch"] = types.ModuleType("torch")
+        from pellucid.interop import as_torch
+        try:
+            as_torch()
+        except ImportError as error:
+            print(error)
+        print(sys.modules["torch"].__name__, any("torch_alias" in type(f).__module__ for f in sys.meta_path))
+        """,
+        start="",
+    )
+    assert lines[0].startswith("as_torch() came too late: this process has already imported torch")
+    assert lines[1] == "torch False"
+
+
+@pytest.mark.parametrize(
+    ("statement", "kind", "words"),
+    [
+        ("import torch.nosuch", "ModuleNotFoundError", "has no torch.nosuch."),
+        ("import torch.datasets.nosuch.x", "ModuleNotFoundError", "has no torch.datasets.nosuch."),
+        ("import torch._C", "ModuleNotFoundError", "has no torch._C."),
+        ("from torch import nosuch", "ImportError", "has no torch.nosuch."),
+        ("from torch.datasets import load_digit", "ImportError", "Close names: torch.datasets.load_digits."),
+        ("import torch; torch.nosuch", "AttributeError", "has no torch.nosuch."),
+        ("import torch.datasets; torch.datasets.Load_Digits", "AttributeError", "Close names: torch.datasets.load_dig"),
+        ("import torch.datasets, torch; torch.load_digits", "AttributeError", "There is torch.datasets.load_digits."),
+        ("import torch.interop; torch.interop.load_dig_its", "AttributeError", "has no torch.interop.load_dig_its."),
+    ],
+)
+def test_a_missing_name_is_spelled_out(statement, kind, words):
+    (line,) = python(
+        f"""
+        import torch.datasets, torch.interop
+        try:
+            exec({statement!r})
+        except Exception as error:
+            print(type(error).__name__, error)
+        """
+    )
+    assert line.startswith(f"{kind} Pellucid {__version__} has no torch")
+    assert words in line
+
+
+def test_asking_whether_a_name_exists_is_not_an_error():
+    assert python(
+        """
+        import importlib.util
+        import torch
+        print(hasattr(torch, "nosuch"), getattr(torch, "nosuch", 3), importlib.util.find_spec("torch.nosuch"))
+        print(importlib.util.find_spec("torch.datasets") is not None, importlib.util.find_spec("torch") is not None)
+        """
+    ) == ["False 3 None", "True True"]
+
+
+def test_versions_as_other_libraries_read_them():
+    assert python(
+        """
+        import importlib.metadata
+        import torch
+        print(importlib.metadata.version("torch"), importlib.metadata.metadata("torch")["Name"])
+        print(torch.__version__, torch.__version__ >= "2.9", torch.__version__.split("+")[0], type(torch.__version__ + "x"))
+        print([d.version for d in importlib.metadata.distributions() if d.metadata["Name"] == "torch"][:1])
+        """
+    ) == [
+        f"{TORCH_VERSION} torch",
+        f"{TORCH_VERSION} True 2.13.0 <class 'str'>",
+        f"[{TORCH_VERSION!r}]",
+    ]
+
+
+def test_other_distributions_are_found_as_before():
+    assert python("import importlib.metadata, numpy; print(importlib.metadata.version('numpy') == numpy.__version__)") == ["True"]
+
+
+def test_a_library_imported_afterwards_gets_pellucid(tmp_path):
+    (tmp_path / "third_party.py").write_text("import torch.datasets\nfrom torch.datasets import load_digits\n")
+    assert python(
+        """
+        import third_party, pellucid.datasets
+        print(third_party.load_digits is pellucid.datasets.load_digits)
+        """,
+        cwd=tmp_path,
+    ) == ["True"]
+
+
+def test_fresh_worker_processes_get_the_aliases(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import multiprocessing
+            import torch  # imported again by the new process, before the work begins
+            from torch.datasets import load_digits
+
+            def work(number):
+                import pellucid
+                return number + (torch is pellucid)
+
+            if __name__ == "__main__":
+                with multiprocessing.get_context("spawn").Pool(1) as pool:
+                    print(pool.map(work, [1, 2]))
+            """
+        )
+    )
+    done = subprocess.run([sys.executable, "-m", "pellucid", str(script)], capture_output=True, text=True, cwd=tmp_path)
+    assert (done.stdout, done.returncode) == ("[2, 3]\n", 0), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("lower", "higher"),
+    [
+        ("2.9", "2.13.0"),
+        ("2.13.0", "2.13.0+pellucid0.1.0"),
+        ("2.13.0a0", "2.13.0"),
+        ("2.13.0.dev20260101", "2.13.0"),
+        ((2, 9), "2.13.0"),
+        ("1.10.0", "1.10.1"),
+    ],
+)
+def test_version_numbers_are_ordered_by_number(lower, higher):
+    version = TorchVersion(higher)
+    assert version > lower
+    assert version >= lower
+    assert version != lower
+    assert not version < lower
+    assert not version <= lower
+    if isinstance(lower, str):
+        assert TorchVersion(lower) < higher
+        assert TorchVersion(lower) <= higher
+
+
+def test_version_number_is_an_ordinary_string_otherwise():
+    version = TorchVersion("2.13.0")
+    assert version == "2.13"
+    assert version == (2, 13)
+    assert version != 3
+    assert version.startswith("2.13")
+    assert {version: 1}["2.13.0"] == 1
+    assert version != "not a version"
+    with pytest.raises(TypeError, match="not supported between"):
+        assert version < 3
