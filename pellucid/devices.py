@@ -134,9 +134,7 @@ class device:
         return self.type if self.index is None else f"{self.type}:{self.index}"
 
     def __repr__(self) -> str:
-        return (
-            f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
-        )
+        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return device, ((self.type,) if self.index is None else (self.type, self.index))
@@ -155,12 +153,11 @@ def _device_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[An
         if isinstance(kind, device):
             return kind, None
         if isinstance(kind, int) and not isinstance(kind, bool):
+            _checked_index(kind)
             accelerator = _find_accelerator()
             if accelerator is None:
-                raise DeviceError(
-                    "Cannot access accelerator device when none is available.", found=f"device index {kind}"
-                )
-            return accelerator, _checked_index(kind)
+                raise DeviceError("Cannot access accelerator device when none is available.", found=f"device index {kind}")
+            return accelerator, kind
         if not isinstance(kind, str):
             raise ArgumentTypeError(_device_mismatch([kind]))
         return _parse_device(kind)
@@ -198,9 +195,7 @@ def _parse_device(text: str) -> tuple[str, int | None]:
         raise DeviceError("Device string must not be empty")
     name, colon, digits = text.partition(":")
     if colon and not (name and digits.isascii() and digits.isdecimal() and (digits == "0" or digits[0] != "0")):
-        raise DeviceError(
-            f"Invalid device string: '{text}'", hint="write a type, or a type and an index: 'cpu', 'cuda:0'"
-        )
+        raise DeviceError(f"Invalid device string: '{text}'", hint="write a type, or a type and an index: 'cpu', 'cuda:0'")
     if name not in DEVICE_TYPES:
         raise DeviceError(f"Expected one of {', '.join(DEVICE_TYPES)} device type at start of device string: {name}")
     return name, int(digits) if colon else None

@@ -104,9 +104,7 @@ BY_NAME: dict[str, dtype] = {}
 BY_NUMPY: dict[np.dtype[Any], dtype] = {}
 
 
-def _make(
-    name: str, scalar_type_name: str, c_name: str, abbr: str, array_type: Any, category: int, itemsize: int
-) -> dtype:
+def _make(name: str, scalar_type_name: str, c_name: str, abbr: str, array_type: Any, category: int, itemsize: int) -> dtype:
     made = object.__new__(dtype)
     fields: dict[str, Any] = {
         "name": name,
@@ -151,9 +149,7 @@ complex32 = chalf = _make("complex32", "ComplexHalf", "c10::complex<c10::Half>",
 complex64 = cfloat = _make("complex64", "ComplexFloat", "c10::complex<float>", "c64", np.complex64, COMPLEX, 8)
 complex128 = cdouble = _make("complex128", "ComplexDouble", "c10::complex<double>", "c128", np.complex128, COMPLEX, 16)
 bool_ = _make("bool", "Bool", "bool", "b8", np.bool_, BOOL, 1)
-float8_e4m3fn = _make(
-    "float8_e4m3fn", "Float8_e4m3fn", "c10::Float8_e4m3fn", "f8e4m3fn", ml_dtypes.float8_e4m3fn, FLOATING, 1
-)
+float8_e4m3fn = _make("float8_e4m3fn", "Float8_e4m3fn", "c10::Float8_e4m3fn", "f8e4m3fn", ml_dtypes.float8_e4m3fn, FLOATING, 1)
 float8_e5m2 = _make("float8_e5m2", "Float8_e5m2", "c10::Float8_e5m2", "f8e5m2", ml_dtypes.float8_e5m2, FLOATING, 1)
 
 for _real, _complex in ((float16, complex32), (bfloat16, complex64), (float32, complex64), (float64, complex128)):
@@ -210,7 +206,13 @@ def get_default_dtype() -> dtype:
 
 
 def default_complex_dtype() -> dtype:
-    """The type of new tensors made from Python complex numbers, with parts of the default type or wider."""
+    """The type of new tensors made from Python complex numbers: two parts of the default type.
+
+    Raises:
+        RuntimeError: the default type is bfloat16, of which there is no complex type.
+    """
+    if _default is bfloat16:
+        raise DtypeError("invalid default scalar type for complex")
     return _default.to_complex()
 
 
@@ -264,9 +266,7 @@ def _check_dtypes(function: str, **arguments: object) -> None:
 def _no_promotion(a: dtype, b: dtype) -> dtype:
     pair = f"attempted to promote {a.scalar_type_name} and {b.scalar_type_name}"
     if a.is_float8 or b.is_float8:
-        raise DtypeError(
-            f"Promotion for Float8 Types is not supported, {pair}", hint="convert one operand first: x.to(dtype)"
-        )
+        raise DtypeError(f"Promotion for Float8 Types is not supported, {pair}", hint="convert one operand first: x.to(dtype)")
     raise DtypeError(
         f"Promotion for uint16, uint32, uint64 types is not supported, {pair}",
         hint="convert the unsigned operand first, for example x.to(torch.int64)",
@@ -370,6 +370,8 @@ def _combine(higher: dtype | None, lower: dtype | None) -> dtype | None:
     if higher.is_floating_point:
         # A complex number makes a real tensor complex, without widening it.
         return higher.to_complex() if lower.is_complex else higher
+    if lower.is_complex:
+        return lower
     if higher.category == BOOL or lower.category >= FLOATING:
         return promote_types(higher, lower)
     return higher
@@ -420,13 +422,9 @@ class finfo:
     def __init__(self, type: dtype | None = None) -> None:
         d = get_default_dtype() if type is None else type
         if not isinstance(d, dtype):
-            raise ArgumentTypeError(
-                f"finfo(): argument 'type' (position 1) must be torch.dtype, not {d.__class__.__name__}"
-            )
+            raise ArgumentTypeError(f"finfo(): argument 'type' (position 1) must be torch.dtype, not {d.__class__.__name__}")
         if d.category < FLOATING:
-            raise ArgumentTypeError(
-                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
-            )
+            raise ArgumentTypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
         d = d.to_real()
         limits: Any = ml_dtypes.finfo(d.numpy)  # type: ignore[no-untyped-call]
         self.dtype = d.name
@@ -465,15 +463,11 @@ class iinfo:
 
     def __init__(self, type: dtype) -> None:
         if not isinstance(type, dtype):
-            raise ArgumentTypeError(
-                f"iinfo(): argument 'type' (position 1) must be torch.dtype, not {type.__class__.__name__}"
-            )
+            raise ArgumentTypeError(f"iinfo(): argument 'type' (position 1) must be torch.dtype, not {type.__class__.__name__}")
         if type is bool_:
             raise ArgumentTypeError("torch.bool is not supported by torch.iinfo")
         if type.category != INTEGER:
-            raise ArgumentTypeError(
-                "torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'"
-            )
+            raise ArgumentTypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
         self.dtype = type.name
         self.bits = type.itemsize * 8
         self.max = (1 << (self.bits - type.is_signed)) - 1

@@ -72,9 +72,9 @@ def check(array: np.ndarray, name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_random_arrays(name):
     rng = np.random.default_rng(NAMES.index(name))
-    for repeat, shape in itertools.product(range(6), SHAPES):
+    for _, shape in itertools.product(range(6), SHAPES):
         check(random_array(rng, name, shape), name)
-    for repeat in range(100):
+    for _ in range(100):
         shape = tuple(int(n) for n in rng.integers(1, 7, int(rng.integers(0, 5))))
         check(random_array(rng, name, shape), name)
 
