@@ -5,8 +5,8 @@
     >>> swish_mul is None or swish_mul(np.ones((2, 3), np.float32), np.ones(3, np.float32)).shape == (2, 3)
     True
 
-A ufunc broadcasts, takes any strides and `out=`, and costs no more to call than `np.add`. The loops are for float32,
-and for float64 where the expression has no elementary functions; `mask` variables are boolean. Loops over many contiguous
+A ufunc broadcasts, takes any strides and `out=`, and costs no more to call than `np.add`. The loops are for
+float32, and for float64 where the expression has no elementary functions; `mask` variables are boolean. Loops over many contiguous
 elements are shared among the worker threads. Floating-point errors are silent: no NumPy warning for an infinity.
 """
 

@@ -349,14 +349,14 @@ class Function:
     def fold(self, value: Value, combine: Callable[[Value, Value], Value]) -> Value:
         """Combine the lanes of a vector in a fixed tree, down to a scalar."""
         count = lanes(value.ctype)
-        while count > 1:
+        while count > 2:
             count //= 2
             low = self.shuffle(value, value, list(range(count)))
             high = self.shuffle(value, value, list(range(count, 2 * count)))
-            if count == 1:
-                low, high = (
-                    self.emit(f"extractelement {v.ctype} {v.name}, i32 0", element(v.ctype)) for v in (low, high)
-                )
+            value = combine(low, high)
+        if count == 2:
+            kind = element(value.ctype)
+            low, high = (self.emit(f"extractelement {value.ctype} {value.name}, i32 {i}", kind) for i in (0, 1))
             value = combine(low, high)
         return value
 
@@ -370,8 +370,15 @@ class Function:
         index = self.as_value(index, "i64")
         return self.emit(f"getelementptr {ctype}, ptr {pointer.name}, i64 {index.name}", "ptr")
 
-    def load(self, ctype: str, pointer: Value, index: Value | int | None = None, mask: Value | None = None) -> Value:
-        """Read a scalar or vector; lanes outside `mask` are not touched and give zero."""
+    def load(
+        self,
+        ctype: str,
+        pointer: Value,
+        index: Value | int | None = None,
+        mask: Value | None = None,
+        other: float = 0,
+    ) -> Value:
+        """Read a scalar or vector; lanes outside `mask` are not touched and give `other`."""
         kind = element(ctype)
         where = pointer if index is None else self.at(pointer, index, kind)
         if mask is None:
@@ -382,7 +389,7 @@ class Function:
             where,
             self.const(_BYTES[kind], "i32"),
             mask,
-            self.const(0, ctype),
+            self.const(other, ctype),
             overload=f"{_suffix(ctype)}.p0",
         )
 

@@ -17,10 +17,10 @@ import numpy as np
 
 from pellucid.codegen import cache, target
 
-__all__ = ["address", "compile_ir", "statistics"]
+__all__ = ["Library", "address", "compile_ir", "statistics"]
 
-_CTYPES = {"a": ctypes.c_void_p, "p": ctypes.c_void_p, "i": ctypes.c_int64, "d": ctypes.c_double}
-_LLTYPES = {"a": "ptr", "p": "ptr", "i": "i64", "d": "double"}
+_CTYPES = {"a": ctypes.c_void_p, "o": ctypes.c_void_p, "p": ctypes.c_void_p, "i": ctypes.c_int64, "d": ctypes.c_double}
+_LLTYPES = {"a": "ptr", "o": "ptr", "p": "ptr", "i": "i64", "d": "double"}
 _PYAPI = (
     "PyLong_AsLongLong PyLong_FromLongLong PyLong_AsVoidPtr PyFloat_AsDouble PyFloat_FromDouble PyErr_Occurred "
     "PyEval_SaveThread PyEval_RestoreThread Py_IncRef"
@@ -39,9 +39,9 @@ def compile_ir(ir_text: str, exports: dict[str, str], name: str = "") -> dict[st
     """Native functions for the LLVM IR in `ir_text`, by name; None (and one warning) where it cannot be compiled.
 
     `exports` gives each function's signature, one letter per argument: `a` a NumPy array whose data pointer is passed
-    (`None` gives a null pointer), `p` an address as an int, `i` a 64-bit integer, `d` a double; `>i` or `>d` at the
-    end gives the result's type, void otherwise. Arrays are not checked: dtype and layout are the caller's business.
-    The GIL is released while the function runs. `name` is for messages.
+    (`None` gives a null pointer), `o` an object's own address, `p` an address as an int, `i` a 64-bit integer,
+    `d` a double; `>i` or `>d` at the end gives the result's type, void otherwise. Arrays
+    are not checked: dtype and layout are the caller's business. The GIL is released while the function runs. `name` is for messages.
 
     >>> ir = "define i64 @twice(i64 %x) {\\n %y = add i64 %x, %x\\n ret i64 %y\\n}"
     >>> compile_ir(ir, {"twice": "i>i"})["twice"](21) if target.available() else 42
@@ -67,6 +67,27 @@ def compile_ir(ir_text: str, exports: dict[str, str], name: str = "") -> dict[st
                 _warn(name, text, error)
             statistics["seconds"] += time.perf_counter() - started
         return _loaded[key]
+
+
+class Library:
+    """Native functions that are compiled together when the first of them is used: attributes, None if that fails.
+
+    >>> doubled = lambda: "define i64 @twice(i64 %x) {\\n %y = add i64 %x, %x\\n ret i64 %y\\n}"
+    >>> library = Library("doubling", doubled, {"twice": "i>i"})
+    >>> library.twice(4) if library.twice else 8
+    8
+    """
+
+    def __init__(self, name: str, build: Callable[[], str], exports: dict[str, str]) -> None:
+        self._parts = name, build, exports
+
+    def __getattr__(self, attribute: str) -> Callable | None:
+        name, build, exports = self._parts
+        if attribute not in exports:
+            raise AttributeError(attribute)
+        natives = compile_ir(build(), exports, name) if target.available() else None
+        self.__dict__.update(natives or dict.fromkeys(exports))
+        return self.__dict__[attribute]
 
 
 def address(function: Callable) -> int:
@@ -184,6 +205,8 @@ def _python_entry(fn: str, signature: str) -> str:
                 f"  %where{i} = select i1 %none{i}, ptr %null, ptr %field{i}",
                 f"  %v{i} = load ptr, ptr %where{i}",
             ]
+        elif letter == "o":
+            out.append(f"  %v{i} = select i1 true, ptr %object{i}, ptr null")
         else:
             out.append(f"  %v{i} = call {converters[letter]}(ptr %object{i})")
     out.insert(2, "  %null = alloca ptr\n  store ptr null, ptr %null")
@@ -199,9 +222,7 @@ def _python_entry(fn: str, signature: str) -> str:
         "  call void @PyEval_RestoreThread(ptr %state)",
     ]
     if result:
-        out += [
-            f"  %boxed = call ptr @{'PyLong_FromLongLong(i64' if result == 'i' else 'PyFloat_FromDouble(double'} %r)"
-        ]
+        out += [f"  %boxed = call ptr @{'PyLong_FromLongLong(i64' if result == 'i' else 'PyFloat_FromDouble(double'} %r)"]
         out += ["  ret ptr %boxed"]
     else:
         out += ["  call void @Py_IncRef(ptr @_Py_NoneStruct)", "  ret ptr @_Py_NoneStruct"]
@@ -232,13 +253,13 @@ def _through_ctypes(native: int, signature: str) -> Callable:
     arguments, result = _split(signature)
     kind = ctypes.CFUNCTYPE(_CTYPES[result] if result else None, *(_CTYPES[letter] for letter in arguments))
     function = kind(native)
-    if "a" not in arguments:
+    if not set(arguments) & {"a", "o"}:
         return function
 
     def call(*values):
         return function(
             *(
-                (None if v is None else v.ctypes.data) if letter == "a" else v
+                (None if v is None else v.ctypes.data) if letter == "a" else id(v) if letter == "o" else v
                 for letter, v in zip(arguments, values, strict=True)
             )
         )

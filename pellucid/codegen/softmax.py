@@ -1,0 +1,333 @@
+"""Softmax, log-softmax and cross-entropy over the last axis, forward and backward, one pass of memory each (float32).
+
+Every function returns None where it cannot serve its arguments (dtype, layout, no compiler).
+"""
+
+from __future__ import annotations
+
+import math as pymath
+
+import numpy as np
+
+from pellucid.codegen import jit, math, target, threads
+from pellucid.codegen.emit import Function, Module, Value, vector
+
+__all__ = [
+    "cross_entropy",
+    "cross_entropy_backward",
+    "log_softmax",
+    "log_softmax_backward",
+    "softmax",
+    "softmax_backward",
+]
+
+_F32, _I64 = np.dtype(np.float32), np.dtype(np.int64)
+GRAIN = 16384  # elements a chunk
+
+
+def _grain(columns: int) -> int:
+    return max(1, GRAIN // max(1, columns))
+
+
+# The kernels. `Row` is one row during a pass; sums over a row have one partial sum for each lane, which is what keeps
+# their error small.
+
+
+class Row:
+    """Loops over the vectors of a row of `count` elements."""
+
+    def __init__(self, f: Function, count: Value) -> None:
+        self.f, self.count = f, count
+        self.width = target.host().lanes("float")
+        self.kind = vector("float", self.width)
+
+    def accumulate(self, initial: float, combine, *pointers: Value, other: float = 0.0) -> Value:
+        """Fold `combine(total, i, mask, *vectors)` over the row; returns the vector of partial results."""
+        total = self.f.var(self.kind, initial)
+
+        def body(i: Value, mask: Value | None) -> None:
+            vectors = [self.f.load(self.kind, p, i, mask=mask, other=other) for p in pointers]
+            total.set(combine(total.get(), i, mask, *vectors))
+
+        self.f.vector_loop(self.count, self.width, body)
+        return total.get()
+
+    def map(self, out: Value, compute, *pointers: Value) -> None:
+        """Store `compute(*vectors)` over the row."""
+
+        def body(i: Value, mask: Value | None) -> None:
+            vectors = [self.f.load(self.kind, p, i, mask=mask) for p in pointers]
+            self.f.store(compute(*vectors), out, i, mask=mask)
+
+        self.f.vector_loop(self.count, self.width, body)
+
+    def splat(self, value: Value) -> Value:
+        return self.f.splat(value, self.kind)
+
+    def total(self, value: Value) -> Value:
+        return self.f.total(value)
+
+    def maximum(self, x: Value) -> Value:
+        """The largest element, NaN left out: they show up again in every sum."""
+        best = self.accumulate(-pymath.inf, lambda t, i, mask, v: self.f.larger(v, t), x, other=-pymath.inf)
+        return self.f.fold(best, self.f.larger)
+
+    def sum_exp(self, x: Value, m: Value, out: Value | None = None) -> Value:
+        """The sum of exp(x - m), whose terms are stored in `out`."""
+        shift = self.splat(m)
+
+        def add(total: Value, i: Value, mask: Value | None, v: Value) -> Value:
+            e = math.exp(self.f, v - shift)
+            if out is not None:
+                self.f.store(e, out, i, mask=mask)
+            return total + e
+
+        # Lanes beyond the row read -infinity and add exp(-inf) = 0, also where the row's maximum is infinite.
+        def masked(total: Value, i: Value, mask: Value | None, v: Value) -> Value:
+            return add(total, i, mask, v) if mask is None else self.f.select(mask, add(total, i, mask, v), total)
+
+        return self.total(self.accumulate(0.0, masked, x))
+
+
+def _build() -> str:
+    module = Module()
+
+    def kernel(name: str, pointers: str, **more: str):
+        params = dict.fromkeys(pointers.split(), "ptr") | more | {"columns": "i64"}
+        return threads.parallel_export(module, name, params)
+
+    def at(f: Function, name: str, row: Value) -> Value:
+        return f.at(getattr(f, name), row * f.columns)
+
+    f = kernel("softmax", "x out")
+    with f.loop(f.begin, f.end) as r:
+        row, x, out = Row(f, f.columns), at(f, "x", r), at(f, "out", r)
+        scale = row.splat(1.0 / row.sum_exp(x, row.maximum(x), out))
+        row.map(out, lambda v, scale=scale: v * scale, out)
+    f.ret()
+
+    f = kernel("log_softmax", "x out")
+    with f.loop(f.begin, f.end) as r:
+        row, x = Row(f, f.columns), at(f, "x", r)
+        m = row.maximum(x)
+        shift, rest = row.splat(m), row.splat(math.log(f, row.sum_exp(x, m)))
+        row.map(at(f, "out", r), lambda v, shift=shift, rest=rest: v - shift - rest, x)
+    f.ret()
+
+    f = kernel("softmax_backward", "g y out")
+    with f.loop(f.begin, f.end) as r:
+        row, g, y = Row(f, f.columns), at(f, "g", r), at(f, "y", r)
+        dot = row.accumulate(0.0, lambda t, i, mask, a, b, f=f: f.fma(a, b, t), g, y)
+        total = row.splat(row.total(dot))
+        row.map(at(f, "out", r), lambda a, b, total=total: (a - total) * b, g, y)
+    f.ret()
+
+    f = kernel("log_softmax_backward", "g y out")
+    with f.loop(f.begin, f.end) as r:
+        row, g, y = Row(f, f.columns), at(f, "g", r), at(f, "y", r)
+        total = row.splat(row.total(row.accumulate(0.0, lambda t, i, mask, a: t + a, g)))
+        row.map(at(f, "out", r), lambda a, b, total=total, f=f: a - math.exp(f, b) * total, g, y)
+    f.ret()
+
+    _emit_cross_entropy(kernel, at)
+    _emit_total(module)
+    return module.text()
+
+
+def _emit_cross_entropy(kernel, at) -> None:
+    """loss = w (lse - (1 - s) x[t] - s mean(x)); lse = log(sum(exp(x))), t the class, w its weight, s the smoothing."""
+    f = kernel("cross_entropy", "x target weight loss used lse bad", ignore="i64", smoothing="double")
+    with f.loop(f.begin, f.end) as r:
+        row, x = Row(f, f.columns), at(f, "x", r)
+        t = f.load("i64", f.target, r)
+        for name in ("loss", "used"):
+            f.store(f.const(0.0, "float"), getattr(f, name), r)
+        m = row.maximum(x)
+        # m is infinite where the loss is not a number, and there x - m is, too.
+        lse = math.log(f, row.sum_exp(x, m)) + m
+        f.store(lse, f.lse, r)
+        with f.when(t.compare("ne", f.ignore)):
+            inside = t.compare("ult", f.columns)
+
+            def good(f=f, r=r, row=row, x=x, t=t, lse=lse) -> None:
+                w = _weight(f, t)
+                s = f.trunc(f.smoothing, "float")
+                mean = f.var("float", 0.0)
+                with f.when(s.compare("une", 0.0)):
+                    total = row.total(row.accumulate(0.0, lambda acc, i, mask, v: acc + v, x))
+                    mean.set(total / f.to_float(f.columns, "float") * s)
+                loss = lse - f.load("float", x, t) * (1.0 - s) - mean.get()
+                f.store(loss * w, f.loss, r)
+                f.store(w, f.used, r)
+
+            def bad(f=f, t=t) -> None:
+                f.store(f.const(1, "i64"), f.bad)
+                f.store(t, f.bad, 1)
+
+            f.branch(inside, good, bad)
+    f.ret()
+
+    f = kernel("cross_entropy_backward", "x target weight lse g out", ignore="i64", smoothing="double", step="i64")
+    with f.loop(f.begin, f.end) as r:
+        row, x, out = Row(f, f.columns), at(f, "x", r), at(f, "out", r)
+        t = f.load("i64", f.target, r)
+
+        def ignored(row=row, out=out) -> None:
+            row.map(out, lambda: row.f.const(0.0, row.kind))
+
+        def used(f=f, r=r, row=row, x=x, out=out, t=t) -> None:
+            # `step` is 0 for one gradient of all rows, 1 for a gradient each.
+            scale = f.load("float", f.g, r * f.step) * _weight(f, t)
+            s = f.trunc(f.smoothing, "float")
+            lse, wide = row.splat(f.load("float", f.lse, r)), row.splat(scale)
+            spread = row.splat(s / f.to_float(f.columns, "float"))
+            row.map(out, lambda v: (math.exp(f, v - lse) - spread) * wide, x)
+            f.store(f.load("float", out, t) - scale * (1.0 - s), out, t)
+
+        f.branch(t.compare("eq", f.ignore), ignored, used)
+    f.ret()
+
+
+def _weight(f: Function, t: Value) -> Value:
+    """The class's weight; 1 without weights."""
+    w = f.var("float", 1.0)
+    given = f.emit(f"icmp ne ptr {f.weight.name}, null", "i1")
+    with f.when(given):
+        w.set(f.load("float", f.weight, t))
+    return w.get()
+
+
+def _emit_total(module: Module) -> None:
+    """The sum of a few floats, in double."""
+    f = module.function("total", "double", x="ptr", n="i64")
+    total = f.var("double", 0.0)
+    with f.loop(0, f.n) as i:
+        total.set(total.get() + f.extend(f.load("float", f.x, i), "double"))
+    f.ret(total.get())
+
+
+_lib = jit.Library(
+    "softmax",
+    _build,
+    {
+        "softmax": "paaiii",
+        "log_softmax": "paaiii",
+        "softmax_backward": "paaaiii",
+        "log_softmax_backward": "paaaiii",
+        "cross_entropy": "paaaaaaaidiii",
+        "cross_entropy_backward": "paaaaaaidiiii",
+        "total": "ai>d",
+    },
+)
+
+
+# The entries.
+
+
+def _last(axis: int, ndim: int) -> bool:
+    return axis == -1 or axis == ndim - 1
+
+
+def _over_rows(kernel, axis: int, *arrays: np.ndarray) -> np.ndarray | None:
+    first = arrays[0]
+    if kernel is None or first.ndim == 0:
+        return None
+    for a in arrays:
+        if a.dtype is not _F32 or a.shape != first.shape:
+            return None
+    if not _last(axis, first.ndim):
+        moved = [np.ascontiguousarray(np.moveaxis(a, axis, -1)) for a in arrays]
+        out = _over_rows(kernel, -1, *moved)
+        return out if out is None else np.ascontiguousarray(np.moveaxis(out, -1, axis))
+    for a in arrays:
+        if not a.flags.c_contiguous:
+            return _over_rows(kernel, -1, *map(np.ascontiguousarray, arrays))
+    columns = first.shape[-1]
+    out = np.empty(first.shape, _F32)
+    if columns:
+        kernel(threads.team(), *arrays, out, columns, first.size // columns, _grain(columns))
+    return out
+
+
+def softmax(x: np.ndarray, axis: int = -1) -> np.ndarray | None:
+    """e^x / sum(e^x) along `axis`, for float32 arrays of one dimension or more."""
+    return _over_rows(_lib.softmax, axis, x)
+
+
+def log_softmax(x: np.ndarray, axis: int = -1) -> np.ndarray | None:
+    """x - log(sum(e^x)) along `axis`."""
+    return _over_rows(_lib.log_softmax, axis, x)
+
+
+def softmax_backward(g: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray | None:
+    """The gradient of softmax's input; `y` is its output."""
+    return _over_rows(_lib.softmax_backward, axis, g, y)
+
+
+def log_softmax_backward(g: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray | None:
+    """The gradient of log_softmax's input; `y` is its output."""
+    return _over_rows(_lib.log_softmax_backward, axis, g, y)
+
+
+def _serves(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None, smoothing: float) -> bool:
+    fits = x.ndim == 2 and x.dtype is _F32 and x.flags.c_contiguous and x.shape[1] > 0
+    fits = fits and target.dtype is _I64 and target.shape == x.shape[:1] and target.flags.c_contiguous
+    if weight is not None:
+        fits = fits and weight.dtype is _F32 and weight.shape == x.shape[1:] and weight.flags.c_contiguous
+        fits = fits and smoothing == 0
+    return fits
+
+
+def cross_entropy(
+    x: np.ndarray,
+    target: np.ndarray,
+    weight: np.ndarray | None = None,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+    reduction: str = "mean",
+) -> tuple[np.ndarray, tuple[np.ndarray, float]] | None:
+    """The cross-entropy of logits `(N, C)` and classes `(N,)` (int64), and what the backward needs.
+
+    `reduction` is "mean", "sum" or "none". Class weights and label smoothing together are not served. Raises IndexError
+    for a class outside `0..C`.
+    """
+    if _lib.cross_entropy is None or not _serves(x, target, weight, label_smoothing):
+        return None
+    rows, columns = x.shape
+    loss, used, lse = np.empty((3, rows), _F32)
+    bad = np.zeros(2, np.int64)
+    numbers = (ignore_index, label_smoothing, columns, rows, _grain(columns))
+    _lib.cross_entropy(threads.team(), x, target, weight, loss, used, lse, bad, *numbers)
+    if bad[0]:
+        raise IndexError(f"Target {bad[1]} is out of bounds.")
+    if reduction == "none":
+        return loss, (lse, 1.0)
+    total = _lib.total(loss, rows)
+    if reduction == "sum":
+        return np.array(total, _F32), (lse, 1.0)
+    count = _lib.total(used, rows)
+    mean = total / count if count else pymath.nan
+    return np.array(mean, _F32), (lse, count)
+
+
+def cross_entropy_backward(
+    g: np.ndarray,
+    x: np.ndarray,
+    target: np.ndarray,
+    saved: tuple[np.ndarray, float],
+    weight: np.ndarray | None = None,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+) -> np.ndarray | None:
+    """The gradient of the logits; `g` is the loss's gradient, of its shape, and `saved` what `cross_entropy` gave."""
+    if _lib.cross_entropy_backward is None or not _serves(x, target, weight, label_smoothing):
+        return None
+    rows, columns = x.shape
+    lse, count = saved
+    if g.dtype is not _F32 or g.shape not in ((), (rows,)):
+        return None
+    g = np.ascontiguousarray(g) if g.ndim else np.array([g / count if count else np.nan], _F32)
+    out = np.empty((rows, columns), _F32)
+    numbers = (ignore_index, label_smoothing, int(g.size == rows and rows > 1), columns, rows, _grain(columns))
+    _lib.cross_entropy_backward(threads.team(), x, target, weight, lse, g, out, *numbers)
+    return out
