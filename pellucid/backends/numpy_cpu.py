@@ -12,6 +12,8 @@ import numpy as np
 from numpy import *  # noqa: F403 (the namespace is NumPy's, plus what follows)
 from numpy import asarray, ndarray
 
+from .numpy_extra import *  # noqa: F403
+
 name = "numpy"
 
 

@@ -2,3 +2,6 @@
 
 from . import arith as arith
 from . import basic as basic
+from . import compare as compare
+from . import explog as explog
+from . import trig as trig

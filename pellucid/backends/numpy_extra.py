@@ -1,0 +1,240 @@
+"""Element-wise array functions that NumPy lacks, over NumPy and (loaded when first used) scipy.special.
+
+Two-byte floats are computed in float32 and rounded once.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from numpy import asarray
+
+__all__: list[str] = []
+_NARROW = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
+
+
+def _export(function: Callable[..., Any]) -> Callable[..., Any]:
+    __all__.append(function.__name__)
+    return function
+
+
+def _kind(arrays: tuple[Any, ...]) -> np.dtype[Any]:
+    """The dtype of the arrays among the arguments (they have one), not of Python numbers."""
+    for a in arrays:
+        if hasattr(a, "dtype"):
+            return a.dtype  # type: ignore[no-any-return]
+    return np.dtype(np.float64)
+
+
+def _wide(a: Any) -> Any:
+    return a.astype(np.float32) if getattr(a, "dtype", None) in _NARROW else a
+
+
+def widened(name: str, doc: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The array function `name`: the decorated one, with two-byte floats taken through float32 and the dtype kept."""
+
+    def decorate(compute: Callable[..., Any]) -> Callable[..., Any]:
+        def function(*arrays: Any) -> Any:
+            kind = _kind(arrays)
+            if kind in _NARROW:
+                return asarray(compute(*map(_wide, arrays))).astype(kind)
+            if kind.kind in "biu":
+                raise TypeError(f"not supported: {name} of {kind}")
+            result = compute(*arrays)
+            return result if result.dtype == kind else asarray(result).astype(kind)
+
+        function.__name__, function.__doc__ = name, doc
+        globals()[name] = function
+        __all__.append(name)
+        return function
+
+    return decorate
+
+
+def from_scipy(name: str, scipy_name: str, doc: str) -> None:
+    """The array function `name` is `scipy.special.scipy_name`."""
+
+    def load(*arrays: Any) -> Any:
+        nonlocal load
+        load = getattr(importlib.import_module("scipy.special"), scipy_name)
+        return load(*arrays)
+
+    widened(name, doc)(lambda *arrays: load(*arrays))
+
+
+# ---- NumPy alone ------------------------------------------------------------------------------
+@_export
+def rsqrt(x: Any) -> Any:
+    """1 / sqrt(x)."""
+    if x.dtype.kind == "c":
+        return 1 / np.sqrt(x)
+    return np.reciprocal(np.sqrt(_wide(x))).astype(x.dtype if x.dtype.kind in "fV" else None, copy=False)
+
+
+@_export
+def sigmoid(x: Any) -> Any:
+    """1 / (1 + exp(-x))."""
+    if x.dtype in _NARROW:
+        return sigmoid(x.astype(np.float32)).astype(x.dtype)
+    result = np.exp(-x)
+    result = np.add(result, 1, out=result) if type(result) is np.ndarray else result + 1
+    return np.reciprocal(result, out=result) if type(result) is np.ndarray else np.reciprocal(result)
+
+
+@_export
+def round_half_even(x: Any) -> Any:
+    """Nearest integer, halves to the even one; integers as they are."""
+    return np.rint(x) if x.dtype.kind in "fV" else _no_complex(x).copy()
+
+
+@_export
+def frac(x: Any) -> Any:
+    """x - trunc(x)."""
+    return x - np.trunc(x)
+
+
+@_export
+def floor(x: Any) -> Any:
+    """As `np.floor`; integers as they are."""
+    return np.floor(x) if x.dtype.kind in "fV" else _no_complex(x).copy()
+
+
+@_export
+def ceil(x: Any) -> Any:
+    """As `np.ceil`; integers as they are."""
+    return np.ceil(x) if x.dtype.kind in "fV" else _no_complex(x).copy()
+
+
+@_export
+def trunc(x: Any) -> Any:
+    """As `np.trunc`; integers as they are."""
+    return np.trunc(x) if x.dtype.kind in "fV" else _no_complex(x).copy()
+
+
+def _no_complex(x: Any) -> Any:
+    if x.dtype.kind == "c":
+        raise TypeError("not supported: rounding of complex numbers")
+    return x
+
+
+@_export
+def real_sign(x: Any) -> Any:
+    """-1, 0 or 1, and 0 for NaN (NumPy's sign keeps NaN)."""
+    if x.dtype.kind == "b":
+        return x.copy()
+    if x.dtype.kind == "u":
+        return (x > 0).astype(x.dtype)
+    if x.dtype.kind == "c":
+        raise TypeError("not supported: sign of complex numbers")
+    return np.subtract(x > 0, x < 0, dtype=np.int8).astype(x.dtype)
+
+
+@_export
+def complex_sign(x: Any) -> Any:
+    """x / |x|, and 0 at 0."""
+    if x.dtype.kind != "c":
+        return real_sign(x)
+    size = np.abs(x)
+    return np.where(size == 0, 0, x / np.where(size == 0, 1, size)).astype(x.dtype)
+
+
+@_export
+def sinc(x: Any) -> Any:
+    """sin(pi x) / (pi x), and 1 at 0."""
+    wide = _wide(x) * np.pi
+    safe = np.where(wide == 0, 1, wide)
+    return np.where(wide == 0, 1, np.sin(safe) / safe).astype(x.dtype, copy=False)
+
+
+@_export
+def xlogy(x: Any, y: Any) -> Any:
+    """x * log(y), 0 where x is 0 (unless y is NaN)."""
+    return _x_times(np.log, x, y)
+
+
+@_export
+def xlog1py(x: Any, y: Any) -> Any:
+    """x * log1p(y), 0 where x is 0 (unless y is NaN)."""
+    return _x_times(np.log1p, x, y)
+
+
+def _x_times(log: Any, x: Any, y: Any) -> Any:
+    kind = _kind((x, y))
+    x, y = asarray(x, kind), asarray(y, kind)
+    zero = (x == 0) & ~np.isnan(y)
+    return np.where(zero, np.zeros((), kind), x * log(np.where(zero, np.ones((), kind), y)))
+
+
+@_export
+def heaviside(x: Any, values: Any) -> Any:
+    """0 below zero, 1 above, `values` at zero; NaN counts as above, as in PyTorch's kernel."""
+    kind = _kind((x, values))
+    return np.where(x == 0, values, np.where(x < 0, np.zeros((), kind), np.ones((), kind)))
+
+
+# ---- scipy.special ----------------------------------------------------------------------------
+for _name, _theirs, _doc in (
+    ("erf", "erf", "2/sqrt(pi) times the integral of exp(-t^2) from 0 to x."),
+    ("erfc", "erfc", "1 - erf(x)."),
+    ("erfcx", "erfcx", "exp(x^2) erfc(x)."),
+    ("erfinv", "erfinv", "The inverse of erf."),
+    ("lgamma", "gammaln", "The logarithm of |gamma(x)|."),
+    ("ndtr", "ndtr", "The normal distribution function."),
+    ("ndtri", "ndtri", "The quantile function of the normal distribution."),
+    ("log_ndtr", "log_ndtr", "The logarithm of ndtr."),
+    ("i0", "i0", "Modified Bessel function of the first kind, order 0."),
+    ("i0e", "i0e", "exp(-|x|) i0(x)."),
+    ("i1", "i1", "Modified Bessel function of the first kind, order 1."),
+    ("i1e", "i1e", "exp(-|x|) i1(x)."),
+    ("bessel_j0", "j0", "Bessel function of the first kind, order 0."),
+    ("bessel_j1", "j1", "Bessel function of the first kind, order 1."),
+    ("bessel_y0", "y0", "Bessel function of the second kind, order 0."),
+    ("bessel_y1", "y1", "Bessel function of the second kind, order 1."),
+    ("modified_bessel_k0", "k0", "Modified Bessel function of the second kind, order 0."),
+    ("modified_bessel_k1", "k1", "Modified Bessel function of the second kind, order 1."),
+    ("scaled_modified_bessel_k0", "k0e", "exp(x) k0(x)."),
+    ("scaled_modified_bessel_k1", "k1e", "exp(x) k1(x)."),
+    ("igamma", "gammainc", "The lower regularised incomplete gamma function."),
+    ("igammac", "gammaincc", "The upper regularised incomplete gamma function."),
+    ("zeta", "zeta", "The Hurwitz zeta function."),
+):
+    from_scipy(_name, _theirs, _doc)
+
+
+def _scipy(name: str) -> Any:
+    return getattr(importlib.import_module("scipy.special"), name)
+
+
+@widened("airy_ai", "The Airy function Ai.")
+def _airy_ai(x: Any) -> Any:
+    return _scipy("airy")(x)[0]
+
+
+@widened("digamma", "The derivative of lgamma; -inf at 0, NaN at negative integers.")
+def _digamma(x: Any) -> Any:
+    value = _scipy("psi")(x)
+    at_zero = np.copysign(np.full((), np.inf, value.dtype), -np.asarray(x))
+    return np.where(x == 0, at_zero, np.where((x < 0) & (x == np.floor(x)), np.full((), np.nan, value.dtype), value))
+
+
+@widened("spherical_bessel_j0", "sin(x) / x, and 1 at 0.")
+def _spherical_bessel_j0(x: Any) -> Any:
+    safe = np.where(x == 0, np.ones((), x.dtype), x)
+    return np.where(np.isinf(x), np.zeros((), x.dtype), np.where(x == 0, np.ones((), x.dtype), np.sin(safe) / safe))
+
+
+@_export
+def polygamma(x: Any, n: int) -> Any:
+    """The n-th derivative of digamma."""
+    if n == 0:
+        return globals()["digamma"](x)
+    wide = _wide(x)
+    special = importlib.import_module("scipy.special")
+    sign = 1.0 if n % 2 else -1.0
+    # (-1)^(n+1) n! zeta(n+1, x)
+    value = sign * float(special.gamma(n + 1.0)) * special.zeta(np.asarray(n + 1, wide.dtype), wide)
+    return asarray(value).astype(x.dtype)

@@ -1,0 +1,307 @@
+"""Comparisons, logic, predicates, and `where`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core.bind import NUMBERS, common_dtype, make_operators, wrap
+from ..core.primitive import TENSORS as F
+from ..core.primitive import defop
+from ..core.public import METHODS, public
+from ..core.tensor import Tensor, make_tensor
+from ..errors import ArgumentTypeError, DtypeError
+from ._rules import require_tensor
+from ._unary import binary, unary
+
+
+# ---- order and equality -----------------------------------------------------------------------
+def _no_order(*arrays: Any) -> None:
+    """Complex numbers have no order."""
+    if any(getattr(a, "dtype", None) is not None and a.dtype.kind == "c" for a in arrays):
+        raise TypeError("ufunc not supported")
+
+
+def _comparison(names: str, ufunc: str, doc: str, ordered: bool) -> Any:
+    op = binary(
+        names,
+        ufunc,
+        promote="compare",
+        numbers="other",
+        doc=f"True where {doc}; broadcast, dtype bool.",
+        example=f"torch.{names.split()[0]}(torch.tensor([1, 2, 3]), 2)",
+        check=_no_order if ordered else None,
+    )
+    return op
+
+
+eq = _comparison("eq", "equal", "the elements are equal", False)
+ne = _comparison("ne not_equal", "not_equal", "the elements differ", False)
+lt = _comparison("lt less", "less", "`input < other`", True)
+le = _comparison("le less_equal", "less_equal", "`input <= other`", True)
+gt = _comparison("gt greater", "greater", "`input > other`", True)
+ge = _comparison("ge greater_equal", "greater_equal", "`input >= other`", True)
+for _op in (eq, ne, lt, le, gt, ge):
+    METHODS[f"__{_op.name}__"] = make_operators(_op)[0]
+METHODS["__hash__"] = Tensor.__hash__
+
+
+@public(methods="=")
+def equal(input: Tensor, other: Tensor) -> bool:
+    """True when two tensors have the same shape and the same elements.
+
+    >>> import pellucid as torch
+    >>> torch.equal(torch.tensor([1, 2]), torch.tensor([1, 2]))
+    True
+    """
+    a = require_tensor(input, "equal")._array
+    b = require_tensor(other, "equal", "other", 2)._array
+    if a.dtype != b.dtype:
+        raise DtypeError(f"Expected object of data type {input.dtype} but got data type {other.dtype} for argument 'other' in call to equal")
+    return bool(np.array_equal(a, b))
+
+
+# ---- logic ------------------------------------------------------------------------------------
+for _name, _ufunc, _doc in (
+    ("logical_and", "logical_and", "both elements are non-zero"),
+    ("logical_or", "logical_or", "at least one of the elements is non-zero"),
+    ("logical_xor", "logical_xor", "exactly one of the elements is non-zero"),
+):
+    binary(
+        _name,
+        _ufunc,
+        promote="compare",
+        doc=f"True where {_doc}; broadcast, dtype bool.",
+        example=f"torch.{_name}(torch.tensor([True, True, False]), torch.tensor([True, False, False]))",
+    )
+
+logical_not = unary(
+    "logical_not",
+    "logical_not",
+    promote=None,
+    aval=lambda x: (x[0], np.dtype(bool)),
+    doc="True where the element is zero.",
+    example="torch.logical_not(torch.tensor([0, 1, 2]))",
+)
+
+
+# ---- predicates -------------------------------------------------------------------------------
+def _predicate(name: str, forward: Any, doc: str, example: str, method: bool = True) -> Any:
+    return unary(
+        name,
+        forward,
+        promote=None,
+        aval=lambda x: (x[0], np.dtype(bool)),
+        doc=doc,
+        example=example,
+        methods="=" if method else None,
+        inplace=False,
+    )
+
+
+def _isreal(xp: Any, x: Any) -> Any:
+    return x.imag == 0 if x.dtype.kind == "c" else xp.ones(x.shape, bool)
+
+
+def _infinite(sign: int) -> Any:
+    def forward(xp: Any, x: Any) -> Any:
+        if x.dtype.kind == "c":
+            raise TypeError("ufunc not supported")
+        return x == sign * math.inf if x.dtype.kind in "fV" else xp.zeros(x.shape, bool)
+
+    return forward
+
+
+isnan = _predicate("isnan", "isnan", "True where the element is not a number.", "torch.isnan(torch.tensor([1.0, float('nan')]))")
+isinf = _predicate("isinf", "isinf", "True where the element is infinite.", "torch.isinf(torch.tensor([1.0, float('inf')]))")
+isfinite = _predicate("isfinite", "isfinite", "True where the element is neither infinite nor NaN.",
+                      "torch.isfinite(torch.tensor([1.0, float('inf')]))")  # fmt: skip
+isposinf = _predicate("isposinf", _infinite(1), "True where the element is +inf.", "torch.isposinf(torch.tensor([1.0, float('inf')]))")
+isneginf = _predicate("isneginf", _infinite(-1), "True where the element is -inf.", "torch.isneginf(torch.tensor([1.0, float('-inf')]))")
+isreal = _predicate("isreal", _isreal, "True where the imaginary part is 0.", "torch.isreal(torch.tensor([1.0, 2.0]))")
+signbit = _predicate("signbit", lambda xp, x: xp.signbit(x) if x.dtype.kind in "fV" else _no_complex(x) < 0 if x.dtype.kind != "b" else xp.zeros(x.shape, bool),
+                     "True where the sign bit is set, so for -0.0 too.", "torch.signbit(torch.tensor([1.0, -0.0]))")  # fmt: skip
+
+
+def _no_complex(x: Any) -> Any:
+    if x.dtype.kind == "c":
+        raise TypeError("ufunc not supported")
+    return x
+
+
+@public(methods="=")
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+    """True where `|input - other| <= atol + rtol * |other|`.
+
+    Args:
+        input, other: tensors of one dtype whose shapes broadcast.
+        rtol, atol: relative and absolute tolerance.
+        equal_nan: count NaN as equal to NaN.
+
+    >>> import pellucid as torch
+    >>> torch.isclose(torch.tensor([1.0, 2.0]), torch.tensor([1.0 + 1e-9, 2.1]))
+    tensor([ True, False])
+    """
+    require_tensor(input, "isclose")
+    require_tensor(other, "isclose", "other", 2)
+    if input.dtype is not other.dtype:
+        raise DtypeError(f"{input.dtype} did not match {other.dtype}")
+    if rtol < 0:
+        raise DtypeError(f"rtol must be greater than or equal to zero, but got {rtol:g}")
+    if atol < 0:
+        raise DtypeError(f"atol must be greater than or equal to zero, but got {atol:g}")
+    a, b = input._array, other._array
+    close = a == b
+    if a.dtype.kind in "fcV" and equal_nan:
+        close = close | (np.isnan(a) & np.isnan(b))
+    if rtol == 0 and atol == 0:
+        return make_tensor(np.asarray(close))
+    if a.dtype.kind in "fcV":
+        wide = np.float32 if a.dtype.itemsize < 4 else a.dtype
+        a, b = a.astype(wide), b.astype(wide)
+        kind = a.real.dtype.type
+        allowed = kind(atol) + np.abs(kind(rtol) * b)
+        error = np.abs(a - b)
+        close = close | (np.isfinite(error) & (error <= allowed))
+    elif a.dtype.kind != "b":
+        wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
+        close = close | (np.abs(wide_a - wide_b) <= atol + np.abs(rtol * wide_b))
+    return make_tensor(np.asarray(close))
+
+
+@public(methods="=")
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """True when `isclose` holds for all elements.
+
+    >>> import pellucid as torch
+    >>> torch.allclose(torch.tensor([1.0]), torch.tensor([1.0 + 1e-9]))
+    True
+    """
+    return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
+
+
+@public(methods="=")
+def is_nonzero(input: Tensor) -> bool:
+    """The truth of a tensor with one element.
+
+    Raises:
+        RuntimeError: not exactly one element.
+    """
+    return bool(require_tensor(input, "is_nonzero"))
+
+
+@public(methods="=")
+def is_floating_point(input: Tensor) -> bool:
+    """True for a real floating-point dtype."""
+    return require_tensor(input, "is_floating_point").dtype.is_floating_point
+
+
+@public(methods="=")
+def is_complex(input: Tensor) -> bool:
+    """True for a complex dtype."""
+    return require_tensor(input, "is_complex").dtype.is_complex
+
+
+@public(methods="=")
+def is_signed(input: Tensor) -> bool:
+    """True when the dtype holds negative numbers."""
+    return require_tensor(input, "is_signed").dtype.is_signed
+
+
+@public(methods="=")
+def is_conj(input: Tensor) -> bool:
+    """False: conjugation is carried out at once here, never left as a mark on the tensor."""
+    require_tensor(input, "is_conj")
+    return False
+
+
+@public(methods="=")
+def is_neg(input: Tensor) -> bool:
+    """False: negation is carried out at once here, never left as a mark on the tensor."""
+    require_tensor(input, "is_neg")
+    return False
+
+
+@public()
+def is_tensor(obj: Any) -> bool:
+    """True for a Tensor."""
+    return isinstance(obj, Tensor)
+
+
+@public(methods="=")
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """True when two tensors have one shape."""
+    return require_tensor(input, "is_same_size")._array.shape == require_tensor(other, "is_same_size", "other", 2)._array.shape
+
+
+# ---- where ------------------------------------------------------------------------------------
+def _where_aval(condition: Any, input: Any, other: Any) -> Any:
+    from ..shapes import broadcast_shapes
+
+    return broadcast_shapes(condition[0], input[0], other[0]), input[1]
+
+
+where_op = defop(
+    "where",
+    "condition input other",
+    forward="where",
+    aval=_where_aval,
+    vjp={
+        "input": lambda F, g, condition: F.where(condition, g, 0),
+        "other": lambda F, g, condition: F.where(condition, 0, g),
+    },
+    elementwise=True,
+    batch="elementwise",
+    onnx="Where",
+)
+_record_where = where_op.call
+
+
+def _where_call(condition: Any, input: Any, other: Any) -> Tensor:
+    """Gradient rules give numbers as branches, and conditions of any shape."""
+    if not isinstance(input, Tensor) or not isinstance(other, Tensor) or input._array.dtype is not other._array.dtype:
+        kind = common_dtype([input, other]).numpy
+        input = F.cast(input, dtype=kind) if isinstance(input, Tensor) else wrap(np.asarray(input, kind))
+        other = F.cast(other, dtype=kind) if isinstance(other, Tensor) else wrap(np.asarray(other, kind))
+    return _record_where(condition, input, other)
+
+
+where_op.call = _where_call
+
+
+@public(out=True)
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    """Elements of `input` where the condition holds and of `other` elsewhere; broadcast and promoted.
+
+    Args:
+        condition: bool (or uint8) tensor. Alone: the indices of its true elements, as `nonzero(as_tuple=True)`.
+        input, other: tensors or numbers.
+
+    >>> import pellucid as torch
+    >>> x = torch.tensor([-1.0, 2.0])
+    >>> torch.where(x > 0, x, 0.0)
+    tensor([0., 2.])
+    """
+    require_tensor(condition, "where", "condition")
+    if input is None and other is None:
+        return tuple(wrap(i.astype(np.int64)) for i in np.nonzero(np.atleast_1d(condition._array)))
+    for position, (name, value) in enumerate((("input", input), ("other", other)), start=2):
+        if not isinstance(value, (Tensor, *NUMBERS)):
+            raise ArgumentTypeError(f"where(): argument '{name}' (position {position}) must be Tensor, not {type(value).__name__}")
+    kind = condition._array.dtype.kind
+    if kind != "b":
+        if condition.dtype is not dtypes.uint8:
+            raise DtypeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.scalar_type_name}")
+        condition = condition != 0
+    return _where_call(condition, input, other)
+
+
+def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """`torch.where(condition, self, other)`."""
+    return where(condition, self, other)
+
+
+METHODS["where"] = _where_method

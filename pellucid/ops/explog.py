@@ -1,0 +1,176 @@
+"""Exponentials, logarithms, roots and powers of e."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..core.primitive import defop
+from ..core.public import public
+from ..core.tensor import Tensor
+from ._rules import require_tensor
+from ._unary import binary, unary
+
+LN2 = math.log(2.0)
+LN10 = math.log(10.0)
+
+exp = unary(
+    "exp",
+    "exp",
+    lambda F, g, out: g * F.conj(out),
+    doc="e to the power of each element.",
+    example="torch.exp(torch.tensor([0.0, 1.0]))",
+    onnx="Exp",
+    autocast="float32",
+)
+
+exp2 = unary(
+    "exp2",
+    "exp2",
+    lambda F, g, out: g * F.conj(out) * LN2,
+    doc="2 to the power of each element.",
+    example="torch.exp2(torch.tensor([0.0, 3.0]))",
+    namespace="torch special",
+)
+
+expm1 = unary(
+    "expm1",
+    "expm1",
+    lambda F, g, out: g * F.conj(out + 1),
+    doc="`exp(input) - 1`, exact to rounding near 0 too.",
+    example="torch.expm1(torch.tensor([0.0, 1e-6]))",
+    namespace="torch special",
+    autocast="float32",
+)
+
+log = unary(
+    "log",
+    "log",
+    lambda F, g, input: g / F.conj(input),
+    doc="Natural logarithm of each element; NaN for negative numbers.",
+    example="torch.log(torch.tensor([1.0, 10.0]))",
+    onnx="Log",
+    autocast="float32",
+)
+
+log2 = unary(
+    "log2",
+    "log2",
+    lambda F, g, input: g / (F.conj(input) * LN2),
+    doc="Logarithm to base 2 of each element.",
+    example="torch.log2(torch.tensor([1.0, 8.0]))",
+    autocast="float32",
+)
+
+log10 = unary(
+    "log10",
+    "log10",
+    lambda F, g, input: g / (F.conj(input) * LN10),
+    doc="Logarithm to base 10 of each element.",
+    example="torch.log10(torch.tensor([1.0, 1000.0]))",
+    autocast="float32",
+)
+
+log1p = unary(
+    "log1p",
+    "log1p",
+    lambda F, g, input: g / F.conj(input + 1),
+    doc="`log(1 + input)`, exact to rounding near 0 too.",
+    example="torch.log1p(torch.tensor([0.0, 1e-6]))",
+    namespace="torch special",
+    autocast="float32",
+)
+
+sqrt = unary(
+    "sqrt",
+    "sqrt",
+    lambda F, g, out: g / (F.conj(out) * 2),
+    doc="Square root of each element; NaN for negative numbers.",
+    example="torch.sqrt(torch.tensor([4.0, 2.0]))",
+    onnx="Sqrt",
+)
+
+rsqrt = unary(
+    "rsqrt",
+    "rsqrt",
+    lambda F, g, out: g * F.conj(out * out * out) * -0.5,
+    doc="1 divided by the square root of each element.",
+    example="torch.rsqrt(torch.tensor([4.0, 0.25]))",
+    autocast="float32",
+)
+
+sigmoid = unary(
+    "sigmoid",
+    "sigmoid",
+    lambda F, g, out: g * F.conj((1 - out) * out),
+    doc="The logistic function `1 / (1 + exp(-input))` of each element.",
+    example="torch.sigmoid(torch.tensor([-1.0, 0.0, 1.0]))",
+    onnx="Sigmoid",
+)
+public(namespace="special", names="expit", out=True)(sigmoid.call)
+
+logaddexp = binary(
+    "logaddexp",
+    "logaddexp",
+    {
+        "input": lambda F, g, input, other: g / F.conj(1 + F.exp(other - input)),
+        "other": lambda F, g, input, other: g / F.conj(1 + F.exp(input - other)),
+    },
+    doc="`log(exp(input) + exp(other))`, without overflow.",
+    example="torch.logaddexp(torch.tensor([-1000.0]), torch.tensor([-1000.0]))",
+    inplace=False,
+)
+
+logaddexp2 = binary(
+    "logaddexp2",
+    "logaddexp2",
+    {
+        "input": lambda F, g, input, other: g / (1 + F.exp2(other - input)),
+        "other": lambda F, g, input, other: g / (1 + F.exp2(input - other)),
+    },
+    doc="`log2(2 ** input + 2 ** other)`, without overflow.",
+    example="torch.logaddexp2(torch.tensor([-1000.0]), torch.tensor([-1000.0]))",
+    inplace=False,
+)
+
+
+def _logit(xp: Any, x: Any, *, eps: float | None) -> Any:
+    if eps is not None:
+        x = xp.clip(x, x.dtype.type(eps), x.dtype.type(1 - eps)).astype(x.dtype)
+    return xp.log(x / (1 - x))
+
+
+def _logit_grad(F: Any, g: Any, input: Any, eps: float | None) -> Any:
+    slope = g / (input * (1 - input))
+    if eps is None:
+        return F.where((input < 0) | (input > 1), math.nan, slope)
+    return F.where((input < eps) | (input > 1 - eps), 0.0, slope)
+
+
+logit_op = defop(
+    "logit",
+    "input",
+    forward=_logit,
+    vjp={"input": _logit_grad},
+    jvp="elementwise",
+    promote="float",
+    elementwise=True,
+    batch="elementwise",
+)
+
+
+@public(namespace="torch special", methods="=", inplace="=", out=True)
+def logit(input: Tensor, eps: float | None = None) -> Tensor:
+    """`log(input / (1 - input))`, the inverse of the sigmoid.
+
+    Args:
+        input: probabilities.
+        eps: clamp `input` to [eps, 1 - eps] first; None: NaN outside [0, 1].
+
+    >>> import pellucid as torch
+    >>> torch.logit(torch.tensor([0.5, 0.75]))
+    tensor([0.0000, 1.0986])
+    """
+    return logit_op.call(require_tensor(input, "logit"), eps=eps)
+
+

@@ -1,0 +1,184 @@
+"""Trigonometric and hyperbolic functions, their inverses, and angles."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ._unary import binary, unary
+
+sin = unary(
+    "sin",
+    "sin",
+    lambda F, g, input: g * F.conj(F.cos(input)),
+    doc="Sine of each element, in radians.",
+    example="torch.sin(torch.tensor([0.0, 1.0]))",
+    onnx="Sin",
+)
+
+cos = unary(
+    "cos",
+    "cos",
+    lambda F, g, input: -g * F.conj(F.sin(input)),
+    doc="Cosine of each element, in radians.",
+    example="torch.cos(torch.tensor([0.0, 1.0]))",
+    onnx="Cos",
+)
+
+tan = unary(
+    "tan",
+    "tan",
+    lambda F, g, out: g * F.conj(1 + out * out),
+    doc="Tangent of each element, in radians.",
+    example="torch.tan(torch.tensor([0.0, 1.0]))",
+    onnx="Tan",
+    autocast="float32",
+)
+
+asin = unary(
+    "asin arcsin",
+    "arcsin",
+    lambda F, g, input: g * F.conj(F.rsqrt(1 - input * input)),
+    doc="Angle in [-pi/2, pi/2] whose sine is the element; NaN outside [-1, 1].",
+    example="torch.asin(torch.tensor([0.0, 1.0]))",
+    onnx="Asin",
+    autocast="float32",
+)
+
+acos = unary(
+    "acos arccos",
+    "arccos",
+    lambda F, g, input: -g * F.conj(F.rsqrt(1 - input * input)),
+    doc="Angle in [0, pi] whose cosine is the element; NaN outside [-1, 1].",
+    example="torch.acos(torch.tensor([0.0, 1.0]))",
+    onnx="Acos",
+    autocast="float32",
+)
+
+atan = unary(
+    "atan arctan",
+    "arctan",
+    lambda F, g, input: g / F.conj(input * input + 1),
+    doc="Angle in (-pi/2, pi/2) whose tangent is the element.",
+    example="torch.atan(torch.tensor([0.0, 1.0]))",
+    onnx="Atan",
+)
+
+sinh = unary(
+    "sinh",
+    "sinh",
+    lambda F, g, input: g * F.conj(F.cosh(input)),
+    doc="Hyperbolic sine of each element.",
+    example="torch.sinh(torch.tensor([0.0, 1.0]))",
+    onnx="Sinh",
+    autocast="float32",
+)
+
+cosh = unary(
+    "cosh",
+    "cosh",
+    lambda F, g, input: g * F.conj(F.sinh(input)),
+    doc="Hyperbolic cosine of each element.",
+    example="torch.cosh(torch.tensor([0.0, 1.0]))",
+    onnx="Cosh",
+    autocast="float32",
+)
+
+tanh = unary(
+    "tanh",
+    "tanh",
+    lambda F, g, out: g * F.conj(1 - out * out),
+    doc="Hyperbolic tangent of each element.",
+    example="torch.tanh(torch.tensor([0.0, 1.0]))",
+    onnx="Tanh",
+)
+
+asinh = unary(
+    "asinh arcsinh",
+    "arcsinh",
+    lambda F, g, input: g * F.conj(F.rsqrt(input * input + 1)),
+    doc="Inverse hyperbolic sine of each element.",
+    example="torch.asinh(torch.tensor([0.0, 1.0]))",
+    onnx="Asinh",
+)
+
+acosh = unary(
+    "acosh arccosh",
+    "arccosh",
+    lambda F, g, input: g * F.conj(F.rsqrt(input - 1) * F.rsqrt(input + 1)),
+    doc="Inverse hyperbolic cosine of each element; NaN below 1.",
+    example="torch.acosh(torch.tensor([1.0, 2.0]))",
+    onnx="Acosh",
+)
+
+atanh = unary(
+    "atanh arctanh",
+    "arctanh",
+    lambda F, g, input: g / F.conj(1 - input * input),
+    doc="Inverse hyperbolic tangent of each element; NaN outside [-1, 1].",
+    example="torch.atanh(torch.tensor([0.0, 0.5]))",
+    onnx="Atanh",
+)
+
+
+def _atan2_grad(F: Any, g: Any, top: Any, input: Any, other: Any) -> Any:
+    return g * top / (input * input + other * other)
+
+
+atan2 = binary(
+    "atan2 arctan2",
+    "arctan2",
+    {
+        "input": lambda F, g, input, other: _atan2_grad(F, g, other, input, other),
+        "other": lambda F, g, input, other: _atan2_grad(F, -g, input, input, other),
+    },
+    promote="float",
+    doc="Angle in [-pi, pi] of the point (other, input): y comes first.",
+    example="torch.atan2(torch.tensor([1.0, 1.0]), torch.tensor([1.0, -1.0]))",
+)
+
+hypot = binary(
+    "hypot",
+    "hypot",
+    {"input": lambda g, input, out: g * (input / out), "other": lambda g, other, out: g * (other / out)},
+    doc="Length of the hypotenuse: `sqrt(input ** 2 + other ** 2)`, without overflow.",
+    example="torch.hypot(torch.tensor([3.0]), torch.tensor([4.0]))",
+)
+
+deg2rad = unary(
+    "deg2rad",
+    lambda xp, x: x * _as(x, math.pi / 180),
+    lambda g: g * (math.pi / 180),
+    doc="Degrees to radians.",
+    example="torch.deg2rad(torch.tensor([180.0, 90.0]))",
+)
+
+rad2deg = unary(
+    "rad2deg",
+    lambda xp, x: x * _as(x, 180 / math.pi),
+    lambda g: g * (180 / math.pi),
+    doc="Radians to degrees.",
+    example="torch.rad2deg(torch.tensor([3.1416, 1.5708]))",
+)
+
+
+def _as(x: Any, value: float) -> Any:
+    """The number in the dtype of `x`, so that two-byte floats stay what they are."""
+    return x.dtype.type(value)
+
+
+def _sinc_grad(F: Any, g: Any, input: Any) -> Any:
+    turns = input * math.pi
+    slope = (F.cos(turns) * turns - F.sin(turns)) / (turns * input)
+    # Near 0 the difference cancels; the series' first term, -pi^2 x / 3, is exact at 0 and has the right derivative.
+    return g * F.conj(F.where(input == 0, input * (-math.pi * math.pi / 3), slope))
+
+
+sinc = unary(
+    "sinc",
+    "sinc",
+    _sinc_grad,
+    doc="`sin(pi x) / (pi x)`, and 1 at 0.",
+    example="torch.sinc(torch.tensor([0.0, 0.5]))",
+    namespace="torch special",
+)
