@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from numpy import *  # noqa: F403 (the namespace is NumPy's, plus what follows)
 from numpy import asarray, ndarray
@@ -27,3 +28,106 @@ def __getattr__(attribute: str) -> Any:
 def as_array(value: Any) -> ndarray:
     """An ndarray for a NumPy scalar or array (ufuncs on 0-d arrays return scalars)."""
     return value if type(value) is ndarray else asarray(value)
+
+
+# ---- reductions and products ------------------------------------------------------------------
+# What a sum is accumulated in: two-byte floats in float32 (rounded once, at the end), small integers in int64.
+ACCUMULATE: dict[Any, Any] = {
+    np.dtype(np.float16): np.dtype(np.float32),
+    np.dtype(ml_dtypes.bfloat16): np.dtype(np.float32),
+    **{np.dtype(kind): np.dtype(np.int64) for kind in ("?", "i1", "i2", "i4", "u1", "u2", "u4", "u8")},
+}
+_WIDE = {kind: wide for kind, wide in ACCUMULATE.items() if wide == np.float32}
+_add, _max, _min, _matmul = np.add.reduce, np.maximum.reduce, np.minimum.reduce, np.matmul
+
+
+def sum(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """As `np.sum`, but float16 and bfloat16 are added in float32, and integers give int64."""
+    kind = x.dtype
+    if dtype is None and kind in ACCUMULATE:
+        wide = ACCUMULATE[kind]
+        total = _add(x, axis, wide, out, keepdims)
+        return total if wide.kind == "i" else total.astype(kind)
+    if dtype is not None and dtype == kind and kind in _WIDE:
+        return _add(x, axis, _WIDE[kind], None, keepdims).astype(kind)
+    return _add(x, axis, dtype, out, keepdims)
+
+
+def max(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """As `np.max`."""
+    return _max(x, axis, None, None, keepdims)
+
+
+def min(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """As `np.min`."""
+    return _min(x, axis, None, None, keepdims)
+
+
+def matmul(a: Any, b: Any) -> Any:
+    """As `np.matmul`, but two-byte floats are multiplied in float32, and a batch of matrices times one matrix is one product."""
+    kind = a.dtype
+    if kind in _WIDE:
+        wide = _WIDE[kind]
+        return matmul(a.astype(wide), b.astype(wide)).astype(kind)
+    if b.ndim == 2 and a.ndim > 2 and a.size:
+        shape = a.shape
+        return _matmul(a.reshape(-1, shape[-1]), b).reshape(*shape[:-1], b.shape[-1])
+    return _matmul(a, b)
+
+
+def _widened(x: Any) -> Any:
+    return x.astype(_WIDE[x.dtype]) if x.dtype in _WIDE else x
+
+
+def softmax(x: Any, axis: int) -> Any:
+    """exp(x) / sum(exp(x)) along an axis, without overflow."""
+    if x.size == 0:
+        return x.copy()
+    wide = _widened(x)
+    e = np.subtract(wide, _max(wide, axis, None, None, True))
+    np.exp(e, out=e if type(e) is ndarray else None)
+    return (e / _add(e, axis, None, None, True)).astype(x.dtype, copy=False)
+
+
+def log_softmax(x: Any, axis: int) -> Any:
+    """log(softmax(x)) along an axis, without overflow."""
+    if x.size == 0:
+        return x.copy()
+    wide = _widened(x)
+    shifted = wide - _max(wide, axis, None, None, True)
+    return (shifted - np.log(_add(np.exp(shifted), axis, None, None, True))).astype(x.dtype, copy=False)
+
+
+def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """log(sum(exp(x))) along axes, without overflow; -inf over no elements."""
+    wide = _widened(x)
+    if x.size == 0:
+        return np.log(_add(np.exp(wide), axis, None, None, keepdims)).astype(x.dtype)
+    if x.dtype.kind == "c":
+        real = _max(wide.real, axis, None, None, True)  # it bounds the magnitudes
+        top = np.where(np.isfinite(real), real, 0)
+    else:
+        top = _max(wide, axis, None, None, True)
+        top = np.where(np.isfinite(top), top, np.zeros((), wide.dtype))
+    total = np.log(_add(np.exp(wide - top), axis, None, None, True)) + top
+    if not keepdims:
+        total = np.squeeze(total, axis)
+    return np.asarray(total).astype(x.dtype, copy=False)
+
+
+def broadcast_to(x: Any, shape: tuple[int, ...]) -> ndarray:
+    """As NumPy's, at a fraction of its cost for contiguous arrays, and writeable where the array is."""
+    x = as_array(x)
+    try:
+        extra = len(shape) - x.ndim
+        strides = [0] * len(shape)
+        for k, (size, stride) in enumerate(zip(x.shape, x.strides), extra):
+            if size == shape[k]:
+                strides[k] = stride
+            elif size != 1:
+                raise ValueError
+        if extra >= 0 and x.flags.c_contiguous:
+            return ndarray(shape, x.dtype, x, 0, strides)
+    except (ValueError, IndexError, TypeError, BufferError):
+        pass  # read-only, foreign element types, or a wrong shape: NumPy's own function decides
+    return np.broadcast_to(x, shape)

@@ -34,6 +34,7 @@ def record({args}, r, p):
     n = new(kind)
     n.op = op
     n.params = p
+    n.plan = plan
     n.inputs = ({edges})
 {versions}
     n.saved = ({saved})
@@ -99,7 +100,7 @@ def _make_recorder(op: Primitive, needs: tuple[bool, ...]) -> Callable[..., Tens
         out_version="vo" if "vo" in guards else "None",
     )
     scope = {
-        "new": _new, "kind": node_type(op), "op": op, "Version": Version, "count": count, "getframe": _getframe,
+        "new": _new, "kind": node_type(op), "op": op, "plan": plan, "Version": Version, "count": count, "getframe": _getframe,
         "library": _library, "is_library": is_library, "Tensor": Tensor,
     }  # fmt: skip
     exec(code, scope)
@@ -274,7 +275,7 @@ def _make_number_recorder(op: Primitive, place: int) -> Callable[..., Tensor]:
         out_version="vo" if "vo" in guards else "None",
     ).replace("getframe(2)", "getframe(3)")
     scope = {
-        "new": _new, "kind": node_type(op), "op": op, "Version": Version, "count": count, "getframe": _getframe,
+        "new": _new, "kind": node_type(op), "op": op, "plan": plan, "Version": Version, "count": count, "getframe": _getframe,
         "library": _library, "is_library": is_library, "Tensor": Tensor,
     }  # fmt: skip
     exec(code, scope)
@@ -392,6 +393,7 @@ def record(
     node: Node = _new(node_type(op))
     node.op = op
     node.params = params
+    node.plan = plan
     node.inputs = tuple([(x._node or x) if need else None for x, need in zip(tensors, needs, strict=True)])
     saved: list[Any] = []
     versions: list[Version] = []

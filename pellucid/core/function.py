@@ -323,6 +323,7 @@ def _record(
 ) -> None:
     node: Node = _new(node_type(op))
     node.op = op
+    node.plan = op
     node.params = {"ctx": ctx, "names": ", ".join(_argument_names(op.cls, len(args)))}
     node.inputs = tuple([(x._node or x) if need else None for x, need in zip(args, needs, strict=True)])
     arrays = [o._array if isinstance(o, Tensor) else np.empty(0) for o in outs]

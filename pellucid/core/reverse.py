@@ -76,6 +76,7 @@ class Run:
         self.keep = keep
         self.heap: list[tuple[int, Node]] = []
         self.grads: dict[Any, Any] = {}
+        self.leaves: dict[int, tuple[Tensor, Any]] = {}
         self.wanted = None if wanted is None else {_key(e) for e in wanted}
         self.found: dict[Any, Any] = {}
         self.allowed: set[int] | None = None
@@ -132,8 +133,9 @@ class Run:
             self.leaf(edge, g)
 
     def leaf(self, leaf: Tensor, g: Any) -> None:
-        known = self.grads.get(leaf)
-        self.grads[leaf] = g if known is None else known + g
+        # Keyed by identity: == of tensors is element-wise.
+        known = self.leaves.get(id(leaf))
+        self.leaves[id(leaf)] = (leaf, g if known is None else known[1] + g)
 
     def go(self) -> None:
         heap, grads = self.heap, self.grads
@@ -157,7 +159,7 @@ class Run:
             if node.ext is not None and "pre_hooks" in node.ext:
                 g = _pre_hooks(node, g)
             inputs = node.inputs
-            plan = op.plan(tuple([e is not None for e in inputs]))
+            plan = node.plan
             if create:
                 s: Any = saved_tensors(node)
             else:
@@ -180,8 +182,7 @@ class Run:
             if not keep and s:
                 node.saved = None
                 node.versions = ()
-                if node.ext is not None or self.site is not None:
-                    node.extra()["freed_by"] = self.site
+                node.total = self.site
             for edge, gi in zip(inputs, gs):
                 if gi is None or edge is None:
                     continue
@@ -258,9 +259,11 @@ class Run:
 
     def finish(self) -> None:
         """Give leaves their gradients."""
-        leaves = [(e, g) for e, g in self.grads.items() if isinstance(e, Tensor)]
-        self.grads.clear()
-        for leaf, g in leaves:
+        leaves = list(self.leaves.values())
+        self.leaves.clear()
+        leaves.reverse()
+        while leaves:
+            leaf, g = leaves.pop()
             if leaf._x is not None and "hooks" in leaf._x:
                 tensor = g if self.create_graph else wrap(np.asarray(g))
                 tensor = run_hooks(leaf._x["hooks"], tensor, self.create_graph)
@@ -289,6 +292,20 @@ def _key(edge: Any) -> tuple[int, int]:
     return (id(edge), 0)
 
 
+def _count_owned() -> int:
+    """What the reference count of an array reads in `accumulate` when only it and its caller know the array."""
+
+    def accumulate_like(leaf: Any, g: Any) -> int:
+        return _refcount(g)
+
+    leaves = [(None, np.empty(1))]
+    leaf, g = leaves.pop()
+    return accumulate_like(leaf, g)
+
+
+_OWNED = _count_owned()
+
+
 def accumulate(leaf: Tensor, g: Any, create_graph: bool) -> None:
     """Add a gradient to `leaf.grad`."""
     extra = leaf._x
@@ -305,9 +322,9 @@ def accumulate(leaf: Tensor, g: Any, create_graph: bool) -> None:
     elif held is None:
         if type(g) is not ndarray:
             g = np.asarray(g)
-        # The array becomes the gradient's own when nobody else can hold it: not a view, and referred to by this call, its caller
-        # and the loop over leaves only. Otherwise a later in-place accumulation would write into somebody's value.
-        if g.base is not None or not g.flags.owndata or _refcount(g) > 4 or not g.flags.writeable:
+        # The array becomes the gradient's own when nobody else can hold it: not a view, and referred to by this call and the
+        # caller only. Otherwise a later in-place accumulation would write into somebody's value.
+        if g.base is not None or _refcount(g) > _OWNED or not g.flags.writeable:
             g = g.copy()
         leaf._grad = make_tensor(g) if local.inference else wrap(g)
     elif held._rg or held._array.dtype != g.dtype or not held._array.flags.writeable:
@@ -474,6 +491,97 @@ def _drive(run: Run, tensors: Sequence[Tensor], gradients: Sequence[Any]) -> Non
         observe.notify("backward_end", tuple(tensors))
 
 
+def _plain_backward(root: Tensor, keep: bool) -> None:
+    """`loss.backward()` with nobody watching: the loop of `Run.go` with everything optional left out.
+
+    It hands over to `Run` at the first node with several results or with hooks, gradients gathered so far included.
+    """
+    a = root._array
+    if a.dtype.kind == "c":
+        raise GraphError(f"grad can be implicitly created only for real scalar outputs but got {root.dtype}", op="backward")
+    seed = np.empty(a.shape, a.dtype)
+    seed.fill(1)
+    node: Any = root._node
+    grads: dict[Any, Any] = {node: seed}
+    leaves: dict[int, tuple[Tensor, Any]] = {}
+    heap: list[tuple[int, Node]] = [(-node.seq, node)]
+    before = local.grad
+    local.grad = False
+    site = None
+    try:
+        while heap:
+            node = heappop(heap)[1]
+            g = grads.pop(node)
+            s = node.saved
+            ext = node.ext
+            if (ext is not None and not ext.keys() <= _HARMLESS) or type(g) is list or s is None or _PACKED_SEEN:
+                grads[node] = g
+                heappush(heap, (-node.seq, node))
+                run = Run(False, keep, None)
+                run.heap, run.grads, run.leaves, run.site = heap, grads, leaves, source.capture(3)
+                del g
+                run.go()
+                leaves = run.leaves
+                break
+            versions = node.versions
+            if versions:
+                total = 0
+                for v in versions:
+                    total += v.count
+                if total != node.total:
+                    check_saved(node)
+            gs = node.plan.backward(RAW, g, s, node.params)
+            if s and not keep:
+                if site is None:
+                    site = source.capture(3)
+                node.saved = None
+                node.versions = ()
+                node.total = site
+            i = 0
+            for edge in node.inputs:
+                if edge is None:
+                    i += 1
+                    continue
+                gi = gs[i]
+                i += 1
+                if gi is None:
+                    continue
+                if isinstance(edge, Node):
+                    if gi.shape != edge.shape or gi.dtype is not edge.dtype:
+                        gi = fit(gi, edge.shape, edge.dtype)
+                    known = grads.get(edge)
+                    if known is None:
+                        grads[edge] = gi
+                        heappush(heap, (-edge.seq, edge))
+                    else:
+                        grads[edge] = known + gi
+                elif type(edge) is OutputSlot:
+                    other = edge.node
+                    k = edge.index
+                    if gi.shape != other.shape[k] or gi.dtype is not other.dtype[k]:
+                        gi = fit(gi, other.shape[k], other.dtype[k])
+                    slots = grads.get(other)
+                    if slots is None:
+                        slots = grads[other] = [None] * len(other.shape)
+                        heappush(heap, (-other.seq, other))
+                    slots[k] = gi if slots[k] is None else slots[k] + gi
+                else:
+                    la = edge._array
+                    if gi.shape != la.shape or gi.dtype is not la.dtype:
+                        gi = fit(gi, la.shape, la.dtype)
+                    held = leaves.get(id(edge))
+                    leaves[id(edge)] = (edge, gi if held is None else held[1] + gi)
+            gs = gi = g = s = None
+        run = Run(False, keep, None)
+        run.leaves = leaves
+        run.finish()
+    finally:
+        local.grad = before
+
+
+_HARMLESS = {"metadata", "role", "module", "freed_by"}
+
+
 def backward(
     tensors: Sequence[Tensor],
     grad_tensors: Sequence[Any],
@@ -483,13 +591,18 @@ def backward(
 ) -> None:
     """Accumulate the gradients of `tensors` into the `.grad` of the leaves (or of `inputs` only)."""
     keep = create_graph if retain_graph is None else retain_graph
+    if inputs is None and not create_graph and not state.slow and len(tensors) == 1 and grad_tensors[0] is None:
+        t = tensors[0]
+        if isinstance(t._node, Node) and t._array.size == 1 and not local.anomaly and not local.saved_hooks:
+            _plain_backward(t, keep)
+            return
     if inputs is None:
         _drive(Run(create_graph, keep, None), tensors, grad_tensors)
         return
     run = Run(create_graph, keep, [t._node or t for t in inputs])
     _drive(run, tensors, grad_tensors)
     for t in inputs:
-        g = run.found.get(_key(t._node or t))
+        g = run.found.pop(_key(t._node or t), None)
         if g is not None:
             accumulate(t, g, create_graph)
 

@@ -20,21 +20,22 @@ class Node:
     """One recorded operation.
 
     Slots: `op` (the record), `inputs` (an edge per argument, repeats kept: a Node, an OutputSlot, a leaf Tensor, or None for
-    what needs no gradient), `params`, `saved` (values kept for backward; None once freed), `versions` and `total` (write
-    counters of what was saved, and their sum at that time), `shape` and `dtype` of the result (lists for several results),
+    what needs no gradient), `params`, `plan` (how it is differentiated), `saved` (values kept for backward; None once freed), `versions` and `total` (write
+    counters of what was saved, and their sum at that time; once freed, `total` is the place of the backward call that freed it), `shape` and `dtype` of the result (lists for several results),
     `seq` (order of recording), `source` (where in the user's code), `ext` (hooks and other rare things).
     """
 
     __slots__ = (
-        "__weakref__", "dtype", "ext", "inputs", "op", "params", "saved", "seq", "shape", "source", "total", "versions",
+        "__weakref__", "dtype", "ext", "inputs", "op", "params", "plan", "saved", "seq", "shape", "source", "total", "versions",
     )  # fmt: skip
 
     op: Primitive
     inputs: tuple[Any, ...]
     params: dict[str, Any]
+    plan: Any
     saved: tuple[Any, ...] | None
     versions: tuple[Any, ...]
-    total: int
+    total: Any
     shape: Any
     dtype: Any
     seq: int
@@ -96,7 +97,7 @@ class Node:
             if word in self.params:
                 return self.params[word]
             entry = self.op._entry(word)
-            plan = self.op.plan(self.needs())
+            plan = self.plan
             if entry is not None and entry in plan.entries:
                 return saved_tensors(self)[plan.entries.index(entry)]
         raise AttributeError(f"'{self.op.grad_name}' object has no attribute {name!r}")
@@ -238,7 +239,7 @@ def saved_tensors(node: Node) -> list[Any]:
     check_saved(node)
     values: list[Any] = []
     assert node.saved is not None
-    for (kind, index), value in zip(node.op.plan(node.needs()).entries, node.saved, strict=True):
+    for (kind, index), value in zip(node.plan.entries, node.saved, strict=True):
         if kind == "in":
             values.append(_joined(value, node.inputs[index]))
         elif kind == "ins":
@@ -311,7 +312,7 @@ def check_saved(node: Node) -> None:
 
 def _freed_hint(node: Node) -> str:
     made = node.line
-    freed = source.describe((node.ext or {}).get("freed_by"))
+    freed = source.describe(node.total if isinstance(node.total, tuple) else None)
     parts = []
     if made is not None:
         parts.append(f"{node.op.grad_name} was recorded at {made}")
@@ -328,7 +329,7 @@ def _overwritten(node: Node) -> Exception:
     changed = [v for v in node.versions if v.writer is not None] or list(node.versions)
     version = changed[0]
     array = None
-    plan = node.op.plan(node.needs())
+    plan = node.plan
     assert node.saved is not None
     for position, v in zip(plan.versioned, node.versions, strict=False):
         if v is version:
