@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pellucid.core.random import Generator
-from pellucid.core.random_math import exact, fma, normal_pairs32
+from pellucid.core.random_math import exact, fma, normal_blocks32, scale
 
 Target: TypeAlias = "np.ndarray | tuple[int, ...]"
 
@@ -212,7 +212,7 @@ def normal(generator: Generator, target: Target, mean: float = 0.0, std: float =
     contiguous = not isinstance(target, np.ndarray) or target.flags.c_contiguous
     with generator.lock:
         if count < 16 or not contiguous:
-            values = round_to(_scale(normal_serial(generator, count), mean, std), kind)
+            values = round_to(scale(normal_serial(generator, count), mean, std), kind)
         elif kind == np.float64:
             values = _normal_blocks64(generator, count, mean, std)
         else:
@@ -256,25 +256,20 @@ def _box_muller64(uniforms: np.ndarray, mean: float, std: float) -> np.ndarray:
     radius = np.sqrt(-2.0 * exact(math.log, 1.0 - blocks[:, 0]))
     theta = 2.0 * math.pi * blocks[:, 1]
     out = np.stack((radius * exact(math.cos, theta), radius * exact(math.sin, theta)), 1)
-    return _scale(out, mean, std).reshape(-1)
-
-
-def _scale(values: np.ndarray, mean: float, std: float) -> np.ndarray:
-    if mean == 0.0:
-        return values if std == 1.0 else values * values.dtype.type(std)
-    return fma(values, values.dtype.type(std), values.dtype.type(mean))
+    return scale(out, mean, std).reshape(-1)
 
 
 def _normal_blocks32(generator: Generator, count: int, mean: float, std: float, kind: np.dtype) -> np.ndarray:
     whole = count // 16 * 16
     out = np.empty(count, kind)
+    large = count > _BLOCK
     for start in range(0, whole, _BLOCK):
         part = out[start : min(start + _BLOCK, whole)]
-        part[...] = _scale(normal_pairs32(uniform24(generator, part.size), count <= _BLOCK), mean, std)
+        part[...] = normal_blocks32(generator.words(part.size), mean, std, large)
     if whole != count:
         if kind == np.float32:  # the remainder is drawn in full before it is overwritten; the short types leave it out
             generator.words(count - whole)
-        out[-16:] = _scale(normal_pairs32(uniform24(generator, 16)), mean, std)
+        out[-16:] = normal_blocks32(generator.words(16), mean, std, large)
     return out
 
 

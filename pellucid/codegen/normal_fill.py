@@ -1,0 +1,79 @@
+"""Normal numbers from random words, in the blocks and with the polynomials of PyTorch's float32 loops.
+
+`transform(words, out, blocks, mean, std)` turns 16 * blocks 32-bit words (uint32) into as many float32 normals: in each
+block of 16, the first 8 words give radii and the last 8 angles (Box and Muller). Logarithm, sine and cosine are those
+of Moshier's Cephes library in single precision with fused multiply-adds; NumPy's evaluation of the same steps is in
+`core/random_math.py`, and the two agree. `transform` is None where nothing can be compiled.
+"""
+
+from __future__ import annotations
+
+import math
+
+from pellucid.codegen.emit import Function, Module, Value
+from pellucid.codegen.jit import Library
+
+__all__ = ["library"]
+
+_FLOATS, _INTS = "<8 x float>", "<8 x i32>"
+
+_LOG = [7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1]
+_LOG += [-1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1]
+_SINE = [-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1]
+_COSINE = [2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2]
+_QUARTER_PI = [-0.78515625, -2.4187564849853515625e-4, -3.77489497744594108e-8]  # pi / 4 in three parts
+
+
+def _uniform(f: Function, words: Value) -> Value:
+    return f.to_float(words & 0xFFFFFF, _FLOATS) * 2.0**-24
+
+
+def _log(f: Function, x: Value) -> Value:
+    """ln x of normal positive numbers: x = fraction * 2^exponent, fraction in [sqrt(1/2), sqrt(2))."""
+    bits = f.bitcast(x, _INTS)
+    exponent = f.to_float((bits >> 23) - 126, _FLOATS)
+    fraction = f.bitcast((bits & 0x007FFFFF) | 0x3F000000, _FLOATS)
+    small = fraction.compare("olt", math.sqrt(0.5))
+    exponent = exponent - f.select(small, 1.0, f.const(0.0, _FLOATS))
+    fraction = (fraction - 1.0) + f.select(small, fraction, 0.0)
+    square = fraction * fraction
+    value = f.polynomial(fraction, _LOG) * fraction
+    value = f.fma(value, square, exponent * -2.12194440e-4)
+    value = value - square * 0.5
+    return f.fma(exponent, 0.693359375, fraction + value)
+
+
+def _sine_and_cosine(f: Function, angle: Value) -> tuple[Value, Value]:
+    """Of an angle that is not negative, reduced to within pi / 4 of a multiple of pi / 2."""
+    octant = (f.to_int(angle * 1.27323954473516, _INTS) + 1) & ~1
+    turns = f.to_float(octant, _FLOATS)
+    for part in _QUARTER_PI:
+        angle = f.fma(turns, part, angle)
+    square = angle * angle
+    cosine = f.fma(f.polynomial(square, _COSINE) * square, square, square * -0.5) + 1.0
+    sine = f.fma(f.polynomial(square, _SINE) * square, angle, angle)
+    swap = (octant & 2).compare("ne", 0)
+    sine, cosine = f.select(swap, cosine, sine), f.select(swap, sine, cosine)
+
+    def signed(value: Value, quadrant: Value) -> Value:
+        return f.bitcast(f.bitcast(value, _INTS) ^ ((quadrant & 4) << 29), _FLOATS)
+
+    return signed(sine, octant), signed(cosine, octant + 2)
+
+
+def _build() -> str:
+    module = Module()
+    f = module.function("transform", words="ptr", out="ptr", blocks="i64", mean="double", std="double")
+    mean, std = (f.splat(f.trunc(value, "float"), _FLOATS) for value in (f.mean, f.std))
+    with f.loop(0, f.blocks * 16, 16) as i:
+        first = _uniform(f, f.load(_INTS, f.words, i))
+        second = _uniform(f, f.load(_INTS, f.words, i + 8))
+        radius = f.sqrt(_log(f, 1.0 - first) * -2.0)
+        sine, cosine = _sine_and_cosine(f, second * (2.0 * math.pi))
+        f.store(f.fma(radius * cosine, std, mean), f.out, i)
+        f.store(f.fma(radius * sine, std, mean), f.out, i + 8)
+    f.ret()
+    return module.text()
+
+
+library = Library("normal numbers", _build, {"transform": "aaidd"})
