@@ -131,3 +131,42 @@ def broadcast_to(x: Any, shape: tuple[int, ...]) -> ndarray:
     except (ValueError, IndexError, TypeError, BufferError):
         pass  # read-only, foreign element types, or a wrong shape: NumPy's own function decides
     return np.broadcast_to(x, shape)
+
+
+def strided(x: ndarray, shape: tuple[int, ...], strides: tuple[int, ...], shift: int = 0) -> ndarray:
+    """The memory of `x`, from `shift` bytes after its first element, in another shape with strides in bytes.
+
+    The result keeps the memory alive, may be written to if `x` may, and may reach anything of the array that owns the memory.
+    """
+    if not shift:
+        try:
+            return ndarray(shape, x.dtype, x, 0, strides)  # type: ignore[arg-type]
+        except (TypeError, ValueError, BufferError):
+            pass  # not contiguous: the view starts from the owner
+    owner = x
+    while isinstance(owner.base, ndarray):
+        owner = owner.base
+    offset = address(x) - address(owner) + shift
+    try:
+        return ndarray(shape, x.dtype, owner, offset, strides)  # type: ignore[arg-type]
+    except (TypeError, ValueError, BufferError):
+        return asarray(_Window(x, shape, strides, shift)).view(x.dtype)
+
+
+def address(x: ndarray) -> int:
+    """Where the first element lies in memory."""
+    return x.__array_interface__["data"][0]  # type: ignore[no-any-return]
+
+
+class _Window:
+    """Memory that belongs to no ndarray (a buffer of another library), offered to NumPy in a new shape."""
+
+    def __init__(self, x: ndarray, shape: tuple[int, ...], strides: tuple[int, ...], shift: int) -> None:
+        self.owner = x
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": tuple(shape),
+            "strides": tuple(strides),
+            "typestr": f"|V{x.dtype.itemsize}",
+            "data": (address(x) + shift, not x.flags.writeable),
+        }

@@ -127,6 +127,8 @@ def _make_call(op: Primitive) -> Callable[..., Any]:
             return _make_unary(op)
         if len(op.args) == 2:
             return _make_binary(op)
+    if op.view and op.outputs == 1 and len(op.args) == 1:
+        return _make_view(op)
     return _make_nary(op)
 
 
@@ -318,6 +320,67 @@ def _make_nary(op: Primitive) -> Callable[..., Any]:
     return call
 
 
+def _make_view(op: Primitive) -> Callable[..., Any]:
+    forward = op.numpy_forward
+
+    def call(x: Any, **params: Any) -> Any:
+        tx = type(x)
+        if (tx is Tensor or tx is Parameter) and not state.slow:
+            try:
+                r = forward(x._array, **params)
+            except Exception:
+                return general(op, (x,), params)
+            if type(r) is ndarray:
+                return view_result(op, x, r, params)
+        return general(op, (x,), params)
+
+    call.__name__ = op.name
+    return call
+
+
+def view_result(op: Primitive, x: Tensor, r: ndarray, params: dict[str, Any]) -> Tensor:
+    """The tensor for an array `r` that a view operation made of the array of `x`: recorded when `x` needs a gradient.
+
+    For callers that have looked at `state.slow` and at the type of `x`; functions such as `__getitem__` make `r` themselves.
+    """
+    grad = local.grad
+    if x._rg and grad and op.vjp is not None:
+        recorder = op.recorder
+        if recorder is None:
+            recorder = op.recorder = _make_recorder(op, (True,))
+        t = recorder(x, r, params)
+    else:
+        t = _new(Tensor)
+        t._array = r
+        t._node = None
+        t._rg = False
+        t._grad = None
+        t._x = None
+    version = x._ver
+    if version is None:
+        version = x._ver = Version()
+    elif x._x is not None and "inference" in x._x:
+        t._x = {"inference": True}
+    t._ver = version
+    parent = x._view
+    if parent is None:
+        t._view = View(x, ((op, params, None),), "grad" if grad else "no_grad")
+    else:
+        kind = parent.kind
+        if kind == "grad" and not grad:
+            kind = "no_grad"
+        t._view = View(parent.base, (*parent.chain, (op, params, None)), kind)
+    if grad:
+        views = version.views
+        if views is None:
+            version.views = [_ref(t)]
+        else:
+            if len(views) > 32 and len(views) & (len(views) - 1) == 0:
+                views[:] = [v for v in views if v() is not None]
+            views.append(_ref(t))
+    return t
+
+
 _call_makers.append(_make_call)
 
 
@@ -413,10 +476,10 @@ def record(
             saved.append(tuple(t._array for t in made))
             versions += [version_of(t) for t in made]
         elif kind == "ins":
-            saved.append([x._array for x in tensors])
-            versions += [version_of(x) for x in tensors]
+            saved.append([x._array for x in tensors[i:]])
+            versions += [version_of(x) for x in tensors[i:]]
         elif kind == "shapes":
-            saved.append([x._array.shape for x in tensors])
+            saved.append([x._array.shape for x in tensors[i:]])
         elif kind in ("shape", "dtype"):
             x = tensors[i]
             saved.append(getattr(x._array, kind) if isinstance(x, Tensor) else (() if kind == "shape" else None))
@@ -550,11 +613,22 @@ def _on_meta(op: Primitive, arrays: list[Any], meta: list[bool], params: dict[st
         shape = broadcast_shapes(*[a[0] for a in avals if a is not None])
         kind = next(a[1] for a in avals if a is not None)
         result = (shape, np.dtype(bool) if op.promote == "compare" else kind)
+    elif op.view:
+        result = _view_of_nothing(op, arrays[0], params)
     else:
         result = _probe(op, arrays, params)
     if op.outputs != 1:
-        return [MetaArray(shape, kind) for shape, kind in result]
+        return [MetaArray(*aval) for aval in result]
     return MetaArray(*result)
+
+
+def _view_of_nothing(op: Primitive, array: MetaArray, params: dict[str, Any]) -> Any:
+    """Shape, dtype and strides of a view of an array without data: a view never reads, so one byte can stand for the memory."""
+    phantom = np.lib.stride_tricks.as_strided(np.empty(1, array.dtype), array.shape, array.strides)
+    result = op.numpy_forward(phantom, **params)
+    if op.outputs != 1:
+        return [(r.shape, r.dtype, r.strides) for r in result]
+    return result.shape, result.dtype, result.strides
 
 
 PROBE_LIMIT = 1 << 24

@@ -45,6 +45,7 @@ class Primitive:
     def __init__(self, **fields: Any) -> None:
         self.__dict__.update(fields)
         self._plans: dict[tuple[bool, ...], Plan] = {}
+        self.recorder: Any = None  # of a view operation; made by core.bind when first needed
 
     name: str
     args: tuple[str, ...]
@@ -129,8 +130,8 @@ class Primitive:
             return ("out", int(word[3:]))
         if word in ("out_shape", "out_dtype"):
             return (word, 0)
-        if self.variadic and word in (self.args[0], f"{self.args[0]}_shapes"):
-            return ("ins", 0) if word == self.args[0] else ("shapes", 0)
+        if self.variadic and word in (self.args[-1], f"{self.args[-1]}_shapes"):
+            return ("ins" if word == self.args[-1] else "shapes", len(self.args) - 1)
         if word in self.args:
             return ("in", self.args.index(word))
         for suffix in ("shape", "dtype"):
@@ -172,7 +173,8 @@ def defop(
 
     Args:
         name: unique name; rules of other operations call it as `F.name(...)`.
-        args: names of the tensor arguments, in order; `name?` may be None; a single `*name` takes any number.
+        args: names of the tensor arguments, in order; `name?` may be None; the last may be `*name`, which
+            takes any number.
         forward: `forward(xp, *arrays, **params)` over an array namespace, or the name of an array function with that meaning.
         vjp: gradient rules: one per argument in a dict (arguments left out are not differentiable), or one joint rule that
             returns a gradient (or None) for each argument. None: the result never requires grad.

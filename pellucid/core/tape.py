@@ -243,7 +243,7 @@ def saved_tensors(node: Node) -> list[Any]:
         if kind == "in":
             values.append(_joined(value, node.inputs[index]))
         elif kind == "ins":
-            values.append([_joined(v, edge) for v, edge in zip(value, node.inputs, strict=True)])
+            values.append([_joined(v, edge) for v, edge in zip(value, node.inputs[index:], strict=True)])
         elif kind == "out":
             values.append(_joined(value, node if node.op.outputs == 1 else OutputSlot(node, index)))
         elif kind == "outs":
