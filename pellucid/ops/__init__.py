@@ -3,5 +3,9 @@
 from . import arith as arith
 from . import basic as basic
 from . import compare as compare
+from . import create as create
 from . import explog as explog
+from . import matmul as matmul
+from . import reduce as reduce
+from . import softmax as softmax
 from . import trig as trig

@@ -1,0 +1,537 @@
+"""Sums and their kin over dimensions: sum, mean, prod, all, any, amax, amin, variance."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core import return_types
+from ..core.primitive import TENSORS as F
+from ..core.primitive import defop
+from ..core.public import public
+from ..core.tensor import Tensor
+from ..errors import ArgumentTypeError, DimensionError, DtypeError, OperationError
+from ..shapes import reduce_shape
+from ._reduction import Dims, as_dtype, count, dims_of, numpy_names, require_float, restore, spread
+from ._rules import require_tensor
+
+
+def _aval(x: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
+    return reduce_shape(x[0], range(len(x[0])) if dim is None else dim, keepdim), x[1]
+
+
+def _sum_aval(x: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
+    return _aval(x, dim=dim, keepdim=keepdim)[0], np.dtype(np.int64) if x[1].kind in "biu" else x[1]
+
+
+sum_op = defop(
+    "sum",
+    "input",
+    forward=lambda xp, x, *, dim=None, keepdim=False: xp.sum(x, dim, None, None, keepdim),
+    aval=_sum_aval,
+    vjp={"input": lambda F, g, input_shape, dim, keepdim: spread(F, g, input_shape, dim, keepdim)},
+    jvp="linear",
+    onnx="ReduceSum",
+)
+
+sum_all_op = defop(
+    "sum_all",
+    "input",
+    forward="sum",
+    aval=_sum_aval,
+    vjp={"input": lambda F, g, input_shape: F.expand(g, shape=input_shape)},
+    jvp="linear",
+    grad_name="Sum",
+    onnx="ReduceSum",
+)
+
+
+@public(methods="=", out=True)
+def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, **axis: Any) -> Tensor:
+    """The sum of all elements, or over the dimensions `dim`; integers and bools give int64.
+
+    Args:
+        input: any shape and dtype.
+        dim: a dimension or several; None or an empty list for all.
+        keepdim: keep the summed dimensions with size 1.
+        dtype: convert to this type before adding.
+
+    Raises:
+        IndexError: `dim` is out of range. RuntimeError: `dim` names a dimension twice.
+
+    >>> import pellucid as torch
+    >>> torch.sum(torch.ones(2, 3), dim=1)
+    tensor([3., 3.])
+    """
+    if axis:
+        dim, keepdim = _renamed("sum", axis, dim, keepdim)
+    if dtype is not None:
+        input = as_dtype(require_tensor(input, "sum"), dtype)
+    if dim is None and not keepdim:
+        return sum_all_op.call(input)
+    dims = dims_of(dim, require_tensor(input, "sum")._array.ndim, "sum")
+    return sum_op.call(input, dim=dims, keepdim=keepdim)
+
+
+def _renamed(name: str, given: dict[str, Any], dim: Any, keepdim: Any) -> tuple[Any, Any]:
+    """`dim` and `keepdim` when the caller wrote NumPy's `axis=` and `keepdims=`."""
+    for word in given:
+        if word not in ("axis", "keepdims"):
+            raise ArgumentTypeError(f"{name}() got an unexpected keyword argument '{word}'")
+    return given.get("axis", dim), given.get("keepdims", keepdim)
+
+
+def _mean(xp: Any, x: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
+    n = count(x.shape, dim)
+    if x.dtype in xp.ACCUMULATE:
+        return (xp.sum(x, dim, np.float32, None, keepdim) / np.float32(n)).astype(x.dtype)
+    return xp.sum(x, dim, None, None, keepdim) / x.dtype.type(n)
+
+
+mean_op = defop(
+    "mean",
+    "input",
+    forward=_mean,
+    aval=_aval,
+    vjp={
+        "input": lambda F, g, input_shape, dim, keepdim: spread(
+            F, g / float(count(input_shape, dim)), input_shape, dim, keepdim
+        )
+    },
+    jvp="linear",
+    onnx="ReduceMean",
+)
+
+
+@public(methods="=", out=True)
+def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, **axis: Any) -> Tensor:
+    """The mean of all elements, or over the dimensions `dim`.
+
+    Args:
+        input: floating point or complex, any shape.
+        dim, keepdim, dtype: as for `sum`.
+
+    Raises:
+        RuntimeError: integers and bools, unless `dtype` says what to compute in. IndexError: `dim` is out of range.
+
+    >>> import pellucid as torch
+    >>> torch.mean(torch.tensor([1.0, 2.0, 6.0]))
+    tensor(3.)
+    """
+    if axis:
+        dim, keepdim = _renamed("mean", axis, dim, keepdim)
+    if dtype is not None:
+        input = as_dtype(require_tensor(input, "mean"), dtype)
+    kind = require_tensor(input, "mean").dtype
+    if not (kind.is_floating_point or kind.is_complex):
+        where = "Optional dtype" if dtype is not None else "Input dtype"
+        raise DtypeError(
+            f"mean(): could not infer output dtype. {where} must be either a floating point or complex dtype. "
+            f"Got: {kind.scalar_type_name}",
+            hint="convert first: x.float().mean()",
+        )
+    return mean_op.call(input, dim=dims_of(dim, input._array.ndim, "mean"), keepdim=keepdim)
+
+
+def _nansum(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:
+    return xp.sum(xp.where(x != x, x.dtype.type(0), x), dim, None, None, keepdim)
+
+
+defop(
+    "nansum",
+    "input",
+    forward=_nansum,
+    aval=_aval,
+    vjp={
+        "input": lambda F, g, input, input_shape, dim, keepdim: spread(F, g, input_shape, dim, keepdim)
+        * F.cast(input == input, dtype=g.dtype if F.raw else g._array.dtype)
+    },
+)
+
+
+@public(methods="=", out=True)
+@numpy_names
+def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    """As `sum`, with NaN counted as 0.
+
+    >>> import pellucid as torch
+    >>> torch.nansum(torch.tensor([1.0, float("nan"), 2.0]))
+    tensor(3.)
+    """
+    input = as_dtype(require_tensor(input, "nansum"), dtype)
+    kind = input.dtype
+    if kind.is_complex:
+        raise DtypeError("nansum does not support complex inputs")
+    if not kind.is_floating_point:
+        return sum(input, dim, keepdim)
+    return F.nansum(input, dim=dims_of(dim, input._array.ndim, "nansum"), keepdim=keepdim)
+
+
+@public(methods="=", out=True)
+@numpy_names
+def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    """The mean of the elements that are not NaN; NaN where all are.
+
+    >>> import pellucid as torch
+    >>> torch.nanmean(torch.tensor([1.0, float("nan"), 2.0]))
+    tensor(1.5000)
+    """
+    kind = require_tensor(input, "nanmean").dtype
+    if not (kind.is_floating_point or kind.is_complex):
+        raise DtypeError(
+            "nanmean(): expected input to have floating point or complex dtype but got " + kind.scalar_type_name
+        )
+    numbers = sum(input.detach() == input.detach(), dim, keepdim)  # type: ignore[attr-defined]
+    return nansum(input, dim, keepdim, dtype=dtype) / numbers  # type: ignore[operator]
+
+
+def _prod(xp: Any, x: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
+    kind = x.dtype
+    if kind in xp.ACCUMULATE:
+        wide = xp.ACCUMULATE[kind]
+        made = np.multiply.reduce(x, dim, wide, None, keepdim)
+        return made if wide.kind == "i" else made.astype(kind)
+    return xp.multiply.reduce(x, dim, None, None, keepdim)
+
+
+def _prod_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
+    if dim is None or not input_shape:
+        if not input_shape:
+            return g
+        flat = (math.prod(input_shape),)
+        return _prod_grad(F, g.reshape((1,)), input.reshape(flat), out.reshape((1,)), flat, (0,), True).reshape(input_shape)
+    g, out = restore(g, input_shape, dim, keepdim), restore(out, input_shape, dim, keepdim)
+    values = input if F.raw else input._array
+    if 0 not in values:
+        return g * F.conj(out / input)
+    return g * F.conj(_prod_of_others(F, input, dim[0], input_shape))
+
+
+def _prod_of_others(F: Any, x: Any, dim: int, shape: tuple[int, ...]) -> Any:
+    """For every element the product of all others along `dim`, without division (some are 0)."""
+    if F.raw:
+        x = np.moveaxis(x, dim, -1)
+        left, right = np.ones_like(x), np.ones_like(x)
+        np.cumprod(x[..., :-1], -1, out=left[..., 1:])
+        np.cumprod(x[..., :0:-1], -1, out=right[..., -2::-1])
+        return np.moveaxis(left * right, -1, dim)
+    # Recorded: n copies of the line, the k-th with its k-th element replaced by 1. Quadratic, but differentiable to any order.
+    n = shape[dim]
+    x = x.transpose(dim, -1)
+    hole = F.full(shape=(n, n), value=0, dtype=x._array.dtype)
+    hole._array = np.eye(n, dtype=x._array.dtype)
+    lines = x.unsqueeze(-2) * (1 - hole) + hole
+    return F.prod(lines, dim=(lines._array.ndim - 1,), keepdim=False).transpose(dim, -1)
+
+
+prod_op = defop("prod", "input", forward=_prod, aval=_sum_aval, vjp={"input": _prod_grad}, onnx="ReduceProd")
+
+
+@public(methods="=", out=True)
+@numpy_names
+def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    """The product of all elements, or along one dimension; integers and bools give int64.
+
+    >>> import pellucid as torch
+    >>> torch.prod(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1)
+    tensor([ 2., 12.])
+    """
+    if isinstance(dim, (tuple, list)):
+        raise ArgumentTypeError(f"prod(): argument 'dim' (position 2) must be int, not {type(dim).__name__}")
+    input = as_dtype(require_tensor(input, "prod"), dtype)
+    return prod_op.call(input, dim=dims_of(dim, input._array.ndim, "prod"), keepdim=keepdim)
+
+
+# ---- largest and smallest, gradient shared among ties -----------------------------------------
+def _extreme_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
+    g, out = restore(g, input_shape, dim, keepdim), restore(out, input_shape, dim, keepdim)
+    values, top = (input, out) if F.raw else (input._array, out._array)
+    mask = (values == top).astype(values.dtype)
+    share = mask / np.asarray(mask.sum(axis=dim, keepdims=True)).astype(values.dtype)
+    if not F.raw:
+        from ..core.tensor import make_tensor
+
+        share = make_tensor(share)
+    return g * share
+
+
+amax_op = defop(
+    "amax", "input", forward=lambda xp, x, *, dim, keepdim: xp.max(x, dim, keepdim), aval=_aval, vjp={"input": _extreme_grad},
+    onnx="ReduceMax",
+)  # fmt: skip
+amin_op = defop(
+    "amin", "input", forward=lambda xp, x, *, dim, keepdim: xp.min(x, dim, keepdim), aval=_aval, vjp={"input": _extreme_grad},
+    onnx="ReduceMin",
+)  # fmt: skip
+
+
+def check_nonempty(name: str, shape: tuple[int, ...], dims: Any) -> None:
+    """Refuse a reduction without neutral element over no elements."""
+    if 0 not in shape:
+        return
+    if dims is None or len(dims) == len(shape):
+        raise DimensionError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
+            "Specify the reduction dim with the 'dim' argument."
+        )
+    for d in dims:
+        if shape[d] == 0:
+            raise DimensionError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+
+
+def _extreme(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
+    shape = require_tensor(input, name)._array.shape
+    if input.dtype.is_complex:
+        raise DtypeError(f"{name}(): does not support complex input")
+    dims = dims_of(None if dim == () else dim, len(shape), name)
+    check_nonempty(name, shape, dims)
+    return op.call(input, dim=dims, keepdim=keepdim)  # type: ignore[no-any-return]
+
+
+@public(methods="=", out=True)
+@numpy_names
+def amax(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
+    """The largest element over dimensions; the gradient is shared evenly among ties.
+
+    Raises:
+        IndexError: a reduced dimension is empty, or out of range.
+
+    >>> import pellucid as torch
+    >>> torch.amax(torch.tensor([[1.0, 5.0], [7.0, 3.0]]), dim=1)
+    tensor([5., 7.])
+    """
+    return _extreme(amax_op, "amax", input, dim, keepdim)
+
+
+@public(methods="=", out=True)
+@numpy_names
+def amin(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
+    """The smallest element over dimensions; the gradient is shared evenly among ties.
+
+    >>> import pellucid as torch
+    >>> torch.amin(torch.tensor([[1.0, 5.0], [7.0, 3.0]]), dim=0)
+    tensor([1., 3.])
+    """
+    return _extreme(amin_op, "amin", input, dim, keepdim)
+
+
+_aminmax = return_types.make("aminmax", "min max")
+
+
+@public(methods="=", out=True)
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The smallest and the largest element, over all dimensions or along one, as (min, max).
+
+    >>> import pellucid as torch
+    >>> torch.aminmax(torch.tensor([3.0, 1.0, 2.0])).max
+    tensor(3.)
+    """
+    shape = require_tensor(input, "aminmax")._array.shape
+    if dim is None and 0 in shape:
+        raise OperationError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
+    if input.dtype.is_complex:
+        raise DtypeError(f"\"aminmax_cpu\" not implemented for '{input.dtype.scalar_type_name}'")
+    return _aminmax(_extreme(amin_op, "aminmax", input, dim, keepdim), _extreme(amax_op, "aminmax", input, dim, keepdim))
+
+
+# ---- truth and counting -----------------------------------------------------------------------
+all_op = defop(
+    "all", "input", forward=lambda xp, x, *, dim, keepdim: np.logical_and.reduce(x, dim, None, None, keepdim),
+    aval=lambda x, dim, keepdim: (_aval(x, dim=dim, keepdim=keepdim)[0], np.dtype(bool)),
+)  # fmt: skip
+any_op = defop(
+    "any", "input", forward=lambda xp, x, *, dim, keepdim: np.logical_or.reduce(x, dim, None, None, keepdim),
+    aval=lambda x, dim, keepdim: (_aval(x, dim=dim, keepdim=keepdim)[0], np.dtype(bool)),
+)  # fmt: skip
+
+
+def _truth(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
+    dims = dims_of(dim, require_tensor(input, name)._array.ndim, name)
+    if isinstance(dim, (tuple, list)) and not dim and input._array.ndim:
+        dims = ()  # an empty list reduces nothing here
+    made = op.call(input if dims != () else input != 0, dim=dims, keepdim=keepdim)
+    return F.cast(made, dtype=np.dtype(np.uint8)) if input.dtype is dtypes.uint8 else made  # PyTorch keeps uint8
+
+
+@public(methods="=", out=True)
+@numpy_names
+def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """True where all elements (over `dim`) are not zero; NaN is not zero. uint8 gives uint8, everything else bool.
+
+    >>> import pellucid as torch
+    >>> torch.all(torch.tensor([[True, False], [True, True]]), dim=1)
+    tensor([False,  True])
+    """
+    return _truth(all_op, "all", input, dim, keepdim)
+
+
+@public(methods="=", out=True)
+@numpy_names
+def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """True where some element (over `dim`) is not zero. uint8 gives uint8, everything else bool.
+
+    >>> import pellucid as torch
+    >>> torch.any(torch.tensor([[True, False], [False, False]]), dim=1)
+    tensor([ True, False])
+    """
+    return _truth(any_op, "any", input, dim, keepdim)
+
+
+count_nonzero_op = defop(
+    "count_nonzero", "input", forward=lambda xp, x, *, dim: xp.sum(x != 0, dim, np.int64),
+    aval=lambda x, dim: (_aval(x, dim=dim)[0], np.dtype(np.int64)),
+)  # fmt: skip
+
+
+@public(methods="=")
+def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
+    """How many elements are not zero, in all or over `dim`, as int64.
+
+    >>> import pellucid as torch
+    >>> torch.count_nonzero(torch.tensor([0.0, 3.0, 4.0]))
+    tensor(2)
+    """
+    return count_nonzero_op.call(input, dim=dims_of(dim, require_tensor(input, "count_nonzero")._array.ndim, "count_nonzero"))
+
+
+# ---- variance ---------------------------------------------------------------------------------
+def _var(xp: Any, x: Any, *, dim: Any, correction: Any, keepdim: bool) -> Any:
+    kind = x.dtype
+    wide = x.astype(xp.ACCUMULATE[kind]) if kind in xp.ACCUMULATE else x
+    n = count(x.shape, dim)
+    real = wide.real.dtype.type
+    if n == 0:
+        made = xp.sum(abs(wide), dim, None, None, keepdim) * real(np.nan)
+    else:
+        away = wide - xp.sum(wide, dim, None, None, True) / real(n)
+        square = away * away if kind.kind != "c" else away.real**2 + away.imag**2
+        with np.errstate(all="ignore"):
+            made = xp.sum(square, dim, None, None, keepdim) / real(n - correction if n > correction else 0)
+    return made if kind.kind == "c" else made.astype(kind)
+
+
+def _var_grad(F: Any, g: Any, input: Any, input_shape: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+    n = count(input_shape, dim)
+    left = n - correction if n > correction else 0
+    away = input - F.mean(input, dim=dim, keepdim=True)
+    return restore(g, input_shape, dim, keepdim) * away * (2.0 / left if left else math.inf)
+
+
+defop(
+    "var", "input", forward=_var, vjp={"input": _var_grad},
+    aval=lambda x, dim, correction, keepdim: (_aval(x, dim=dim, keepdim=keepdim)[0], np.empty(0, x[1]).real.dtype),
+)  # fmt: skip
+
+
+def _std(xp: Any, x: Any, *, dim: Any, correction: Any, keepdim: bool) -> Any:
+    return np.sqrt(_var(xp, x, dim=dim, correction=correction, keepdim=keepdim))
+
+
+def _std_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+    values = out if F.raw else out._array
+    # Where all elements are equal the gradient is taken as 0, as PyTorch does, instead of 0/0.
+    flat = values == 0
+    if not flat.any():
+        slope = g / (out * 2.0)
+    elif F.raw:
+        slope = np.where(flat, values.dtype.type(0), g / (out * 2.0)).astype(values.dtype)
+    else:
+        slope = (g / (out * 2.0)).masked_fill(out == 0, 0)
+    return _var_grad(F, slope, input, input_shape, dim, correction, keepdim)
+
+
+defop(
+    "std", "input", forward=_std, vjp={"input": _std_grad},
+    aval=lambda x, dim, correction, keepdim: (_aval(x, dim=dim, keepdim=keepdim)[0], np.empty(0, x[1]).real.dtype),
+)  # fmt: skip
+
+
+def _spread_arguments(name: str, input: Any, dim: Any, unbiased: Any, correction: Any) -> tuple[Any, Any]:
+    """(dims, correction) from the two forms `var(x, dim, correction=1)` and `var(x, unbiased)` / `var(x, dim, unbiased)`."""
+    require_float(input, name)
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    if unbiased is not None:
+        if not isinstance(unbiased, bool):
+            raise ArgumentTypeError(f"{name}(): argument 'unbiased' must be bool, not {type(unbiased).__name__}")
+        if correction is not _DEFAULT:
+            raise ArgumentTypeError(f"{name}() received both 'unbiased' and 'correction'")
+        correction = int(unbiased)
+    correction = 1 if correction is _DEFAULT or correction is None else correction
+    dims = dims_of(dim, input._array.ndim, name)
+    n = count(input._array.shape, dims)
+    if n <= correction and input._array.size:
+        import warnings
+
+        warnings.warn(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+            "(input numel divided by output numel).",
+            UserWarning,
+            stacklevel=4,
+        )
+    return dims, correction
+
+
+_DEFAULT: Any = object()
+
+
+@public(methods="=", out=True)
+@numpy_names
+def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = _DEFAULT) -> Tensor:
+    """The variance over `dim`: squared distances from the mean, divided by the count less `correction` (1 by default).
+
+    Args:
+        input: floating point or complex; a complex variance is real.
+        dim: a dimension or several; None for all.
+        unbiased: True for correction 1, False for 0.
+
+    >>> import pellucid as torch
+    >>> torch.var(torch.tensor([1.0, 2.0, 3.0, 6.0]))
+    tensor(4.6667)
+    """
+    dims, correction = _spread_arguments("var", input, dim, unbiased, correction)
+    return F.var(input, dim=dims, correction=correction, keepdim=keepdim)
+
+
+@public(methods="=", out=True)
+@numpy_names
+def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = _DEFAULT) -> Tensor:
+    """The standard deviation over `dim`, the square root of `var`.
+
+    >>> import pellucid as torch
+    >>> torch.std(torch.tensor([1.0, 2.0, 3.0]), correction=0)
+    tensor(0.8165)
+    """
+    dims, correction = _spread_arguments("std", input, dim, unbiased, correction)
+    return F.std(input, dim=dims, correction=correction, keepdim=keepdim)
+
+
+@public()
+@numpy_names
+def var_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = _DEFAULT) -> Any:
+    """(variance, mean) over `dim`; see `var`.
+
+    >>> import pellucid as torch
+    >>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
+    """
+    dims, correction = _spread_arguments("var_mean", input, dim, unbiased, correction)
+    mean = mean_op.call(input, dim=dims, keepdim=keepdim)
+    return F.var(input, dim=dims, correction=correction, keepdim=keepdim), mean
+
+
+@public()
+@numpy_names
+def std_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = _DEFAULT) -> Any:
+    """(standard deviation, mean) over `dim`; see `std`.
+
+    >>> import pellucid as torch
+    >>> torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
+    """
+    dims, correction = _spread_arguments("std_mean", input, dim, unbiased, correction)
+    mean = mean_op.call(input, dim=dims, keepdim=keepdim)
+    return F.std(input, dim=dims, correction=correction, keepdim=keepdim), mean
