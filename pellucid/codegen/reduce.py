@@ -1,0 +1,396 @@
+"""Sums, means, variances, maxima and minima over adjacent axes, and argmax/argmin (float32, C-contiguous).
+
+An array is seen as (outer, length, inner) and reduced over `length`. Sums take at most 128 terms in float in a row
+(one after another in each lane), then go on in double; large reductions are cut into chunks that depend on the shape
+only, so results do not depend on the number of threads. Maxima and minima of NaN are NaN. Every function returns None
+where it cannot serve its arguments.
+"""
+
+from __future__ import annotations
+
+import math as pymath
+
+import numpy as np
+
+from pellucid.codegen import jit, target, threads
+from pellucid.codegen.emit import Function, Module, Value, vector
+
+__all__ = ["amax", "amin", "argmax", "argmin", "mean", "sum", "var"]
+
+_F32 = np.dtype(np.float32)
+Axes = int | tuple[int, ...] | None
+CHUNK = 1 << 16  # elements of a row that make a piece of their own
+SUM_BLOCK = 2048  # elements of a row summed in float
+SUM_ROWS = 128  # rows summed in float
+UNROLL = 4
+
+
+def _kind() -> tuple[str, int]:
+    width = target.host().lanes("float")
+    return vector("float", width), width
+
+
+# Rows: inner == 1. A piece [start, stop) of a row is reduced to one double.
+
+
+def _sum_piece(f: Function, x: Value, length: Value, term=None) -> Value:
+    kind, width = _kind()
+    total = f.var("double", 0.0)
+    parts = [f.var(kind) for _ in range(UNROLL)]
+    with f.loop(0, length, SUM_BLOCK) as start:
+        here = f.at(x, start)
+        count = f.smaller(length - start, SUM_BLOCK)
+        for part in parts:
+            part.set(0.0)
+        whole = count - count % (width * UNROLL)
+
+        def add(part, i: Value, mask: Value | None, here=here) -> None:
+            v = f.load(kind, here, i, mask=mask)
+            v = v if term is None else term(v)
+            part.set(part.get() + (v if mask is None else f.select(mask, v, 0.0)))
+
+        with f.loop(0, whole, width * UNROLL) as i:
+            for u, part in enumerate(parts):
+                add(part, i + u * width, None)
+        with f.loop(whole, count, width) as i:
+            add(parts[0], i, f.tail_mask(count - i, width))
+        values = [part.get() for part in parts]
+        while len(values) > 1:
+            values = [a + b for a, b in zip(values[::2], values[1::2])]
+        total.set(total.get() + f.extend(f.total(values[0]), "double"))
+    return total.get()
+
+
+def _extreme_piece(f: Function, x: Value, length: Value, better) -> Value:
+    """The largest or smallest element, NaN if there is one, as a double."""
+    kind, width = _kind()
+    worst = -pymath.inf if better == f.larger else pymath.inf
+    best = [f.var(kind, worst) for _ in range(UNROLL)]
+    bad = f.var(vector("i1", width), 0)
+    whole = length - length % (width * UNROLL)
+    with f.loop(0, whole, width * UNROLL) as i:
+        vectors = [f.load(kind, x, i + u * width) for u in range(UNROLL)]
+        for part, v in zip(best, vectors):
+            part.set(better(v, part.get()))
+        # One comparison finds a NaN in either of two vectors.
+        bad.set(bad.get() | vectors[0].compare("uno", vectors[1]) | vectors[2].compare("uno", vectors[3]))
+    with f.loop(whole, length, width) as i:
+        v = f.load(kind, x, i, mask=f.tail_mask(length - i, width), other=worst)
+        best[0].set(better(v, best[0].get()))
+        bad.set(bad.get() | v.compare("uno", v))
+    values = [part.get() for part in best]
+    while len(values) > 1:
+        values = [better(a, b) for a, b in zip(values[::2], values[1::2])]
+    bits = f.emit(f"bitcast {bad.ctype} {bad.get().name} to i{width}", f"i{width}")
+    found = bits.compare("ne", 0)
+    return f.extend(f.select(found, f.const(pymath.nan, "float"), f.fold(values[0], better)), "double")
+
+
+def _build_rows() -> str:
+    """Each kernel reduces pieces: rows * pieces iterations, `out` a double for each."""
+    module = Module()
+    pieces = {
+        "sum": lambda f, x, n: _sum_piece(f, x, n),
+        "square": lambda f, x, n: _sum_piece(f, x, n, lambda v, f=f: v * v),
+        "max": lambda f, x, n: _extreme_piece(f, x, n, f.larger),
+        "min": lambda f, x, n: _extreme_piece(f, x, n, f.smaller),
+    }
+    for name, piece in pieces.items():
+        params = {"x": "ptr", "out": "ptr", "length": "i64", "pieces": "i64", "size": "i64"}
+        f = threads.parallel_export(module, name, params)
+        with f.loop(f.begin, f.end) as p:
+            start = p % f.pieces * f.size
+            stop = f.smaller(start + f.size, f.length)
+            at = f.at(f.x, p / f.pieces * f.length + start)
+            f.store(piece(f, at, stop - start), f.out, p)
+        f.ret()
+    # The sum of squares around each row's mean.
+    params = {"x": "ptr", "mean": "ptr", "out": "ptr", "length": "i64", "pieces": "i64", "size": "i64"}
+    f = threads.parallel_export(module, "deviations", params)
+    with f.loop(f.begin, f.end) as p:
+        row = p / f.pieces
+        start = p % f.pieces * f.size
+        stop = f.smaller(start + f.size, f.length)
+        m = f.splat(f.trunc(f.load("double", f.mean, row), "float"), _kind()[0])
+        at = f.at(f.x, row * f.length + start)
+        f.store(_sum_piece(f, at, stop - start, lambda v, m=m: (v - m) * (v - m)), f.out, p)
+    f.ret()
+    # Combine pieces, scale and round.
+    f = module.function("finish", x="ptr", out="ptr", rows="i64", pieces="i64", scale="double")
+    with f.loop(0, f.rows) as r:
+        total = f.var("double", 0.0)
+        with f.loop(0, f.pieces) as p:
+            total.set(total.get() + f.load("double", f.x, r * f.pieces + p))
+        f.store(f.trunc(total.get() * f.scale, "float"), f.out, r)
+    f.ret()
+    for name, sign in (("argmax", "ogt"), ("argmin", "olt")):
+        f = threads.parallel_export(module, name, {"x": "ptr", "out": "ptr", "length": "i64"})
+        with f.loop(f.begin, f.end) as r:
+            f.store(_arg_extreme(f, f.at(f.x, r * f.length), f.length, sign), f.out, r)
+        f.ret()
+    return module.text()
+
+
+def _arg_extreme(f: Function, x: Value, length: Value, sign: str) -> Value:
+    """The position of the first largest or smallest element of a row, or of the first NaN."""
+    kind, width = _kind()
+    places = vector("i32", width)
+    best, where = f.var(kind), f.var(places, 0)
+    # Lanes that no element reaches keep `length`, which no position exceeds.
+    best.set(-pymath.inf if sign == "ogt" else pymath.inf)
+    where.set(f.splat(f.trunc(length, "i32"), places))
+    here = f.var(places)
+    here.set(f.iota(places))
+
+    def body(i: Value, mask: Value | None) -> None:
+        v, b = f.load(kind, x, i, mask=mask), best.get()
+        nothing = where.get().compare("eq", f.splat(f.trunc(length, "i32"), places))
+        # Take v if it is better, is the lane's first, or is its first NaN.
+        take = v.compare(sign, b) | (v.compare("uno", v) & b.compare("ord", b)) | nothing
+        take = take if mask is None else take & mask
+        best.set(f.select(take, v, b))
+        where.set(f.select(take, here.get(), where.get()))
+        here.set(here.get() + width)
+
+    f.vector_loop(length, width, body)
+    value, place = f.var("float"), f.var("i64")
+    for lane in range(width):
+        v = f.emit(f"extractelement {kind} {best.get().name}, i32 {lane}", "float")
+        p = f.extend(f.emit(f"extractelement {places} {where.get().name}, i32 {lane}", "i32"), "i64")
+        if lane == 0:
+            value.set(v)
+            place.set(p)
+            continue
+        old, at = value.get(), place.get()
+        reached = p.compare("slt", length)
+        nan, had = v.compare("uno", v), old.compare("uno", old)
+        better = (v.compare(sign, old) & old.compare("ord", old)) | (nan & old.compare("ord", old))
+        same = (v.compare("oeq", old) | (nan & had)) & p.compare("slt", at)
+        take = reached & (better | same)
+        value.set(f.select(take, v, old))
+        place.set(f.select(take, p, at))
+    return place.get()
+
+
+# Columns: inner > 1. A task is one block of columns of one outer index.
+
+
+def _build_columns() -> str:
+    module = Module()
+    kind, width = _kind()
+    for name in ("sum", "deviations", "max", "min"):
+        pointers = ["x", "mean", "out"] if name == "deviations" else ["x", "out"]
+        sizes = {"length": "i64", "inner": "i64", "blocks": "i64", "scale": "double"}
+        f = threads.parallel_export(module, name, dict.fromkeys(pointers, "ptr") | sizes)
+        wide = UNROLL * width
+        with f.loop(f.begin, f.end) as task:
+            outer, first = task / f.blocks, task % f.blocks * wide
+            x = f.at(f.x, outer * f.length * f.inner + first)
+            place = outer * f.inner + first
+            left = f.inner - first
+
+            def full(f=f, name=name, x=x, place=place) -> None:
+                _columns(f, name, x, place, [None] * UNROLL)
+
+            def partial(f=f, name=name, x=x, place=place, left=left) -> None:
+                _columns(f, name, x, place, [f.tail_mask(f.larger(left - u * width, 0), width) for u in range(UNROLL)])
+
+            f.branch(left.compare("sge", wide), full, partial)
+        f.ret()
+    return module.text()
+
+
+def _columns(f: Function, name: str, x: Value, place: Value, masks: list[Value | None]) -> None:
+    kind, width = _kind()
+    offsets = [u * width for u in range(UNROLL)]
+    if name in ("max", "min"):
+        better, worst = (f.larger, -pymath.inf) if name == "max" else (f.smaller, pymath.inf)
+        best = [f.var(kind, worst) for _ in offsets]
+        with f.loop(0, f.length) as row:
+            for part, offset, mask in zip(best, offsets, masks):
+                v, old = f.load(kind, x, row * f.inner + offset, mask=mask), part.get()
+                part.set(f.select(v.compare("uno", v), v, f.select(old.compare("uno", old), old, better(v, old))))
+        for part, offset, mask in zip(best, offsets, masks):
+            f.store(part.get(), f.out, place + offset, mask=mask)
+        return
+    double = vector("double", width)
+    totals = [f.var(double, 0.0) for _ in offsets]
+    parts = [f.var(kind) for _ in offsets]
+    means = None
+    if name == "deviations":
+        means = [f.load(kind, f.mean, place + offset, mask=mask) for offset, mask in zip(offsets, masks)]
+    with f.loop(0, f.length, SUM_ROWS) as start:
+        for part in parts:
+            part.set(0.0)
+        with f.loop(start, f.smaller(start + SUM_ROWS, f.length)) as row:
+            for u, (part, offset, mask) in enumerate(zip(parts, offsets, masks)):
+                v = f.load(kind, x, row * f.inner + offset, mask=mask)
+                if means is not None:
+                    v = (v - means[u]) * (v - means[u])
+                part.set(part.get() + v)
+        for total, part in zip(totals, parts):
+            total.set(total.get() + f.extend(part.get(), double))
+    scale = f.splat(f.scale, double)
+    for total, offset, mask in zip(totals, offsets, masks):
+        f.store(f.trunc(total.get() * scale, kind), f.out, place + offset, mask=mask)
+
+
+_rows = jit.Library(
+    "row reductions",
+    _build_rows,
+    {
+        **dict.fromkeys(("sum", "square", "max", "min"), "paaiiiii"),
+        "deviations": "paaaiiiii",
+        "finish": "aaiid",
+        **dict.fromkeys(("argmax", "argmin"), "paaiii"),
+    },
+)
+_column = jit.Library(
+    "column reductions",
+    _build_columns,
+    {**dict.fromkeys(("sum", "max", "min"), "paaiiidii"), "deviations": "paaaiiidii"},
+)
+
+
+# The entries.
+
+
+def _layout(x: np.ndarray, axis: Axes) -> tuple[int, int, int, tuple[int, ...], tuple[int, ...]] | None:
+    """outer, length, inner, the result's shape and the shape with the axes kept; None for what is not served."""
+    if x.dtype is not _F32 or not x.flags.c_contiguous:
+        return None
+    shape, ndim = x.shape, x.ndim
+    if axis is None:
+        return 1, x.size, 1, (), (1,) * ndim
+    axes = (axis,) if isinstance(axis, int) else axis
+    axes = sorted({a + ndim if a < 0 else a for a in axes})
+    if not axes or axes[0] < 0 or axes[-1] >= ndim or axes[-1] - axes[0] != len(axes) - 1:
+        return None
+    low, high = axes[0], axes[-1] + 1
+    return (
+        pymath.prod(shape[:low]),
+        pymath.prod(shape[low:high]),
+        pymath.prod(shape[high:]),
+        shape[:low] + shape[high:],
+        shape[:low] + (1,) * (high - low) + shape[high:],
+    )
+
+
+def _pieces(length: int) -> tuple[int, int]:
+    """The number of pieces of a row and their size."""
+    return (1, max(1, length)) if length < 2 * CHUNK else (-(-length // CHUNK), CHUNK)
+
+
+def _grain(work: int) -> int:
+    return max(1, (CHUNK // 4) // max(1, work))
+
+
+def _sum(x: np.ndarray, axis: Axes, keepdims: bool, scale: float | None) -> np.ndarray | None:
+    layout = _layout(x, axis)
+    if layout is None or _rows.sum is None or _column.sum is None:
+        return None
+    outer, length, inner, short, kept = layout
+    out = np.empty(kept if keepdims else short, _F32)
+    if scale is None:  # a mean; of nothing it is 0 / 0
+        scale = 1.0 / length if length else pymath.nan
+    if inner == 1:
+        pieces, size = _pieces(length)
+        partial = np.empty(outer * pieces)
+        _rows.sum(threads.team(), x, partial, length, pieces, size, outer * pieces, _grain(size))
+        _rows.finish(partial, out, outer, pieces, scale)
+    else:
+        blocks = -(-inner // (UNROLL * target.host().lanes()))
+        grain = _grain(length * UNROLL * target.host().lanes())
+        _column.sum(threads.team(), x, out, length, inner, blocks, scale, outer * blocks, grain)
+    return out
+
+
+def sum(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
+    """The sum over an axis, adjacent axes or everything."""
+    return _sum(x, axis, keepdims, 1.0)
+
+
+def mean(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
+    """The mean; NaN over nothing."""
+    return _sum(x, axis, keepdims, None)
+
+
+def var(x: np.ndarray, axis: Axes = None, correction: float = 1, keepdims: bool = False) -> tuple[np.ndarray, np.ndarray] | None:
+    """The variance with divisor `length - correction` (at least 0), and the mean; in two passes."""
+    layout = _layout(x, axis)
+    if layout is None or _rows.sum is None or _column.sum is None:
+        return None
+    outer, length, inner, short, kept = layout
+    shape = kept if keepdims else short
+    average = mean(x, axis, keepdims)
+    out = np.empty(shape, _F32)
+    divisor = max(0.0, length - correction)
+    scale = 1.0 / divisor if divisor else pymath.inf  # inf * 0 is NaN
+    if inner == 1:
+        pieces, size = _pieces(length)
+        partial = np.empty(outer * pieces)
+        wide = average.astype(np.float64)
+        _rows.deviations(threads.team(), x, wide, partial, length, pieces, size, outer * pieces, _grain(size))
+        _rows.finish(partial, out, outer, pieces, scale)
+    else:
+        blocks = -(-inner // (UNROLL * target.host().lanes()))
+        grain = _grain(length * UNROLL * target.host().lanes())
+        _column.deviations(threads.team(), x, average, out, length, inner, blocks, scale, outer * blocks, grain)
+    return out, average
+
+
+def _extreme(name: str, x: np.ndarray, axis: Axes, keepdims: bool) -> np.ndarray | None:
+    layout = _layout(x, axis)
+    if layout is None or getattr(_rows, name) is None or getattr(_column, name) is None:
+        return None
+    outer, length, inner, short, kept = layout
+    if length == 0:
+        return None  # an error, in the caller's words
+    out = np.empty(kept if keepdims else short, _F32)
+    if inner == 1:
+        pieces, size = _pieces(length)
+        partial = np.empty(outer * pieces)
+        getattr(_rows, name)(threads.team(), x, partial, length, pieces, size, outer * pieces, _grain(size))
+        out[...] = partial.reshape(out.shape) if pieces == 1 else _fold(name, partial, outer).reshape(out.shape)
+    else:
+        blocks = -(-inner // (UNROLL * target.host().lanes()))
+        grain = _grain(length * UNROLL * target.host().lanes())
+        getattr(_column, name)(threads.team(), x, out, length, inner, blocks, 1.0, outer * blocks, grain)
+    return out
+
+
+def _fold(name: str, partial: np.ndarray, outer: int) -> np.ndarray:
+    return (np.max if name == "max" else np.min)(partial.reshape(outer, -1), axis=1)
+
+
+def amax(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
+    """The largest element, NaN if there is one; not served over nothing."""
+    return _extreme("max", x, axis, keepdims)
+
+
+def amin(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
+    """The smallest element, NaN if there is one; not served over nothing."""
+    return _extreme("min", x, axis, keepdims)
+
+
+def _arg(name: str, x: np.ndarray, axis: int | None, keepdims: bool) -> np.ndarray | None:
+    layout = _layout(x, axis)
+    kernel = getattr(_rows, name)
+    if layout is None or kernel is None:
+        return None
+    outer, length, inner, short, kept = layout
+    if length == 0 or inner != 1 or length >= 2**31:
+        return None
+    out = np.empty(kept if keepdims else short, np.int64)
+    kernel(threads.team(), x, out, length, outer, _grain(length))
+    return out
+
+
+def argmax(x: np.ndarray, axis: int | None = None, keepdims: bool = False) -> np.ndarray | None:
+    """The position of the first largest element or first NaN along the last axis (or of all, flat)."""
+    return _arg("argmax", x, axis, keepdims)
+
+
+def argmin(x: np.ndarray, axis: int | None = None, keepdims: bool = False) -> np.ndarray | None:
+    """The position of the first smallest element or first NaN along the last axis (or of all, flat)."""
+    return _arg("argmin", x, axis, keepdims)
