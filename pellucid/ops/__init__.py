@@ -7,5 +7,8 @@ from . import create as create
 from . import explog as explog
 from . import matmul as matmul
 from . import reduce as reduce
+from . import reduce_select as reduce_select
 from . import softmax as softmax
+from . import sort as sort
 from . import trig as trig
+from . import view as view

@@ -1,0 +1,426 @@
+"""Reductions that choose elements: max, min, argmax, median, mode, kthvalue, quantile. Their gradient goes to what was chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core import return_types
+from ..core.primitive import TENSORS as F
+from ..core.primitive import defop
+from ..core.public import FUNCTIONS, public
+from ..core.tensor import Tensor, make_tensor
+from ..errors import ArgumentTypeError, DimensionError, DtypeError, OperationError
+from ..shapes import check_nonempty_reduction, normalize_dim
+from ._reduction import kept, numpy_names
+from ._rules import require_tensor
+from .reduce import amax_op, amin_op
+
+
+# ---- elements by position along a dimension ---------------------------------------------------
+def put_along_array(src: Any, index: Any, shape: tuple[int, ...], dim: int, unique: bool) -> Any:
+    """Zeros of `shape` with `src` added at positions `index` along `dim`."""
+    if not shape:
+        return np.array(src).reshape(())
+    out = np.zeros(shape, src.dtype)
+    if unique:
+        np.put_along_axis(out, index, src, dim)
+        return out
+    places = list(np.ogrid[tuple(slice(n) for n in index.shape)])
+    places[dim] = index
+    np.add.at(out, tuple(places), src)
+    return out
+
+
+take_along_op = defop(
+    "take_along",
+    "input index",
+    forward=lambda xp, x, index, *, dim, unique: xp.take_along_axis(x, index, dim) if x.ndim else x.copy(),
+    aval=lambda x, index, dim, unique: (index[0], x[1]),
+    vjp={"input": lambda F, g, index, input_shape, dim, unique: F.put_along(g, index, shape=input_shape, dim=dim, unique=unique)},
+)
+
+defop(
+    "put_along",
+    "src index",
+    forward=lambda xp, src, index, *, shape, dim, unique: put_along_array(src, index, shape, dim, unique),
+    aval=lambda src, index, shape, dim, unique: (shape, src[1]),
+    vjp={"src": lambda F, g, index, dim, unique: F.take_along(g, index, dim=dim, unique=unique)},
+)
+
+
+def chosen_grad(F: Any, g: Any, out1: Any, input_shape: Any, dim: int, keepdim: bool) -> Any:
+    """The gradient of the values that a reduction chose along `dim`: it lands where the index (`out1`) says."""
+    g = g[0]
+    if not input_shape:
+        return g.reshape(())
+    if not keepdim:
+        shape = kept(input_shape, dim)
+        g, out1 = g.reshape(shape), out1.reshape(shape)
+    return F.put_along(g, out1, shape=input_shape, dim=dim, unique=True)
+
+
+def _chosen_aval(x: Any, *, dim: int, keepdim: bool, **rest: Any) -> Any:
+    shape = kept(x[0], dim)
+    if not keepdim and shape:
+        shape = (*shape[:dim], *shape[dim + 1 :])
+    return [(shape, x[1]), (shape, np.dtype(np.int64))]
+
+
+def _choose(name: str, index_rule: Any) -> Any:
+    """An operation (values, indices) along `dim` whose rule gives the index of the chosen element, keeping the dimension."""
+
+    def forward(xp: Any, x: Any, *, dim: int, keepdim: bool, **params: Any) -> Any:
+        if x.ndim == 0:
+            return x.copy(), np.zeros((), np.int64)
+        index = index_rule(x, dim, **params)
+        values = np.take_along_axis(x, index, dim)
+        return (values, index) if keepdim else (np.squeeze(values, dim), np.squeeze(index, dim))
+
+    return defop(name, "input", forward=forward, aval=_chosen_aval, vjp={"input": chosen_grad}, outputs=2)
+
+
+def first_largest(x: Any, dim: int) -> Any:
+    """Index of the first largest element (of the first NaN where there is one), with the dimension kept."""
+    return np.argmax(x, dim, keepdims=True)
+
+
+def first_smallest(x: Any, dim: int) -> Any:
+    """Index of the first smallest element (of the first NaN where there is one), with the dimension kept."""
+    return np.argmin(x, dim, keepdims=True)
+
+
+max_op = _choose("max_dim", first_largest)
+min_op = _choose("min_dim", first_smallest)
+max_op.grad_name, min_op.grad_name = "MaxBackward0", "MinBackward0"
+
+_RESULTS = {name: return_types.make(name, "values indices") for name in ("max", "min", "median", "nanmedian", "mode", "kthvalue")}
+
+
+def _along(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool, **params: Any) -> Any:
+    if isinstance(dim, bool) or not hasattr(dim, "__index__"):
+        raise ArgumentTypeError(f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}")
+    number = normalize_dim(dim.__index__(), input._array.ndim)
+    check_nonempty_reduction(name, input._array.shape, number)
+    values, indices = op.call(input, dim=number, keepdim=bool(keepdim), **params)
+    return _RESULTS[name](values, indices)
+
+
+def _real_only(input: Any, name: str) -> None:
+    if require_tensor(input, name).dtype.is_complex:
+        raise DtypeError(f"\"{name}\" not implemented for '{input.dtype.scalar_type_name}'")
+
+
+def _extreme(name: str, op: Any, whole: Any, pairwise: str, input: Any, dim: Any, keepdim: Any, other: Any) -> Any:
+    _real_only(input, name)
+    if isinstance(dim, Tensor) or other is not None:
+        return FUNCTIONS["torch"][pairwise](input, dim if other is None else other)
+    if dim is None:
+        check_nonempty_reduction(name, input._array.shape, None)
+        return whole.call(input, dim=None, keepdim=False)
+    return _along(op, name, input, dim, keepdim)
+
+
+@public(methods="=", out=True)
+@numpy_names
+def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor | None = None) -> Any:
+    """The largest element: of all, along one dimension with its index, or of two tensors element by element.
+
+    Args:
+        input: real, any shape. NaN counts as largest.
+        dim: a dimension; then the result is (values, indices). A tensor in its place is compared with (`maximum`).
+        keepdim: keep the dimension with size 1.
+
+    Raises:
+        RuntimeError: no elements. IndexError: `dim` is empty or out of range.
+
+    >>> import pellucid as torch
+    >>> torch.max(torch.tensor([[1.0, 5.0], [7.0, 3.0]]), dim=1)
+    torch.return_types.max(
+    values=tensor([5., 7.]),
+    indices=tensor([1, 0]))
+    """
+    return _extreme("max", max_op, amax_op, "maximum", input, dim, keepdim, other)
+
+
+@public(methods="=", out=True)
+@numpy_names
+def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor | None = None) -> Any:
+    """The smallest element: of all, along one dimension with its index, or of two tensors element by element; see `max`.
+
+    >>> import pellucid as torch
+    >>> torch.min(torch.tensor([3.0, 1.0, 2.0]))
+    tensor(1.)
+    """
+    return _extreme("min", min_op, amin_op, "minimum", input, dim, keepdim, other)
+
+
+def _arg_aval(x: Any, *, dim: Any, keepdim: bool) -> Any:
+    if dim is None:
+        return ((1,) * len(x[0]) if keepdim else ()), np.dtype(np.int64)
+    return _chosen_aval(x, dim=dim, keepdim=keepdim)[1]
+
+
+argmax_op = defop(
+    "argmax", "input", forward=lambda xp, x, *, dim, keepdim: xp.argmax(x, dim, keepdims=keepdim), aval=_arg_aval, onnx="ArgMax"
+)
+argmin_op = defop(
+    "argmin", "input", forward=lambda xp, x, *, dim, keepdim: xp.argmin(x, dim, keepdims=keepdim), aval=_arg_aval, onnx="ArgMin"
+)
+
+
+def _arg(op: Any, name: str, input: Any, dim: Any, keepdim: bool) -> Tensor:
+    _real_only(input, name)
+    if input.dtype is dtypes.bool_:
+        raise DtypeError(f"\"{name}_cpu\" not implemented for 'Bool'")
+    if dim is not None:
+        if isinstance(dim, bool) or not hasattr(dim, "__index__"):
+            raise ArgumentTypeError(f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}")
+        dim = normalize_dim(dim.__index__(), input._array.ndim)
+    check_nonempty_reduction(name, input._array.shape, dim)
+    return op.call(input, dim=dim if input._array.ndim else None, keepdim=bool(keepdim))  # type: ignore[no-any-return]
+
+
+@public(methods="=", out=True)
+@numpy_names
+def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    """The index of the largest element, in the flattened tensor or along `dim`; the first one of equals.
+
+    >>> import pellucid as torch
+    >>> torch.argmax(torch.tensor([[1.0, 5.0], [7.0, 3.0]]), dim=1)
+    tensor([1, 0])
+    """
+    return _arg(argmax_op, "argmax", input, dim, keepdim)
+
+
+@public(methods="=", out=True)
+@numpy_names
+def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    """The index of the smallest element, in the flattened tensor or along `dim`; the first one of equals.
+
+    >>> import pellucid as torch
+    >>> torch.argmin(torch.tensor([3.0, 1.0, 2.0]))
+    tensor(1)
+    """
+    return _arg(argmin_op, "argmin", input, dim, keepdim)
+
+
+# ---- order statistics -------------------------------------------------------------------------
+def _median_index(x: Any, dim: int, ignore_nan: bool) -> Any:
+    """Index of the lower median along `dim`; of the first NaN where there is one, unless those are left out."""
+    order = np.argsort(x, dim, kind="stable")  # NaN comes last
+    n = x.shape[dim]
+    nan = x != x
+    if ignore_nan:
+        rank = np.maximum(n - np.asarray(nan.sum(dim, keepdims=True)) - 1, 0) // 2
+    else:
+        rank = np.full(kept(x.shape, dim), (n - 1) // 2)
+    index = np.take_along_axis(order, rank, dim)
+    if not ignore_nan and nan.any():
+        index = np.where(nan.any(dim, keepdims=True), np.argmax(nan, dim, keepdims=True), index)
+    return index
+
+
+def _mode_index(x: Any, dim: int) -> Any:
+    """Index of the last of the most frequent elements (the smallest such element where several are as frequent)."""
+    moved = np.moveaxis(x, dim, -1)
+    order = np.argsort(moved, -1, kind="stable")
+    ordered = np.take_along_axis(moved, order, -1)
+    places = np.arange(moved.shape[-1])
+    fresh = np.ones(moved.shape, bool)
+    fresh[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
+    start = np.maximum.accumulate(np.where(fresh, places, 0), -1)
+    run = places - start  # how many equals stand before
+    last = np.argmax(run, -1, keepdims=True)
+    return np.moveaxis(np.take_along_axis(order, last, -1), -1, dim)
+
+
+def _kth_index(x: Any, dim: int, k: int) -> Any:
+    return np.take(np.argsort(x, dim, kind="stable"), [k - 1], dim)
+
+
+median_op = _choose("median", lambda x, dim: _median_index(x, dim, False))
+nanmedian_op = _choose("nanmedian", lambda x, dim: _median_index(x, dim, True))
+mode_op = _choose("mode", _mode_index)
+kthvalue_op = _choose("kthvalue", _kth_index)
+
+
+def _median(op: Any, name: str, input: Any, dim: Any, keepdim: bool) -> Any:
+    _real_only(input, name)
+    if input.dtype is dtypes.bool_:
+        raise DtypeError(f"\"{name}_out\" not implemented for 'Bool'")
+    if dim is not None:
+        return _along(op, name, input, dim, keepdim)
+    if input._array.size == 0:
+        if not input.dtype.is_floating_point:
+            fill: Any = np.iinfo(input._array.dtype).min
+        else:
+            fill = np.nan
+        return make_tensor(np.full((), fill, input._array.dtype))
+    flat = input.reshape((-1,))
+    return op.call(flat, dim=0, keepdim=False)[0]
+
+
+@public(methods="=", out=True)
+@numpy_names
+def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The median (the lower of the two middle elements), of all or along `dim` with its index; NaN where there is a NaN.
+
+    >>> import pellucid as torch
+    >>> torch.median(torch.tensor([4.0, 1.0, 3.0, 2.0]))
+    tensor(2.)
+    """
+    return _median(median_op, "median", input, dim, keepdim)
+
+
+@public(methods="=", out=True)
+@numpy_names
+def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """As `median`, with NaN left out.
+
+    >>> import pellucid as torch
+    >>> torch.nanmedian(torch.tensor([float("nan"), 1.0, 3.0]))
+    tensor(1.)
+    """
+    return _median(nanmedian_op, "nanmedian", input, dim, keepdim)
+
+
+@public(methods="=", out=True)
+@numpy_names
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
+    """The most frequent element along `dim` and where it stands, as (values, indices); the smallest of equally frequent ones.
+
+    >>> import pellucid as torch
+    >>> torch.mode(torch.tensor([3, 1, 3, 2])).values
+    tensor(3)
+    """
+    _real_only(input, "mode")
+    return _along(mode_op, "mode", input, dim, keepdim)
+
+
+@public(methods="=", out=True)
+@numpy_names
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    """The k-th smallest element along `dim` (k counts from 1) and its index, as (values, indices).
+
+    >>> import pellucid as torch
+    >>> torch.kthvalue(torch.tensor([4.0, 1.0, 3.0]), 2).values
+    tensor(3.)
+    """
+    shape = require_tensor(input, "kthvalue")._array.shape
+    _real_only(input, "kthvalue")
+    number = normalize_dim(dim, len(shape))
+    size = shape[number] if shape else 1
+    if shape and size == 0:
+        raise DimensionError(f"kthvalue(): Expected reduction dim {number} to have non-zero size.")
+    if not 1 <= k <= size:
+        raise OperationError(f"kthvalue(): selected number k out of range for dimension {number}")
+    return _along(kthvalue_op, "kthvalue", input, dim, keepdim, k=k)
+
+
+# ---- quantiles --------------------------------------------------------------------------------
+_MODES = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+def _quantile(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, ignore_nan: bool) -> Tensor:
+    kind = require_tensor(input, name).dtype
+    if kind not in (dtypes.float32, dtypes.float64):
+        raise DtypeError(f"{name}() input tensor must be either float or double dtype")
+    if interpolation not in _MODES:
+        raise OperationError(
+            f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
+        )
+    if isinstance(q, Tensor):
+        if q.dtype is not kind:
+            raise DtypeError(f"{name}() q tensor must be same dtype as the input tensor")
+        if q._array.ndim > 1:
+            raise OperationError(f"{name}() q must be a scalar or 1D tensor")
+        if not ((q._array >= 0) & (q._array <= 1)).all():
+            raise OperationError(f"{name}() q values must be in the range [0, 1]")
+    else:
+        if not isinstance(q, (int, float)) or isinstance(q, bool):
+            raise ArgumentTypeError(f"{name}(): argument 'q' (position 2) must be Tensor or float, not {type(q).__name__}")
+        if not 0 <= q <= 1:
+            raise OperationError(f"{name}() q must be in the range [0, 1] but got {q}")
+        q = make_tensor(np.asarray(q, input._array.dtype))
+    ndim = input._array.ndim
+    if dim is None:
+        x, axis = input.reshape((-1,)), 0
+    else:
+        axis = normalize_dim(dim, ndim)
+        x = input if ndim else input.reshape((1,))
+        x = x.transpose(axis, -1)
+    if x._array.size == 0:
+        raise OperationError(f"{name}() input tensor must be non-empty")
+    ordered = F.sort(x, dim=x._array.ndim - 1, descending=False)[0]
+    n = x._array.shape[-1]
+    values = ordered._array
+    nan = values != values
+    if ignore_nan:
+        last = np.maximum(n - nan.sum(-1, keepdims=True) - 1, 0)
+    else:
+        last = np.where(nan.any(-1, keepdims=True), -1, n - 1)
+    spots = np.clip(q._array.reshape((-1,)) * last.astype(values.dtype), 0, None)
+    if not ignore_nan:
+        spots = np.where(last < 0, values.dtype.type(n - 1), spots)  # a line with NaN: its last element is one
+    if interpolation == "lower":
+        spots = np.floor(spots)
+    elif interpolation == "higher":
+        spots = np.ceil(spots)
+    elif interpolation == "nearest":
+        spots = np.round(spots)
+    low = np.floor(spots).astype(np.int64)
+    made = F.take_along(ordered, make_tensor(low), dim=ordered._array.ndim - 1, unique=False)
+    if interpolation in ("linear", "midpoint"):
+        weight = np.full_like(spots, 0.5) if interpolation == "midpoint" else spots - low
+        high = F.take_along(ordered, make_tensor(np.ceil(spots).astype(np.int64)), dim=ordered._array.ndim - 1, unique=False)
+        made = FUNCTIONS["torch"]["lerp"](made, high, make_tensor(weight))
+    # (lines..., q) -> (q, lines...) with the reduced dimension kept or not
+    count = made._array.shape[-1]
+    if dim is None:
+        shape = (1,) * ndim if keepdim else ()
+        made = made.reshape((count, *shape))
+    else:
+        made = made.movedim(-1, 0)
+        if ndim == 0:
+            made = made.reshape((count,))
+        else:
+            made = made.unsqueeze(-1).transpose(axis + 1, -1)
+            if not keepdim:
+                made = made.squeeze(axis + 1)
+    return made if q._array.ndim else made.squeeze(0)  # type: ignore[no-any-return]
+
+
+@public(methods="=", out=True)
+@numpy_names
+def quantile(
+    input: Tensor, q: float | Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Tensor:
+    """The values below which fractions `q` of the elements lie, of all or along `dim`; a vector `q` adds a first dimension.
+
+    Args:
+        input: float32 or float64.
+        q: a number or vector between 0 and 1.
+        interpolation: "linear", "lower", "higher", "midpoint" or "nearest", for a place between two elements.
+
+    >>> import pellucid as torch
+    >>> torch.quantile(torch.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
+    tensor(2.5000)
+    """
+    return _quantile("quantile", input, q, dim, keepdim, interpolation, False)
+
+
+@public(methods="=", out=True)
+@numpy_names
+def nanquantile(
+    input: Tensor, q: float | Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Tensor:
+    """As `quantile`, with NaN left out.
+
+    >>> import pellucid as torch
+    >>> torch.nanquantile(torch.tensor([1.0, float("nan"), 3.0]), 0.5)
+    tensor(2.)
+    """
+    return _quantile("nanquantile", input, q, dim, keepdim, interpolation, True)
