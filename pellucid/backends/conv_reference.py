@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from pellucid.codegen.conv_geometry import ConvGeometry, IntOrSeq, conv_geometry
+from pellucid.codegen.conv_geometry import ConvGeometry, IntOrSeq, conv_geometry, input_grad_geometry
 
 Padding = int | Sequence[int | Sequence[int]]
 
@@ -70,8 +70,7 @@ def conv_input_grad(
     >>> conv_input_grad(np.ones((1, 1, 4)), np.ones((1, 1, 2)), (1, 1, 5)).ravel()
     array([1., 2., 2., 2., 1.])
     """
-    geo = conv_geometry(x_shape, w.shape, stride, padding, dilation, groups)
-    _check_grad(g, geo)
+    geo = input_grad_geometry(g.shape, w.shape, x_shape, stride, padding, dilation, groups)
     dtype = np.result_type(g, w)
     acc = _accumulator(dtype)
     g, w = g.astype(acc, copy=False), w.astype(acc, copy=False)

@@ -39,9 +39,7 @@ def max_pool(
         value = padded[_tap_slices(geo, tap)]
         wins = (value > best) | (value != value)  # NaN is unequal to itself
         np.copyto(best, value, where=wins)
-        positions = [
-            np.arange(geo.out[d]) * geo.stride[d] - geo.pad[d] + tap[d] * geo.dilation[d] for d in range(len(geo.x))
-        ]
+        positions = [np.arange(geo.out[d]) * geo.stride[d] - geo.pad[d] + tap[d] * geo.dilation[d] for d in range(len(geo.x))]
         np.copyto(index, np.broadcast_to(_flat_index(positions, geo), geo.out_shape), where=wins)
     return best, index
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from pellucid.codegen import conv_kernels as kernels
 from pellucid.codegen import conv_plan, jit, target, threads
-from pellucid.codegen.conv_geometry import ConvGeometry, IntOrSeq, conv_geometry
+from pellucid.codegen.conv_geometry import ConvGeometry, IntOrSeq, conv_geometry, input_grad_geometry
 
 Padding = int | Sequence[int | Sequence[int]]
 
@@ -68,8 +68,7 @@ def conv_input_grad(
     >>> out is None or out.ravel().tolist() == [1.0, 2.0, 2.0, 2.0, 1.0]
     True
     """
-    geo = conv_geometry(x_shape, w.shape, stride, padding, dilation, groups)
-    _check_grad(g, geo)
+    geo = input_grad_geometry(g.shape, w.shape, x_shape, stride, padding, dilation, groups)
     if not _applies(geo, g, w) or (bias is not None and bias.dtype != np.float32):
         return None
     plan = conv_plan.input_grad_plan(_shape_key(geo))
@@ -134,7 +133,8 @@ def conv_weight_grad(
         else:
             lanes = kernels.lanes()
             shape = (geo.o, plan.padded_taps, lanes)
-            sums = np.frombuffer((ctypes.c_char * plan.result_bytes).from_address(result), np.float32).reshape(shape)
+            memory = (ctypes.c_float * (plan.result_bytes // 4)).from_address(result)
+            sums = np.ctypeslib.as_array(memory).reshape(shape)
             out.reshape(geo.o, taps)[...] = sums[:, :taps].sum(-1)
     return out
 

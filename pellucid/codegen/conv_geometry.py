@@ -187,6 +187,36 @@ def conv_geometry(
     )
 
 
+def input_grad_geometry(
+    g_shape: Sequence[int],
+    w_shape: Sequence[int],
+    x_shape: Sequence[int],
+    stride: IntOrSeq = 1,
+    padding: int | Sequence[int | Sequence[int]] = 0,
+    dilation: IntOrSeq = 1,
+    groups: int = 1,
+) -> ConvGeometry:
+    """The sizes for a gradient in an input of shape ``x_shape``, given the output's gradient of shape ``g_shape``.
+
+    Transposed convolution allows an output padding up to the dilation, even where that leaves room for more windows than
+    ``g_shape`` has; these then have no gradient.
+
+    >>> input_grad_geometry((1, 1, 5), (1, 1, 2), (1, 1, 8), 1, 0, 2).out_shape
+    (1, 1, 5)
+    """
+    geo = conv_geometry(x_shape, w_shape, stride, padding, dilation, groups)
+    if tuple(g_shape) == geo.out_shape:
+        return geo
+    missing = [out - g for out, g in zip(geo.out, g_shape[2:])]
+    allowed = [(max(s, d) - 1) // s for s, d in zip(geo.stride, geo.dilation, strict=True)]
+    if tuple(g_shape[:2]) != geo.out_shape[:2] or len(g_shape) != len(geo.out_shape):
+        allowed = [-1] * len(allowed)
+    if any(not 0 <= m <= most for m, most in zip(missing, allowed)):
+        raise RuntimeError(f"Expected grad_output of shape {list(geo.out_shape)}, but got {list(g_shape)}")
+    pads = tuple((a, b - m * s) for (a, b), m, s in zip(geo.pads, missing, geo.stride, strict=True))
+    return conv_geometry(x_shape, w_shape, geo.stride, pads, geo.dilation, groups)
+
+
 def transposed_input_shape(
     g_shape: Sequence[int],
     w_shape: Sequence[int],
@@ -280,12 +310,9 @@ def _pool_geometry(
             raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
         if p > ((size - 1) * step + 1) // 2:
             raise RuntimeError(
-                f"pad should be at most half of effective kernel size, but got pad={p}, "
-                f"kernel_size={size} and dilation={step}"
+                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={size} and dilation={step}"
             )
-    out = tuple(
-        pool_output_size(*sizes, ceil_mode) for sizes in zip(x_shape[2:], k, stride, pad, dilation, strict=True)
-    )
+    out = tuple(pool_output_size(*sizes, ceil_mode) for sizes in zip(x_shape[2:], k, stride, pad, dilation, strict=True))
     if any(size < 1 for size in out):
         raise RuntimeError(
             f"Given input size: ({'x'.join(map(str, x_shape[1:]))}). Calculated output size: "

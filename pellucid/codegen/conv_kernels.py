@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 from pellucid.codegen import jit, target
 from pellucid.codegen.emit import Function, Module, Value, vector
 from pellucid.codegen.threads import parallel_export
+
+Natives = Any  # dict[str, Callable]: compiled functions by name; None where they cannot be compiled
 
 # Descriptor of a packed source: 64-bit words.
 PACK_ROWS, PACK_SOURCES, PACK_TARGETS, PACK_STEP, PACK_PHASES = range(5)
@@ -113,7 +116,7 @@ def _bytes(f: Function, pointer: Value, offset: Value | int) -> Value:
     return f.at(pointer, offset, "i8")
 
 
-def _compiled(name: str, exports: dict[str, str], build: Callable[[Module], None]) -> dict[str, Callable] | None:
+def _compiled(name: str, exports: dict[str, str], build: Callable[[Module], None]) -> Natives:
     module = Module()
     build(module)
     return jit.compile_ir(module.text(), exports, name)
@@ -123,7 +126,7 @@ def _compiled(name: str, exports: dict[str, str], build: Callable[[Module], None
 
 
 @cache
-def packing() -> dict[str, Callable] | None:
+def packing() -> Natives:
     """`pack`, `unpack` and `transpose`; None where kernels cannot be compiled."""
 
     def build(module: Module) -> None:
@@ -168,12 +171,8 @@ def _emit_pack(module: Module) -> None:
             with f.loop(0, most, width) as i:
                 a = f.load(kind, src, i * 2, mask=f.tail_mask(reach - i * 2, width))
                 b = f.load(kind, src, i * 2 + width, mask=f.tail_mask(reach - i * 2 - width, width))
-                f.store(
-                    f.shuffle(a, b, list(range(0, 2 * width, 2))), f.at(dst, to_even), i, f.tail_mask(even - i, width)
-                )
-                f.store(
-                    f.shuffle(a, b, list(range(1, 2 * width, 2))), f.at(dst, to_odd), i, f.tail_mask(odd - i, width)
-                )
+                f.store(f.shuffle(a, b, list(range(0, 2 * width, 2))), f.at(dst, to_even), i, f.tail_mask(even - i, width))
+                f.store(f.shuffle(a, b, list(range(1, 2 * width, 2))), f.at(dst, to_odd), i, f.tail_mask(odd - i, width))
 
         each_row(copy)
 
@@ -304,7 +303,7 @@ def _emit_transpose(module: Module) -> None:
 
 
 @cache
-def tile(width: int) -> dict[str, Callable] | None:
+def tile(width: int) -> Natives:
     """`tile` (see the module's text) and `weights`, which lays the weights out for it, for `width` output channels."""
 
     def build(module: Module) -> None:
@@ -413,7 +412,7 @@ def _emit_weights(module: Module, width: int) -> None:
 
 
 @cache
-def driver() -> dict[str, Callable] | None:
+def driver() -> Natives:
     """`correlate(team, desc, x, w, bias, out, scratch, images, floor, n, grain)` runs a whole correlation."""
     return _compiled("conv_drive", {"correlate": "ppapaapidii"}, _emit_correlate)
 
@@ -479,9 +478,7 @@ def _emit_correlate(module: Module) -> None:
                         w = f.at(f.w, w_first + (group * tiles + t) * k * width)
                         through = _words(f, job, JOB_UNPACK).compare("ne", 0)
                         last = f.smaller(start + chunk, _words(f, job, JOB_VECTORS) * count)
-                        into = f.select(
-                            _words(f, job, JOB_PLANE).compare("eq", 0), to, _bytes(f, temp, _words(f, job, JOB_OFFSET))
-                        )
+                        into = f.select(_words(f, job, JOB_PLANE).compare("eq", 0), to, _bytes(f, temp, _words(f, job, JOB_OFFSET)))
                         step = f.select(_words(f, job, JOB_PLANE).compare("eq", 0), plane, _words(f, job, JOB_PLANE))
                         arrays = [_pointer(f, job, i) for i in (JOB_KOFF, JOB_BASE, JOB_MASK, JOB_DST)]
                         f.line(
@@ -509,7 +506,7 @@ def clear(f: Function, pointer: Value, count: Value) -> None:
 
 
 @cache
-def outer(vectors: int) -> dict[str, Callable] | None:
+def outer(vectors: int) -> Natives:
     """`outer`: the weight gradient's tile of several taps x `vectors` vectors of output channels.
 
     result[k, oc] += sum over pixels of x[koff[k] + pixel[p]] * g[p, oc], with g transposed to channels last.
@@ -541,7 +538,7 @@ def outer(vectors: int) -> dict[str, Callable] | None:
 
 
 @cache
-def dot() -> dict[str, Callable] | None:
+def dot() -> Natives:
     """`dot`: the weight gradient's tile for one output channel, with pixels in the lanes; the lanes are summed later."""
 
     def build(module: Module) -> None:
@@ -583,7 +580,7 @@ def _weight_tile(module: Module, name: str) -> Function:
 
 
 @cache
-def weight_driver() -> dict[str, Callable] | None:
+def weight_driver() -> Natives:
     """`prepare` packs a block of images and transposes their gradients; `accumulate` runs the weight gradient's tiles."""
     exports = {"prepare": "pppppppiiiiiiiiiii", "accumulate": "pppppiii"}
 

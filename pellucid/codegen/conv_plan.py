@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -44,9 +45,7 @@ class Layout:
         return phase * self.phase_size + flat
 
 
-def make_layout(
-    x: tuple[int, ...], stride: tuple[int, ...], pad: tuple[int, ...], extent: tuple[int, ...], columns: int
-) -> Layout:
+def make_layout(x: tuple[int, ...], stride: tuple[int, ...], pad: tuple[int, ...], extent: tuple[int, ...], columns: int) -> Layout:
     """The layout that gives every phase `extent` positions of an array of spatial sizes `x`, for `columns` results a row."""
     pitch = extent[-1]
     if stride[-1] == 1:
@@ -74,19 +73,19 @@ def pack_tables(layout: Layout, x: tuple[int, ...]) -> list[np.ndarray]:
     """The packing kernel's descriptor (first) and the tables that it points at."""
     lead = []
     for d in range(len(x) - 1):
-        rows = []
+        rows: list[tuple[int, int]] = []
         for i in range(x[d]):
             padded = i + layout.pad[d]
             if padded >= 0 and padded // layout.stride[d] < layout.extent[d]:
                 rows.append((i, padded))
         lead.append(rows)
     sources, targets = [], []
-    for rows in product(*lead):
+    for place in product(*lead):
         source = 0
-        for (i, _), size in zip(rows, x[1:], strict=True):
+        for (i, _), size in zip(place, x[1:], strict=True):
             source = (source + i) * size
         sources.append(source)
-        targets.append(layout.offset((*(padded for _, padded in rows), 0)))
+        targets.append(layout.offset((*(padded for _, padded in place), 0)))
     stride, pad = layout.stride[-1], layout.pad[-1]
     first = max(-pad, 0)
     phases = []
@@ -102,9 +101,7 @@ def pack_tables(layout: Layout, x: tuple[int, ...]) -> list[np.ndarray]:
             phases[0] = (phases[0][0], count * len(sources), phases[0][2])
             sources, targets = sources[:1], targets[:1]
     arrays = [np.array(sources or [0], np.int64), np.array(targets or [0], np.int64), np.array(phases, np.int64)]
-    desc = np.array(
-        [len(sources), arrays[0].ctypes.data, arrays[1].ctypes.data, stride, arrays[2].ctypes.data], np.int64
-    )
+    desc = np.array([len(sources), arrays[0].ctypes.data, arrays[1].ctypes.data, stride, arrays[2].ctypes.data], np.int64)
     return [desc, *arrays]
 
 
@@ -323,16 +320,16 @@ def input_grad_plan(geo: ConvGeometry) -> Plan | None:
         of_rows = [grids[(*lead, rho)] for rho in range(geo.stride[-1])]
         if not all(of_rows[0].grid[:-1]):
             continue
-        at, columns = 0, []
+        at, places = 0, []
         for rho, one in enumerate(of_rows):
             one.temp = at
             first = phases[-1][rho][0] * geo.stride[-1] + rho - geo.pads[-1][0]
-            columns.append((first if one.grid[-1] else geo.x[-1], one.grid[-1], at))
+            places.append((first if one.grid[-1] else geo.x[-1], one.grid[-1], at))
             at += kernels.widest_tile() * block * prod(one.grid)
         temp = max(temp, at)
         starts = [phases[d][rho][0] * geo.stride[d] + rho - geo.pads[d][0] for d, rho in enumerate(lead)]
-        last = max((one for one in of_rows if one.grid[-1]), key=lambda one: one.temp)
-        last.unpack = _unpack_tables(geo, starts, of_rows[0].grid[:-1], sorted(columns))
+        last = max((one for one in of_rows if one.grid[-1]), key=lambda one: one.temp or 0)
+        last.unpack = _unpack_tables(geo, starts, of_rows[0].grid[:-1], sorted(places))
         jobs += [one for one in of_rows if one.grid[-1]]
     return _plan(geo.groups, layout, jobs, block, temp, source, result, weights, False)
 
@@ -373,9 +370,10 @@ def _plan(
     keep: list[object] = []
     gathers, job_rows, weight_total = [], [], 0
 
-    def table(values: object, dtype: type = np.int64) -> int:
-        keep.append(np.ascontiguousarray(values, dtype))
-        return keep[-1].ctypes.data
+    def table(values: Any, dtype: type = np.int64) -> int:
+        array: np.ndarray = np.ascontiguousarray(values, dtype)
+        keep.append(array)
+        return array.ctypes.data
 
     for job in jobs:
         offsets = np.array([o for o, _ in job.taps], np.int64)
@@ -386,10 +384,7 @@ def _plan(
         k = len(koff)
         of_segment = []
         for part in parts:
-            first = (
-                np.arange(groups)[:, None] * weights.group
-                + (part.first + np.arange(part.tiles) * part.width) * weights.lane
-            )
+            first = np.arange(groups)[:, None] * weights.group + (part.first + np.arange(part.tiles) * part.width) * weights.lane
             of_segment.append(weight_total)
             gathers.append(
                 (
@@ -499,9 +494,10 @@ def weight_grad_plan(geo: ConvGeometry) -> WeightPlan | None:
     by_dot = geo.o_group < FEWEST_OUTER
     keep: list[object] = []
 
-    def table(values: object, dtype: type = np.int64) -> int:
-        keep.append(np.ascontiguousarray(values, dtype))
-        return keep[-1].ctypes.data
+    def table(values: Any, dtype: type = np.int64) -> int:
+        array: np.ndarray = np.ascontiguousarray(values, dtype)
+        keep.append(array)
+        return array.ctypes.data
 
     if by_dot:
         direct, layout = False, source_layout(geo)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,7 @@ def max_pool(
     padding: IntOrSeq = 0,
     dilation: IntOrSeq = 1,
     ceil_mode: bool = False,
-    index_dtype: type = np.int64,
+    index_dtype: Any = np.int64,
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Largest value of every window of ``x`` (N, C, *spatial), and its flat index as int64 (or int32, half the memory).
 
@@ -184,9 +185,10 @@ def _max_plan(
     room = [0] * conv_kernels.lanes()  # the kernel reads whole vectors
     keep: list[object] = []
 
-    def table(values: object, dtype: type = np.int64) -> int:
-        keep.append(np.ascontiguousarray(values, dtype))
-        return keep[-1].ctypes.data
+    def table(values: Any, dtype: type = np.int64) -> int:
+        array: np.ndarray = np.ascontiguousarray(values, dtype)
+        keep.append(array)
+        return array.ctypes.data
 
     pack = conv_plan.pack_tables(layout, x)
     packed = layout.channel + conv_kernels.lanes()
@@ -215,7 +217,7 @@ def _max_plan(
 
 
 @cache
-def _natives() -> dict | None:
+def _natives() -> conv_kernels.Natives:
     module = Module()
     _emit_max(module)
     _emit_max_grad(module)

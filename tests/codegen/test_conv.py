@@ -1,0 +1,176 @@
+"""The generated convolution kernels against the NumPy reference in float64, over many shapes."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pellucid.backends import conv_reference as reference
+from pellucid.codegen import conv as kernels
+from pellucid.codegen import conv_kernels, conv_plan, target, threads
+from pellucid.codegen.conv_geometry import conv_geometry
+
+pytestmark = pytest.mark.skipif(not target.available(), reason="needs a compiler for kernels")
+
+
+def normal(seed, shape):
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+def close(made, expected, terms):
+    """Within a few roundings of sums of `terms` products of normal numbers."""
+    assert made is not None and made.dtype == np.float32 and made.shape == expected.shape
+    np.testing.assert_allclose(made, expected, rtol=1e-5, atol=2e-6 * (terms**0.5 + 1) * 4)
+
+
+def check(x_shape, w_shape, *args):
+    x, w = normal(0, x_shape), normal(1, w_shape)
+    geo = conv_geometry(x_shape, w_shape, *args)
+    g = normal(2, geo.out_shape)
+    x64, w64, g64 = (a.astype(np.float64) for a in (x, w, g))
+    terms = geo.c_group * geo.taps
+    close(kernels.conv(x, w, *args), reference.conv(x64, w64, *args), terms)
+    close(
+        kernels.conv_input_grad(g, w, x_shape, *args),
+        reference.conv_input_grad(g64, w64, x_shape, *args),
+        geo.o_group * geo.taps,
+    )
+    pixels = geo.n * int(np.prod(geo.out))
+    close(kernels.conv_weight_grad(g, x, w_shape, *args), reference.conv_weight_grad(g64, x64, w_shape, *args), pixels)
+
+
+@st.composite
+def configurations(draw):
+    dims = draw(st.sampled_from([1, 2, 2, 2, 3]))
+    groups = draw(st.sampled_from([1, 1, 1, 2, 3]))
+    channels, outputs = draw(st.integers(1, 5)), draw(st.sampled_from([1, 2, 3, 5, 6, 7, 8, 12, 17]))
+    longest = {1: 70, 2: 20, 3: 8}[dims]
+
+    def sizes(low, high):
+        return tuple(draw(st.integers(low, high)) for _ in range(dims))
+
+    kernel, dilation = sizes(1, 5 if dims < 3 else 3), sizes(1, 2)
+    stride = draw(st.sampled_from([(1,) * dims, (2,) * dims, sizes(1, 4)]))
+    padding = draw(st.sampled_from([(0,) * dims, sizes(0, 3), tuple(zip(sizes(0, 2), sizes(0, 3), strict=True))]))
+    least = max((k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True))
+    x = (draw(st.integers(1, 4)), groups * channels, *sizes(least, max(least, longest)))
+    return x, (groups * outputs, channels, *kernel), stride, padding, dilation, groups
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(configurations())
+def test_random_configurations(configuration):
+    check(*configuration)
+
+
+@pytest.mark.parametrize(
+    "configuration",
+    [
+        ((3, 1, 28, 28), (32, 1, 3, 3), 1, 0, 1, 1),
+        ((2, 3, 32, 32), (32, 3, 3, 3), 1, 1, 1, 1),
+        ((2, 32, 16, 16), (64, 32, 3, 3), 2, 1, 1, 1),
+        ((5, 64, 8, 8), (64, 64, 3, 3), 1, 1, 1, 1),
+        ((2, 16, 14, 14), (80, 16, 1, 1), 1, 0, 1, 1),
+        ((2, 32, 16, 16), (64, 32, 1, 1), 2, 0, 1, 1),
+        ((2, 6, 14, 14), (16, 6, 5, 5), 1, 0, 1, 1),
+        ((2, 3, 40, 40), (8, 3, 7, 7), 2, 3, 1, 1),
+        ((2, 40, 9, 9), (40, 1, 3, 3), 1, 1, 1, 40),
+        ((2, 8, 9, 9), (16, 1, 3, 3), 2, 1, 1, 8),
+        ((2, 5, 130), (24, 5, 7), 3, 2, 1, 1),
+        ((1, 2, 1, 1), (3, 2, 1, 1), 1, 0, 1, 1),
+        ((1, 2, 3, 3), (3, 2, 3, 3), 5, 4, 1, 1),
+        ((1, 2, 6, 6), (3, 2, 2, 2), 1, ((-1, 0), (0, -2)), 1, 1),
+        ((1, 70, 9, 9), (3, 70, 4, 4), 3, 1, 2, 1),
+    ],
+    ids=str,
+)
+def test_shapes_of_networks(configuration):
+    check(*configuration)
+
+
+def test_bias_and_relu():
+    x, w, b = normal(0, (2, 3, 9, 9)), normal(1, (10, 3, 3, 3)), normal(2, (10,))
+    plain = kernels.conv(x, w, 1, 1)
+    np.testing.assert_allclose(kernels.conv(x, w, 1, 1, bias=b), plain + b.reshape(-1, 1, 1), atol=1e-5)
+    np.testing.assert_allclose(kernels.conv(x, w, 1, 1, bias=b, relu=True), np.maximum(plain + b.reshape(-1, 1, 1), 0), atol=1e-5)
+    shape = (2, 3, 18, 18)
+    g, turned = normal(3, (2, 10, 9, 9)), normal(4, (3,))
+    plain = kernels.conv_input_grad(g, w, shape, 2, 1)
+    np.testing.assert_allclose(kernels.conv_input_grad(g, w, shape, 2, 1, bias=turned), plain + turned.reshape(-1, 1, 1), atol=1e-5)
+
+
+def test_nan_and_infinity_stay_where_they_belong():
+    x, w = normal(0, (1, 2, 12, 12)), normal(1, (9, 2, 3, 3))
+    x[0, 0, 5, 5], x[0, 1, 9, 2] = np.nan, np.inf
+    out = kernels.conv(x, w, 1, 1, relu=True)
+    touched = np.zeros((12, 12), bool)
+    touched[4:7, 4:7] = touched[8:11, 1:4] = True
+    assert np.array_equal(np.isfinite(out[0]).all(0), ~touched) or np.isfinite(out[0][:, ~touched]).all()
+    assert np.isnan(out[0, :, 4:7, 4:7]).all()
+    for o in (1, 9):  # lanes over pixels, lanes over channels
+        grad = kernels.conv_weight_grad(np.ones((1, o, 10, 10), np.float32), x, (o, 2, 3, 3))
+        expected = reference.conv_weight_grad(np.ones((1, o, 10, 10)), x.astype(float), (o, 2, 3, 3))
+        assert np.array_equal(np.isnan(grad), np.isnan(expected)) and np.array_equal(np.isinf(grad), np.isinf(expected))
+
+
+def test_inputs_that_are_not_contiguous():
+    x, w = normal(0, (2, 9, 9, 3)).transpose(0, 3, 1, 2), normal(1, (3, 3, 3, 8)).transpose(3, 2, 0, 1)
+    exact = reference.conv(x.astype(float), w.astype(float), 2, 1)
+    close(kernels.conv(x, w, 2, 1), exact, 27)
+    g = np.broadcast_to(np.float32(1), exact.shape)
+    close(kernels.conv_input_grad(g, w, x.shape, 2, 1), reference.conv_input_grad(g, w.astype(float), x.shape, 2, 1), 72)
+    close(kernels.conv_weight_grad(g, x, w.shape, 2, 1), reference.conv_weight_grad(g, x.astype(float), w.shape, 2, 1), 50)
+
+
+def test_results_do_not_depend_on_threads():
+    x, w = normal(0, (7, 4, 11, 11)), normal(1, (20, 4, 3, 3))
+    g = normal(2, (7, 20, 6, 6))
+    before = threads.get_num_threads()
+    results = []
+    try:
+        for count in (1, 2, 5):
+            threads.set_num_threads(count)
+            results.append(
+                (
+                    kernels.conv(x, w, 2, 1),
+                    kernels.conv(x[:1], w, 2, 1),
+                    kernels.conv_input_grad(g, w, x.shape, 2, 1),
+                    kernels.conv_weight_grad(g, x, w.shape, 2, 1),
+                )
+            )
+    finally:
+        threads.set_num_threads(before)
+    for other in results[1:]:
+        assert all(np.array_equal(a, b) for a, b in zip(results[0], other, strict=True))
+
+
+def test_large_input_in_several_blocks(monkeypatch):
+    monkeypatch.setattr(conv_plan, "CACHE_BYTES", 16 << 10)
+    for plan in (conv_plan.forward_plan, conv_plan.input_grad_plan, conv_plan.weight_grad_plan):
+        plan.cache_clear()
+    try:
+        check((5, 3, 30, 31), (17, 3, 3, 3), 1, 1, 1, 1)
+        check((5, 3, 30, 31), (17, 3, 3, 3), 2, 1, 1, 1)
+    finally:
+        for plan in (conv_plan.forward_plan, conv_plan.input_grad_plan, conv_plan.weight_grad_plan):
+            plan.cache_clear()
+
+
+def test_what_does_not_apply_gives_none():
+    x, w = np.zeros((1, 2, 5, 5)), np.zeros((3, 2, 3, 3))
+    assert kernels.conv(x, w) is None
+    assert kernels.conv(x.astype(np.float32)[:0], w.astype(np.float32)) is None
+    assert kernels.conv_input_grad(np.zeros((1, 3, 3, 3)), w, x.shape) is None
+    assert kernels.conv_weight_grad(np.zeros((1, 3, 3, 3)), x, w.shape) is None
+    with pytest.raises(RuntimeError, match="to have 2 channels"):
+        kernels.conv(np.zeros((1, 3, 5, 5), np.float32), w.astype(np.float32))
+    with pytest.raises(RuntimeError, match="Expected grad_output of shape"):
+        kernels.conv_weight_grad(np.zeros((1, 3, 4, 3), np.float32), x.astype(np.float32), w.shape)
+
+
+@pytest.mark.parametrize("rows, columns", [(1, 1), (3, 40), (16, 16), (17, 33), (50, 5)])
+def test_transpose(rows, columns):
+    source, result = normal(0, (rows, columns + 3)), np.zeros((columns, rows + 2), np.float32)
+    transpose = conv_kernels.packing()["transpose"]
+    transpose(source.ctypes.data, columns + 3, result.ctypes.data, rows + 2, rows, columns)
+    assert np.array_equal(result[:, :rows], source[:, :columns].T) and not result[:, rows:].any()
