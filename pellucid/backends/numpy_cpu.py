@@ -14,6 +14,7 @@ from numpy import *  # noqa: F403 (the namespace is NumPy's, plus what follows)
 from numpy import asarray, ndarray
 
 from .numpy_extra import *  # noqa: F403
+from .numpy_nn import *  # noqa: F403
 
 name = "numpy"
 

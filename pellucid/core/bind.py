@@ -30,7 +30,7 @@ _new = object.__new__
 NUMBERS = (bool, int, float, complex, np.number, np.bool_)
 
 _RECORDER = """
-def record({args}, r, p):
+def record({args}, r, p, aux=None):
     n = new(kind)
     n.op = op
     n.params = p
@@ -74,7 +74,11 @@ def _make_recorder(op: Primitive, needs: tuple[bool, ...]) -> Callable[..., Tens
     for name, need in zip(names, needs, strict=True):
         edges.append(f"{name}._node or {name}" if need else "None")
     for kind, i in plan.entries:
-        if kind == "in":
+        if kind == "aux":
+            saved.append("aux")
+        elif kind in ("in", "shape", "dtype") and needs[i] is None:  # an optional argument that was left out
+            saved.append("()" if kind == "shape" else "None")
+        elif kind == "in":
             saved.append(f"{names[i]}._array")
             versions += [
                 f"    v{i} = {names[i]}._ver",
@@ -253,7 +257,9 @@ def _make_number_recorder(op: Primitive, place: int) -> Callable[..., Tensor]:
     plan = op.plan(needs)
     saved, guards, versions = [], [], []
     for kind, i in plan.entries:
-        if kind == "in" and i == place:
+        if kind == "aux":
+            saved.append("aux")
+        elif kind == "in" and i == place:
             saved.append("x._array")
             versions.append("    vx = x._ver\n    if vx is None:\n        vx = x._ver = Version()")
             guards.append("vx")
@@ -288,6 +294,7 @@ def _make_nary(op: Primitive) -> Callable[..., Any]:
     forward = op.numpy_forward
     differentiable = op.vjp is not None
     single = op.outputs == 1 and not op.view and op.promote is None and not op.variadic
+    with_aux = op.aux
     recorders: dict[tuple[bool, ...], Any] = {}
 
     def call(*args: Any, **params: Any) -> Any:
@@ -299,20 +306,25 @@ def _make_nary(op: Primitive) -> Callable[..., Any]:
                 if tx is Tensor or tx is Parameter:
                     arrays.append(x._array)
                     rg = rg or x._rg
+                elif x is None:
+                    arrays.append(None)
                 else:
                     return general(op, args, params)
             try:
                 r = forward(*arrays, **params)
             except Exception:
                 return general(op, args, params)
+            extra = None
+            if with_aux:
+                r, extra = r
             if type(r) is not ndarray:
                 r = asarray(r)
             if rg and differentiable and local.grad:
-                needs = tuple([x._rg for x in args])
+                needs = tuple([None if x is None else x._rg for x in args])
                 recorder = recorders.get(needs)
                 if recorder is None:
                     recorder = recorders[needs] = _make_recorder(op, needs)
-                return recorder(*args, r, params)
+                return recorder(*args, r, params, extra)
             return wrap(r)
         return general(op, args, params)
 
@@ -415,15 +427,18 @@ def general(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any
             raise _located(error, op, tensors) from None
         except Exception as error:
             raise _explained(error, op, tensors, arrays, params) from error
+    aux = None
+    if op.aux and type(result) is tuple:
+        result, aux = result
     outs = _settle(op, result, common)
     needs = tuple(isinstance(x, Tensor) and x._rg for x in tensors)
-    made = finish(op, tensors, needs, params, outs)
+    made = finish(op, tensors, needs, params, outs, aux)
     if state.slow:
         _watch(op, tensors, params, made)
     return _as_subclass(args, made)
 
 
-def finish(op: Primitive, tensors: Any, needs: tuple[bool, ...], params: dict[str, Any], outs: Any) -> Any:
+def finish(op: Primitive, tensors: Any, needs: tuple[bool, ...], params: dict[str, Any], outs: Any, aux: Any = None) -> Any:
     """Wrap results, as views of the first argument where they are, and record them when a gradient will be wanted."""
     several = op.outputs != 1
     arrays = outs if several else (outs,)
@@ -431,7 +446,7 @@ def finish(op: Primitive, tensors: Any, needs: tuple[bool, ...], params: dict[st
     if True in needs and op.vjp is not None and local.grad:
         kinds = [a.dtype.kind in "fc" or a.dtype in dtypes.BY_NUMPY and _floating(a.dtype) for a in arrays]
         if True in kinds:
-            node = record(op, tensors, needs, params, made)
+            node = record(op, tensors, needs, params, made, aux)
             for k, (t, floating) in enumerate(zip(made, kinds, strict=True)):
                 if floating:
                     t._node = OutputSlot(node, k) if several else node
@@ -449,7 +464,7 @@ def _floating(kind: Any) -> bool:
 
 
 def record(
-    op: Primitive, tensors: Any, needs: tuple[bool, ...], params: dict[str, Any], made: list[Tensor], arrays: Any = None
+    op: Primitive, tensors: Any, needs: tuple[bool, ...], params: dict[str, Any], made: list[Tensor], aux: Any = None
 ) -> Node:
     """The node of an operation that just ran, with what its gradient rules will need."""
     plan = op.plan(needs)
@@ -478,6 +493,8 @@ def record(
         elif kind == "ins":
             saved.append([x._array for x in tensors[i:]])
             versions += [version_of(x) for x in tensors[i:]]
+        elif kind == "aux":
+            saved.append(aux)
         elif kind == "shapes":
             saved.append([x._array.shape for x in tensors[i:]])
         elif kind in ("shape", "dtype"):
@@ -641,6 +658,8 @@ def _probe(op: Primitive, arrays: list[Any], params: dict[str, Any]) -> Any:
         raise UnsupportedError(f"{op.name} on meta tensors of {total} elements: its record has no shape rule")
     real = [np.zeros(a.shape, a.dtype) if type(a) is MetaArray else a for a in arrays]
     result = op.numpy_forward(*real, **params)
+    if op.aux:
+        result = result[0]
     if op.outputs != 1:
         return [(np.shape(r), asarray(r).dtype) for r in result]
     return (np.shape(result), asarray(result).dtype)

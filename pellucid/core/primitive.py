@@ -67,6 +67,7 @@ class Primitive:
     samples: Rule | None
     autocast: str | None
     check: Rule | None
+    aux: bool
     call: Callable[..., Any]
 
     def __repr__(self) -> str:
@@ -128,7 +129,7 @@ class Primitive:
             return ("outs", 0) if self.outputs != 1 else ("out", 0)
         if word.startswith("out") and word[3:].isdigit():
             return ("out", int(word[3:]))
-        if word in ("out_shape", "out_dtype"):
+        if word in ("out_shape", "out_dtype") or (word == "aux" and self.aux):
             return (word, 0)
         if self.variadic and word in (self.args[-1], f"{self.args[-1]}_shapes"):
             return ("ins" if word == self.args[-1] else "shapes", len(self.args) - 1)
@@ -168,6 +169,7 @@ def defop(
     samples: Rule | None = None,
     autocast: str | None = None,
     check: Rule | None = None,
+    aux: bool = False,
 ) -> Primitive:
     """Record an operation.
 
@@ -195,6 +197,8 @@ def defop(
         autocast: "lower" (runs in the lower precision under autocast), "float32" or "promote".
         check: `check(*arrays, **params)` raises PyTorch's error for arguments that the forward rule would accept or garble;
             it runs on the general path and when the forward rule failed.
+        aux: the forward rule returns (result, aux): something that only the gradient rules see, under the name `aux` (a mask, the
+            positions of maxima, row statistics). It is kept as it is, in arrays, also where the rules run on Tensors.
     """
     if name in PRIMITIVES:
         raise ValueError(f"the operation {name!r} is defined twice")
@@ -219,6 +223,7 @@ def defop(
         samples=samples,
         autocast=autocast,
         check=check,
+        aux=aux,
     )
     op.numpy_forward = _numpy_forward(forward)
     for make in _call_makers:
@@ -254,8 +259,12 @@ class RawNamespace:
         op = PRIMITIVES.get(name)
         if op is None:
             raise AttributeError(f"a rule names the operation {name!r}, which does not exist")
-        if self.xp is numpy_cpu:
+        if self.xp is numpy_cpu and not op.aux:
             function = op.numpy_forward
+        elif op.aux:
+
+            def function(*arrays: Any, **params: Any) -> Any:
+                return op.run_forward(self.xp, arrays, params)[0]
         else:
 
             def function(*arrays: Any, **params: Any) -> Any:

@@ -1,0 +1,88 @@
+"""Array functions of neural networks on NumPy: generated kernels where they apply, the NumPy reference everywhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import config
+from . import conv_reference, pool_reference
+from .kernels import kernels
+
+Pads = Sequence[Any]
+_F32 = np.dtype(np.float32)
+
+
+def conv(x: Any, w: Any, bias: Any, stride: Any, padding: Pads, dilation: Any, groups: int) -> Any:
+    """Cross-correlation of `(N, C, *spatial)` with `(O, C / groups, *kernel)`, plus a bias `(O,)` or None."""
+    if x.dtype is _F32 and config.kernels:
+        out = kernels.conv.conv(x, w, stride, padding, dilation, groups, bias)
+        if out is not None:
+            return out
+    out = conv_reference.conv(x, w, stride, padding, dilation, groups)
+    if bias is not None:
+        out += bias.reshape(-1, *(1,) * (out.ndim - 2))
+    return out
+
+
+def conv_input_grad(g: Any, w: Any, x_shape: Any, stride: Any, padding: Pads, dilation: Any, groups: int) -> Any:
+    """Gradient of `conv` in its input; also transposed convolution."""
+    if g.dtype is _F32 and config.kernels:
+        out = kernels.conv.conv_input_grad(g, w, x_shape, stride, padding, dilation, groups)
+        if out is not None:
+            return out
+    return conv_reference.conv_input_grad(g, w, x_shape, stride, padding, dilation, groups)
+
+
+def conv_weight_grad(g: Any, x: Any, w_shape: Any, stride: Any, padding: Pads, dilation: Any, groups: int) -> Any:
+    """Gradient of `conv` in its weight."""
+    if g.dtype is _F32 and config.kernels:
+        out = kernels.conv.conv_weight_grad(g, x, w_shape, stride, padding, dilation, groups)
+        if out is not None:
+            return out
+    return conv_reference.conv_weight_grad(g, x, w_shape, stride, padding, dilation, groups)
+
+
+def max_pool(x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> tuple[Any, Any]:
+    """Largest value of each window and its flat position in the input's spatial dimensions."""
+    if x.dtype is _F32 and config.kernels:
+        made = kernels.pool.max_pool(x, kernel, stride, padding, dilation, ceil_mode)
+        if made is not None:
+            return made
+    return pool_reference.max_pool(x, kernel, stride, padding, dilation, ceil_mode)
+
+
+def max_pool_grad(g: Any, index: Any, x_shape: Any) -> Any:
+    """Gradient of `max_pool`: `g` added at the winners."""
+    if g.dtype is _F32 and config.kernels:
+        made = kernels.pool.max_pool_grad(g, index, x_shape)
+        if made is not None:
+            return made
+    return pool_reference.max_pool_grad(g, index, x_shape)
+
+
+def avg_pool(x: Any, kernel: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, divisor: Any) -> Any:
+    """Mean of each window."""
+    if x.dtype is _F32 and config.kernels:
+        made = kernels.pool.avg_pool(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
+        if made is not None:
+            return made
+    return pool_reference.avg_pool(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
+
+
+def avg_pool_grad(
+    g: Any, x_shape: Any, kernel: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, divisor: Any
+) -> Any:
+    """Gradient of `avg_pool`."""
+    if g.dtype is _F32 and config.kernels:
+        made = kernels.pool.avg_pool_grad(g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
+        if made is not None:
+            return made
+    return pool_reference.avg_pool_grad(g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
+
+
+adaptive_avg_pool = pool_reference.adaptive_avg_pool
+adaptive_avg_pool_grad = pool_reference.adaptive_avg_pool_grad
+adaptive_max_pool = pool_reference.adaptive_max_pool
