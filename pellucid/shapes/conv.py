@@ -5,7 +5,7 @@ Inputs are `(batch, channels, *spatial)`, or `(channels, *spatial)` for one samp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ..errors import ShapeError
 from .dims import Shape, text
@@ -36,12 +36,10 @@ def conv_shape(
         >>> conv_shape(2, (8, 3, 32, 32), (16, 3, 5, 5), (16,), stride=2)
         (8, 16, 14, 14)
     """
-    x, weight, batched = _conv_operands(f"conv{n}d", n, x, weight)
+    x, weight, batched = _conv_operands(f"conv{n}d", n, x, weight, stride, groups, padding)
     n = len(weight) - 2
     steps, dils = per_dim(stride, n, "stride"), per_dim(dilation, n, "dilation")
     if isinstance(padding, str):
-        if padding not in ("same", "valid"):
-            raise ShapeError(f"Invalid padding string: '{padding}'")
         if padding == "same" and any(s != 1 for s in steps):
             raise ShapeError("padding='same' is not supported for strided convolutions")
         reach = [d * (k - 1) for d, k in zip(dils, weight[2:])]
@@ -50,7 +48,7 @@ def conv_shape(
         pads = per_dim(padding, n, "padding")
         _check_conv_numbers(padding=pads)
         total = [2 * p for p in pads]
-    _check_conv_numbers(stride=steps, dilation=dils, groups=groups)
+    _check_conv_numbers(stride=steps, dilation=dils)
     _check_weight(weight, groups)
     if x[1] != weight[1] * groups:
         raise ShapeError(
@@ -75,6 +73,7 @@ def conv_shape(
         kernel = weight[2:]
         shown = f": {by(kernel)} (TxHxW)" if n == 3 else " " + labelled("kernel_", plane(kernel), NAMES)
         raise ShapeError(f"kernel size should be greater than zero, but got{shown}")
+    _check_not_empty(x)
     out = tuple((p - k) // s + 1 for p, k, s in zip(padded, spread, steps))
     return (x[0], weight[0], *out) if batched else (weight[0], *out)
 
@@ -101,11 +100,11 @@ def conv_transpose_shape(
         >>> conv_transpose_shape(2, (8, 16, 14, 14), (16, 3, 5, 5), stride=2, output_padding=1)
         (8, 3, 32, 32)
     """
-    x, weight, batched = _conv_operands(f"conv_transpose{n}d", n, x, weight)
+    x, weight, batched = _conv_operands(f"conv_transpose{n}d", n, x, weight, stride, groups)
     n = len(weight) - 2
     steps, dils = per_dim(stride, n, "stride"), per_dim(dilation, n, "dilation")
     pads, extra = per_dim(padding, n, "padding"), per_dim(output_padding, n, "output_padding")
-    _check_conv_numbers(padding=pads, output_padding=extra, stride=steps, dilation=dils, groups=groups)
+    _check_conv_numbers(padding=pads, output_padding=extra, stride=steps, dilation=dils)
     _check_weight(weight, groups)
     if x[1] != weight[0]:
         raise ShapeError(
@@ -126,12 +125,11 @@ def conv_transpose_shape(
         extras = labelled("output_padding_", plane(extra, 0), NAMES)
         others = labelled("stride_", plane(steps), NAMES) + " " + labelled("dilation_", plane(dils), NAMES)
         raise ShapeError(f"output padding must be smaller than either stride or dilation, but got {extras} {others}")
-    if 0 in x[2:]:
-        raise ShapeError(f"Only zero batch or zero channel inputs are supported, but got input shape: {text(x)}")
+    _check_not_empty(x)
     out = tuple(
         (size - 1) * s - 2 * p + d * (k - 1) + e + 1 for size, k, s, p, e, d in zip(x[2:], weight[2:], steps, pads, extra, dils)
     )
-    if any(size < 1 for size in out):
+    if any(size < 0 for size in out):
         raise ShapeError(
             f"Given input size per channel: ({by(x[2:])}). Calculated output size per channel: ({by(out)}). "
             "Output size is too small"
@@ -150,15 +148,20 @@ def same_padding(kernel: Sequence[int], dilation: Sizes = 1) -> tuple[tuple[int,
     return tuple((t // 2, t - t // 2) for t in total)
 
 
-def _conv_operands(name: str, n: int, x: Sequence[int], weight: Sequence[int]) -> tuple[Shape, Shape, bool]:
-    if len(weight) < 3:
-        raise ShapeError("weight should have at least three dimensions", found=f"weight of shape {text(weight)}")
+def _conv_operands(
+    name: str, n: int, x: Sequence[int], weight: Sequence[int], stride: Sizes, groups: int, padding: Sizes | str = 0
+) -> tuple[Shape, Shape, bool]:
     if len(x) not in (n + 1, n + 2):
         raise ShapeError(f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: {text(x)}")
+    if isinstance(padding, str) and padding not in ("same", "valid"):
+        raise ShapeError(f"Invalid padding string: '{padding}'")
+    if len(weight) < 3:
+        raise ShapeError("weight should have at least three dimensions", found=f"weight of shape {text(weight)}")
+    _check_conv_numbers(groups=groups)
     if len(weight) != n + 2:
         raise ShapeError(
             f"expected stride to be a single integer value or a list of {len(weight) - 2} values to match the "
-            f"convolution dimensions, but got stride={text((1,) * n)}",
+            f"convolution dimensions, but got stride={text(stride if isinstance(stride, Iterable) else (stride,) * n)}",
             expected=f"a weight of {n + 2} dimensions for {name}",
             found=f"a weight of shape {text(weight)}",
         )
@@ -189,3 +192,9 @@ def _check_weight(weight: Shape, groups: int) -> None:
             f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
             f"size [{text(weight)}] instead"
         )
+
+
+def _check_not_empty(x: Shape) -> None:
+    if 0 in x[2:]:
+        seen = (*x[:2], *plane(x[2:]))
+        raise ShapeError(f"Only zero batch or zero channel inputs are supported, but got input shape: {text(seen)}")

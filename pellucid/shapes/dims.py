@@ -93,7 +93,8 @@ def check_nonempty_reduction(name: str, shape: Sequence[int], dim: int | None) -
     if dim is not None:
         number = normalize_dim(dim, len(shape))
         if shape and shape[number] == 0:
-            raise DimensionError(f"{name}(): Expected reduction dim {number} to have non-zero size.")
+            shown = dim if name in ("amax", "amin") else number
+            raise DimensionError(f"{name}(): Expected reduction dim {shown} to have non-zero size.")
     elif prod(shape) == 0:
         sentence = f"{name}(): Expected reduction dim to be specified for input.numel() == 0."
         if name in ("argmax", "argmin"):

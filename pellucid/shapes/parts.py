@@ -202,7 +202,6 @@ def cat_shape(shapes: Sequence[Sequence[int]], dim: int = 0) -> Shape:
             raise ShapeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
     kept = [(position, shape) for position, shape in enumerate(shapes) if tuple(shape) != (0,)]
     if not kept:
-        normalize_dim(dim, 1)
         return (0,)
     first = kept[0][1]
     number = normalize_dim(dim, len(first))

@@ -111,12 +111,12 @@ def pool_shape(
             raise ShapeError(f"{label} should be greater than zero, but got {labelled(prefix, plane(values))}")
     if n == 3:
         where = f"{name}()" if name.startswith("avg") else "max_pool3d_with_indices_out_cpu_template()"
-        for d, size in enumerate(x[-4:]):
-            if size == 0:
-                raise ShapeError(
-                    f"{where}: Expected input's non-batch dimensions to have positive length, but input has a shape of "
-                    f"{text(x)} and non-batch dimension {d} has length zero!"
-                )
+        if 0 in x[-4:]:
+            # PyTorch says "dimension 0" whichever it is.
+            raise ShapeError(
+                f"{where}: Expected input's non-batch dimensions to have positive length, but input has a shape of "
+                f"{text(x)} and non-batch dimension 0 has length zero!"
+            )
         if name == "avg_pool3d" and any(s + 2 * p < k for s, p, k in zip(x[-3:], pads, kernel)):
             raise ShapeError(f"input image ({labelled('', x[-3:])}) smaller than kernel size ({labelled('k', kernel)})")
     elif len(x) not in (n + 1, n + 2) or 0 in seen[-3:]:
@@ -170,42 +170,49 @@ def adaptive_pool_shape(name: str, x: Sequence[int], output_size: int | Sequence
         (8, 3, 7, 20)
     """
     n, maximum = int(name[-2]), "max" in name
-    wanted = (output_size,) * n if not isinstance(output_size, Iterable) else tuple(output_size)
-    if len(wanted) == 1:
-        wanted = wanted * n
+    listed = isinstance(output_size, Iterable)
+    wanted = tuple(output_size) if isinstance(output_size, Iterable) else (output_size,) * n
     if n == 1 and len(x) not in (2, 3):
         raise ShapeError(
             f"Expected 2 to 3 dimensions, but got {len(x)}-dimensional tensor for argument #1 'self' "
             f"(while checking arguments for {name})"
         )
-    if len(wanted) != n:
-        if n == 1:
-            raise ShapeError(f"{name}() argument 'output_size' should contain one int (got {len(wanted)})")
-        if len(x) < len(wanted) + 1:
-            raise ArgumentValueError(f"Input dimension should be at least {len(wanted) + 1}")
-        raise ShapeError(f"{name}: output_size must be {n}")
+    if n == 1 and len(wanted) != 1:
+        raise ShapeError(f"{name}() argument 'output_size' should contain one int (got {len(wanted)})")
+    if n > 1 and listed and len(x) <= len(wanted):
+        raise ArgumentValueError(f"Input dimension should be at least {len(wanted) + 1}")
+    out = tuple(size if want is None else as_index(want) for size, want in zip(x[-n:], wanted))
+    if not maximum:
+        _check_adaptive_out(name, n, wanted, out)
     if len(x) not in (n + 1, n + 2):
         colon = ":" if maximum else ""
         raise ShapeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {text(x)}")
-    # The mean of one dimension is computed, and reported, as that of a plane with a height of 1.
-    seen, where = tuple(x), name
-    if n == 1 and not maximum:
-        seen, where = (*x[:-1], 1, x[-1]), "adaptive_avg_pool2d"
-    first = 1 if maximum or n == 3 else len(seen) - 2
-    for d in range(max(first, len(seen) - n - (1 if maximum or n == 3 else 0)), len(seen)):
-        if seen[d] == 0 and d > 0:
+    # The mean over one dimension is computed, and reported, as that over a plane with a height of 1.
+    seen, where = ((*x[:-1], 1, x[-1]), "adaptive_avg_pool2d") if n == 1 and not maximum else (tuple(x), name)
+    # The means of one and two dimensions may have no channels.
+    spatial = len(seen) - len(seen[-n:]) - (1 if maximum or n == 3 else 0)
+    for d in range(max(1, spatial), len(seen)):
+        if seen[d] == 0:
             raise ShapeError(
                 f"{where}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
                 f"{text(seen)} with dimension {d} being empty"
             )
-    out = tuple(size if want is None else as_index(want) for size, want in zip(x[-n:], wanted))
-    if any(size < 0 for size in out):
-        if maximum:
+    if maximum:
+        _check_adaptive_out(name, n, wanted, out)
+        if any(size < 0 for size in out):
             made = (*x[:-n], *plane(out))
             raise ShapeError(f"Trying to create tensor with negative dimension {min(out)}: {text(made)}")
-        shown = f"{out[0]}, {out[1]},{out[2]}" if n == 3 else ", ".join(map(str, plane(out)))
-        raise ShapeError(f"{where}: elements of output_size must be greater than or equal to 0 but received {{{shown}}}")
     return (*x[:-n], *out)
+
+
+def _check_adaptive_out(name: str, n: int, wanted: Sequence[object], out: Shape) -> None:
+    if len(wanted) != n:
+        raise ShapeError(f"{name}: output_size must be {n}")
+    if "avg" in name and any(size < 0 for size in out):
+        shown = f"{out[0]}, {out[1]},{out[2]}" if n == 3 else ", ".join(map(str, plane(out)))
+        raise ShapeError(
+            f"adaptive_avg_pool{max(n, 2)}d: elements of output_size must be greater than or equal to 0 but received {{{shown}}}"
+        )
 
 
 def adaptive_window(position: int, size: int, out: int) -> tuple[int, int]:

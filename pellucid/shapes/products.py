@@ -99,6 +99,10 @@ def matmul_shape(a: Sequence[int], b: Sequence[int]) -> Shape:
             return dot_shape(a, b)
         mv_shape((prod(a[:-1]), a[-1]), b)
         return tuple(a[:-1])
+    if len(a) == 1 and len(b) > 2 and (b[-2] == 1 or 0 in b):
+        # PyTorch turns the product around where that needs no copy, and reports the turned one.
+        mv_shape((prod(b[:-2]) * b[-1], b[-2]), a)
+        return (*b[:-2], b[-1])
     left = (1, *a) if len(a) == 1 else tuple(a)
     if len(b) == 2:
         mm_shape((prod(left[:-1]), left[-1]), b)
@@ -121,6 +125,6 @@ def linear_shape(x: Sequence[int], weight: Sequence[int], bias: Sequence[int] | 
     """
     result = matmul_shape(x, tuple(weight)[::-1] if len(weight) <= 2 else (*weight[:-2], weight[-1], weight[-2]))
     if bias is not None:
-        rows: Shape = (prod(result[:-1]), result[-1]) if len(result) > 1 and len(bias) <= 1 else result
+        rows: Shape = (prod(result[:-1]), result[-1]) if result and len(bias) <= 1 else result
         expand(bias, (0,) * len(bias), rows)
     return result

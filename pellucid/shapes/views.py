@@ -74,8 +74,13 @@ def is_channels_last(shape: Sequence[int], strides: Sequence[int]) -> bool:
     """Whether a tensor of 4 or 5 dimensions lies in memory in the order of `channels_last_strides`."""
     if len(shape) not in (4, 5):
         return False
-    order = (0, *range(2, len(shape)), 1)
-    return 0 not in shape and is_contiguous([shape[d] for d in order], [strides[d] for d in order])
+    step = 1
+    for d in (1, *range(len(shape) - 1, 1, -1), 0):
+        if shape[d] != 1:
+            if strides[d] != step:
+                return False
+            step *= shape[d]
+    return True
 
 
 def infer_size(sizes: Sequence[int], numel: int) -> Shape:
@@ -176,9 +181,9 @@ def unflatten_shape(shape: Sequence[int], dim: int, sizes: Sequence[int]) -> Sha
     Raises:
         RuntimeError: the sizes do not multiply up to the dimension's, or are none. IndexError: `dim` is out of range.
     """
-    number = normalize_dim(dim, len(shape))
     if not sizes:
         raise OperationError("unflatten: sizes must be non-empty")
+    number = normalize_dim(dim, len(shape))
     size = shape[number] if shape else 1
     if list(sizes).count(-1) < 2:
         try:

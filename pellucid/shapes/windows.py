@@ -22,6 +22,8 @@ def pad_shape(x: Sequence[int], pad: Sequence[int], mode: str = "constant") -> S
         >>> pad_shape((2, 3), (1, 1, 0, 5))
         (7, 5)
     """
+    if mode not in ("constant", "reflect", "replicate", "circular"):
+        raise UnsupportedError(f"Unrecognised padding mode {mode}")
     if len(pad) % 2:
         raise ShapeError("Padding length must be divisible by 2")
     if len(pad) > 2 * len(x):
@@ -29,8 +31,6 @@ def pad_shape(x: Sequence[int], pad: Sequence[int], mode: str = "constant") -> S
             "Padding length should be less than or equal to two times the input dimension but got padding length "
             f"{len(pad)} and input of dimension {len(x)}"
         )
-    if mode not in ("constant", "reflect", "replicate", "circular"):
-        raise UnsupportedError(f"Unrecognised padding mode {mode}")
     n = len(pad) // 2
     if mode != "constant":
         _check_border_pad(x, pad, mode, n)
@@ -41,6 +41,8 @@ def pad_shape(x: Sequence[int], pad: Sequence[int], mode: str = "constant") -> S
         shape[d] += before + after
         if mode == "constant" and (shape[d] < 0 or min(before, after, before + after) < -x[d]):
             raise ShapeError("narrow(): length must be non-negative.", dims=(-1 - k,))
+        if mode == "circular" and shape[d] < 0:
+            raise ShapeError("Negative padding value is resulting in an empty dimension", dims=(-1 - k,))
         if mode in ("reflect", "replicate") and shape[d] < 1:
             raise ShapeError(f"input (W: {x[d]}) is too small. Calculated output W: {shape[d]}", dims=(-1 - k,))
     return tuple(shape)
@@ -97,11 +99,11 @@ def unfold_windows_shape(x: Sequence[int], kernel_size: Sizes, dilation: Sizes =
         >>> unfold_windows_shape((2, 3, 8, 8), 3)
         (2, 27, 36)
     """
+    kernel, dils, pads, steps = _window_numbers(kernel_size, dilation, padding, stride)
     if len(x) < 3:
         raise DimensionError(
             f"Dimension out of range (expected to be in range of [{-max(len(x), 1)}, {max(len(x), 1) - 1}], but got {len(x)})"
         )
-    kernel, dils, pads, steps = _window_numbers(kernel_size, dilation, padding, stride)
     if len(x) not in (3, 4) or 0 in x[-3:]:
         raise ShapeError(
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
