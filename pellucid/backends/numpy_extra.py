@@ -13,6 +13,8 @@ import ml_dtypes
 import numpy as np
 from numpy import asarray
 
+from ..errors import OperationError
+
 __all__: list[str] = []
 _NARROW = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 
@@ -238,3 +240,77 @@ def polygamma(x: Any, n: int) -> Any:
     # (-1)^(n+1) n! zeta(n+1, x)
     value = sign * float(special.gamma(n + 1.0)) * special.zeta(np.asarray(n + 1, wide.dtype), wide)
     return asarray(value).astype(x.dtype)
+
+
+# ---- powers and whole numbers -----------------------------------------------------------------
+@_export
+def pow(x: Any, y: Any) -> Any:
+    """x ** y; integers to negative powers are 0, except those of 1 and -1."""
+    if hasattr(y, "dtype"):
+        if y.dtype.kind == "i" and x.dtype.kind in "iu" and np.any(y < 0):
+            return _negative_powers(x, y)
+        return np.power(x, y)
+    # ndarray.__pow__ knows the small powers; np.power does not.
+    return x * x * x if y == 3 else x**y
+
+
+def _negative_powers(x: Any, y: Any) -> Any:
+    value = np.power(x, np.abs(y))
+    unit = np.abs(x) == 1
+    return np.where((y < 0) & ~unit, np.zeros((), value.dtype), value)
+
+
+@_export
+def square(x: Any) -> Any:
+    """x * x; bool counts as an integer."""
+    return np.square(x.astype(np.int64) if x.dtype.kind == "b" else x)
+
+
+@_export
+def floor_divide(x: Any, y: Any) -> Any:
+    """x / y rounded down; division of integers by zero raises."""
+    _refuse_zero(x, y)
+    return np.floor_divide(x, y)
+
+
+@_export
+def trunc_divide(x: Any, y: Any) -> Any:
+    """x / y rounded towards zero; division of integers by zero raises."""
+    if _whole(x) and _whole(y):
+        _refuse_zero(x, y)
+        # C's division: exact for integers of any size, unlike the quotient of floats.
+        quotient = np.floor_divide(x, y)
+        return np.where((quotient < 0) & (quotient * y != x), quotient + 1, quotient).astype(quotient.dtype)
+    return np.trunc(np.true_divide(x, y))
+
+
+@_export
+def remainder(x: Any, y: Any) -> Any:
+    """x - y * floor(x / y), with the sign of y."""
+    _refuse_zero(x, y)
+    return np.remainder(x, y)
+
+
+@_export
+def fmod(x: Any, y: Any) -> Any:
+    """x - y * trunc(x / y), with the sign of x."""
+    _refuse_zero(x, y)
+    return np.fmod(x, y)
+
+
+def _whole(x: Any) -> bool:
+    return x.dtype.kind in "biu" if hasattr(x, "dtype") else isinstance(x, int)
+
+
+def _refuse_zero(x: Any, y: Any) -> None:
+    if _whole(x) and _whole(y) and not np.all(y):
+        raise OperationError("ZeroDivisionError")
+
+
+@_export
+def make_complex(real: Any, imag: Any) -> Any:
+    """real + i imag, part by part (so that an infinite part does not spoil the other)."""
+    shape = np.broadcast_shapes(np.shape(real), np.shape(imag))
+    out = np.empty(shape, np.complex128 if real.dtype == np.float64 else np.complex64)
+    out.real, out.imag = real, imag
+    return out

@@ -175,9 +175,7 @@ _NUMBERS = {"i8": 0, "float": 11, "double": 12}  # NPY_BOOL, NPY_FLOAT, NPY_DOUB
 _alive: list = []
 
 
-def make_ufunc(
-    name: str, inputs: Sequence[Expression], outputs: Sequence[Expression], doc: str = ""
-) -> np.ufunc | None:
+def make_ufunc(name: str, inputs: Sequence[Expression], outputs: Sequence[Expression], doc: str = "") -> np.ufunc | None:
     """A ufunc from `inputs` (variables and masks) to `outputs`; None where code cannot be generated."""
     if not target.available():
         return None

@@ -188,6 +188,4 @@ def ulps(got: np.ndarray, exact: np.ndarray) -> np.ndarray:
         step = np.spacing(np.maximum(np.abs(rounded), np.float32(1.2e-38)).astype(np.float32)).astype(np.float64)
         distance = np.abs(got.astype(np.float64) - exact) / step
         same = (got == rounded) | (np.isnan(got) & np.isnan(exact))
-    return np.where(
-        same, np.where(np.isfinite(distance), distance, 0.0), np.where(np.isnan(distance), np.inf, distance)
-    )
+    return np.where(same, np.where(np.isfinite(distance), distance, 0.0), np.where(np.isnan(distance), np.inf, distance))

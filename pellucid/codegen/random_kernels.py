@@ -1,9 +1,13 @@
-"""Normal numbers from random words, in the blocks and with the polynomials of PyTorch's float32 loops.
+"""Kernels of the random fills: normal numbers from random words, and shuffling.
 
-`transform(words, out, blocks, mean, std)` turns 16 * blocks 32-bit words (uint32) into as many float32 normals: in each
-block of 16, the first 8 words give radii and the last 8 angles (Box and Muller). Logarithm, sine and cosine are those
-of Moshier's Cephes library in single precision with fused multiply-adds; NumPy's evaluation of the same steps is in
-`core/random_math.py`, and the two agree. `transform` is None where nothing can be compiled.
+`transform(words, out, blocks, mean, std)` turns 16 * blocks 32-bit words (uint32) into as many float32 normals, in the
+blocks and with the polynomials of PyTorch's float32 loops: in each block of 16, the first 8 words give radii and the
+last 8 angles (Box and Muller). Logarithm, sine and cosine are those of Moshier's Cephes library in single precision
+with fused multiply-adds; NumPy's evaluation of the same steps is in `core/random_math.py`, and the two agree.
+
+`shuffle(steps, order, count)` swaps entry i of the int64 `order` with entry i + steps[i], for i = 0 .. count - 2.
+
+Both are None where nothing can be compiled.
 """
 
 from __future__ import annotations
@@ -73,7 +77,14 @@ def _build() -> str:
         f.store(f.fma(radius * cosine, std, mean), f.out, i)
         f.store(f.fma(radius * sine, std, mean), f.out, i + 8)
     f.ret()
+    f = module.function("shuffle", steps="ptr", order="ptr", count="i64")
+    with f.loop(0, f.count - 1) as i:
+        other = i + f.load("i64", f.steps, i)
+        kept, moved = f.load("i64", f.order, i), f.load("i64", f.order, other)
+        f.store(moved, f.order, i)
+        f.store(kept, f.order, other)
+    f.ret()
     return module.text()
 
 
-library = Library("normal numbers", _build, {"transform": "aaidd"})
+library = Library("random numbers", _build, {"transform": "aaidd", "shuffle": "aai"})

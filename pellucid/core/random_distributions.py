@@ -19,6 +19,7 @@ from pellucid.core.random_fill import (
     Target,
     axis_order,
     deliver,
+    name_of,
     normal_serial,
     refuse,
     require_float,
@@ -46,7 +47,7 @@ def bernoulli(generator: Generator, target: Target, p: float = 0.5, dtype: Any =
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     if count == 0:
         return deliver(target, np.empty(0, kind))
-    if kind.name not in _ALL_TYPES:
+    if name_of(kind) not in _ALL_TYPES:
         raise refuse("bernoulli_scalar_cpu_", kind)
     with generator.lock:
         if random_mkl.active():
@@ -70,7 +71,7 @@ def bernoulli_like(generator: Generator, p: np.ndarray, target: Target | None = 
     shape = target.shape if isinstance(target, np.ndarray) else tuple(target)
     if count == 0:
         return deliver(target, np.empty(0, kind))
-    if kind.name not in _ALL_TYPES:
+    if name_of(kind) not in _ALL_TYPES:
         raise refuse("bernoulli_tensor_cpu_self_", kind)
     if p.dtype.name not in DIGITS:
         raise refuse("bernoulli_tensor_cpu_p_", p.dtype)
@@ -120,10 +121,10 @@ def exponential(generator: Generator, target: Target, lambd: float = 1.0, dtype:
     lambd = float(lambd)
     if not lambd > 0.0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
-    if kind.name not in DIGITS:
+    if name_of(kind) not in DIGITS:
         raise RuntimeError(
             "Exponential distribution is a continuous probability distribution. dtype must be a floating point but "
-            f"you specified {NAMES.get(kind.name, kind.name)}"
+            f"you specified {NAMES.get(name_of(kind), name_of(kind))}"
         )
     with generator.lock:
         if count and random_mkl.active() and math.isfinite(lambd):
@@ -146,7 +147,7 @@ def geometric(generator: Generator, target: Target, p: float, dtype: Any = np.fl
     p = float(p)
     if not 0.0 < p < 1.0:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
-    if count and (kind.name not in _ALL_TYPES or kind == np.bool_):
+    if count and (name_of(kind) not in _ALL_TYPES or kind == np.bool_):
         raise refuse("geometric_cpu", kind)
     with generator.lock:
         uniforms = np.maximum(generator.uniform53(count), _TINIEST)
@@ -166,11 +167,11 @@ def cauchy(generator: Generator, target: Target, median: float = 0.0, sigma: flo
     median, sigma = float(median), float(sigma)
     if not sigma > 0.0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
-    if kind.name not in DIGITS:
-        name = {"complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}.get(kind.name)
+    if name_of(kind) not in DIGITS:
+        name = {"complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}.get(name_of(kind))
         raise RuntimeError(
             "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you "
-            f"specified {name or C_NAMES[kind.name]}"
+            f"specified {name or C_NAMES[name_of(kind)]}"
         )
     with generator.lock:
         tangents = _exactly(math.tan, math.pi * (generator.uniform53(count) - 0.5), kind)
@@ -289,7 +290,7 @@ def rrelu_noise(generator: Generator, values: np.ndarray, lower: float = 1.0 / 8
     if not lower <= upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     kind = values.dtype
-    if kind.name not in ("float32", "float64", "bfloat16"):
+    if name_of(kind) not in ("float32", "float64", "bfloat16"):
         raise refuse("rrelu_with_noise_out_cpu", kind)
     wide = _compute(kind).type
     low, high = float(wide(lower)), float(wide(upper))

@@ -10,6 +10,7 @@ With `r` a 32-bit word and `R` a 64-bit draw: a float32 uniform is (r mod 2**24)
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -43,6 +44,12 @@ LARGEST = {
     "float64": float.fromhex("0x1.fffffffffffffp1023"),
 }
 _COMPLEX = {"complex64": np.dtype(np.float32), "complex128": np.dtype(np.float64)}
+
+
+@functools.cache
+def name_of(kind: np.dtype) -> str:
+    """The dtype's name, which NumPy takes a microsecond to spell."""
+    return kind.name
 
 
 def spec(target: Target, dtype: Any) -> tuple[int, np.dtype]:
@@ -112,7 +119,7 @@ def refuse(kernel: str, dtype: np.dtype) -> NotImplementedError:
 
 
 def require_float(kernel: str, dtype: np.dtype) -> None:
-    if dtype.name not in DIGITS:
+    if name_of(dtype) not in DIGITS:
         raise refuse(kernel, dtype)
 
 
@@ -146,27 +153,38 @@ def uniform(generator: Generator, target: Target, low: float = 0.0, high: float 
     [0.49625658988952637, 0.7682217955589294]
     """
     count, kind = spec(target, dtype)
-    if kind.name in _COMPLEX:
+    name = name_of(kind)
+    if name in _COMPLEX:
         pairs, real, finish = _real_view(target, dtype)
         return finish(uniform(generator, pairs, low, high, real))
     require_float("check_uniform_bounds", kind)
     low, high = float(low), float(high)
-    _check_uniform(low, high, kind)
-    if count == 0:
-        return deliver(target, np.empty(0, kind))
+    unit = low == 0.0 and high == 1.0
+    if not unit:
+        _check_uniform(low, high, kind)
     with generator.lock:
-        if kind == np.float64:
+        if name == "float64":
             values = generator.uniform53(count)
-        else:
-            values = uniform24(generator, count)
-    if (low, high) != (0.0, 1.0):
-        real = values.dtype.type
-        span = real(high) - real(low)
-        values = values * span if low == 0.0 else fma(values, span, real(low))
-    values = values.astype(kind, copy=False)
-    if kind.itemsize < 4 or (low, high) != (0.0, 1.0):
-        values[values == kind.type(high)] = kind.type(low)  # rounding may reach the open end
+            return deliver(target, values if unit else _spread(values, low, high, kind))
+        if unit and name == "float32":
+            return deliver(target, uniform24(generator, count))
+        values = np.empty(count, kind)
+        for start in range(0, count, _BLOCK):
+            part = values[start : start + _BLOCK]
+            part[...] = _spread(uniform24(generator, part.size), low, high, kind)
     return deliver(target, values)
+
+
+def _spread(values: np.ndarray, low: float, high: float, kind: np.dtype) -> np.ndarray:
+    """Uniforms in [0, 1) to [low, high) in `kind`."""
+    real = values.dtype.type
+    span = real(high) - real(low)
+    spread = values * span if low == 0.0 else fma(values, span, real(low))
+    spread = spread.astype(kind, copy=False)
+    end = kind.type(high)
+    if spread.size and spread.max() >= end:
+        spread[spread == end] = kind.type(low)  # rounding may reach the open end
+    return spread
 
 
 def _check_uniform(low: float, high: float, kind: np.dtype) -> None:
@@ -203,7 +221,7 @@ def normal(generator: Generator, target: Target, mean: float = 0.0, std: float =
     mean, std = float(mean), float(std)
     if not std >= 0.0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-    if kind.name in _COMPLEX:
+    if name_of(kind) in _COMPLEX:
         pairs, real, finish = _real_view(target, dtype)
         return finish(normal(generator, pairs, mean, std / math.sqrt(2.0), real))
     if count == 0:
@@ -275,7 +293,7 @@ def _normal_blocks32(generator: Generator, count: int, mean: float, std: float, 
 
 def round_to(values: np.ndarray, kind: np.dtype) -> np.ndarray:
     """float64 values as `kind`; the short types go through float32, as PyTorch's conversions do."""
-    if kind.name in ("float16", "bfloat16"):
+    if name_of(kind) in ("float16", "bfloat16"):
         values = values.astype(np.float32)
     return values.astype(kind, copy=False)
 

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from pellucid.core.random import Generator
-from pellucid.core.random_fill import C_NAMES, DIGITS, LARGEST, NAMES, Target, deliver, refuse, spec
+from pellucid.core.random_fill import C_NAMES, DIGITS, LARGEST, NAMES, Target, deliver, name_of, refuse, spec
+from pellucid.core.random_math import kernel
 
+_PERM_NATIVE = 1 << 17  # from here on, it pays to load the compiler for the swaps
 _PERM_WIDE = (2**32 - 1) // 20  # from here on, 32 bits would favour small offsets
 
 
@@ -26,7 +28,7 @@ def randint(generator: Generator, target: Target, low: int, high: int, dtype: An
     low, high = int(low), int(high)
     if not low < high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    if kind.name in DIGITS:
+    if name_of(kind) in DIGITS:
         low, high = _inner_from(low, kind), _inner_to(high, kind)
         if not low < high:
             raise RuntimeError(
@@ -54,15 +56,15 @@ def random_integers(
     low = int(low)
     if low == -(2**63):
         return _all_64_bits(generator, target, count, kind)
-    if kind.name in DIGITS:
-        last = 1 << DIGITS[kind.name]
+    if name_of(kind) in DIGITS:
+        last = 1 << DIGITS[name_of(kind)]
         low = _inner_from(low, kind)
         if not low < last:
             raise RuntimeError(
                 f"random_ expects 'from' casted to dtype to be less than or equal to 'to_inc' casted to dtype, but "
                 f"got from={low} > to_inc={last}"
             )
-    elif kind.name in C_NAMES:
+    elif name_of(kind) in C_NAMES:
         last = 1 if kind == np.bool_ else min(int(np.iinfo(kind).max), 2**64 - 1)
         last = last - 2**64 if last >= 2**63 else last
     else:
@@ -89,7 +91,7 @@ def _from_range(generator: Generator, target: Target, count: int, kind: np.dtype
 
 
 def _from_int64(values: np.ndarray, kind: np.dtype) -> np.ndarray:
-    if kind.name in ("float16", "bfloat16"):
+    if name_of(kind) in ("float16", "bfloat16"):
         values = values.astype(np.float32)
     if kind == np.bool_:
         return values != 0
@@ -99,13 +101,13 @@ def _from_int64(values: np.ndarray, kind: np.dtype) -> np.ndarray:
 def _whole_range(generator: Generator, target: Target, count: int, kind: np.dtype) -> np.ndarray:
     if count == 0:
         return deliver(target, np.empty(0, kind))
-    if kind.name not in C_NAMES or kind.name in ("uint16", "uint32", "uint64"):
+    if name_of(kind) not in C_NAMES or name_of(kind) in ("uint16", "uint32", "uint64"):
         raise refuse("random_kernel_cpu", kind)
-    span = (1 << DIGITS[kind.name]) + 1 if kind.name in DIGITS else 2
+    span = (1 << DIGITS[name_of(kind)]) + 1 if name_of(kind) in DIGITS else 2
     if kind.kind in "iu":
         span = int(np.iinfo(kind).max) + 1
     with generator.lock:
-        if kind.name in ("float64", "int64"):
+        if name_of(kind) in ("float64", "int64"):
             values = (generator.wide_words(count) % np.uint64(span)).view(np.int64)
         else:
             values = (generator.words(count).astype(np.uint64, copy=False) % np.uint64(span)).view(np.int64)
@@ -115,8 +117,8 @@ def _whole_range(generator: Generator, target: Target, count: int, kind: np.dtyp
 def _all_64_bits(generator: Generator, target: Target, count: int, kind: np.dtype) -> np.ndarray:
     if count == 0:
         return deliver(target, np.empty(0, kind))
-    if kind.name not in ("int64", "float64", "float32", "bfloat16"):
-        if kind.name in C_NAMES and kind.name not in ("float16", "bool", "uint16", "uint32", "uint64"):
+    if name_of(kind) not in ("int64", "float64", "float32", "bfloat16"):
+        if name_of(kind) in C_NAMES and name_of(kind) not in ("float16", "bool", "uint16", "uint32", "uint64"):
             raise RuntimeError("random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16")
         raise refuse("random_full_64_bits_range_kernel_cpu", kind)
     with generator.lock:
@@ -133,7 +135,7 @@ def _inner_from(low: int, kind: np.dtype) -> int:
     """The smallest integer from `low` on that stays there in a float dtype."""
     after = int(_finite(_as_float(low + 1, kind)))
     if after < low:
-        return after + (1 << (abs(low + 1).bit_length() - 1 - DIGITS[kind.name] + 1))
+        return after + (1 << (abs(low + 1).bit_length() - 1 - DIGITS[name_of(kind)] + 1))
     return low
 
 
@@ -141,7 +143,7 @@ def _inner_to(high: int, kind: np.dtype) -> int:
     """The largest open end up to `high` that stays there in a float dtype."""
     before = int(_finite(_as_float(high - 1, kind)))
     if before >= high:
-        return before - (1 << (abs(high - 1).bit_length() - 1 - DIGITS[kind.name] + 1))
+        return before - (1 << (abs(high - 1).bit_length() - 1 - DIGITS[name_of(kind)] + 1))
     return high
 
 
@@ -150,7 +152,7 @@ def _finite(value: float) -> float:
 
 
 def _check_range(low: int, last: int, kind: np.dtype) -> None:
-    name = kind.name
+    name = name_of(kind)
     if name not in C_NAMES:
         raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
     if name in DIGITS:
@@ -192,15 +194,20 @@ def randperm(generator: Generator, count: int, dtype: Any = np.int64) -> np.ndar
             steps = generator.words(count - 1) % left.astype(np.uint32)
         else:
             steps = generator.wide_words(count - 1) % left.astype(np.uint64)
+    shuffle = kernel("shuffle", count >= _PERM_NATIVE)
+    if shuffle:
+        shuffled = np.arange(count)
+        shuffle(steps.astype(np.int64), shuffled, count)
+        return shuffled.astype(kind, copy=False)
     order = list(range(count))
     for place, step in enumerate(steps.tolist()):
         other = place + step
         order[place], order[other] = order[other], order[place]
-    return np.array(order, np.int64).astype(kind)
+    return np.array(order, np.int64).astype(kind, copy=False)
 
 
 def _check_perm(count: int, kind: np.dtype) -> None:
-    name = kind.name
+    name = name_of(kind)
     if kind.kind in "iu" and count > np.iinfo(kind).max:
         raise RuntimeError(f"value cannot be converted to type {name}_t without overflow")
     if name in DIGITS and name != "bfloat16" and count > (1 << DIGITS[name]) + 1:

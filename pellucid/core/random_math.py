@@ -33,12 +33,23 @@ def fma(values: np.ndarray, factor: Any, addend: Any) -> np.ndarray:
         product = total.copy()
         total += np.float64(addend)
         return _round_sum(product, float(addend), total)
-    product, error = _two_product(values, np.float64(factor))
-    total = product + addend
-    part = total - product
-    error += (product - (total - part)) + (addend - part)
-    total += error
-    return total
+    # Boldo and Melquiond (2008): the small parts are added with rounding to odd, so that rounding twice does no harm.
+    high, low = _two_product(values, np.float64(factor))
+    middle, rest = _two_sum(low, addend)
+    total, carry = _two_sum(high, middle)
+    small, lost = _two_sum(rest, carry)
+    even = (small.view(np.int64) & 1) == 0
+    inexact = lost != 0
+    if (even & inexact).any():
+        small = np.where(even & inexact, np.nextafter(small, np.where(lost > 0, np.inf, -np.inf)), small)
+    return total + small
+
+
+def _two_sum(a: np.ndarray, b: Any) -> tuple[np.ndarray, np.ndarray]:
+    """a + b and its rounding error (Knuth)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
 
 
 def _round_sum(product: np.ndarray, addend: float, total: np.ndarray) -> np.ndarray:
@@ -73,15 +84,11 @@ def normal_blocks32(words: np.ndarray, mean: float, std: float, compile_kernel: 
     The native kernel and NumPy give the same numbers; `compile_kernel` says whether the draw is large enough to load
     the compiler for it.
     """
-    global _kernel
     words = words.astype(np.uint32, copy=False)
-    if compile_kernel and _kernel is None:
-        from pellucid.codegen import normal_fill
-
-        _kernel = normal_fill.library.transform or False
-    if _kernel:
+    transform = kernel("transform", compile_kernel)
+    if transform:
         out = np.empty(words.size, np.float32)
-        _kernel(words, out, words.size // 16, mean, std)
+        transform(words, out, words.size // 16, mean, std)
         return out
     words &= np.uint32((1 << 24) - 1)
     uniforms = words.view(np.int32).astype(np.float32)
@@ -103,7 +110,19 @@ def scale(values: np.ndarray, mean: float, std: float) -> np.ndarray:
     return fma(values, real(std), real(mean))
 
 
-_kernel: Any = None  # not looked for; False: cannot be compiled
+_library: Any = None
+
+
+def kernel(name: str, load: bool) -> Any:
+    """A function of `codegen.random_kernels`; None before anybody needed it enough to load it, or without a compiler."""
+    global _library
+    if _library is None:
+        if not load:
+            return None
+        from pellucid.codegen import random_kernels
+
+        _library = random_kernels.library
+    return getattr(_library, name)
 
 
 # PyTorch's vector loops evaluate the single-precision polynomials of Moshier's Cephes library (logf, sinf, cosf) with

@@ -2,12 +2,16 @@
 
 from . import arith as arith
 from . import basic as basic
+from . import bitwise as bitwise
 from . import compare as compare
 from . import create as create
 from . import explog as explog
 from . import matmul as matmul
+from . import minmax as minmax
+from . import power as power
 from . import reduce as reduce
 from . import reduce_select as reduce_select
+from . import rounding as rounding
 from . import softmax as softmax
 from . import sort as sort
 from . import trig as trig

@@ -15,3 +15,8 @@ def require_tensor(value: Any, function: str, argument: str = "input", position:
             f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}"
         )
     return value
+
+
+def zero_gradient(F: Any, input_shape: tuple[int, ...], input_dtype: Any) -> Any:
+    """The gradient rule of step functions: zeros, whatever the incoming gradient is."""
+    return F.full(shape=input_shape, value=0, dtype=input_dtype)

@@ -1,12 +1,17 @@
-"""Addition, multiplication and their kin."""
+"""Addition, multiplication, division and their kin; signs and absolute values."""
 
 from __future__ import annotations
 
-from ..core.bind import make_operators
+from typing import Any
+
+from ..core.bind import common_dtype, make_operators
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import METHODS, public
 from ..core.tensor import Tensor
+from ..errors import ArgumentTypeError, DtypeError, OperationError
+from ._rules import require_tensor, zero_gradient
+from ._unary import unary
 
 Number = bool | int | float | complex
 
@@ -22,6 +27,27 @@ add_op = defop(
     onnx="Add",
 )
 
+
+def _is_bool(x: Any) -> bool:
+    return x.dtype.kind == "b" if hasattr(x, "dtype") else isinstance(x, bool)
+
+
+def _check_sub(input: Any, other: Any) -> None:
+    if _is_bool(input) and _is_bool(other):
+        raise DtypeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
+        )
+    if _is_bool(input) or _is_bool(other):
+        _refuse_bool()
+
+
+def _refuse_bool() -> None:
+    raise DtypeError(
+        "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+        "`logical_not()` operator instead."
+    )
+
+
 sub_op = defop(
     "sub",
     "input other",
@@ -32,6 +58,7 @@ sub_op = defop(
     elementwise=True,
     batch="elementwise",
     onnx="Sub",
+    check=_check_sub,
 )
 
 mul_op = defop(
@@ -59,15 +86,26 @@ div_op = defop(
     onnx="Div",
 )
 
-neg_op = defop(
-    "neg",
-    "input",
-    forward="negative",
-    vjp={"input": lambda g: -g},
+
+def _check_neg(input: Any) -> None:
+    if _is_bool(input):
+        raise DtypeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+            "`logical_not()` operator instead."
+        )
+
+
+neg_op = unary(
+    "neg negative",
+    "negative",
+    lambda g: -g,
     jvp="linear",
-    elementwise=True,
-    batch="elementwise",
+    promote=None,
     onnx="Neg",
+    check=_check_neg,
+    doc="`-input`.",
+    example="torch.neg(torch.tensor([1.0, -2.0]))",
+    shows="tensor([-1.,  2.])",
 )
 
 for _name, _op in (("add", add_op), ("sub", sub_op), ("mul", mul_op), ("truediv", div_op)):
@@ -75,8 +113,22 @@ for _name, _op in (("add", add_op), ("sub", sub_op), ("mul", mul_op), ("truediv"
 METHODS["__neg__"] = neg_op.call
 
 
+def _scaled(input: Any, other: Any, alpha: Number) -> Any:
+    """`alpha * other` in the type of the result."""
+    kind = common_dtype([input, other])
+    if isinstance(alpha, bool) and kind.category != 0:
+        raise OperationError("Boolean alpha only supported for Boolean results.")
+    if kind.is_integral and not isinstance(alpha, int):
+        raise OperationError("For integral input tensors, argument alpha must not be a floating point number.")
+    if isinstance(alpha, complex) and not kind.is_complex:
+        raise OperationError("For non-complex input tensors, argument alpha must not be a complex number.")
+    if isinstance(other, Tensor):
+        return F.mul(F.cast(other, dtype=kind.numpy) if other.dtype is not kind else other, alpha)
+    return other * alpha
+
+
 @public(methods="=", inplace="add_ __iadd__", out=True)
-def add(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
+def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """`input + alpha * other`, broadcast and promoted.
 
     Args:
@@ -91,22 +143,34 @@ def add(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     >>> torch.add(torch.tensor([1.0, 2.0]), torch.tensor([10.0, 20.0]), alpha=0.5)
     tensor([ 6., 12.])
     """
-    return add_op.call(input, other if alpha == 1 else F.mul(other, alpha))
+    return add_op.call(input, other if alpha == 1 and not isinstance(alpha, bool) else _scaled(input, other, alpha))
 
 
 @public(methods="=", inplace="sub_ subtract_ __isub__", names="sub subtract", out=True)
-def sub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
+def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """`input - alpha * other`, broadcast and promoted.
 
     >>> import pellucid as torch
     >>> torch.sub(torch.tensor([1.0, 2.0]), 1)
     tensor([0., 1.])
     """
-    return sub_op.call(input, other if alpha == 1 else F.mul(other, alpha))
+    return sub_op.call(input, other if alpha == 1 and not isinstance(alpha, bool) else _scaled(input, other, alpha))
+
+
+@public()
+def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
+    """`other - alpha * input`.
+
+    >>> import pellucid as torch
+    >>> torch.rsub(torch.tensor([1.0, 2.0]), 10)
+    tensor([9., 8.])
+    """
+    require_tensor(input, "rsub")
+    return sub_op.call(other, input if alpha == 1 else _scaled(other, input, alpha))
 
 
 @public(names="mul multiply", methods="=", inplace="mul_ multiply_ __imul__", out=True)
-def mul(input: Tensor, other: Tensor | Number) -> Tensor:
+def mul(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """`input * other`, broadcast and promoted.
 
     >>> import pellucid as torch
@@ -114,3 +178,304 @@ def mul(input: Tensor, other: Tensor | Number) -> Tensor:
     tensor([3., 6.])
     """
     return mul_op.call(input, other)
+
+
+# ---- division ---------------------------------------------------------------------------------
+def _check_whole(input: Any, other: Any) -> None:
+    for x in (input, other):
+        if (x.dtype.kind == "c") if hasattr(x, "dtype") else isinstance(x, complex):
+            raise TypeError("ufunc not supported")
+
+
+floor_divide_op = defop(
+    "floor_divide",
+    "input other",
+    forward="floor_divide",
+    vjp={"input": zero_gradient, "other": lambda F, other_shape, other_dtype: zero_gradient(F, other_shape, other_dtype)},
+    promote="common",
+    elementwise=True,
+    batch="elementwise",
+    check=_check_whole,
+)
+
+trunc_divide_op = defop(
+    "trunc_divide",
+    "input other",
+    forward="trunc_divide",
+    vjp={"input": zero_gradient, "other": lambda F, other_shape, other_dtype: zero_gradient(F, other_shape, other_dtype)},
+    promote="common",
+    elementwise=True,
+    batch="elementwise",
+    grad_name="Div",
+    check=_check_whole,
+)
+
+
+@public(names="div divide", methods="=", inplace="=", out=True)
+def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = None) -> Tensor:
+    """`input / other`, broadcast and promoted; integers give floats unless a rounding mode is chosen.
+
+    Args:
+        rounding_mode: None: true division; "trunc": towards zero, as C; "floor": down, as Python's `//`.
+
+    Raises:
+        RuntimeError: an integer is divided by zero with a rounding mode.
+
+    >>> import pellucid as torch
+    >>> torch.div(torch.tensor([-7, 7]), 2, rounding_mode="trunc")
+    tensor([-3,  3])
+    """
+    if rounding_mode is None:
+        return div_op.call(input, other)
+    if rounding_mode == "floor":
+        return floor_divide_op.call(input, other)
+    if rounding_mode == "trunc":
+        return trunc_divide_op.call(input, other)
+    raise OperationError(
+        f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+    )
+
+
+@public(methods="=", inplace="true_divide_ __itruediv__ __idiv__", out=True)
+def true_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """`input / other`; integers give floats.
+
+    >>> import pellucid as torch
+    >>> torch.true_divide(torch.tensor([1, 2]), 2)
+    tensor([0.5000, 1.0000])
+    """
+    return div_op.call(input, other)
+
+
+METHODS["__div__"], METHODS["__rdiv__"] = METHODS["__truediv__"], METHODS["__rtruediv__"]
+
+
+@public(methods="=", inplace="floor_divide_ __ifloordiv__", out=True)
+def floor_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """`input / other` rounded down.
+
+    >>> import pellucid as torch
+    >>> torch.floor_divide(torch.tensor([-7, 7]), 2)
+    tensor([-4,  3])
+    """
+    return floor_divide_op.call(input, other)
+
+
+remainder_op = defop(
+    "remainder",
+    "input other",
+    forward="remainder",
+    vjp={"input": lambda g: g, "other": lambda F, g, input, other: -g * F.floor_divide(input, other)},
+    promote="common",
+    elementwise=True,
+    batch="elementwise",
+    onnx="Mod",
+)
+
+fmod_op = defop(
+    "fmod",
+    "input other",
+    forward="fmod",
+    vjp={"input": lambda g: g, "other": lambda F, g, input, other: -g * F.trunc_divide(input, other)},
+    promote="common",
+    elementwise=True,
+    batch="elementwise",
+)
+
+
+@public(methods="=", inplace="remainder_ __imod__", out=True)
+def remainder(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """The remainder of a division rounded down: the sign of `other`, as Python's `%`.
+
+    >>> import pellucid as torch
+    >>> torch.remainder(torch.tensor([-3.0, 3.0]), 2)
+    tensor([1., 1.])
+    """
+    if not isinstance(other, Tensor):
+        require_tensor(input, "remainder")
+    return remainder_op.call(input, other)
+
+
+@public(methods="=", inplace="=", out=True)
+def fmod(input: Tensor, other: Tensor | Number) -> Tensor:
+    """The remainder of a division rounded towards zero: the sign of `input`, as C's `fmod`.
+
+    >>> import pellucid as torch
+    >>> torch.fmod(torch.tensor([-3.0, 3.0]), 2)
+    tensor([-1.,  1.])
+    """
+    return fmod_op.call(require_tensor(input, "fmod"), other)
+
+
+METHODS["__floordiv__"], METHODS["__rfloordiv__"] = make_operators(floor_divide_op)
+METHODS["__mod__"], METHODS["__rmod__"] = make_operators(remainder_op)
+
+
+# ---- signs ------------------------------------------------------------------------------------
+abs_op = unary(
+    "abs absolute",
+    "absolute",
+    lambda F, g, input: g * F.sgn(input),
+    promote=None,
+    jvp=None,
+    onnx="Abs",
+    aval=lambda x: (x[0], x[1] if x[1].kind != "c" else x[1].type(0).real.dtype),
+    doc="Absolute value of each element; real for complex numbers.",
+    example="torch.abs(torch.tensor([-1.5, 2.0]))",
+    shows="tensor([1.5000, 2.0000])",
+)
+METHODS["__abs__"] = abs_op.call
+
+sign = unary(
+    "sign",
+    "real_sign",
+    zero_gradient,
+    promote=None,
+    onnx="Sign",
+    doc="-1, 0 or 1 for negative, zero and positive elements.",
+    example="torch.sign(torch.tensor([-1.5, 0.0, 2.0]))",
+    shows="tensor([-1.,  0.,  1.])",
+)
+
+
+def _sgn_gradient(F: Any, g: Any, input: Any, out: Any) -> Any:
+    if input.dtype.kind != "c" if hasattr(input.dtype, "kind") else not input.dtype.is_complex:
+        return F.full(shape=input.shape, value=0, dtype=input.dtype if F.raw else input.dtype.numpy)
+    size = F.abs(input)
+    return F.where(size == 0, 0, (g - F.real(g * F.conj(out)) * out) / size)
+
+
+sgn = unary(
+    "sgn",
+    "complex_sign",
+    _sgn_gradient,
+    promote=None,
+    jvp=None,
+    doc="As `sign`; for complex numbers the number divided by its absolute value, 0 for 0.",
+    example="torch.sgn(torch.tensor([3 + 4j]))",
+    shows="tensor([0.6000+0.8000j])",
+)
+
+
+def _positive(input: Tensor) -> Tensor:
+    """The tensor itself.
+
+    Raises:
+        RuntimeError: a bool tensor.
+    """
+    if require_tensor(input, "positive").dtype.category == 0:
+        raise DtypeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
+public(names="positive", methods="positive __pos__")(_positive)
+
+square = unary(
+    "square",
+    "square",
+    lambda F, g, input: g * F.conj(input * 2),
+    promote=None,
+    doc="`input * input`.",
+    example="torch.square(torch.tensor([1.0, -3.0]))",
+    shows="tensor([1., 9.])",
+)
+
+reciprocal = unary(
+    "reciprocal",
+    "reciprocal",
+    lambda F, g, out: -g * F.conj(out * out),
+    onnx="Reciprocal",
+    doc="`1 / input`.",
+    example="torch.reciprocal(torch.tensor([2.0, 4.0]))",
+    shows="tensor([0.5000, 0.2500])",
+)
+
+
+# ---- several at once --------------------------------------------------------------------------
+@public(methods="=", inplace="=", out=True)
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
+    """`input + value * tensor1 * tensor2`, broadcast and promoted.
+
+    >>> import pellucid as torch
+    >>> torch.addcmul(torch.ones(2), torch.ones(2), torch.tensor([1.0, 2.0]), value=0.5)
+    tensor([1.5000, 2.0000])
+    """
+    require_tensor(input, "addcmul")
+    require_tensor(tensor1, "addcmul", "tensor1", 2)
+    require_tensor(tensor2, "addcmul", "tensor2", 3)
+    product = mul_op.call(tensor1, tensor2)
+    return add_op.call(input, product if value == 1 else _scaled(input, product, value))
+
+
+@public(methods="=", inplace="=", out=True)
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
+    """`input + value * tensor1 / tensor2`, broadcast and promoted.
+
+    >>> import pellucid as torch
+    >>> torch.addcdiv(torch.ones(2), torch.ones(2), torch.tensor([1.0, 2.0]), value=0.5)
+    tensor([1.5000, 1.2500])
+    """
+    require_tensor(input, "addcdiv")
+    require_tensor(tensor1, "addcdiv", "tensor1", 2)
+    require_tensor(tensor2, "addcdiv", "tensor2", 3)
+    if tensor1.dtype.is_integral and tensor2.dtype.is_integral:
+        raise OperationError(
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of "
+            "tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / tensor2))"
+            ".to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future addcdiv "
+            "behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes."
+        )
+    quotient = div_op.call(tensor1, tensor2)
+    return add_op.call(input, quotient if value == 1 else _scaled(input, quotient, value))
+
+
+def _lerp(xp: Any, start: Any, end: Any, weight: Any) -> Any:
+    # Exact at both ends; as PyTorch's two branches.
+    span = end - start
+    if hasattr(weight, "dtype"):
+        small = xp.abs(weight) < 0.5
+        return xp.where(small, start + weight * span, end - span * (1 - weight))
+    return start + weight * span if abs(weight) < 0.5 else end - span * (1 - weight)
+
+
+lerp_op = defop(
+    "lerp",
+    "input end weight",
+    forward=_lerp,
+    vjp={
+        "input": lambda F, g, weight: g * F.conj(1 - weight),
+        "end": lambda F, g, weight: g * F.conj(weight),
+        "weight": lambda F, g, input, end: g * F.conj(end - input),
+    },
+    promote="common",
+    elementwise=True,
+    batch="elementwise",
+)
+
+
+@public(methods="=", inplace="=", out=True)
+def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
+    """`input + weight * (end - input)`: from `input` at weight 0 to `end` at weight 1.
+
+    >>> import pellucid as torch
+    >>> torch.lerp(torch.tensor([0.0]), torch.tensor([10.0]), 0.25)
+    tensor([2.5000])
+    """
+    for position, (name, value) in enumerate((("input", input), ("end", end)), start=1):
+        require_tensor(value, "lerp", name, position)
+    if end.dtype is not input.dtype:
+        raise DtypeError(f"expected dtype {_c_name(input)} for `end` but got dtype {_c_name(end)}")
+    if isinstance(weight, Tensor):
+        if weight.dtype is not input.dtype:
+            raise DtypeError(f"expected dtype {_c_name(input)} for `weight` but got dtype {_c_name(weight)}")
+    elif not isinstance(weight, (int, float, complex)):
+        raise ArgumentTypeError(f"lerp(): argument 'weight' (position 3) must be Tensor, not {type(weight).__name__}")
+    if input.dtype.is_integral:
+        raise NotImplementedError(f"\"lerp_kernel_scalar\" not implemented for '{input.dtype.scalar_type_name}'")
+    return lerp_op.call(input, end, weight)
+
+
+def _c_name(x: Tensor) -> str:
+    return x.dtype.c_name
+
+

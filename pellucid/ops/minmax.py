@@ -1,0 +1,226 @@
+"""Element-wise minima and maxima, clamping, and the Heaviside step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core.bind import NUMBERS, common_dtype
+from ..core.primitive import TENSORS as F
+from ..core.primitive import defop
+from ..core.public import public
+from ..core.tensor import Tensor
+from ..errors import ArgumentTypeError, DtypeError, OperationError
+from ._rules import require_tensor
+from ._unary import binary
+
+
+def _refuse_complex(name: str) -> Any:
+    def check(*arrays: Any, **params: Any) -> None:
+        if any(a is not None and a.dtype.kind == "c" for a in arrays):
+            raise OperationError(f"{name} not implemented for complex tensors.")
+
+    return check
+
+
+def _half(F: Any, g: Any, loses: Any, ties: Any) -> Any:
+    """The gradient of a maximum: all to the winner, half to each where both are equal."""
+    return F.where(loses, 0, F.where(ties, g / 2, g))
+
+
+for _name, _ufunc, _input, _other, _doc in (
+    ("maximum", "maximum", lambda a, b: a < b, lambda a, b: a > b, "larger"),
+    ("minimum", "minimum", lambda a, b: a > b, lambda a, b: a < b, "smaller"),
+):
+    binary(
+        _name,
+        _ufunc,
+        {
+            "input": lambda F, g, input, other, loses=_input: _half(F, g, loses(input, other), input == other),
+            "other": lambda F, g, input, other, loses=_other: _half(F, g, loses(input, other), input == other),
+        },
+        inplace=False,
+        doc=f"The {_doc} of two elements; NaN when one of them is NaN.",
+        example=f"torch.{_name}(torch.tensor([1.0, 5.0]), torch.tensor([3.0, 2.0]))",
+        shows="tensor([3., 5.])" if _name == "maximum" else "tensor([1., 2.])",
+        check=_refuse_complex(_name),
+    )
+
+for _name, _ufunc, _wins, _doc in (
+    ("fmax", "fmax", lambda a, b: a >= b, "larger"),
+    ("fmin", "fmin", lambda a, b: a <= b, "smaller"),
+):
+    binary(
+        _name,
+        _ufunc,
+        {
+            "input": lambda F, g, input, other, wins=_wins: F.where(wins(input, other) | F.isnan(other), g, 0),
+            "other": lambda F, g, input, other, wins=_wins: F.where(wins(input, other) | F.isnan(other), 0, g),
+        },
+        inplace=False,
+        doc=f"The {_doc} of two elements; a number wins over NaN.",
+        example=f"torch.{_name}(torch.tensor([1.0, float('nan')]), torch.tensor([3.0, 2.0]))",
+        shows="tensor([3., 2.])" if _name == "fmax" else "tensor([1., 2.])",
+        check=_refuse_complex(_name),
+    )
+
+
+# ---- clamp ------------------------------------------------------------------------------------
+def _bound(x: Any, value: Any) -> Any:
+    """A Python number in the dtype of `x`; beyond an integer type's range its end."""
+    if x.dtype.kind in "iu":
+        limits = np.iinfo(x.dtype)
+        value = min(max(int(value), limits.min), limits.max)
+    return x.dtype.type(value)
+
+
+def _clamp(xp: Any, x: Any, *, min: Any, max: Any) -> Any:
+    if x.dtype.kind in "cb":
+        raise OperationError(f"clamp is not supported for {'complex types' if x.dtype.kind == 'c' else 'bool'}")
+    if min is not None:
+        x = xp.maximum(x, _bound(x, min))
+    return x if max is None else xp.minimum(x, _bound(x, max))
+
+
+def _inside(input: Any, min: Any, max: Any) -> Any:
+    if min is None:
+        return input <= max
+    return input >= min if max is None else (input >= min) & (input <= max)
+
+
+clamp_op = defop(
+    "clamp",
+    "input",
+    forward=_clamp,
+    vjp={"input": lambda F, g, input, min, max: F.where(_inside(input, min, max), g, 0)},
+    jvp="elementwise",
+    elementwise=True,
+    batch="elementwise",
+    onnx="Clip",
+)
+
+
+def _clamp_tensors(xp: Any, x: Any, low: Any, high: Any) -> Any:
+    if low is not None:
+        x = xp.maximum(x, low)
+    return x if high is None else xp.minimum(x, high)
+
+
+def _low_gradient(F: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
+    return F.where(input < min if max is None else (input < min) & (min < max), g, 0)
+
+
+def _high_gradient(F: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
+    return F.where(input > max if min is None else (input > max) | (max < min), g, 0)
+
+
+def _clamp_aval(input: Any, min: Any, max: Any) -> Any:
+    from ..shapes import broadcast_shapes
+
+    return broadcast_shapes(*[a[0] for a in (input, min, max) if a is not None]), input[1]
+
+
+clamp_tensor_op = defop(
+    "clamp_tensor",
+    "input min? max?",
+    forward=_clamp_tensors,
+    aval=_clamp_aval,
+    vjp={
+        "input": lambda F, g, input, min, max: F.where(_inside(input, min, max), g, 0),
+        "min": _low_gradient,
+        "max": _high_gradient,
+    },
+    promote="common",
+    elementwise=True,
+    batch="elementwise",
+    grad_name="Clamp",
+    check=_refuse_complex("clamp"),
+)
+
+
+def _clamp_any(name: str, input: Tensor, min: Any, max: Any) -> Tensor:
+    require_tensor(input, name)
+    if min is None and max is None:
+        raise OperationError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    low, high = isinstance(min, Tensor), isinstance(max, Tensor)
+    if not low and not high:
+        for word, value in (("min", min), ("max", max)):
+            if value is not None and not isinstance(value, NUMBERS):
+                raise ArgumentTypeError(f"{name}(): argument '{word}' must be Number, not {type(value).__name__}")
+        if not input.dtype.is_floating_point:
+            kind = common_dtype([x for x in (input, min, max) if x is not None]).numpy
+            input = F.cast(input, dtype=kind) if kind != input._array.dtype else input
+        return clamp_op.call(input, min=min, max=max)
+    if (min is not None and not low) or (max is not None and not high):
+        raise ArgumentTypeError(
+            f"{name}() received an invalid combination of arguments - got (Tensor, min={type(min).__name__}, "
+            f"max={type(max).__name__}), but expected one of:"
+        )
+    return clamp_tensor_op.call(input, min, max)
+
+
+@public(names="clamp clip", methods="=", inplace="=", out=True)
+def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """Elements below `min` become `min`, those above `max` become `max`.
+
+    Args:
+        min, max: two numbers, or two tensors that broadcast with `input`; one of them may be left out.
+
+    Raises:
+        RuntimeError: neither bound is given.
+
+    >>> import pellucid as torch
+    >>> torch.clamp(torch.tensor([-1.0, 0.5, 2.0]), min=0, max=1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    return _clamp_any("clamp", input, min, max)
+
+
+@public(methods="=", inplace="=", out=True)
+def clamp_min(input: Tensor, min: Any) -> Tensor:
+    """Elements below `min` become `min`.
+
+    >>> import pellucid as torch
+    >>> torch.clamp_min(torch.tensor([-1.0, 2.0]), 0)
+    tensor([0., 2.])
+    """
+    return _clamp_any("clamp_min", input, min, None)
+
+
+@public(methods="=", inplace="=", out=True)
+def clamp_max(input: Tensor, max: Any) -> Tensor:
+    """Elements above `max` become `max`.
+
+    >>> import pellucid as torch
+    >>> torch.clamp_max(torch.tensor([-1.0, 2.0]), 0)
+    tensor([-1.,  0.])
+    """
+    return _clamp_any("clamp_max", input, None, max)
+
+
+# ---- heaviside --------------------------------------------------------------------------------
+heaviside_op = defop(
+    "heaviside",
+    "input values",
+    forward="heaviside",
+    elementwise=True,
+    batch="elementwise",
+)
+
+
+@public(methods="=", inplace="=", out=True)
+def heaviside(input: Tensor, values: Tensor) -> Tensor:
+    """0 for negative elements, 1 for positive ones, `values` at zero.
+
+    >>> import pellucid as torch
+    >>> torch.heaviside(torch.tensor([-1.0, 0.0, 2.0]), torch.tensor(0.5))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    require_tensor(input, "heaviside")
+    require_tensor(values, "heaviside", "values", 2)
+    if input.dtype.is_complex or values.dtype.is_complex:
+        raise DtypeError("heaviside is not yet implemented for complex tensors.")
+    if input.dtype is not values.dtype:
+        raise DtypeError("heaviside is not yet implemented for tensors with different dtypes.")
+    return heaviside_op.call(input, values)
