@@ -227,9 +227,7 @@ def aligned_operands(operands: Sequence[Operand], dims: Iterable[int] = ()) -> l
 
     lines = []
     for operand, row in zip(operands, cells, strict=True):
-        shape = (
-            "" if row is None else "[" + ", ".join(row[-k].rjust(widths[k - 1]) for k in range(len(row), 0, -1)) + "]"
-        )
+        shape = "" if row is None else "[" + ", ".join(row[-k].rjust(widths[k - 1]) for k in range(len(row), 0, -1)) + "]"
         parts = [operand.name.ljust(name_width)]
         if dtype_width:
             parts.append(_dtype_name(operand.dtype).ljust(dtype_width))
