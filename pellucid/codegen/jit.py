@@ -17,7 +17,7 @@ import numpy as np
 
 from pellucid.codegen import cache, target
 
-__all__ = ["Library", "address", "compile_ir", "statistics"]
+__all__ = ["Library", "address", "compile_ir", "fastcall_works", "statistics"]
 
 _CTYPES = {"a": ctypes.c_void_p, "o": ctypes.c_void_p, "p": ctypes.c_void_p, "i": ctypes.c_int64, "d": ctypes.c_double}
 _LLTYPES = {"a": "ptr", "o": "ptr", "p": "ptr", "i": "i64", "d": "double"}
@@ -40,8 +40,8 @@ def compile_ir(ir_text: str, exports: dict[str, str], name: str = "") -> dict[st
 
     `exports` gives each function's signature, one letter per argument: `a` a NumPy array whose data pointer is passed
     (`None` gives a null pointer), `o` an object's own address, `p` an address as an int, `i` a 64-bit integer,
-    `d` a double; `>i` or `>d` at the end gives the result's type, void otherwise. Arrays
-    are not checked: dtype and layout are the caller's business. The GIL is released while the function runs. `name` is for messages.
+    `d` a double; `>i` or `>d` at the end gives the result's type, void otherwise. Arrays are not checked: dtype and
+    layout are the caller's business. The GIL is released while the function runs. `name` is for messages.
 
     >>> ir = "define i64 @twice(i64 %x) {\\n %y = add i64 %x, %x\\n ret i64 %y\\n}"
     >>> compile_ir(ir, {"twice": "i>i"})["twice"](21) if target.available() else 42
@@ -50,7 +50,7 @@ def compile_ir(ir_text: str, exports: dict[str, str], name: str = "") -> dict[st
     if not target.available():
         return None
     name = name or "+".join(exports)
-    fast = _fastcall_works()
+    fast = fastcall_works()
     text = ir_text + "".join(_python_entry(fn, sig) for fn, sig in exports.items()) if fast else ir_text
     if fast:
         text += "".join(f"declare {line}\n" for line in _PYAPI_DECLARATIONS) + "@_Py_NoneStruct = external global i8\n"
@@ -137,7 +137,7 @@ def _machine():
         host = target.host()
         triple = llvm.Target.from_default_triple()
         _machines.append(triple.create_target_machine(cpu=host.cpu, features=host.features, opt=3, jit=True))
-        if _fastcall_works():
+        if fastcall_works():
             for symbol in (*_PYAPI, "_Py_NoneStruct"):
                 where = ctypes.cast(getattr(ctypes.pythonapi, symbol), ctypes.c_void_p).value
                 llvm.add_symbol(symbol, id(None) if symbol == "_Py_NoneStruct" else where)
@@ -268,7 +268,7 @@ def _through_ctypes(native: int, signature: str) -> Callable:
 
 
 @functools.cache
-def _fastcall_works() -> bool:
+def fastcall_works() -> bool:
     """Whether arrays have the memory layout that `_python_entry` relies on (CPython with the GIL; it is checked)."""
     if sys.implementation.name != "cpython" or not getattr(sys, "_is_gil_enabled", lambda: True)():
         return False

@@ -53,7 +53,7 @@ def test_wrong_arguments_raise(folder):
 
 
 def test_ctypes_path_agrees(folder, monkeypatch):
-    monkeypatch.setattr(jit, "_fastcall_works", lambda: False)
+    monkeypatch.setattr(jit, "fastcall_works", lambda: False)
     f = jit.compile_ir(unique(ADD, "ctypes"), {"add": "aid", "null": "a>d"})
     x = np.zeros(2)
     f["add"](x, 1, 2.5)
