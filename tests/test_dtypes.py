@@ -114,4 +114,10 @@ def test_sizes():
     assert type(size[0]) is int and size.numel() == 6 and repr(size) == "torch.Size([2, 3])"
     for made in (size[:1], size + (1,), (1,) + size, size * 2, 2 * size):
         assert type(made) is devices.Size
-    assert pickle.loads(pickle.dumps(tuple(size))) == size
+
+
+def test_pickles_come_back_as_the_same_objects():
+    for thing in (*dtypes.ALL, devices.device("cuda:1"), devices.strided, devices.channels_last):
+        assert pickle.loads(pickle.dumps(thing)) is thing
+    again = pickle.loads(pickle.dumps(devices.Size([1, 2])))
+    assert type(again) is devices.Size and again == (1, 2)
