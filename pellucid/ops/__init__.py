@@ -16,3 +16,8 @@ from . import softmax as softmax
 from . import sort as sort
 from . import trig as trig
 from . import view as view
+from . import scan as scan
+from . import search as search
+from . import view_parts as view_parts
+from . import view_storage as view_storage
+from . import join as join

@@ -1,0 +1,390 @@
+"""Views of a part of the elements: narrow, select, slices, diagonals, windows, strides, and the splits into several views."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from operator import index as as_index
+from typing import Any
+
+import numpy as np
+
+from .. import shapes
+from ..core.primitive import PRIMITIVES, defop
+from ..core.public import METHODS, method, public
+from ..core.tensor import Tensor
+from ..errors import ArgumentTypeError, DimensionError, OperationError
+from ._rules import require_tensor
+
+ndarray = np.ndarray
+
+
+# ---- the gradient of a part ------------------------------------------------------------------
+def _embed(xp: Any, g: Any, *, shape: tuple[int, ...], op: str, params: dict[str, Any]) -> Any:
+    out = xp.zeros(shape, g.dtype)
+    PRIMITIVES[op].run_forward(xp, (out,), params)[...] = g
+    return out
+
+
+# Zeros of `shape` in which the part that the view operation `op` shows is `g`.
+embed_op = defop(
+    "embed",
+    "input",
+    forward=_embed,
+    aval=lambda g, shape, op, params: (shape, g[1]),
+    vjp={"input": lambda F, g, op, params: getattr(F, op)(g, **params)},
+    jvp="linear",
+)
+
+
+def part_op(name: str, forward: Any, rule: Any, grad_name: str | None = None, onnx: str | None = None) -> Any:
+    return defop(name, "input", forward=forward, view=True, vjp={"input": rule}, jvp="linear", grad_name=grad_name, onnx=onnx)
+
+
+select_op = part_op(
+    "select",
+    lambda xp, x, *, dim, index: x[(slice(None),) * dim + (index, ...)],
+    lambda F, g, dim, index, input_shape: F.embed(g, shape=input_shape, op="select", params={"dim": dim, "index": index}),
+    onnx="Gather",
+)
+
+slice_op = part_op(
+    "slice",
+    lambda xp, x, *, dim, start, end, step: x[(slice(None),) * dim + (slice(start, end, step),)],
+    lambda F, g, dim, start, end, step, input_shape: F.embed(
+        g, shape=input_shape, op="slice", params={"dim": dim, "start": start, "end": end, "step": step}
+    ),
+    onnx="Slice",
+)
+
+diagonal_op = part_op(
+    "diagonal",
+    lambda xp, x, *, offset, dim1, dim2: _diagonal(xp, x, offset, dim1, dim2),
+    lambda F, g, offset, dim1, dim2, input_shape: F.embed(
+        g, shape=input_shape, op="diagonal", params={"offset": offset, "dim1": dim1, "dim2": dim2}
+    ),
+)
+
+
+def _diagonal(xp: Any, x: Any, offset: int, dim1: int, dim2: int) -> Any:
+    if type(x) is not ndarray:
+        return xp.diagonal(x, offset, dim1, dim2)
+    shape = shapes.diagonal_shape(x.shape, offset, dim1, dim2)
+    steps = [s for d, s in enumerate(x.strides) if d not in (dim1, dim2)]
+    shift = max(offset, 0) * x.strides[dim2] - min(offset, 0) * x.strides[dim1] if shape[-1] else 0
+    return xp.strided(x, shape, (*steps, x.strides[dim1] + x.strides[dim2]), shift)
+
+
+# ---- one dimension ---------------------------------------------------------------------------
+@public(methods="=")
+def select(input: Tensor, dim: int, index: int) -> Tensor:
+    """Position `index` of dimension `dim`, which disappears; a view.
+
+    Raises:
+        IndexError: out of range.
+
+    >>> import pellucid as torch
+    >>> torch.select(torch.tensor([[1, 2], [3, 4]]), 1, 0)
+    tensor([1, 3])
+    """
+    dim, index = shapes.select_position(as_index(index), require_tensor(input, "select")._array.shape, dim)
+    return select_op.call(input, dim=dim, index=index)  # type: ignore[no-any-return]
+
+
+@public(methods="=")
+def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
+    """`length` positions of dimension `dim` from `start`, as a view.
+
+    >>> import pellucid as torch
+    >>> torch.narrow(torch.tensor([1, 2, 3, 4]), 0, 1, 2)
+    tensor([2, 3])
+    """
+    if isinstance(start, Tensor) and (start._array.ndim or start._array.dtype.kind not in "iu"):
+        raise OperationError("start must be an 0-dim integral Tensor.")
+    dim, first = shapes.narrow_range(require_tensor(input, "narrow")._array.shape, dim, as_index(start), length)
+    return slice_op.call(input, dim=dim, start=first, end=first + length, step=1)  # type: ignore[no-any-return]
+
+
+def slice_dim(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+    """`input[..., start:end:step]` in dimension `dim`."""
+    shape = input._array.shape
+    if not shape:
+        raise OperationError("slice() cannot be applied to a 0-dim tensor.")
+    dim = shapes.normalize_dim(dim, len(shape))
+    if step <= 0:
+        raise OperationError("slice step must be positive")
+    first, length, step = shapes.slice_range(slice(start, end, step), shape[dim])
+    last = first + (length - 1) * step + 1 if length else first
+    return slice_op.call(input, dim=dim, start=first, end=last, step=step)  # type: ignore[no-any-return]
+
+
+@public(methods="=")
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """The diagonal of dimensions `dim1` and `dim2` as a new last dimension; a view.
+
+    >>> import pellucid as torch
+    >>> torch.diagonal(torch.tensor([[1, 2], [3, 4]]), 1)
+    tensor([2])
+    """
+    shape = require_tensor(input, "diagonal")._array.shape
+    shapes.diagonal_shape(shape, offset, dim1, dim2)
+    first, second = shapes.normalize_dim(dim1, len(shape)), shapes.normalize_dim(dim2, len(shape))
+    return diagonal_op.call(input, offset=offset, dim1=first, dim2=second)  # type: ignore[no-any-return]
+
+
+# ---- windows and strides ---------------------------------------------------------------------
+def _unfold(xp: Any, x: Any, *, dim: int, size: int, step: int) -> Any:
+    if x.ndim == 0:
+        return xp.strided(x, (size,), (x.dtype.itemsize,))
+    shape = shapes.unfold_shape(x.shape, dim, size, step)
+    own = x.strides[dim]
+    return xp.strided(x, shape, (*x.strides[:dim], own * step, *x.strides[dim + 1 :], own))
+
+
+def _unfold_grad(xp: Any, g: Any, *, shape: tuple[int, ...], dim: int, size: int, step: int) -> Any:
+    out = xp.zeros(shape, g.dtype)
+    if not shape:
+        out[...] = g.sum()
+        return out
+    count = g.shape[dim]
+    if step >= size:
+        _unfold(xp, out, dim=dim, size=size, step=step)[...] = g
+        return out
+    moved = out if dim == 0 else xp.moveaxis(out, dim, 0)
+    parts = g if dim == 0 else xp.moveaxis(g, dim, 0)
+    for k in range(size):
+        moved[k : k + (count - 1) * step + 1 : step] += parts[..., k]
+    return out
+
+
+unfold_op = part_op(
+    "unfold",
+    _unfold,
+    lambda F, g, dim, size, step, input_shape: F.unfold_grad(g, shape=input_shape, dim=dim, size=size, step=step),
+)
+unfold_grad_op = defop(
+    "unfold_grad",
+    "input",
+    forward=_unfold_grad,
+    aval=lambda g, shape, dim, size, step: (shape, g[1]),
+    vjp={"input": lambda F, g, dim, size, step: F.unfold(g, dim=dim, size=size, step=step)},
+    jvp="linear",
+    grad_name="UnfoldBackward",
+)
+
+
+@method()
+def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """All windows of `size` positions, `step` apart, of a dimension; the windows' elements are a new last dimension. A view.
+
+    >>> import pellucid as torch
+    >>> torch.arange(5).unfold(0, 3, 2)
+    tensor([[0, 1, 2],
+            [2, 3, 4]])
+    """
+    shape = self._array.shape
+    shapes.unfold_shape(shape, dimension, size, step)
+    return unfold_op.call(self, dim=shapes.normalize_dim(dimension, len(shape)), size=size, step=step)  # type: ignore[no-any-return]
+
+
+# ---- several views ---------------------------------------------------------------------------
+def _pieces(xp: Any, x: Any, *, sizes: tuple[int, ...], dim: int) -> Any:
+    before, out, start = (slice(None),) * dim, [], 0
+    for size in sizes:
+        out.append(x[(*before, slice(start, start + size))])
+        start += size
+    return out
+
+
+split_op = defop(
+    "split",
+    "input",
+    forward=_pieces,
+    outputs=-1,
+    view=True,
+    vjp={"input": lambda F, g, dim: F.cat(*g, dim=dim)},
+    jvp="linear",
+    onnx="Split",
+)
+
+unbind_op = defop(
+    "unbind",
+    "input",
+    forward=lambda xp, x, *, dim: [x[(slice(None),) * dim + (i, ...)] for i in range(x.shape[dim])],
+    outputs=-1,
+    view=True,
+    vjp={"input": lambda F, g, dim: F.stack(*g, dim=dim)},
+    jvp="linear",
+)
+
+
+def _split(x: Tensor, sizes: tuple[int, ...], dim: int) -> tuple[Tensor, ...]:
+    return split_op.call(x, sizes=sizes, dim=dim)  # type: ignore[no-any-return]
+
+
+def _splittable(x: Any, dim: int, name: str) -> tuple[int, int]:
+    """(dimension counted from 0, its size)."""
+    shape = require_tensor(x, name)._array.shape
+    if not shape:
+        raise OperationError(f"{name} expects at least a 1-dimensional tensor")
+    dim = shapes.normalize_dim(dim, len(shape))
+    return dim, shape[dim]
+
+
+@public()
+def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of the parts along `dim`: of one size with a smaller rest, or of the sizes listed.
+
+    >>> import pellucid as torch
+    >>> torch.split(torch.arange(5), 2)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
+    dim, size = _splittable(tensor, dim, "split")
+    sections = split_size_or_sections
+    if not isinstance(sections, Iterable) or isinstance(sections, Tensor):
+        sections = as_index(sections)
+    return _split(tensor, shapes.split_sizes(size, sections, dim), dim)
+
+
+@method("split")
+def split_method(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """See :func:`split`."""
+    return split(self, split_size, dim)
+
+
+@public(methods="=")
+def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of the parts of the sizes listed.
+
+    >>> import pellucid as torch
+    >>> torch.split_with_sizes(torch.arange(3), [1, 2])
+    (tensor([0]), tensor([1, 2]))
+    """
+    dim, size = _splittable(input, dim, "split_with_sizes")
+    return _split(input, shapes.split_sizes(size, list(split_sizes), dim), dim)
+
+
+@public(methods="=")
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """At most `chunks` views of parts along `dim`, all but the last of one size.
+
+    >>> import pellucid as torch
+    >>> torch.chunk(torch.arange(5), 2)
+    (tensor([0, 1, 2]), tensor([3, 4]))
+    """
+    if not require_tensor(input, "chunk")._array.ndim:
+        raise OperationError("chunk expects at least a 1-dimensional tensor")
+    dim, size = _splittable(input, dim, "chunk")
+    return _split(input, shapes.chunk_sizes(size, chunks), dim)
+
+
+@public(names="tensor_split", methods="=")
+def tensor_split(input: Tensor, indices_or_sections: Any = None, dim: int = 0, **named: Any) -> tuple[Tensor, ...]:
+    """Views of as many parts as asked for, as equal as possible, or cut at the positions listed.
+
+    >>> import pellucid as torch
+    >>> torch.tensor_split(torch.arange(5), 2)
+    (tensor([0, 1, 2]), tensor([3, 4]))
+    """
+    given = named.get("sections", named.get("indices", indices_or_sections)) if named else indices_or_sections
+    shape = require_tensor(input, "tensor_split")._array.shape
+    if not shape:
+        raise OperationError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    if isinstance(given, Tensor):
+        array = given._array
+        if array.ndim > 1:
+            raise OperationError(
+                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor "
+                f"with {array.ndim} dims"
+            )
+        if array.dtype != np.int64:
+            raise OperationError("tensor_split expected tensor_indices_or_sections to have dtype of long, but got " + given.dtype.scalar_name)
+        given = array.tolist()
+    elif not isinstance(given, (int, list, tuple)):
+        raise ArgumentTypeError(
+            f"tensor_split(): argument 'indices_or_sections' (position 2) must be int or tuple of ints, not {type(given).__name__}"
+        )
+    dim = shapes.normalize_dim(dim, len(shape))
+    size = shape[dim]
+    if isinstance(given, int):
+        cuts, at = [], 0
+        for length in shapes.tensor_split_sizes(size, given):
+            cuts.append((at, at + length))
+            at += length
+    else:
+        marks = [0, *given, size]
+        cuts = [slice(a, b).indices(size)[:2] for a, b in zip(marks, marks[1:], strict=False)]
+    return tuple(slice_op.call(input, dim=dim, start=a, end=max(a, b), step=1) for a, b in cuts)
+
+
+def _directional(name: str, dim: int, least: int) -> None:
+    def function(input: Tensor, *args: Any, **named: Any) -> tuple[Tensor, ...]:
+        ndim = require_tensor(input, name)._array.ndim
+        if ndim < least:
+            raise OperationError(
+                f"torch.{name} requires a tensor with at least {least} dimension{'s' if least > 1 else ''}, but got a tensor with {ndim} dimensions!"
+            )
+        given = args[0] if args else named.get("sections", named.get("indices", named.get("indices_or_sections")))
+        axis = 0 if name == "hsplit" and ndim == 1 else dim
+        size = input._array.shape[axis]
+        if isinstance(given, int) and (given == 0 or size % given):
+            raise OperationError(
+                f"torch.{name} attempted to split along dimension {axis}, but the size of the dimension {size} is not divisible by the "
+                f"split_size {given}!"
+            )
+        return tensor_split(input, given, axis)
+
+    function.__name__ = name
+    function.__doc__ = f"`tensor_split` along dimension {dim}{' (0 for a vector)' if name == 'hsplit' else ''}."
+    public(names=name, methods="=")(function)
+
+
+_directional("hsplit", 1, 1)
+_directional("vsplit", 0, 2)
+_directional("dsplit", 2, 3)
+
+
+@public(methods="=")
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """A view for each position of dimension `dim`.
+
+    >>> import pellucid as torch
+    >>> torch.unbind(torch.tensor([[1, 2], [3, 4]]))
+    (tensor([1, 2]), tensor([3, 4]))
+    """
+    ndim = require_tensor(input, "unbind")._array.ndim
+    if not ndim:
+        raise OperationError("Dimension specified as 0 but tensor has no dimensions") if dim in (0, -1) else _no_dim(dim)
+    return unbind_op.call(input, dim=shapes.normalize_dim(dim, ndim))  # type: ignore[no-any-return]
+
+
+def _no_dim(dim: int) -> Exception:
+    return DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
+
+
+# ---- Python's protocols ----------------------------------------------------------------------
+def _iterate(self: Tensor) -> Iterator[Tensor]:
+    if not self._array.ndim:
+        raise ArgumentTypeError("iteration over a 0-d tensor")
+    return iter(unbind_op.call(self, dim=0))
+
+
+def _length(self: Tensor) -> int:
+    shape = self._array.shape
+    if not shape:
+        raise ArgumentTypeError("len() of a 0-d tensor")
+    return shape[0]
+
+
+def _contains(self: Tensor, element: Any) -> bool:
+    if isinstance(element, (Tensor, bool, int, float, complex, np.number)):
+        value = element._array if isinstance(element, Tensor) else element
+        return bool((self._array == value).any())
+    raise OperationError(
+        "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+        f"{type(element)}."
+    )
+
+
+METHODS["__iter__"] = _iterate
+METHODS["__len__"] = _length
+METHODS["__contains__"] = _contains
