@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
+from ..core.bind import make_operators
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import METHODS, public
-from ..core.bind import make_operators
 from ..core.tensor import Tensor
 from ..dtypes import BY_NUMPY, promote_types
 from ..errors import DtypeError, OperationError, ShapeError
@@ -58,11 +59,13 @@ def _right(F: Any, g: Any, input: Any, other_shape: Any) -> Any:
             return F.matmul(input.mT, g)
         if na == 1:
             return F.matmul(input.reshape((-1, 1)), g.reshape((1, other_shape[1])))
-        return F.matmul(input.reshape((-1, other_shape[0])).mT, g.reshape((-1, other_shape[1])))
+        n = prod(input.shape[:-1])
+        return F.matmul(input.reshape((n, other_shape[0])).mT, g.reshape((n, other_shape[1])))
     if nb == 1:
         if na == 1:
             return g * input
-        return F.matmul(input.reshape((-1, other_shape[0])).mT, g.reshape((-1,)))
+        n = prod(input.shape[:-1])
+        return F.matmul(input.reshape((n, other_shape[0])).mT, g.reshape((n,)))
     if na == 1:
         made = F.matmul(input.reshape((-1, 1)), g.reshape((*g.shape[:-1], 1, g.shape[-1])))
     else:
@@ -210,21 +213,10 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     if not a or not b:
         return input * other  # type: ignore[operator, no-any-return]
     if a[-1] != b[-1]:
-        raise ShapeError(
-            "inner() the last dimension must match on both input tensors but got shapes "
-            f"{list(a)} and {list(b)}"
-        )
+        raise ShapeError(f"inner() the last dimension must match on both input tensors but got shapes {list(a)} and {list(b)}")
     k = a[-1]
-    rows = input.reshape((-1, k)) if k else input.reshape((_prod(a[:-1]), 0))  # type: ignore[attr-defined]
-    columns = other.reshape((-1, k)) if k else other.reshape((_prod(b[:-1]), 0))  # type: ignore[attr-defined]
+    rows, columns = input.reshape((prod(a[:-1]), k)), other.reshape((prod(b[:-1]), k))  # type: ignore[attr-defined]
     return matmul_op.call(rows, columns.mT).reshape((*a[:-1], *b[:-1]))  # type: ignore[no-any-return]
-
-
-def _prod(sizes: Any) -> int:
-    n = 1
-    for size in sizes:
-        n *= size
-    return n
 
 
 @public(methods="=", names="outer ger", out=True)
@@ -239,7 +231,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     for name, v in (("self", require_tensor(input, "outer")), ("vec2", require_tensor(vec2, "outer", "vec2", 2))):
         if v._array.ndim != 1:
             raise ShapeError(f"outer: Expected 1-D argument {name}, but got {v._array.ndim}-D")
-    return input.reshape((-1, 1)) * vec2 if input._array.size else input.reshape((0, 1)) * vec2  # type: ignore[attr-defined, no-any-return]
+    return input.reshape((input._array.size, 1)) * vec2  # type: ignore[attr-defined, no-any-return]
 
 
 # ---- beta * input + alpha * product -----------------------------------------------------------
@@ -309,7 +301,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: 
 
 def _bool_addr(input: Any, product: Any, beta: Any, alpha: Any) -> Tensor:
     product = product if alpha else product & False
-    return (input | product if beta else product)  # type: ignore[no-any-return]
+    return input | product if beta else product  # type: ignore[no-any-return]
 
 
 @public(methods="=", inplace="=", out=True)

@@ -1,0 +1,359 @@
+"""Running sums, products and extremes along a dimension, differences, and the trapezoid rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core import return_types
+from ..core.primitive import TENSORS as F
+from ..core.primitive import defop
+from ..core.public import FUNCTIONS, public
+from ..core.tensor import Tensor, make_tensor
+from ..errors import DtypeError, OperationError, ShapeError
+from ..shapes import normalize_dim
+from ._reduction import as_dtype, numpy_names
+from ._rules import require_tensor
+
+
+def _flip(F: Any, x: Any, dim: int) -> Any:
+    return np.flip(x, dim) if F.raw else x.flip(dim)
+
+
+def _cumsum(xp: Any, x: Any, *, dim: int) -> Any:
+    kind = x.dtype
+    if x.ndim == 0:
+        return x.astype(np.int64) if kind.kind in "biu" else x.copy()
+    if kind in xp.ACCUMULATE:
+        wide = xp.ACCUMULATE[kind]
+        return xp.cumsum(x, dim, wide) if wide.kind == "i" else xp.cumsum(x, dim, wide).astype(kind)
+    return xp.cumsum(x, dim)
+
+
+def _scan_aval(x: Any, *, dim: int) -> Any:
+    return x[0], np.dtype(np.int64) if x[1].kind in "biu" else x[1]
+
+
+def _cumsum_grad(F: Any, g: Any, input_shape: Any, dim: int) -> Any:
+    return _flip(F, F.cumsum(_flip(F, g, dim), dim=dim), dim) if input_shape else g
+
+
+cumsum_op = defop(
+    "cumsum", "input", forward=_cumsum, aval=_scan_aval, vjp={"input": _cumsum_grad}, jvp="linear", onnx="CumSum"
+)
+
+
+def _cumprod(xp: Any, x: Any, *, dim: int) -> Any:
+    kind = x.dtype
+    if x.ndim == 0:
+        return x.astype(np.int64) if kind.kind in "biu" else x.copy()
+    if kind in xp.ACCUMULATE:
+        wide = xp.ACCUMULATE[kind]
+        return xp.cumprod(x, dim, wide) if wide.kind == "i" else xp.cumprod(x, dim, wide).astype(kind)
+    return xp.cumprod(x, dim)
+
+
+def _cumprod_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: int) -> Any:
+    if not input_shape:
+        return g
+    values = input if F.raw else input._array
+    if 0 not in values:
+        return _cumsum_grad(F, g * F.conj(out), input_shape, dim) / F.conj(input)
+    # With a zero, dividing by it is replaced by products that leave one element out: line k has its k-th element set to 1.
+    n = input_shape[dim]
+    eye = np.eye(n, dtype=values.dtype)
+    keep = np.triu(np.ones((n, n), values.dtype))  # element k takes part in results k, k+1, ...
+    swap = (lambda t: np.moveaxis(t, dim, -1)) if F.raw else (lambda t: t.movedim(dim, -1))
+    back = (lambda t: np.moveaxis(t, -1, dim)) if F.raw else (lambda t: t.movedim(-1, dim))
+    if not F.raw:
+        eye, keep = make_tensor(eye), make_tensor(keep)
+    x, g = swap(input), swap(g)
+    wide = (*x.shape[:-1], 1, n)
+    lines = F.cumprod(x.reshape(wide) * (1 - eye) + eye, dim=len(wide) - 1)
+    return back(F.sum(g.reshape(wide) * F.conj(lines) * keep, dim=(len(wide) - 1,), keepdim=False))
+
+
+cumprod_op = defop("cumprod", "input", forward=_cumprod, aval=_scan_aval, vjp={"input": _cumprod_grad})
+
+
+@public(methods="=", inplace="=", out=True)
+@numpy_names
+def cumsum(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    """The running sum along `dim`; integers and bools give int64.
+
+    >>> import pellucid as torch
+    >>> torch.cumsum(torch.tensor([1, 2, 3]), dim=0)
+    tensor([1, 3, 6])
+    """
+    input = as_dtype(require_tensor(input, "cumsum"), dtype)
+    made = cumsum_op.call(input, dim=normalize_dim(dim, input._array.ndim))
+    return as_dtype(made, dtype)
+
+
+@public(methods="=", inplace="=", out=True)
+@numpy_names
+def cumprod(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    """The running product along `dim`; integers and bools give int64.
+
+    >>> import pellucid as torch
+    >>> torch.cumprod(torch.tensor([1, 2, 3]), dim=0)
+    tensor([1, 2, 6])
+    """
+    input = as_dtype(require_tensor(input, "cumprod"), dtype)
+    made = cumprod_op.call(input, dim=normalize_dim(dim, input._array.ndim))
+    return as_dtype(made, dtype)
+
+
+# ---- running extremes -------------------------------------------------------------------------
+def _running(x: Any, dim: int, better: Any) -> Any:
+    """(running extreme, index of its last occurrence so far); a NaN stays once met."""
+    if x.ndim == 0:
+        return x.copy(), np.zeros((), np.int64)
+    values = better.accumulate(x, dim)
+    places = np.arange(x.shape[dim]).reshape([-1 if d == dim else 1 for d in range(x.ndim)])
+    here = (x == values) | (x != x)
+    return values, np.maximum.accumulate(np.where(here, places, 0), dim)
+
+
+def _running_grad(F: Any, g: Any, out1: Any, input_shape: Any, dim: int) -> Any:
+    g = g[0]
+    return F.put_along(g, out1, shape=input_shape, dim=dim, unique=False) if input_shape else g
+
+
+def _running_aval(x: Any, *, dim: int) -> Any:
+    return [x, (x[0], np.dtype(np.int64))]
+
+
+cummax_op = defop(
+    "cummax", "input", forward=lambda xp, x, *, dim: _running(x, dim, np.maximum), outputs=2, aval=_running_aval,
+    vjp={"input": _running_grad},
+)  # fmt: skip
+cummin_op = defop(
+    "cummin", "input", forward=lambda xp, x, *, dim: _running(x, dim, np.minimum), outputs=2, aval=_running_aval,
+    vjp={"input": _running_grad},
+)  # fmt: skip
+_cummax, _cummin = return_types.make("cummax", "values indices"), return_types.make("cummin", "values indices")
+
+
+def _real_dim(input: Any, name: str, dim: int) -> int:
+    if require_tensor(input, name).dtype.is_complex:
+        raise DtypeError(f"\"{name}_cpu\" not implemented for '{input.dtype.scalar_type_name}'")
+    return normalize_dim(dim, input._array.ndim)
+
+
+@public(methods="=", out=True)
+@numpy_names
+def cummax(input: Tensor, dim: int) -> Any:
+    """The largest element so far along `dim`, and its index, as (values, indices).
+
+    >>> import pellucid as torch
+    >>> torch.cummax(torch.tensor([1.0, 3.0, 2.0]), dim=0).values
+    tensor([1., 3., 3.])
+    """
+    return _cummax(*cummax_op.call(input, dim=_real_dim(input, "cummax", dim)))
+
+
+@public(methods="=", out=True)
+@numpy_names
+def cummin(input: Tensor, dim: int) -> Any:
+    """The smallest element so far along `dim`, and its index, as (values, indices).
+
+    >>> import pellucid as torch
+    >>> torch.cummin(torch.tensor([2.0, 3.0, 1.0]), dim=0).values
+    tensor([2., 2., 1.])
+    """
+    return _cummin(*cummin_op.call(input, dim=_real_dim(input, "cummin", dim)))
+
+
+# ---- running log-sum-exp ----------------------------------------------------------------------
+def _logcumsumexp(xp: Any, x: Any, *, dim: int) -> Any:
+    if x.ndim == 0 or x.size == 0:
+        return x.copy()
+    kind = x.dtype
+    if kind.kind == "c":
+        return _complex_logcumsumexp(x, dim)
+    wide = x.astype(xp.ACCUMULATE[kind]) if kind in xp.ACCUMULATE else x
+    return np.logaddexp.accumulate(wide, dim).astype(kind, copy=False)
+
+
+def _complex_logcumsumexp(x: Any, dim: int) -> Any:
+    top = np.maximum.accumulate(np.where(np.isfinite(x.real), x.real, -np.inf), dim).max(dim, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0)
+    return (np.log(np.cumsum(np.exp(x - top), dim)) + top).astype(x.dtype)
+
+
+def _logcumsumexp_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: int) -> Any:
+    # d out_j / d x_i = exp(x_i - out_j) for i <= j. Positive and negative gradients are summed apart, in logarithms, so that
+    # exp(-out_j) cannot overflow.
+    if not input_shape:
+        return g
+    input = F.conj(input)
+    out = F.conj(out)
+    if (input.dtype.kind if F.raw else input._array.dtype.kind) == "c":
+        return _cumsum_grad(F, g * F.exp(-out), input_shape, dim) * F.exp(input)
+    log = np.log if F.raw else F.log
+    total = None
+    for sign in (1.0, -1.0):
+        part = (g * sign) * F.cast((g * sign) > 0, dtype=out.dtype if F.raw else out._array.dtype)
+        made = F.exp(_flip(F, F.logcumsumexp(_flip(F, log(part) - out, dim), dim=dim), dim) + input)
+        total = made if total is None else total - made
+    return total
+
+
+logcumsumexp_op = defop(
+    "logcumsumexp", "input", forward=_logcumsumexp, aval=lambda x, dim: x, vjp={"input": _logcumsumexp_grad}
+)
+
+
+@public(methods="=", out=True)
+@numpy_names
+def logcumsumexp(input: Tensor, dim: int) -> Tensor:
+    """log(cumsum(exp(x))) along `dim`, without overflow.
+
+    >>> import pellucid as torch
+    >>> torch.logcumsumexp(torch.tensor([0.0, 0.0]), dim=0)
+    tensor([0.0000, 0.6931])
+    """
+    kind = require_tensor(input, "logcumsumexp").dtype
+    if not (kind.is_floating_point or kind.is_complex):
+        raise DtypeError(f"\"logcumsumexp_out_cpu\" not implemented for '{kind.scalar_type_name}'")
+    return logcumsumexp_op.call(input, dim=normalize_dim(dim, input._array.ndim))
+
+
+# ---- differences and the trapezoid rule -------------------------------------------------------
+def _slice(x: Any, dim: int, start: int, stop: int) -> Any:
+    return x.narrow(dim, start, stop - start)
+
+
+@public(methods="=", out=True)
+@numpy_names
+def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
+    """The n-th differences of neighbours along `dim`.
+
+    Args:
+        prepend, append: values put before and after along `dim` first.
+
+    >>> import pellucid as torch
+    >>> torch.diff(torch.tensor([1, 4, 9]))
+    tensor([3, 5])
+    """
+    shape = require_tensor(input, "diff")._array.shape
+    if not shape:
+        raise ShapeError("diff expects input to be at least one-dimensional")
+    number = normalize_dim(dim, len(shape))
+    for name, other in (("prepend", prepend), ("append", append)):
+        if other is None:
+            continue
+        theirs = require_tensor(other, "diff", name)._array.shape
+        if len(theirs) != len(shape):
+            raise ShapeError("diff expects prepend or append to be the same dimension as input")
+        for d, (a, b) in enumerate(zip(shape, theirs, strict=True)):
+            if a != b and d != number:
+                raise ShapeError(
+                    "diff expects the shape of tensor to prepend or append to match that of input except along the differencing "
+                    f"dimension; input.size({d}) = {a}, but got tensor.size({d}) = {b}"
+                )
+    if n < 0:
+        raise OperationError(f"order must be non-negative but got {n}")
+    parts = [t for t in (prepend, input, append) if t is not None]
+    x: Any = FUNCTIONS["torch"]["cat"](parts, number) if len(parts) > 1 else input
+    if n == 0:
+        return x.clone() if x is input else x  # type: ignore[no-any-return]
+    for _ in range(n):
+        size = x._array.shape[number]
+        if size == 0:
+            break
+        after, before = _slice(x, number, 1, size), _slice(x, number, 0, size - 1)
+        x = after.logical_xor(before) if x.dtype is dtypes.bool_ else after - before
+    return x  # type: ignore[no-any-return]
+
+
+def _trapezoids(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
+    """Areas under neighbouring values along `dim`, doubled."""
+    shape = require_tensor(y, name, "y")._array.shape
+    number = normalize_dim(dim, len(shape))
+    if not shape:
+        raise ShapeError(f"{name}: `y` must have at least one dimension")
+    if y.dtype is dtypes.bool_:
+        raise DtypeError(f"{name}: received a bool input for `x` or `y`, but bool is not supported")
+    n = shape[number]
+    if x is None:
+        if isinstance(dx, bool):
+            raise DtypeError(f"{name}: Currently, we only support dx as a real number")
+        if isinstance(dx, complex):
+            raise DtypeError(f"{name}: Currently, we only support dx as a real number.")
+        width: Any = dx
+    else:
+        steps = require_tensor(x, name, "x")
+        if steps.dtype is dtypes.bool_:
+            raise DtypeError(f"{name}: received a bool input for `x` or `y`, but bool is not supported")
+        width = _widths(name, y, x, number)
+    if n < 2:
+        return None, number
+    return (_slice(y, number, 1, n) + _slice(y, number, 0, n - 1)) * width, number
+
+
+def _widths(name: str, y: Any, x: Any, dim: int) -> Any:
+    ndim = y._array.ndim
+    if x._array.ndim == 1 and ndim != 1:
+        if x._array.shape[0] != y._array.shape[dim]:
+            raise ShapeError(f"{name}: There must be one `x` value for each sample point")
+        x = x.reshape([-1 if d == dim else 1 for d in range(ndim)])
+        where = dim
+    else:
+        where = dim - ndim
+        if x._array.ndim == 0:
+            return 0
+        if x._array.ndim + where < 0 or x._array.shape[where] != y._array.shape[dim]:
+            if x._array.ndim == ndim or x._array.ndim == 1:
+                raise ShapeError(f"{name}: There must be one `x` value for each sample point")
+    n = x._array.shape[where]
+    where = where % x._array.ndim
+    if n == 0:
+        return x
+    return _slice(x, where, 1, n) - _slice(x, where, 0, n - 1)
+
+
+def _integral(name: str, y: Any, x: Any, dx: Any, dim: int) -> Tensor:
+    areas, number = _trapezoids(name, y, x, dx, dim)
+    if areas is None:
+        return y.sum(number) * 0  # type: ignore[no-any-return]
+    return areas.sum(number) / 2.0  # type: ignore[no-any-return]
+
+
+@public()
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
+    """The integral of samples `y` along `dim` by the trapezoid rule, at places `x` or `dx` apart (1 by default).
+
+    >>> import pellucid as torch
+    >>> torch.trapezoid(torch.tensor([1.0, 5.0, 10.0]))
+    tensor(10.5000)
+    """
+    return _integral("trapezoid", y, x, 1 if dx is None else dx, dim)
+
+
+@public()
+def trapz(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
+    """As `trapezoid`.
+
+    >>> import pellucid as torch
+    >>> torch.trapz(torch.tensor([1.0, 5.0, 10.0]), dx=2)
+    tensor(21.)
+    """
+    return _integral("trapezoid", y, x, dx, dim)
+
+
+@public()
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
+    """The running integral of samples `y` along `dim` by the trapezoid rule; one value fewer than `y` has.
+
+    >>> import pellucid as torch
+    >>> torch.cumulative_trapezoid(torch.tensor([1.0, 5.0, 10.0]))
+    tensor([ 3.0000, 10.5000])
+    """
+    areas, number = _trapezoids("cumulative_trapezoid", y, x, 1 if dx is None else dx, dim)
+    if areas is None:
+        return _slice(y, number, 0, 0)  # type: ignore[no-any-return]
+    return areas.cumsum(number) / 2.0  # type: ignore[no-any-return]
