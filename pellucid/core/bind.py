@@ -562,7 +562,7 @@ def _check_types(op: Primitive, args: tuple[Any, ...]) -> list[Any]:
     for i, x in enumerate(args):
         if isinstance(x, Tensor) or x is None:
             out.append(x)
-        elif isinstance(x, NUMBERS) and op.promote is not None:
+        elif isinstance(x, NUMBERS) and op.promote is not None and len(op.args) > 1:
             out.append(x.item() if isinstance(x, (np.number, np.bool_)) else x)
         else:
             name = op.args[i] if i < len(op.args) else op.args[-1]

@@ -118,7 +118,7 @@ def _check_view(t: Tensor, name: str, only_if_grad: bool = False) -> None:
 
 def overlaps_itself(array: np.ndarray) -> bool:
     """True when two elements share memory (an expanded tensor)."""
-    return any(stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True))
+    return array.size > 1 and any(stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True))
 
 
 def check_overlap(array: np.ndarray) -> None:
