@@ -24,46 +24,58 @@ def _refuse_complex(name: str) -> Any:
     return check
 
 
-def _half(F: Any, g: Any, loses: Any, ties: Any) -> Any:
-    """The gradient of a maximum: all to the winner, half to each where both are equal."""
-    return F.where(loses, 0, F.where(ties, g / 2, g))
+def _larger(a: Any, b: Any) -> Any:
+    return a > b
 
 
-for _name, _ufunc, _input, _other, _doc in (
-    ("maximum", "maximum", lambda a, b: a < b, lambda a, b: a > b, "larger"),
-    ("minimum", "minimum", lambda a, b: a > b, lambda a, b: a < b, "smaller"),
-):
+def _smaller(a: Any, b: Any) -> Any:
+    return a < b
+
+
+def _share(mine: str, wins: Any) -> Any:
+    """The gradient rule of a maximum (`wins` is `>`) or minimum for the argument `mine`: half to each where both are equal."""
+    if mine == "input":
+        return lambda F, g, input, other: F.where(wins(other, input), 0, F.where(input == other, g / 2, g))
+    return lambda F, g, input, other: F.where(wins(input, other), 0, F.where(input == other, g / 2, g))
+
+
+def _extremum(name: str, wins: Any, doc: str, shows: str) -> None:
     binary(
-        _name,
-        _ufunc,
-        {
-            "input": lambda F, g, input, other, loses=_input: _half(F, g, loses(input, other), input == other),
-            "other": lambda F, g, input, other, loses=_other: _half(F, g, loses(input, other), input == other),
-        },
+        name,
+        name,
+        {"input": _share("input", wins), "other": _share("other", wins)},
         inplace=False,
-        doc=f"The {_doc} of two elements; NaN when one of them is NaN.",
-        example=f"torch.{_name}(torch.tensor([1.0, 5.0]), torch.tensor([3.0, 2.0]))",
-        shows="tensor([3., 5.])" if _name == "maximum" else "tensor([1., 2.])",
-        check=_refuse_complex(_name),
+        doc=f"The {doc} of two elements; NaN when one of them is NaN.",
+        example=f"torch.{name}(torch.tensor([1.0, 5.0]), torch.tensor([3.0, 2.0]))",
+        shows=shows,
+        check=_refuse_complex(name),
     )
 
-for _name, _ufunc, _wins, _doc in (
-    ("fmax", "fmax", lambda a, b: a >= b, "larger"),
-    ("fmin", "fmin", lambda a, b: a <= b, "smaller"),
-):
+
+def _number_extremum(name: str, wins: Any, doc: str, shows: str) -> None:
+    def first(input: Any, other: Any, F: Any) -> Any:
+        """Where the first argument is the result: it wins ties."""
+        return wins(input, other) | (input == other) | F.isnan(other)
+
     binary(
-        _name,
-        _ufunc,
+        name,
+        name,
         {
-            "input": lambda F, g, input, other, wins=_wins: F.where(wins(input, other) | F.isnan(other), g, 0),
-            "other": lambda F, g, input, other, wins=_wins: F.where(wins(input, other) | F.isnan(other), 0, g),
+            "input": lambda F, g, input, other: F.where(first(input, other, F), g, 0),
+            "other": lambda F, g, input, other: F.where(first(input, other, F), 0, g),
         },
         inplace=False,
-        doc=f"The {_doc} of two elements; a number wins over NaN.",
-        example=f"torch.{_name}(torch.tensor([1.0, float('nan')]), torch.tensor([3.0, 2.0]))",
-        shows="tensor([3., 2.])" if _name == "fmax" else "tensor([1., 2.])",
-        check=_refuse_complex(_name),
+        doc=f"The {doc} of two elements; a number wins over NaN.",
+        example=f"torch.{name}(torch.tensor([1.0, float('nan')]), torch.tensor([3.0, 2.0]))",
+        shows=shows,
+        check=_refuse_complex(name),
     )
+
+
+_extremum("maximum", _larger, "larger", "tensor([3., 5.])")
+_extremum("minimum", _smaller, "smaller", "tensor([1., 2.])")
+_number_extremum("fmax", _larger, "larger", "tensor([3., 2.])")
+_number_extremum("fmin", _smaller, "smaller", "tensor([1., 2.])")
 
 
 # ---- clamp ------------------------------------------------------------------------------------
