@@ -22,3 +22,4 @@ from . import trig as trig
 from . import view as view
 from . import view_parts as view_parts
 from . import view_storage as view_storage
+from . import fft as fft

@@ -1,0 +1,7 @@
+"""`torch.linalg`: linear algebra."""
+
+from __future__ import annotations
+
+from .api import attach as _attach
+
+_attach.publish(globals(), "linalg")
