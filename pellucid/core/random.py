@@ -57,8 +57,9 @@ class Generator:
     )
 
     def __init__(self, device: Any = "cpu") -> None:
-        if str(device).partition(":")[0] != "cpu":
-            raise RuntimeError(f"Device type {str(device).upper()} is not supported for torch.Generator() api.")
+        kind = str(device).partition(":")[0]
+        if kind != "cpu":
+            raise RuntimeError(f"Device type {kind.upper()} is not supported for torch.Generator() api.")
         self.device = device
         self.lock = threading.RLock()
         self._bits = np.random.MT19937(0)

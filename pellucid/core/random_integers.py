@@ -46,7 +46,7 @@ def random_integers(
     With `low` alone, up to and including that largest value; with low = -2**63 alone, all 64-bit integers.
 
     >>> random_integers(Generator().manual_seed(0), (1,), dtype=np.uint8).tolist()
-    [84]
+    [172]
     """
     count, kind = spec(target, dtype)
     if high is not None:
@@ -180,7 +180,7 @@ def randperm(generator: Generator, count: int, dtype: Any = np.int64) -> np.ndar
     Raises RuntimeError for a negative count, or a dtype that cannot hold it.
 
     >>> randperm(Generator().manual_seed(0), 4).tolist()
-    [2, 0, 1, 3]
+    [0, 1, 3, 2]
     """
     kind = np.dtype(dtype)
     if count < 0:
@@ -208,7 +208,7 @@ def randperm(generator: Generator, count: int, dtype: Any = np.int64) -> np.ndar
 
 def _check_perm(count: int, kind: np.dtype) -> None:
     name = name_of(kind)
-    if kind.kind in "iu" and count > np.iinfo(kind).max:
+    if kind.kind in "iu" and count - 1 > np.iinfo(kind).max:
         raise RuntimeError(f"value cannot be converted to type {name}_t without overflow")
     if name in DIGITS and name != "bfloat16" and count > (1 << DIGITS[name]) + 1:
         limit = "2049" if name == "float16" else f"2^{DIGITS[name]}+1"
