@@ -166,9 +166,8 @@ class Generator:
 
     def words(self, count: int) -> np.ndarray:
         """The next `count` 32-bit words, as uint64 when few and as uint32 when many."""
-        if count < _BULK:
-            return self._raw(count)
-        return self._bulk(0, 0xFFFFFFFF, count, np.uint32, True)
+        drawn: np.ndarray = self._raw(count) if count < _BULK else self._bulk(0, 0xFFFFFFFF, count, np.uint32, True)
+        return drawn
 
     def wide_words(self, count: int) -> np.ndarray:
         """The next `count` 64-bit draws (uint64): two words each, the first one high."""
@@ -201,7 +200,9 @@ class Generator:
 
 
 def _seeded_key(seed: int) -> np.ndarray:
-    return np.random.RandomState(seed & 0xFFFFFFFF).get_state(legacy=True)[1]
+    state: Any = np.random.RandomState(seed & 0xFFFFFFFF).get_state(legacy=True)
+    key: np.ndarray = state[1]
+    return key
 
 
 def _restore(device: Any, state: np.ndarray) -> Generator:

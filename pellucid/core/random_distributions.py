@@ -214,7 +214,8 @@ def _exactly(function: Any, values: np.ndarray, kind: np.dtype) -> np.ndarray:
     """The C library's function where its last place can be seen, NumPy's where rounding to fewer digits hides it."""
     if kind == np.float64:
         return exact(function, values)
-    return getattr(np, function.__name__)(values)
+    rough: np.ndarray = getattr(np, function.__name__)(values)
+    return rough
 
 
 def multinomial(generator: Generator, weights: np.ndarray, num_samples: int, replacement: bool = False) -> np.ndarray:

@@ -49,7 +49,7 @@ _COMPLEX = {"complex64": np.dtype(np.float32), "complex128": np.dtype(np.float64
 @functools.cache
 def name_of(kind: np.dtype) -> str:
     """The dtype's name, which NumPy takes a microsecond to spell."""
-    return kind.name
+    return str(kind.name)
 
 
 def spec(target: Target, dtype: Any) -> tuple[int, np.dtype]:
@@ -100,18 +100,15 @@ def axis_order(array: np.ndarray) -> list[int]:
     return order[::-1]
 
 
-def _real_view(target: Target, dtype: Any) -> tuple[Target, Any, Callable[[np.ndarray], np.ndarray]]:
+def _real_view(target: Target, dtype: Any) -> tuple[Target, np.dtype, Callable[[np.ndarray], np.ndarray]]:
     """A complex target seen as real numbers, and what turns the filled reals back into the result."""
     if isinstance(target, np.ndarray):
         real = _COMPLEX[target.dtype.name]
-        pairs = np.lib.stride_tricks.as_strided(
-            target.view(target.dtype).reshape(-1)[:0].view(real) if target.size == 0 else target.real,
-            target.shape + (2,),
-            target.strides + (real.itemsize,),
-        )
+        flat: Any = target.real  # the same memory; the imaginary part lies one real number further
+        pairs = np.lib.stride_tricks.as_strided(flat, (*target.shape, 2), (*target.strides, real.itemsize))
         return pairs, real, lambda filled: target
-    kind = np.dtype(dtype)
-    return (*target, 2), _COMPLEX[kind.name], lambda filled: filled.reshape(-1).view(kind).reshape(target)
+    kind, shape = np.dtype(dtype), target
+    return (*shape, 2), _COMPLEX[kind.name], lambda filled: filled.reshape(-1).view(kind).reshape(shape)
 
 
 def refuse(kernel: str, dtype: np.dtype) -> NotImplementedError:

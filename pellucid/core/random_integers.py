@@ -94,7 +94,7 @@ def _from_int64(values: np.ndarray, kind: np.dtype) -> np.ndarray:
     if name_of(kind) in ("float16", "bfloat16"):
         values = values.astype(np.float32)
     if kind == np.bool_:
-        return values != 0
+        return np.not_equal(values, 0)
     return values.astype(kind, copy=False)
 
 

@@ -19,7 +19,8 @@ def exact(function: Callable[[float], float], values: np.ndarray) -> np.ndarray:
     last places.
     """
     if values.size >= _EXACT_LIMIT:
-        return _VECTOR[function.__name__](values)
+        vector: np.ndarray = _VECTOR[function.__name__](values)
+        return vector
     flat = values.ravel().tolist()
     return np.fromiter(map(function, flat), np.float64, len(flat)).reshape(values.shape)
 
@@ -42,7 +43,8 @@ def fma(values: np.ndarray, factor: Any, addend: Any) -> np.ndarray:
     inexact = lost != 0
     if (even & inexact).any():
         small = np.where(even & inexact, np.nextafter(small, np.where(lost > 0, np.inf, -np.inf)), small)
-    return total + small
+    total += small
+    return total
 
 
 def _two_sum(a: np.ndarray, b: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -140,9 +142,9 @@ def _wide(values: np.ndarray) -> np.ndarray:
     return values.astype(np.float64)
 
 
-def _horner(coefficients: list[float], at: np.ndarray) -> np.ndarray:
+def _horner(coefficients: list[float], at: np.ndarray) -> Any:
     """The polynomial in float32 with fused steps; `at` and the result are float64 holding float32 values."""
-    value = np.float64(np.float32(coefficients[0]))
+    value: Any = np.float64(np.float32(coefficients[0]))
     for coefficient in coefficients[1:]:
         value = _wide((value * at + np.float64(np.float32(coefficient))).astype(np.float32))
     return value
@@ -160,7 +162,8 @@ def _log32(values: np.ndarray) -> np.ndarray:
     value = (_wide(cubic) * _wide(square) + low).astype(np.float32)
     value -= square * np.float32(0.5)
     value += fraction
-    return (exponent * _LN2[1] + value).astype(np.float32)
+    total: np.ndarray = (exponent * _LN2[1] + value).astype(np.float32)
+    return total
 
 
 def _sincos32(angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
