@@ -17,7 +17,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from pellucid.codegen import conv_kernels as kernels
-from pellucid.codegen import conv_plan, jit, target, threads
+from pellucid.codegen import conv_lanes, conv_plan, jit, target, threads
 from pellucid.codegen.conv_geometry import ConvGeometry, IntOrSeq, conv_geometry, input_grad_geometry
 
 Padding = int | Sequence[int | Sequence[int]]
@@ -44,10 +44,13 @@ def conv(
     geo = conv_geometry(x.shape, w.shape, stride, padding, dilation, groups)
     if not _applies(geo, x, w) or (bias is not None and bias.dtype != np.float32):
         return None
-    plan = conv_plan.forward_plan(_shape_key(geo))
+    key = _shape_key(geo)
+    out = np.empty(geo.out_shape, np.float32)
+    if not relu and (small := conv_lanes.forward_plan(key)) is not None and conv_lanes.available():
+        return conv_lanes.run(small, np.ascontiguousarray(x), np.ascontiguousarray(w), out, bias, scratch)
+    plan = conv_plan.forward_plan(key)
     if plan is None:
         return None
-    out = np.empty(geo.out_shape, np.float32)
     return _correlate(plan, x, w, out, bias, 0.0 if relu else -math.inf)
 
 
@@ -71,10 +74,14 @@ def conv_input_grad(
     geo = input_grad_geometry(g.shape, w.shape, x_shape, stride, padding, dilation, groups)
     if not _applies(geo, g, w) or (bias is not None and bias.dtype != np.float32):
         return None
-    plan = conv_plan.input_grad_plan(_shape_key(geo))
+    key = _shape_key(geo)
+    out = np.empty(geo.x_shape, np.float32)
+    if (small := conv_lanes.input_grad_plan(key)) is not None and conv_lanes.available():
+        return conv_lanes.run(small, np.ascontiguousarray(g), np.ascontiguousarray(w), out, bias, scratch)
+    plan = conv_plan.input_grad_plan(key)
     if plan is None:
         return None
-    return _correlate(plan, g, w, np.empty(geo.x_shape, np.float32), bias, -math.inf)
+    return _correlate(plan, g, w, out, bias, -math.inf)
 
 
 def conv_weight_grad(

@@ -133,8 +133,9 @@ def packing() -> Natives:
         _emit_pack(module)
         _emit_unpack(module)
         _emit_transpose(module)
+        _emit_turns(module)
 
-    exports = {"pack": "papiiiii", "unpack": "pppiiiii", "transpose": "pipiii"}
+    exports = {"pack": "papiiiii", "unpack": "pppiiiii", "transpose": "pipiii", "turn": "aipiiiiiii"}
     return _compiled("conv_pack", exports, build)
 
 
@@ -277,25 +278,74 @@ def _emit_transpose(module: Module) -> None:
         src = f.at(f.src, i0 * f.from_row + j0)
         dst = f.at(f.dst, j0 * f.to_row + i0)
         rows, columns = f.rows - i0, f.columns - j0
-        in_row, in_column = f.tail_mask(columns, width), f.tail_mask(rows, width)
-        none = f.const(0, vector("i1", width))
-        square = []
-        for i in range(width):
-            there = f.select(f.splat(rows.compare("sgt", i), vector("i1", width)), in_row, none)
-            square.append(f.load(kind, src, f.from_row * i, mask=there))
-        half = width // 2
-        while half:
-            # Perfect shuffles: each round interleaves rows that are half the height apart.
-            merged = []
-            for i in range(width // 2):
-                a, b = square[i], square[i + width // 2]
-                low = [p // 2 + (p % 2) * width for p in range(width)]
-                merged += [f.shuffle(a, b, low), f.shuffle(a, b, [p + width // 2 for p in low])]
-            square = merged
-            half //= 2
-        for j in range(width):
-            there = f.select(f.splat(columns.compare("sgt", j), vector("i1", width)), in_column, none)
-            f.store(square[j], dst, f.to_row * j, mask=there)
+
+        def whole(src: Value = src, dst: Value = dst) -> None:
+            square = _turned(f, [f.load(kind, src, f.from_row * i) for i in range(width)])
+            for j in range(width):
+                f.store(square[j], dst, f.to_row * j)
+
+        def edge(src: Value = src, dst: Value = dst, rows: Value = rows, columns: Value = columns) -> None:
+            in_row, in_column = f.tail_mask(columns, width), f.tail_mask(rows, width)
+            none = f.const(0, vector("i1", width))
+
+            def there(count: Value, i: int, mask: Value) -> Value:
+                return f.select(f.splat(count.compare("sgt", i), vector("i1", width)), mask, none)
+
+            square = _turned(f, [f.load(kind, src, f.from_row * i, mask=there(rows, i, in_row)) for i in range(width)])
+            for j in range(width):
+                f.store(square[j], dst, f.to_row * j, mask=there(columns, j, in_column))
+
+        f.branch(f.smaller(rows, columns).compare("sge", width), whole, edge)
+    f.ret()
+
+
+def _turned(f: Function, square: list[Value]) -> list[Value]:
+    """The columns of a square, by shuffles that each are one cheap instruction on x86.
+
+    Quarters of registers (four floats) are transposed first, then the quarters themselves.
+    """
+    width = len(square)
+    quarters = width // 4
+
+    def within(a: Value, b: Value, pattern: list[int]) -> Value:
+        """The same pattern of a (0..3) and b (4..7) in every quarter."""
+        return f.shuffle(a, b, [4 * q + p if p < 4 else width + 4 * q + p - 4 for q in range(quarters) for p in pattern])
+
+    def across(a: Value, b: Value, pick: list[int]) -> Value:
+        """Quarters of a (0 ..) and b (quarters ..)."""
+        return f.shuffle(a, b, [4 * p + i for p in pick for i in range(4)])
+
+    turned: list[list[Value]] = []  # by group of four rows: column c of every quarter
+    for g in range(0, width, 4):
+        first, second, third, fourth = square[g : g + 4]
+        ab, cd = within(first, second, [0, 4, 1, 5]), within(third, fourth, [0, 4, 1, 5])
+        ab_high, cd_high = within(first, second, [2, 6, 3, 7]), within(third, fourth, [2, 6, 3, 7])
+        pairs = ((ab, cd), (ab_high, cd_high))
+        turned.append([within(x, y, pattern) for x, y in pairs for pattern in ([0, 1, 4, 5], [2, 3, 6, 7])])
+    if quarters == 1:
+        return turned[0]
+    columns: list[Value | None] = [None] * width
+    for i in range(4):
+        rows = [group[i] for group in turned]
+        if quarters == 2:
+            columns[i], columns[4 + i] = across(*rows, [0, 2]), across(*rows, [1, 3])
+            continue
+        for q, half in ((0, [0, 1, 4, 5]), (2, [2, 3, 6, 7])):
+            left, right = across(rows[0], rows[1], half), across(rows[2], rows[3], half)
+            columns[4 * q + i] = across(left, right, [0, 2, 4, 6])
+            columns[4 * q + 4 + i] = across(left, right, [1, 3, 5, 7])
+    return [column for column in columns if column is not None]
+
+
+def _emit_turns(module: Module) -> None:
+    """`times` transpositions, `src_step` and `dst_step` elements apart, from the byte `start` of the source on."""
+    numbers = ("times", "src_step", "dst_step", "from_row", "to_row", "rows", "columns")
+    params = {"src": "ptr", "start": "i64", "dst": "ptr", **dict.fromkeys(numbers, "i64")}
+    f = module.function("turn", "void", False, **params)
+    first = _bytes(f, f.src, f.start)
+    with f.loop(0, f.times) as i:
+        src, dst = f.at(first, i * f.src_step), f.at(f.dst, i * f.dst_step)
+        f.call("transpose", src, f.from_row, dst, f.to_row, f.rows, f.columns)
     f.ret()
 
 

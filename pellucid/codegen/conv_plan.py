@@ -255,6 +255,22 @@ def forward_taps(geo: ConvGeometry, layout: Layout) -> list[tuple[int, int]]:
     ]
 
 
+def forward_vectors(geo: ConvGeometry) -> int:
+    """How many vectors of pixels one image's output takes."""
+    direct = _direct(geo)
+    layout = direct_layout(geo.x) if direct else source_layout(geo)
+    return len(cover(geo.out, layout.steps, direct).start)
+
+
+def pixel_layout(geo: ConvGeometry) -> tuple[bool, Layout]:
+    """A layout for kernels that read the input pixel by pixel, so that the stride needs no phases; whether it is as is."""
+    if not any(a or b for a, b in geo.pads):
+        return True, direct_layout(geo.x)
+    sizes = zip(geo.out, geo.stride, geo.k, geo.dilation, strict=True)
+    extent = tuple((out - 1) * s + (taps - 1) * d + 1 for out, s, taps, d in sizes)
+    return False, make_layout(geo.x, (1,) * len(geo.x), tuple(p[0] for p in geo.pads), extent, 1)
+
+
 def _direct(geo: ConvGeometry) -> bool:
     """Whether the input can be read where it is: no padding or stride, and planes that do not compete for cache sets."""
     if any(s != 1 for s in geo.stride) or any(a or b for a, b in geo.pads):
@@ -271,11 +287,16 @@ def block_images(vectors: int, packed: int) -> int:
     return max(1, min(wanted, CACHE_BYTES // (4 * packed)))
 
 
-@lru_cache(maxsize=256)
-def input_grad_plan(geo: ConvGeometry) -> Plan | None:
-    """The plan of the gradient in the input, or None where its kernels cannot be compiled."""
-    # Per dimension and phase: first and last position of the phase inside the input, and its taps (index, shift).
-    phases: list[list[tuple[int, int, list[tuple[int, int]]]]] = []
+Phases = list[list[tuple[int, int, list[tuple[int, int]]]]]
+
+
+def _phases(geo: ConvGeometry) -> tuple[Phases, list[int], Layout] | None:
+    """Per dimension and phase of the input: its first and last position and its taps (index, shift).
+
+    Then the lowest position of the output's gradient that any of them needs, and how the gradient is packed. None where no
+    tap reaches the input at all.
+    """
+    phases: Phases = []
     low, high = [], []
     for size, k, stride, (pad, _), dilation in zip(geo.x, geo.k, geo.stride, geo.pads, geo.dilation, strict=True):
         phases.append([])
@@ -289,31 +310,48 @@ def input_grad_plan(geo: ConvGeometry) -> Plan | None:
         high.append(max(last - min(shifts) for _, last, shifts in used))
     extent = tuple(h - lo + 1 for lo, h in zip(low, high, strict=True))
     columns = max(last - first + 1 for first, last, _ in phases[-1])
-    layout = make_layout(geo.out, (1,) * len(geo.x), tuple(-lo for lo in low), extent, columns)
+    return phases, low, make_layout(geo.out, (1,) * len(geo.x), tuple(-lo for lo in low), extent, columns)
 
-    def job(rho: tuple[int, ...]) -> Job:
-        parts = [of_dim[r] for of_dim, r in zip(phases, rho, strict=True)]
-        taps = []
-        for combination in product(*(part[2] for part in parts)):
-            index, offset = 0, 0
-            for d, (tap, shift) in enumerate(combination):
-                index = index * geo.k[d] + tap
-                offset += (parts[d][0] - shift - low[d]) * layout.steps[d]
-            taps.append((offset, index))
-        grid = tuple(max(0, last - first + 1) for first, last, _ in parts)
-        if not min(grid):
-            return Job(taps, Vectors(*np.zeros((3, 0), np.int64)), grid)
-        # Positions that no tap reaches are zero, wherever they would lie in the source.
-        return Job(taps, cover(grid, layout.steps if taps else direct_layout(grid).steps, False), grid)
 
+def _phase_job(geo: ConvGeometry, phases: Phases, low: list[int], layout: Layout, rho: tuple[int, ...]) -> Job:
+    parts = [of_dim[r] for of_dim, r in zip(phases, rho, strict=True)]
+    taps = []
+    for combination in product(*(part[2] for part in parts)):
+        index, offset = 0, 0
+        for d, (tap, shift) in enumerate(combination):
+            index = index * geo.k[d] + tap
+            offset += (parts[d][0] - shift - low[d]) * layout.steps[d]
+        taps.append((offset, index))
+    grid = tuple(max(0, last - first + 1) for first, last, _ in parts)
+    if not min(grid):
+        return Job(taps, Vectors(*np.zeros((3, 0), np.int64)), grid)
+    # Positions that no tap reaches are zero, wherever they would lie in the source.
+    return Job(taps, cover(grid, layout.steps if taps else direct_layout(grid).steps, False), grid)
+
+
+def plain_input_grad(geo: ConvGeometry) -> tuple[Layout, Job]:
+    """Layout and only job of the gradient in the input of a convolution without strides."""
+    made = _phases(geo)
+    assert made is not None  # without a stride every tap reaches something
+    phases, low, layout = made
+    return layout, _phase_job(geo, phases, low, layout, (0,) * len(geo.x))
+
+
+@lru_cache(maxsize=256)
+def input_grad_plan(geo: ConvGeometry) -> Plan | None:
+    """The plan of the gradient in the input, or None where its kernels cannot be compiled."""
+    made = _phases(geo)
+    if made is None:
+        return None
+    phases, low, layout = made
     per_group = geo.c_group * geo.taps
     weights = Weights(geo.taps, per_group, geo.o_group * per_group)
     source, result = Side(geo.o, geo.out), Side(geo.c, geo.x)
     if all(s == 1 for s in geo.stride):
-        only = job((0,) * len(geo.x))
+        only = _phase_job(geo, phases, low, layout, (0,) * len(geo.x))
         block = block_images(len(only.vectors.start), geo.o * layout.channel)
         return _plan(geo.groups, layout, [only], block, 0, source, result, weights, False)
-    grids = {rho: job(rho) for rho in np.ndindex(geo.stride)}
+    grids = {rho: _phase_job(geo, phases, low, layout, rho) for rho in np.ndindex(geo.stride)}
     block = block_images(max(len(j.vectors.start) for j in grids.values()), geo.o * layout.channel)
     temp, jobs = 0, []
     for lead in np.ndindex(geo.stride[:-1]):
@@ -509,14 +547,7 @@ def weight_grad_plan(geo: ConvGeometry) -> WeightPlan | None:
         functions = {1: kernels.dot()}
         taps_of = {1: kernels.DOT_TAPS}
     else:
-        # Pixels are read one by one here, so the stride needs no phases.
-        direct = not any(a or b for a, b in geo.pads)
-        if direct:
-            layout = direct_layout(geo.x)
-        else:
-            sizes = zip(geo.out, geo.stride, geo.k, geo.dilation, strict=True)
-            extent = tuple((out - 1) * s + (taps - 1) * d + 1 for out, s, taps, d in sizes)
-            layout = make_layout(geo.x, (1,) * len(geo.x), tuple(p[0] for p in geo.pads), extent, 1)
+        direct, layout = pixel_layout(geo)
         taps = [offset for offset, _ in forward_taps(geo, layout)]
         grid = np.indices(geo.out).reshape(len(geo.out), -1)
         steps = np.array(layout.steps) * np.array(geo.stride)
