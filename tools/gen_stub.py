@@ -38,6 +38,11 @@ CONVERSIONS = {f"__{kind}__": f"builtins.{kind}" for kind in ("bool", "complex",
     "__len__": "builtins.int",
 }
 
+# Where PyTorch's Tensor departs from what type checkers expect of every class: comparisons give tensors, and the in-place
+# operators take what the functions take.
+_IN_PLACE = "add and floordiv lshift mod mul or pow rshift sub truediv xor".split()
+IGNORED = {"__eq__": "override", "__ne__": "override", "__reduce_ex__": "override"} | {f"__i{op}__": "misc" for op in _IN_PLACE}
+
 
 class Stub:
     """The text of one stub file and the imports that its annotations need.
@@ -133,7 +138,7 @@ class Stub:
                 parts.append("/")
         result = CONVERSIONS.get(name) if method else None
         result = result or self.annotation(signature.return_annotation, scope)
-        ignore = "  # type: ignore[override]" if method and name in ("__eq__", "__ne__") else ""
+        ignore = f"  # type: ignore[{IGNORED[name]}]" if method and name in IGNORED else ""
         self.lines.append(f"{indent}def {name}({', '.join(parts)}) -> {result}: ...{ignore}")
 
 

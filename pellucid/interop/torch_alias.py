@@ -15,6 +15,7 @@ import opcode
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -128,9 +129,7 @@ class _Finder:
     """Finds `torch.x` as `pellucid.x`, gives modules of Pellucid their words for missing names, and vouches for the
     distribution called torch."""
 
-    def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
         if name.startswith(ALIAS + "."):
             module = _resolve(name)
             if module is not None:
@@ -149,7 +148,7 @@ class _Finder:
             yield _distribution()
 
 
-class _AliasLoader:
+class _AliasLoader(Loader):
     """Hands out a module that is already loaded, leaving it exactly as it is."""
 
     def __init__(self, module: ModuleType) -> None:
@@ -195,9 +194,7 @@ def _ask(module: ModuleType, name: str) -> Any:
         return None
 
 
-def _found_by_others(
-    finder: _Finder, name: str, path: Sequence[str] | None, target: ModuleType | None
-) -> ModuleSpec | None:
+def _found_by_others(finder: _Finder, name: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
     """The spec that the other finders give for a module of Pellucid, set to `_speak_up` once it is loaded."""
     for other in sys.meta_path:
         spec = None if other is finder else other.find_spec(name, path, target)

@@ -50,7 +50,7 @@ def test_every_attached_method_is_in_the_stub_of_tensor(stubs):
     ("program", "problem"),
     [
         ("x = torch.zeros(2, 3)\ny: torch.Tensor = (x * 2).sum() + x.exp_().T\n", ""),
-        ("x = torch.zeros(2)\nx.sum(keepdims_=True)\n", 'Unexpected keyword argument "keepdims_"'),
+        ("x = torch.zeros(2)\nx.exp(base=2)\n", 'Unexpected keyword argument "base"'),
         ("x = torch.zeros(2)\nx.no_such_method()\n", '"Tensor" has no attribute "no_such_method"'),
     ],
 )
