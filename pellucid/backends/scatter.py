@@ -1,0 +1,132 @@
+"""Adding to places of an array that may repeat: what gradients of indexing need, without `np.add.at` where it is slow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+
+def add_rows(out: ndarray, rows: ndarray, values: ndarray) -> None:
+    """`out[rows[i]] += values[i]`, repeated rows counted each time.
+
+    Args:
+        out: (R, D), written to.
+        rows: (n,) integers in 0 ... R-1.
+        values: (n, D).
+    """
+    n = rows.size
+    if n == 0 or values.size == 0:
+        return
+    kind = out.dtype.kind
+    wide = out.shape[1]
+    if wide == 1 or n * wide <= 64:
+        _add_elements(out, rows, values, wide)
+        return
+    order = rows.argsort(kind="stable")
+    ordered = rows[order]
+    new = np.empty(n, bool)
+    new[0] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    starts = np.flatnonzero(new)
+    if starts.size == n:
+        out[rows] += values
+        return
+    if starts.size * 4 < n or kind in "V":
+        sums = _sums_of_runs(values[order], starts, out.dtype)
+        out[ordered[starts]] += sums
+    else:
+        # Few repetitions: first, second, ... occurrence of each row in turn; within a turn no row repeats.
+        rank = np.arange(n) - np.repeat(starts, np.diff(starts, append=n))
+        for turn in range(int(rank.max()) + 1):
+            chosen = order[rank == turn]
+            out[rows[chosen]] += values[chosen]
+
+
+def _sums_of_runs(values: ndarray, starts: ndarray, dtype: Any) -> ndarray:
+    if dtype.kind == "V" or dtype == np.float16:
+        return np.add.reduceat(values.astype(np.float32), starts, axis=0).astype(dtype)
+    return np.add.reduceat(values, starts, axis=0)
+
+
+def _add_elements(out: ndarray, rows: ndarray, values: ndarray, wide: int) -> None:
+    flat = out.reshape(-1)
+    if not np.shares_memory(flat, out, 1) and flat.size:  # pragma: no cover (callers pass contiguous arrays)
+        raise ValueError("add_rows needs an array whose rows follow each other")
+    places = rows if wide == 1 else (rows[:, None] * wide + np.arange(wide)).reshape(-1)
+    amounts = values.reshape(-1)
+    if flat.dtype.kind == "f" and flat.itemsize >= 4 and places.size * 4 >= flat.size:
+        flat += np.bincount(places, amounts, minlength=flat.size).astype(flat.dtype, copy=False)
+    elif flat.dtype.kind == "b":
+        np.logical_or.at(flat, places, amounts)
+    else:
+        np.add.at(flat, places, amounts.astype(flat.dtype, copy=False))
+
+
+def leading(shape: tuple[int, ...], index: tuple[Any, ...]) -> tuple[list[int], tuple[int, ...], ndarray]:
+    """The dimensions that an advanced index picks from, the shape of the picks, and their flat numbers in those dimensions.
+
+    Args:
+        index: a NumPy index of full slices, integer arrays and boolean arrays.
+    """
+    dims: list[int] = []
+    picks: list[ndarray] = []
+    dim = 0
+    for item in index:
+        if isinstance(item, slice):
+            dim += 1
+        elif item.dtype == bool:
+            picks += item.nonzero()
+            dims += range(dim, dim + item.ndim)
+            dim += item.ndim
+        else:
+            picks.append(item)
+            dims.append(dim)
+            dim += 1
+    flat: Any = 0
+    for d, pick in zip(dims, picks, strict=True):
+        size = shape[d]
+        low = pick.min(initial=0)
+        if low < -size or pick.max(initial=-1) >= size:
+            raise IndexError(f"index {low if low < -size else pick.max()} is out of bounds for axis {d} with size {size}")
+        place = pick + (pick < 0) * size if low < 0 else pick
+        flat = flat * size + place
+    return dims, flat.shape, flat.reshape(-1)
+
+
+def add_at(out: ndarray, index: tuple[Any, ...], values: ndarray) -> None:
+    """`out[index] += values`, repeated places counted each time; `values` broadcasts to the result of the index."""
+    if len(index) == 1 and index[0].dtype == bool:
+        out[index] += values
+        return
+    dims, picked, flat = leading(out.shape, index)
+    rest = [d for d in range(out.ndim) if d not in dims]
+    adjacent = dims == list(range(dims[0], dims[0] + len(dims))) and _together(index)
+    where = dims[0] if adjacent else 0
+    tail = tuple(out.shape[d] for d in rest)
+    full = (*tail[:where], *picked, *tail[where:])
+    values = np.broadcast_to(values, full)
+    if where and picked:
+        values = np.moveaxis(values, tuple(range(where, where + len(picked))), tuple(range(len(picked))))
+    rows = int(np.prod([out.shape[d] for d in dims], dtype=np.int64))
+    width = int(np.prod(tail, dtype=np.int64))
+    front = out.transpose(*dims, *rest)
+    inplace = front.flags.c_contiguous
+    table = front.reshape(rows, width) if inplace else np.ascontiguousarray(front).reshape(rows, width)
+    add_rows(table, flat, np.ascontiguousarray(values).reshape(-1, width) if width else values.reshape(len(flat), 0))
+    if not inplace:
+        front[...] = table.reshape(front.shape)
+
+
+def _together(index: tuple[Any, ...]) -> bool:
+    """Whether the arrays of an index stand next to each other."""
+    seen = ended = False
+    for item in index:
+        if isinstance(item, slice):
+            ended = seen
+        elif ended:
+            return False
+        else:
+            seen = True
+    return True
