@@ -8,6 +8,7 @@ from . import complex as complex
 from . import create as create
 from . import explog as explog
 from . import fft as fft
+from . import index as index
 from . import join as join
 from . import matmul as matmul
 from . import minmax as minmax
@@ -24,4 +25,3 @@ from . import trig as trig
 from . import view as view
 from . import view_parts as view_parts
 from . import view_storage as view_storage
-from . import index as index
