@@ -6,6 +6,7 @@ from . import bitwise as bitwise
 from . import compare as compare
 from . import complex as complex
 from . import create as create
+from . import create_range as create_range
 from . import explog as explog
 from . import fft as fft
 from . import index as index
@@ -25,3 +26,4 @@ from . import trig as trig
 from . import view as view
 from . import view_parts as view_parts
 from . import view_storage as view_storage
+from . import windows as windows
