@@ -93,5 +93,5 @@ def require_float(input: Any, name: str, complex_too: bool = True) -> Tensor:
     """The tensor, refused unless its elements are floating point (or complex)."""
     kind = require_tensor(input, name).dtype
     if not (kind.is_floating_point or (complex_too and kind.is_complex)):
-        raise DtypeError(f'"{name}" not implemented for \'{kind.scalar_type_name}\'')
+        raise DtypeError(f"\"{name}\" not implemented for '{kind.scalar_type_name}'")
     return input  # type: ignore[no-any-return]

@@ -96,11 +96,7 @@ mean_op = defop(
     "input",
     forward=_mean,
     aval=_aval,
-    vjp={
-        "input": lambda F, g, input_shape, dim, keepdim: spread(
-            F, g / float(count(input_shape, dim)), input_shape, dim, keepdim
-        )
-    },
+    vjp={"input": lambda F, g, input_shape, dim, keepdim: spread(F, g / float(count(input_shape, dim)), input_shape, dim, keepdim)},
     jvp="linear",
     onnx="ReduceMean",
 )
@@ -146,8 +142,9 @@ defop(
     forward=_nansum,
     aval=_aval,
     vjp={
-        "input": lambda F, g, input, input_shape, dim, keepdim: spread(F, g, input_shape, dim, keepdim)
-        * F.cast(input == input, dtype=g.dtype if F.raw else g._array.dtype)
+        "input": lambda F, g, input, input_shape, dim, keepdim: (
+            spread(F, g, input_shape, dim, keepdim) * F.cast(input == input, dtype=g.dtype if F.raw else g._array.dtype)
+        )
     },
 )
 
@@ -181,9 +178,7 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dt
     """
     kind = require_tensor(input, "nanmean").dtype
     if not (kind.is_floating_point or kind.is_complex):
-        raise DtypeError(
-            "nanmean(): expected input to have floating point or complex dtype but got " + kind.scalar_type_name
-        )
+        raise DtypeError("nanmean(): expected input to have floating point or complex dtype but got " + kind.scalar_type_name)
     numbers = sum(input.detach() == input.detach(), dim, keepdim)  # type: ignore[attr-defined]
     return nansum(input, dim, keepdim, dtype=dtype) / numbers  # type: ignore[operator]
 
@@ -480,7 +475,9 @@ _DEFAULT: Any = object()
 
 @public(methods="=", out=True)
 @numpy_names
-def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = _DEFAULT) -> Tensor:
+def var(
+    input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = _DEFAULT
+) -> Tensor:
     """The variance over `dim`: squared distances from the mean, divided by the count less `correction` (1 by default).
 
     Args:
@@ -498,7 +495,9 @@ def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: b
 
 @public(methods="=", out=True)
 @numpy_names
-def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = _DEFAULT) -> Tensor:
+def std(
+    input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = _DEFAULT
+) -> Tensor:
     """The standard deviation over `dim`, the square root of `var`.
 
     >>> import pellucid as torch
@@ -511,7 +510,9 @@ def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: b
 
 @public()
 @numpy_names
-def var_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = _DEFAULT) -> Any:
+def var_mean(
+    input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = _DEFAULT
+) -> Any:
     """(variance, mean) over `dim`; see `var`.
 
     >>> import pellucid as torch
@@ -525,7 +526,9 @@ def var_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepd
 
 @public()
 @numpy_names
-def std_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = _DEFAULT) -> Any:
+def std_mean(
+    input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = _DEFAULT
+) -> Any:
     """(standard deviation, mean) over `dim`; see `std`.
 
     >>> import pellucid as torch

@@ -62,7 +62,7 @@ logsumexp_op = defop(
 def _along(op: Any, name: str, input: Tensor, dim: Any, dtype: dtypes.dtype | None) -> Tensor:
     input = as_dtype(require_tensor(input, name), dtype)
     if dim is None:
-        raise TypeError(f"{name}() missing 1 required positional arguments: \"dim\"")
+        raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')
     number = normalize_dim(dim, input._array.ndim)
     kind = input.dtype
     if not kind.is_floating_point:
