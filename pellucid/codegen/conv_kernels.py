@@ -328,7 +328,7 @@ def _turned(f: Function, square: list[Value]) -> list[Value]:
     for i in range(4):
         rows = [group[i] for group in turned]
         if quarters == 2:
-            columns[i], columns[4 + i] = across(*rows, [0, 2]), across(*rows, [1, 3])
+            columns[i], columns[4 + i] = across(rows[0], rows[1], [0, 2]), across(rows[0], rows[1], [1, 3])
             continue
         for q, half in ((0, [0, 1, 4, 5]), (2, [2, 3, 6, 7])):
             left, right = across(rows[0], rows[1], half), across(rows[2], rows[3], half)

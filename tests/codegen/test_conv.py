@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pellucid.backends import conv_reference as reference
+from pellucid.backends import pool_reference
 from pellucid.codegen import conv as kernels
-from pellucid.codegen import conv_kernels, conv_plan, target, threads
+from pellucid.codegen import conv_kernels, conv_lanes, conv_plan, pool, target, threads
 from pellucid.codegen.conv_geometry import conv_geometry
 
 pytestmark = pytest.mark.skipif(not target.available(), reason="needs a compiler for kernels")
@@ -81,6 +82,9 @@ def test_random_configurations(configuration):
         ((1, 2, 3, 3), (3, 2, 3, 3), 5, 4, 1, 1),
         ((1, 2, 6, 6), (3, 2, 2, 2), 1, ((-1, 0), (0, -2)), 1, 1),
         ((1, 70, 9, 9), (3, 70, 4, 4), 3, 1, 2, 1),
+        ((3, 40, 8, 8), (112, 40, 3, 3), 1, 1, 1, 1),
+        ((3, 34, 4, 4), (68, 17, 3, 3), 1, 1, 1, 2),
+        ((2, 48, 9, 9), (64, 48, 3, 3), 2, 1, 1, 1),
     ],
     ids=str,
 )
@@ -154,6 +158,64 @@ def test_large_input_in_several_blocks(monkeypatch):
     finally:
         for plan in (conv_plan.forward_plan, conv_plan.input_grad_plan, conv_plan.weight_grad_plan):
             plan.cache_clear()
+
+
+@pytest.fixture(params=[("x86", 256), ("arm", 128)], ids=str)
+def other_processor(request, monkeypatch):
+    """Kernels as other processors get them, run on this one."""
+    arch, bits = request.param
+    real = target.host()
+    if bits > real.vector_bits:
+        pytest.skip("this processor has no vectors that wide")
+    threads.team()  # the workers are this processor's
+    other = target.Target(arch, real.cpu, real.features, bits, f"{real.key} as {arch} {bits}")
+    caches = [
+        function
+        for module in (conv_kernels, conv_plan, conv_lanes, pool)
+        for function in vars(module).values()
+        if hasattr(function, "cache_clear")
+    ]
+    for function in caches:
+        function.cache_clear()
+    monkeypatch.setattr(target, "host", lambda: other)
+    yield
+    for function in caches:
+        function.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "configuration",
+    [
+        ((2, 3, 12, 13), (11, 3, 3, 3), 1, 1, 1, 1),
+        ((2, 3, 12, 13), (11, 3, 3, 3), 1, 0, 1, 1),
+        ((2, 4, 13, 12), (18, 2, 3, 2), 2, 1, 1, 2),
+        ((3, 24, 8, 8), (40, 24, 3, 3), 1, 1, 1, 1),
+        ((2, 5, 40), (6, 5, 4), 3, 2, 2, 1),
+        ((1, 2, 6, 7, 5), (9, 2, 2, 3, 2), 1, (1, 0, 1), 1, 1),
+        ((2, 6, 9, 9), (6, 1, 3, 3), 1, 1, 1, 6),
+        ((2, 6, 9, 9), (20, 6, 1, 1), 1, 0, 1, 1),
+    ],
+    ids=str,
+)
+def test_other_processors(other_processor, configuration):
+    check(*configuration)
+
+
+@pytest.mark.parametrize("args", [(2,), (3, 2, 1), (2, 3, 0, 2), ((3, 2), 1, 1, 1, True)], ids=str)
+def test_pooling_on_other_processors(other_processor, args):
+    x = normal(0, (2, 3, 13, 14))
+    x[0, 0, 3], x[1, 1, :, 5] = np.nan, -np.inf
+    values, index = pool.max_pool(x, *args)
+    expected, places = pool_reference.max_pool(x, *args)
+    np.testing.assert_array_equal(values, expected)
+    np.testing.assert_array_equal(index, places)
+    grad = pool.max_pool_grad(values, index, x.shape)
+    np.testing.assert_allclose(grad, pool_reference.max_pool_grad(values, places, x.shape), rtol=1e-5)
+
+
+def test_transpose_for_other_processors(other_processor):
+    test_transpose(17, 33)
+    test_transpose(8, 16)
 
 
 def test_what_does_not_apply_gives_none():
