@@ -268,7 +268,7 @@ def _sentence(name: str, module: ModuleType | None = None) -> str:
     )
     if elsewhere:
         return f"{sentence}. There is {elsewhere[0]}."
-    names = [entry for entry in dir(module) if not entry.startswith("_")] if module is not None else []
+    names = [entry for entry in dir(module) if not entry.startswith("_") and entry != leaf] if module is not None else []
     by_lower = {entry.lower(): entry for entry in names}
     close = [by_lower[entry] for entry in difflib.get_close_matches(leaf.lower(), by_lower, n=3, cutoff=0.7)]
     if close:
