@@ -22,6 +22,9 @@ from . import scan as scan
 from . import search as search
 from . import softmax as softmax
 from . import sort as sort
+from . import special as special
+from . import special_bessel as special_bessel
+from . import special_poly as special_poly
 from . import trig as trig
 from . import view as view
 from . import view_parts as view_parts
