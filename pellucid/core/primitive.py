@@ -7,7 +7,7 @@ A record's rules are plain functions whose *parameter names* say what they use. 
 - an argument of the operation (`input`, `other`, ...): its value; it is then kept for backward,
 - `out` (or `out0`, `out1`, ...): the result's value; it is then kept for backward,
 - `input_shape`, `other_dtype`, ...: shape or dtype of an argument, which keeps no value alive,
-- a parameter of the operation (`dim`, `keepdim`, ...), or
+- a parameter of the operation (`dim`, `keepdim`, ...), or `params`, all of them in a dict, or
 - `needs`: which arguments want a gradient (only in a joint rule).
 
 So what is saved follows from what the rules mention, argument by argument: `x * w` keeps `x` only when `w` needs a gradient.
@@ -97,6 +97,8 @@ class Primitive:
             """The expression that provides a rule's parameter, noting what must be saved for it."""
             if word in ("g", "F"):
                 return word
+            if word == "params":
+                return "p"
             if word == "needs":
                 return "NEEDS"
             entry = self._entry(word)

@@ -13,6 +13,12 @@ from . import index as index
 from . import join as join
 from . import matmul as matmul
 from . import minmax as minmax
+from . import nn_activation as nn_activation
+from . import nn_conv as nn_conv
+from . import nn_linear as nn_linear
+from . import nn_loss as nn_loss
+from . import nn_norm as nn_norm
+from . import nn_pool as nn_pool
 from . import power as power
 from . import random_create as random_create
 from . import reduce as reduce
@@ -30,3 +36,5 @@ from . import view as view
 from . import view_parts as view_parts
 from . import view_storage as view_storage
 from . import windows as windows
+from . import linalg_factor as linalg_factor
+from . import linalg_solve as linalg_solve

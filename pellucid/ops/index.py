@@ -385,7 +385,7 @@ def _check_put(x: Any, values: Any, *indices: Any, spec: tuple[bool, ...], accum
 def _scalar_name(array: Any) -> str:
     from ..dtypes import BY_NUMPY
 
-    return BY_NUMPY[array.dtype].scalar_name
+    return BY_NUMPY[array.dtype].scalar_type_name
 
 
 def _put_grad(F: Any, g: Any, indices: Any, spec: Any, accumulate: bool, values_shape: Any, values_dtype: Any, needs: Any) -> Any:
@@ -471,7 +471,7 @@ def _set_slowly(x: Tensor, index: Any, value: Any) -> None:
         if value._array.ndim:
             raise OperationError(
                 "Index put requires the source and destination dtypes match, got "
-                f"{x.dtype.scalar_name} for the destination and {value.dtype.scalar_name} for the source."
+                f"{x.dtype.scalar_type_name} for the destination and {value.dtype.scalar_type_name} for the source."
             )
         value = F.cast(value, dtype=x._array.dtype)
     put_(part, tensors, spec, value, False, "index_put_")

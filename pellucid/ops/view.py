@@ -266,7 +266,7 @@ def _view_dtype(x: Tensor, kind: dtypes.dtype) -> Tensor:
         return alias_op.call(x)  # type: ignore[no-any-return]
     own, new = a.dtype.itemsize, target.itemsize
     if own != new:
-        names = f"to view {x.dtype.scalar_name} as {kind.scalar_name} (different element sizes)"
+        names = f"to view {x.dtype.scalar_type_name} as {kind.scalar_type_name} (different element sizes)"
         if a.ndim == 0:
             raise OperationError(f"self.dim() cannot be 0 {names}")
         strides = element_strides(a)

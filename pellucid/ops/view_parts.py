@@ -297,7 +297,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any = None, dim: int = 0, *
                 f"with {array.ndim} dims"
             )
         if array.dtype != np.int64:
-            raise OperationError("tensor_split expected tensor_indices_or_sections to have dtype of long, but got " + given.dtype.scalar_name)
+            raise OperationError("tensor_split expected tensor_indices_or_sections to have dtype of long, but got " + given.dtype.scalar_type_name)
         given = array.tolist()
     elif not isinstance(given, (int, list, tuple)):
         raise ArgumentTypeError(

@@ -1,0 +1,104 @@
+"""Affine maps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import shapes
+from ..core.modes import local
+from ..core.primitive import TENSORS as F
+from ..core.primitive import defop
+from ..core.public import public
+from ..core.tensor import Tensor
+from ..errors import DtypeError
+from ._rules import require_tensor
+
+
+def _linear(xp: Any, x: Any, w: Any, b: Any) -> Any:
+    out = xp.matmul(x, w.T)
+    if b is not None:
+        out += b
+    return out
+
+
+def _linear_vjp(F: Any, g: Any, input: Any, weight: Any, needs: Any) -> tuple[Any, ...]:
+    gx = F.matmul(g, F.conj(weight)) if needs[0] else None
+    gw = gb = None
+    rows, columns = weight.shape
+    if needs[1] or needs[2]:
+        flat = g if g.ndim == 2 else F.reshape(g, shape=(-1, rows)) if _size(g) else None
+        if needs[1]:
+            if flat is None:
+                gw = F.full(shape=tuple(weight.shape), value=0, dtype=_numpy_dtype(g))
+            else:
+                x = input if input.ndim == 2 else F.reshape(input, shape=(-1, columns))
+                gw = F.matmul(F.transpose(flat, dim0=0, dim1=1), F.conj(x))
+        if needs[2]:
+            gb = F.sum(g, dim=tuple(range(g.ndim - 1)), keepdim=False)
+    return gx, gw, gb
+
+
+def _size(g: Any) -> int:
+    return g._array.size if isinstance(g, Tensor) else g.size  # type: ignore[no-any-return]
+
+
+def _numpy_dtype(g: Any) -> Any:
+    return g._array.dtype if isinstance(g, Tensor) else g.dtype
+
+
+linear_op = defop(
+    "linear",
+    "input weight bias?",
+    forward=_linear,
+    aval=lambda x, w, b: ((*x[0][:-1], w[0][0]), x[1]),
+    vjp=_linear_vjp,
+    grad_name="Addmm",
+    onnx="Gemm",
+    autocast="lower",
+)
+
+
+@public(namespace="nn.functional")
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`input @ weight.T + bias`.
+
+    Args:
+        input: `(..., in)`.
+        weight: `(out, in)`, or `(in,)` for a result without the last dimension.
+        bias: `(out,)` or None.
+
+    Returns:
+        `(..., out)`.
+
+    Raises:
+        RuntimeError: the sizes `in` differ, or the dtypes do.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.linear(torch.ones(2, 3), torch.ones(4, 3), torch.zeros(4))
+    tensor([[3., 3., 3., 3.],
+            [3., 3., 3., 3.]])
+    """
+    a, w = require_tensor(input, "linear")._array, require_tensor(weight, "linear", "weight", 2)._array
+    if w.ndim != 2 or a.ndim < 2 or a.shape[-1] != w.shape[1] or (bias is not None and bias._array.shape != (w.shape[0],)):
+        return _unusual(input, weight, bias)
+    if a.dtype is not w.dtype and a.dtype != w.dtype and not _autocasting():
+        raise DtypeError(
+            f"mat1 and mat2 must have the same dtype, but got {input.dtype.scalar_type_name} and {weight.dtype.scalar_type_name}", op="linear"
+        )
+    return linear_op.call(input, weight, bias)  # type: ignore[no-any-return]
+
+
+def _autocasting() -> bool:
+    return local.autocast is not None
+
+
+def _unusual(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """Vectors, and shapes that do not fit."""
+    bias_shape = None if bias is None else bias._array.shape
+    shapes.linear_shape(input._array.shape, weight._array.shape, bias_shape)
+    if weight.ndim == 1:
+        out = F.matmul(input, weight)
+    else:
+        out = F.matmul(input, F.transpose(weight, dim0=0, dim1=1))
+    return out if bias is None else out + bias
+
