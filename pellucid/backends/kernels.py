@@ -12,6 +12,8 @@ class _Kernels:
     """`kernels.conv` is the module `codegen.conv`, imported at the first use."""
 
     def __getattr__(self, name: str) -> ModuleType:
+        if name.startswith("__"):  # asked by inspect and doctest of every object
+            raise AttributeError(name)
         module = importlib.import_module(f"..codegen.{name}", __package__)
         setattr(self, name, module)
         return module

@@ -10,7 +10,6 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-from numpy import *  # noqa: F403 (the namespace is NumPy's, plus what follows)
 from numpy import asarray, ndarray
 
 from .numpy_extra import *  # noqa: F403
@@ -20,10 +19,13 @@ name = "numpy"
 
 
 def __getattr__(attribute: str) -> Any:
+    # Not `from numpy import *`: that also loads numpy.testing, numpy.f2py and more, 60 ms of every start.
     try:
-        return getattr(np, attribute)
+        value = getattr(np, attribute)
     except AttributeError:
         raise AttributeError(f"the array namespace has no function {attribute!r}") from None
+    globals()[attribute] = value  # found directly from now on
+    return value
 
 
 def as_array(value: Any) -> ndarray:
