@@ -221,7 +221,7 @@ def _loop_text(ctype: str, inputs: Sequence[Expression], outputs: Sequence[Expre
     kinds = ["i8" if v.op == "mask" else ctype for v in inputs] + [ctype] * len(outputs)
     _emit_range(module, ctype, width, inputs, outputs, kinds)
     f = module.function("loop", args="ptr", dimensions="ptr", steps="ptr", cell="ptr")
-    flags = _save_flags(f)
+    flags = save_flags(f)
     n = f.load("i64", f.dimensions)
     pointers = [f.load("ptr", f.args, k) for k in range(len(kinds))]
     steps = [f.load("i64", f.steps, k) for k in range(len(kinds))]
@@ -259,7 +259,7 @@ def _loop_text(ctype: str, inputs: Sequence[Expression], outputs: Sequence[Expre
                     f.store(f.load(kinds[k], buffers[k], i), f.at(pointers[k], (start + i) * steps[k], "i8"))
 
     f.branch(good, fast, slow)
-    _restore_flags(f, flags)
+    restore_flags(f, flags)
     f.ret()
     return module.text()
 
@@ -282,7 +282,7 @@ def _emit_range(module: Module, ctype: str, width: int, inputs, outputs, kinds: 
     f.ret()
 
 
-def _save_flags(f: Function) -> Value | None:
+def save_flags(f: Function) -> Value | None:
     """The processor's record of floating-point exceptions, which NumPy turns into warnings after the loop.
 
     Lanes that a `where` does not choose raise some, so they say nothing; PyTorch's functions do not report them either.
@@ -295,7 +295,7 @@ def _save_flags(f: Function) -> Value | None:
     return slot
 
 
-def _restore_flags(f: Function, slot: Value | None) -> None:
+def restore_flags(f: Function, slot: Value | None) -> None:
     if slot is not None:
         f.module.declarations.add("declare void @llvm.x86.sse.ldmxcsr(ptr)")
         f.line(f"call void @llvm.x86.sse.ldmxcsr(ptr {slot.name})")

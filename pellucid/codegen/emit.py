@@ -370,6 +370,11 @@ class Function:
         index = self.as_value(index, "i64")
         return self.emit(f"getelementptr {ctype}, ptr {pointer.name}, i64 {index.name}", "ptr")
 
+    def prefetch(self, pointer: Value, index: Value | int, ctype: str = "float") -> None:
+        """Ask for the cache line at an address that will be read soon; any address is allowed."""
+        self.module.declarations.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        self.line(f"call void @llvm.prefetch.p0(ptr {self.at(pointer, index, ctype).name}, i32 0, i32 3, i32 1)")
+
     def load(
         self,
         ctype: str,

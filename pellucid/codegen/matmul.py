@@ -1,0 +1,473 @@
+"""Matrix multiplication of float32 arrays as NumPy gufuncs: `matmul(a, b)`, `linear(a, b, bias)`, `linear_relu(a, b, bias)`.
+
+    >>> a, b = np.ones((2, 3), np.float32), np.ones((3, 4), np.float32)
+    >>> multiply(a, b).tolist()
+    [[3.0, 3.0, 3.0, 3.0], [3.0, 3.0, 3.0, 3.0]]
+
+The method is Goto and van de Geijn's ("Anatomy of High-Performance Matrix Multiplication", 2008): a block of A is packed
+into panels of up to `rows` rows, each panel of B of `vectors` registers is packed and multiplied with all of them by a
+micro-kernel that keeps a whole tile of the result in registers. Each element is a sum in the order of k, cut every
+`DEPTH` terms, so results depend neither on the number of threads nor on the position in a batch.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+
+from pellucid.codegen import jit, target, threads
+from pellucid.codegen.elementwise import restore_flags, save_flags
+from pellucid.codegen.emit import Function, Module, Value, vector
+
+__all__ = ["gufuncs", "linear", "multiply"]
+
+DEPTH = 512  # terms of a sum that one pass adds: a packed panel of B then fits the second-level cache with room
+BLOCK = 1 << 18  # floats of A that are packed at a time: 1 MiB
+AHEAD = 8  # steps of k that A is fetched ahead
+
+
+@dataclass(frozen=True)
+class Tile:
+    """The shape of the micro-kernel's tile: `rows` x `vectors` registers, and the lanes of a register."""
+
+    rows: int
+    vectors: int
+    lanes: int
+
+    @property
+    def columns(self) -> int:
+        return self.vectors * self.lanes
+
+
+@functools.cache
+def tile() -> Tile:
+    """The largest tile that leaves registers for B's vectors and one element of A: 32 registers, 16 with AVX2."""
+    host = target.host()
+    rows = 14 if host.vector_bits == 512 else 12 if host.arch == "arm" else 6
+    return Tile(rows, 2, host.lanes("float"))
+
+
+# The micro-kernels.
+
+
+def _emit_micro(module: Module, rows: int, vectors: int) -> None:
+    """out[i, :] (+)= sum over k of a[k * rows + i] * b[k * stride + :], then bias and relu; `valid` columns are stored."""
+    t = tile()
+    kind = vector("float", t.lanes)
+    f = module.function(
+        f"micro.{rows}.{vectors}",
+        internal=True,
+        **dict.fromkeys(("a", "b", "out", "bias"), "ptr"),
+        **dict.fromkeys(("depth", "stride", "pitch", "valid", "flags"), "i64"),
+    )
+    f.noinline = True
+    sums = [[f.var(kind, 0.0) for _ in range(vectors)] for _ in range(rows)]
+    with f.loop(0, f.depth) as k:
+        b = f.at(f.b, k * f.stride)
+        a = f.at(f.a, k * rows)
+        f.prefetch(a, AHEAD * rows)
+        wide = [f.load(kind, b, v * t.lanes) for v in range(vectors)]
+        for i in range(rows):
+            factor = f.splat(f.load("float", a, i), kind)
+            for v in range(vectors):
+                sums[i][v].set(f.fma(factor, wide[v], sums[i][v].get()))
+    masks = [f.tail_mask(f.valid - v * t.lanes, t.lanes) for v in range(vectors)]
+
+    def each(change) -> None:
+        for i in range(rows):
+            for v in range(vectors):
+                sums[i][v].set(change(sums[i][v].get(), i, v))
+
+    def place(i: int, v: int) -> Value:
+        return f.at(f.out, f.pitch * i + v * t.lanes)
+
+    with f.when((f.flags & ACCUMULATE).compare("ne", 0)):
+        each(lambda s, i, v: s + f.load(kind, place(i, v), mask=masks[v]))
+    with f.when((f.flags & BIAS).compare("ne", 0)):
+        bias = [f.load(kind, f.bias, v * t.lanes, mask=masks[v]) for v in range(vectors)]
+        each(lambda s, i, v: s + bias[v])
+    with f.when((f.flags & RELU).compare("ne", 0)):
+        each(lambda s, i, v: f.select(s.compare("ole", 0.0), 0.0, s))
+    for i in range(rows):
+        for v in range(vectors):
+            f.store(sums[i][v].get(), place(i, v), mask=masks[v])
+    f.ret()
+
+
+ACCUMULATE, BIAS, RELU = 1, 2, 4
+
+
+def _micro_table() -> str:
+    t = tile()
+    names = [f"ptr @micro.{rows}.{vectors}" for vectors in range(1, t.vectors + 1) for rows in range(1, t.rows + 1)]
+    return f"@micro = internal constant [{len(names)} x ptr] [{', '.join(names)}]\n"
+
+
+# Packing: `count` rows or columns side by side, `depth` steps; step k goes to dst[k * stride : ].
+
+
+def _emit_pack_copy(module: Module) -> None:
+    """From memory where the elements of a step lie side by side, steps `pitch` apart."""
+    t = tile()
+    kind = vector("float", t.lanes)
+    f = module.function(
+        "pack.copy", internal=True, src="ptr", dst="ptr", **dict.fromkeys(("pitch", "depth", "count", "stride"), "i64")
+    )
+    f.noinline = True
+    vectors = f.var("i64", (f.count + (t.lanes - 1)) / t.lanes)
+
+    def copy(used: int) -> None:
+        masks = [f.tail_mask(f.count - v * t.lanes, t.lanes) for v in range(used)]
+        # Another thread may be writing what follows this panel.
+        room = [f.tail_mask(f.stride - v * t.lanes, t.lanes) for v in range(used)]
+        with f.loop(0, f.depth) as k:
+            src, dst = f.at(f.src, k * f.pitch), f.at(f.dst, k * f.stride)
+            for v in range(used):
+                f.store(f.load(kind, src, v * t.lanes, mask=masks[v]), dst, v * t.lanes, mask=room[v])
+
+    for used in range(1, t.vectors + 1):
+        with f.when(vectors.get().compare("eq", used)):
+            copy(used)
+    f.ret()
+
+
+def transposed(f: Function, rows: list[Value]) -> list[Value]:
+    """The transpose of a square of as many vectors as they have lanes: exchange blocks of 1, 2, 4 ... lanes."""
+    n = len(rows)
+    distance = 1
+    while distance < n:
+        low = [lane if not lane & distance else n + lane - distance for lane in range(n)]
+        high = [lane + distance if not lane & distance else n + lane for lane in range(n)]
+        done = list(rows)
+        for i in range(n):
+            if not i & distance:
+                a, b = rows[i], rows[i + distance]
+                done[i], done[i + distance] = f.shuffle(a, b, low), f.shuffle(a, b, high)
+        rows = done
+        distance *= 2
+    return rows
+
+
+def _emit_pack_transpose(module: Module) -> None:
+    """From memory where the steps lie side by side, the elements of a step `pitch` apart."""
+    t = tile()
+    n = t.lanes
+    kind = vector("float", n)
+    f = module.function(
+        "pack.transpose",
+        internal=True,
+        src="ptr",
+        dst="ptr",
+        **dict.fromkeys(("pitch", "depth", "count", "stride"), "i64"),
+    )
+    f.noinline = True
+    with f.loop(0, f.count, n) as first:
+        room = f.tail_mask(f.stride - first, n)
+        with f.loop(0, f.depth, n) as k:
+            left = f.depth - k
+            here = f.at(f.src, first * f.pitch + k)
+            dst = f.at(f.dst, k * f.stride + first)
+            reach = f.tail_mask(left, n)
+            rows = []
+            for i in range(n):
+                # Rows beyond the last are not read: an empty mask.
+                inside = f.splat((first + i).compare("slt", f.count), reach.ctype)
+                rows.append(f.load(kind, here, f.pitch * i, mask=reach & inside))
+            columns = transposed(f, rows)
+
+            def all_steps(columns=columns, dst=dst, room=room) -> None:
+                for i, column in enumerate(columns):
+                    f.store(column, dst, f.stride * i, mask=room)
+
+            def some_steps(columns=columns, dst=dst, left=left, room=room) -> None:
+                for i, column in enumerate(columns):
+                    with f.when(left.compare("sgt", i)):
+                        f.store(column, dst, f.stride * i, mask=room)
+
+            f.branch(left.compare("sge", n), all_steps, some_steps)
+    f.ret()
+
+
+def _pack(f: Function, src: Value, step: Value, across: Value, dst: Value, depth: Value, count: Value, stride) -> None:
+    """Pack elements `across` apart within a step and `step` apart between steps; one of the two is 1."""
+    stride = f.as_value(stride, "i64")
+
+    def copy() -> None:
+        f.call("pack.copy", src, dst, step, depth, count, stride)
+
+    def transpose() -> None:
+        f.call("pack.transpose", src, dst, across, depth, count, stride)
+
+    f.branch(across.compare("eq", 1), copy, transpose)
+
+
+# The loops around them. `job` fields, in words:
+
+_JOB = "a b out bias packed m n depth a_row a_step b_step b_column pitch flags panels".split()
+
+
+class Job:
+    """The description of one block's work in memory, for the team."""
+
+    def __init__(self, f: Function, block: Value) -> None:
+        self.f, self.block = f, block
+
+    def set(self, name: str, value: Value) -> None:
+        self.f.store(value, self.f.at(self.block, _JOB.index(name), "i64"))
+
+    def get(self, name: str) -> Value:
+        kind = "ptr" if name in ("a", "b", "out", "bias", "packed") else "i64"
+        return self.f.load(kind, self.f.at(self.block, _JOB.index(name), "i64"))
+
+
+def _panel(f: Function, p: Value, m: Value, panels: Value) -> tuple[Value, Value]:
+    """First row and height of panel p: `m` rows cut into `panels` of nearly the same height."""
+    low, more = m / panels, m % panels
+    return p * low + f.smaller(p, more), low + f.extend(f.emit(f"zext i1 {p.compare('slt', more).name} to i32", "i32"), "i64")
+
+
+def _emit_pack_a(module: Module) -> None:
+    f = module.function("pack_a", internal=True, args="ptr", begin="i64", end="i64", thread="i64")
+    job = Job(f, f.args)
+    a, packed, m, depth, row, step, panels = map(job.get, ("a", "packed", "m", "depth", "a_row", "a_step", "panels"))
+    with f.loop(f.begin, f.end) as p:
+        first, height = _panel(f, p, m, panels)
+        _pack(f, f.at(a, first * row), step, row, f.at(packed, first * depth), depth, height, height)
+    f.ret()
+
+
+def _emit_columns(module: Module) -> None:
+    """Panels of B times the packed block of A."""
+    t = tile()
+    f = module.function("columns", internal=True, args="ptr", begin="i64", end="i64", thread="i64")
+    job = Job(f, f.args)
+    values = {name: job.get(name) for name in _JOB}
+    m, n, depth, panels, flags = (values[name] for name in ("m", "n", "depth", "panels", "flags"))
+    buffer = f.buffer("float", DEPTH * t.columns)
+    # With few rows, reading B in place (where its rows are contiguous) is cheaper than packing it.
+    direct = values["b_column"].compare("eq", 1) & panels.compare("sle", 2)
+    with f.loop(f.begin, f.end) as j:
+        first = j * t.columns
+        valid = f.smaller(n - first, t.columns)
+        b = f.at(values["b"], first * values["b_column"])
+        in_place = direct & valid.compare("eq", t.columns)
+        source, stride = f.var("ptr", buffer), f.var("i64", t.columns)
+
+        def use_b(b=b, source=source, stride=stride) -> None:
+            source.set(b)
+            stride.set(values["b_step"])
+
+        def pack_b(b=b, valid=valid) -> None:
+            _pack(f, b, values["b_step"], values["b_column"], buffer, depth, valid, t.columns)
+
+        f.branch(in_place, use_b, pack_b)
+        vectors = (valid + (t.lanes - 1)) / t.lanes
+        bias = f.at(values["bias"], first)
+        with f.loop(0, panels) as p:
+            top, height = _panel(f, p, m, panels)
+            which = (vectors - 1) * t.rows + height - 1
+            slot = f.emit(f"getelementptr ptr, ptr @micro, i64 {which.name}", "ptr")
+            micro = f.load("ptr", slot)
+            out = f.at(values["out"], top * values["pitch"] + first)
+            operands = (f.at(values["packed"], top * depth), source.get(), out, bias)
+            numbers = (depth, stride.get(), values["pitch"], valid, flags)
+            passed = ", ".join(f"{v.ctype} {v.name}" for v in (*operands, *numbers))
+            f.line(f"call void {micro.name}({passed})")
+    f.ret()
+
+
+def _emit_gemm(module: Module) -> None:
+    """One product; the team shares the packing of A and the panels of B."""
+    t = tile()
+    sizes = "m n depth a_row a_step b_step b_column pitch epilogue".split()
+    f = module.function(
+        "gemm", internal=True, **dict.fromkeys(("team", "a", "b", "out", "bias", "packed"), "ptr"), **dict.fromkeys(sizes, "i64")
+    )
+    job = Job(f, f.buffer("i64", len(_JOB), align=8))
+    for name in "bias packed n a_row a_step b_step b_column pitch".split():
+        job.set(name, getattr(f, name))
+    passes = (f.depth + (DEPTH - 1)) / DEPTH
+    depth = (f.depth + (passes - 1)) / passes
+    height = f.larger(f.const(BLOCK, "i64") / depth, t.rows)
+    tasks = (f.n + (t.columns - 1)) / t.columns
+    with f.loop(0, f.depth, depth) as k:
+        steps = f.smaller(f.depth - k, depth)
+        job.set("depth", steps)
+        job.set("b", f.at(f.b, k * f.b_step))
+        last = (k + depth).compare("sge", f.depth)
+        start = f.select(k.compare("sgt", 0), f.const(ACCUMULATE, "i64"), 0)
+        job.set("flags", start | f.select(last, f.epilogue, 0))
+        with f.loop(0, f.m, height) as i:
+            rows = f.smaller(f.m - i, height)
+            panels = (rows + (t.rows - 1)) / t.rows
+            job.set("m", rows)
+            job.set("panels", panels)
+            job.set("a", f.at(f.a, i * f.a_row + k * f.a_step))
+            job.set("out", f.at(f.out, i * f.pitch))
+            # A chunk is worth at least some microseconds.
+            grain = f.larger(f.const(1 << 15, "i64") / (rows * steps / panels), 1)
+            threads.start_team(f, f.team, "@pack_a", job.block, panels, grain)
+            grain = f.larger(f.const(1 << 20, "i64") / (rows * steps * t.columns), 1)
+            threads.start_team(f, f.team, "@columns", job.block, tasks, grain)
+    f.ret()
+
+
+# The gufuncs' loops: `void loop(char **args, npy_intp *dimensions, npy_intp *steps, void *state)`.
+
+TEAM, SCRATCH, LOCK = 0, 1, 2  # words of the state: address of the team's cell, a buffer for A, 1 while it is used
+
+
+def _emit_loop(module: Module, name: str, epilogue: int) -> None:
+    """dimensions: batch, m, k, n. steps: the batch's of each operand, then a's two, b's two, [the bias's,] the result's two."""
+    f = module.function(name, args="ptr", dimensions="ptr", steps="ptr", state="ptr")
+    flags = save_flags(f)
+    operands = 4 if epilogue & BIAS else 3
+    batch, m, k, n = (f.load("i64", f.dimensions, i) for i in range(4))
+    moves = [f.load("i64", f.steps, i) for i in range(operands)]
+    core = [f.load("i64", f.steps, operands + i) / 4 for i in range(2 * 3 + (operands - 3))]
+    a_row, a_step, b_step, b_column = core[:4]
+    pitch = core[-2]
+    start = [f.load("ptr", f.args, i) for i in range(operands)]
+    team = f.load("ptr", f.load("ptr", f.state, TEAM))
+    lock = f.at(f.state, LOCK, "i64")
+    pair = f.emit(f"cmpxchg ptr {lock.name}, i64 0, i64 1 seq_cst monotonic", "{ i64, i1 }")
+    mine = f.emit(f"extractvalue {pair.ctype} {pair.name}, 1", "i1")
+    packed = f.var("ptr")
+    size = 4 * (BLOCK + DEPTH * tile().rows)
+
+    def own() -> None:
+        packed.set(f.load("ptr", f.state, SCRATCH))
+
+    def borrowed() -> None:  # another Python thread multiplies just now
+        packed.set(f.emit(f"call ptr @malloc(i64 {size})", "ptr"))
+
+    f.module.declarations |= {"declare ptr @malloc(i64)", "declare void @free(ptr)"}
+    f.branch(mine, own, borrowed)
+    with f.loop(0, batch) as i:
+        a, b, *bias, out = (f.at(p, i * move, "i8") for p, move in zip(start, moves))
+        values = (m, n, k, a_row, a_step, b_step, b_column, pitch, f.const(epilogue, "i64"))
+        f.call("gemm", team, a, b, out, bias[0] if bias else out, packed.get(), *values)
+
+    def unlock() -> None:
+        f.line(f"store atomic i64 0, ptr {lock.name} release, align 8")
+
+    def free() -> None:
+        f.line(f"call void @free(ptr {packed.get().name})")
+
+    f.branch(mine, unlock, free)
+    restore_flags(f, flags)
+    f.ret()
+
+
+_LOOPS = {"matmul": 0, "linear": BIAS, "linear_relu": BIAS | RELU}
+
+
+def _build() -> str:
+    module = Module()
+    t = tile()
+    for vectors in range(1, t.vectors + 1):
+        for rows in range(1, t.rows + 1):
+            _emit_micro(module, rows, vectors)
+    _emit_pack_copy(module)
+    _emit_pack_transpose(module)
+    _emit_pack_a(module)
+    _emit_columns(module)
+    _emit_gemm(module)
+    for name, epilogue in _LOOPS.items():
+        _emit_loop(module, name, epilogue)
+    return _micro_table() + module.text()
+
+
+_alive: list = []
+
+
+@functools.cache
+def gufuncs() -> dict[str, np.ufunc] | None:
+    """The gufuncs `matmul` ((m,k),(k,n)->(m,n)), `linear` and `linear_relu` (with a bias (n)); None without a compiler.
+
+    They read float32 operands through their strides, of which one in each matrix must be that of neighbours; k > 0.
+    """
+    if not target.available():
+        return None
+    natives = jit.compile_ir(_build(), dict.fromkeys(_LOOPS, "pppp"), "matmul")
+    if natives is None:
+        return None
+    scratch = np.empty(BLOCK + DEPTH * tile().rows, np.float32)
+    state = (ctypes.c_int64 * 3)(threads.team_cell(), scratch.ctypes.data, 0)
+    _alive.append((scratch, state))
+    made = {}
+    for name, epilogue in _LOOPS.items():
+        inputs = 3 if epilogue else 2
+        signature = b"(m,k),(k,n),(n)->(m,n)" if epilogue else b"(m,k),(k,n)->(m,n)"
+        made[name] = _gufunc(name, jit.address(natives[name]), ctypes.addressof(state), inputs, signature)
+    return made
+
+
+def _gufunc(name: str, loop: int, state: int, inputs: int, signature: bytes) -> np.ufunc:
+    """PyUFunc_FromFuncAndDataAndSignature, entry 31 of NumPy's table of ufunc functions."""
+    from numpy._core import _multiarray_umath as umath
+
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    table = ctypes.cast(get(umath._UFUNC_API, None), ctypes.POINTER(ctypes.c_void_p))
+    pointers, ints, strings = [ctypes.c_void_p] * 3, [ctypes.c_int] * 4, [ctypes.c_char_p] * 2
+    kind = ctypes.PYFUNCTYPE(ctypes.py_object, *pointers, *ints, *strings, ctypes.c_int, ctypes.c_char_p)
+    arguments = (
+        (ctypes.c_void_p * 1)(loop),
+        (ctypes.c_void_p * 1)(state),
+        (ctypes.c_char * (inputs + 1))(*[11] * (inputs + 1)),  # NPY_FLOAT
+    )
+    labels = (name.encode(), b"")
+    _alive.append((arguments, labels))
+    return kind(table[31])(*arguments, 1, inputs, 1, -1, *labels, 0, signature)
+
+
+_F32 = np.dtype(np.float32)
+
+
+def _pays(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether the generated code serves these operands and is at least as fast as NumPy's BLAS.
+
+    Few rows or columns do not fill the tile, and short sums do not repay packing: measured, BLAS wins there, and is
+    about equal at the borders. The rule is fixed, so the same program gives the same bits in each run.
+    """
+    if a.ndim < 2 or b.ndim < 2 or a.dtype is not _F32 or b.dtype is not _F32:
+        return False
+    if a.shape[-2] < 4 or b.shape[-1] <= 32 or a.shape[-1] < 16:
+        return False
+    if not (a.flags.aligned and b.flags.aligned):
+        return False
+    # A broadcast (stride 0) or doubly strided matrix has no contiguous direction.
+    return 4 in a.strides[-2:] and 4 in b.strides[-2:] and min(a.strides[-2:]) > 0 and min(b.strides[-2:]) > 0
+
+
+def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """`np.matmul(a, b)`, by the generated code where that pays and by NumPy elsewhere; `out` is C-contiguous."""
+    if _pays(a, b):
+        made = gufuncs()
+        if made is not None:
+            return made["matmul"](a, b, out=out)
+    return np.matmul(a, b, out=out)
+
+
+def linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None, relu: bool = False) -> np.ndarray:
+    """x @ weight.T + bias for x `(..., in)`, weight `(out, in)`, bias `(out,)`; below zero replaced by zero with `relu`.
+
+    Leading dimensions of a contiguous x are joined. The bias (and relu) are applied while the result is in registers.
+    """
+    if x.ndim > 2 and x.flags.c_contiguous:
+        shape = (*x.shape[:-1], weight.shape[0])
+        return linear(x.reshape(-1, x.shape[-1]), weight, bias, relu).reshape(shape)
+    w = weight.T
+    if bias is not None and bias.dtype is _F32 and bias.flags.c_contiguous and _pays(x, w):
+        made = gufuncs()
+        if made is not None:
+            return made["linear_relu" if relu else "linear"](x, w, bias)
+    out = multiply(x, w)
+    if bias is not None:
+        out += bias
+    # `maximum` keeps NaN, as relu does.
+    return np.maximum(out, 0, out=out) if relu else out

@@ -1,0 +1,149 @@
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from pellucid.codegen import matmul, target, threads
+
+RNG = np.random.default_rng(8)
+SIZES = [
+    (1, 1, 1),
+    (4, 16, 33),
+    (5, 3, 7),
+    (14, 20, 32),
+    (15, 17, 33),
+    (13, 40, 31),
+    (29, 100, 64),
+    (64, 128, 10),
+    (100, 513, 50),
+    (7, 1030, 100),
+    (700, 600, 70),
+]
+
+
+def data(*shape):
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def close(got, a, b, extra=0.0):
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    bound = np.matmul(np.abs(a), np.abs(b)) * 1e-6 * (1 + np.sqrt(a.shape[-1]) / 10) + 1e-6
+    assert got.dtype == np.float32
+    assert (np.abs(got - (np.matmul(a, b) + extra)) <= bound).all()
+
+
+@pytest.mark.parametrize("m, k, n", SIZES)
+def test_sizes_and_transposes(m, k, n, thread_count):
+    product = matmul.gufuncs()["matmul"]
+    for a in (data(m, k), data(k, m).T, data(m, k + 3)[:, 1 : k + 1]):
+        for b in (data(k, n), data(n, k).T, data(k, 2 * n)[:, n:]):
+            close(product(a, b), a, b)
+
+
+def test_bias_and_relu(thread_count):
+    for m, k, n in SIZES:
+        x, w, bias = data(m, k), data(n, k), data(n)
+        made = matmul.gufuncs()
+        close(made["linear"](x, w.T, bias), x, w.T, bias)
+        exact = made["linear"](x, w.T, bias)
+        np.testing.assert_array_equal(made["linear_relu"](x, w.T, bias), np.maximum(exact, 0))
+
+
+def test_batches_broadcast():
+    product = matmul.gufuncs()["matmul"]
+    cases = [((3, 5, 17), (3, 17, 40)), ((2, 3, 6, 20), (20, 35)), ((4, 1, 9, 16), (1, 2, 16, 36))]
+    for shapes in (*cases, ((0, 4, 16), (16, 40))):
+        a, b = (data(*s) for s in shapes)
+        close(product(a, b), a, b)
+    q, k = data(2, 64, 3, 32).swapaxes(1, 2), data(2, 64, 3, 32).swapaxes(1, 2)
+    close(product(q, k.swapaxes(-1, -2)), q, k.swapaxes(-1, -2))
+
+
+def test_entries_choose_and_agree():
+    for a, b in (
+        (data(40, 30), data(30, 50)),
+        (data(2, 3), data(3, 2)),
+        (data(30), data(30, 50)),
+        (data(40, 30), data(30)),
+        (np.broadcast_to(data(30), (40, 30)), data(30, 50)),
+        (data(80, 60)[::2, ::2], data(30, 50)),
+        (data(40, 30)[::-1], data(30, 50)),
+        (data(40, 0), data(0, 50)),
+    ):
+        close(matmul.multiply(a, b), a, b)
+    wide = RNG.standard_normal((40, 40))
+    np.testing.assert_array_equal(matmul.multiply(wide, wide), wide @ wide)
+    out = np.empty((40, 50), np.float32)
+    assert matmul.multiply(data(40, 30), data(30, 50), out=out) is out
+    with pytest.raises(ValueError):
+        matmul.multiply(data(40, 30), data(31, 50))
+
+
+def test_linear_entry():
+    w, bias = data(50, 30), data(50)
+    for x in (data(30), data(40, 30), data(2, 20, 30), data(1, 30), data(20, 2, 30).swapaxes(0, 1)):
+        for b in (None, bias):
+            got = matmul.linear(x, w, b)
+            assert got.shape == (*x.shape[:-1], 50)
+            close(got, x, w.T, 0.0 if b is None else b)
+            np.testing.assert_array_equal(matmul.linear(x, w, b, relu=True), np.maximum(got, 0))
+
+
+def test_nan_and_infinity_stay_in_place():
+    a, b = data(40, 30), data(30, 50)
+    a[3, 4], a[5, 6] = np.nan, np.inf
+    b[6, :] = 1.0
+    got = matmul.multiply(a, b)
+    assert np.isnan(got[3]).all() and np.isinf(got[5]).all() and np.isfinite(np.delete(got, (3, 5), 0)).all()
+    bias = data(50)
+    bias[7] = np.nan
+    assert np.isnan(matmul.linear(data(40, 30), b.T.copy(), bias, relu=True)[:, 7]).all()
+
+
+def test_results_do_not_depend_on_threads_or_batch(thread_count):
+    rng = np.random.default_rng(1)
+    a, b = (rng.standard_normal(s).astype(np.float32) for s in ((300, 700), (700, 200)))
+    whole = matmul.multiply(a, b)
+    np.testing.assert_array_equal(matmul.multiply(np.stack([a, a]), b)[1], whole)
+    threads.set_num_threads(3)
+    np.testing.assert_array_equal(matmul.multiply(a, b), whole)
+
+
+def test_python_threads_do_not_share_the_scratch():
+    a, b = data(200, 300), data(300, 100)
+    want = matmul.multiply(a, b)
+    bad = []
+
+    def work():
+        for _ in range(20):
+            if not np.array_equal(matmul.multiply(a, b), want):
+                bad.append(1)
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not bad
+
+
+NARROW = """
+import numpy as np
+from pellucid.codegen import matmul
+rng = np.random.default_rng(0)
+for m, k, n in ((5, 3, 7), (13, 40, 31), (100, 513, 50)):
+    a, b = rng.standard_normal((m, k)).astype("f"), rng.standard_normal((n, k)).astype("f").T
+    got = matmul.gufuncs()["matmul"](a, b)
+    assert np.abs(got - a.astype(float) @ b.astype(float)).max() < 1e-4
+"""
+
+
+@pytest.mark.parametrize("bits", [128, 256])
+def test_narrower_vectors(bits):
+    if bits > target.host().vector_bits:
+        pytest.skip("this processor has no such vectors")
+    environment = os.environ | {"PELLUCID_VECTOR_BITS": str(bits)}
+    subprocess.run([sys.executable, "-c", NARROW], env=environment, check=True)
