@@ -8,16 +8,15 @@ Results do not depend on the number of threads.
 
 from __future__ import annotations
 
-import ctypes
 import math
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from pellucid.codegen import conv_kernels as kernels
-from pellucid.codegen import conv_lanes, conv_plan, jit, target, threads
+from pellucid.codegen import conv_lanes, conv_memory, conv_plan, jit, target, threads
 from pellucid.codegen.conv_geometry import ConvGeometry, IntOrSeq, conv_geometry, input_grad_geometry
 
 Padding = int | Sequence[int | Sequence[int]]
@@ -41,16 +40,17 @@ def conv(
     >>> out is None or out.ravel().tolist() == [2.0, 2.0, 2.0]
     True
     """
-    geo = conv_geometry(x.shape, w.shape, stride, padding, dilation, groups)
-    if not _applies(geo, x, w) or (bias is not None and bias.dtype != np.float32):
+    if x.dtype != _FLOAT32 or w.dtype != _FLOAT32 or (bias is not None and bias.dtype != _FLOAT32):
         return None
-    key = _shape_key(geo)
-    out = np.empty(geo.out_shape, np.float32)
-    if not relu and (small := conv_lanes.forward_plan(key)) is not None and conv_lanes.available():
-        return conv_lanes.run(small, np.ascontiguousarray(x), np.ascontiguousarray(w), out, bias, scratch)
-    plan = conv_plan.forward_plan(key)
+    try:
+        out_shape, plan, lanes = _forward(x.shape, w.shape, stride, padding, dilation, groups)
+    except TypeError:  # lists cannot be looked up
+        out_shape, plan, lanes = _forward(x.shape, w.shape, _key(stride), _key(padding), _key(dilation), groups)
     if plan is None:
         return None
+    out = np.empty(out_shape, _FLOAT32)
+    if lanes is not None and not relu:
+        return conv_lanes.run(lanes, np.ascontiguousarray(x), np.ascontiguousarray(w), out, bias)
     return _correlate(plan, x, w, out, bias, 0.0 if relu else -math.inf)
 
 
@@ -71,16 +71,18 @@ def conv_input_grad(
     >>> out is None or out.ravel().tolist() == [1.0, 2.0, 2.0, 2.0, 1.0]
     True
     """
-    geo = input_grad_geometry(g.shape, w.shape, x_shape, stride, padding, dilation, groups)
-    if not _applies(geo, g, w) or (bias is not None and bias.dtype != np.float32):
+    if g.dtype != _FLOAT32 or w.dtype != _FLOAT32 or (bias is not None and bias.dtype != _FLOAT32):
         return None
-    key = _shape_key(geo)
-    out = np.empty(geo.x_shape, np.float32)
-    if (small := conv_lanes.input_grad_plan(key)) is not None and conv_lanes.available():
-        return conv_lanes.run(small, np.ascontiguousarray(g), np.ascontiguousarray(w), out, bias, scratch)
-    plan = conv_plan.input_grad_plan(key)
+    try:
+        shape, plan, lanes = _input_grad(g.shape, w.shape, x_shape, stride, padding, dilation, groups)
+    except TypeError:
+        key = (_key(x_shape), _key(stride), _key(padding), _key(dilation), groups)
+        shape, plan, lanes = _input_grad(g.shape, w.shape, *key)
     if plan is None:
         return None
+    out = np.empty(shape, _FLOAT32)
+    if lanes is not None:
+        return conv_lanes.run(lanes, np.ascontiguousarray(g), np.ascontiguousarray(w), out, bias)
     return _correlate(plan, g, w, out, bias, -math.inf)
 
 
@@ -100,15 +102,17 @@ def conv_weight_grad(
     >>> out is None or out.ravel().tolist() == [6.0, 10.0]
     True
     """
-    geo = conv_geometry(x.shape, w_shape, stride, padding, dilation, groups)
-    _check_grad(g, geo)
-    if not _applies(geo, g, x):
+    if g.dtype != _FLOAT32 or x.dtype != _FLOAT32:
         return None
-    plan = conv_plan.weight_grad_plan(_shape_key(geo))
+    try:
+        geo, plan = _weight_grad(g.shape, x.shape, w_shape, stride, padding, dilation, groups)
+    except TypeError:
+        key = (_key(w_shape), _key(stride), _key(padding), _key(dilation), groups)
+        geo, plan = _weight_grad(g.shape, x.shape, *key)
     if plan is None:
         return None
     g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
-    out = np.empty(geo.w_shape, np.float32)
+    out = np.empty(geo.w_shape, _FLOAT32)
     pixels, size = math.prod(geo.out), math.prod(geo.x)
     natives, packing = kernels.weight_driver(), kernels.packing()
     pack, turn = jit.address(packing["pack"]), jit.address(packing["transpose"])
@@ -116,11 +120,13 @@ def conv_weight_grad(
     # The tail of a packed channel may be read, never used: the last one needs room behind it.
     packed_bytes = plan.packed_bytes * images + 128 if plan.packed_bytes else 0
     turned_bytes = plan.turned_bytes * images
-    with scratch(packed_bytes + turned_bytes + plan.result_bytes + 256) as address:
+    memory = conv_memory.take(packed_bytes + turned_bytes + plan.result_bytes + 256)
+    try:
+        address = memory.address
         turned = -(-(address + packed_bytes) // 64) * 64
         result = turned + turned_bytes
-        ctypes.memset(address, 0, packed_bytes)
-        ctypes.memset(result, 0, plan.result_bytes)
+        packing["clear"](address, packed_bytes)
+        packing["clear"](result, plan.result_bytes)
         team, x_address, g_address = threads.team(), x.ctypes.data, g.ctypes.data
         for first in range(0, geo.n, images):
             count = min(images, geo.n - first)
@@ -131,32 +137,62 @@ def conv_weight_grad(
                     plan.packed_channel, geo.o_group, pixels, plan.row_vectors, geo.groups, count, 1,
                 )  # fmt: skip
             sources = (turned if plan.row_vectors else gs, address if plan.packed_channels else xs)
-            natives["accumulate"](team, plan.tasks.ctypes.data, *sources, result, count, len(plan.tasks), 1)
+            natives["accumulate"](team, plan.address, *sources, result, count, len(plan.tasks), 1)
         taps = geo.c_group * geo.taps
         if plan.row_vectors:
             where = out.ctypes.data
             for offset, channel, channels, row in plan.parts:
                 packing["transpose"](result + offset, row, where + channel * taps * 4, taps, taps, channels)
         else:
-            lanes = kernels.lanes()
-            shape = (geo.o, plan.padded_taps, lanes)
-            memory = (ctypes.c_float * (plan.result_bytes // 4)).from_address(result)
-            sums = np.ctypeslib.as_array(memory).reshape(shape)
-            out.reshape(geo.o, taps)[...] = sums[:, :taps].sum(-1)
+            packing["sum_lanes"](result, out, geo.o, taps, plan.padded_taps)
+    finally:
+        conv_memory.give(memory)
     return out
 
 
-def _check_grad(g: np.ndarray, geo: ConvGeometry) -> None:
-    if g.shape != geo.out_shape:
-        raise RuntimeError(f"Expected grad_output of shape {list(geo.out_shape)}, but got {list(g.shape)}")
+_FLOAT32 = np.dtype(np.float32)
 
 
-def _applies(geo: ConvGeometry, *arrays: np.ndarray) -> bool:
-    if any(a.dtype != np.float32 for a in arrays) or not target.available():
-        return False
-    if geo.n == 0 or geo.c_group == 0 or geo.o == 0:
-        return False
-    return kernels.driver() is not None and kernels.packing() is not None
+def _key(value: Any) -> Any:
+    """Sequences as tuples, which can be looked up."""
+    return value if isinstance(value, int) else tuple(_key(v) for v in value)
+
+
+def _ready() -> bool:
+    """Whether the kernels that every function needs could be compiled."""
+    return target.available() and kernels.packing() is not None and kernels.driver() is not None
+
+
+@lru_cache(maxsize=1024)
+def _forward(x_shape: tuple[int, ...], w_shape: tuple[int, ...], *args: Any) -> tuple[Any, Any, Any]:
+    """Output shape, the plan with lanes over pixels (None where kernels do not apply), and the other one where better."""
+    geo = conv_geometry(x_shape, w_shape, *args)
+    if not _worked(geo) or not _ready():
+        return geo.out_shape, None, None
+    key = _shape_key(geo)
+    return geo.out_shape, conv_plan.forward_plan(key), conv_lanes.forward_plan(key)
+
+
+@lru_cache(maxsize=1024)
+def _input_grad(g_shape: tuple[int, ...], w_shape: tuple[int, ...], x_shape: Any, *args: Any) -> tuple[Any, Any, Any]:
+    geo = input_grad_geometry(g_shape, w_shape, x_shape, *args)
+    if not _worked(geo) or not _ready():
+        return geo.x_shape, None, None
+    key = _shape_key(geo)
+    return geo.x_shape, conv_plan.input_grad_plan(key), conv_lanes.input_grad_plan(key)
+
+
+@lru_cache(maxsize=1024)
+def _weight_grad(g_shape: tuple[int, ...], x_shape: tuple[int, ...], w_shape: Any, *args: Any) -> tuple[ConvGeometry, Any]:
+    geo = conv_geometry(x_shape, w_shape, *args)
+    if g_shape != geo.out_shape:
+        raise RuntimeError(f"Expected grad_output of shape {list(geo.out_shape)}, but got {list(g_shape)}")
+    return geo, conv_plan.weight_grad_plan(_shape_key(geo)) if _worked(geo) and _ready() else None
+
+
+def _worked(geo: ConvGeometry) -> bool:
+    """Whether there is anything to compute."""
+    return geo.n > 0 and geo.c_group > 0 and geo.o > 0
 
 
 def _shape_key(geo: ConvGeometry) -> ConvGeometry:
@@ -175,43 +211,20 @@ def _correlate(
     count = threads.get_num_threads()
     blocks, split = plan.tasks(images, count)
     tasks = blocks * split
-    weight_bytes = -(-plan.weight_bytes // 128) * 128
     desc = plan.desc
-    if split != 1:
+    if split != 1:  # the plan is shared, so this call gets a descriptor of its own
         desc = desc.copy()
-    desc[kernels.SPLIT] = split
-    with scratch(weight_bytes + plan.scratch * count) as address:
+        desc[kernels.SPLIT] = split
+    memory = conv_memory.take(plan.weight_bytes + plan.scratch * count)
+    try:
+        address = memory.address
         for gather, offset, tiles, tile_src, k, k_src, lane in plan.gathers:
             gather(address + offset, w, tiles, tile_src, k, k_src, lane)
         team = threads.team() if tasks > 1 else 0
         # Each chunk of tasks clears its scratch once; two per thread even out what the machine does besides.
         grain = -(-tasks // (2 * count)) if count > 1 else tasks
-        run = kernels.driver()["correlate"]
-        run(team, desc.ctypes.data, x, address, bias, out, address + weight_bytes, images, floor, tasks, grain)
-    return out
-
-
-# Scratch memory is kept between calls: fresh memory costs a page fault for every 4 KB.
-_free: list[tuple[int, int, np.ndarray]] = []
-_lock = threading.Lock()
-_KEPT = 4
-
-
-@contextmanager
-def scratch(size: int) -> Iterator[int]:
-    """The address of `size` bytes on a 128-byte boundary, with uninitialized (finite) content."""
-    with _lock:
-        found = next((i for i, entry in enumerate(_free) if entry[0] >= size), None)
-        entry = _free.pop(found) if found is not None else None
-    if entry is None:
-        memory = np.zeros(size + 128, np.uint8)
-        entry = (size, -(-memory.ctypes.data // 128) * 128, memory)
-    try:
-        yield entry[1]
+        own = address + plan.weight_bytes
+        kernels.driver()["correlate"](team, desc, x, address, bias, out, own, images, floor, tasks, grain)
     finally:
-        with _lock:
-            _free.append(entry)
-            _free.sort(key=lambda kept: kept[0])
-            # Keep the largest few, but nothing huge.
-            while len(_free) > _KEPT or (_free and _free[-1][0] > 64 << 20):
-                _free.pop(0 if len(_free) > _KEPT else -1)
+        conv_memory.give(memory)
+    return out

@@ -134,8 +134,19 @@ def packing() -> Natives:
         _emit_unpack(module)
         _emit_transpose(module)
         _emit_turns(module)
+        f = module.function("clear", pointer="ptr", count="i64")
+        clear(f, f.pointer, f.count)
+        f.ret()
+        _emit_sum_lanes(module)
 
-    exports = {"pack": "papiiiii", "unpack": "pppiiiii", "transpose": "pipiii", "turn": "aipiiiiiii"}
+    exports = {
+        "pack": "papiiiii",
+        "unpack": "pppiiiii",
+        "transpose": "pipiii",
+        "turn": "aipiiiiiii",
+        "clear": "pi",
+        "sum_lanes": "paiii",
+    }
     return _compiled("conv_pack", exports, build)
 
 
@@ -349,6 +360,15 @@ def _emit_turns(module: Module) -> None:
     f.ret()
 
 
+def _emit_sum_lanes(module: Module) -> None:
+    """dst[i, k] = sum of the lanes of src[i, k] for k < columns, of rows of `row` vectors."""
+    f = module.function("sum_lanes", src="ptr", dst="ptr", rows="i64", columns="i64", row="i64")
+    with f.loop(0, f.rows) as i, f.loop(0, f.columns) as k:
+        value = f.load(vector("float", lanes()), f.src, (i * f.row + k) * lanes())
+        f.store(f.total(value), f.dst, i * f.columns + k)
+    f.ret()
+
+
 # Tiles.
 
 
@@ -464,7 +484,7 @@ def _emit_weights(module: Module, width: int) -> None:
 @cache
 def driver() -> Natives:
     """`correlate(team, desc, x, w, bias, out, scratch, images, floor, n, grain)` runs a whole correlation."""
-    return _compiled("conv_drive", {"correlate": "ppapaapidii"}, _emit_correlate)
+    return _compiled("conv_drive", {"correlate": "paapaapidii"}, _emit_correlate)
 
 
 def _emit_correlate(module: Module) -> None:

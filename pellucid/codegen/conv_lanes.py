@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.codegen import conv_kernels as kernels
-from pellucid.codegen import conv_plan, jit, threads
+from pellucid.codegen import conv_memory, conv_plan, jit, threads
 from pellucid.codegen.conv_geometry import ConvGeometry
 from pellucid.codegen.emit import Function, Module, Value, vector
 
@@ -107,6 +107,8 @@ def _plan(
 ) -> LanesPlan | None:
     lanes = kernels.lanes()
     packing, count = kernels.packing(), len(pixels)
+    if packing is None or _natives() is None:
+        return None
     keep: list[object] = []
 
     def table(values: Any, dtype: type = np.int64) -> int:
@@ -122,7 +124,7 @@ def _plan(
         for width, taps in kernels.outer_tiles().items():
             while -(-(per_group - first) // lanes) >= width:
                 natives, row = kernels.outer(width), width * lanes
-                if natives is None or packing is None:
+                if natives is None:
                     return None
                 valid = min(per_group - first, row)
                 blocks.append(
@@ -169,16 +171,16 @@ def _plan(
     )
     keep.append(pack)
     zeros = np.zeros(result.channels + 4 * lanes, np.float32)
-    return LanesPlan(desc, keep, turns, weights * 4, scratch, len(blocks), zeros)
+    return LanesPlan(desc, keep, turns, -(-weights * 4 // 128) * 128, scratch, len(blocks), zeros)
 
 
-def run(plan: LanesPlan, x: np.ndarray, w: np.ndarray, out: np.ndarray, bias: np.ndarray | None, scratch: Any) -> np.ndarray:
-    """Compute a planned convolution of contiguous arrays into `out`; `scratch` lends memory by the byte."""
+def run(plan: LanesPlan, x: np.ndarray, w: np.ndarray, out: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
+    """Compute a planned convolution of contiguous arrays into `out`."""
     padded = plan.zeros
     if bias is not None:
         padded = plan.zeros.copy()  # whole vectors of it are read
         padded[: len(bias)] = bias
-    natives, turn = _natives(), kernels.packing()["turn"]
+    turn = kernels.packing()["turn"]
     count, images = threads.get_num_threads(), len(x)
     split = 1 if images >= count else min(plan.blocks, -(-count // images))
     desc = plan.desc
@@ -186,13 +188,16 @@ def run(plan: LanesPlan, x: np.ndarray, w: np.ndarray, out: np.ndarray, bias: np
         desc = desc.copy()
         desc[_SPLIT] = split
     tasks = images * split
-    weight_bytes = -(-plan.weight_bytes // 128) * 128
-    with scratch(weight_bytes + plan.scratch * count) as address:
+    memory = conv_memory.take(plan.weight_bytes + plan.scratch * count)
+    try:
+        address = memory.address
         for to, times, start, *rest in plan.turns:
             turn(w, start, address + to, times, *rest)
         team = threads.team() if tasks > 1 else 0
         grain = -(-tasks // (2 * count)) if count > 1 else tasks
-        natives["lanes"](team, desc.ctypes.data, x, address, padded, out, address + weight_bytes, tasks, grain)
+        _natives()["lanes"](team, desc, x, address, padded, out, address + plan.weight_bytes, tasks, grain)
+    finally:
+        conv_memory.give(memory)
     return out
 
 
@@ -200,12 +205,7 @@ def run(plan: LanesPlan, x: np.ndarray, w: np.ndarray, out: np.ndarray, bias: np
 def _natives() -> kernels.Natives:
     module = Module()
     _emit(module)
-    return jit.compile_ir(module.text(), {"lanes": "ppapaapii"}, "conv_lanes")
-
-
-def available() -> bool:
-    """Whether the driver could be compiled."""
-    return _natives() is not None
+    return jit.compile_ir(module.text(), {"lanes": "paapaapii"}, "conv_lanes")
 
 
 def _emit(module: Module) -> None:

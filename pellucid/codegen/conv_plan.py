@@ -481,6 +481,7 @@ def _plan(
         ),
         (kernels.JOBS, len(jobs)),
         (kernels.JOB_TABLE, table(job_rows)),
+        (kernels.SPLIT, 1),
         (kernels.CHUNK, chunk),
         (kernels.OUT_IMAGE, result.channels * plane),
         (kernels.OUT_PLANE, plane),
@@ -496,7 +497,7 @@ def _plan(
         desc[index] = value
     tiles_total = max(part.tiles for part in parts)
     zeros = np.zeros(result.channels, np.float32)
-    return Plan(desc, keep, gathers, weight_total * 4, scratch, block, tiles_total, zeros)
+    return Plan(desc, keep, gathers, -(-weight_total * 4 // 128) * 128, scratch, block, tiles_total, zeros)
 
 
 # Weight gradient.
@@ -510,6 +511,7 @@ class WeightPlan:
     """All that a weight gradient needs beside the data."""
 
     tasks: np.ndarray
+    address: int  # of the tasks
     tables: list[object]
     pack: int  # address of the packing descriptor
     packed_channels: int  # 0 where the input is read where it is
@@ -600,8 +602,10 @@ def weight_grad_plan(geo: ConvGeometry) -> WeightPlan | None:
     pack = pack_tables(layout, geo.x) if not direct else []
     keep.append(pack)
     per_image = 4 * (turned + (0 if direct else image_x))
+    task_table = np.array(tasks, np.int64)
     return WeightPlan(
-        np.array(tasks, np.int64),
+        task_table,
+        task_table.ctypes.data,
         keep,
         pack[0].ctypes.data if pack else 0,
         0 if direct else geo.c,

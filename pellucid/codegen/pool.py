@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.codegen import conv, conv_kernels, conv_plan, jit, target, threads
+from pellucid.codegen import conv, conv_kernels, conv_memory, conv_plan, jit, target, threads
 from pellucid.codegen.conv_geometry import IntOrSeq, PoolGeometry, pool_geometry
 from pellucid.codegen.emit import Module, Value, vector
 
@@ -37,23 +37,28 @@ def max_pool(
     >>> made is None or [a.ravel().tolist() for a in made] == [[3.0, 5.0], [0, 3]]
     True
     """
-    geo = pool_geometry(x.shape, kernel_size, stride, padding, dilation, ceil_mode)
-    if not _applies(x) or prod(geo.x) >= 1 << 30:
+    if x.dtype != _FLOAT32:
         return None
-    plan = _max_plan((1, 1, *geo.x), geo.k, geo.stride, geo.pad, geo.dilation, geo.out)
+    try:
+        out_shape, plan = _max(x.shape, kernel_size, stride, padding, dilation, ceil_mode)
+    except TypeError:  # lists cannot be looked up
+        key = [_key(v) for v in (kernel_size, stride, padding, dilation)]
+        out_shape, plan = _max(x.shape, *key, ceil_mode)
     if plan is None:
         return None
-    x = np.ascontiguousarray(x)
-    best = np.empty(geo.out_shape, np.float32)
-    index = np.empty(geo.out_shape, index_dtype)
+    best: np.ndarray = np.empty(out_shape, _FLOAT32)
+    index: np.ndarray = np.empty(out_shape, index_dtype)
     if index.itemsize not in (4, 8) or index.dtype.kind != "i":
         raise TypeError(f"max_pool gives int32 or int64 indices, not {index.dtype}")
+    x = np.ascontiguousarray(x)
     planes, count = x.shape[0] * x.shape[1], threads.get_num_threads()
-    run = _natives()["max_pool"]
-    with conv.scratch(plan.scratch * count) as memory:
-        team = threads.team() if count > 1 else 0
-        grain = -(-planes // (2 * count)) if count > 1 else planes
-        run(team, plan.desc.ctypes.data, x, best, index, memory, index.itemsize, planes, grain)
+    team = threads.team() if count > 1 else 0
+    grain = -(-planes // (2 * count)) if count > 1 else planes
+    memory = conv_memory.take(plan.scratch * count)
+    try:
+        _natives()["max_pool"](team, plan.desc, x, best, index, memory.address, index.itemsize, planes, grain)
+    finally:
+        conv_memory.give(memory)
     return best, index
 
 
@@ -91,15 +96,15 @@ def avg_pool(
     >>> made is None or made.ravel().tolist() == [2.0, 3.5]
     True
     """
-    geo = pool_geometry(x.shape, kernel_size, stride, padding, 1, ceil_mode)
-    divisors = geo.divisors(count_include_pad, divisor_override)
+    window = (_key(kernel_size), _key(stride), _key(padding), ceil_mode, count_include_pad, divisor_override)
+    geo, divisor, pads = _average(x.shape, *window)
     if not _applies(x):
         return None
     planes = x.shape[0] * x.shape[1]
-    total = conv.conv(x.reshape(planes, 1, *geo.x), _ones(geo.k), geo.stride, _pads(geo))
+    total = conv.conv(x.reshape(planes, 1, *geo.x), _ones(geo.k), geo.stride, pads)
     if total is None:
         return None
-    total /= divisors.astype(np.float32)
+    total /= divisor
     return total.reshape(geo.out_shape)
 
 
@@ -119,18 +124,46 @@ def avg_pool_grad(
     >>> made is None or made.ravel().tolist() == [1.0, 1.0, 2.0, 2.0]
     True
     """
-    geo = pool_geometry(x_shape, kernel_size, stride, padding, 1, ceil_mode)
-    divisors = geo.divisors(count_include_pad, divisor_override)
+    window = (_key(kernel_size), _key(stride), _key(padding), ceil_mode, count_include_pad, divisor_override)
+    geo, divisor, pads = _average(_key(x_shape), *window)
     if not _applies(g):
         return None
     planes = geo.x_shape[0] * geo.x_shape[1]
-    share = (g / divisors.astype(np.float32)).reshape(planes, 1, *geo.out)
-    made = conv.conv_input_grad(share, _ones(geo.k), (planes, 1, *geo.x), geo.stride, _pads(geo))
+    share = (g / divisor).reshape(planes, 1, *geo.out)
+    made = conv.conv_input_grad(share, _ones(geo.k), (planes, 1, *geo.x), geo.stride, pads)
     return None if made is None else made.reshape(geo.x_shape)
 
 
 def _applies(x: np.ndarray) -> bool:
     return x.dtype == np.float32 and x.size > 0 and target.available() and _natives() is not None
+
+
+_FLOAT32 = np.dtype(np.float32)
+
+
+def _key(value: Any) -> Any:
+    """Sequences as tuples, which can be looked up."""
+    return value if value is None or isinstance(value, int) else tuple(value)
+
+
+@lru_cache(maxsize=1024)
+def _max(x_shape: tuple[int, ...], *args: Any) -> tuple[tuple[int, ...], Any]:
+    """Output shape, and the plan where kernels apply."""
+    geo = pool_geometry(x_shape, *args)
+    if not prod(x_shape) or prod(geo.x) >= 1 << 30 or not target.available() or _natives() is None:
+        return geo.out_shape, None
+    return geo.out_shape, _max_plan((1, 1, *geo.x), geo.k, geo.stride, geo.pad, geo.dilation, geo.out)
+
+
+@lru_cache(maxsize=1024)
+def _average(
+    x_shape: tuple[int, ...], kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, include: bool, override: int | None
+) -> tuple[PoolGeometry, Any, Any]:
+    """Sizes, the divisor (one number where all windows have the same) and the padding as a convolution's."""
+    geo = pool_geometry(x_shape, kernel_size, stride, padding, 1, ceil_mode)
+    divisors = geo.divisors(include, override).astype(_FLOAT32)
+    same = divisors.size > 0 and (divisors == divisors.flat[0]).all()
+    return geo, divisors.flat[0] if same else divisors, _pads(geo)
 
 
 @lru_cache(maxsize=64)
@@ -221,7 +254,7 @@ def _natives() -> conv_kernels.Natives:
     module = Module()
     _emit_max(module)
     _emit_max_grad(module)
-    return jit.compile_ir(module.text(), {"max_pool": "ppaaapiii", "max_pool_grad": "paaaiiiii"}, "max_pool")
+    return jit.compile_ir(module.text(), {"max_pool": "paaaapiii", "max_pool_grad": "paaaiiiii"}, "max_pool")
 
 
 def _emit_max(module: Module) -> None:

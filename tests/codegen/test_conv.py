@@ -148,20 +148,30 @@ def test_results_do_not_depend_on_threads():
         assert all(np.array_equal(a, b) for a, b in zip(results[0], other, strict=True))
 
 
-def test_large_input_in_several_blocks(monkeypatch):
+@pytest.fixture
+def fresh_plans():
+    """Clears what was planned and compiled, before and after."""
+    caches = [
+        function
+        for module in (conv_kernels, conv_plan, conv_lanes, kernels, pool)
+        for function in vars(module).values()
+        if hasattr(function, "cache_clear")
+    ]
+    for function in caches:
+        function.cache_clear()
+    yield
+    for function in caches:
+        function.cache_clear()
+
+
+def test_large_input_in_several_blocks(fresh_plans, monkeypatch):
     monkeypatch.setattr(conv_plan, "CACHE_BYTES", 16 << 10)
-    for plan in (conv_plan.forward_plan, conv_plan.input_grad_plan, conv_plan.weight_grad_plan):
-        plan.cache_clear()
-    try:
-        check((5, 3, 30, 31), (17, 3, 3, 3), 1, 1, 1, 1)
-        check((5, 3, 30, 31), (17, 3, 3, 3), 2, 1, 1, 1)
-    finally:
-        for plan in (conv_plan.forward_plan, conv_plan.input_grad_plan, conv_plan.weight_grad_plan):
-            plan.cache_clear()
+    check((5, 3, 30, 31), (17, 3, 3, 3), 1, 1, 1, 1)
+    check((5, 3, 30, 31), (17, 3, 3, 3), 2, 1, 1, 1)
 
 
 @pytest.fixture(params=[("x86", 256), ("arm", 128)], ids=str)
-def other_processor(request, monkeypatch):
+def other_processor(request, fresh_plans, monkeypatch):
     """Kernels as other processors get them, run on this one."""
     arch, bits = request.param
     real = target.host()
@@ -169,18 +179,7 @@ def other_processor(request, monkeypatch):
         pytest.skip("this processor has no vectors that wide")
     threads.team()  # the workers are this processor's
     other = target.Target(arch, real.cpu, real.features, bits, f"{real.key} as {arch} {bits}")
-    caches = [
-        function
-        for module in (conv_kernels, conv_plan, conv_lanes, pool)
-        for function in vars(module).values()
-        if hasattr(function, "cache_clear")
-    ]
-    for function in caches:
-        function.cache_clear()
     monkeypatch.setattr(target, "host", lambda: other)
-    yield
-    for function in caches:
-        function.cache_clear()
 
 
 @pytest.mark.parametrize(
