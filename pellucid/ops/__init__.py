@@ -38,3 +38,6 @@ from . import view_storage as view_storage
 from . import windows as windows
 from . import linalg_factor as linalg_factor
 from . import linalg_solve as linalg_solve
+from . import nn_loss_pairs as nn_loss_pairs
+from . import index_dim as index_dim
+from . import scatter as scatter
