@@ -287,7 +287,13 @@ def frombuffer(buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int
 
 @public()
 def scalar_tensor(
-    s: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, requires_grad: bool = False, **_: Any
+    s: Any,
+    *,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """A 0-d tensor of the default type."""
     return tensor(s, dtype=dtype or dtypes.get_default_dtype(), device=device, requires_grad=requires_grad)

@@ -238,6 +238,10 @@ def make_operators(op: Primitive) -> tuple[Callable[..., Any], Callable[..., Any
     forward = _make_binary(op, operator=True)
 
     def reflected(self: Any, other: Any) -> Any:
+        if not isinstance(self, Tensor):
+            raise ArgumentTypeError(
+                f"descriptor '__r{op.name}__' for 'torch._C.TensorBase' objects doesn't apply to a '{type(self).__name__}' object"
+            )
         return forward(other, self)
 
     return forward, reflected
