@@ -114,19 +114,19 @@ def conv_weight_grad(
     g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
     out = np.empty(geo.w_shape, _FLOAT32)
     pixels, size = math.prod(geo.out), math.prod(geo.x)
-    natives, packing = kernels.weight_driver(), kernels.packing()
-    pack, turn = jit.address(packing["pack"]), jit.address(packing["transpose"])
+    natives, packing, turning = kernels.weight_driver(), kernels.packing(), kernels.turning()
+    pack, turn = jit.address(packing["pack"]), jit.address(turning["transpose"])
     images = min(plan.block, geo.n)
     # The tail of a packed channel may be read, never used: the last one needs room behind it.
     packed_bytes = plan.packed_bytes * images + 128 if plan.packed_bytes else 0
     turned_bytes = plan.turned_bytes * images
-    memory = conv_memory.take(packed_bytes + turned_bytes + plan.result_bytes + 256)
+    memory = conv_memory.take(packed_bytes + turned_bytes + plan.result_bytes * plan.slices + 256)
     try:
         address = memory.address
         turned = -(-(address + packed_bytes) // 64) * 64
         result = turned + turned_bytes
         packing["clear"](address, packed_bytes)
-        packing["clear"](result, plan.result_bytes)
+        packing["clear"](result, plan.result_bytes * plan.slices)
         team, x_address, g_address = threads.team(), x.ctypes.data, g.ctypes.data
         for first in range(0, geo.n, images):
             count = min(images, geo.n - first)
@@ -138,13 +138,15 @@ def conv_weight_grad(
                 )  # fmt: skip
             sources = (turned if plan.row_vectors else gs, address if plan.packed_channels else xs)
             natives["accumulate"](team, plan.address, *sources, result, count, len(plan.tasks), 1)
+        for part in range(1, plan.slices):
+            turning["add"](result, result + part * plan.result_bytes, plan.result_bytes // 4)
         taps = geo.c_group * geo.taps
         if plan.row_vectors:
             where = out.ctypes.data
             for offset, channel, channels, row in plan.parts:
-                packing["transpose"](result + offset, row, where + channel * taps * 4, taps, taps, channels)
+                turning["transpose"](result + offset, row, where + channel * taps * 4, taps, taps, channels)
         else:
-            packing["sum_lanes"](result, out, geo.o, taps, plan.padded_taps)
+            turning["sum_lanes"](result, out, geo.o, taps, plan.padded_taps)
     finally:
         conv_memory.give(memory)
     return out

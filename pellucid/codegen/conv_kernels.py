@@ -68,8 +68,10 @@ JOB_WORDS = 10
     TASK_TABLE2,
     TASK_COUNT,
     TASK_RESULT,
-) = range(12)
-TASK_WORDS = 12
+    TASK_SLICE,
+    TASK_SLICES,
+) = range(14)
+TASK_WORDS = 14
 
 
 def lanes() -> int:
@@ -127,27 +129,39 @@ def _compiled(name: str, exports: dict[str, str], build: Callable[[Module], None
 
 @cache
 def packing() -> Natives:
-    """`pack`, `unpack` and `transpose`; None where kernels cannot be compiled."""
+    """`pack` and `clear`."""
 
     def build(module: Module) -> None:
         _emit_pack(module)
-        _emit_unpack(module)
-        _emit_transpose(module)
-        _emit_turns(module)
         f = module.function("clear", pointer="ptr", count="i64")
         clear(f, f.pointer, f.count)
         f.ret()
-        _emit_sum_lanes(module)
 
-    exports = {
-        "pack": "papiiiii",
-        "unpack": "pppiiiii",
-        "transpose": "pipiii",
-        "turn": "aipiiiiiii",
-        "clear": "pi",
-        "sum_lanes": "paiii",
-    }
-    return _compiled("conv_pack", exports, build)
+    return _compiled("conv_pack", {"pack": "papiiiii", "clear": "pi"}, build)
+
+
+@cache
+def unpacking() -> Natives:
+    """`unpack`."""
+    return _compiled("conv_unpack", {"unpack": "pppiiiii"}, _emit_unpack)
+
+
+@cache
+def turning() -> Natives:
+    """`transpose`, `turn`, `sum_lanes` and `add`."""
+
+    def build(module: Module) -> None:
+        _emit_transpose(module)
+        _emit_turns(module)
+        _emit_sum_lanes(module)
+        f = module.function("add", dst="ptr", src="ptr", count="i64")  # a whole number of vectors
+        kind = vector("float", lanes())
+        with f.loop(0, f.count, lanes()) as i:
+            f.store(f.load(kind, f.dst, i) + f.load(kind, f.src, i), f.dst, i)
+        f.ret()
+
+    exports = {"transpose": "pipiii", "turn": "aipiiiiiii", "sum_lanes": "paiii", "add": "ppi"}
+    return _compiled("conv_turn", exports, build)
 
 
 def _emit_pack(module: Module) -> None:
@@ -706,7 +720,8 @@ def _emit_accumulate(module: Module) -> None:
         function, koff = _pointer(f, task, TASK_FUNCTION), _pointer(f, task, TASK_KOFF)
         tables = [_pointer(f, task, t) for t in (TASK_TABLE0, TASK_TABLE1, TASK_TABLE2)]
         result = _bytes(f, f.result, _words(f, task, TASK_RESULT))
-        with f.loop(0, f.images) as n:
+        part, parts = _words(f, task, TASK_SLICE), _words(f, task, TASK_SLICES)
+        with f.loop(part * f.images // parts, (part + 1) * f.images // parts) as n:
             g = _bytes(f, f.g, _words(f, task, TASK_G) + n * _words(f, task, TASK_G_IMAGE))
             x = _bytes(f, f.x, _words(f, task, TASK_X) + n * _words(f, task, TASK_X_IMAGE))
             passed = ", ".join(f"ptr {v.name}" for v in (g, x, koff, *tables, result))

@@ -106,8 +106,8 @@ def _plan(
     turn: Any,
 ) -> LanesPlan | None:
     lanes = kernels.lanes()
-    packing, count = kernels.packing(), len(pixels)
-    if packing is None or _natives() is None:
+    packing, turning, count = kernels.packing(), kernels.turning(), len(pixels)
+    if packing is None or turning is None or _natives() is None:
         return None
     keep: list[object] = []
 
@@ -165,7 +165,7 @@ def _plan(
             table(np.concatenate([pixels * 4, np.zeros(16, np.int64)])),
             table(koff, np.uint32),
             k,
-            jit.address(packing["transpose"]),
+            jit.address(turning["transpose"]),
         ],
         np.int64,
     )
@@ -180,7 +180,7 @@ def run(plan: LanesPlan, x: np.ndarray, w: np.ndarray, out: np.ndarray, bias: np
     if bias is not None:
         padded = plan.zeros.copy()  # whole vectors of it are read
         padded[: len(bias)] = bias
-    turn = kernels.packing()["turn"]
+    turn = kernels.turning()["turn"]
     count, images = threads.get_num_threads(), len(x)
     split = 1 if images >= count else min(plan.blocks, -(-count // images))
     desc = plan.desc

@@ -400,6 +400,9 @@ def _plan(
 ) -> Plan | None:
     parts = segments(result.channels // groups)
     packing = kernels.packing()
+    unpacking = kernels.unpacking() if any(job.unpack for job in jobs) else None
+    if unpacking is None and any(job.unpack for job in jobs):
+        return None
     tiles = {part.width: kernels.tile(part.width) for part in parts}
     if packing is None or not all(tiles.values()):
         return None
@@ -488,7 +491,7 @@ def _plan(
         (kernels.OUT_GROUP, result.channels // groups),
         (kernels.TEMP, packed_bytes),
         (kernels.PACK_FUNCTION, jit.address(packing["pack"])),
-        (kernels.UNPACK_FUNCTION, jit.address(packing["unpack"])),
+        (kernels.UNPACK_FUNCTION, jit.address(unpacking["unpack"]) if unpacking else 0),
         (kernels.VECTORS, most),
         (kernels.SCRATCH, scratch),
         (kernels.GROUP_CHANNELS, per_group),
@@ -520,7 +523,8 @@ class WeightPlan:
     block: int
     packed_bytes: int  # per image
     turned_bytes: int
-    result_bytes: int
+    result_bytes: int  # of one slice of the images
+    slices: int
     parts: list[tuple[int, int, int, int]]  # result offset, first output channel, channels, row length (0: sum lanes)
     padded_taps: int
 
@@ -562,8 +566,8 @@ def weight_grad_plan(geo: ConvGeometry) -> WeightPlan | None:
                 at += width
         functions = {width: kernels.outer(width) for _, width in columns}
         taps_of = kernels.outer_tiles()
-    packing, driver = kernels.packing(), kernels.weight_driver()
-    if packing is None or driver is None or not all(functions.values()):
+    natives = kernels.packing(), kernels.turning(), kernels.weight_driver(), *functions.values()
+    if not all(natives):
         return None
     koff = (np.arange(geo.c_group)[:, None] * layout.channel + np.array(taps)).ravel() * 4
     padded_taps = k + 16
@@ -571,6 +575,9 @@ def weight_grad_plan(geo: ConvGeometry) -> WeightPlan | None:
     image_x = geo.c * (prod(geo.x) if direct else layout.channel)
     turned = geo.groups * row_vectors * lanes * pixels
     wanted = max(1, 8 // (geo.groups * len(columns)))  # tasks enough for a few threads
+    available = sum(min(wanted, -(-k // taps_of[width])) for _, width in columns) * geo.groups
+    # Few taps: the images are split as well, each slice with a result of its own.
+    slices = 1 if available >= 6 else -(-8 // available)
     tasks, parts, result = [], [], 0
     for group in range(geo.groups):
         for first, width in columns:
@@ -595,6 +602,8 @@ def weight_grad_plan(geo: ConvGeometry) -> WeightPlan | None:
                         *tables,
                         count,
                         (result + t * tile * per_tap) * 4,
+                        0,
+                        slices,
                     ]
                 )
             parts.append((result * 4, channel, min(geo.o_group - first, per_tap) if not by_dot else 1, per_tap))
@@ -602,7 +611,10 @@ def weight_grad_plan(geo: ConvGeometry) -> WeightPlan | None:
     pack = pack_tables(layout, geo.x) if not direct else []
     keep.append(pack)
     per_image = 4 * (turned + (0 if direct else image_x))
-    task_table = np.array(tasks, np.int64)
+    task_table = np.tile(np.array(tasks, np.int64), (slices, 1))
+    part = np.repeat(np.arange(slices), len(tasks))
+    task_table[:, kernels.TASK_RESULT] += part * result * 4
+    task_table[:, kernels.TASK_SLICE] = part
     return WeightPlan(
         task_table,
         task_table.ctypes.data,
@@ -611,10 +623,11 @@ def weight_grad_plan(geo: ConvGeometry) -> WeightPlan | None:
         0 if direct else geo.c,
         layout.channel,
         row_vectors,
-        max(1, 2 * CACHE_BYTES // max(per_image, 1)),
+        max(1, 2 * CACHE_BYTES // max(per_image, 1) // 4) * 4,  # a multiple, so that a few threads share evenly
         0 if direct else 4 * image_x,
         4 * turned,
         4 * result,
+        slices,
         parts,
         padded_taps,
     )

@@ -140,6 +140,7 @@ def test_results_do_not_depend_on_threads():
                     kernels.conv(x[:1], w, 2, 1),
                     kernels.conv_input_grad(g, w, x.shape, 2, 1),
                     kernels.conv_weight_grad(g, x, w.shape, 2, 1),
+                    kernels.conv_weight_grad(g, x[:, :1], (20, 1, 3, 3), 2, 1),
                 )
             )
     finally:
@@ -232,6 +233,6 @@ def test_what_does_not_apply_gives_none():
 @pytest.mark.parametrize("rows, columns", [(1, 1), (3, 40), (16, 16), (17, 33), (50, 5)])
 def test_transpose(rows, columns):
     source, result = normal(0, (rows, columns + 3)), np.zeros((columns, rows + 2), np.float32)
-    transpose = conv_kernels.packing()["transpose"]
+    transpose = conv_kernels.turning()["transpose"]
     transpose(source.ctypes.data, columns + 3, result.ctypes.data, rows + 2, rows, columns)
     assert np.array_equal(result[:, :rows], source[:, :columns].T) and not result[:, rows:].any()
