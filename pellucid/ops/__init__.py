@@ -41,3 +41,6 @@ from . import linalg_solve as linalg_solve
 from . import nn_loss_pairs as nn_loss_pairs
 from . import index_dim as index_dim
 from . import scatter as scatter
+from . import nn_attention as nn_attention
+from . import nn_dropout as nn_dropout
+from . import nn_embedding as nn_embedding

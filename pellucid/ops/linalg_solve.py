@@ -1,0 +1,664 @@
+"""Inverses, linear systems, determinants, least squares."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..core import return_types
+from ..core.primitive import TENSORS as F
+from ..core.primitive import defop
+from ..core.public import public
+from ..core.tensor import Tensor, make_tensor
+from ..errors import ArgumentTypeError, OperationError, ShapeError
+from ..shapes import broadcast_shapes
+from ._linalg import (
+    batched,
+    broadcast_batches,
+    column,
+    constant,
+    floating,
+    lapack,
+    linalg,
+    loop,
+    mH,
+    matrices,
+    same_dtype,
+    square,
+    tril,
+    triu,
+    values,
+)
+from ._rules import require_tensor
+from .linalg_factor import unpacked
+
+_INFO = np.dtype(np.int32)
+SINGULAR = "The solver failed because the input matrix is singular."
+_SINGULAR_INVERSE = "The diagonal element {info} is zero, the inversion could not be completed because the input matrix is singular."
+
+
+def _singular(a: Any) -> Any:
+    """LAPACK's info for each matrix: 0, or the place of the first zero on the diagonal of U."""
+    (getrf,) = lapack("getrf", a)
+    return np.asarray(loop(lambda x: getrf(x)[2:], a)[0], _INFO)
+
+
+# ---- triangular systems -----------------------------------------------------------------------
+def _solve_triangular(xp: Any, a: Any, b: Any, *, upper: bool, left: bool, unit: bool) -> Any:
+    if b.size == 0 or a.size == 0:
+        return np.zeros_like(b)
+    from scipy.linalg import get_blas_funcs
+
+    (trsm,) = get_blas_funcs(("trsm",), (a, b))
+
+    def one(x: Any, y: Any) -> Any:
+        return (trsm(1.0, x, y, side=0 if left else 1, lower=0 if upper else 1, diag=1 if unit else 0),)
+
+    return np.ascontiguousarray(loop(one, a, b)[0])
+
+
+def _triangle(F: Any, x: Any, upper: bool, unit: bool) -> Any:
+    return triu(F, x, 1 if unit else 0) if upper else tril(F, x, -1 if unit else 0)
+
+
+def _triangular_right(F: Any, g: Any, input: Any, upper: bool, left: bool, unit: bool) -> Any:
+    return F.solve_triangular(mH(F, input), g, upper=not upper, left=left, unit=unit)
+
+
+def _triangular_left(F: Any, g: Any, input: Any, out: Any, upper: bool, left: bool, unit: bool) -> Any:
+    gb = F.solve_triangular(mH(F, input), g, upper=not upper, left=left, unit=unit)
+    product = F.matmul(gb, mH(F, out)) if left else F.matmul(mH(F, out), gb)
+    return -_triangle(F, product, upper, unit)
+
+
+defop(
+    "solve_triangular",
+    "input other",
+    forward=_solve_triangular,
+    aval=lambda a, b, upper, left, unit: b,
+    vjp={"input": _triangular_left, "other": _triangular_right},
+    grad_name="LinalgSolveTriangular",
+)
+
+
+def _pair(name: str, a: Any, b: Any, first: str = "A", second: str = "B") -> None:
+    same_dtype(a, b, name, first, second)
+    matrices(b, name, second)
+
+
+@linalg()
+def solve_triangular(
+    A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False  # noqa: N803
+) -> Tensor:
+    """The solution X of `A @ X = B` (or `X @ A = B` with left=False) for triangular A, of which only that triangle is read.
+
+    Args:
+        A: `(..., n, n)`.
+        B: `(..., n, k)`; leading dimensions broadcast.
+        unitriangular: take A's diagonal as ones.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.solve_triangular(torch.tensor([[2.0]]), torch.tensor([[6.0]]), upper=True)
+    tensor([[3.]])
+    """
+    name = "linalg.solve_triangular"
+    square(A, name)
+    _pair(name, A, B)
+    _check_inner(name, A, B, left)
+    a, b = broadcast_batches(A, B)
+    return F.solve_triangular(a, b, upper=bool(upper), left=bool(left), unit=bool(unitriangular))
+
+
+def _check_inner(name: str, a: Any, b: Any, left: bool = True) -> None:
+    sa, sb = a._array.shape, b._array.shape
+    if sa[-2 if left else -1] != sb[-2 if left else -1]:
+        equation = "AX = B" if left else "XA = B"
+        raise ShapeError(
+            f"{name}: Incompatible shapes of A and B for the equation {equation} ({sa[-2]}x{sa[-1]} and {sb[-2]}x{sb[-1]})"
+        )
+
+
+# ---- general systems --------------------------------------------------------------------------
+def _solve(xp: Any, a: Any, b: Any) -> Any:
+    return np.linalg.solve(a, b) if a.size and b.size else np.zeros(b.shape, b.dtype)
+
+
+defop(
+    "solve",
+    "input other",
+    forward=_solve,
+    aval=lambda a, b: b,
+    vjp={
+        "input": lambda F, g, input, out: -F.matmul(F.solve(mH(F, input), g), mH(F, out)),
+        "other": lambda F, g, input: F.solve(mH(F, input), g),
+    },
+    grad_name="LinalgSolveEx",
+)
+
+
+def _solution(name: str, A: Any, B: Any, left: bool, check: bool = True) -> tuple[Tensor, Any]:  # noqa: N803
+    """(solution, info) of A X = B or X A = B; B may be a stack of vectors."""
+    square(A, name)
+    same_dtype(A, B, name)
+    floating(B, name)
+    sa, sb = A._array.shape, B._array.shape
+    if not sb:
+        raise ShapeError(f"{name}: The input tensor B must have at least 2 dimensions.")
+    vector = len(sb) == 1 or (len(sa) - 1 == len(sb) and sb == sa[:-1])
+    if vector and not left:
+        raise ShapeError(f"{name}: Vector broadcasting of the left hand side is not supported for left=False. In this case "
+                         f"{name} is equivalent to B / A.squeeze(-1)")  # fmt: skip
+    b = B.unsqueeze(-1) if vector else B
+    _check_inner(name, A, b, left)
+    info = np.zeros(sa[:-2], _INFO)
+    a, b = broadcast_batches(A, b)
+    try:
+        made = F.solve(a, b) if left else F.solve(a.mT, b.mT).mT
+    except RuntimeError:
+        info = _singular(A._array)
+        if check:
+            batched(name, info, SINGULAR)
+        made = make_tensor(np.full(b._array.shape, np.nan, b._array.dtype))
+    return (made.squeeze(-1) if vector else made), info
+
+
+@linalg()
+def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:  # noqa: N803
+    """The solution X of `A @ X = B` (or `X @ A = B` with left=False) for square A.
+
+    Args:
+        A: `(..., n, n)`.
+        B: `(..., n, k)`, or vectors `(..., n)` when its shape is A's without the last dimension.
+
+    Raises:
+        LinAlgError: A is singular. RuntimeError: shapes or dtypes do not fit.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.solve(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), torch.tensor([2.0, 2.0]))
+    tensor([1.0000, 0.5000])
+    """
+    return _solution("torch.linalg.solve", A, B, left)[0]
+
+
+_solve_ex = return_types.make("linalg_solve_ex", "result info")
+
+
+@linalg()
+def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:  # noqa: N803
+    """As `solve`, with LAPACK's info instead of an error for singular matrices.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.solve_ex(torch.eye(2), torch.ones(2)).info
+    tensor(0, dtype=torch.int32)
+    """
+    made, info = _solution("torch.linalg.solve_ex", A, B, left, check_errors)
+    return _solve_ex(made, make_tensor(np.asarray(info, _INFO)))
+
+
+def _inverse(xp: Any, x: Any) -> Any:
+    return np.linalg.inv(x) if x.size else x.copy()
+
+
+defop(
+    "inverse",
+    "input",
+    forward=_inverse,
+    aval=lambda x: x,
+    vjp={"input": lambda F, g, out: -F.matmul(mH(F, out), F.matmul(g, mH(F, out)))},
+    grad_name="LinalgInvEx",
+)
+
+
+def checked_inverse(name: str, A: Any) -> Tensor:  # noqa: N803
+    """The inverses, or LinAlgError naming the first singular matrix."""
+    square(A, name)
+    try:
+        return F.inverse(A)  # type: ignore[no-any-return]
+    except RuntimeError:
+        batched(name, _singular(A._array), _SINGULAR_INVERSE)
+        raise
+
+
+@linalg()
+def inv(A: Tensor) -> Tensor:  # noqa: N803
+    """The inverses of square matrices.
+
+    Raises:
+        LinAlgError: a matrix is singular. RuntimeError: not square.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.inv(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
+    """
+    return checked_inverse("linalg.inv", A)
+
+
+_inv_ex = return_types.make("linalg_inv_ex", "inverse info")
+
+
+@linalg()
+def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:  # noqa: N803
+    """As `inv`, with LAPACK's info instead of an error for singular matrices.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.inv_ex(torch.eye(2)).info
+    tensor(0, dtype=torch.int32)
+    """
+    info = np.zeros(square(A, "linalg.inv")._array.shape[:-2], _INFO)
+    try:
+        made = F.inverse(A)
+    except RuntimeError:
+        info = _singular(A._array)
+        if check_errors:
+            batched("linalg.inv_ex", info, _SINGULAR_INVERSE)
+        made = make_tensor(np.full(A._array.shape, np.inf, A._array.dtype))
+    return _inv_ex(made, make_tensor(np.asarray(info, _INFO)))
+
+
+# ---- determinants -----------------------------------------------------------------------------
+def _det(xp: Any, x: Any) -> Any:
+    return np.asarray(np.linalg.det(x), x.dtype)
+
+
+def _det_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
+    a = values(F, input)
+    if a.size == 0:
+        return input * 0
+    try:
+        inverse = F.inverse(input)
+        if np.isfinite(values(F, inverse)).all() and (np.linalg.cond(a) < 1 / np.finfo(a.dtype).eps).all():
+            return column(column(g * F.conj(out))) * mH(F, inverse)
+    except (RuntimeError, np.linalg.LinAlgError):
+        pass  # a singular matrix: cofactors from its singular values
+    u, s, vh = F.svd(input, full=False)
+    n = a.shape[-1]
+    # cofactor = det(U) det(Vh) U diag(products of the other singular values) Vh, conjugated where complex
+    lines = F.expand(s.reshape((*s.shape[:-1], 1, n)), shape=(*s.shape[:-1], n, n))
+    eye = constant(F, np.eye(n, dtype=a.real.dtype))
+    others = F.prod(lines * (1 - eye) + eye, dim=(lines.ndim - 1,), keepdim=False)
+    sign = F.conj(F.det(u) * F.det(vh))
+    return column(column(g * sign)) * F.matmul(u * others.reshape((*others.shape[:-1], 1, n)), vh)
+
+
+defop("det", "input", forward=_det, aval=lambda x: (x[0][:-2], x[1]), vjp={"input": _det_grad}, grad_name="LinalgDet")
+
+
+@public(namespace="linalg", out=True)
+def det(A: Tensor) -> Tensor:  # noqa: N803
+    """The determinants of square matrices.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.det(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor(8.)
+    """
+    return F.det(square(A, "linalg.det"))
+
+
+def _slogdet(xp: Any, x: Any) -> Any:
+    sign, logabs = np.linalg.slogdet(x)
+    return np.asarray(sign, x.dtype), np.asarray(logabs, x.real.dtype)
+
+
+def _slogdet_grad(F: Any, g: Any, input: Any, out0: Any) -> Any:
+    gsign, glog = g
+    if values(F, input).dtype.kind == "c":
+        # The sign moves on the unit circle: d sign = i sign d(angle).
+        turned = gsign * F.conj(out0)
+        imag = turned - F.cast(F.real(turned), dtype=values(F, turned).dtype)
+        factor = F.cast(glog, dtype=values(F, gsign).dtype) + imag
+    else:
+        factor = glog
+    a = values(F, input)
+    try:
+        return column(column(factor)) * mH(F, F.inverse(input))
+    except (RuntimeError, np.linalg.LinAlgError):
+        return constant(F, np.full(a.shape, np.nan, a.dtype))
+
+
+defop(
+    "slogdet",
+    "input",
+    forward=_slogdet,
+    outputs=2,
+    vjp={"input": _slogdet_grad},
+    grad_name="LinalgSlogdet",
+    aval=lambda x: [(x[0][:-2], x[1]), (x[0][:-2], np.empty(0, x[1]).real.dtype)],
+)
+_slogdet_result = return_types.make("linalg_slogdet", "sign logabsdet")
+
+
+@linalg()
+def slogdet(A: Tensor) -> Any:  # noqa: N803
+    """The sign and the logarithm of the absolute value of determinants, as (sign, logabsdet).
+
+    >>> import pellucid as torch
+    >>> torch.linalg.slogdet(torch.eye(2))
+    torch.return_types.linalg_slogdet(
+    sign=tensor(1.),
+    logabsdet=tensor(0.))
+    """
+    return _slogdet_result(*F.slogdet(square(A, "linalg.slogdet")))
+
+
+# ---- systems from factorisations --------------------------------------------------------------
+@linalg()
+def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:  # noqa: N803
+    """The solution X of `A @ X = B` (`X @ A = B` with left=False, A^H for A with adjoint=True) from A's `lu_factor`.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.lu_solve(*torch.linalg.lu_factor(torch.eye(2)), torch.ones(2, 1))
+    tensor([[1.],
+            [1.]])
+    """
+    name = "torch.linalg.lu_solve"
+    square(LU, name, "LU")
+    _pair("linalg.lu_solve", LU, B, "LU", "B")
+    if require_tensor(pivots, "linalg_lu_solve", "pivots", 2)._array.dtype != np.int32:
+        raise OperationError("linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
+    sp = pivots._array.shape
+    if not sp or sp[-1] != LU._array.shape[-1]:
+        raise ShapeError("linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix")
+    if sp[:-1] != LU._array.shape[:-2]:
+        raise ShapeError(
+            f"linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape {list(sp)} "
+            f"instead of {list(LU._array.shape[:-1])}"
+        )
+    _check_inner("linalg.lu_solve", LU, B, left)
+    p, lower, upper = unpacked(LU, pivots)
+    # left: P L U X = B; right: X P L U = B. The adjoint reverses the order and transposes each factor.
+    if adjoint:
+        return _adjoint_lu(p, lower, upper, B, left)  # type: ignore[no-any-return]
+    if left:
+        return _tri(upper, _tri(lower, F.matmul(*broadcast_batches(p.mT, B)), False, True, True), True, False, True)
+    return F.matmul(*broadcast_batches(_tri(lower, _tri(upper, B, True, False, False), False, True, False), p.mT))
+
+
+def _tri(a: Any, b: Any, upper: bool, unit: bool, left: bool) -> Any:
+    a, b = broadcast_batches(a, b)
+    return F.solve_triangular(a, b, upper=upper, left=left, unit=unit)
+
+
+def _adjoint_lu(p: Any, lower: Any, upper: Any, b: Any, left: bool) -> Any:
+    lower, upper = F.conj(lower).mT, F.conj(upper).mT
+    if left:
+        return F.matmul(*broadcast_batches(p, _tri(lower, _tri(upper, b, False, False, True), True, True, True)))
+    return _tri(upper, _tri(lower, F.matmul(*broadcast_batches(b, p)), True, True, False), False, False, False)
+
+
+def cholesky_solution(name: str, B: Any, L: Any, upper: bool) -> Tensor:  # noqa: N803
+    """X with A X = B from A's Cholesky factor."""
+    matrices(B, name, "b")
+    square(L, name, "u")
+    _pair(name, B, L, "b", "A")
+    if B._array.shape[-2] != L._array.shape[-1]:
+        raise ShapeError(
+            f"Incompatible matrix sizes for {name}: each A matrix is {L._array.shape[-1]} by {L._array.shape[-1]} but each b "
+            f"matrix is {B._array.shape[-2]} by {B._array.shape[-1]}"
+        )
+    lower = F.conj(L).mT if upper else L
+    return _tri(F.conj(lower).mT, _tri(lower, B, False, False, True), True, False, True)  # type: ignore[no-any-return]
+
+
+@linalg()
+def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:  # noqa: N803
+    """The solution X of `A @ X = B` from A's `ldl_factor`.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.ldl_solve(*torch.linalg.ldl_factor(torch.eye(2)), torch.ones(2, 1))
+    tensor([[1.],
+            [1.]])
+    """
+    name = "torch.linalg.ldl_solve"
+    square(LD, name, "LD")
+    if require_tensor(B, "linalg_ldl_solve", "B", 3)._array.ndim < 2:
+        raise ShapeError(f"{name}: Expected B to have at least 2 dimensions, but it has {B._array.ndim} dimensions instead")
+    shape = pivots._array.shape
+    if shape != LD._array.shape[:-1]:
+        raise ShapeError(
+            f"{name}: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape {list(shape)} instead"
+        )
+    if pivots._array.dtype.kind not in "iu":
+        raise OperationError(f"{name}: Expected pivots to be integers. Got {pivots.dtype.scalar_type_name}")
+    if LD.dtype is not B.dtype:
+        raise OperationError("ldl_solve: Expected LD and B to have the same dtype")
+    _check_inner(name, LD, B)
+    a, b = LD._array, B._array
+    lead = broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    if b.size == 0 or a.size == 0:
+        return make_tensor(np.zeros((*lead, *b.shape[-2:]), b.dtype))
+    kind = "hetrs" if hermitian and a.dtype.kind == "c" else "sytrs"
+    (trs,) = lapack(kind, a)
+    full = [np.broadcast_to(x, (*lead, *x.shape[-k:])) for x, k in ((a, 2), (pivots._array, 1), (b, 2))]
+    return make_tensor(np.ascontiguousarray(_loop_ldl(trs, *full)))
+
+
+def _loop_ldl(trs: Any, a: Any, pivots: Any, b: Any) -> Any:
+    out = np.empty_like(b)
+    for place in np.ndindex(*b.shape[:-2]):
+        out[place] = trs(a[place], pivots[place], b[place], lower=1)[0]
+    return out
+
+
+# ---- pseudo-inverse and least squares ---------------------------------------------------------
+def _cutoff(top: Any, shape: Any, atol: Any, rtol: Any, dtype: Any) -> Any:
+    """max(atol, rtol * largest singular value); rtol defaults to eps * max(m, n) unless atol is given and positive."""
+    eps = np.finfo(dtype).eps * max(shape[-2:])
+    atol = np.asarray(0.0 if atol is None else atol)
+    rtol = np.where(atol > 0, 0.0, eps) if rtol is None else np.asarray(rtol)
+    return np.maximum(atol, rtol * top)
+
+
+def _pinv(xp: Any, x: Any, *, atol: Any, rtol: Any, hermitian: bool) -> Any:
+    if x.size == 0:
+        return np.zeros((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype)
+    if hermitian:
+        w, v = np.linalg.eigh(x)
+        keep = abs(w) > np.asarray(_cutoff(abs(w).max(-1), x.shape, atol, rtol, x.dtype))[..., None]
+        return (v * np.where(keep, 1 / np.where(keep, w, 1), 0)[..., None, :].astype(w.dtype)) @ v.mT.conj()
+    u, s, vh = np.linalg.svd(x, full_matrices=False)
+    keep = s > np.asarray(_cutoff(s[..., 0], x.shape, atol, rtol, x.dtype))[..., None]
+    return (vh.mT.conj() * np.where(keep, 1 / np.where(keep, s, 1), 0)[..., None, :].astype(s.dtype)) @ u.mT.conj()
+
+
+def _pinv_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
+    # Golub and Pereyra (1973), "The differentiation of pseudo-inverses", in the order that keeps the products small.
+    p, ph, gh = out, mH(F, out), mH(F, g)
+    m, n = input.shape[-2:]
+    mul = F.matmul
+    if m <= n:
+        k = mul(gh, p)
+        kph = mul(k, ph)
+        return -mH(F, mul(p, k)) + kph - mul(mul(input, p), kph) + mul(mul(ph, p), gh - mul(k, input))
+    k = mul(p, gh)
+    phk = mul(ph, k)
+    return -mH(F, mul(k, p)) + mul(gh - mul(input, k), mul(p, ph)) + phk - mul(mul(phk, p), input)
+
+
+defop(
+    "pinv",
+    "input",
+    forward=_pinv,
+    vjp={"input": _pinv_grad},
+    grad_name="LinalgPinv",
+    aval=lambda x, **params: ((*x[0][:-2], x[0][-1], x[0][-2]), x[1]),
+)
+
+
+def number_or_array(value: Any) -> Any:
+    """A tolerance as NumPy takes it."""
+    return value._array if isinstance(value, Tensor) else value
+
+
+@linalg()
+def pinv(
+    A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None  # noqa: N803
+) -> Tensor:
+    """The pseudo-inverses (Moore and Penrose) of matrices.
+
+    Args:
+        A: `(..., m, n)`.
+        atol, rtol: singular values up to max(atol, rtol * largest) count as 0; rtol defaults to eps * max(m, n).
+        hermitian: A is symmetric or Hermitian, which is faster.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.pinv(torch.tensor([[2.0], [0.0]]))
+    tensor([[0.5000, 0.0000]])
+    """
+    if isinstance(rcond, str) or isinstance(rtol, str) or isinstance(atol, str):
+        raise ArgumentTypeError("linalg_pinv(): tolerances must be numbers or Tensors, not str")
+    rtol = rcond if rtol is None else rtol
+    matrices(A, "linalg.pinv")
+    if hermitian:
+        square(A, "linalg.pinv")
+    return F.pinv(A, atol=number_or_array(atol), rtol=number_or_array(rtol), hermitian=bool(hermitian))
+
+
+def _lstsq(xp: Any, a: Any, b: Any, *, rcond: Any, driver: str) -> Any:
+    m, n = a.shape[-2:]
+    k = b.shape[-1]
+    lead = a.shape[:-2]
+    if a.size == 0 or b.size == 0:
+        return (
+            np.zeros((*lead, n, k), a.dtype), np.zeros((*lead, k) if m > n else 0, a.real.dtype),
+            np.zeros(lead, np.int64), np.zeros((*lead, min(m, n)), a.real.dtype),
+        )  # fmt: skip
+    # gelsd and gelss report singular values, gelsy only the rank, gels neither.
+    cutoff = np.finfo(a.dtype).eps * max(m, n) if rcond is None or rcond < 0 else rcond
+
+    def one(x: Any, y: Any) -> Any:
+        made, _, rank, s = np.linalg.lstsq(x, y, rcond=cutoff)
+        return made, np.asarray(rank), s
+
+    solution, rank, s = loop(one, a, b)
+    solution = solution.astype(a.dtype, copy=False)
+    residuals = np.zeros(0, a.real.dtype)
+    if m > n and driver != "gelsy" and (driver == "gels" or (rank == n).all()):
+        left = b - a @ solution
+        residuals = (left.real**2 + left.imag**2 if left.dtype.kind == "c" else left * left).sum(-2)
+    return solution, residuals, np.asarray(rank, np.int64), s.astype(a.real.dtype, copy=False)
+
+
+def _lstsq_parts(F: Any, g: Any, input: Any, other: Any, out0: Any, out1: Any) -> tuple[Any, Any, Any]:
+    """(gradient of the solution, gradient of B and of A through the residuals)."""
+    gx, gr = g[0], g[1]
+    if values(F, gr).size == 0 or not values(F, gr).any():
+        return gx, None, None
+    left = other - F.matmul(input, out0)  # residual = sum |B - A X|^2; at the minimum the derivative in X vanishes
+    through = left * (gr.reshape((*gr.shape[:-1], 1, gr.shape[-1])) * 2.0)
+    return gx, through, -F.matmul(through, mH(F, out0))
+
+
+def _lstsq_a(F: Any, g: Any, input: Any, other: Any, out0: Any, out1: Any) -> Any:
+    gx, _, extra = _lstsq_parts(F, g, input, other, out0, out1)
+    p = F.pinv(input, atol=None, rtol=None, hermitian=False)
+    made = _pinv_grad(F, F.matmul(gx, mH(F, other)), input, p)
+    return made if extra is None else made + extra
+
+
+def _lstsq_b(F: Any, g: Any, input: Any, other: Any, out0: Any, out1: Any) -> Any:
+    gx, extra, _ = _lstsq_parts(F, g, input, other, out0, out1)
+    p = F.pinv(input, atol=None, rtol=None, hermitian=False)
+    made = F.matmul(mH(F, p), gx)
+    return made if extra is None else made + extra
+
+
+defop(
+    "lstsq",
+    "input other",
+    forward=_lstsq,
+    outputs=4,
+    vjp={"input": _lstsq_a, "other": _lstsq_b},
+    grad_name="LinalgLstsq",
+)
+_lstsq_result = return_types.make("linalg_lstsq", "solution residuals rank singular_values")
+
+
+@linalg()
+def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:  # noqa: N803
+    """The X that makes `norm(A @ X - B)` smallest, as (solution, residuals, rank, singular_values).
+
+    Args:
+        A: `(..., m, n)`.
+        B: `(..., m, k)`, or vectors `(..., m)`.
+        rcond: singular values below `rcond * largest` count as 0; eps * max(m, n) by default.
+        driver: LAPACK's "gelsy" (default), "gels", "gelsd" or "gelss"; it decides which of the other results are filled.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.lstsq(torch.tensor([[1.0], [1.0]]), torch.tensor([[1.0], [3.0]])).solution
+    tensor([[2.]])
+    """
+    name = "torch.linalg.lstsq"
+    matrices(A, name, "input")
+    if driver is not None and driver not in ("gels", "gelsy", "gelsd", "gelss"):
+        raise OperationError(
+            "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"
+        )
+    driver = driver or "gelsy"
+    same_dtype(A, B, name, "input", "other")
+    sa, sb = A._array.shape, B._array.shape
+    if not sb:
+        raise ShapeError(f"{name}: other must have at least 1 dimension.")
+    vector = len(sb) == 1 or (len(sa) - 1 == len(sb) and sb == sa[:-1])
+    if not vector and len(sa) != len(sb) and len(sa) - len(sb) > 1:
+        raise ShapeError(f"{name}: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1")
+    b = B.unsqueeze(-1) if vector else B
+    if sa[-2] != b._array.shape[-2]:
+        where = "-1" if vector else "-2"
+        raise ShapeError(f"{name}: input.size(-2) should match other.size({where})")
+    a, b = broadcast_batches(A, b)
+    solution, residuals, rank, s = F.lstsq(a, b, rcond=rcond, driver=driver)
+    if vector:
+        solution = solution.squeeze(-1)
+    if driver == "gels":
+        rank = make_tensor(np.zeros(0, np.int64))
+    if driver in ("gels", "gelsy"):
+        s = make_tensor(np.zeros(0, s._array.dtype))
+    return _lstsq_result(solution, residuals, rank, s)
+
+
+@linalg()
+def tensorinv(A: Tensor, ind: int = 2) -> Tensor:  # noqa: N803
+    """The inverse of the linear map that `tensordot` with A is: its first `ind` dimensions are the rows.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.tensorinv(torch.eye(4).reshape(2, 2, 4)).shape
+    torch.Size([4, 2, 2])
+    """
+    shape = require_tensor(A, "linalg_tensorinv", "A")._array.shape
+    if ind <= 0:
+        raise OperationError("Expected a strictly positive integer for 'ind'")
+    rows, columns = math.prod(shape[:ind]), math.prod(shape[ind:])
+    if rows != columns:
+        raise OperationError(
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
+            f"{columns} != {rows}"
+        )
+    made = checked_inverse("linalg.inv", A.reshape((rows, columns)))
+    return made.reshape((*shape[ind:], *shape[:ind]))
+
+
+@linalg()
+def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:  # noqa: N803
+    """The X with `tensordot(A, X, X.ndim) = B`; the dimensions `dims` of A are moved to its end first.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.tensorsolve(torch.eye(4).reshape(2, 2, 4), torch.ones(2, 2))
+    tensor([1., 1., 1., 1.])
+    """
+    require_tensor(A, "linalg_tensorsolve", "A")
+    require_tensor(B, "linalg_tensorsolve", "B", 2)
+    if dims is not None:
+        ndim = A._array.ndim
+        moved = [d % ndim for d in dims]
+        A = A.permute([d for d in range(ndim) if d not in moved] + moved)  # noqa: N806
+    rest = A._array.shape[B._array.ndim :]
+    size = math.prod(rest)
+    if math.prod(B._array.shape) != size:
+        raise OperationError(
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got "
+            f"{size} != {math.prod(B._array.shape)}"
+        )
+    return solve(A.reshape((math.prod(B._array.shape), size)), B.reshape((-1,))).reshape(rest)
