@@ -128,7 +128,9 @@ def binary(
     first_may, second_may = first in numbers.split(), second in numbers.split()
 
     if first_may and second_may:
-        call = raw
+
+        def call(x: Any, y: Any) -> Any:
+            return raw(x if isinstance(y, Tensor) else require_tensor(x, title, first), y)
     elif second_may:
 
         def call(x: Any, y: Any) -> Any:

@@ -60,7 +60,9 @@ def equal(input: Tensor, other: Tensor) -> bool:
     a = require_tensor(input, "equal")._array
     b = require_tensor(other, "equal", "other", 2)._array
     if a.dtype != b.dtype:
-        raise DtypeError(f"Expected object of data type {input.dtype} but got data type {other.dtype} for argument 'other' in call to equal")
+        raise DtypeError(
+            f"Expected object of data type {input.dtype} but got data type {other.dtype} for argument 'other' in call to equal"
+        )
     return bool(np.array_equal(a, b))
 
 
@@ -119,8 +121,12 @@ isnan = _predicate("isnan", "isnan", "True where the element is not a number.", 
 isinf = _predicate("isinf", "isinf", "True where the element is infinite.", "torch.isinf(torch.tensor([1.0, float('inf')]))")
 isfinite = _predicate("isfinite", "isfinite", "True where the element is neither infinite nor NaN.",
                       "torch.isfinite(torch.tensor([1.0, float('inf')]))")  # fmt: skip
-isposinf = _predicate("isposinf", _infinite(1), "True where the element is +inf.", "torch.isposinf(torch.tensor([1.0, float('inf')]))")
-isneginf = _predicate("isneginf", _infinite(-1), "True where the element is -inf.", "torch.isneginf(torch.tensor([1.0, float('-inf')]))")
+isposinf = _predicate(
+    "isposinf", _infinite(1), "True where the element is +inf.", "torch.isposinf(torch.tensor([1.0, float('inf')]))"
+)
+isneginf = _predicate(
+    "isneginf", _infinite(-1), "True where the element is -inf.", "torch.isneginf(torch.tensor([1.0, float('-inf')]))"
+)
 isreal = _predicate("isreal", _isreal, "True where the imaginary part is 0.", "torch.isreal(torch.tensor([1.0, 2.0]))")
 signbit = _predicate("signbit", lambda xp, x: xp.signbit(x) if x.dtype.kind in "fV" else _no_complex(x) < 0 if x.dtype.kind != "b" else xp.zeros(x.shape, bool),
                      "True where the sign bit is set, so for -0.0 too.", "torch.signbit(torch.tensor([1.0, -0.0]))")  # fmt: skip
@@ -294,7 +300,9 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     kind = condition._array.dtype.kind
     if kind != "b":
         if condition.dtype is not dtypes.uint8:
-            raise DtypeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.scalar_type_name}")
+            raise DtypeError(
+                f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.scalar_type_name}"
+            )
         condition = condition != 0
     return _where_call(condition, input, other)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
+from .. import devices, dtypes
 from ..backends.meta import MetaArray
 from ..core.bind import NUMBERS
 from ..core.inplace import write
@@ -40,7 +40,9 @@ def _maker(name: str, fill: Fill, doc: str, example: str) -> Callable[..., Tenso
         if kwargs:
             size = _only_size(size, kwargs, name)
         elif not size:
-            raise ArgumentTypeError(f"{name}() received an invalid combination of arguments - got (), but expected (tuple of ints size)")
+            raise ArgumentTypeError(
+                f"{name}() received an invalid combination of arguments - got (), but expected (tuple of ints size)"
+            )
         check_layout(layout)
         given = check_dtype(dtype, name)
         kind = given or (out.dtype if out is not None else dtypes.get_default_dtype())
@@ -74,7 +76,9 @@ def _only_size(size: Any, kwargs: dict[str, Any], name: str) -> Any:
 
 zeros = _maker("zeros", np.zeros, "of zeros", "torch.zeros(2)\n    tensor([0., 0.])")
 ones = _maker("ones", np.ones, "of ones", "torch.ones(2)\n    tensor([1., 1.])")
-empty = _maker("empty", np.empty, "of arbitrary values, whatever the memory holds", "torch.empty(2, 3).shape\n    torch.Size([2, 3])")
+empty = _maker(
+    "empty", np.empty, "of arbitrary values, whatever the memory holds", "torch.empty(2, 3).shape\n    torch.Size([2, 3])"
+)
 
 
 @public()
@@ -100,7 +104,13 @@ def full(
     given = check_dtype(dtype, "full")
     value = _number(fill_value, "full")
     kind = given or (out.dtype if out is not None else dtypes.number_dtype(value))
-    result = build(sizes((size,) if isinstance(size, (tuple, list)) else _refuse_size(size), "full"), kind, device, requires_grad, _filler(value, kind))
+    result = build(
+        sizes((size,) if isinstance(size, (tuple, list)) else _refuse_size(size), "full"),
+        kind,
+        device,
+        requires_grad,
+        _filler(value, kind),
+    )
     return deliver(result, out, "full", given)
 
 
@@ -308,7 +318,9 @@ def new_empty_strided(
     pin_memory: bool = False,
 ) -> Tensor:
     """As `torch.empty_strided`, with this tensor's dtype and device."""
-    return empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad, layout=layout)
+    return empty_strided(
+        size, stride, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad, layout=layout
+    )
 
 
 @public()
@@ -442,5 +454,9 @@ def zero_(self: Tensor) -> Tensor:
     """
     return fill_(self, 0)
 
+
+# Layouts that tensors cannot have here can be named, to be refused.
+for _layout in ("sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged"):
+    FUNCTIONS["torch"][_layout] = getattr(devices, _layout)
 
 FUNCTIONS["torch"]["fill_"], FUNCTIONS["torch"]["zero_"] = fill_, zero_

@@ -78,10 +78,12 @@ def arange(
     if start is None or end is None:
         start, end = 0, end if start is None else start
     start, end, step = (_number(v, "arange", n, i + 1) for i, (v, n) in enumerate(((start, "start"), (end, "end"), (step, "step"))))
-    n = _count(start, end, step)
     given = check_dtype(dtype, "arange")
     whole = all(isinstance(v, int) for v in (start, end, step))
     kind = given or (out.dtype if out is not None else dtypes.int64 if whole else dtypes.get_default_dtype())
+    if kind is dtypes.int64 and not whole and all(map(math.isfinite, (start, end, step))):
+        start, end, step = int(start), int(end), int(step)
+    n = _count(start, end, step)
     if kind is dtypes.bool_ and n > 2:
         raise NotImplementedError("\"arange_cpu\" not implemented for 'Bool'")
     result = build((n,), kind, device, requires_grad, lambda shape, k: _steps(start, step, shape, k))
@@ -243,10 +245,17 @@ def _triangle(name: str, rule: Any, doc: str, shows: str) -> None:
         pin_memory: bool = False,
     ) -> Tensor:
         check_layout(layout)
+        for position, (argument, value) in enumerate((("row", row), ("col", col), ("offset", offset)), start=1):
+            if isinstance(value, bool) or not hasattr(value, "__index__"):
+                raise ArgumentTypeError(
+                    f"{name}(): argument '{argument}' (position {position}) must be int, not {type(value).__name__}"
+                )
+        kind = check_dtype(dtype, name) or dtypes.int64
+        if kind.category != 1:
+            raise NotImplementedError(f"\"{name}\" not implemented for '{kind.scalar_type_name}'")
         for size, what in ((row, "row"), (col, "col")):
             if size < 0:
                 raise OperationError(f"{what} must be non-negative, got{size}")
-        kind = check_dtype(dtype, name) or dtypes.int64
         found = np.stack(rule(np.ones((row, col), bool), offset).nonzero())
         return build(found.shape, kind, device, False, lambda shape, k: found.astype(k))
 

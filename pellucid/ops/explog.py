@@ -107,6 +107,7 @@ sigmoid = unary(
     example="torch.sigmoid(torch.tensor([-1.0, 0.0, 1.0]))",
     onnx="Sigmoid",
 )
+public(namespace="nn.functional", names="sigmoid")(sigmoid.call)
 public(namespace="special", names="expit", out=True)(sigmoid.call)
 
 logaddexp = binary(
@@ -172,5 +173,3 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     tensor([0.0000, 1.0986])
     """
     return logit_op.call(require_tensor(input, "logit"), eps=eps)
-
-

@@ -17,7 +17,7 @@ from ..core.inplace import write
 from ..core.primitive import defop
 from ..core.public import FUNCTIONS, METHODS, method, public
 from ..core.tensor import Tensor, make_tensor, set_requires_grad
-from ..errors import ArgumentTypeError
+from ..errors import ArgumentTypeError, DtypeError
 from ._factory import build, check_device, check_dtype, check_layout, deliver, sizes
 from ._rules import require_tensor, zero_gradient
 from .create import empty_like
@@ -380,6 +380,8 @@ def multinomial(
     a = require_tensor(input, "multinomial")._array
     if type(a) is MetaArray:
         return build((*a.shape[:-1], num_samples), dtypes.int64, "meta", False, np.empty)
+    if out is not None and out.dtype is not dtypes.int64:
+        raise DtypeError(f"multinomial expects Long tensor out, got: {out.dtype.scalar_type_name}")
     return deliver(make_tensor(random_distributions.multinomial(_pick(generator), a, num_samples, replacement)), out, "multinomial")
 
 
@@ -450,6 +452,7 @@ def _inplace(name: str, doc: str, fill: Callable[..., Any], **defaults: Any) -> 
         if any(v is ... for v in values):
             raise ArgumentTypeError(f"{name}() missing 1 required positional arguments: \"{names[values.index(...)]}\"")
         source = _pick(generator)
+        require_tensor(self, name)
         return write(self, name, refill, (), {"fill": lambda array: fill(source, array, *values)})
 
     fill_in_place.__name__ = fill_in_place.__qualname__ = name

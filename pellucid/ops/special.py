@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..core.inplace import inplace_form
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import FUNCTIONS, METHODS, public
@@ -121,7 +122,7 @@ FUNCTIONS["special"]["psi"] = FUNCTIONS["special"]["digamma"]
 polygamma_op = defop(
     "polygamma",
     "input",
-    forward="polygamma",
+    forward=lambda xp, x, *, n: xp.polygamma(x, n),
     vjp={"input": lambda F, g, input, n: g * F.polygamma(input, n=n + 1)},
     jvp="elementwise",
     promote="float",
@@ -151,7 +152,7 @@ def _polygamma_method(self: Tensor, n: int) -> Tensor:
     return polygamma(n, self)
 
 
-METHODS["polygamma"] = _polygamma_method
+METHODS["polygamma"], METHODS["polygamma_"] = _polygamma_method, inplace_form(_polygamma_method, "polygamma_")
 
 
 @public(methods="=", inplace="=", out=True)

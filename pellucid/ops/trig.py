@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..core.public import public
 from ._unary import binary, unary
 
 sin = unary(
@@ -92,6 +93,8 @@ tanh = unary(
     example="torch.tanh(torch.tensor([0.0, 1.0]))",
     onnx="Tanh",
 )
+
+public(namespace="nn.functional", names="tanh")(tanh.call)
 
 asinh = unary(
     "asinh arcsinh",
