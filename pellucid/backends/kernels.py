@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import importlib.util
 from types import ModuleType
 
 from .. import config
@@ -20,6 +22,12 @@ class _Kernels:
 
 
 kernels = _Kernels()
+
+
+@functools.cache
+def offers(name: str) -> bool:
+    """True when there is a module of kernels of this name."""
+    return importlib.util.find_spec(f"..codegen.{name}", __package__) is not None
 
 
 def enabled() -> bool:

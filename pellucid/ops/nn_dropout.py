@@ -1,0 +1,161 @@
+"""Dropouts. The mask is drawn as PyTorch draws it: one Bernoulli number per element (or per channel) that is kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import config
+from ..backends.kernels import kernels
+from ..core import random
+from ..core.bind import wrap
+from ..core.inplace import check_writable, overwrite
+from ..core.primitive import defop
+from ..core.public import public
+from ..core.random_distributions import bernoulli
+from ..core.tensor import Tensor
+from ..errors import ArgumentValueError
+from ._rules import require_tensor
+
+_F32 = np.dtype(np.float32)
+
+
+def _apply_mask(xp: Any, x: Any, *, keep: Any, scale: float) -> Any:
+    if type(x) is np.ndarray and x.dtype is _F32 and x.size >= 64 and config.kernels:
+        run = kernels.activations.dropout
+        if run is not None and keep.shape == x.shape:
+            return run(x, keep, scale)
+    return x * (keep * xp.asarray(scale, x.dtype)).astype(x.dtype)
+
+
+dropout_op = defop(
+    "dropout",
+    "input",
+    forward=_apply_mask,
+    vjp={"input": lambda F, g, keep, scale: F.dropout(g, keep=keep, scale=scale)},
+    aval=lambda x, keep, scale: x,
+    jvp="linear",
+    grad_name="Mul",
+    onnx="Dropout",
+)
+
+
+def _check_p(p: float) -> None:
+    if not 0.0 <= p <= 1.0:
+        raise ArgumentValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _drop(x: Tensor, p: float, training: bool, channels: bool = False) -> Tensor:
+    """`x` with a share `p` of its elements (or of its channels) zeroed and the rest scaled by 1 / (1 - p)."""
+    if not training or p == 0.0 or x._array.size == 0:
+        return x
+    if p == 1.0:
+        return x * wrap(np.zeros((), x._array.dtype))  # type: ignore[no-any-return, operator]
+    shape = x._array.shape
+    if channels:
+        shape = (*shape[:2], *(1,) * (x.ndim - 2)) if x.ndim > 1 else shape
+    keep = bernoulli(random.default_generator, shape, 1.0 - p, bool)
+    return dropout_op.call(x, keep=keep, scale=1.0 / (1.0 - p))  # type: ignore[no-any-return]
+
+
+def _in_place(x: Tensor, result: Tensor, name: str) -> Tensor:
+    return x if result is x else overwrite(x, result, name)
+
+
+@public(namespace="nn.functional")
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Zero each element with probability `p` and scale the others by 1 / (1 - p); the input itself when not training.
+
+    Raises:
+        ValueError: p outside [0, 1].
+
+    Source: Srivastava et al., "Dropout", 2014.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.dropout(torch.ones(3), training=False)
+    tensor([1., 1., 1.])
+    """
+    _check_p(p)
+    x = require_tensor(input, "dropout")
+    if inplace:
+        check_writable(x, "dropout_")
+        return _in_place(x, _drop(x, p, training), "dropout_")
+    return _drop(x, p, training)
+
+
+@public(names="dropout")
+def dropout_positional(input: Tensor, p: float, train: bool) -> Tensor:
+    """`dropout(input, p, train)`."""
+    return dropout(input, p, train)
+
+
+@public()
+def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """In-place dropout."""
+    return dropout(input, p, train, True)
+
+
+def _feature(name: str, x: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
+    _check_p(p)
+    require_tensor(x, name)
+    result = _drop(x, p, training, channels=True)
+    return _in_place(x, result, name + "_") if inplace else result
+
+
+@public(namespace="nn.functional")
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Zero whole channels of `(N, C, L)` or `(C, L)`."""
+    _check_p(p)
+    if input.ndim not in (2, 3):
+        raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. ")
+    if input.ndim == 2:
+        batched = input.unsqueeze_(0) if inplace else input.unsqueeze(0)  # type: ignore[attr-defined]
+        result = _feature("dropout1d", batched, p, training, inplace)
+        return result.squeeze_(0) if inplace else result.squeeze(0)  # type: ignore[no-any-return, attr-defined]
+    return _feature("dropout1d", input, p, training, inplace)
+
+
+@public(namespace="nn.functional")
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Zero whole channels of `(N, C, H, W)`."""
+    return _feature("dropout2d", input, p, training, inplace)
+
+
+@public(namespace="nn.functional")
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Zero whole channels of `(N, C, D, H, W)`."""
+    return _feature("dropout3d", input, p, training, inplace)
+
+
+def _alpha(x: Tensor, p: float, training: bool, channels: bool) -> Tensor:
+    if not training or p == 0.0 or x._array.size == 0:
+        return x
+    if p == 1.0:
+        return x * wrap(np.zeros((), x._array.dtype))  # type: ignore[no-any-return, operator]
+    shape = x._array.shape
+    if channels:
+        shape = (*shape[:2], *(1,) * (x.ndim - 2))
+    keep = bernoulli(random.default_generator, shape, 1.0 - p, x._array.dtype)
+    alpha = 1.7580993408473766
+    a = 1.0 / np.sqrt((alpha * alpha * p + 1) * (1 - p))
+    shift = (keep - 1) * (alpha * a) + alpha * a * p
+    return x * wrap((keep * a).astype(x._array.dtype)) + wrap(shift.astype(x._array.dtype))  # type: ignore[no-any-return, operator]
+
+
+@public(namespace="nn.functional")
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Dropout that keeps mean and variance of self-normalising activations. Source: Klambauer et al., 2017."""
+    _check_p(p)
+    x = require_tensor(input, "alpha_dropout")
+    result = _alpha(x, p, training, False)
+    return _in_place(x, result, "alpha_dropout_") if inplace else result
+
+
+@public(namespace="nn.functional")
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """`alpha_dropout` of whole channels."""
+    _check_p(p)
+    x = require_tensor(input, "feature_alpha_dropout")
+    result = _alpha(x, p, training, True)
+    return _in_place(x, result, "feature_alpha_dropout_") if inplace else result

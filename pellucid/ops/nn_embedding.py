@@ -1,0 +1,243 @@
+"""Lookup tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import config
+from ..backends.kernels import kernels
+from ..core.bind import wrap
+from ..core.inplace import bump
+from ..core.modes import no_grad
+from ..core.primitive import TENSORS as F
+from ..core.primitive import defop
+from ..core.public import public
+from ..core.tensor import Tensor
+from ..errors import ArgumentValueError, IndexOutOfRangeError, OperationError, UnsupportedError
+from ._rules import require_tensor
+
+_F32 = np.dtype(np.float32)
+
+
+def _rows_grad(xp: Any, g: Any, *, index: Any, rows: int) -> Any:
+    """Rows of `g` added up at their index."""
+    flat, where = g.reshape(-1, g.shape[-1]), index.reshape(-1)
+    if g.dtype is _F32 and config.kernels:
+        made = kernels.embedding.scatter_add_rows(flat, where, rows)
+        if made is not None:
+            return made
+    out = xp.zeros((rows, g.shape[-1]), g.dtype)
+    order = xp.argsort(where, kind="stable")
+    ordered = where[order]
+    if len(ordered):
+        starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+        out[ordered[starts]] = np.add.reduceat(flat[order], starts, axis=0)
+    return out
+
+
+embedding_grad = defop(
+    "embedding_grad",
+    "grad",
+    forward=_rows_grad,
+    aval=lambda g, index, rows: ((rows, g[0][-1]), g[1]),
+    vjp={"grad": lambda F, g, index: F.embedding(g, index=index, padding=-1, by_frequency=False)},
+    jvp="linear",
+    grad_name="EmbeddingDenseBackward",
+)
+
+
+def _embedding_vjp(F: Any, g: Any, weight_shape: Any, index: Any, padding: int, by_frequency: bool) -> Any:
+    if padding >= 0:
+        kept = (index != padding)[..., None].astype(g.dtype if F.raw else g._array.dtype)
+        g = g * (kept if F.raw else wrap(kept))
+    if by_frequency:
+        counts = np.bincount(index.reshape(-1), minlength=weight_shape[0])[index]
+        scale = (1.0 / counts)[..., None].astype(g.dtype if F.raw else g._array.dtype)
+        g = g * (scale if F.raw else wrap(scale))
+    return F.embedding_grad(g, index=index, rows=weight_shape[0])
+
+
+embedding_op = defop(
+    "embedding",
+    "weight",
+    forward=lambda xp, w, *, index, padding, by_frequency: xp.take(w, index, 0),
+    aval=lambda w, index, **_: ((*index.shape, w[0][-1]), w[1]),
+    vjp={"weight": _embedding_vjp},
+    jvp="linear",
+    onnx="Gather",
+)
+
+
+def _indices(name: str, input: Tensor, rows: int) -> np.ndarray:
+    index = require_tensor(input, name)._array
+    if index.dtype not in (np.dtype(np.int64), np.dtype(np.int32)):
+        shown = input.type()  # type: ignore[attr-defined]
+        raise OperationError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"{shown} instead (while checking arguments for {name})",
+            op=name,
+            hint="indices are whole numbers: use .long()",
+        )
+    if index.size and (int(index.min()) < 0 or int(index.max()) >= rows):
+        bad = np.flatnonzero((index < 0) | (index >= rows))[0]
+        raise IndexOutOfRangeError(
+            "index out of range in self",
+            op=name,
+            found=f"index {int(index.reshape(-1)[bad])} at element {int(bad)}; the table has {rows} rows (0 to {rows - 1})",
+        )
+    return index
+
+
+def _renormalise(weight: Tensor, index: np.ndarray, max_norm: float, norm_type: float) -> None:
+    """Shrink the rows that are looked up to at most `max_norm`, in place, without recording."""
+    with no_grad():
+        w = weight._array
+        rows = np.unique(index)
+        norms = np.linalg.norm(w[rows].astype(np.float64), ord=norm_type, axis=1)
+        over = norms > max_norm
+        if over.any():
+            w[rows[over]] *= (max_norm / (norms[over] + 1e-7))[:, None].astype(w.dtype)
+            bump(weight, "embedding_renorm_")
+
+
+@public(namespace="nn.functional")
+def embedding(
+    input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False, sparse: bool = False,
+) -> Tensor:  # fmt: skip
+    """Rows of `weight` at integer indices.
+
+    Args:
+        input: int32 or int64 indices of any shape.
+        weight: `(rows, columns)`.
+        padding_idx: this row gets no gradient.
+        max_norm: rows that are looked up are first shrunk in place to this norm.
+        sparse: accepted; the gradient is dense.
+
+    Raises:
+        IndexError: an index out of range. RuntimeError: indices that are no integers.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.embedding(torch.tensor([1, 0]), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[3., 4.],
+            [1., 2.]])
+    """
+    w = require_tensor(weight, "embedding", "weight", 2)
+    if w.ndim != 2:
+        raise OperationError("'weight' must be 2-D")
+    rows = w._array.shape[0]
+    if padding_idx is not None:
+        if not -rows <= padding_idx < rows:
+            raise AssertionError("Padding_idx must be within num_embeddings")
+        padding_idx %= rows
+    index = _indices("embedding", input, rows)
+    if max_norm is not None:
+        _renormalise(w, index, max_norm, norm_type)
+    return embedding_op.call(  # type: ignore[no-any-return]
+        w, index=index, padding=-1 if padding_idx is None else padding_idx, by_frequency=bool(scale_grad_by_freq)
+    )
+
+
+@public(namespace="nn.functional")
+def embedding_bag(
+    input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2,
+    scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False, padding_idx: int | None = None,
+) -> Tensor:  # fmt: skip
+    """Sum, mean or maximum of the rows of each bag of indices.
+
+    Args:
+        input: `(B, N)`, bags of equal size, or `(N,)` with `offsets` where each bag starts.
+        mode: "sum", "mean" or "max".
+        per_sample_weights: weights of the shape of `input`, for "sum" only.
+        include_last_offset: the last offset is the end of the last bag.
+
+    Returns:
+        `(B, columns)`.
+    """
+    require_tensor(input, "embedding_bag"), require_tensor(weight, "embedding_bag", "weight", 2)
+    if weight._array.dtype.kind in "iu" and input._array.dtype.kind == "f":
+        raise ArgumentValueError("Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is deprecated, and should now be `embedding_bag(input, weight, ...)`.")
+    if per_sample_weights is not None and per_sample_weights.shape != input.shape:
+        raise ArgumentValueError(
+            f"embedding_bag: If per_sample_weights ({tuple(per_sample_weights.shape)}) is not None, then it must have the same shape as the input ({tuple(input.shape)})"
+        )
+    if mode not in ("sum", "mean", "max"):
+        raise ArgumentValueError("mode has to be one of sum, mean or max")
+    if per_sample_weights is not None and mode != "sum":
+        raise UnsupportedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
+            f"(got mode='{mode}'). Please open a feature request on GitHub."
+        )
+    rows = weight._array.shape[0]
+    index = _indices("embedding_bag", input, rows)
+    if input.ndim == 2:
+        if offsets is not None:
+            raise ArgumentValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. However, found "
+                f"offsets of type {type(offsets)}"
+            )
+        starts = np.arange(0, index.size, index.shape[1]) if index.shape[1] else np.zeros(index.shape[0], np.int64)
+        index = index.reshape(-1)
+        if per_sample_weights is not None:
+            per_sample_weights = per_sample_weights.reshape(-1)  # type: ignore[attr-defined]
+    elif input.ndim == 1:
+        if offsets is None:
+            raise ArgumentValueError("offsets has to be a 1D Tensor but got None")
+        if offsets.ndim != 1:
+            raise ArgumentValueError("offsets has to be a 1D Tensor")
+        starts = offsets._array.astype(np.int64)
+        if include_last_offset:
+            starts = starts[:-1]
+        if len(starts) and starts[0] != 0:
+            raise OperationError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {starts[0]}")
+        if len(starts) and starts.max() > index.size:
+            raise OperationError(f"offsets[-1] can not be greater than input's length({index.size}) but got offsets[-1] of {starts.max()}")
+    else:
+        raise ArgumentValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
+    if padding_idx is not None:
+        if not -rows <= padding_idx < rows:
+            raise AssertionError("padding_idx must be within the number of embeddings")
+        padding_idx %= rows
+    if max_norm is not None:
+        _renormalise(weight, index, max_norm, norm_type)
+    bags = len(starts)
+    bag = np.zeros(index.size, np.int64)
+    np.add.at(bag, starts[1:][starts[1:] < index.size], 1)
+    bag = np.cumsum(bag)
+    if padding_idx is not None:
+        kept = np.flatnonzero(index != padding_idx)
+        index, bag = index[kept], bag[kept]
+        if per_sample_weights is not None:
+            per_sample_weights = per_sample_weights[wrap(kept)]  # type: ignore[index]
+    looked = embedding_op.call(weight, index=index, padding=-1, by_frequency=bool(scale_grad_by_freq))
+    if per_sample_weights is not None:
+        looked = looked * per_sample_weights.unsqueeze(1)  # type: ignore[attr-defined]
+    if mode == "max":
+        return _bag_max(looked, bag, bags)
+    total = F.embedding_grad(looked, index=bag, rows=bags)
+    if mode == "sum":
+        return total  # type: ignore[no-any-return]
+    counts = np.maximum(np.bincount(bag, minlength=bags), 1).astype(weight._array.dtype)
+    return total / wrap(counts[:, None])  # type: ignore[no-any-return]
+
+
+def _bag_max(looked: Tensor, bag: np.ndarray, bags: int) -> Tensor:
+    """The largest element of each column in each bag; zeros for an empty bag. The gradient goes to the first maximum."""
+    a = looked._array
+    columns = a.shape[1]
+    winner = np.zeros((bags, columns), np.int64)
+    counts = np.bincount(bag, minlength=bags)
+    starts = np.concatenate(([0], np.cumsum(counts)))
+    for b in range(bags):
+        if counts[b]:
+            winner[b] = starts[b] + np.argmax(a[starts[b] : starts[b + 1]], axis=0)
+    if not a.shape[0]:
+        return wrap(np.zeros((bags, columns), a.dtype))
+    picked = F.take_along(looked, wrap(winner), dim=0, unique=True)
+    return F.where(wrap((counts > 0)[:, None]), picked, 0.0)  # type: ignore[no-any-return]
+
+
+

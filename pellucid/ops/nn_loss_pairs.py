@@ -1,0 +1,495 @@
+"""Losses between tensors of one shape, and between embeddings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..core.bind import wrap
+from ..core.primitive import TENSORS as F
+from ..core.primitive import defop
+from ..core.public import public
+from ..core.tensor import Tensor
+from ..errors import ArgumentValueError, OperationError, ShapeValueError
+from ..shapes import broadcast_shapes
+from ._rules import require_tensor
+from .nn_loss import check_pair, get_reduction, reduce_loss
+
+mse_op = defop(
+    "squared_difference",
+    "input target",
+    forward=lambda xp, x, t: xp.square(x - t),
+    vjp={"input": lambda g, input, target: g * (2.0 * (input - target)), "target": lambda g, input, target: g * (2.0 * (target - input))},
+    promote="common",
+    elementwise=True,
+    batch="elementwise",
+    grad_name="MseLoss",
+)
+
+
+@public(namespace="nn.functional")
+def mse_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Mean squared difference of two tensors of one shape.
+
+    A difference in shape that broadcasts is warned about: it is nearly always a mistake, as (N, 1) with (N,).
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+    tensor(2.)
+    """
+    reduction = get_reduction(size_average, reduce, reduction)
+    check_pair("mse_loss", input, target)
+    loss = mse_op.call(input, target)
+    if weight is None:
+        return reduce_loss(loss, reduction)
+    if tuple(weight._array.shape) != tuple(input._array.shape):
+        raise ShapeValueError("Weights and input must have the same size.")
+    loss = loss * weight  # type: ignore[operator]
+    if reduction == "mean":
+        return loss.sum() / weight.sum()  # type: ignore[no-any-return, attr-defined]
+    return reduce_loss(loss, reduction)
+
+
+@public(namespace="nn.functional")
+def l1_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Mean absolute difference of two tensors of one shape.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+    tensor(1.)
+    """
+    reduction = get_reduction(size_average, reduce, reduction)
+    check_pair("l1_loss", input, target)
+    loss = (input - target).abs()  # type: ignore[operator]
+    if weight is None:
+        return reduce_loss(loss, reduction)
+    loss = loss * weight
+    if reduction == "mean":
+        return loss.sum() / weight.sum()  # type: ignore[no-any-return, attr-defined]
+    return reduce_loss(loss, reduction)
+
+
+@public(namespace="nn.functional")
+def smooth_l1_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean", beta: float = 1.0
+) -> Tensor:
+    """Squared error below `beta` and absolute error above, joined smoothly. Source: Girshick, "Fast R-CNN", 2015."""
+    reduction = get_reduction(size_average, reduce, reduction)
+    check_pair("smooth_l1_loss", input, target)
+    if beta < 0:
+        raise OperationError("smooth_l1_loss does not support negative values for beta.")
+    if beta == 0:
+        return l1_loss(input, target, reduction=reduction)
+    d = (input - target).abs()  # type: ignore[operator]
+    return reduce_loss(F.where(d < beta, d * d * (0.5 / beta), d - 0.5 * beta), reduction)
+
+
+@public(namespace="nn.functional")
+def huber_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+) -> Tensor:
+    """Squared error below `delta` and delta times absolute error above. Source: Huber, 1964."""
+    check_pair("huber_loss", input, target)
+    if delta <= 0:
+        raise OperationError("huber_loss does not support non-positive values for delta.")
+    d = (input - target).abs()  # type: ignore[operator]
+    loss = F.where(d <= delta, d * d * 0.5, (d - 0.5 * delta) * delta)
+    if weight is None:
+        return reduce_loss(loss, reduction)
+    loss = loss * weight
+    if reduction == "mean":
+        return loss.sum() / weight.sum()  # type: ignore[no-any-return, attr-defined]
+    return reduce_loss(loss, reduction)
+
+
+@public(namespace="nn.functional")
+def soft_margin_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+) -> Tensor:
+    """log(1 + exp(-target * input)), targets 1 or -1."""
+    reduction = get_reduction(size_average, reduce, reduction)
+    require_tensor(target, "soft_margin_loss", "target", 2)
+    return reduce_loss(F.softplus_of(-target * require_tensor(input, "soft_margin_loss")), reduction)  # type: ignore[operator]
+
+
+@public(namespace="nn.functional")
+def gaussian_nll_loss(
+    input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Tensor:
+    """Negative log-likelihood of `target` under normal distributions with mean `input` and variance `var`.
+
+    Raises:
+        ValueError: a negative variance, or one of a shape that does not fit.
+    """
+    if not isinstance(var, Tensor):
+        if var < 0:
+            raise ArgumentValueError("var has negative entry/entries")
+        var = input * 0 + var  # type: ignore[operator]
+    shape, v = tuple(input._array.shape), tuple(var._array.shape)
+    if v != shape:
+        if shape[:-1] == v:
+            var = var.unsqueeze(-1)  # type: ignore[attr-defined]
+        elif not (shape[:-1] == v[:-1] and v[-1:] == (1,)) and not (len(v) == len(shape) and all(a in (1, b) for a, b in zip(v, shape, strict=True))):
+            raise ArgumentValueError("var is of incorrect size")
+    if reduction not in ("none", "mean", "sum"):
+        raise ArgumentValueError(reduction + " is not valid")
+    if bool((var._array < 0).any()):  # type: ignore[union-attr]
+        raise ArgumentValueError("var has negative entry/entries")
+    safe = F.where(var < eps, wrap(np.asarray(eps, var._array.dtype)), var)  # type: ignore[operator, union-attr]
+    # PyTorch clamps the variance outside of the graph: its gradient is that of the clamped value.
+    safe = var + (safe - var).detach()
+    loss = 0.5 * (safe.log() + (input - target) ** 2 / safe)  # type: ignore[operator]
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return reduce_loss(loss, reduction)
+
+
+@public(namespace="nn.functional")
+def poisson_nll_loss(
+    input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: bool | None = None, eps: float = 1e-8,
+    reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """Negative log-likelihood of counts under Poisson distributions with (log) rate `input`.
+
+    Args:
+        full: add Stirling's approximation of log(target!).
+    """
+    reduction = get_reduction(size_average, reduce, reduction)
+    if reduction not in ("none", "mean", "sum"):
+        raise ArgumentValueError(reduction + " is not a valid value for reduction")
+    x, t = require_tensor(input, "poisson_nll_loss"), require_tensor(target, "poisson_nll_loss", "target", 2)
+    loss = x.exp() - t * x if log_input else x - t * (x + eps).log()  # type: ignore[operator, attr-defined]
+    if full:
+        stirling = t * t.log() - t + 0.5 * (2 * math.pi * t).log()  # type: ignore[operator, attr-defined]
+        loss = loss + F.where(t > 1, stirling, 0.0)  # type: ignore[operator]
+    return reduce_loss(loss, reduction)
+
+
+@public(namespace="nn.functional torch")
+def margin_ranking_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """max(0, -target * (input1 - input2) + margin): target 1 wants input1 ranked higher."""
+    reduction = get_reduction(size_average, reduce, reduction)
+    for k, (name, t) in enumerate((("input1", input1), ("input2", input2), ("target", target)), start=1):
+        require_tensor(t, "margin_ranking_loss", name, k)
+    if not input1.ndim == input2.ndim == target.ndim:
+        raise OperationError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
+            f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
+        )
+    return reduce_loss((-target * (input1 - input2) + margin).clamp(min=0), reduction)  # type: ignore[operator]
+
+
+@public(namespace="nn.functional torch")
+def hinge_embedding_loss(
+    input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """`input` where target is 1, max(0, margin - input) where it is -1."""
+    reduction = get_reduction(size_average, reduce, reduction)
+    x, t = require_tensor(input, "hinge_embedding_loss"), require_tensor(target, "hinge_embedding_loss", "target", 2)
+    far = F.where(t != 1, (margin - x).clamp(min=0), 0.0)  # type: ignore[operator]
+    near = F.where(t != -1, x, 0.0)  # type: ignore[operator]
+    return reduce_loss(far + near, reduction)
+
+
+@public(namespace="nn.functional")
+def multilabel_soft_margin_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """Mean over the classes of binary cross entropies with logits."""
+    reduction = get_reduction(size_average, reduce, reduction)
+    x, t = require_tensor(input, "multilabel_soft_margin_loss"), require_tensor(target, "multilabel_soft_margin_loss", "target", 2)
+    loss = t * F.softplus_of(-x) + (1 - t) * F.softplus_of(x)  # type: ignore[operator]
+    if weight is not None:
+        loss = loss * weight
+    classes = x._array.shape[-1] if x.ndim else 1
+    loss = loss.sum(dim=-1) / classes
+    return reduce_loss(loss, reduction)
+
+
+def _check_multi(name: str, x: Tensor, t: Tensor, label_rows: bool) -> tuple[int, int]:
+    require_tensor(x, name), require_tensor(t, name, "target", 2)
+    a, b = x._array.shape, t._array.shape
+    if x.ndim > 2 or (x.ndim == 2 and a[1] == 0) or (x.ndim == 1 and a[0] == 0):
+        raise OperationError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(a)}")
+    rows = a[0] if x.ndim == 2 else 1
+    classes = a[1] if x.ndim == 2 else (a[0] if x.ndim else 1)
+    if label_rows:
+        if tuple(b) != tuple(a):
+            raise OperationError(f"inconsistent target size: {list(b)} for input of size: {list(a)}")
+    elif t.ndim > 1 or t._array.size != rows:
+        raise OperationError(f"inconsistent target size, expected {rows} but got {list(b)}")
+    return rows, classes
+
+
+@public(namespace="nn.functional")
+def multi_margin_loss(
+    input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """Mean over the other classes of max(0, margin - x[label] + x[class]) ** p.
+
+    Raises:
+        ValueError: p is neither 1 nor 2.
+    """
+    reduction = get_reduction(size_average, reduce, reduction)
+    if p not in (1, 2):
+        raise ArgumentValueError("only p == 1 and p == 2 supported")
+    rows, classes = _check_multi("multi_margin_loss", input, target, False)
+    if weight is not None and (weight.ndim != 1 or weight._array.size != classes):
+        raise ArgumentValueError("weight must be one-dimensional") if weight.ndim != 1 else OperationError(
+            f"inconsistent weight size, expected {classes} but got {list(weight._array.shape)}"
+        )
+    x = input.reshape(rows, classes)  # type: ignore[attr-defined]
+    t = target._array.reshape(rows).astype(np.int64)
+    if t.size and (t.min() < 0 or t.max() >= classes):
+        raise OperationError("target out of range")
+    own = F.take_along(x, wrap(t[:, None]), dim=1, unique=True)
+    slack = (margin - own + x).clamp(min=0)
+    if p == 2:
+        slack = slack * slack
+    if weight is not None:
+        slack = slack * weight.index_select(0, wrap(t)).unsqueeze(1)  # type: ignore[attr-defined]
+    others = np.ones((rows, classes), bool)
+    others[np.arange(rows), t] = False
+    loss = F.where(wrap(others), slack, 0.0).sum(dim=1) / classes
+    if input.ndim < 2 and reduction == "none":
+        return loss.reshape(())  # type: ignore[no-any-return]
+    return reduce_loss(loss, reduction)
+
+
+@public(namespace="nn.functional")
+def multilabel_margin_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+) -> Tensor:
+    """Sum over pairs of a wanted and an unwanted class of max(0, 1 - (x[wanted] - x[unwanted])), divided by the number of classes.
+
+    Each row of the target lists the wanted classes; -1 ends the list.
+    """
+    reduction = get_reduction(size_average, reduce, reduction)
+    rows, classes = _check_multi("multilabel_margin_loss", input, target, True)
+    x = input.reshape(rows, classes)  # type: ignore[attr-defined]
+    t = target._array.reshape(rows, classes)
+    if t.size and (t.min() < -1 or t.max() >= classes):
+        raise OperationError("target out of range")
+    ended = np.cumsum(t < 0, axis=1) > 0
+    wanted = ~ended
+    is_target = np.zeros((rows, classes), bool)
+    row, column = np.nonzero(wanted)
+    is_target[row, t[row, column]] = True
+    own = F.take_along(x, wrap(np.where(wanted, t, 0).astype(np.int64)), dim=1, unique=False)
+    slack = (1 - (own.unsqueeze(2) - x.unsqueeze(1))).clamp(min=0)
+    counted = wanted[:, :, None] & ~is_target[:, None, :]
+    loss = F.where(wrap(counted), slack, 0.0).sum(dim=(1, 2)) / classes
+    if input.ndim < 2 and reduction == "none":
+        return loss.reshape(())  # type: ignore[no-any-return]
+    return reduce_loss(loss, reduction)
+
+
+# ---- distances ----------------------------------------------------------------------------------
+@public(namespace="nn.functional torch")
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """x1 . x2 / (max(|x1|, eps) max(|x2|, eps)) along `dim`; the shapes broadcast.
+
+    >>> import pellucid as torch
+    >>> torch.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
+    tensor([0.7071])
+    """
+    a, b = require_tensor(x1, "cosine_similarity", "x1"), require_tensor(x2, "cosine_similarity", "x2", 2)
+    if not (a.dtype.is_floating_point and b.dtype.is_floating_point):
+        common = (a + b).dtype  # type: ignore[operator]
+        if not common.is_floating_point:
+            raise OperationError(f"expected common dtype to be floating point, yet common dtype is {common.scalar_type_name}")
+    broadcast_shapes(a._array.shape, b._array.shape)
+    na = F.where(_norm(a, dim) < eps, eps, _norm(a, dim))
+    nb = F.where(_norm(b, dim) < eps, eps, _norm(b, dim))
+    return ((a / na) * (b / nb)).sum(dim=dim)  # type: ignore[no-any-return, operator]
+
+
+def _norm(x: Tensor, dim: int) -> Any:
+    return x.norm(2, dim=dim, keepdim=True)  # type: ignore[attr-defined]
+
+
+@public(namespace="nn.functional torch")
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    """The p-norm of `x1 - x2 + eps` over the last dimension."""
+    require_tensor(x1, "pairwise_distance", "x1"), require_tensor(x2, "pairwise_distance", "x2", 2)
+    return (x1 - x2 + eps).norm(p, dim=-1, keepdim=keepdim)  # type: ignore[no-any-return, operator, attr-defined]
+
+
+@public(namespace="nn.functional torch")
+def cosine_embedding_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """1 - cos(x1, x2) where target is 1, max(0, cos(x1, x2) - margin) where it is -1."""
+    reduction = get_reduction(size_average, reduce, reduction)
+    if target.ndim not in (0, 1):
+        raise OperationError("0D or 1D target tensor expected, multi-target not supported")
+    if target.ndim == 1 and (input1.ndim != 2 or input2.ndim != 2) or target.ndim == 0 and (input1.ndim != 1 or input2.ndim != 1):
+        sizes = f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found inputs with sizes "
+        raise OperationError(sizes + f"{list(input1._array.shape)} and {list(input2._array.shape)}.")
+    # PyTorch's own epsilon here: added to the squared norms.
+    eps = 1e-12
+    dot = (input1 * input2).sum(dim=-1)  # type: ignore[operator]
+    cos = dot / (((input1 * input1).sum(dim=-1) + eps) * ((input2 * input2).sum(dim=-1) + eps)).sqrt()  # type: ignore[operator]
+    positive = F.where(target == 1, 1 - cos, 0.0)
+    negative = F.where(target == -1, (cos - margin).clamp(min=0), 0.0)
+    return reduce_loss(positive + negative, reduction)
+
+
+@public(namespace="nn.functional torch")
+def triplet_margin_loss(
+    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6, swap: bool = False,
+    size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin) with p-norm distances.
+
+    Args:
+        swap: use the smaller of d(anchor, negative) and d(positive, negative). Source: Balntas et al., 2016.
+    """
+    reduction = get_reduction(size_average, reduce, reduction)
+    if margin <= 0:
+        raise ArgumentValueError(f"margin must be greater than 0, got {margin}")
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise OperationError(
+            f"The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
+            f"{anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+        )
+    return _triplet(anchor, positive, negative, lambda a, b: pairwise_distance(a, b, p, eps), margin, swap, reduction)
+
+
+def _triplet(
+    anchor: Tensor, positive: Tensor, negative: Tensor, distance: Callable[[Tensor, Tensor], Tensor], margin: float, swap: bool,
+    reduction: str,
+) -> Tensor:  # fmt: skip
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = far.minimum(distance(positive, negative))  # type: ignore[attr-defined]
+    return reduce_loss((near - far + margin).clamp(min=0), reduction)  # type: ignore[operator]
+
+
+@public(namespace="nn.functional")
+def triplet_margin_with_distance_loss(
+    anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0, swap: bool = False, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """`triplet_margin_loss` with any distance function."""
+    if reduction not in ("mean", "sum", "none"):
+        raise ArgumentValueError(f"{reduction} is not a valid value for reduction")
+    if margin <= 0:
+        raise ArgumentValueError(f"margin must be greater than 0, got {margin}")
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise OperationError(
+            f"The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
+            f"{anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+        )
+    return _triplet(anchor, positive, negative, distance_function or pairwise_distance, margin, swap, reduction)
+
+
+@public(namespace="nn.functional")
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
+    """`input` divided by its p-norm along `dim`, the norm taken as at least `eps`.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.normalize(torch.tensor([[3.0, 4.0]]))
+    tensor([[0.6000, 0.8000]])
+    """
+    x = require_tensor(input, "normalize")
+    result = x / x.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(x)  # type: ignore[operator, attr-defined]
+    if out is None:
+        return result  # type: ignore[no-any-return]
+    return out.copy_(result)  # type: ignore[no-any-return, attr-defined]
+
+
+@public(namespace="nn.functional torch")
+def ctc_loss(
+    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:  # fmt: skip
+    """Connectionist temporal classification: negative log-likelihood of label sequences under all alignments.
+
+    Args:
+        log_probs: `(T, N, C)` or `(T, C)` log-probabilities.
+        targets: `(N, S)` padded, or all targets in one row.
+        blank: the class that separates labels.
+        reduction: "mean" divides each loss by its target length first.
+
+    Source: Graves et al., "Connectionist Temporal Classification", 2006.
+    """
+    lp = require_tensor(log_probs, "ctc_loss", "log_probs")
+    single = lp.ndim == 2
+    if single:
+        lp = lp.unsqueeze(1)  # type: ignore[attr-defined]
+    steps, batch, classes = lp._array.shape
+    lengths_in = _lengths(input_lengths, batch, "input_lengths")
+    lengths_out = _lengths(target_lengths, batch, "target_lengths")
+    if not 0 <= blank < classes:
+        raise OperationError("blank must be in label range")
+    t = targets._array
+    if t.ndim == 1 and not single:
+        rows = np.split(t, np.cumsum(lengths_out)[:-1])
+    else:
+        t = t.reshape(batch, -1) if batch else t
+        rows = [t[n, : lengths_out[n]] for n in range(batch)]
+    losses = []
+    for n in range(batch):
+        if lengths_in[n] > steps:
+            raise OperationError(f"Expected input_lengths to have value at most {steps}, but got value {lengths_in[n]} (while checking arguments for ctc_loss_cpu)")
+        losses.append(_ctc_one(lp[: int(lengths_in[n]), n], rows[n].astype(np.int64), blank))  # type: ignore[index]
+    loss = F.stack(*losses, dim=0) if losses else lp.sum() * 0
+    if zero_infinity:
+        loss = F.where(wrap(np.isinf(loss._array)), 0.0, loss)
+    if reduction == "mean":
+        return (loss / wrap(np.maximum(lengths_out, 1).astype(loss._array.dtype))).mean()  # type: ignore[no-any-return]
+    if reduction == "none" and single:
+        return loss[0]  # type: ignore[no-any-return]
+    return reduce_loss(loss, reduction)
+
+
+def _lengths(value: Any, batch: int, name: str) -> np.ndarray:
+    array = value._array if isinstance(value, Tensor) else np.asarray(value)
+    array = np.atleast_1d(array)
+    if array.dtype.kind not in "iu":
+        raise OperationError(f"{name} must be integral")
+    if array.size != batch:
+        raise OperationError(f"{name} must be of size batch_size")
+    return array.astype(np.int64)
+
+
+def _ctc_one(lp: Tensor, labels: np.ndarray, blank: int) -> Tensor:
+    """Forward algorithm over the labels with blanks between, in log space."""
+    extended = np.full(2 * len(labels) + 1, blank, np.int64)
+    extended[1::2] = labels
+    size = len(extended)
+    skip = np.zeros(size, bool)
+    skip[2:] = (extended[2:] != blank) & (extended[2:] != extended[:-2])
+    steps = lp._array.shape[0]
+    low = -float("inf")
+    if steps == 0:
+        return lp.sum() + (0.0 if size == 1 else float("inf"))  # type: ignore[attr-defined, no-any-return]
+    emit = lp.index_select(1, wrap(extended))  # type: ignore[attr-defined]
+    start = np.zeros(size, bool)
+    start[:2] = True
+    alpha = F.where(wrap(start), emit[0], low)
+    for k in range(1, steps):
+        one = F.constant_pad_nd(alpha, pad=(1, 0), value=low)[:size]
+        two = F.where(wrap(skip), F.constant_pad_nd(alpha, pad=(2, 0), value=low)[:size], low)
+        alpha = F.logsumexp(F.stack(alpha, one, two, dim=0), dim=(0,), keepdim=False) + emit[k]
+    ends = alpha[size - 2 :] if size > 1 else alpha
+    return -F.logsumexp(ends, dim=(0,), keepdim=False)  # type: ignore[no-any-return]
+
+
