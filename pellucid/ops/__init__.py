@@ -46,3 +46,5 @@ from . import nn_dropout as nn_dropout
 from . import nn_embedding as nn_embedding
 from . import reduce_norm as reduce_norm
 from . import linalg as linalg
+from . import pad as pad
+from . import view_copies as view_copies

@@ -333,7 +333,6 @@ index_op = defop(
         F.index_grad(g, *indices, spec=spec, shape=input_shape),
         *[None] * len(indices),
     ),
-    jvp="linear",
     onnx="GatherND",
 )
 
@@ -343,7 +342,6 @@ index_grad_op = defop(
     forward=_index_grad,
     aval=lambda g, *indices, spec, shape: (shape, g[1]),
     vjp=lambda F, g, indices, spec, needs: (F.index(g, *indices, spec=spec), *[None] * len(indices)),
-    jvp="linear",
 )
 
 
@@ -404,7 +402,6 @@ index_put_op = defop(
     check=_check_put,
     aval=lambda x, *rest, spec, accumulate: x,
     vjp=_put_grad,
-    jvp="linear",
     onnx="ScatterND",
 )
 

@@ -56,7 +56,6 @@ index_select_op = defop(
             F.full(shape=input_shape, value=0, dtype=input_dtype), index, g, dim=dim, alpha=1
         )
     },
-    jvp=lambda F, tangents, index, dim: F.index_select(tangents[0], index, dim=dim),
     onnx="Gather",
 )
 
@@ -116,7 +115,6 @@ index_add_op = defop(
             F.reshape(F.index_select(g, index, dim=dim), shape=source_shape), alpha
         ),
     },
-    jvp=lambda F, tangents, index, dim, alpha: F.index_add(tangents[0], index, tangents[2], dim=dim, alpha=alpha),
 )
 
 
@@ -194,7 +192,6 @@ index_copy_op = defop(
         "input": lambda F, g, index, dim, input_dtype: _filled(F, g, index, dim, input_dtype),
         "source": lambda F, g, index, dim, source_shape: F.reshape(F.index_select(g, index, dim=dim), shape=source_shape),
     },
-    jvp=lambda F, tangents, index, dim: F.index_copy(tangents[0], index, tangents[2], dim=dim),
 )
 
 
@@ -265,7 +262,6 @@ index_fill_op = defop(
         "input": lambda F, g, index, dim, input_dtype: _filled(F, g, index, dim, input_dtype),
         "value": lambda F, g, index, dim, value_shape: F.sum_to(F.index_select(g, _wrapped(F, index, g.shape, dim), dim=dim), shape=value_shape),
     },
-    jvp=lambda F, tangents, index, dim: F.index_fill(tangents[0], index, tangents[2], dim=dim),
 )
 
 
@@ -358,7 +354,6 @@ masked_fill_op = defop(
         "value": lambda F, g, mask, input_dtype: F.where(mask, g, F.full(shape=(), value=0, dtype=input_dtype)),
     },
     elementwise=True,
-    jvp=lambda F, tangents, mask: F.masked_fill(tangents[0], mask, tangents[2]),
     onnx="Where",
 )
 

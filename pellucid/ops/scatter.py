@@ -121,7 +121,6 @@ gather_op = defop(
             F.full(shape=input_shape, value=0, dtype=input_dtype), index, g, dim=dim
         )
     },
-    jvp=lambda F, tangents, index, dim: F.gather(tangents[0], index, dim=dim),
     onnx="GatherElements",
 )
 
@@ -222,7 +221,6 @@ scatter_add_op = defop(
         "input": lambda g: g,
         "src": lambda F, g, index, dim, src_shape: _pad_like(F, F.gather(g, index, dim=dim), src_shape),
     },
-    jvp=lambda F, tangents, index, dim: F.scatter_add(tangents[0], index, tangents[2], dim=dim),
     onnx="ScatterElements",
 )
 
@@ -241,7 +239,6 @@ scatter_op = defop(
         "input": lambda F, g, index, dim, input_dtype: _zeroed(F, g, index, dim, input_dtype),
         "src": lambda F, g, index, dim, src_shape: _pad_like(F, F.gather(g, index, dim=dim), src_shape),
     },
-    jvp=lambda F, tangents, index, dim: F.scatter(tangents[0], index, tangents[2], dim=dim),
     onnx="ScatterElements",
 )
 
