@@ -1,1 +1,19 @@
-"""Array libraries behind one namespace (seam 1): what forward rules compute with."""
+"""Array libraries behind one namespace (seam 1): what forward rules compute with.
+
+PyTorch keeps the switches of vendor libraries under the same name (`torch.backends.cudnn.deterministic = True`), and so they are
+here too: `cudnn`, `cuda`, `mps`, `mkl`, `mkldnn` and `openmp` say that the library is not there, and take the settings that
+scripts make for it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_VENDORS = ("cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _VENDORS:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,13 @@
+"""OpenMP, which Pellucid does not use.
+
+>>> import pellucid as torch
+>>> torch.backends.openmp.is_available()
+False
+"""
+
+from __future__ import annotations
+
+
+def is_available() -> bool:
+    """Whether the library is there: it is not."""
+    return False
