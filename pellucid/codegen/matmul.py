@@ -22,7 +22,7 @@ from pellucid.codegen import jit, target, threads
 from pellucid.codegen.elementwise import restore_flags, save_flags
 from pellucid.codegen.emit import Function, Module, Value, vector
 
-__all__ = ["gufuncs", "linear", "multiply"]
+__all__ = ["SCRATCH_FLOATS", "gemm_address", "gufuncs", "linear", "multiply"]
 
 DEPTH = 512  # terms of a sum that one pass adds: a packed panel of B then fits the second-level cache with room
 BLOCK = 1 << 18  # floats of A that are packed at a time: 1 MiB
@@ -283,9 +283,8 @@ def _emit_gemm(module: Module) -> None:
     """One product; the team shares the packing of A and the panels of B."""
     t = tile()
     sizes = "m n depth a_row a_step b_step b_column pitch epilogue".split()
-    f = module.function(
-        "gemm", internal=True, **dict.fromkeys(("team", "a", "b", "out", "bias", "packed"), "ptr"), **dict.fromkeys(sizes, "i64")
-    )
+    pointers = dict.fromkeys(("team", "a", "b", "out", "bias", "packed"), "ptr")
+    f = module.function("gemm", **pointers, **dict.fromkeys(sizes, "i64"))
     job = Job(f, f.buffer("i64", len(_JOB), align=8))
     for name in "bias packed n a_row a_step b_step b_column pitch".split():
         job.set(name, getattr(f, name))
@@ -298,7 +297,7 @@ def _emit_gemm(module: Module) -> None:
         job.set("depth", steps)
         job.set("b", f.at(f.b, k * f.b_step))
         last = (k + depth).compare("sge", f.depth)
-        start = f.select(k.compare("sgt", 0), f.const(ACCUMULATE, "i64"), 0)
+        start = f.select(k.compare("sgt", 0), f.const(ACCUMULATE, "i64"), f.epilogue & ACCUMULATE)
         job.set("flags", start | f.select(last, f.epilogue, 0))
         with f.loop(0, f.m, height) as i:
             rows = f.smaller(f.m - i, height)
@@ -336,13 +335,12 @@ def _emit_loop(module: Module, name: str, epilogue: int) -> None:
     pair = f.emit(f"cmpxchg ptr {lock.name}, i64 0, i64 1 seq_cst monotonic", "{ i64, i1 }")
     mine = f.emit(f"extractvalue {pair.ctype} {pair.name}, 1", "i1")
     packed = f.var("ptr")
-    size = 4 * (BLOCK + DEPTH * tile().rows)
 
     def own() -> None:
         packed.set(f.load("ptr", f.state, SCRATCH))
 
     def borrowed() -> None:  # another Python thread multiplies just now
-        packed.set(f.emit(f"call ptr @malloc(i64 {size})", "ptr"))
+        packed.set(f.emit(f"call ptr @malloc(i64 {4 * SCRATCH_FLOATS})", "ptr"))
 
     f.module.declarations |= {"declare ptr @malloc(i64)", "declare void @free(ptr)"}
     f.branch(mine, own, borrowed)
@@ -382,6 +380,21 @@ def _build() -> str:
 
 
 _alive: list = []
+SCRATCH_FLOATS = BLOCK + DEPTH * 16  # what a call of the native `gemm` needs for the packed block of A
+
+
+@functools.cache
+def _natives():
+    return jit.compile_ir(_build(), {**dict.fromkeys(_LOOPS, "pppp"), "gemm": "pppppp" + "i" * 9}, "matmul")
+
+
+def gemm_address() -> int | None:
+    """The native `gemm(team, a, b, out, bias, packed, m, n, depth, a_row, a_step, b_step, b_column, pitch, flags)`.
+
+    Strides count floats; `packed` is room for `SCRATCH_FLOATS`; flags are ACCUMULATE, BIAS, RELU. `depth` must be positive.
+    """
+    natives = _natives() if target.available() else None
+    return natives and jit.address(natives["gemm"])
 
 
 @functools.cache
@@ -392,10 +405,10 @@ def gufuncs() -> dict[str, np.ufunc] | None:
     """
     if not target.available():
         return None
-    natives = jit.compile_ir(_build(), dict.fromkeys(_LOOPS, "pppp"), "matmul")
+    natives = _natives()
     if natives is None:
         return None
-    scratch = np.empty(BLOCK + DEPTH * tile().rows, np.float32)
+    scratch = np.empty(SCRATCH_FLOATS, np.float32)
     state = (ctypes.c_int64 * 3)(threads.team_cell(), scratch.ctypes.data, 0)
     _alive.append((scratch, state))
     made = {}

@@ -1,0 +1,354 @@
+"""Scaled dot-product attention, forward and backward, without the whole matrix of weights in memory (float32).
+
+A task takes a block of queries of one head: their products with the keys stay in the second-level cache through the
+softmax and the product with the values. The backward recomputes the weights from each row's log-sum-exp, as in Dao et al.,
+"FlashAttention", 2022. With causal masking, keys beyond a block's last query are left out. Rows without any key (all
+masked) give zeros. The functions return None where they cannot serve their arguments.
+"""
+
+from __future__ import annotations
+
+import math as pymath
+import threading
+
+import numpy as np
+
+from pellucid.codegen import jit, math, target, threads
+from pellucid.codegen.emit import Function, Module, Value, vector
+from pellucid.codegen.matmul import ACCUMULATE, SCRATCH_FLOATS, gemm_address
+
+__all__ = ["attention", "attention_backward"]
+
+_F32 = np.dtype(np.float32)
+ROWS = 64  # queries a block, fewer where their weights would exceed the cache
+WEIGHTS = 1 << 17  # floats of a block of weights: 512 KiB
+
+_STRIDES = "b h t".split()
+_NUMBERS = "heads queries keys width out_width rows causal scratch_size".split()
+
+
+class Head:
+    """One head's matrices in memory: addresses and row strides of the operands named at the start."""
+
+    def __init__(self, f: Function, task: Value, operands: list[str]) -> None:
+        self.f = f
+        batch, head = task / f.heads, task % f.heads
+        self.base = {}
+        for name in operands:
+            offset = batch * getattr(f, f"{name}_b") + head * getattr(f, f"{name}_h")
+            self.base[name] = f.at(getattr(f, name), offset)
+
+    def row(self, name: str, i: Value) -> Value:
+        return self.f.at(self.base[name], i * self.pitch(name))
+
+    def pitch(self, name: str) -> Value:
+        return getattr(self.f, f"{name}_t")
+
+
+def _kernel(module: Module, name: str, operands: list[str], others: list[str]) -> Function:
+    params = dict.fromkeys((*operands, *others, "gemm", "scratch"), "ptr")
+    params |= {f"{o}_{s}": "i64" for o in operands for s in _STRIDES}
+    params |= dict.fromkeys(_NUMBERS, "i64") | {"scale": "double"}
+    return threads.parallel_export(module, name, params)
+
+
+def _gemm(f: Function, a, b, out, packed: Value, m, n, depth, flags: int = 0) -> None:
+    """out (+)= a b; a and b are (address, row stride, column stride), out (address, row stride)."""
+    null = f.emit("inttoptr i64 0 to ptr", "ptr")
+    pointers = (null, a[0], b[0], out[0], out[0], packed)
+    numbers = (m, n, depth, a[1], a[2], b[1], b[2], out[1], f.const(flags, "i64"))
+    passed = ", ".join(f"{v.ctype} {f.as_value(v, v.ctype).name}" for v in (*pointers, *numbers))
+    f.line(f"call void {f.gemm.name}({passed})")
+
+
+def _reach(f: Function, first: Value, rows: Value) -> Value:
+    """The number of keys that a block of queries sees."""
+    return f.select(f.causal.compare("ne", 0), f.smaller(first + rows, f.keys), f.keys)
+
+
+def _seen(f: Function, i: Value, reach: Value) -> Value:
+    """The number of keys that query i sees."""
+    return f.select(f.causal.compare("ne", 0), f.smaller(i + 1, reach), reach)
+
+
+def _vectors(f: Function, count: Value, body) -> None:
+    width = target.host().lanes("float")
+    f.vector_loop(count, width, body)
+
+
+def _zero(f: Function, pointer: Value, start: Value, stop: Value) -> None:
+    kind = vector("float", target.host().lanes("float"))
+    here = f.at(pointer, start)
+    _vectors(f, stop - start, lambda i, mask: f.store(f.const(0.0, kind), here, i, mask=mask))
+
+
+def _score(f: Function, s: Value, scale: Value, bias: Value, i: Value, mask: Value | None) -> Value:
+    """The scaled product, plus the mask's value where `bias` (an address or null) is given."""
+    added = f.var(s.ctype, 0.0)
+    with f.when(f.emit(f"icmp ne ptr {bias.name}, null", "i1")):
+        added.set(f.load(s.ctype, bias, i, mask=mask))
+    return f.fma(s, scale, added.get())
+
+
+def _bias_row(f: Function, head: Head, i: Value) -> Value:
+    none = f.emit(f"icmp eq ptr {f.mask.name}, null", "i1")
+    return f.select(none, f.emit("inttoptr i64 0 to ptr", "ptr"), head.row("mask", i))
+
+
+def _build() -> str:
+    module = Module()
+    _emit_forward(module)
+    _emit_backward(module)
+    return module.text()
+
+
+def _emit_forward(module: Module) -> None:
+    kind = vector("float", target.host().lanes("float"))
+    f = _kernel(module, "forward", ["q", "k", "v", "mask", "out"], ["lse"])
+    blocks = (f.queries + f.rows - 1) / f.rows
+    scale = f.splat(f.trunc(f.scale, "float"), kind)
+    packed = f.at(f.scratch, f.thread * f.scratch_size)
+    weights = f.at(packed, SCRATCH_FLOATS)
+    unit = f.const(1, "i64")
+    with f.loop(f.begin, f.end) as task:
+        item, first = task / blocks, task % blocks * f.rows
+        head = Head(f, item, ["q", "k", "v", "mask", "out"])
+        rows = f.smaller(f.queries - first, f.rows)
+        reach = _reach(f, first, rows)
+        q = (head.row("q", first), head.pitch("q"), unit)
+        transposed_k = (head.base["k"], unit, head.pitch("k"))
+        _gemm(f, q, transposed_k, (weights, f.keys), packed, rows, reach, f.width)
+        with f.loop(0, rows) as r:
+            i = first + r
+            row, seen, bias = f.at(weights, r * f.keys), _seen(f, i, reach), _bias_row(f, head, i)
+            best, total = f.var(kind, -pymath.inf), f.var(kind, 0.0)
+
+            def scores(j: Value, mask: Value | None, row=row, bias=bias, best=best) -> None:
+                s = _score(f, f.load(kind, row, j, mask=mask), scale, bias, j, mask)
+                f.store(s, row, j, mask=mask)
+                s = s if mask is None else f.select(mask, s, -pymath.inf)
+                best.set(f.larger(s, best.get()))
+
+            _vectors(f, seen, scores)
+            m = f.fold(best.get(), f.larger)
+            # A row without keys has no maximum to subtract.
+            m = f.select(m.compare("oeq", -pymath.inf), f.const(0.0, "float"), m)
+            shift = f.splat(m, kind)
+
+            def exponentials(j: Value, mask: Value | None, row=row, shift=shift, total=total) -> None:
+                e = math.exp(f, f.load(kind, row, j, mask=mask) - shift)
+                f.store(e, row, j, mask=mask)
+                total.set(total.get() + (e if mask is None else f.select(mask, e, 0.0)))
+
+            _vectors(f, seen, exponentials)
+            _zero(f, row, seen, reach)
+            s = f.total(total.get())
+            empty = s.compare("oeq", 0.0)
+            f.store(f.select(empty, f.const(pymath.inf, "float"), math.log(f, s) + m), f.lse, item * f.queries + i)
+            # The reciprocal waits where the row's first weight cannot be needed any more: after the products.
+            f.store(f.select(empty, f.const(0.0, "float"), 1.0 / s), f.at(weights, f.rows * f.keys), r)
+        weight = (weights, f.keys, unit)
+        values = (head.base["v"], head.pitch("v"), unit)
+        out = (head.row("out", first), head.pitch("out"))
+        _gemm(f, weight, values, out, packed, rows, f.out_width, reach)
+        with f.loop(0, rows) as r:
+            factor = f.splat(f.load("float", f.at(weights, f.rows * f.keys), r), kind)
+            row = head.row("out", first + r)
+
+            def normalize(j: Value, mask: Value | None, row=row, factor=factor) -> None:
+                f.store(f.load(kind, row, j, mask=mask) * factor, row, j, mask=mask)
+
+            _vectors(f, f.out_width, normalize)
+    f.ret()
+
+
+def _emit_backward(module: Module) -> None:
+    kind = vector("float", target.host().lanes("float"))
+    operands = ["q", "k", "v", "mask", "out", "g", "dq", "dk", "dv"]
+    f = _kernel(module, "backward", operands, ["lse"])
+    narrow = f.trunc(f.scale, "float")
+    scale = f.splat(narrow, kind)
+    packed = f.at(f.scratch, f.thread * f.scratch_size)
+    weights = f.at(packed, SCRATCH_FLOATS)
+    slopes = f.at(weights, f.rows * f.keys)
+    unit = f.const(1, "i64")
+    with f.loop(f.begin, f.end) as item:
+        head = Head(f, item, operands)
+        with f.loop(0, f.keys) as j:
+            _zero(f, head.row("dk", j), f.const(0, "i64"), f.width)
+            _zero(f, head.row("dv", j), f.const(0, "i64"), f.out_width)
+        with f.loop(0, f.queries, f.rows) as first:
+            rows = f.smaller(f.queries - first, f.rows)
+            reach = _reach(f, first, rows)
+            q, g = ((head.row(n, first), head.pitch(n), unit) for n in ("q", "g"))
+            k, v = ((head.base[n], head.pitch(n), unit) for n in ("k", "v"))
+            _gemm(f, q, (k[0], unit, k[1]), (weights, f.keys), packed, rows, reach, f.width)
+            _gemm(f, g, (v[0], unit, v[1]), (slopes, f.keys), packed, rows, reach, f.out_width)
+            with f.loop(0, rows) as r:
+                i = first + r
+                row, slope = f.at(weights, r * f.keys), f.at(slopes, r * f.keys)
+                seen, bias = _seen(f, i, reach), _bias_row(f, head, i)
+                dot = f.var(kind, 0.0)
+                o_row, g_row = head.row("out", i), head.row("g", i)
+
+                def product(j: Value, mask: Value | None, dot=dot, o_row=o_row, g_row=g_row) -> None:
+                    a, b = f.load(kind, o_row, j, mask=mask), f.load(kind, g_row, j, mask=mask)
+                    dot.set(f.fma(a, b, dot.get()))
+
+                _vectors(f, f.out_width, product)
+                delta = f.splat(f.total(dot.get()), kind)
+                lse = f.splat(f.load("float", f.lse, item * f.queries + i), kind)
+
+                def weigh(j: Value, mask: Value | None, row=row, slope=slope, bias=bias, lse=lse, delta=delta) -> None:
+                    s = _score(f, f.load(kind, row, j, mask=mask), scale, bias, j, mask)
+                    p = math.exp(f, s - lse)
+                    f.store(p, row, j, mask=mask)
+                    f.store(p * (f.load(kind, slope, j, mask=mask) - delta) * scale, slope, j, mask=mask)
+
+                _vectors(f, seen, weigh)
+                _zero(f, row, seen, reach)
+                _zero(f, slope, seen, reach)
+            # The weights and slopes transposed: their columns are the rows of a.
+            p_t, s_t = ((m, unit, f.keys) for m in (weights, slopes))
+            _gemm(f, p_t, g, (head.base["dv"], head.pitch("dv")), packed, reach, f.out_width, rows, ACCUMULATE)
+            _gemm(f, (slopes, f.keys, unit), k, (head.row("dq", first), head.pitch("dq")), packed, rows, f.width, reach)
+            _gemm(f, s_t, q, (head.base["dk"], head.pitch("dk")), packed, reach, f.width, rows, ACCUMULATE)
+    f.ret()
+
+
+def _signature(operands: int) -> str:
+    return "p" + "a" * operands + "a" + "pa" + "i" * (3 * operands + len(_NUMBERS)) + "d" + "ii"
+
+
+_lib = jit.Library("attention", _build, {"forward": _signature(5), "backward": _signature(9)})
+_local = threading.local()
+
+
+# The entries.
+
+
+def _scratch(per_thread: int) -> np.ndarray:
+    """Room for every thread of the team; kept, because fresh pages cost more than the work in them."""
+    size = per_thread * threads.get_num_threads()
+    kept = getattr(_local, "scratch", None)
+    if kept is None or kept.size < size:
+        kept = _local.scratch = np.empty(size, _F32)
+    return kept
+
+
+def _strides(*arrays: np.ndarray | None) -> list[int]:
+    """Batch, head and row strides in floats; 0 along broadcast dimensions."""
+    result = []
+    for a in arrays:
+        result += [0, 0, 0] if a is None else [0 if n == 1 else s // 4 for n, s in zip(a.shape[:3], a.strides[:3])]
+    return result
+
+
+def _serves(*arrays: np.ndarray) -> bool:
+    for a in arrays:
+        if a.dtype is not _F32 or a.ndim != 4 or not a.flags.aligned or a.size == 0:
+            return False
+        # Rows are contiguous and do not overlap.
+        if (a.shape[3] > 1 and a.strides[3] != 4) or (a.shape[2] > 1 and a.strides[2] < 4 * a.shape[3]):
+            return False
+    return True
+
+
+def _as_bias(mask: np.ndarray | None, shape: tuple[int, ...]) -> tuple[np.ndarray | None, bool]:
+    """The mask as floats to add, of four dimensions; False if it cannot be one."""
+    if mask is None:
+        return None, True
+    if mask.dtype == bool:
+        mask = np.where(mask, np.float32(0), np.float32(-np.inf))
+    if mask.dtype is not _F32 or mask.ndim > 4:
+        return None, False
+    mask = mask.reshape((1,) * (4 - mask.ndim) + mask.shape)
+    if any(own not in (1, n) for own, n in zip(mask.shape, shape)):
+        return None, False
+    if mask.shape[3] != shape[3]:
+        mask = np.broadcast_to(mask, (*mask.shape[:3], shape[3]))
+    return (mask if mask.strides[3] == 4 and min(mask.strides) >= 0 else np.ascontiguousarray(mask)), True
+
+
+def _like(a: np.ndarray, width: int) -> np.ndarray:
+    """A new array `(B, H, T, width)` whose rows lie in memory as those of `a` do: by head, or by position."""
+    batch, heads, length = a.shape[:3]
+    if a.strides[1] < a.strides[2]:
+        return np.empty((batch, length, heads, width), _F32).swapaxes(1, 2)
+    return np.empty((batch, heads, length, width), _F32)
+
+
+def _fits(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> bool:
+    return _serves(q, k, v) and q.shape[:2] == k.shape[:2] == v.shape[:2] and q.shape[3] == k.shape[3] and (
+        k.shape[2] == v.shape[2]
+    )  # fmt: skip
+
+
+def _block(queries: int, keys: int) -> int:
+    return max(1, min(ROWS, queries, WEIGHTS // keys))
+
+
+def attention(
+    q: np.ndarray,
+    k: np.ndarray,
+    v: np.ndarray,
+    mask: np.ndarray | None = None,
+    causal: bool = False,
+    scale: float | None = None,
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """softmax(q k^T * scale + mask) v, and each row's log-sum-exp `(B, H, T)`, which the backward needs.
+
+    q is `(B, H, T, D)`, k `(B, H, S, D)`, v `(B, H, S, E)`, with contiguous rows; `mask` broadcasts to `(B, H, T, S)` and
+    is added, or boolean with True for the keys to see; `causal` lets query i see keys 0 to i; `scale` is 1 / sqrt(D) by
+    default. The result has the memory layout of q.
+    """
+    if not _fits(q, k, v) or _lib.forward is None:
+        return None
+    batch, heads, queries, width = q.shape
+    keys, out_width = v.shape[2:]
+    bias, good = _as_bias(mask, (batch, heads, queries, keys))
+    gemm = gemm_address()
+    if not good or gemm is None:
+        return None
+    out = _like(q, out_width)
+    lse = np.empty((batch, heads, queries), _F32)
+    rows = _block(queries, keys)
+    per_thread = SCRATCH_FLOATS + rows * keys + rows
+    scale = width**-0.5 if scale is None else scale
+    tasks = batch * heads * -(-queries // rows)
+    grain = max(1, (1 << 18) // (rows * keys * width))
+    numbers = (heads, queries, keys, width, out_width, rows, int(causal), per_thread, scale, tasks, grain)
+    arrays = (q, k, v, bias, out)
+    _lib.forward(threads.team(), *arrays, lse, gemm, _scratch(per_thread), *_strides(*arrays), *numbers)
+    return out, lse
+
+
+def attention_backward(
+    g: np.ndarray,
+    q: np.ndarray,
+    k: np.ndarray,
+    v: np.ndarray,
+    out: np.ndarray,
+    lse: np.ndarray,
+    mask: np.ndarray | None = None,
+    causal: bool = False,
+    scale: float | None = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """The gradients of q, k and v; `out` and `lse` are what `attention` gave."""
+    if not _fits(q, k, v) or not _serves(g, out) or g.shape != out.shape or _lib.backward is None:
+        return None
+    batch, heads, queries, width = q.shape
+    keys, out_width = v.shape[2:]
+    bias, good = _as_bias(mask, (batch, heads, queries, keys))
+    gemm = gemm_address()
+    if not good or gemm is None:
+        return None
+    dq, dk, dv = _like(q, width), _like(k, width), _like(v, out_width)
+    rows = _block(queries, keys)
+    per_thread = SCRATCH_FLOATS + 2 * rows * keys
+    scale = width**-0.5 if scale is None else scale
+    grain = max(1, (1 << 18) // (queries * keys * width))
+    numbers = (heads, queries, keys, width, out_width, rows, int(causal), per_thread, scale, batch * heads, grain)
+    arrays = (q, k, v, bias, out, g, dq, dk, dv)
+    _lib.backward(threads.team(), *arrays, lse, gemm, _scratch(per_thread), *_strides(*arrays), *numbers)
+    return dq, dk, dv
