@@ -48,3 +48,4 @@ from . import reduce_norm as reduce_norm
 from . import linalg as linalg
 from . import pad as pad
 from . import view_copies as view_copies
+from . import linalg_legacy as linalg_legacy

@@ -611,6 +611,8 @@ def reflections(A: Any, tau: Any) -> list[tuple[Tensor, Tensor]]:  # noqa: N803
 def apply_reflections(A: Any, tau: Any, other: Any, transpose: bool) -> Tensor:  # noqa: N803
     """Q @ other (or Q^H @ other), with Q the product of the reflections stored in A and tau."""
     steps = reflections(A, tau)
+    if not steps and (A._rg or tau._rg):
+        return other + (A * 0).sum() + tau.sum()  # the identity, connected to its arguments as in PyTorch
     for v, t in steps if transpose else reversed(steps):
         factor = F.conj(t) if transpose else t
         other = other - F.matmul(v * factor, F.matmul(F.conj(v).mT, other))
