@@ -267,13 +267,13 @@ def _sentence(name: str, module: ModuleType | None = None) -> str:
         and leaf in vars(loaded)
     )
     if elsewhere:
-        return f"{sentence}. There is {elsewhere[0]}."
+        return f"{sentence}; there is {elsewhere[0]}"
     names = [entry for entry in dir(module) if not entry.startswith("_") and entry != leaf] if module is not None else []
     by_lower = {entry.lower(): entry for entry in names}
     close = [by_lower[entry] for entry in difflib.get_close_matches(leaf.lower(), by_lower, n=3, cutoff=0.7)]
     if close:
-        return f"{sentence}. Close names: {', '.join(f'{parent_name}.{entry}' for entry in close)}."
-    return f"{sentence}."
+        return f"{sentence}; close names: {', '.join(f'{parent_name}.{entry}' for entry in close)}"
+    return sentence
 
 
 def _distribution() -> Distribution:

@@ -179,4 +179,4 @@ def test_missing_name_is_the_scripts_own_error(write, tmp_path):
         "    import torch.nosuch",
         done.stderr.splitlines()[-1],
     ]
-    assert done.stderr.splitlines()[-1].endswith("has no torch.nosuch.")
+    assert done.stderr.splitlines()[-1].endswith("has no torch.nosuch")

@@ -80,15 +80,15 @@ def test_refused_once_another_torch_is_loaded():
 @pytest.mark.parametrize(
     ("statement", "kind", "words"),
     [
-        ("import torch.nosuch", "ModuleNotFoundError", "has no torch.nosuch."),
-        ("import torch.datasets.nosuch.x", "ModuleNotFoundError", "has no torch.datasets.nosuch."),
-        ("import torch._C", "ModuleNotFoundError", "has no torch._C."),
-        ("from torch import nosuch", "ImportError", "has no torch.nosuch."),
-        ("from torch.datasets import load_digit", "ImportError", "Close names: torch.datasets.load_digits."),
-        ("import torch; torch.nosuch", "AttributeError", "has no torch.nosuch."),
-        ("import torch.datasets; torch.datasets.Load_Digits", "AttributeError", "Close names: torch.datasets.load_dig"),
-        ("import torch.datasets, torch; torch.load_digits", "AttributeError", "There is torch.datasets.load_digits."),
-        ("import torch.interop; torch.interop.load_dig_its", "AttributeError", "has no torch.interop.load_dig_its."),
+        ("import torch.nosuch", "ModuleNotFoundError", "has no torch.nosuch"),
+        ("import torch.datasets.nosuch.x", "ModuleNotFoundError", "has no torch.datasets.nosuch"),
+        ("import torch._C", "ModuleNotFoundError", "has no torch._C"),
+        ("from torch import nosuch", "ImportError", "has no torch.nosuch"),
+        ("from torch.datasets import load_digit", "ImportError", "close names: torch.datasets.load_digits"),
+        ("import torch; torch.nosuch", "AttributeError", "has no torch.nosuch"),
+        ("import torch.datasets; torch.datasets.Load_Digits", "AttributeError", "close names: torch.datasets.load_dig"),
+        ("import torch.datasets, torch; torch.load_digits", "AttributeError", "there is torch.datasets.load_digits"),
+        ("import torch.interop; torch.interop.load_dig_its", "AttributeError", "has no torch.interop.load_dig_its"),
     ],
 )
 def test_a_missing_name_is_spelled_out(statement, kind, words):
