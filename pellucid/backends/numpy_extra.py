@@ -78,6 +78,14 @@ def rsqrt(x: Any) -> Any:
 
 
 @_export
+def reciprocal(x: Any) -> Any:
+    """1 / x; integers are refused (NumPy would divide them as integers)."""
+    if x.dtype.kind in "biu":
+        raise TypeError("not supported: reciprocal of integers")
+    return np.reciprocal(x)
+
+
+@_export
 def sigmoid(x: Any) -> Any:
     """1 / (1 + exp(-x))."""
     if x.dtype in _NARROW:
@@ -147,9 +155,21 @@ def complex_sign(x: Any) -> Any:
 @_export
 def sinc(x: Any) -> Any:
     """sin(pi x) / (pi x), and 1 at 0."""
+    if x.dtype.kind in "biu":
+        raise TypeError("not supported: sinc of integers")
     wide = _wide(x) * np.pi
     safe = np.where(wide == 0, 1, wide)
     return np.where(wide == 0, 1, np.sin(safe) / safe).astype(x.dtype, copy=False)
+
+
+@_export
+def logaddexp(x: Any, y: Any) -> Any:
+    """log(exp(x) + exp(y)) without overflow, also of complex numbers."""
+    if x.dtype.kind != "c":
+        return np.logaddexp(x, y)
+    first = x.real >= y.real
+    top, low = np.where(first, x, y), np.where(first, y, x)
+    return np.where((x.real == -np.inf) & (y.real == -np.inf), x, top + np.log1p(np.exp(low - top)))
 
 
 @_export
@@ -305,6 +325,36 @@ def _whole(x: Any) -> bool:
 def _refuse_zero(x: Any, y: Any) -> None:
     if _whole(x) and _whole(y) and not np.all(y):
         raise OperationError("ZeroDivisionError")
+
+
+@_export
+def addcmul(x: Any, a: Any, b: Any, value: Any) -> Any:
+    """x + value * a * b, rounded once for two-byte floats."""
+    kind = x.dtype
+    product = _wide(a) * _wide(b)
+    return (_wide(x) + (product if value == 1 else product * value)).astype(kind, copy=False)
+
+
+@_export
+def addcdiv(x: Any, a: Any, b: Any, value: Any) -> Any:
+    """x + value * a / b, rounded once for two-byte floats."""
+    kind = x.dtype
+    quotient = _wide(a) / _wide(b)
+    return (_wide(x) + (quotient if value == 1 else quotient * value)).astype(kind, copy=False)
+
+
+@_export
+def lerp(start: Any, end: Any, weight: Any) -> Any:
+    """start + weight * (end - start), exact at both ends; rounded once for two-byte floats."""
+    kind = start.dtype
+    start, end, weight = _wide(start), _wide(end), _wide(weight)
+    span = end - start
+    if hasattr(weight, "dtype"):
+        # As PyTorch's two branches.
+        result = np.where(np.abs(weight) < 0.5, start + weight * span, end - span * (1 - weight))
+    else:
+        result = start + weight * span if abs(weight) < 0.5 else end - span * (1 - weight)
+    return result.astype(kind, copy=False)
 
 
 @_export

@@ -392,6 +392,43 @@ reciprocal = unary(
 
 
 # ---- several at once --------------------------------------------------------------------------
+addcmul_op = defop(
+    "addcmul",
+    "input tensor1 tensor2",
+    forward=lambda xp, x, a, b, *, value: xp.addcmul(x, a, b, value),
+    vjp={
+        "input": lambda g: g,
+        "tensor1": lambda F, g, tensor2, value: g * F.conj(tensor2 * value),
+        "tensor2": lambda F, g, tensor1, value: g * F.conj(tensor1 * value),
+    },
+    promote="common",
+    elementwise=True,
+    batch="elementwise",
+)
+
+addcdiv_op = defop(
+    "addcdiv",
+    "input tensor1 tensor2",
+    forward=lambda xp, x, a, b, *, value: xp.addcdiv(x, a, b, value),
+    vjp={
+        "input": lambda g: g,
+        "tensor1": lambda F, g, tensor2, value: g * F.conj(value / tensor2),
+        "tensor2": lambda F, g, tensor1, tensor2, value: -g * F.conj(value * tensor1 / (tensor2 * tensor2)),
+    },
+    promote="common",
+    elementwise=True,
+    batch="elementwise",
+)
+
+
+def _three(name: str, input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> None:
+    for position, (argument, x) in enumerate((("input", input), ("tensor1", tensor1), ("tensor2", tensor2)), start=1):
+        require_tensor(x, name, argument, position)
+    kind = common_dtype([input, tensor1, tensor2])
+    if kind.is_integral and not isinstance(value, int):
+        raise OperationError("For integral input tensors, argument alpha must not be a floating point number.")
+
+
 @public(methods="=", inplace="=", out=True)
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
     """`input + value * tensor1 * tensor2`, broadcast and promoted.
@@ -400,11 +437,8 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
     >>> torch.addcmul(torch.ones(2), torch.ones(2), torch.tensor([1.0, 2.0]), value=0.5)
     tensor([1.5000, 2.0000])
     """
-    require_tensor(input, "addcmul")
-    require_tensor(tensor1, "addcmul", "tensor1", 2)
-    require_tensor(tensor2, "addcmul", "tensor2", 3)
-    product = mul_op.call(tensor1, tensor2)
-    return add_op.call(input, product if value == 1 else _scaled(input, product, value))
+    _three("addcmul", input, tensor1, tensor2, value)
+    return addcmul_op.call(input, tensor1, tensor2, value=value)
 
 
 @public(methods="=", inplace="=", out=True)
@@ -415,9 +449,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
     >>> torch.addcdiv(torch.ones(2), torch.ones(2), torch.tensor([1.0, 2.0]), value=0.5)
     tensor([1.5000, 1.2500])
     """
-    require_tensor(input, "addcdiv")
-    require_tensor(tensor1, "addcdiv", "tensor1", 2)
-    require_tensor(tensor2, "addcdiv", "tensor2", 3)
+    _three("addcdiv", input, tensor1, tensor2, 1)
     if tensor1.dtype.is_integral and tensor2.dtype.is_integral:
         raise OperationError(
             "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of "
@@ -425,23 +457,13 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
             ".to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future addcdiv "
             "behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes."
         )
-    quotient = div_op.call(tensor1, tensor2)
-    return add_op.call(input, quotient if value == 1 else _scaled(input, quotient, value))
-
-
-def _lerp(xp: Any, start: Any, end: Any, weight: Any) -> Any:
-    # Exact at both ends; as PyTorch's two branches.
-    span = end - start
-    if hasattr(weight, "dtype"):
-        small = xp.abs(weight) < 0.5
-        return xp.where(small, start + weight * span, end - span * (1 - weight))
-    return start + weight * span if abs(weight) < 0.5 else end - span * (1 - weight)
+    return addcdiv_op.call(input, tensor1, tensor2, value=value)
 
 
 lerp_op = defop(
     "lerp",
     "input end weight",
-    forward=_lerp,
+    forward="lerp",
     vjp={
         "input": lambda F, g, weight: g * F.conj(1 - weight),
         "end": lambda F, g, weight: g * F.conj(weight),
@@ -450,6 +472,21 @@ lerp_op = defop(
     promote="common",
     elementwise=True,
     batch="elementwise",
+)
+
+
+# The number is kept out of the promotion: it is not rounded to the tensors' dtype first.
+lerp_number_op = defop(
+    "lerp_number",
+    "input end",
+    forward=lambda xp, start, end, *, weight: xp.lerp(start, end, weight),
+    vjp={
+        "input": lambda F, g, weight: g * F.conj(1 - weight),
+        "end": lambda F, g, weight: g * F.conj(weight),
+    },
+    elementwise=True,
+    batch="elementwise",
+    grad_name="Lerp",
 )
 
 
@@ -472,7 +509,7 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
         raise ArgumentTypeError(f"lerp(): argument 'weight' (position 3) must be Tensor, not {type(weight).__name__}")
     if input.dtype.is_integral:
         raise NotImplementedError(f"\"lerp_kernel_scalar\" not implemented for '{input.dtype.scalar_type_name}'")
-    return lerp_op.call(input, end, weight)
+    return lerp_op.call(input, end, weight) if isinstance(weight, Tensor) else lerp_number_op.call(input, end, weight=weight)
 
 
 def _c_name(x: Tensor) -> str:

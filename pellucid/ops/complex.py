@@ -243,6 +243,8 @@ def view_as_complex(input: Tensor) -> Tensor:
         raise DtypeError(
             f"view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: {input.dtype.scalar_type_name}"
         )
+    if input.dtype is dtypes.float16:
+        raise DtypeError("torch.complex32 has no NumPy counterpart, so tensors of it are not supported")
     _check_view_as_complex(input._array)
     return view_as_complex_op.call(input)
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from ..core.inplace import inplace_form
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
@@ -169,6 +171,9 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     require_tensor(input, "mvlgamma")
     if p < 1:
         raise OperationError("p has to be greater than or equal to 1")
+    kind = input._array.dtype
+    if kind.itemsize == 2 and input.dtype.is_floating_point:
+        return F.cast(mvlgamma(F.cast(input, dtype=np.dtype(np.float32)), p), dtype=kind)
     total: Any = p * (p - 1) / 4 * math.log(math.pi)
     for j in range(p):
         total = F.add(F.lgamma(F.sub(input, j / 2)), total)
