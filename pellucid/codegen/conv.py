@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.codegen import conv_kernels as kernels
-from pellucid.codegen import conv_lanes, conv_memory, conv_plan, jit, target, threads
+from pellucid.codegen import conv_lanes, conv_memory, conv_plan, conv_weight, target, threads
 from pellucid.codegen.conv_geometry import ConvGeometry, IntOrSeq, conv_geometry, input_grad_geometry
 
 Padding = int | Sequence[int | Sequence[int]]
@@ -111,45 +111,7 @@ def conv_weight_grad(
         geo, plan = _weight_grad(g.shape, x.shape, *key)
     if plan is None:
         return None
-    g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
-    out = np.empty(geo.w_shape, _FLOAT32)
-    pixels, size = math.prod(geo.out), math.prod(geo.x)
-    natives, packing, turning = kernels.weight_driver(), kernels.packing(), kernels.turning()
-    pack, turn = jit.address(packing["pack"]), jit.address(turning["transpose"])
-    images = min(plan.block, geo.n)
-    # The tail of a packed channel may be read, never used: the last one needs room behind it.
-    packed_bytes = plan.packed_bytes * images + 128 if plan.packed_bytes else 0
-    turned_bytes = plan.turned_bytes * images
-    memory = conv_memory.take(packed_bytes + turned_bytes + plan.result_bytes * plan.slices + 256)
-    try:
-        address = memory.address
-        turned = -(-(address + packed_bytes) // 64) * 64
-        result = turned + turned_bytes
-        packing["clear"](address, packed_bytes)
-        packing["clear"](result, plan.result_bytes * plan.slices)
-        team, x_address, g_address = threads.team(), x.ctypes.data, g.ctypes.data
-        for first in range(0, geo.n, images):
-            count = min(images, geo.n - first)
-            xs, gs = x_address + first * geo.c * size * 4, g_address + first * geo.o * pixels * 4
-            if plan.packed_channels or plan.row_vectors:
-                natives["prepare"](
-                    team, pack, plan.pack, xs, address, turn, gs, turned, geo.c * size, plan.packed_channels, size,
-                    plan.packed_channel, geo.o_group, pixels, plan.row_vectors, geo.groups, count, 1,
-                )  # fmt: skip
-            sources = (turned if plan.row_vectors else gs, address if plan.packed_channels else xs)
-            natives["accumulate"](team, plan.address, *sources, result, count, len(plan.tasks), 1)
-        for part in range(1, plan.slices):
-            turning["add"](result, result + part * plan.result_bytes, plan.result_bytes // 4)
-        taps = geo.c_group * geo.taps
-        if plan.row_vectors:
-            where = out.ctypes.data
-            for offset, channel, channels, row in plan.parts:
-                turning["transpose"](result + offset, row, where + channel * taps * 4, taps, taps, channels)
-        else:
-            turning["sum_lanes"](result, out, geo.o, taps, plan.padded_taps)
-    finally:
-        conv_memory.give(memory)
-    return out
+    return conv_weight.run(plan, geo, np.ascontiguousarray(g), np.ascontiguousarray(x))
 
 
 _FLOAT32 = np.dtype(np.float32)
@@ -189,7 +151,7 @@ def _weight_grad(g_shape: tuple[int, ...], x_shape: tuple[int, ...], w_shape: An
     geo = conv_geometry(x_shape, w_shape, *args)
     if g_shape != geo.out_shape:
         raise RuntimeError(f"Expected grad_output of shape {list(geo.out_shape)}, but got {list(g_shape)}")
-    return geo, conv_plan.weight_grad_plan(_shape_key(geo)) if _worked(geo) and _ready() else None
+    return geo, conv_weight.weight_grad_plan(_shape_key(geo)) if _worked(geo) and _ready() else None
 
 
 def _worked(geo: ConvGeometry) -> bool:

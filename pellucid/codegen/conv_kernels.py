@@ -54,24 +54,6 @@ SEG_FUNCTION, SEG_TILES, SEG_FIRST, SEG_WIDTH = range(4)
 SEGMENT_WORDS = 4
 JOB_K, JOB_KOFF, JOB_BASE, JOB_MASK, JOB_DST, JOB_VECTORS, JOB_OFFSET, JOB_PLANE, JOB_UNPACK, JOB_WEIGHTS = range(10)
 JOB_WORDS = 10
-# One task of a weight gradient: native function, offsets, tables.
-(
-    TASK_FUNCTION,
-    TASK_G,
-    TASK_G_IMAGE,
-    TASK_X,
-    TASK_X_IMAGE,
-    TASK_KOFF,
-    TASK_TILES,
-    TASK_TABLE0,
-    TASK_TABLE1,
-    TASK_TABLE2,
-    TASK_COUNT,
-    TASK_RESULT,
-    TASK_SLICE,
-    TASK_SLICES,
-) = range(14)
-TASK_WORDS = 14
 
 
 def lanes() -> int:
@@ -661,70 +643,3 @@ def _weight_tile(module: Module, name: str) -> Function:
         count="i64",
         tiles="i64",
     )
-
-
-@cache
-def weight_driver() -> Natives:
-    """`prepare` packs a block of images and transposes their gradients; `accumulate` runs the weight gradient's tiles."""
-    exports = {"prepare": "pppppppiiiiiiiiiii", "accumulate": "pppppiii"}
-
-    def build(module: Module) -> None:
-        _emit_prepare(module)
-        _emit_accumulate(module)
-
-    return _compiled("conv_weight", exports, build)
-
-
-def _emit_prepare(module: Module) -> None:
-    params = dict.fromkeys(("pack", "desc", "x", "packed", "transpose", "g"), "ptr")
-    numbers = ("x_image", "channels", "x_channel", "packed_channel", "rows", "pixels", "row_vectors", "groups")
-    f = parallel_export(module, "prepare", {**params, "turned": "ptr", **dict.fromkeys(numbers, "i64")})
-    with f.loop(f.begin, f.end) as n:
-        to = f.at(f.packed, n * f.channels * f.packed_channel)
-        with f.when(f.channels.compare("sgt", 0)):
-            f.line(
-                f"call void {f.pack.name}(ptr {f.desc.name}, ptr {f.at(f.x, n * f.x_image).name}, ptr {to.name}, i64 1, "
-                f"i64 {f.x_image.name}, i64 {f.channels.name}, i64 {f.x_channel.name}, i64 {f.packed_channel.name})"
-            )
-        with f.when(f.row_vectors.compare("sgt", 0)), f.loop(0, f.groups) as group:
-            plane = f.pixels * f.rows
-            turned = f.pixels * f.row_vectors * lanes()
-            src = f.at(f.g, (n * f.groups + group) * plane)
-            dst = f.at(f.turned, (n * f.groups + group) * turned)
-            _emit_turn(f, src, dst)
-    f.ret()
-
-
-def _emit_turn(f: Function, src: Value, dst: Value) -> None:
-    """Channels last in blocks: each tile of the weight gradient finds its channels of a pixel side by side."""
-    done = f.var("i64", 0)
-    for vectors in outer_tiles():  # widest first, as the plan cuts them
-        with f.loop_while() as go_on:
-            left = (f.row_vectors - done.get()).compare("sge", vectors)
-            go_on(left)
-            channel = done.get() * lanes()
-            rows = f.smaller(f.rows - channel, vectors * lanes())
-            from_rows, to = f.at(src, channel * f.pixels), f.at(dst, channel * f.pixels)
-            f.line(
-                f"call void {f.transpose.name}(ptr {from_rows.name}, i64 {f.pixels.name}, ptr {to.name}, "
-                f"i64 {vectors * lanes()}, i64 {rows.name}, i64 {f.pixels.name})"
-            )
-            done.set(done.get() + vectors)
-
-
-def _emit_accumulate(module: Module) -> None:
-    params = {"tasks": "ptr", "g": "ptr", "x": "ptr", "result": "ptr", "images": "i64"}
-    f = parallel_export(module, "accumulate", params)
-    with f.loop(f.begin, f.end) as i:
-        task = f.at(f.tasks, i * TASK_WORDS, "i64")
-        function, koff = _pointer(f, task, TASK_FUNCTION), _pointer(f, task, TASK_KOFF)
-        tables = [_pointer(f, task, t) for t in (TASK_TABLE0, TASK_TABLE1, TASK_TABLE2)]
-        result = _bytes(f, f.result, _words(f, task, TASK_RESULT))
-        part, parts = _words(f, task, TASK_SLICE), _words(f, task, TASK_SLICES)
-        with f.loop(part * f.images // parts, (part + 1) * f.images // parts) as n:
-            g = _bytes(f, f.g, _words(f, task, TASK_G) + n * _words(f, task, TASK_G_IMAGE))
-            x = _bytes(f, f.x, _words(f, task, TASK_X) + n * _words(f, task, TASK_X_IMAGE))
-            passed = ", ".join(f"ptr {v.name}" for v in (g, x, koff, *tables, result))
-            count, tiles = _words(f, task, TASK_COUNT), _words(f, task, TASK_TILES)
-            f.line(f"call void {function.name}({passed}, i64 {count.name}, i64 {tiles.name})")
-    f.ret()

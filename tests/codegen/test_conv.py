@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pellucid.backends import conv_reference as reference
 from pellucid.backends import pool_reference
 from pellucid.codegen import conv as kernels
-from pellucid.codegen import conv_kernels, conv_lanes, conv_plan, pool, target, threads
+from pellucid.codegen import conv_kernels, conv_lanes, conv_plan, conv_weight, pool, target, threads
 from pellucid.codegen.conv_geometry import conv_geometry
 
 pytestmark = pytest.mark.skipif(not target.available(), reason="needs a compiler for kernels")
@@ -154,7 +154,7 @@ def fresh_plans():
     """Clears what was planned and compiled, before and after."""
     caches = [
         function
-        for module in (conv_kernels, conv_plan, conv_lanes, kernels, pool)
+        for module in (conv_kernels, conv_plan, conv_lanes, conv_weight, kernels, pool)
         for function in vars(module).values()
         if hasattr(function, "cache_clear")
     ]
