@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 from weakref import ref as _ref
 
 import numpy as np
@@ -23,7 +23,7 @@ from .source import _library, is_library
 from .tape import Node, Packed, count, node_type
 from .tensor import OutputSlot, Parameter, Tensor, Version, View, make_tensor, version_of
 
-ndarray = np.ndarray
+ndarray: TypeAlias = np.ndarray
 asarray = np.asarray
 _getframe = sys._getframe
 _new = object.__new__
@@ -438,7 +438,7 @@ def general(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any
     needs = tuple(isinstance(x, Tensor) and x._rg for x in tensors)
     made = finish(op, tensors, needs, params, outs, aux)
     if state.slow:
-        _watch(op, tensors, params, made)
+        _watch(op, tensors, params, made, aux)
     return _as_subclass(args, made)
 
 
@@ -735,12 +735,12 @@ def _as_subclass(args: tuple[Any, ...], made: Any) -> Any:
     return made
 
 
-# Called with (op, inputs, params, outputs) after every operation on the general path; forward mode and anomaly mode register here.
+# Called with (op, inputs, params, outputs, aux) after every operation on the general path; forward mode and anomaly mode register here.
 after_operation: list[Callable[..., None]] = []
 
 
-def _watch(op: Primitive, tensors: list[Any], params: dict[str, Any], made: Any) -> None:
+def _watch(op: Primitive, tensors: list[Any], params: dict[str, Any], made: Any, aux: Any) -> None:
     for hook in after_operation:
-        hook(op, tensors, params, made)
+        hook(op, tensors, params, made, aux)
     if observe.observers:
         observe.notify("operation", op, tensors, params, made)

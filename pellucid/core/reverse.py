@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from heapq import heappop, heappush
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from .primitive import RAW, TENSORS
 from .tape import Node, check_saved, saved_arrays, saved_tensors
 from .tensor import OutputSlot, Tensor, make_tensor
 
-ndarray = np.ndarray
+ndarray: TypeAlias = np.ndarray
 _refcount = sys.getrefcount
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import index as as_index
 from types import EllipsisType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from ..errors import ArgumentTypeError, IndexOutOfRangeError, OperationError, Sh
 from ._rules import require_tensor
 from .view_parts import part_op, select_op, slice_op
 
-ndarray = np.ndarray
+ndarray: TypeAlias = np.ndarray
 BASIC = (int, slice, type(None), EllipsisType)
 ALL = slice(None)
 
@@ -55,7 +55,7 @@ def _basic_op(name: str, grad_name: str) -> Any:
     return part_op(
         name,
         _basic,
-        lambda F, g, index, input_shape: F.embed(g, shape=input_shape, op=name, params={"index": index}),
+        lambda F, g, index, input_shape: F.embed(g, shape=input_shape, op=name, how={"index": index}),
         grad_name=grad_name,
     )
 

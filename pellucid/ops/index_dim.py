@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from .index import number_array, put_
 from .scatter import both_forms, bounded, copying, scatter_reduce_op
 from .view import broadcast_to, expand, reshape
 
-ndarray = np.ndarray
+ndarray: TypeAlias = np.ndarray
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
@@ -260,15 +260,17 @@ index_fill_op = defop(
     aval=lambda x, index, value, dim: x,
     vjp={
         "input": lambda F, g, index, dim, input_dtype: _filled(F, g, index, dim, input_dtype),
-        "value": lambda F, g, index, dim, value_shape: F.sum_to(F.index_select(g, _wrapped(F, index, g.shape, dim), dim=dim), shape=value_shape),
+        "value": lambda F, g, index, dim, value_shape: F.sum_to(F.index_select(g, _distinct(F, index, g.shape, dim), dim=dim), shape=value_shape),
     },
 )
 
 
-def _wrapped(F: Any, index: Any, shape: Any, dim: int) -> Any:
-    """The index with positions counted from the start."""
+def _distinct(F: Any, index: Any, shape: Any, dim: int) -> Any:
+    """The positions of an index, counted from the start, each once."""
+    positions = index if F.raw else index._array
     size = shape[dim] if len(shape) else 1
-    return F.where(index < 0, index + size, index)
+    once = np.unique(np.where(positions < 0, positions + size, positions))
+    return once if F.raw else wrap(once)
 
 
 def zero_dim_value(x: Tensor, value: Any, name: str) -> Tensor:
@@ -536,3 +538,20 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     return wrap(out.reshape(*a.shape, num_classes))
 
 
+
+
+@public(methods="=", out=True)
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """As `nonzero`, cut or filled up to `size` rows.
+
+    >>> import pellucid as torch
+    >>> torch.nonzero_static(torch.tensor([0, 5]), size=2)
+    tensor([[ 1],
+            [-1]])
+    """
+    if size < 0:
+        raise OperationError("nonzero_static: 'size' must be an non-negative integer")
+    found = nonzero(input)._array[:size]
+    out = np.full((size, found.shape[1]), fill_value, np.int64)
+    out[: len(found)] = found
+    return wrap(out)

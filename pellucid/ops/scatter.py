@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from ._rules import require_tensor
 from .index import number_array
 from .view import broadcast_to, reshape
 
-ndarray = np.ndarray
+ndarray: TypeAlias = np.ndarray
 
 
 # ---- what the families of writes share -------------------------------------------------------
@@ -88,7 +88,7 @@ def places(shape: tuple[int, ...], index: ndarray, dim: int) -> ndarray:
 
 def _vectors(*arrays: Any) -> list[Any]:
     """Scalars as vectors of one element (views, so that writes reach them)."""
-    return [a.reshape(1) if a.ndim == 0 else a for a in arrays]
+    return [np.asarray(a).reshape(1) if a.ndim == 0 else a for a in arrays]
 
 
 def _front(a: Any, shape: tuple[int, ...]) -> Any:
@@ -98,17 +98,18 @@ def _front(a: Any, shape: tuple[int, ...]) -> Any:
 
 # ---- gather ----------------------------------------------------------------------------------
 def _gather(xp: Any, x: Any, index: Any, *, dim: int) -> Any:
-    if type(x) is not ndarray:
+    if not isinstance(x, (ndarray, np.generic)):
         return xp.take_along_axis(x, index, dim)
     shape = index.shape
-    x, index = _vectors(x, index)
-    if x.shape[dim] == 0 or index.size == 0:
+    if index.size == 0:
         return np.empty(shape, x.dtype)
+    x, index = _vectors(x, index)
     return xp.ascontiguousarray(x).reshape(-1).take(places(x.shape, index, dim)).reshape(shape)
 
 
 def _gather_check(x: Any, index: Any, *, dim: int) -> None:
-    bounded(index, x.shape[dim] if x.ndim else 1, dim)
+    if index.size:
+        bounded(index, x.shape[dim] if x.ndim else 1, dim)
 
 
 gather_op = defop(
@@ -154,9 +155,11 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     """
     dim, index = _index_of(require_tensor(input, "gather"), dim, index, "gather")
     a, b = input._array.shape, index._array.shape
+    if not index._array.size:
+        return gather_op.call(input, index, dim=dim)  # type: ignore[no-any-return]
     if len(a or (1,)) != len(b or (1,)):
         raise ShapeError("Index tensor must have the same number of dimensions as input tensor")
-    if index._array.size and a:
+    if a:
         for d, (own, wanted) in enumerate(zip(a, b or (1,), strict=True)):
             if d != dim and wanted > own:
                 raise ShapeError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from operator import index as as_index
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,9 +20,9 @@ from ..core.primitive import TENSORS as F
 from ..core.public import METHODS, PROPERTIES, method, public
 from ..core.tensor import Parameter, Tensor
 from ..errors import ArgumentTypeError, DimensionError, OperationError, ShapeError
-from ._rules import require_tensor
+from ._rules import keyword, require_tensor
 
-ndarray = np.ndarray
+ndarray: TypeAlias = np.ndarray
 
 
 def sizes_of(args: Sequence[Any], name: str, argument: str = "size") -> tuple[int, ...]:
@@ -147,7 +147,7 @@ def view(self: Tensor, *shape: Any, **named: Any) -> Tensor:
             [3, 4, 5]])
     """
     if named:
-        shape = (named.pop("size", None) or named.pop("dtype"),)
+        shape = (keyword(named, "view", "size", "dtype"),)
     if len(shape) == 1:
         only = shape[0]
         if type(only) is dtypes.dtype:
@@ -197,7 +197,7 @@ def reshape(input: Tensor, *shape: Any, **named: Any) -> Tensor:
             [2, 3]])
     """
     if named:
-        shape = (named.pop("shape"),)
+        shape = (keyword(named, "reshape", "shape"),)
     if len(shape) != 1 or type(shape[0]) is not int:
         shape = sizes_of(shape, "reshape", "shape")
     if not isinstance(input, Tensor):
@@ -313,8 +313,8 @@ transpose_op, t_op = (
 )
 
 
-@public(names="transpose swapaxes swapdims", methods="=")
-def transpose(input: Tensor, dim0: int, dim1: int, **aliases: int) -> Tensor:
+@public(methods="=")
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Dimensions `dim0` and `dim1` exchanged, as a view.
 
     >>> import pellucid as torch
@@ -339,8 +339,14 @@ def _swap(name: str, first: str, second: str) -> None:
     """`swapaxes(axis0, axis1)`, `swapdims(dim0, dim1)`: `transpose` under other names of its arguments."""
 
     def function(input: Tensor, *args: int, **named: int) -> Tensor:
-        given = dict(zip((first, second), args, strict=False)) | named
-        return transpose(input, given[first], given[second])
+        given = list(args)
+        for key in (first, second)[len(given) :]:
+            if key not in named:
+                raise ArgumentTypeError(f"{name}() missing 1 required positional arguments: \"{key}\"")
+            given.append(named.pop(key))
+        if named or len(given) > 2:
+            raise ArgumentTypeError(f"{name}() got unexpected arguments")
+        return transpose(input, *given)
 
     function.__name__ = name
     function.__doc__ = "Alias of :func:`transpose`."
@@ -375,7 +381,7 @@ def permute(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     torch.Size([5, 2, 3])
     """
     if named:
-        dims = (named.pop("dims"),)
+        dims = (keyword(named, "permute", "dims"),)
     a = require_tensor(input, "permute")._array
     order = shapes.permutation(sizes_of(dims, "permute", "dims"), a.ndim)
     if type(a) is ndarray and is_fast(input):
@@ -593,7 +599,7 @@ def expand(self: Tensor, *size: Any, implicit: bool = False, **named: Any) -> Te
             [2, 2, 2]])
     """
     if named:
-        size = (named.pop("size"),)
+        size = (keyword(named, "expand", "size"),)
     a = self._array
     shape, _ = shapes.expand(a.shape, (1,) * a.ndim, sizes_of(size, "expand"), legacy_type(self))
     return expand_op.call(self, shape=shape)  # type: ignore[no-any-return]

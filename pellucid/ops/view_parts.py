@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from operator import index as as_index
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,23 +15,23 @@ from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError, DimensionError, OperationError
 from ._rules import require_tensor
 
-ndarray = np.ndarray
+ndarray: TypeAlias = np.ndarray
 
 
 # ---- the gradient of a part ------------------------------------------------------------------
-def _embed(xp: Any, g: Any, *, shape: tuple[int, ...], op: str, params: dict[str, Any]) -> Any:
+def _embed(xp: Any, g: Any, *, shape: tuple[int, ...], op: str, how: dict[str, Any]) -> Any:
     out = xp.zeros(shape, g.dtype)
-    PRIMITIVES[op].run_forward(xp, (out,), params)[...] = g
+    PRIMITIVES[op].run_forward(xp, (out,), how)[...] = g
     return out
 
 
-# Zeros of `shape` in which the part that the view operation `op` shows is `g`.
+# Zeros of `shape` in which the part that the view operation `op`, with the parameters `how`, shows is `g`.
 embed_op = defop(
     "embed",
     "input",
     forward=_embed,
-    aval=lambda g, shape, op, params: (shape, g[1]),
-    vjp={"input": lambda F, g, op, params: getattr(F, op)(g, **params)},
+    aval=lambda g, shape, op, how: (shape, g[1]),
+    vjp={"input": lambda F, g, op, how: getattr(F, op)(g, **how)},
     jvp="linear",
 )
 
@@ -43,7 +43,7 @@ def part_op(name: str, forward: Any, rule: Any, grad_name: str | None = None, on
 select_op = part_op(
     "select",
     lambda xp, x, *, dim, index: x[(slice(None),) * dim + (index, ...)],
-    lambda F, g, dim, index, input_shape: F.embed(g, shape=input_shape, op="select", params={"dim": dim, "index": index}),
+    lambda F, g, dim, index, input_shape: F.embed(g, shape=input_shape, op="select", how={"dim": dim, "index": index}),
     onnx="Gather",
 )
 
@@ -51,7 +51,7 @@ slice_op = part_op(
     "slice",
     lambda xp, x, *, dim, start, end, step: x[(slice(None),) * dim + (slice(start, end, step),)],
     lambda F, g, dim, start, end, step, input_shape: F.embed(
-        g, shape=input_shape, op="slice", params={"dim": dim, "start": start, "end": end, "step": step}
+        g, shape=input_shape, op="slice", how={"dim": dim, "start": start, "end": end, "step": step}
     ),
     onnx="Slice",
 )
@@ -60,7 +60,7 @@ diagonal_op = part_op(
     "diagonal",
     lambda xp, x, *, offset, dim1, dim2: _diagonal(xp, x, offset, dim1, dim2),
     lambda F, g, offset, dim1, dim2, input_shape: F.embed(
-        g, shape=input_shape, op="diagonal", params={"offset": offset, "dim1": dim1, "dim2": dim2}
+        g, shape=input_shape, op="diagonal", how={"offset": offset, "dim1": dim1, "dim2": dim2}
     ),
 )
 

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import index as as_index
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from .. import dtypes, shapes
 from ..backends.meta import MetaArray
 from ..backends.numpy_cpu import address
-from ..core.inplace import bump, writable
+from ..core.inplace import bump
 from ..core.modes import local
 from ..core.primitive import defop
-from ..core.public import METHODS, PROPERTIES, method, public, tensor_property
-from ..core.tensor import Tensor, make_tensor
+from ..core.public import FUNCTIONS, method, public, tensor_property
+from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError
 from ._rules import require_tensor
 from .view import element_strides, sizes_of
 from .view_parts import part_op
 
-ndarray = np.ndarray
+ndarray: TypeAlias = np.ndarray
 
 
 # ---- where a tensor lies ---------------------------------------------------------------------
@@ -463,7 +463,7 @@ def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = dtypes.c
     return resize_(self, the_template._array.shape)
 
 
-METHODS["resize_as_"] = resize_as_
+FUNCTIONS["torch"]["resize_as_"] = resize_as_
 
 
 def _placed(a: ndarray, shape: Any, strides: Any, offset: int) -> ndarray:
@@ -508,5 +508,3 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
 
 
 TYPE_TEXT = {kind: kind.scalar_type_name if hasattr(kind, "scalar_type_name") else str(kind) for kind in dtypes.BY_NAME.values()}
-
-_ = (PROPERTIES, writable, make_tensor)
