@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 from weakref import ref as _ref
 
 import numpy as np
+from numpy import ndarray
 
 from .. import dtypes
 from ..backends.meta import MetaArray
@@ -23,7 +24,6 @@ from .source import _library, is_library
 from .tape import Node, Packed, count, node_type
 from .tensor import OutputSlot, Parameter, Tensor, Version, View, make_tensor, version_of
 
-ndarray: TypeAlias = np.ndarray
 asarray = np.asarray
 _getframe = sys._getframe
 _new = object.__new__

@@ -9,9 +9,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from heapq import heappop, heappush
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from ..errors import GraphError, OperationError
 from . import observe, source
@@ -21,7 +22,6 @@ from .primitive import RAW, TENSORS
 from .tape import Node, check_saved, saved_arrays, saved_tensors
 from .tensor import OutputSlot, Tensor, make_tensor
 
-ndarray: TypeAlias = np.ndarray
 _refcount = sys.getrefcount
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import index as as_index
 from types import EllipsisType
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from .. import shapes
 from ..backends.numpy_cpu import strided
@@ -28,7 +29,6 @@ from ..errors import ArgumentTypeError, IndexOutOfRangeError, OperationError, Sh
 from ._rules import require_tensor
 from .view_parts import part_op, select_op, slice_op
 
-ndarray: TypeAlias = np.ndarray
 BASIC = (int, slice, type(None), EllipsisType)
 ALL = slice(None)
 
@@ -171,9 +171,7 @@ def checked_index(tensor: Tensor) -> Tensor:
     if kind == np.uint8:
         from warnings import warn
 
-        warn(
-            "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", UserWarning, stacklevel=4
-        )
+        warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", UserWarning, stacklevel=4)
         return F.cast(tensor, dtype=np.dtype(bool))  # type: ignore[no-any-return]
     raise IndexOutOfRangeError("tensors used as indices must be long, int, byte or bool tensors")
 
@@ -194,7 +192,12 @@ def parse(x: Tensor, index: Any) -> tuple[tuple[Any, ...], tuple[bool, ...], lis
     for item in _as_tuple(index):
         kind = type(item)
         if kind not in BASIC and kind is not bool and not isinstance(item, (np.bool_, slice)):
-            if isinstance(item, Tensor) and not item._array.ndim and item._array.dtype.kind in "iu" and item._array.dtype != np.uint8:
+            if (
+                isinstance(item, Tensor)
+                and not item._array.ndim
+                and item._array.dtype.kind in "iu"
+                and item._array.dtype != np.uint8
+            ):
                 item = int(item)
             elif not isinstance(item, Tensor) and hasattr(item, "__index__") and not isinstance(item, ndarray):
                 item = as_index(item)
@@ -213,7 +216,9 @@ def parse(x: Tensor, index: Any) -> tuple[tuple[Any, ...], tuple[bool, ...], lis
             raise IndexOutOfRangeError("slice() cannot be applied to a 0-dim tensor.")
     taken = sum(_consumed(item) for item in items)
     if taken > len(shape):
-        raise IndexOutOfRangeError(f"too many indices for tensor of dimension {len(shape)}", op="index", found=f"{taken} indices for sizes {list(shape)}")
+        raise IndexOutOfRangeError(
+            f"too many indices for tensor of dimension {len(shape)}", op="index", found=f"{taken} indices for sizes {list(shape)}"
+        )
     basic: list[Any] = []
     spec: list[bool] = []
     tensors: list[Tensor] = []
@@ -230,7 +235,12 @@ def parse(x: Tensor, index: Any) -> tuple[tuple[Any, ...], tuple[bool, ...], lis
                 spec += [False] * free
                 dim += free
                 dots = True
-        elif isinstance(item, (bool, np.bool_)) or isinstance(item, Tensor) and not item._array.ndim and item._array.dtype.kind == "b":
+        elif (
+            isinstance(item, (bool, np.bool_))
+            or isinstance(item, Tensor)
+            and not item._array.ndim
+            and item._array.dtype.kind == "b"
+        ):
             basic.append(None)
             spec.append(True)
             tensors.append(make_tensor(np.zeros(1 if bool(item) else 0, np.int64)))
@@ -389,7 +399,11 @@ def _scalar_name(array: Any) -> str:
 def _put_grad(F: Any, g: Any, indices: Any, spec: Any, accumulate: bool, values_shape: Any, values_dtype: Any, needs: Any) -> Any:
     base = None
     if needs[0]:
-        base = g if accumulate else F.index_put(g, F.full(shape=(), value=0, dtype=values_dtype), *indices, spec=spec, accumulate=False)
+        base = (
+            g
+            if accumulate
+            else F.index_put(g, F.full(shape=(), value=0, dtype=values_dtype), *indices, spec=spec, accumulate=False)
+        )
     part = F.sum_to(F.index(g, *indices, spec=spec), shape=values_shape) if needs[1] else None
     return (base, part, *[None] * len(indices))
 
@@ -527,7 +541,9 @@ def _check_partial_overlap(target: Tensor, value: Tensor) -> None:
     a, b = target._array, value._array
     if type(a) is not ndarray or type(b) is not ndarray or a is b or not (a.size and b.size):
         return
-    if np.may_share_memory(a, b) and not (a.strides == b.strides and a.__array_interface__["data"] == b.__array_interface__["data"]):
+    if np.may_share_memory(a, b) and not (
+        a.strides == b.strides and a.__array_interface__["data"] == b.__array_interface__["data"]
+    ):
         if not a.flags.c_contiguous and not b.flags.c_contiguous and not np.shares_memory(a, b):
             return
         raise OperationError(
@@ -563,9 +579,7 @@ def _arguments(x: Tensor, indices: Any, values: Any, name: str) -> tuple[tuple[b
         if item is not None:
             tensors.append(checked_index(require_tensor(item, name, "indices", 2)))
     if len(spec) > x._array.ndim:
-        raise IndexOutOfRangeError(
-            f"too many indices for tensor of dimension {x._array.ndim} (got {len(spec)})"
-        )
+        raise IndexOutOfRangeError(f"too many indices for tensor of dimension {x._array.ndim} (got {len(spec)})")
     return tuple(spec), tensors, values
 
 
@@ -595,4 +609,3 @@ def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 
 FUNCTIONS["torch"]["index_put"] = METHODS["index_put"] = index_put
 FUNCTIONS["torch"]["index_put_"] = METHODS["index_put_"] = index_put_
-

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from .. import shapes
 from ..backends.scatter import add_at
@@ -19,7 +20,6 @@ from .index import number_array, put_
 from .scatter import both_forms, bounded, copying, scatter_reduce_op
 from .view import broadcast_to, expand, reshape
 
-ndarray: TypeAlias = np.ndarray
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
@@ -125,7 +125,9 @@ def _scaled(g: Any, alpha: Any) -> Any:
 def _vector(index: Any, name: str, error: Any = IndexOutOfRangeError) -> Tensor:
     a = require_tensor(index, name, "index", 3)._array
     if a.ndim > 1:
-        raise error(f"{name}_(): Index is supposed to be a vector, but got dim: {a.ndim} with type: {index.dtype.scalar_name} and size: {shapes.text(a.shape)}")
+        raise error(
+            f"{name}_(): Index is supposed to be a vector, but got dim: {a.ndim} with type: {index.dtype.scalar_name} and size: {shapes.text(a.shape)}"
+        )
     if a.dtype != np.int64 and a.dtype != np.int32:
         raise OperationError(f"{name}_(): Expected dtype int32/int64 for index but got: {index.dtype.scalar_name}")
     return index  # type: ignore[no-any-return]
@@ -147,7 +149,11 @@ def _prepare_index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *
         )
     if isinstance(alpha, complex) and a.dtype.kind != "c":
         raise OperationError("For non-complex input tensors, argument alpha must not be a complex number.")
-    if b.ndim and a.ndim and (b.ndim != a.ndim or any(d != dim and m != n for d, (m, n) in enumerate(zip(a.shape, b.shape, strict=True)))):
+    if (
+        b.ndim
+        and a.ndim
+        and (b.ndim != a.ndim or any(d != dim and m != n for d, (m, n) in enumerate(zip(a.shape, b.shape, strict=True))))
+    ):
         raise ShapeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{shapes.text(a.shape)} source.shape = {shapes.text(b.shape)}"
@@ -186,7 +192,9 @@ index_copy_op = defop(
     "input index source",
     forward=copying(_copy_rule),
     inplace=_copy_rule,
-    check=lambda x, index, source, *, dim: bounded(index, x.shape[dim] if x.ndim else 1, dim, IndexOutOfRangeError, "index_copy_(): "),
+    check=lambda x, index, source, *, dim: bounded(
+        index, x.shape[dim] if x.ndim else 1, dim, IndexOutOfRangeError, "index_copy_(): "
+    ),
     aval=lambda x, index, source, dim: x,
     vjp={
         "input": lambda F, g, index, dim, input_dtype: _filled(F, g, index, dim, input_dtype),
@@ -229,7 +237,9 @@ def _prepare_index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) 
             f"{dim} and source slice shape: {shapes.text(theirs)} at dimension 0."
         )
     if b.ndim and count != b.shape[dim]:
-        raise IndexOutOfRangeError(f"index_copy_(): Number of indices ({count}) should be equal to source.size(dim) ({b.shape[dim]})")
+        raise IndexOutOfRangeError(
+            f"index_copy_(): Number of indices ({count}) should be equal to source.size(dim) ({b.shape[dim]})"
+        )
     return (index, source), {"dim": dim}
 
 
@@ -241,7 +251,9 @@ def _fill_check(x: Any, index: Any, value: Any, *, dim: int) -> None:
     if index.size:
         low, high = int(index.min()), int(index.max())
         if low < -size or high >= size:
-            raise IndexOutOfRangeError(f"index {low if low < -size else high} is out of bounds for dimension {dim} with size {size}")
+            raise IndexOutOfRangeError(
+                f"index {low if low < -size else high} is out of bounds for dimension {dim} with size {size}"
+            )
 
 
 def _fill_rule(xp: Any, out: Any, index: Any, value: Any, *, dim: int) -> None:
@@ -260,7 +272,9 @@ index_fill_op = defop(
     aval=lambda x, index, value, dim: x,
     vjp={
         "input": lambda F, g, index, dim, input_dtype: _filled(F, g, index, dim, input_dtype),
-        "value": lambda F, g, index, dim, value_shape: F.sum_to(F.index_select(g, _distinct(F, index, g.shape, dim), dim=dim), shape=value_shape),
+        "value": lambda F, g, index, dim, value_shape: F.sum_to(
+            F.index_select(g, _distinct(F, index, g.shape, dim), dim=dim), shape=value_shape
+        ),
     },
 )
 
@@ -362,7 +376,9 @@ masked_fill_op = defop(
 
 def _mask(mask: Any, name: str) -> Tensor:
     if require_tensor(mask, name, "mask", 2)._array.dtype.kind != "b":
-        raise DtypeError(f"{name}_ only supports boolean masks, but got mask with dtype {MASK_NAMES.get(mask.dtype.name, mask.dtype.name)}")
+        raise DtypeError(
+            f"{name}_ only supports boolean masks, but got mask with dtype {MASK_NAMES.get(mask.dtype.name, mask.dtype.name)}"
+        )
     return mask  # type: ignore[no-any-return]
 
 
@@ -400,7 +416,9 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     """In-place version of :func:`masked_fill`."""
     a, b = self._array.shape, _mask(mask, "masked_fill")._array.shape
     if a != b and shapes.broadcast_shapes(a, b) != a:
-        raise ShapeError(f"output with shape {shapes.text(a)} doesn't match the broadcast shape {shapes.text(shapes.broadcast_shapes(a, b))}")
+        raise ShapeError(
+            f"output with shape {shapes.text(a)} doesn't match the broadcast shape {shapes.text(shapes.broadcast_shapes(a, b))}"
+        )
     return _out_of_place_fill_(self, mask, value)  # type: ignore[no-any-return]
 
 
@@ -487,7 +505,9 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """
     a = require_tensor(input, "nonzero")._array
     if type(a) is not ndarray:
-        raise OperationError("nonzero(): the number of elements that are not zero depends on values, which a meta tensor does not have")
+        raise OperationError(
+            "nonzero(): the number of elements that are not zero depends on values, which a meta tensor does not have"
+        )
     found = (a.reshape(1) if a.ndim == 0 else a).nonzero()
     if as_tuple:
         return tuple(wrap(np.ascontiguousarray(d)) for d in found)
@@ -536,8 +556,6 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     out = np.zeros((a.size, num_classes), np.int64)
     out[np.arange(a.size), a.reshape(-1)] = 1
     return wrap(out.reshape(*a.shape, num_classes))
-
-
 
 
 @public(methods="=", out=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from .. import shapes
 from ..backends.scatter import add_rows
@@ -19,8 +20,6 @@ from ..errors import DtypeError, IndexOutOfRangeError, OperationError, ShapeErro
 from ._rules import require_tensor
 from .index import number_array
 from .view import broadcast_to, reshape
-
-ndarray: TypeAlias = np.ndarray
 
 
 # ---- what the families of writes share -------------------------------------------------------
@@ -255,7 +254,9 @@ def _fits(x: Tensor, index: Tensor, src: Tensor | None, dim: int) -> None:
     bad = any(d != dim and n > m for d, (m, n) in enumerate(zip(a or (1,), b or (1,), strict=True)))
     if src is None:
         if bad:
-            raise ShapeError(f"Expected index {shapes.text(b)} to be no larger than self {shapes.text(a)} apart from dimension {dim}")
+            raise ShapeError(
+                f"Expected index {shapes.text(b)} to be no larger than self {shapes.text(a)} apart from dimension {dim}"
+            )
         return
     c = src._array.shape
     if len(c or (1,)) != len(b or (1,)):

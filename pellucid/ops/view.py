@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from operator import index as as_index
-from typing import Any, TypeAlias
+from typing import Any
 
-import numpy as np
+from numpy import ndarray
 
 from .. import dtypes, shapes
 from ..core.bind import view_result
@@ -21,8 +21,6 @@ from ..core.public import METHODS, PROPERTIES, method, public
 from ..core.tensor import Parameter, Tensor
 from ..errors import ArgumentTypeError, DimensionError, OperationError, ShapeError
 from ._rules import keyword, require_tensor
-
-ndarray: TypeAlias = np.ndarray
 
 
 def sizes_of(args: Sequence[Any], name: str, argument: str = "size") -> tuple[int, ...]:
@@ -342,7 +340,7 @@ def _swap(name: str, first: str, second: str) -> None:
         given = list(args)
         for key in (first, second)[len(given) :]:
             if key not in named:
-                raise ArgumentTypeError(f"{name}() missing 1 required positional arguments: \"{key}\"")
+                raise ArgumentTypeError(f'{name}() missing 1 required positional arguments: "{key}"')
             given.append(named.pop(key))
         if named or len(given) > 2:
             raise ArgumentTypeError(f"{name}() got unexpected arguments")

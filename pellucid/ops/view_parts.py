@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from operator import index as as_index
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from .. import shapes
 from ..core.primitive import PRIMITIVES, defop
@@ -14,8 +15,6 @@ from ..core.public import METHODS, method, public
 from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError, DimensionError, OperationError
 from ._rules import require_tensor
-
-ndarray: TypeAlias = np.ndarray
 
 
 # ---- the gradient of a part ------------------------------------------------------------------
@@ -297,7 +296,9 @@ def tensor_split(input: Tensor, indices_or_sections: Any = None, dim: int = 0, *
                 f"with {array.ndim} dims"
             )
         if array.dtype != np.int64:
-            raise OperationError("tensor_split expected tensor_indices_or_sections to have dtype of long, but got " + given.dtype.scalar_type_name)
+            raise OperationError(
+                "tensor_split expected tensor_indices_or_sections to have dtype of long, but got " + given.dtype.scalar_type_name
+            )
         given = array.tolist()
     elif not isinstance(given, (int, list, tuple)):
         raise ArgumentTypeError(
@@ -379,10 +380,7 @@ def _contains(self: Tensor, element: Any) -> bool:
     if isinstance(element, (Tensor, bool, int, float, complex, np.number)):
         value = element._array if isinstance(element, Tensor) else element
         return bool((self._array == value).any())
-    raise OperationError(
-        "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
-        f"{type(element)}."
-    )
+    raise OperationError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
 
 METHODS["__iter__"] = _iterate

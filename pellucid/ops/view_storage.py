@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import index as as_index
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from .. import dtypes, shapes
 from ..backends.meta import MetaArray
@@ -20,8 +21,6 @@ from ..errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedE
 from ._rules import require_tensor
 from .view import element_strides, sizes_of
 from .view_parts import part_op
-
-ndarray: TypeAlias = np.ndarray
 
 
 # ---- where a tensor lies ---------------------------------------------------------------------
@@ -265,7 +264,6 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     return as_strided_op.call(input, size=size, stride=stride, shift=offset - own, geometry=element_strides(a))  # type: ignore[no-any-return]
 
 
-
 # ---- storages --------------------------------------------------------------------------------
 class UntypedStorage:
     """The bytes that a tensor and its views lie in."""
@@ -493,7 +491,13 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
             )
         self._array = source._array
     else:
-        held = untyped_storage(source) if isinstance(source, Tensor) else source.untyped() if isinstance(source, TypedStorage) else source
+        held = (
+            untyped_storage(source)
+            if isinstance(source, Tensor)
+            else source.untyped()
+            if isinstance(source, TypedStorage)
+            else source
+        )
         if not isinstance(held, UntypedStorage):
             raise ArgumentTypeError(f"set_(): argument 'source' (position 1) must be Tensor, not {type(source).__name__}")
         item = self._array.dtype.itemsize
