@@ -20,3 +20,16 @@ def require_tensor(value: Any, function: str, argument: str = "input", position:
 def zero_gradient(F: Any, input_shape: tuple[int, ...], input_dtype: Any) -> Any:
     """The gradient rule of step functions: zeros, whatever the incoming gradient is."""
     return F.full(shape=input_shape, value=0, dtype=input_dtype)
+
+
+def keyword(named: dict[str, Any], function: str, *names: str) -> Any:
+    """The value of the one keyword, among `names`, that a call may use instead of a positional argument."""
+    for name in names:
+        if name in named:
+            value = named.pop(name)
+            break
+    else:
+        value = None
+    if named:
+        raise ArgumentTypeError(f"{function}() got an unexpected keyword argument '{next(iter(named))}'")
+    return value

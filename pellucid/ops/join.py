@@ -16,7 +16,7 @@ from ..core.primitive import defop
 from ..core.public import FUNCTIONS, METHODS, public
 from ..core.tensor import Tensor, make_tensor
 from ..errors import ArgumentTypeError, OperationError, ShapeError
-from ._rules import require_tensor
+from ._rules import keyword, require_tensor
 from .view import expand, reshape, sizes_of, transpose_op, unsqueeze
 
 
@@ -82,7 +82,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
     tensor([1, 2, 3])
     """
     if alias:
-        dim = alias.pop("axis")
+        dim = keyword(alias, "cat", "axis")
     given = [x._array.shape for x in tensors_of(tensors, "cat")]
     shape = shapes.cat_shape(given, dim)
     return cat_op.call(*tensors, dim=shapes.normalize_dim(dim, len(shape)))  # type: ignore[no-any-return]
@@ -98,7 +98,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
             [2, 4]])
     """
     if alias:
-        dim = alias.pop("axis")
+        dim = keyword(alias, "stack", "axis")
     shape = shapes.stack_shape([x._array.shape for x in tensors_of(tensors, "stack")], dim)
     return stack_op.call(*tensors, dim=dim + len(shape) if dim < 0 else dim)  # type: ignore[no-any-return]
 
@@ -194,7 +194,7 @@ def repeat(input: Tensor, *repeats: Any, **named: Any) -> Tensor:
             [1, 2, 1, 2]])
     """
     if named:
-        repeats = (named.pop("repeats"),)
+        repeats = (keyword(named, "repeat", "repeats"),)
     counts = sizes_of(repeats, "repeat", "repeats")
     if len(counts) < require_tensor(input, "repeat")._array.ndim:
         raise OperationError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
@@ -216,7 +216,7 @@ def tile(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     tensor([1, 2, 1, 2])
     """
     if named:
-        dims = (named.pop("dims"),)
+        dims = (keyword(named, "tile", "dims"),)
     counts = sizes_of(dims, "tile", "dims")
     return repeat(input, (1,) * (require_tensor(input, "tile")._array.ndim - len(counts)) + counts)
 
@@ -327,7 +327,7 @@ def flip(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     tensor([3, 2, 1])
     """
     if named:
-        dims = (named.pop("dims"),)
+        dims = (keyword(named, "flip", "dims"),)
     ndim = require_tensor(input, "flip")._array.ndim
     axes = shapes.normalize_dims(sizes_of(dims, "flip", "dims"), ndim)
     return flip_op.call(input, dims=axes if ndim else ())  # type: ignore[no-any-return]

@@ -67,7 +67,7 @@ def _replaced(input: Tensor, src: Tensor, op: Any, params: dict[str, Any], name:
     return F.copy_slices(input, src, chain=((op, params, None),))  # type: ignore[no-any-return]
 
 
-@public(methods="=")
+@public(methods="=", out=True)
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
@@ -87,7 +87,7 @@ def slice_scatter(
     return _replaced(input, src, view_parts.slice_op, params, "slice")
 
 
-@public(methods="=")
+@public(methods="=", out=True)
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """A copy with `src` at position `index` of dimension `dim`.
 
@@ -101,7 +101,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     return _replaced(input, src, view_parts.select_op, {"dim": dim, "index": index}, "slice")
 
 
-@public(methods="=")
+@public(methods="=", out=True)
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A copy with `src` on a diagonal.
 
@@ -117,7 +117,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
     return _replaced(input, src, view_parts.diagonal_op, params, "slice")
 
 
-@public(methods="=")
+@public(methods="=", out=True)
 def as_strided_scatter(
     input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
