@@ -12,6 +12,8 @@ import ml_dtypes
 import numpy as np
 from numpy import asarray, ndarray
 
+from .. import config
+from .kernels import kernels
 from .numpy_extra import *  # noqa: F403
 from .numpy_nn import *  # noqa: F403
 
@@ -40,6 +42,7 @@ ACCUMULATE: dict[Any, Any] = {
     np.dtype(ml_dtypes.bfloat16): np.dtype(np.float32),
     **{np.dtype(kind): np.dtype(np.int64) for kind in ("?", "i1", "i2", "i4", "u1", "u2", "u4", "u8")},
 }
+_F32 = np.dtype(np.float32)
 _WIDE = {kind: wide for kind, wide in ACCUMULATE.items() if wide == np.float32}
 _add, _max, _min, _matmul = np.add.reduce, np.maximum.reduce, np.minimum.reduce, np.matmul
 
@@ -74,7 +77,9 @@ def matmul(a: Any, b: Any) -> Any:
         return matmul(a.astype(wide), b.astype(wide)).astype(kind)
     if b.ndim == 2 and a.ndim > 2 and a.size:
         shape = a.shape
-        return _matmul(a.reshape(-1, shape[-1]), b).reshape(*shape[:-1], b.shape[-1])
+        return matmul(a.reshape(-1, shape[-1]), b).reshape(*shape[:-1], b.shape[-1])
+    if kind is _F32 and b.size > 2048 and a.size > 2048 and config.kernels:
+        return kernels.matmul.multiply(a, b)
     return _matmul(a, b)
 
 

@@ -83,6 +83,23 @@ def avg_pool_grad(
     return pool_reference.avg_pool_grad(g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
 
 
+def linear(x: Any, w: Any, b: Any) -> Any:
+    """`x @ w.T + b` for x `(..., in)`, w `(out, in)`, b `(out,)` or None."""
+    if x.dtype is _F32 and w.dtype is _F32 and w.size > 2048 and x.size > 2048 and config.kernels:
+        return kernels.matmul.linear(x, w, b)
+    out = numpy_matmul(x, w.T)
+    if b is not None:
+        out += b
+    return out
+
+
+def numpy_matmul(a: Any, b: Any) -> Any:
+    """`np.matmul` with two-byte floats multiplied in float32."""
+    if a.dtype.itemsize <= 2 and a.dtype.kind in "fV":
+        return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
+    return np.matmul(a, b)
+
+
 adaptive_avg_pool = pool_reference.adaptive_avg_pool
 adaptive_avg_pool_grad = pool_reference.adaptive_avg_pool_grad
 adaptive_max_pool = pool_reference.adaptive_max_pool

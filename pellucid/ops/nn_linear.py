@@ -14,13 +14,6 @@ from ..errors import DtypeError
 from ._rules import require_tensor
 
 
-def _linear(xp: Any, x: Any, w: Any, b: Any) -> Any:
-    out = xp.matmul(x, w.T)
-    if b is not None:
-        out += b
-    return out
-
-
 def _linear_vjp(F: Any, g: Any, input: Any, weight: Any, needs: Any) -> tuple[Any, ...]:
     gx = F.matmul(g, F.conj(weight)) if needs[0] else None
     gw = gb = None
@@ -49,7 +42,7 @@ def _numpy_dtype(g: Any) -> Any:
 linear_op = defop(
     "linear",
     "input weight bias?",
-    forward=_linear,
+    forward=lambda xp, x, w, b: xp.linear(x, w, b),
     aval=lambda x, w, b: ((*x[0][:-1], w[0][0]), x[1]),
     vjp=_linear_vjp,
     grad_name="Addmm",
