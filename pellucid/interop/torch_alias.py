@@ -93,7 +93,8 @@ def as_torch() -> ModuleType:
     the same objects as `pellucid.x.y`, also in libraries that are imported afterwards and in worker processes started
     with `multiprocessing`. A name that Pellucid does not have raises AttributeError or ImportError and is spelled out,
     with close names. `torch.__version__` and `importlib.metadata.version("torch")` give the PyTorch release whose
-    interface is meant, with Pellucid's own version after the plus sign. Calling it again changes nothing.
+    interface is meant, with Pellucid's own version after the plus sign (`pellucid.__version__` too: it is one module).
+    Calling it again changes nothing.
 
     Raises:
         ImportError: PyTorch itself has been imported in this process before.
