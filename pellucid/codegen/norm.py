@@ -200,6 +200,8 @@ def _build_channels() -> str:
     """Batch and group norm of (batch, channels, inner) arrays."""
     module = Module()
     _emit_batch_norm(module)
+    _emit_flat_batch_norm(module)
+    _emit_flat_batch_norm_backward(module)
     _emit_batch_norm_backward(module)
     _emit_group_norm(module)
     _emit_group_norm_backward(module)
@@ -267,6 +269,91 @@ def _emit_batch_norm_backward(module: Module) -> None:
                 lambda a, v, m=m, s=s, c1=c1, c2=c2, scale=scale: (a - c1 - (v - m) * s * c2) * scale,
                 *here,
             )
+    f.ret()
+
+
+# Batch norm of (batch, channels): a task is a block of channels, side by side in vectors.
+
+SUM_ROWS = 128  # rows summed in float
+
+
+def _row_sums(f: Function, rows: Value, terms, *pointers: Value) -> list[Value]:
+    """Vectors of sums down the columns at the pointers, of `terms(*vectors)`, as vectors of double."""
+    width = target.host().lanes("float")
+    kind, double = vector("float", width), vector("double", width)
+    count = len(terms(*[f.const(0.0, kind)] * len(pointers)))
+    totals = [f.var(double, 0.0) for _ in range(count)]
+    parts = [f.var(kind) for _ in range(count)]
+    with f.loop(0, rows, SUM_ROWS) as start:
+        for part in parts:
+            part.set(0.0)
+        with f.loop(start, f.smaller(start + SUM_ROWS, rows)) as r:
+            vectors = [f.load(kind, p, r * f.channels, mask=f.mask) for p in pointers]
+            for part, term in zip(parts, terms(*vectors)):
+                part.set(part.get() + term)
+        for total, part in zip(totals, parts):
+            total.set(total.get() + f.extend(part.get(), double))
+    return [total.get() for total in totals]
+
+
+def _channel_vector(f: Function, pointer: Value, first: Value, default: float) -> Value:
+    width = target.host().lanes("float")
+    value = f.var(vector("float", width), default)
+    with f.when(_given(f, pointer)):
+        value.set(f.load(value.ctype, pointer, first, mask=f.mask))
+    return value.get()
+
+
+def _emit_flat_batch_norm(module: Module) -> None:
+    names = ("x", "weight", "bias", "out", "mean", "rstd", "running_mean", "running_var")
+    sizes = {"batch": "i64", "channels": "i64", "inner": "i64", "eps": "double", "momentum": "double"}
+    f = threads.parallel_export(module, "flat_batch_norm", dict.fromkeys(names, "ptr") | sizes)
+    width = target.host().lanes("float")
+    kind, double = vector("float", width), vector("double", width)
+    count = f.splat(f.to_float(f.batch, "double"), double)
+    with f.loop(f.begin, f.end) as block:
+        first = block * width
+        f.mask = f.tail_mask(f.channels - first, width)
+        x, out = f.at(f.x, first), f.at(f.out, first)
+        mean = _row_sums(f, f.batch, lambda v: [v], x)[0] / count
+        m = f.trunc(mean, kind)
+        squares = _row_sums(f, f.batch, lambda v, m=m: [(v - m) * (v - m)], x)[0]
+        rstd = f.trunc(_inverse_root(f, squares / count, f.splat(f.eps, double)), kind)
+        f.store(m, f.mean, first, mask=f.mask)
+        f.store(rstd, f.rstd, first, mask=f.mask)
+        with f.when(_given(f, f.running_mean)):
+            rate = f.splat(f.momentum, double)
+            for pointer, value in ((f.running_mean, mean), (f.running_var, squares / (count - 1.0))):
+                old = f.extend(f.load(kind, pointer, first, mask=f.mask), double)
+                f.store(f.trunc(old * (1.0 - rate) + value * rate, kind), pointer, first, mask=f.mask)
+        s = rstd * _channel_vector(f, f.weight, first, 1.0)
+        b = _channel_vector(f, f.bias, first, 0.0)
+        with f.loop(0, f.batch) as r:
+            v = f.load(kind, x, r * f.channels, mask=f.mask)
+            f.store(f.fma(v - m, s, b), out, r * f.channels, mask=f.mask)
+    f.ret()
+
+
+def _emit_flat_batch_norm_backward(module: Module) -> None:
+    names = ("g", "x", "weight", "mean", "rstd", "out", "weight_grad", "bias_grad")
+    sizes = {"batch": "i64", "channels": "i64", "inner": "i64"}
+    f = threads.parallel_export(module, "flat_batch_norm_backward", dict.fromkeys(names, "ptr") | sizes)
+    width = target.host().lanes("float")
+    kind, double = vector("float", width), vector("double", width)
+    count = f.splat(f.to_float(f.batch, "double"), double)
+    with f.loop(f.begin, f.end) as block:
+        first = block * width
+        f.mask = f.tail_mask(f.channels - first, width)
+        g, x, out = (f.at(p, first) for p in (f.g, f.x, f.out))
+        m, s = (f.load(kind, p, first, mask=f.mask) for p in (f.mean, f.rstd))
+        shift, scale = _row_sums(f, f.batch, lambda a, v, m=m, s=s: [a, a * ((v - m) * s)], g, x)
+        f.store(f.trunc(shift, kind), f.bias_grad, first, mask=f.mask)
+        f.store(f.trunc(scale, kind), f.weight_grad, first, mask=f.mask)
+        c1, c2 = (f.trunc(total / count, kind) for total in (shift, scale))
+        w = s * _channel_vector(f, f.weight, first, 1.0)
+        with f.loop(0, f.batch) as r:
+            a, v = (f.load(kind, p, r * f.channels, mask=f.mask) for p in (g, x))
+            f.store((a - c1 - (v - m) * s * c2) * w, out, r * f.channels, mask=f.mask)
     f.ret()
 
 
@@ -342,6 +429,8 @@ _channels = jit.Library(
     {
         "batch_norm": "paaaaaaaaiiiddii",
         "batch_norm_backward": "paaaaaaaaiiiii",
+        "flat_batch_norm": "paaaaaaaaiiiddii",
+        "flat_batch_norm_backward": "paaaaaaaaiiiii",
         "group_norm": "paaaaaaiiidii",
         "group_norm_backward": "paaaaaaaaiiiii",
     },
@@ -456,15 +545,23 @@ def batch_norm(
     batch, channels, inner = _sizes(x)
     if _channels.batch_norm is None or (running_mean is None) != (running_var is None):
         return None
-    if inner < NARROW < batch * inner:
+    if 1 < inner < NARROW:
         made = batch_norm(_by_channel(x), weight, bias, running_mean, running_var, momentum, eps)
         return made and (_by_image(made[0], x), *made[1:])
     out = np.empty(x.shape, _F32)
     mean, rstd = np.empty((2, channels), _F32)
     arrays = (x, weight, bias, out, mean, rstd, running_mean, running_var)
-    grain = _grain(batch * inner)
-    _channels.batch_norm(threads.team(), *arrays, batch, channels, inner, eps, momentum, channels, grain)
+    kernel, tasks, grain = _tasks("batch_norm", batch, channels, inner)
+    kernel(threads.team(), *arrays, batch, channels, inner, eps, momentum, tasks, grain)
     return out, mean, rstd
+
+
+def _tasks(name: str, batch: int, channels: int, inner: int):
+    """The kernel, the number of its tasks and how many make a chunk."""
+    if inner > 1:
+        return getattr(_channels, name), channels, _grain(batch * inner)
+    width = target.host().lanes()
+    return getattr(_channels, f"flat_{name}"), -(-channels // width), _grain(batch * width)
 
 
 NARROW = 8  # below, a channel's elements lie in pieces too short for vectors, and are gathered first
@@ -490,14 +587,14 @@ def batch_norm_backward(
     batch, channels, inner = _sizes(x)
     if _channels.batch_norm_backward is None:
         return None
-    if inner < NARROW < batch * inner:
+    if 1 < inner < NARROW:
         made = batch_norm_backward(_by_channel(g), _by_channel(x), mean, rstd, weight)
         return made and (_by_image(made[0], x), *made[1:])
     out = np.empty(x.shape, _F32)
     weight_grad, bias_grad = np.empty((2, channels), _F32)
     arrays = (g, x, weight, mean, rstd, out, weight_grad, bias_grad)
-    grain = _grain(batch * inner)
-    _channels.batch_norm_backward(threads.team(), *arrays, batch, channels, inner, channels, grain)
+    kernel, tasks, grain = _tasks("batch_norm_backward", batch, channels, inner)
+    kernel(threads.team(), *arrays, batch, channels, inner, tasks, grain)
     return out, weight_grad, bias_grad
 
 

@@ -1,4 +1,4 @@
-"""Sums, means, variances, maxima and minima over adjacent axes, and argmax/argmin (float32, C-contiguous).
+"""Sums, means, variances, maxima and minima over adjacent axes (float32, C-contiguous).
 
 An array is seen as (outer, length, inner) and reduced over `length`. Sums take at most 128 terms in float in a row
 (one after another in each lane), then go on in double; large reductions are cut into chunks that depend on the shape
@@ -15,7 +15,7 @@ import numpy as np
 from pellucid.codegen import jit, target, threads
 from pellucid.codegen.emit import Function, Module, Value, vector
 
-__all__ = ["amax", "amin", "argmax", "argmin", "mean", "sum", "var"]
+__all__ = ["amax", "amin", "mean", "sum", "var"]
 
 _F32 = np.dtype(np.float32)
 Axes = int | tuple[int, ...] | None
@@ -123,53 +123,7 @@ def _build_rows() -> str:
             total.set(total.get() + f.load("double", f.x, r * f.pieces + p))
         f.store(f.trunc(total.get() * f.scale, "float"), f.out, r)
     f.ret()
-    for name, sign in (("argmax", "ogt"), ("argmin", "olt")):
-        f = threads.parallel_export(module, name, {"x": "ptr", "out": "ptr", "length": "i64"})
-        with f.loop(f.begin, f.end) as r:
-            f.store(_arg_extreme(f, f.at(f.x, r * f.length), f.length, sign), f.out, r)
-        f.ret()
     return module.text()
-
-
-def _arg_extreme(f: Function, x: Value, length: Value, sign: str) -> Value:
-    """The position of the first largest or smallest element of a row, or of the first NaN."""
-    kind, width = _kind()
-    places = vector("i32", width)
-    best, where = f.var(kind), f.var(places, 0)
-    # Lanes that no element reaches keep `length`, which no position exceeds.
-    best.set(-pymath.inf if sign == "ogt" else pymath.inf)
-    where.set(f.splat(f.trunc(length, "i32"), places))
-    here = f.var(places)
-    here.set(f.iota(places))
-
-    def body(i: Value, mask: Value | None) -> None:
-        v, b = f.load(kind, x, i, mask=mask), best.get()
-        nothing = where.get().compare("eq", f.splat(f.trunc(length, "i32"), places))
-        # Take v if it is better, is the lane's first, or is its first NaN.
-        take = v.compare(sign, b) | (v.compare("uno", v) & b.compare("ord", b)) | nothing
-        take = take if mask is None else take & mask
-        best.set(f.select(take, v, b))
-        where.set(f.select(take, here.get(), where.get()))
-        here.set(here.get() + width)
-
-    f.vector_loop(length, width, body)
-    value, place = f.var("float"), f.var("i64")
-    for lane in range(width):
-        v = f.emit(f"extractelement {kind} {best.get().name}, i32 {lane}", "float")
-        p = f.extend(f.emit(f"extractelement {places} {where.get().name}, i32 {lane}", "i32"), "i64")
-        if lane == 0:
-            value.set(v)
-            place.set(p)
-            continue
-        old, at = value.get(), place.get()
-        reached = p.compare("slt", length)
-        nan, had = v.compare("uno", v), old.compare("uno", old)
-        better = (v.compare(sign, old) & old.compare("ord", old)) | (nan & old.compare("ord", old))
-        same = (v.compare("oeq", old) | (nan & had)) & p.compare("slt", at)
-        take = reached & (better | same)
-        value.set(f.select(take, v, old))
-        place.set(f.select(take, p, at))
-    return place.get()
 
 
 # Columns: inner > 1. A task is one block of columns of one outer index.
@@ -242,7 +196,6 @@ _rows = jit.Library(
         **dict.fromkeys(("sum", "square", "max", "min"), "paaiiiii"),
         "deviations": "paaaiiiii",
         "finish": "aaiid",
-        **dict.fromkeys(("argmax", "argmin"), "paaiii"),
     },
 )
 _column = jit.Library(
@@ -371,26 +324,3 @@ def amax(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray
 def amin(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
     """The smallest element, NaN if there is one; not served over nothing."""
     return _extreme("min", x, axis, keepdims)
-
-
-def _arg(name: str, x: np.ndarray, axis: int | None, keepdims: bool) -> np.ndarray | None:
-    layout = _layout(x, axis)
-    kernel = getattr(_rows, name)
-    if layout is None or kernel is None:
-        return None
-    outer, length, inner, short, kept = layout
-    if length == 0 or inner != 1 or length >= 2**31:
-        return None
-    out = np.empty(kept if keepdims else short, np.int64)
-    kernel(threads.team(), x, out, length, outer, _grain(length))
-    return out
-
-
-def argmax(x: np.ndarray, axis: int | None = None, keepdims: bool = False) -> np.ndarray | None:
-    """The position of the first largest element or first NaN along the last axis (or of all, flat)."""
-    return _arg("argmax", x, axis, keepdims)
-
-
-def argmin(x: np.ndarray, axis: int | None = None, keepdims: bool = False) -> np.ndarray | None:
-    """The position of the first smallest element or first NaN along the last axis (or of all, flat)."""
-    return _arg("argmin", x, axis, keepdims)

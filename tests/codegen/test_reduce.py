@@ -49,18 +49,6 @@ def test_against_float64(shape, axis, keepdims, thread_count):
     np.testing.assert_array_equal(reduce.amin(x, axis, keepdims), x.min(axis, keepdims=keepdims))
 
 
-@pytest.mark.parametrize("length", [1, 2, 15, 16, 17, 40, 1000])
-def test_argmax(length):
-    x = RNG.integers(-5, 5, (50, length)).astype(np.float32)
-    x[3, length // 2] = np.nan
-    x[4, :] = -np.inf
-    x[5, :] = np.inf
-    x[6, length // 3] = x[6, -1] = np.nan
-    np.testing.assert_array_equal(reduce.argmax(x, -1), x.argmax(-1))
-    np.testing.assert_array_equal(reduce.argmin(x, 1, True), x.argmin(1, keepdims=True))
-    assert reduce.argmax(x) == x.argmax()
-
-
 def test_nan_and_infinities(thread_count):
     for shape, axis in (((6, 200), 1), ((200, 6), 0), ((200_000, 1), 0)):
         x = data(shape)
@@ -99,4 +87,3 @@ def test_refusals():
     assert reduce.sum(x.T) is None
     assert reduce.sum(x.astype(np.float64)) is None
     assert reduce.sum(x, 3) is None
-    assert reduce.argmax(x, 0) is None
