@@ -45,7 +45,10 @@ def replay_tensor(F: Any, value: Any, chain: Chain) -> Any:
 def _copy_slices(xp: Any, base: Any, part: Any, *, chain: Chain) -> Any:
     out = base.copy()
     window = replay(xp, out, chain)
-    window[...] = part
+    if type(out) is not np.ndarray or np.may_share_memory(window, out) or not window.size:
+        window[...] = part
+    else:  # `as_strided` of a base that lay in memory otherwise than this copy: find the places by their numbers
+        out.reshape(-1)[replay(xp, np.arange(out.size).reshape(out.shape), chain)] = part
     return out
 
 
@@ -221,6 +224,8 @@ def write(t: Tensor, name: str, op: Any, others: tuple[Any, ...], params: dict[s
 
     The record's gradient rules must not need the old value of the first argument, nor the result's.
     """
+    if state.slow or type(t) is not Tensor:
+        return overwrite(t, op.call(t, *others, **params), name)
     check_writable(t, name)
     check_overlap(t._array)
     arrays = [x._array if isinstance(x, Tensor) else x for x in others]
@@ -245,8 +250,15 @@ def _after(t: Tensor, name: str, node: Any, result: Tensor | None) -> None:
         # Overwritten by something that needs no gradient: nothing flows to the old value.
         t._node = None
         t._rg = False
-    if state.slow and observe.observers:
-        observe.notify("inplace", name, t, result)
+    if state.slow:
+        for hook in after_write:
+            hook(t, result)
+        if observe.observers:
+            observe.notify("inplace", name, t, result)
+
+
+# Called with (tensor, result) after an in-place operation copied `result` into `tensor`; forward mode registers here.
+after_write: list[Callable[[Tensor, Tensor], None]] = []
 
 
 def rebase(t: Tensor, node: Any) -> None:

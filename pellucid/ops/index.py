@@ -70,7 +70,7 @@ _BY_LAST = {
 
 
 def _getitem(self: Tensor, index: Any) -> Tensor:
-    """`x[index]`."""
+    """`x[index]`: a view for integers, slices, None and Ellipsis; a copy for index tensors, lists and masks."""
     kind = type(index)
     own = type(self)
     if (own is Tensor or own is Parameter) and not state.slow:
@@ -94,7 +94,7 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
                         return view_result(_BY_LAST[type(last)], self, r, {"index": full})
             except (IndexError, TypeError):
                 pass
-    basic, spec, tensors = parse(self, index)
+    basic, spec, tensors = parse(require_tensor(self, "__getitem__"), index)
     view = _take_view(self, basic)
     return index_op.call(view, *tensors, spec=spec) if spec else view  # type: ignore[no-any-return]
 
@@ -497,11 +497,8 @@ def _scalar(x: Tensor, value: Any) -> Tensor:
     return make_tensor(number_array(value, x._array.dtype))  # type: ignore[no-any-return]
 
 
-C_NAMES = {
-    "float32": "float", "float64": "double", "float16": "at::Half", "bfloat16": "at::BFloat16", "int64": "int64_t", "int32": "int",
-    "int16": "int16_t", "int8": "int8_t", "uint8": "uint8_t", "bool": "bool", "complex64": "c10::complex<float>",
-    "complex128": "c10::complex<double>", "uint16": "uint16_t", "uint32": "uint32_t", "uint64": "uint64_t",
-}  # fmt: skip
+C_NAMES = {"int64": "int64_t", "int32": "int", "int16": "int16_t", "int8": "int8_t", "uint8": "uint8_t", "float16": "at::Half",
+           "bfloat16": "at::BFloat16"}  # fmt: skip
 
 
 def number_array(value: Any, kind: Any) -> ndarray:
@@ -521,8 +518,8 @@ def number_array(value: Any, kind: Any) -> ndarray:
     except (OverflowError, ValueError, TypeError):
         from ..dtypes import BY_NUMPY
 
-        name = BY_NUMPY[kind].name
-        raise OperationError(f"value cannot be converted to type {C_NAMES.get(name, name)} without overflow") from None
+        name = C_NAMES.get(BY_NUMPY[kind].name, BY_NUMPY[kind].c_name)
+        raise OperationError(f"value cannot be converted to type {name} without overflow") from None
 
 
 def _without_leading_ones(value: Tensor) -> Tensor:

@@ -126,10 +126,10 @@ def _vector(index: Any, name: str, error: Any = IndexOutOfRangeError) -> Tensor:
     a = require_tensor(index, name, "index", 3)._array
     if a.ndim > 1:
         raise error(
-            f"{name}_(): Index is supposed to be a vector, but got dim: {a.ndim} with type: {index.dtype.scalar_name} and size: {shapes.text(a.shape)}"
+            f"{name}_(): Index is supposed to be a vector, but got dim: {a.ndim} with type: {index.dtype.scalar_type_name} and size: {shapes.text(a.shape)}"
         )
     if a.dtype != np.int64 and a.dtype != np.int32:
-        raise OperationError(f"{name}_(): Expected dtype int32/int64 for index but got: {index.dtype.scalar_name}")
+        raise OperationError(f"{name}_(): Expected dtype int32/int64 for index but got: {index.dtype.scalar_type_name}")
     return index  # type: ignore[no-any-return]
 
 
@@ -145,7 +145,7 @@ def _prepare_index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *
     index = _vector(index, "index_add")
     if a.dtype != b.dtype:
         raise DtypeError(
-            f"index_add_(): self ({input.dtype.scalar_name}) and source ({source.dtype.scalar_name}) must have the same scalar type"
+            f"index_add_(): self ({input.dtype.scalar_type_name}) and source ({source.dtype.scalar_type_name}) must have the same scalar type"
         )
     if isinstance(alpha, complex) and a.dtype.kind != "c":
         raise OperationError("For non-complex input tensors, argument alpha must not be a complex number.")
@@ -223,11 +223,11 @@ def _prepare_index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) 
             f"destination dimensionality ({a.ndim})"
         )
     if index._array.dtype != np.int64:
-        raise OperationError(f"index_copy_(): Expected a long tensor for index, but got {index.dtype.scalar_name}")
+        raise OperationError(f"index_copy_(): Expected a long tensor for index, but got {index.dtype.scalar_type_name}")
     if a.dtype != b.dtype:
         raise DtypeError(
-            f"index_copy_(): self and source expected to have the same dtype, but got (self) {input.dtype.scalar_name} and (source) "
-            f"{source.dtype.scalar_name}"
+            f"index_copy_(): self and source expected to have the same dtype, but got (self) {input.dtype.scalar_type_name} and (source) "
+            f"{source.dtype.scalar_type_name}"
         )
     own = [n for d, n in enumerate(a.shape) if d != dim]
     theirs = [n for d, n in enumerate(b.shape) if d != dim]
@@ -377,15 +377,9 @@ masked_fill_op = defop(
 def _mask(mask: Any, name: str) -> Tensor:
     if require_tensor(mask, name, "mask", 2)._array.dtype.kind != "b":
         raise DtypeError(
-            f"{name}_ only supports boolean masks, but got mask with dtype {MASK_NAMES.get(mask.dtype.name, mask.dtype.name)}"
+            f"{name}_ only supports boolean masks, but got mask with dtype {mask.dtype.c_name}"
         )
     return mask  # type: ignore[no-any-return]
-
-
-MASK_NAMES = {
-    "int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char", "uint8": "unsigned char", "float32": "float",
-    "float64": "double",
-}  # fmt: skip
 
 
 def _prepare_masked_fill(input: Tensor, mask: Tensor, value: Any) -> Arguments:
@@ -447,10 +441,10 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 def _scatter_source(input: Tensor, mask: Tensor, source: Tensor) -> tuple[Tensor, Tensor]:
     require_tensor(input, "masked_scatter")
     if require_tensor(mask, "masked_scatter", "mask", 2)._array.dtype.kind != "b":
-        raise DtypeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.scalar_name}")
+        raise DtypeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.scalar_type_name}")
     if require_tensor(source, "masked_scatter", "source", 3)._array.dtype != input._array.dtype:
         raise DtypeError(
-            f"masked_scatter: expected self and source to have same dtypes but got{input.dtype.scalar_name} and {source.dtype.scalar_name}"
+            f"masked_scatter: expected self and source to have same dtypes but got{input.dtype.scalar_type_name} and {source.dtype.scalar_type_name}"
         )
     return mask, source
 

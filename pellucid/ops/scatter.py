@@ -478,7 +478,7 @@ both_forms("scatter_reduce", scatter_reduce_op, _prepare_scatter_reduce, direct=
 def _long(index: Any, name: str) -> Tensor:
     require_tensor(index, name.rstrip("_"), "index", 2)
     if index._array.dtype != np.int64:
-        raise DtypeError(f"{name}(): Expected a long tensor for index, but got {index.dtype.scalar_name}")
+        raise DtypeError(f"{name}(): Expected a long tensor for index, but got {index.dtype.scalar_type_name}")
     return index  # type: ignore[no-any-return]
 
 
@@ -521,8 +521,8 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     index = _long(index, "put_")
     if require_tensor(source, "put", "source", 3)._array.dtype != a.dtype:
         raise DtypeError(
-            f"put_(): self and source expected to have the same dtype, but got self.dtype = {input.dtype.scalar_name} and source.dtype = "
-            f"{source.dtype.scalar_name}"
+            f"put_(): self and source expected to have the same dtype, but got self.dtype = {input.dtype.scalar_type_name} and source.dtype = "
+            f"{source.dtype.scalar_type_name}"
         )
     if source._array.size != index._array.size:
         raise IndexOutOfRangeError(
@@ -549,7 +549,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     """
     require_tensor(input, "take_along_dim")
     if require_tensor(indices, "take_along_dim", "indices", 2)._array.dtype != np.int64:
-        raise DtypeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_name}")
+        raise DtypeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_type_name}")
     if dim is None:
         return gather(reshape(input, (input._array.size,)), 0, reshape(indices, (indices._array.size,)))
     a, b = input._array.shape, indices._array.shape

@@ -144,6 +144,8 @@ def view(self: Tensor, *shape: Any, **named: Any) -> Tensor:
     tensor([[0, 1, 2],
             [3, 4, 5]])
     """
+    if not isinstance(self, Tensor):
+        require_tensor(self, "view", "self")
     if named:
         shape = (keyword(named, "view", "size", "dtype"),)
     if len(shape) == 1:
@@ -598,7 +600,7 @@ def expand(self: Tensor, *size: Any, implicit: bool = False, **named: Any) -> Te
     """
     if named:
         size = (keyword(named, "expand", "size"),)
-    a = self._array
+    a = require_tensor(self, "expand")._array
     shape, _ = shapes.expand(a.shape, (1,) * a.ndim, sizes_of(size, "expand"), legacy_type(self))
     return expand_op.call(self, shape=shape)  # type: ignore[no-any-return]
 

@@ -14,7 +14,7 @@ from ..core.primitive import PRIMITIVES, defop
 from ..core.public import METHODS, method, public
 from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError, DimensionError, OperationError
-from ._rules import require_tensor
+from ._rules import keyword, require_tensor
 
 
 # ---- the gradient of a part ------------------------------------------------------------------
@@ -180,7 +180,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     tensor([[0, 1, 2],
             [2, 3, 4]])
     """
-    shape = self._array.shape
+    shape = require_tensor(self, "unfold")._array.shape
     shapes.unfold_shape(shape, dimension, size, step)
     return unfold_op.call(self, dim=shapes.normalize_dim(dimension, len(shape)), size=size, step=step)  # type: ignore[no-any-return]
 
@@ -284,7 +284,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any = None, dim: int = 0, *
     >>> torch.tensor_split(torch.arange(5), 2)
     (tensor([0, 1, 2]), tensor([3, 4]))
     """
-    given = named.get("sections", named.get("indices", indices_or_sections)) if named else indices_or_sections
+    given = keyword(named, "tensor_split", "sections", "indices") if named else indices_or_sections
     shape = require_tensor(input, "tensor_split")._array.shape
     if not shape:
         raise OperationError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
@@ -324,7 +324,9 @@ def _directional(name: str, dim: int, least: int) -> None:
             raise OperationError(
                 f"torch.{name} requires a tensor with at least {least} dimension{'s' if least > 1 else ''}, but got a tensor with {ndim} dimensions!"
             )
-        given = args[0] if args else named.get("sections", named.get("indices", named.get("indices_or_sections")))
+        given = args[0] if args else None
+        if named:
+            given = keyword(named, name, *(() if args else ("sections", "indices", "indices_or_sections")))
         axis = 0 if name == "hsplit" and ndim == 1 else dim
         size = input._array.shape[axis]
         if isinstance(given, int) and (given == 0 or size % given):

@@ -178,8 +178,8 @@ def contiguous(self: Tensor, memory_format: Any = dtypes.contiguous_format) -> T
 
 # ---- any strides -----------------------------------------------------------------------------
 def _as_strided(xp: Any, x: Any, *, size: Any, stride: Any, shift: int, geometry: Any) -> Any:
-    if element_strides(x) != geometry:
-        raise UnsupportedError("as_strided: the base tensor's memory layout changed, so this view of it cannot be made again")
+    if element_strides(x) != geometry:  # a gradient, or a copy of the base, that lies in memory in another way
+        return _as_strided_read(xp, x, size=size, stride=stride, shift=shift, geometry=geometry)
     item = x.dtype.itemsize
     return xp.strided(x, size, tuple([s * item for s in stride]), shift * item)
 
@@ -204,11 +204,6 @@ def _as_strided_grad(xp: Any, g: Any, *, shape: Any, size: Any, stride: Any, shi
     return flat[inside - low]
 
 
-def _as_strided_regrad(F: Any, g: Any, input_shape: Any, size: Any, stride: Any, shift: int, geometry: Any) -> Any:
-    return F.as_strided_grad(g, shape=input_shape, size=size, stride=stride, shift=shift, geometry=geometry)
-
-
-as_strided_op = part_op("as_strided", _as_strided, _as_strided_regrad)
 
 
 def _as_strided_read(xp: Any, x: Any, *, size: Any, stride: Any, shift: int, geometry: Any) -> Any:
@@ -220,21 +215,18 @@ def _as_strided_read(xp: Any, x: Any, *, size: Any, stride: Any, shift: int, geo
     return flat[outside - low]
 
 
-as_strided_read_op = defop(
-    "as_strided_read",
-    "input",
-    forward=_as_strided_read,
-    aval=lambda x, size, stride, shift, geometry: (size, x[1]),
-    vjp={"input": _as_strided_regrad},
-    jvp="linear",
-)
+def _as_strided_regrad(F: Any, g: Any, input_shape: Any, size: Any, stride: Any, shift: int, geometry: Any) -> Any:
+    return F.as_strided_grad(g, shape=input_shape, size=size, stride=stride, shift=shift, geometry=geometry)
+
+
+as_strided_op = part_op("as_strided", _as_strided, _as_strided_regrad)
 as_strided_grad_op = defop(
     "as_strided_grad",
     "input",
     forward=_as_strided_grad,
     aval=lambda g, shape, size, stride, shift, geometry: (shape, g[1]),
     vjp={
-        "input": lambda F, g, size, stride, shift, geometry: F.as_strided_read(
+        "input": lambda F, g, size, stride, shift, geometry: F.as_strided(
             g, size=size, stride=stride, shift=shift, geometry=geometry
         )
     },
