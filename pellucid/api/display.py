@@ -27,8 +27,8 @@ def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
 
 
 def _tangent(self: Tensor) -> str | None:
-    tangent = (self._x or {}).get("tangent")
-    return None if tangent is None else str(tangent)
+    tangents = (self._x or {}).get("tangents")
+    return str(tangents[max(tangents)]) if tangents else None
 
 
 def _format(self: Tensor, spec: str) -> str:

@@ -47,6 +47,7 @@ class FunctionCtx:
         self._dirty: tuple[Any, ...] = ()
         self._non_differentiable: tuple[Any, ...] = ()
         self._materialize = True
+        self._forward = False  # while `jvp` runs
         self._node: Callable[[], Node | None] = lambda: None
         self.needs_input_grad: tuple[bool, ...] = ()
 
@@ -78,6 +79,8 @@ class FunctionCtx:
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """The tensors kept for backward, joined to the graph."""
+        if self._forward and self._for_forward:
+            return self._for_forward
         node = self._node()
         if node is None:
             return self._to_save or self._for_forward

@@ -19,8 +19,8 @@ from . import observe, source
 from .bind import wrap
 from .modes import enable_grad, local, no_grad, state
 from .primitive import RAW, TENSORS
-from .tape import Node, check_saved, saved_arrays, saved_tensors
-from .tensor import OutputSlot, Tensor, make_tensor
+from .tape import Node, check_saved, saved_arrays, saved_tensors, tensor_mode
+from .tensor import OutputSlot, Parameter, Tensor, make_tensor
 
 _refcount = sys.getrefcount
 
@@ -68,11 +68,16 @@ def _meta(edge: Any) -> tuple[Any, Any]:
     return edge._array.shape, edge._array.dtype
 
 
+_PLAIN = (Tensor, Parameter, type(None))
+
+
 class Run:
     """One traversal. `wanted` restricts it to the edges given (autograd.grad, `inputs=`); their gradients are collected."""
 
-    def __init__(self, create_graph: bool, keep: bool, wanted: Sequence[Any] | None) -> None:
+    def __init__(self, create_graph: bool, keep: bool, wanted: Sequence[Any] | None, seeds: Sequence[Any] = ()) -> None:
         self.create_graph = create_graph
+        # Gradients are Tensors when they are recorded, and when they carry tangents or a batch; otherwise they are arrays.
+        self.tensors = create_graph or (state.slow > 0 and any(active() for active in tensor_mode)) or any(type(s) not in _PLAIN for s in seeds)
         self.keep = keep
         self.heap: list[tuple[int, Node]] = []
         self.grads: dict[Any, Any] = {}
@@ -139,7 +144,7 @@ class Run:
 
     def go(self) -> None:
         heap, grads = self.heap, self.grads
-        create = self.create_graph
+        create = self.tensors
         F: Any = TENSORS if create else RAW
         keep = self.keep
         plain = not create and self.wanted is None
@@ -235,7 +240,7 @@ class Run:
         for gk, shape, dtype in zip(g, node.shape, node.dtype, strict=True):
             if gk is None:
                 gk = np.zeros(shape, dtype)
-                if self.create_graph:
+                if self.tensors:
                     gk = wrap(gk)
             out.append(gk)
         return tuple(out)
@@ -248,9 +253,9 @@ class Run:
             value = g[index] if type(g) is list else g
             if value is None:
                 continue
-            tensor = value if self.create_graph else wrap(np.asarray(value))
+            tensor = value if self.tensors else wrap(np.asarray(value))
             tensor = run_hooks(entries, tensor, self.create_graph)
-            new = tensor if self.create_graph else tensor._array
+            new = tensor if self.tensors else tensor._array
             if type(g) is list:
                 g[index] = new
             else:
@@ -265,14 +270,14 @@ class Run:
         while leaves:
             leaf, g = leaves.pop()
             if leaf._x is not None and "hooks" in leaf._x:
-                tensor = g if self.create_graph else wrap(np.asarray(g))
+                tensor = g if self.tensors else wrap(np.asarray(g))
                 tensor = run_hooks(leaf._x["hooks"], tensor, self.create_graph)
-                g = tensor if self.create_graph else tensor._array
+                g = tensor if self.tensors else tensor._array
             if self.wanted is not None:
                 if _key(leaf) in self.wanted:
                     self.found[_key(leaf)] = g
                 continue
-            accumulate(leaf, g, self.create_graph)
+            accumulate(leaf, g, self.tensors)
             g = None
 
 
@@ -468,7 +473,7 @@ def _begin(tensors: Sequence[Tensor], gradients: Sequence[Any], run: Run) -> Non
     if observe.observers:
         observe.notify("backward_start", tuple(tensors))
     for t, edge, seed in zip(tensors, edges, seeds, strict=True):
-        if run.create_graph:
+        if run.tensors:
             value: Any = seed if seed._array.dtype == t._array.dtype else fit_tensor(seed, t._array.shape, t._array.dtype)
         else:
             value = fit(seed._array, t._array.shape, t._array.dtype)
@@ -597,14 +602,14 @@ def backward(
             _plain_backward(t, keep)
             return
     if inputs is None:
-        _drive(Run(create_graph, keep, None), tensors, grad_tensors)
+        _drive(Run(create_graph, keep, None, grad_tensors), tensors, grad_tensors)
         return
-    run = Run(create_graph, keep, [t._node or t for t in inputs])
+    run = Run(create_graph, keep, [t._node or t for t in inputs], grad_tensors)
     _drive(run, tensors, grad_tensors)
     for t in inputs:
         g = run.found.pop(_key(t._node or t), None)
         if g is not None:
-            accumulate(t, g, create_graph)
+            accumulate(t, g, run.tensors)
 
 
 def grad(
@@ -624,7 +629,7 @@ def grad(
                 op="autograd.grad",
                 hint="call requires_grad_() on it first",
             )
-    run = Run(create_graph, keep, [t._node or t for t in inputs])
+    run = Run(create_graph, keep, [t._node or t for t in inputs], grad_outputs)
     _drive(run, outputs, grad_outputs)
     results: list[Tensor | None] = []
     for t in inputs:
@@ -640,7 +645,7 @@ def grad(
         else:
             results.append(
                 g
-                if create_graph
+                if run.tensors
                 else wrap(np.array(g, copy=True) if isinstance(g, ndarray) and g.base is not None else np.asarray(g))
             )
     return tuple(results)

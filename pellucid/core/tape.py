@@ -250,7 +250,24 @@ def saved_tensors(node: Node) -> list[Any]:
             values.append(tuple(_joined(v, OutputSlot(node, k)) for k, v in enumerate(value)))
         else:
             values.append(value)
+    if node.ext is not None and "tangents" in node.ext:
+        _join_tangents(node, values)
     return values
+
+
+def _join_tangents(node: Node, values: list[Any]) -> None:
+    """Give saved values the tangents that they had when they were saved (`core.forward_mode` noted them)."""
+    assert node.ext is not None
+    kept = node.ext["tangents"]
+    for (kind, index), value in zip(node.plan.entries, values, strict=True):
+        for k, t in enumerate(value if isinstance(value, (list, tuple)) else (value,)):
+            tangents = kept.get((kind, index + k))
+            if tangents and isinstance(t, Tensor) and not (t._x or {}).get("tangents"):
+                t.extra()["tangents"] = dict(tangents)
+
+
+# Functions that say whether backward must run on tensors although no graph is wanted of it (forward mode is on).
+tensor_mode: list[Callable[[], bool]] = []
 
 
 def _joined(value: Any, edge: Any) -> Any:
