@@ -1,15 +1,15 @@
-"""Convolution and its gradients for float32, on generated kernels. See `conv_kernels` for how they work.
+"""Convolution and its gradients on generated float32 kernels. See `conv_kernels` for how they work.
 
 Layouts and conventions are those of the NumPy reference in `backends.conv_reference`: ``x`` is ``(N, C, *spatial)``, ``w``
 is ``(O, C // groups, *kernel)``, any number of spatial dimensions, any stride, padding, dilation and groups. Each function
-returns None where it does not apply (another dtype, an empty array, no compiler), and the caller uses the reference.
-Results do not depend on the number of threads.
+returns None where it does not apply (float64, integers, an empty array, no compiler), and the caller uses the reference.
+float16 and bfloat16 are computed in float32 and rounded once. Results do not depend on the number of threads.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -41,7 +41,7 @@ def conv(
     True
     """
     if x.dtype != _FLOAT32 or w.dtype != _FLOAT32 or (bias is not None and bias.dtype != _FLOAT32):
-        return None
+        return in_float32(conv, (x, w, bias), stride, padding, dilation, groups, relu=relu)
     try:
         out_shape, plan, lanes = _forward(x.shape, w.shape, stride, padding, dilation, groups)
     except TypeError:  # lists cannot be looked up
@@ -72,7 +72,7 @@ def conv_input_grad(
     True
     """
     if g.dtype != _FLOAT32 or w.dtype != _FLOAT32 or (bias is not None and bias.dtype != _FLOAT32):
-        return None
+        return in_float32(conv_input_grad, (g, w, bias), x_shape, stride, padding, dilation, groups)
     try:
         shape, plan, lanes = _input_grad(g.shape, w.shape, x_shape, stride, padding, dilation, groups)
     except TypeError:
@@ -103,7 +103,7 @@ def conv_weight_grad(
     True
     """
     if g.dtype != _FLOAT32 or x.dtype != _FLOAT32:
-        return None
+        return in_float32(conv_weight_grad, (g, x), w_shape, stride, padding, dilation, groups)
     try:
         geo, plan = _weight_grad(g.shape, x.shape, w_shape, stride, padding, dilation, groups)
     except TypeError:
@@ -115,6 +115,23 @@ def conv_weight_grad(
 
 
 _FLOAT32 = np.dtype(np.float32)
+
+
+def in_float32(
+    function: Callable[..., Any], arrays: tuple[np.ndarray | None, ...], *args: Any, **options: Any
+) -> np.ndarray | None:
+    """`function` of float16 or bfloat16 arrays, computed in float32 and rounded once; None for other dtypes.
+
+    A third array is passed by name, as `bias`.
+    """
+    dtype = arrays[0].dtype if arrays[0] is not None else _FLOAT32
+    if dtype.name not in ("float16", "bfloat16") or any(a is not None and a.dtype != dtype for a in arrays):
+        return None
+    wide = [None if a is None else a.astype(_FLOAT32) for a in arrays]
+    if len(wide) == 3:
+        options["bias"] = wide.pop()
+    made = function(*wide, *args, **options)
+    return None if made is None else made.astype(dtype)
 
 
 def _key(value: Any) -> Any:

@@ -353,3 +353,15 @@ def adaptive_windows(size: int, out: int) -> list[tuple[int, int]]:
     [(0, 2), (1, 4), (3, 5)]
     """
     return [(i * size // out, -(-(i + 1) * size // out)) for i in range(out)]
+
+
+def even_windows(x_shape: Sequence[int], output_size: IntOrSeq) -> tuple[int, ...] | None:
+    """The common window of an adaptive pooling whose windows neither overlap nor differ in size; None if they do.
+
+    >>> even_windows((1, 1, 6, 4), (3, 1)), even_windows((1, 1, 5), 2)
+    ((2, 4), None)
+    """
+    sizes = per_dim(output_size, len(x_shape) - 2, "output_size")
+    if any(out < 1 or size < 1 or size % out for size, out in zip(x_shape[2:], sizes, strict=True)):
+        return None
+    return tuple(size // out for size, out in zip(x_shape[2:], sizes, strict=True))

@@ -1,4 +1,4 @@
-"""Pooling and its gradients for float32, on generated kernels.
+"""Pooling and its gradients on generated float32 kernels; float16 and bfloat16 are computed in float32.
 
 Max pooling packs each plane like a convolution (rows padded with -inf, split by the stride), so that a window's taps are
 constant offsets and outputs fill whole vectors. Average pooling is a depthwise convolution with ones, then a division.
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.codegen import conv, conv_kernels, conv_memory, conv_plan, jit, target, threads
-from pellucid.codegen.conv_geometry import IntOrSeq, PoolGeometry, pool_geometry
+from pellucid.codegen.conv_geometry import IntOrSeq, PoolGeometry, even_windows, pool_geometry
 from pellucid.codegen.emit import Module, Value, vector
 
 _NEVER = -(1 << 31)  # no tap has won yet
@@ -38,7 +38,10 @@ def max_pool(
     True
     """
     if x.dtype != _FLOAT32:
-        return None
+        if x.dtype.name not in ("float16", "bfloat16"):
+            return None
+        made = max_pool(x.astype(_FLOAT32), kernel_size, stride, padding, dilation, ceil_mode, index_dtype)
+        return None if made is None else (made[0].astype(x.dtype), made[1])
     try:
         out_shape, plan = _max(x.shape, kernel_size, stride, padding, dilation, ceil_mode)
     except TypeError:  # lists cannot be looked up
@@ -69,6 +72,8 @@ def max_pool_grad(g: np.ndarray, index: np.ndarray, x_shape: Sequence[int]) -> n
     >>> made is None or made.ravel().tolist() == [1.0, 0.0, 0.0, 1.0]
     True
     """
+    if g.dtype != _FLOAT32:
+        return conv.in_float32(max_pool_grad, (g,), index, x_shape)
     if not _applies(g) or index.dtype not in (np.dtype(np.int32), np.dtype(np.int64)) or index.shape != g.shape:
         return None
     g, index = np.ascontiguousarray(g), np.ascontiguousarray(index)
@@ -99,7 +104,7 @@ def avg_pool(
     window = (_key(kernel_size), _key(stride), _key(padding), ceil_mode, count_include_pad, divisor_override)
     geo, divisor, pads = _average(x.shape, *window)
     if not _applies(x):
-        return None
+        return conv.in_float32(avg_pool, (x,), *window)
     planes = x.shape[0] * x.shape[1]
     total = conv.conv(x.reshape(planes, 1, *geo.x), _ones(geo.k), geo.stride, pads)
     if total is None:
@@ -127,11 +132,44 @@ def avg_pool_grad(
     window = (_key(kernel_size), _key(stride), _key(padding), ceil_mode, count_include_pad, divisor_override)
     geo, divisor, pads = _average(_key(x_shape), *window)
     if not _applies(g):
-        return None
+        return conv.in_float32(avg_pool_grad, (g,), x_shape, *window)
     planes = geo.x_shape[0] * geo.x_shape[1]
     share = (g / divisor).reshape(planes, 1, *geo.out)
     made = conv.conv_input_grad(share, _ones(geo.k), (planes, 1, *geo.x), geo.stride, pads)
     return None if made is None else made.reshape(geo.x_shape)
+
+
+def adaptive_avg_pool(x: np.ndarray, output_size: IntOrSeq) -> np.ndarray | None:
+    """Mean over windows chosen so that the output has ``output_size``, where these are all of one size.
+
+    >>> made = adaptive_avg_pool(np.array([[[3, 1, 2, 5]]], np.float32), 2)
+    >>> made is None or made.ravel().tolist() == [2.0, 3.5]
+    True
+    """
+    windows = even_windows(x.shape, output_size)
+    return None if windows is None else avg_pool(x, windows)
+
+
+def adaptive_avg_pool_grad(g: np.ndarray, x_shape: Sequence[int]) -> np.ndarray | None:
+    """Gradient of ``adaptive_avg_pool`` in its input of shape ``x_shape``.
+
+    >>> made = adaptive_avg_pool_grad(np.array([[[2, 4]]], np.float32), (1, 1, 4))
+    >>> made is None or made.ravel().tolist() == [1.0, 1.0, 2.0, 2.0]
+    True
+    """
+    windows = even_windows(x_shape, g.shape[2:])
+    return None if windows is None else avg_pool_grad(g, x_shape, windows)
+
+
+def adaptive_max_pool(x: np.ndarray, output_size: IntOrSeq, index_dtype: Any = np.int64) -> tuple[np.ndarray, np.ndarray] | None:
+    """Largest value, and its flat index, over the windows of ``adaptive_avg_pool``; its gradient is ``max_pool_grad``.
+
+    >>> made = adaptive_max_pool(np.array([[[3, 1, 2, 5]]], np.float32), 2)
+    >>> made is None or made[1].ravel().tolist() == [0, 3]
+    True
+    """
+    windows = even_windows(x.shape, output_size)
+    return None if windows is None else max_pool(x, windows, index_dtype=index_dtype)
 
 
 def _applies(x: np.ndarray) -> bool:

@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from pellucid.backends import conv_reference, convolution
+from pellucid.backends import conv_reference
 from pellucid.codegen.conv_geometry import transposed_input_shape
 
 CASES = [
@@ -118,44 +118,6 @@ def test_shapes_that_do_not_fit():
         conv_reference.conv(x, w, (1, 1, 1))
     with pytest.raises(RuntimeError, match="output padding must be smaller"):
         transposed_input_shape((1, 2, 4), (2, 1, 3), 1, 0, 1)
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, ml_dtypes.bfloat16], ids=str)
-def test_dispatch_agrees_with_the_reference(dtype):
-    x, w, b = normal(0, (2, 4, 9, 8), dtype), normal(1, (6, 2, 3, 3), dtype), normal(2, (6,), dtype)
-    args = (2, 1, 1, 2)
-    wide = [a.astype(np.float64) for a in (x, w, b)]
-    tolerance = {"rtol": 4 * float(ml_dtypes.finfo(dtype).eps), "atol": 30 * float(ml_dtypes.finfo(dtype).eps)}
-    out = convolution.conv(x, w, *args, bias=b)
-    exact = conv_reference.conv(*wide[:2], *args) + wide[2].reshape(-1, 1, 1)
-    g = out
-    triples = [
-        (out, exact),
-        (
-            convolution.conv_input_grad(g, w, x.shape, *args),
-            conv_reference.conv_input_grad(g.astype(float), wide[1], x.shape, *args),
-        ),
-        (
-            convolution.conv_weight_grad(g, x, w.shape, *args),
-            conv_reference.conv_weight_grad(g.astype(float), wide[0], w.shape, *args),
-        ),
-    ]
-    for made, expected in triples:
-        assert made.dtype == dtype
-        scale = np.abs(expected).max()
-        np.testing.assert_allclose(made.astype(float) / scale, expected / scale, **tolerance)
-    plain = convolution.conv_input_grad(g, w, x.shape, *args)
-    bias = convolution.conv_input_grad(g, w, x.shape, *args, bias=np.full(4, 2, dtype))
-    np.testing.assert_allclose(bias.astype(float) / scale, (plain.astype(float) + 2) / scale, **tolerance)
-
-
-def test_dispatch_without_a_compiler(monkeypatch):
-    monkeypatch.setattr(convolution, "available", lambda: False)
-    x, w = normal(0, (2, 3, 6, 6), np.float32), normal(1, (2, 3, 3, 3), np.float32)
-    out = convolution.conv(x, w, 1, 1, bias=np.ones(2, np.float32))
-    np.testing.assert_allclose(out, loops(x.astype(float), w.astype(float), 1, 1, 1, 1) + 1, atol=1e-5)
-    assert convolution.conv_input_grad(out, w, x.shape, 1, 1).dtype == np.float32
-    assert convolution.conv_weight_grad(out, x, w.shape, 1, 1).dtype == np.float32
 
 
 def test_finite_differences():

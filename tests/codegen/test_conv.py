@@ -1,5 +1,6 @@
 """The generated convolution kernels against the NumPy reference in float64, over many shapes."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -101,6 +102,21 @@ def test_bias_and_relu():
     g, turned = normal(3, (2, 10, 9, 9)), normal(4, (3,))
     plain = kernels.conv_input_grad(g, w, shape, 2, 1)
     np.testing.assert_allclose(kernels.conv_input_grad(g, w, shape, 2, 1, bias=turned), plain + turned.reshape(-1, 1, 1), atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16], ids=str)
+def test_two_byte_floats_are_rounded_once(dtype):
+    x, w, b = (normal(i, s).astype(dtype) for i, s in enumerate([(2, 4, 9, 8), (6, 2, 3, 3), (6,)]))
+    args = (2, 1, 1, 2)
+    out = kernels.conv(x, w, *args, bias=b)
+    wide = [a.astype(np.float32) for a in (x, w, b)]
+    assert out.dtype == dtype and np.array_equal(out, kernels.conv(*wide[:2], *args, bias=wide[2]).astype(dtype))
+    g = out.astype(np.float32)
+    grad = kernels.conv_input_grad(out, w, x.shape, *args)
+    assert grad.dtype == dtype and np.array_equal(grad, kernels.conv_input_grad(g, wide[1], x.shape, *args).astype(dtype))
+    grad = kernels.conv_weight_grad(out, x, w.shape, *args)
+    assert grad.dtype == dtype and np.array_equal(grad, kernels.conv_weight_grad(g, wide[0], w.shape, *args).astype(dtype))
+    assert kernels.conv(x, wide[1], *args) is None
 
 
 def test_nan_and_infinity_stay_where_they_belong():

@@ -1,5 +1,6 @@
 """The generated pooling kernels against the NumPy reference."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -63,6 +64,25 @@ def test_avg_pool(configuration, include, override):
     np.testing.assert_allclose(
         kernels.avg_pool_grad(g, shape, *args), reference.avg_pool_grad(g, shape, *args), rtol=1e-5, atol=1e-5
     )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16], ids=str)
+def test_adaptive_pools_and_two_byte_floats(dtype):
+    x = normal(0, (2, 3, 12, 9)).astype(dtype)
+    for size in ((4, 3), 1, (12, 9)):
+        values, index = kernels.adaptive_max_pool(x, size)
+        expected, places = reference.adaptive_max_pool(x, size)
+        assert values.dtype == dtype and np.array_equal(values, expected) and np.array_equal(index, places)
+        grad = kernels.max_pool_grad(values, index, x.shape)
+        assert grad.dtype == dtype and np.array_equal(grad, reference.max_pool_grad(values, places, x.shape))
+        means = kernels.adaptive_avg_pool(x, size)
+        close = {"rtol": 2 * float(ml_dtypes.finfo(dtype).eps), "atol": 1e-6}
+        assert means.dtype == dtype
+        np.testing.assert_allclose(means.astype(float), reference.adaptive_avg_pool(x, size).astype(float), **close)
+        grad = kernels.adaptive_avg_pool_grad(means, x.shape)
+        assert grad.dtype == dtype
+        np.testing.assert_allclose(grad.astype(float), reference.adaptive_avg_pool_grad(means, x.shape).astype(float), **close)
+    assert kernels.adaptive_avg_pool(x, 5) is None and kernels.adaptive_max_pool(x, (5, 9)) is None
 
 
 def test_threads_agree():

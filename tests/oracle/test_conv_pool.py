@@ -8,10 +8,21 @@ import pytest
 torch = pytest.importorskip("torch")
 F = torch.nn.functional
 
-from pellucid.backends import conv_reference, convolution, pool_reference  # noqa: E402
+from pellucid.backends import conv_reference, pool_reference  # noqa: E402
+from pellucid.codegen import conv as conv_kernels  # noqa: E402
+from pellucid.codegen import pool as pool_kernels  # noqa: E402
+from pellucid.codegen import target  # noqa: E402
 from pellucid.codegen.conv_geometry import transposed_input_shape  # noqa: E402
 
 pytestmark = pytest.mark.oracle
+
+
+def both(name, *args, **options):
+    """The function's results from the NumPy reference and, where they apply, from the kernels."""
+    sides = (conv_reference, conv_kernels) if name.startswith("conv") else (pool_reference, pool_kernels)
+    results = [getattr(side, name)(*args, **options) for side in (sides if target.available() else sides[:1])]
+    assert results[0] is not None
+    return [made for made in results if made is not None]
 
 
 def tensor(seed, shape, dtype):
@@ -42,9 +53,12 @@ def test_convolution(seed, dtype):
     out.backward(g)
     close = {"rtol": 1e-4, "atol": 1e-4} if dtype == torch.float32 else {"rtol": 1e-10, "atol": 1e-10}
     xs, ws, bs, gs = (t.detach().numpy() for t in (x, w, b, g))
-    np.testing.assert_allclose(convolution.conv(xs, ws, *args, bias=bs), out.detach(), **close)
-    np.testing.assert_allclose(convolution.conv_input_grad(gs, ws, x_shape, *args), x.grad, **close)
-    np.testing.assert_allclose(convolution.conv_weight_grad(gs, xs, w_shape, *args), w.grad, **close)
+    for made in both("conv", xs, ws, *args):
+        np.testing.assert_allclose(made + bs.reshape(-1, *[1] * dims), out.detach(), **close)
+    for made in both("conv_input_grad", gs, ws, x_shape, *args):
+        np.testing.assert_allclose(made, x.grad, **close)
+    for made in both("conv_weight_grad", gs, xs, w_shape, *args):
+        np.testing.assert_allclose(made, w.grad, **close)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -57,8 +71,8 @@ def test_transposed_convolution(seed):
     expected = function(x, w, b, stride, padding, extra, groups, dilation)
     shape = transposed_input_shape(x.shape, w_shape, stride, padding, extra, dilation, groups)
     assert shape == tuple(expected.shape)
-    made = convolution.conv_input_grad(x.numpy(), w.numpy(), shape, stride, padding, dilation, groups, bias=b.numpy())
-    np.testing.assert_allclose(made, expected, rtol=1e-4, atol=1e-4)
+    for made in both("conv_input_grad", x.numpy(), w.numpy(), shape, stride, padding, dilation, groups):
+        np.testing.assert_allclose(made + b.numpy().reshape(-1, *[1] * dims), expected, rtol=1e-4, atol=1e-4)
 
 
 def test_complex_convolution():
@@ -91,13 +105,14 @@ def test_pooling(seed, dtype):
     if maximum:
         x.requires_grad_()
         values, index = maximum(x, kernel, stride, padding, dilation, ceil_mode, True)
-        made, places = convolution.max_pool(array(x), kernel, stride, padding, dilation, ceil_mode)
-        np.testing.assert_array_equal(made.astype(float), array(values).astype(float))
-        np.testing.assert_array_equal(places, index)
+        for made, places in both("max_pool", array(x), kernel, stride, padding, dilation, ceil_mode):
+            np.testing.assert_array_equal(made.astype(float), array(values).astype(float))
+            np.testing.assert_array_equal(places, index)
         if dtype != torch.bfloat16:
             g = tensor(1, values.shape, dtype)
             values.backward(g)
-            np.testing.assert_allclose(convolution.max_pool_grad(g.numpy(), places, shape), x.grad, rtol=1e-5, atol=1e-5)
+            for made in both("max_pool_grad", g.numpy(), index.numpy(), shape):
+                np.testing.assert_allclose(made, x.grad, rtol=1e-5, atol=1e-5)
     if dtype == torch.bfloat16:
         return
     x = tensor(0, shape, dtype).requires_grad_()
@@ -108,8 +123,10 @@ def test_pooling(seed, dtype):
     out.backward(g)
     args = (kernel, stride, padding, ceil_mode, include, divisor)
     close = {"rtol": 1e-5, "atol": 1e-5}
-    np.testing.assert_allclose(convolution.avg_pool(array(x), *args), out.detach(), **close)
-    np.testing.assert_allclose(convolution.avg_pool_grad(array(g), shape, *args), x.grad, **close)
+    for made in both("avg_pool", array(x), *args):
+        np.testing.assert_allclose(made, out.detach(), **close)
+    for made in both("avg_pool_grad", array(g), shape, *args):
+        np.testing.assert_allclose(made, x.grad, **close)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -123,13 +140,12 @@ def test_adaptive_pooling(seed):
     g = tensor(1, out.shape, torch.float32)
     out.backward(g)
     close = {"rtol": 1e-5, "atol": 1e-5}
-    np.testing.assert_allclose(convolution.adaptive_avg_pool(x.detach().numpy(), size), out.detach(), **close)
-    np.testing.assert_allclose(convolution.adaptive_avg_pool_grad(g.numpy(), shape), x.grad, **close)
+    for made in both("adaptive_avg_pool", x.detach().numpy(), size):
+        np.testing.assert_allclose(made, out.detach(), **close)
+    for made in both("adaptive_avg_pool_grad", g.numpy(), shape):
+        np.testing.assert_allclose(made, x.grad, **close)
     maximum = (F.adaptive_max_pool1d, F.adaptive_max_pool2d, F.adaptive_max_pool3d)[dims - 1]
     values, index = maximum(x, size if dims > 1 else size[0], True)
-    for made, places in (
-        convolution.adaptive_max_pool(x.detach().numpy(), size),
-        pool_reference.adaptive_max_pool(x.detach().numpy(), size),
-    ):
+    for made, places in both("adaptive_max_pool", x.detach().numpy(), size):
         np.testing.assert_array_equal(made, values.detach())
         np.testing.assert_array_equal(places, index)
