@@ -4,5 +4,6 @@ from . import construct as construct
 from . import convert as convert
 from . import display as display
 from . import gradients as gradients
+from . import new as new
 
 from . import attach as attach  # isort: skip (after everything that registers)

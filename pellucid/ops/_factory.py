@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import threading
 from collections.abc import Callable, Sequence
 from operator import index as as_index
 from typing import Any
@@ -32,6 +34,45 @@ def check_device(where: Any) -> dtypes.device:
     raise DeviceError(f"PyTorch is not linked with support for {wanted.type} devices", hint="this build computes on the CPU")
 
 
+class _DeviceStack(threading.local):
+    """The devices of the `with` blocks that this thread is in."""
+
+    def __init__(self) -> None:
+        self.saved: list[Any] = []
+
+
+_stack = _DeviceStack()
+
+
+def _enter_device(self: dtypes.device) -> dtypes.device:
+    """New tensors are made on this device inside the block."""
+    check_device(self)
+    _stack.saved.append(local.device)
+    local.device = self
+    return self
+
+
+def _exit_device(self: dtypes.device, *exc: object) -> None:
+    local.device = _stack.saved.pop()
+
+
+def _decorate_device(self: dtypes.device, function: Callable[..., Any]) -> Callable[..., Any]:
+    """As a decorator: the function runs inside the block."""
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        with self:  # type: ignore[attr-defined]
+            return function(*args, **kwargs)
+
+    return wrapped
+
+
+# Here, and not where the class is: devices know nothing of modes.
+dtypes.device.__enter__ = _enter_device  # type: ignore[attr-defined]
+dtypes.device.__exit__ = _exit_device  # type: ignore[attr-defined]
+dtypes.device.__call__ = _decorate_device  # type: ignore[attr-defined]
+
+
 def check_dtype(kind: Any, function: str) -> dtypes.dtype | None:
     """A `dtype=` argument: a dtype, a Python number type, or None."""
     if kind is None or isinstance(kind, dtypes.dtype):
@@ -53,17 +94,29 @@ def sizes(size: Sequence[Any], function: str) -> tuple[int, ...]:
         size = size[0]
     shape = []
     for position, value in enumerate(size):
-        try:
-            number = as_index(value)
-        except TypeError:
-            raise ArgumentTypeError(
-                f"{function}(): argument 'size' (position 1) must be tuple of ints, but found element of type "
-                f"{type(value).__name__} at pos {position}"
-            ) from None
-        shape.append(number)
-    if any(n < 0 for n in shape):
-        raise OperationError(f"Trying to create tensor with negative dimension {min(shape)}: {shape}", op=function)
+        if type(value) is not int:
+            try:
+                if isinstance(value, bool):
+                    raise TypeError
+                value = as_index(value)
+            except TypeError:
+                raise _bad_size(function, position, value) from None
+        if value < 0:
+            if function in ("zeros", "ones"):
+                raise OperationError(f"{function}: Dimension size must be non-negative.", op=function)
+            raise OperationError(f"Trying to create tensor with negative dimension {value}: {list(size)}", op=function)
+        shape.append(value)
     return tuple(shape)
+
+
+def _bad_size(function: str, position: int, value: Any) -> ArgumentTypeError:
+    kind = type(value).__name__
+    if position == 0:
+        return ArgumentTypeError(f"{function}(): argument 'size' (position 1) must be tuple of ints, not {kind}")
+    return ArgumentTypeError(
+        f"{function}(): argument 'size' failed to unpack the object at pos {position + 1} with error "
+        f'"type must be tuple of ints,but got {kind}"'
+    )
 
 
 def build(
@@ -89,8 +142,14 @@ def build(
             held[...] = array
             array = held
         result = make_tensor(array)
-    if requires_grad:
-        set_requires_grad(result, True)
+    return want_gradient(result) if requires_grad else result
+
+
+def want_gradient(result: Tensor) -> Tensor:
+    """The tensor with `requires_grad` set, as the factories' argument does it."""
+    if not (result.dtype.is_floating_point or result.dtype.is_complex):
+        raise OperationError("Only Tensors of floating point and complex dtype can require gradients")
+    set_requires_grad(result, True)
     return result
 
 

@@ -35,7 +35,8 @@ def _is_bool(x: Any) -> bool:
 def _check_sub(input: Any, other: Any) -> None:
     if _is_bool(input) and _is_bool(other):
         raise DtypeError(
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
+            "instead."
         )
     if _is_bool(input) or _is_bool(other):
         _refuse_bool()
@@ -231,9 +232,7 @@ def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | 
         return floor_divide_op.call(input, other)
     if rounding_mode == "trunc":
         return trunc_divide_op.call(input, other)
-    raise OperationError(
-        f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
-    )
+    raise OperationError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
 
 
 @public(methods="=", inplace="true_divide_ __itruediv__ __idiv__", out=True)
@@ -452,10 +451,11 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
     _three("addcdiv", input, tensor1, tensor2, 1)
     if tensor1.dtype.is_integral and tensor2.dtype.is_integral:
         raise OperationError(
-            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of "
-            "tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / tensor2))"
-            ".to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future addcdiv "
-            "behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes."
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
+            "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
+            "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / "
+            "tensor2) for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * "
+            "tensor1 / tensor2), for all dtypes."
         )
     return addcdiv_op.call(input, tensor1, tensor2, value=value)
 
@@ -514,5 +514,3 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
 
 def _c_name(x: Tensor) -> str:
     return x.dtype.c_name
-
-

@@ -21,7 +21,14 @@ for _name, _ufunc, _dunder, _doc, _example, _shows in (
     ("bitwise_or", "bitwise_or", "or", "Bits set in one or both; logical or of bools.", "3]), 5", "tensor([7])"),
     ("bitwise_xor", "bitwise_xor", "xor", "Bits set in exactly one; logical xor of bools.", "3]), 5", "tensor([6])"),
     ("bitwise_left_shift", "left_shift", "lshift", "`input * 2 ** other` by moving bits.", "3]), 2", "tensor([12])"),
-    ("bitwise_right_shift", "right_shift", "rshift", "`input / 2 ** other` rounded down, by moving bits.", "13]), 2", "tensor([3])"),
+    (
+        "bitwise_right_shift",
+        "right_shift",
+        "rshift",
+        "`input / 2 ** other` rounded down, by moving bits.",
+        "13]), 2",
+        "tensor([3])",
+    ),
 ):
     _op = binary(
         _name,

@@ -128,14 +128,19 @@ isneginf = _predicate(
     "isneginf", _infinite(-1), "True where the element is -inf.", "torch.isneginf(torch.tensor([1.0, float('-inf')]))"
 )
 isreal = _predicate("isreal", _isreal, "True where the imaginary part is 0.", "torch.isreal(torch.tensor([1.0, 2.0]))")
-signbit = _predicate("signbit", lambda xp, x: xp.signbit(x) if x.dtype.kind in "fV" else _no_complex(x) < 0 if x.dtype.kind != "b" else xp.zeros(x.shape, bool),
-                     "True where the sign bit is set, so for -0.0 too.", "torch.signbit(torch.tensor([1.0, -0.0]))")  # fmt: skip
 
 
-def _no_complex(x: Any) -> Any:
+def _signbit(xp: Any, x: Any) -> Any:
     if x.dtype.kind == "c":
         raise TypeError("ufunc not supported")
-    return x
+    if x.dtype.kind == "b":
+        return xp.zeros(x.shape, bool)
+    return xp.signbit(x) if x.dtype.kind in "fV" else x < 0
+
+
+signbit = _predicate(
+    "signbit", _signbit, "True where the sign bit is set, so for -0.0 too.", "torch.signbit(torch.tensor([1.0, -0.0]))"
+)
 
 
 @public(methods="=")

@@ -122,7 +122,8 @@ def _check_parts(a: Tensor, b: Tensor) -> None:
         )
     if a.dtype is not b.dtype:
         raise DtypeError(
-            f"Expected object of scalar type {a.dtype.scalar_type_name} but got scalar type {b.dtype.scalar_type_name} for second argument"
+            f"Expected object of scalar type {a.dtype.scalar_type_name} but got scalar type {b.dtype.scalar_type_name} "
+            "for second argument"
         )
     if a.dtype is dtypes.float16:
         raise DtypeError("torch.complex32 has no NumPy counterpart, so tensors of it are not supported")
@@ -131,7 +132,8 @@ def _check_parts(a: Tensor, b: Tensor) -> None:
 def _deliver(result: Tensor, out: Tensor | None, name: str) -> Tensor:
     if out is not None and isinstance(out, Tensor) and out.dtype is not result.dtype:
         raise DtypeError(
-            f"Expected object of scalar type {result.dtype.scalar_type_name} but got scalar type {out.dtype.scalar_type_name} for argument 'out'"
+            f"Expected object of scalar type {result.dtype.scalar_type_name} but got scalar type "
+            f"{out.dtype.scalar_type_name} for argument 'out'"
         )
     return deliver(result, out, name)
 
@@ -241,7 +243,8 @@ def view_as_complex(input: Tensor) -> Tensor:
     require_tensor(input, "view_as_complex")
     if input.dtype not in (dtypes.float16, dtypes.float32, dtypes.float64):
         raise DtypeError(
-            f"view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: {input.dtype.scalar_type_name}"
+            "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
+            f"{input.dtype.scalar_type_name}"
         )
     if input.dtype is dtypes.float16:
         raise DtypeError("torch.complex32 has no NumPy counterpart, so tensors of it are not supported")
@@ -275,4 +278,3 @@ angle = unary(
     example="torch.angle(torch.tensor([1j, -1 + 0j]))",
     shows="tensor([1.5708, 3.1416])",
 )
-

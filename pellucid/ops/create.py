@@ -9,14 +9,10 @@ import numpy as np
 
 from .. import devices, dtypes
 from ..backends.meta import MetaArray
-from ..core.bind import NUMBERS
-from ..core.inplace import write
-from ..core.primitive import TENSORS as F
-from ..core.primitive import defop
 from ..core.public import FUNCTIONS, METHODS, method, public
-from ..core.tensor import Tensor, make_tensor, set_requires_grad
+from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError, OperationError
-from ._factory import build, check_dtype, check_layout, deliver, sizes
+from ._factory import build, check_dtype, check_layout, deliver, sizes, want_gradient
 from ._rules import require_tensor
 
 Fill = Callable[[tuple[int, ...], Any], np.ndarray]
@@ -40,9 +36,7 @@ def _maker(name: str, fill: Fill, doc: str, example: str) -> Callable[..., Tenso
         if kwargs:
             size = _only_size(size, kwargs, name)
         elif not size:
-            raise ArgumentTypeError(
-                f"{name}() received an invalid combination of arguments - got (), but expected (tuple of ints size)"
-            )
+            raise ArgumentTypeError(f'{name}() missing 1 required positional arguments: "size"')
         check_layout(layout)
         given = check_dtype(dtype, name)
         kind = given or (out.dtype if out is not None else dtypes.get_default_dtype())
@@ -114,8 +108,8 @@ def full(
     return deliver(result, out, "full", given)
 
 
-def _refuse_size(size: Any) -> Any:
-    raise ArgumentTypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
+def _refuse_size(size: Any, name: str = "full") -> Any:
+    raise ArgumentTypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
 
 
 def _number(value: Any, name: str) -> Any:
@@ -133,22 +127,29 @@ def _filler(value: Any, kind: dtypes.dtype) -> Fill:
     return lambda shape, numpy_kind: np.full(shape, checked, numpy_kind)
 
 
+_C_NAMES = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int64": "int64_t", "float16": "at::Half"}
+
+
+def _overflow(kind: dtypes.dtype) -> OperationError:
+    return OperationError(f"value cannot be converted to type {_C_NAMES.get(kind.name, kind.c_name)} without overflow")
+
+
 def fitting(value: Any, kind: dtypes.dtype) -> Any:
     """A Python number as one of `kind`, or PyTorch's error when its value would be lost."""
     if isinstance(value, complex) and not kind.is_complex:
         if value.imag:
-            raise OperationError(f"value cannot be converted to type {kind.c_name} without overflow")
+            raise _overflow(kind)
         value = value.real
     if kind.is_integral and not isinstance(value, bool):
         if kind is dtypes.bool_:
             return bool(value)
         if value != value or value in (float("inf"), float("-inf")):
-            raise OperationError(f"value cannot be converted to type {kind.c_name} without overflow")
+            raise _overflow(kind)
         value = int(value)
         limits = dtypes.iinfo(kind)
         low = -limits.max - 1 if not kind.is_signed else limits.min
         if not low <= value <= limits.max:
-            raise OperationError(f"value cannot be converted to type {kind.c_name} without overflow")
+            raise _overflow(kind)
         return value % (limits.max + 1) if not kind.is_signed else value
     return value
 
@@ -169,9 +170,7 @@ def make_like(
         held = np.empty_like(old, new.dtype)  # keeps the order of strides
         held[...] = new
         result._array = held
-    if requires_grad:
-        set_requires_grad(result, True)
-    return result
+    return want_gradient(result) if requires_grad else result
 
 
 def _like(name: str, fill: Fill, doc: str, example: str) -> Callable[..., Tensor]:
@@ -266,6 +265,8 @@ def new_full(
     """One number in the given size, with this tensor's dtype and device."""
     check_layout(layout)
     kind = check_dtype(dtype, "new_full") or self.dtype
+    if not isinstance(size, (tuple, list)):
+        _refuse_size(size, "new_full")
     fill = _filler(_number(fill_value, "new_full"), kind)
     return build(sizes((size,), "new_full"), kind, device or self.device, requires_grad, fill)
 
@@ -291,7 +292,7 @@ def empty_strided(
     check_layout(layout)
     shape, steps = sizes((size,), "empty_strided"), sizes((stride,), "empty_strided")
     if len(shape) != len(steps):
-        raise OperationError(f"mismatch in length of strides and shape, got {len(steps)} and {len(shape)}")
+        raise OperationError(f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides ({len(steps)})")
 
     def fill(shape: tuple[int, ...], kind: Any) -> np.ndarray:
         extent = 0 if 0 in shape else 1 + sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
@@ -301,9 +302,7 @@ def empty_strided(
     result = build(shape, check_dtype(dtype, "empty_strided") or dtypes.get_default_dtype(), device, False, fill)
     if type(result._array) is MetaArray:
         result._array = MetaArray(shape, result._array.dtype, tuple(s * result._array.itemsize for s in steps))
-    if requires_grad:
-        set_requires_grad(result, True)
-    return result
+    return want_gradient(result) if requires_grad else result
 
 
 @method()
@@ -384,7 +383,8 @@ def eye(
     m = n if m is None else m
     for name, size in (("n", n), ("m", m)):
         if not isinstance(size, (int, np.integer)) or isinstance(size, bool):
-            raise ArgumentTypeError(f"eye(): argument '{name}' must be int, not {type(size).__name__}")
+            position = 1 if name == "n" else 2
+            raise ArgumentTypeError(f"eye(): argument '{name}' (position {position}) must be int, not {type(size).__name__}")
         if size < 0:
             raise OperationError(f"{name} must be greater or equal to 0, got {size}")
     given = check_dtype(dtype, "eye")
@@ -393,70 +393,6 @@ def eye(
     return deliver(result, out, "eye", given)
 
 
-# ---- filling in place -------------------------------------------------------------------------
-def _fill_array(xp: Any, x: Any, value: Any) -> Any:
-    return xp.full(x.shape, value, x.dtype)
-
-
-def _fill_into(xp: Any, out: Any, value: Any) -> None:
-    out[...] = value
-
-
-fill_op = defop(
-    "fill",
-    "input value?",
-    forward=_fill_array,
-    inplace=_fill_into,
-    aval=lambda x, value: x,
-    vjp={
-        "input": lambda F, input_shape, input_dtype: F.full(shape=input_shape, value=0, dtype=input_dtype),
-        "value": lambda F, g: F.sum_to(g, shape=()),
-    },
-    batch="elementwise",
-)
-
-
-def _fill_value(input: Tensor, value: Any) -> Tensor:
-    require_tensor(input, "fill")
-    if isinstance(value, Tensor):
-        if value.ndim:
-            raise OperationError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
-        return F.cast(value, dtype=input._array.dtype) if value._array.dtype != input._array.dtype else value
-    if not isinstance(value, NUMBERS):
-        raise ArgumentTypeError(f"fill_(): argument 'value' (position 1) must be Number, not {type(value).__name__}")
-    return make_tensor(np.asarray(fitting(value, input.dtype), input._array.dtype))
-
-
-@public()
-def fill(input: Tensor, value: Any) -> Tensor:
-    """A tensor like `input` with all elements equal to `value` (a number or 0-d tensor)."""
-    return fill_op.call(input, _fill_value(input, value))
-
-
-@method()
-def fill_(self: Tensor, value: Any) -> Tensor:
-    """Set all elements to `value`, a number or a 0-d tensor; returns the tensor.
-
-    >>> import pellucid as torch
-    >>> torch.zeros(2).fill_(3)
-    tensor([3., 3.])
-    """
-    return write(self, "fill_", fill_op, (_fill_value(self, value),), {})
-
-
-@method()
-def zero_(self: Tensor) -> Tensor:
-    """Set all elements to zero; returns the tensor.
-
-    >>> import pellucid as torch
-    >>> torch.ones(2).zero_()
-    tensor([0., 0.])
-    """
-    return fill_(self, 0)
-
-
 # Layouts that tensors cannot have here can be named, to be refused.
 for _layout in ("sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged"):
     FUNCTIONS["torch"][_layout] = getattr(devices, _layout)
-
-FUNCTIONS["torch"]["fill_"], FUNCTIONS["torch"]["zero_"] = fill_, zero_

@@ -43,7 +43,11 @@ def _count(start: Any, end: Any, step: Any) -> int:
 def _steps(start: Any, step: Any, shape: tuple[int, ...], kind: np.dtype[Any]) -> np.ndarray:
     n = shape[0]
     if kind.kind in "iu":
-        return np.arange(int(start), int(start) + n * int(step), int(step), dtype=np.int64)[:n].astype(kind) if int(step) else np.full(n, int(start), kind)
+        return (
+            np.arange(int(start), int(start) + n * int(step), int(step), dtype=np.int64)[:n].astype(kind)
+            if int(step)
+            else np.full(n, int(start), kind)
+        )
     return (start + step * np.arange(n, dtype=np.float64)).astype(kind)
 
 
@@ -112,8 +116,8 @@ def range_(
     import warnings
 
     warnings.warn(
-        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's range "
-        "builtin. Instead, use torch.arange, which produces values in [start, end).",
+        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's "
+        "range builtin. Instead, use torch.arange, which produces values in [start, end).",
         UserWarning,
         stacklevel=2,
     )
@@ -140,7 +144,9 @@ def _check_steps(steps: Any, name: str) -> int:
 def _ends(start: Any, end: Any, name: str) -> tuple[Any, Any]:
     for argument, value in (("start", start), ("end", end)):
         if isinstance(value, Tensor) and value.ndim:
-            raise OperationError(f"{name} only supports 0-dimensional start and end tensors, but got {argument} with {value.ndim} dimension(s).")
+            raise OperationError(
+                f"{name} only supports 0-dimensional start and end tensors, but got {argument} with {value.ndim} dimension(s)."
+            )
     return _number(start, name, "start", 1), _number(end, name, "end", 2)
 
 
@@ -163,7 +169,9 @@ def _line_kind(name: str, start: Any, end: Any, dtype: Any, out: Tensor | None) 
     given = check_dtype(dtype, name)
     is_complex = isinstance(start, complex) or isinstance(end, complex)
     if given is not None and is_complex and not given.is_complex:
-        raise OperationError(f"torch.{name}(): inferred dtype {dtypes.default_complex_dtype()} can't be safely cast to passed dtype {given}")
+        raise OperationError(
+            f"torch.{name}(): inferred dtype {dtypes.default_complex_dtype()} can't be safely cast to passed dtype {given}"
+        )
     default = dtypes.default_complex_dtype() if is_complex else dtypes.get_default_dtype()
     return given, given or (out.dtype if out is not None else default)
 

@@ -16,9 +16,9 @@ from ..core import random, random_distributions, random_fill, random_integers, r
 from ..core.inplace import write
 from ..core.primitive import defop
 from ..core.public import FUNCTIONS, METHODS, method, public
-from ..core.tensor import Tensor, make_tensor, set_requires_grad
+from ..core.tensor import Tensor, make_tensor
 from ..errors import ArgumentTypeError, DtypeError
-from ._factory import build, check_device, check_dtype, check_layout, deliver, sizes
+from ._factory import build, check_device, check_dtype, check_layout, deliver, sizes, want_gradient
 from ._rules import require_tensor, zero_gradient
 from .create import empty_like
 
@@ -181,9 +181,7 @@ def _maker(name: str, fill: Fill, doc: str) -> None:
 def _filled(result: Tensor, generator: random.Generator, fill: Fill, requires_grad: bool) -> Tensor:
     if type(result._array) is not MetaArray:
         fill(generator, result._array, result._array.dtype)
-    if requires_grad:
-        set_requires_grad(result, True)
-    return result
+    return want_gradient(result) if requires_grad else result
 
 
 _maker("rand", lambda g, target, kind: random_fill.uniform(g, target, dtype=kind), "Uniform random numbers in [0, 1)")
@@ -326,7 +324,9 @@ def normal(
     source = _pick(generator)
     if size is None:
         if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
-            raise ArgumentTypeError("normal() received an invalid combination of arguments - got (float, float), but expected a size")
+            raise ArgumentTypeError(
+                "normal() received an invalid combination of arguments - got (float, float), but expected a size"
+            )
         values = random_fill.normal_like(source, *[x._array if isinstance(x, Tensor) else x for x in (mean, std)])
         return deliver(make_tensor(values), out, "normal")
     check_layout(layout)
@@ -450,7 +450,7 @@ def _inplace(name: str, doc: str, fill: Callable[..., Any], **defaults: Any) -> 
             given[key] = value
         values = [given.get(key, default) for key, default in defaults.items()]
         if any(v is ... for v in values):
-            raise ArgumentTypeError(f"{name}() missing 1 required positional arguments: \"{names[values.index(...)]}\"")
+            raise ArgumentTypeError(f'{name}() missing 1 required positional arguments: "{names[values.index(...)]}"')
         source = _pick(generator)
         require_tensor(self, name)
         return write(self, name, refill, (), {"fill": lambda array: fill(source, array, *values)})
@@ -484,9 +484,7 @@ def random_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> T
     elif len(args) == 1 and low is None:
         low, high = (args[0], high) if high is not None else (0, args[0])
     source = _pick(generator)
-    return write(
-        self, "random_", refill, (), {"fill": lambda array: random_integers.random_integers(source, array, low, high)}
-    )
+    return write(self, "random_", refill, (), {"fill": lambda array: random_integers.random_integers(source, array, low, high)})
 
 
 @method()
@@ -506,5 +504,3 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
             random_distributions.bernoulli(source, array, p)
 
     return write(self, "bernoulli_", refill, (), {"fill": fill})
-
-

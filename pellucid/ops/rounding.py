@@ -131,9 +131,7 @@ nan_to_num_op = defop(
 
 
 @public(methods="=", inplace="=", out=True)
-def nan_to_num(
-    input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
-) -> Tensor:
+def nan_to_num(input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Tensor:
     """NaN and infinities replaced by numbers.
 
     Args:
@@ -213,5 +211,3 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """
     require_tensor(input, "ldexp")
     return F.mul(input, F.pow(2.0, require_tensor(other, "ldexp", "other", 2)))
-
-

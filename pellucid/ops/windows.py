@@ -155,7 +155,6 @@ def _signal(name: str, M: int, sym: bool, options: dict[str, Any], shape_of: Any
     return build((int(M),), kind, options["device"], options["requires_grad"], fill)
 
 
-
 def _publish(name: str, doc: str, shape_of: Any, parameters: dict[str, Any], check: Any = None) -> None:
     """A function of `torch.signal.windows`: M, then the window's own parameters as keywords."""
 
@@ -241,5 +240,10 @@ _publish("cosine", "The cosine window, half a sine wave", lambda n, t: np.sin((n
 _publish("gaussian", "The Gaussian window", _gaussian, {"std": 1.0}, _check_std)
 _publish("kaiser", "The Kaiser window", _kaiser, {"beta": 12.0}, _check_beta)
 _publish("exponential", "The exponential window", _exponential, {"center": None, "tau": 1.0}, _check_exponential)
-_publish("general_hamming", "The Hamming window of weight `alpha`", lambda n, t, alpha: _cosines(n, t, (alpha, 1 - alpha)), {"alpha": 0.54})
+_publish(
+    "general_hamming",
+    "The Hamming window of weight `alpha`",
+    lambda n, t, alpha: _cosines(n, t, (alpha, 1 - alpha)),
+    {"alpha": 0.54},
+)
 _publish("general_cosine", "A sum of cosines with the given coefficients", _general_cosine, {"a": (0.5, 0.5)}, _check_terms)

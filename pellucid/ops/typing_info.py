@@ -1,0 +1,78 @@
+"""Questions about types and defaults: `result_type`, `typename`, the default device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes
+from ..core.bind import NUMBERS, common_dtype
+from ..core.modes import local
+from ..core.public import public
+from ..core.tensor import Tensor
+from ..errors import ArgumentTypeError
+from ._factory import check_device
+
+
+@public()
+def result_type(tensor1: Any, tensor2: Any) -> dtypes.dtype:
+    """The dtype of the result of arithmetic on two tensors or numbers.
+
+    >>> import pellucid as torch
+    >>> torch.result_type(torch.tensor([1, 2]), 1.0)
+    torch.float32
+    """
+    for value in (tensor1, tensor2):
+        if not isinstance(value, (Tensor, *NUMBERS)):
+            names = ", ".join(type(v).__name__ for v in (tensor1, tensor2))
+            raise ArgumentTypeError(
+                f"result_type() received an invalid combination of arguments - got ({names}), but expected one of:"
+            )
+    return common_dtype([tensor1, tensor2])
+
+
+_TYPES = {
+    "Float": "FloatTensor", "Double": "DoubleTensor", "Half": "HalfTensor", "BFloat16": "BFloat16Tensor", "Byte": "ByteTensor",
+    "Char": "CharTensor", "Short": "ShortTensor", "Int": "IntTensor", "Long": "LongTensor", "Bool": "BoolTensor",
+    "ComplexFloat": "ComplexFloatTensor", "ComplexDouble": "ComplexDoubleTensor",
+}  # fmt: skip
+
+
+@public()
+def typename(obj: Any, /) -> str:
+    """The name of an object's type; for a tensor the name that says its dtype, `torch.FloatTensor`.
+
+    >>> import pellucid as torch
+    >>> torch.typename(torch.ones(2))
+    'torch.FloatTensor'
+    """
+    if isinstance(obj, Tensor):
+        name = obj.dtype.scalar_type_name
+        return f"torch.{_TYPES.get(name, name + 'Tensor')}"
+    kind = obj if isinstance(obj, type) or callable(obj) and hasattr(obj, "__qualname__") else type(obj)
+    module = getattr(kind, "__module__", None) or ""
+    qualified = getattr(kind, "__qualname__", "")
+    return qualified if module in ("", "builtins", "__builtin__") else f"{module}.{qualified}"
+
+
+@public()
+def is_inference(input: Tensor) -> bool:
+    """True for a tensor made in inference mode."""
+    return input.is_inference()
+
+
+@public()
+def is_storage(obj: Any, /) -> bool:
+    """True for a storage object."""
+    return type(obj).__name__ in ("UntypedStorage", "TypedStorage")
+
+
+@public()
+def get_default_device() -> dtypes.device:
+    """The device of new tensors: "cpu", unless `set_default_device` or a `with torch.device(...)` block says otherwise."""
+    return local.device if local.device is not None else dtypes.device("cpu")
+
+
+@public()
+def set_default_device(device: Any) -> None:
+    """Make new tensors on this device from now on, in this thread; None: on the CPU again."""
+    local.device = None if device is None else check_device(device)
