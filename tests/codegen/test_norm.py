@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pellucid.codegen import norm
+from pellucid.codegen import channel_norm, norm
 
 RNG = np.random.default_rng(4)
 
@@ -69,15 +69,15 @@ def test_batch_norm(shape, thread_count):
     function = lambda x, w=1.0, b=0.0: normalize(x, axes) * by_channel(w, x) + by_channel(b, x)
     running_mean, running_var = data(shape[1]), np.abs(data(shape[1]))
     before = running_mean.copy(), running_var.copy()
-    out, mean, rstd = norm.batch_norm(x, w, b, running_mean, running_var, 0.2)
+    out, mean, rstd = channel_norm.batch_norm(x, w, b, running_mean, running_var, 0.2)
     np.testing.assert_allclose(out, function(wide, w, b), rtol=2e-5, atol=2e-5)
     np.testing.assert_allclose(mean, wide.mean(axes), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(running_mean, before[0] * 0.8 + 0.2 * wide.mean(axes), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(running_var, before[1] * 0.8 + 0.2 * wide.var(axes, ddof=1), rtol=1e-5)
-    check_gradients(function, g, (x, w, b), norm.batch_norm_backward(g, x, mean, rstd, w))
-    out, mean, rstd = norm.batch_norm(x)
+    check_gradients(function, g, (x, w, b), channel_norm.batch_norm_backward(g, x, mean, rstd, w))
+    out, mean, rstd = channel_norm.batch_norm(x)
     np.testing.assert_allclose(out, function(wide), rtol=2e-5, atol=2e-5)
-    check_gradients(function, g, (x,), norm.batch_norm_backward(g, x, mean, rstd)[:1])
+    check_gradients(function, g, (x,), channel_norm.batch_norm_backward(g, x, mean, rstd)[:1])
 
 
 @pytest.mark.parametrize("shape, groups", [((4, 6, 5, 5), 3), ((2, 8, 33), 8), ((3, 4), 1), ((2, 32, 8, 8), 8)])
@@ -88,18 +88,18 @@ def test_group_norm(shape, groups, thread_count):
         return normalize(x.reshape(shape[0], groups, -1), 2).reshape(shape) * by_channel(w, x) + by_channel(b, x)
 
     wide = x.astype(np.float64)
-    out, mean, rstd = norm.group_norm(x, groups, w, b)
+    out, mean, rstd = channel_norm.group_norm(x, groups, w, b)
     np.testing.assert_allclose(out, function(wide, w, b), rtol=2e-5, atol=2e-5)
-    check_gradients(function, g, (x, w, b), norm.group_norm_backward(g, x, mean, rstd, groups, w))
-    out, mean, rstd = norm.group_norm(x, groups)
+    check_gradients(function, g, (x, w, b), channel_norm.group_norm_backward(g, x, mean, rstd, groups, w))
+    out, mean, rstd = channel_norm.group_norm(x, groups)
     np.testing.assert_allclose(out, function(wide), rtol=2e-5, atol=2e-5)
-    check_gradients(function, g, (x,), norm.group_norm_backward(g, x, mean, rstd, groups)[:1])
+    check_gradients(function, g, (x,), channel_norm.group_norm_backward(g, x, mean, rstd, groups)[:1])
 
 
 def test_large_means_do_not_cancel():
     x = (10_000 + RNG.standard_normal((4, 3, 64, 64))).astype(np.float32)
     want = normalize(x.astype(np.float64), (0, 2, 3))
-    np.testing.assert_allclose(norm.batch_norm(x)[0], want, atol=2e-3)
+    np.testing.assert_allclose(channel_norm.batch_norm(x)[0], want, atol=2e-3)
     rows = x.reshape(12, -1)
     np.testing.assert_allclose(norm.layer_norm(rows, rows.shape[1:])[0], normalize(rows.astype(np.float64), 1), atol=2e-3)
 
@@ -120,5 +120,5 @@ def test_refusals():
     assert norm.layer_norm(x, (4,)) is None
     assert norm.layer_norm(x.T, (4,)) is None
     assert norm.layer_norm(x.astype(np.float64), (6,)) is None
-    assert norm.batch_norm(x[:0, :, None]) is None
-    assert norm.group_norm(x, 4) is None
+    assert channel_norm.batch_norm(x[:0, :, None]) is None
+    assert channel_norm.group_norm(x, 4) is None
