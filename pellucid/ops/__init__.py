@@ -7,8 +7,6 @@ from . import compare as compare
 from . import complex as complex
 from . import create as create
 from . import create_range as create_range
-from . import distance as distance
-from . import einsum as einsum
 from . import explog as explog
 from . import fft as fft
 from . import fill as fill
@@ -56,3 +54,6 @@ from . import view_inplace as view_inplace
 from . import view_parts as view_parts
 from . import view_storage as view_storage
 from . import windows as windows
+from . import einsum as einsum
+from . import distance as distance
+from . import stft as stft
