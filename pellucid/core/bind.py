@@ -133,6 +133,8 @@ def _make_call(op: Primitive) -> Callable[..., Any]:
             return _make_binary(op)
     if op.view and op.outputs == 1 and len(op.args) == 1:
         return _make_view(op)
+    if op.variadic and op.outputs == 1 and not op.view and op.promote in (None, "common"):
+        return _make_variadic(op)
     return _make_nary(op)
 
 
@@ -352,6 +354,66 @@ def _make_view(op: Primitive) -> Callable[..., Any]:
 
     call.__name__ = op.name
     return call
+
+
+def _make_variadic(op: Primitive) -> Callable[..., Any]:
+    forward = op.numpy_forward
+    promotes = op.promote is not None
+    differentiable = op.vjp is not None
+
+    def call(*args: Any, **params: Any) -> Any:
+        if state.slow:
+            return general(op, args, params)
+        arrays = []
+        rg = False
+        for x in args:
+            tx = type(x)
+            if tx is not Tensor and tx is not Parameter:
+                return general(op, args, params)
+            arrays.append(x._array)
+            rg = rg or x._rg
+        if promotes and len({a.dtype for a in arrays}) != 1:
+            return general(op, args, params)
+        try:
+            r = forward(*arrays, **params)
+        except Exception:
+            return general(op, args, params)
+        if type(r) is not ndarray:
+            if type(r) is MetaArray:
+                return general(op, args, params)
+            r = asarray(r)
+        if rg and differentiable and local.grad:
+            return finish(op, args, tuple([x._rg for x in args]), params, r)
+        return wrap(r)
+
+    call.__name__ = op.name
+    return call
+
+
+def views_result(op: Primitive, x: Tensor, arrays: list[Any], params: dict[str, Any]) -> tuple[Tensor, ...]:
+    """As `view_result`, for an operation that makes several views."""
+    if x._rg and local.grad or x._x is not None:
+        return finish(op, (x,), (x._rg,), params, arrays)  # type: ignore[no-any-return]
+    version = x._ver
+    if version is None:
+        version = x._ver = Version()
+    parent = x._view
+    base, chain = (x, ()) if parent is None else (parent.base, parent.chain)
+    kind = "multi" if parent is None or parent.kind == "grad" else parent.kind
+    made = []
+    for k, r in enumerate(arrays):
+        t = wrap(r)
+        t._ver = version
+        t._view = View(base, (*chain, (op, params, k)), kind)
+        made.append(t)
+    if local.grad:
+        views = version.views
+        if views is None:
+            views = version.views = []
+        elif len(views) > 32 + len(made):
+            views[:] = [v for v in views if v() is not None]
+        views += [_ref(t) for t in made]
+    return tuple(made)
 
 
 def view_result(op: Primitive, x: Tensor, r: ndarray, params: dict[str, Any]) -> Tensor:

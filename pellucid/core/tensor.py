@@ -12,6 +12,7 @@ from ..dtypes import BY_NUMPY, Size, device, dtype
 from .modes import local
 
 _new = object.__new__
+_tuple_new = tuple.__new__
 _CPU = device("cpu")
 _META = device("meta")
 
@@ -57,7 +58,7 @@ class Tensor:
     @property
     def shape(self) -> Size:
         """The size of each dimension."""
-        return Size(self._array.shape)
+        return _tuple_new(Size, self._array.shape)
 
     @property
     def dtype(self) -> dtype:

@@ -27,6 +27,7 @@ from ..core.public import FUNCTIONS, METHODS
 from ..core.tensor import Parameter, Tensor, make_tensor
 from ..errors import ArgumentTypeError, IndexOutOfRangeError, OperationError, ShapeError
 from ._rules import require_tensor
+from .view import expand, legacy_type, reshape, unsqueeze
 from .view_parts import part_op, select_op, slice_op
 
 BASIC = (int, slice, type(None), EllipsisType)
@@ -41,6 +42,8 @@ def _basic(xp: Any, x: Any, *, index: tuple[Any, ...]) -> Any:
 
 def _torch_strides(r: ndarray) -> ndarray:
     """New dimensions get the stride of what lies to their right, where NumPy gives them 0."""
+    if r.flags.c_contiguous:
+        return r.reshape(-1).reshape(r.shape)
     steps, step = [], r.dtype.itemsize
     for size, own in zip(reversed(r.shape), reversed(r.strides), strict=True):
         if own == 0 and size == 1:
@@ -85,6 +88,12 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
                         return view_result(
                             slice_op, self, a[index], {"dim": 0, "start": index.start, "end": index.stop, "step": step}
                         )
+                elif kind is Tensor:
+                    picks = index._array
+                    if type(picks) is ndarray and picks.ndim and a.ndim and (picks.dtype == np.int64 or picks.dtype.kind == "b"):
+                        return index_op.call(self, index, spec=(True,))  # type: ignore[no-any-return]
+                elif index is None:
+                    return unsqueeze(self, 0)
                 elif kind is tuple:
                     full, last = _tuple(index)
                     if full is not None:
@@ -424,13 +433,17 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
     """`x[index] = value`."""
     own, kind = type(self), type(value)
     if (own is Tensor or own is Parameter) and not state.slow and self._x is None:
-        plain = (kind is Tensor or kind is Parameter) and value._ver is None
+        plain = kind is Tensor or kind is Parameter
         graph = local.grad and (self._rg or plain and value._rg or self._view is not None and self._view.kind != "grad")
         if (plain or kind is float or kind is int or kind is bool) and not graph:
             a = self._array
             target = _target(index)
             if target is not None and type(a) is ndarray and a.flags.writeable and 0 not in a.strides:
                 source = value._array if plain else value
+                if plain and value._ver is not None and value._ver is self._ver and np.may_share_memory(a, source):
+                    # Parts of the same memory: NumPy would write the right thing, PyTorch refuses when they meet.
+                    if type(target) is ndarray or np.may_share_memory(a[target], source):
+                        return _set_slowly(self, index, value)
                 if not plain or (type(source) is ndarray and (source.dtype is a.dtype or source.dtype.kind != "c")):
                     try:
                         a[target] = source
@@ -471,8 +484,6 @@ def _set_slowly(x: Tensor, index: Any, value: Any) -> None:
         shape = view._array.shape
         own = value._array.shape
         if own != shape:
-            from .view import expand
-
             value = expand(value, shape)
         _check_partial_overlap(view, value)
         view.copy_(value)
@@ -491,8 +502,6 @@ def _set_slowly(x: Tensor, index: Any, value: Any) -> None:
 def _scalar(x: Tensor, value: Any) -> Tensor:
     """A number as a 0-d tensor of the dtype of `x`."""
     if not isinstance(value, (bool, int, float, complex, np.number, np.bool_)):
-        from .view import legacy_type
-
         raise ArgumentTypeError(f"can't assign a {type(value).__name__} to a {legacy_type(x)}")
     return make_tensor(number_array(value, x._array.dtype))  # type: ignore[no-any-return]
 
@@ -529,8 +538,6 @@ def _without_leading_ones(value: Tensor) -> Tensor:
         k += 1
     if not k:
         return value
-    from .view import reshape
-
     return reshape(value, shape[k:])
 
 

@@ -22,8 +22,11 @@ from .view import expand, reshape, sizes_of, transpose_op, unsqueeze
 
 # ---- cat and stack ---------------------------------------------------------------------------
 def _cat(xp: Any, *tensors: Any, dim: int) -> Any:
-    if len({x.ndim for x in tensors}) > 1:  # PyTorch leaves empty vectors out
-        tensors = tuple(x for x in tensors if x.shape != (0,))
+    ndim = tensors[0].ndim
+    for x in tensors:
+        if x.ndim != ndim:  # PyTorch leaves empty vectors out
+            tensors = tuple(x for x in tensors if x.shape != (0,))
+            break
     return xp.concatenate(tensors, axis=dim)
 
 
@@ -70,6 +73,18 @@ def tensors_of(tensors: Any, name: str) -> Sequence[Tensor]:
     return tensors
 
 
+def plain_ndim(tensors: Any) -> int | None:
+    """The number of dimensions that all of some plain tensors have; None when they differ or the call needs a closer look."""
+    if not tensors or type(tensors) not in (list, tuple):
+        return None
+    ndim = None
+    for x in tensors:
+        if type(x) is not Tensor or ndim is not None and x._array.ndim != ndim:
+            return None
+        ndim = x._array.ndim
+    return ndim
+
+
 @public(names="cat concat concatenate", out=True)
 def cat(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
     """The tensors one after the other along `dim`.
@@ -83,6 +98,9 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
     """
     if alias:
         dim = keyword(alias, "cat", "axis")
+    ndim = plain_ndim(tensors)
+    if ndim:
+        return cat_op.call(*tensors, dim=shapes.normalize_dim(dim, ndim))  # type: ignore[no-any-return]
     given = [x._array.shape for x in tensors_of(tensors, "cat")]
     shape = shapes.cat_shape(given, dim)
     return cat_op.call(*tensors, dim=shapes.normalize_dim(dim, len(shape)))  # type: ignore[no-any-return]
@@ -99,6 +117,9 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
     """
     if alias:
         dim = keyword(alias, "stack", "axis")
+    ndim = plain_ndim(tensors)
+    if ndim is not None:
+        return stack_op.call(*tensors, dim=shapes.normalize_dim(dim, ndim + 1))  # type: ignore[no-any-return]
     shape = shapes.stack_shape([x._array.shape for x in tensors_of(tensors, "stack")], dim)
     return stack_op.call(*tensors, dim=dim + len(shape) if dim < 0 else dim)  # type: ignore[no-any-return]
 

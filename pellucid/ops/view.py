@@ -13,6 +13,7 @@ from typing import Any
 from numpy import ndarray
 
 from .. import dtypes, shapes
+from ..backends.numpy_cpu import broadcast_to as broadcast_array
 from ..core.bind import view_result
 from ..core.modes import state
 from ..core.primitive import PRIMITIVES, defop
@@ -286,7 +287,7 @@ def _view_dtype(x: Tensor, kind: dtypes.dtype) -> Tensor:
 def _inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
     inverse = [0] * len(dims)
     for new, old in enumerate(dims):
-        inverse[old] = new
+        inverse[int(old)] = new  # the dimensions may be counted from the end
     return tuple(inverse)
 
 
@@ -367,6 +368,8 @@ def t(input: Tensor) -> Tensor:
             [2, 4]])
     """
     ndim = require_tensor(input, "t")._array.ndim
+    if ndim == 2 and is_fast(input):
+        return view_result(t_op, input, input._array.T, {"dim0": 0, "dim1": 1})
     if ndim > 2:
         raise ShapeError(f"t() expects a tensor with <= 2 dimensions, but self is {ndim}D")
     return t_op.call(input, dim0=0, dim1=1) if ndim == 2 else alias_op.call(input)  # type: ignore[no-any-return]
@@ -382,10 +385,14 @@ def permute(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     """
     if named:
         dims = (keyword(named, "permute", "dims"),)
+    if type(input) is Tensor and not state.slow and type(input._array) is ndarray:
+        order = dims[0] if len(dims) == 1 and type(dims[0]) is not int else dims
+        try:
+            return view_result(permute_op, input, input._array.transpose(order), {"dims": tuple(order)})
+        except (ValueError, TypeError, IndexError):
+            pass
     a = require_tensor(input, "permute")._array
     order = shapes.permutation(sizes_of(dims, "permute", "dims"), a.ndim)
-    if type(a) is ndarray and is_fast(input):
-        return view_result(permute_op, input, a.transpose(order), {"dims": order})
     return permute_op.call(input, dims=order)  # type: ignore[no-any-return]
 
 
@@ -423,6 +430,8 @@ def _turned(name: str, doc: str, make: Any) -> None:
 
 
 def _reversed_dims(x: Tensor) -> Tensor:
+    if x._array.ndim == 2 and is_fast(x):
+        return view_result(permute_op, x, x._array.T, {"dims": (1, 0)})
     if x._array.ndim not in (0, 2):
         from warnings import warn
 
@@ -600,6 +609,13 @@ def expand(self: Tensor, *size: Any, implicit: bool = False, **named: Any) -> Te
     """
     if named:
         size = (keyword(named, "expand", "size"),)
+    if type(self) is Tensor and not state.slow and type(self._array) is ndarray:
+        wanted = size[0] if len(size) == 1 and type(size[0]) in (tuple, dtypes.Size) else size
+        if -1 not in wanted:
+            try:
+                return view_result(expand_op, self, broadcast_array(self._array, wanted), {"shape": tuple(wanted)})
+            except (ValueError, TypeError):
+                pass
     a = require_tensor(self, "expand")._array
     shape, _ = shapes.expand(a.shape, (1,) * a.ndim, sizes_of(size, "expand"), legacy_type(self))
     return expand_op.call(self, shape=shape)  # type: ignore[no-any-return]

@@ -10,11 +10,13 @@ import numpy as np
 from numpy import ndarray
 
 from .. import shapes
+from ..core.bind import views_result
 from ..core.primitive import PRIMITIVES, defop
 from ..core.public import METHODS, method, public
 from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError, DimensionError, OperationError
 from ._rules import keyword, require_tensor
+from .view import is_fast
 
 
 # ---- the gradient of a part ------------------------------------------------------------------
@@ -217,6 +219,8 @@ unbind_op = defop(
 
 
 def _split(x: Tensor, sizes: tuple[int, ...], dim: int) -> tuple[Tensor, ...]:
+    if is_fast(x):
+        return views_result(split_op, x, _pieces(None, x._array, sizes=sizes, dim=dim), {"sizes": sizes, "dim": dim})
     return split_op.call(x, sizes=sizes, dim=dim)  # type: ignore[no-any-return]
 
 
@@ -346,6 +350,15 @@ _directional("vsplit", 0, 2)
 _directional("dsplit", 2, 3)
 
 
+def _unbind(x: Tensor, dim: int) -> tuple[Tensor, ...]:
+    if is_fast(x):
+        a = x._array
+        front = a if dim == 0 else np.moveaxis(a, dim, 0)
+        parts = [front[i, ...] for i in range(len(front))]
+        return views_result(unbind_op, x, parts, {"dim": dim})
+    return unbind_op.call(x, dim=dim)  # type: ignore[no-any-return]
+
+
 @public(methods="=")
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """A view for each position of dimension `dim`.
@@ -357,7 +370,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     ndim = require_tensor(input, "unbind")._array.ndim
     if not ndim:
         raise OperationError("Dimension specified as 0 but tensor has no dimensions") if dim in (0, -1) else _no_dim(dim)
-    return unbind_op.call(input, dim=shapes.normalize_dim(dim, ndim))  # type: ignore[no-any-return]
+    return _unbind(input, shapes.normalize_dim(dim, ndim))
 
 
 def _no_dim(dim: int) -> Exception:
@@ -368,7 +381,7 @@ def _no_dim(dim: int) -> Exception:
 def _iterate(self: Tensor) -> Iterator[Tensor]:
     if not self._array.ndim:
         raise ArgumentTypeError("iteration over a 0-d tensor")
-    return iter(unbind_op.call(self, dim=0))
+    return iter(_unbind(self, 0))
 
 
 def _length(self: Tensor) -> int:
