@@ -21,12 +21,12 @@ from pellucid.codegen.emit import Function, Module, Value, vector
 
 # Measured multiply-add rates, relative to the tile of vectors of pixels.
 SPEED = {4: 1.0, 2: 0.95, 1: 0.82}
-K_CHUNK = 128  # the weights of so many taps stay in the first-level cache while the tiles of pixels go by
+K_CHUNK = 96  # the weights of so many taps stay in the first-level cache while the tiles of pixels go by
 MOST_PIXELS = 400  # results of a block of channels stay in the first-level cache
 
 (_PACK, _PACK_FUNCTION, _IMAGE, _CHANNELS, _CHANNEL, _PACKED, _BLOCKS, _BLOCK_TABLE, _SPLIT, _PIXELS, _OUT_IMAGE) = range(11)
-(_SCRATCH, _RESULT, _PIXEL_TABLE, _K_TABLE, _K, _TRANSPOSE) = range(11, 17)
-(_FUNCTION, _FIRST, _COUNT, _VECTORS, _X, _W, _TILES) = range(7)
+(_SCRATCH, _RESULT, _PIXEL_TABLE, _K_TABLE, _K, _TRANSPOSE, _IMAGES) = range(11, 18)
+(_FUNCTION, _FIRST, _COUNT, _VECTORS, _X, _W, _TAPS) = range(7)
 _BLOCK_WORDS = 7
 
 
@@ -40,6 +40,7 @@ class LanesPlan:
     weight_bytes: int
     scratch: int
     blocks: int
+    images: int  # computed together
     zeros: np.ndarray
 
 
@@ -135,17 +136,21 @@ def _plan(
                         width,
                         group * channels * layout.channel,
                         weights,
-                        -(-count // taps),
+                        taps,
                     ]
                 )
                 turns.append((weights * 4, *turn(group, first, valid, row)))
                 weights += k * row
                 first = min(per_group, first + row)
-    packed = 0 if direct else -(-source.channels * layout.channel // 16) * 64
+    images = 1 if direct else _together(count, max(block[_TAPS] for block in blocks))
+    packed = 0 if direct else -(-images * source.channels * layout.channel // 16) * 64
     widest = max(block[_VECTORS] for block in blocks)
-    rows = count + 16  # tiles may reach beyond the last pixel
+    rows = images * count + 16  # tiles may reach beyond the last pixel
+    starts = (np.arange(images)[:, None] * source.channels * layout.channel + pixels).ravel()
     scratch = -(-(packed + rows * widest * lanes * 4) // 128) * 128
     koff = (np.arange(channels)[:, None] * layout.channel + np.array(offsets)).ravel() * 4
+    if koff[-1] >= 1 << 32:
+        return None
     pack = conv_plan.pack_tables(layout, source.x) if not direct else []
     desc = np.array(
         [
@@ -162,16 +167,23 @@ def _plan(
             result.channels * count,
             scratch,
             packed,
-            table(np.concatenate([pixels * 4, np.zeros(16, np.int64)])),
+            table(np.concatenate([starts * 4, np.zeros(16, np.int64)])),
             table(koff, np.uint32),
             k,
             jit.address(turning["transpose"]),
+            images,
         ],
         np.int64,
     )
     keep.append(pack)
     zeros = np.zeros(result.channels + 4 * lanes, np.float32)
-    return LanesPlan(desc, keep, turns, -(-weights * 4 // 128) * 128, scratch, len(blocks), zeros)
+    return LanesPlan(desc, keep, turns, -(-weights * 4 // 128) * 128, scratch, len(blocks), images, zeros)
+
+
+def _together(pixels: int, taps: int) -> int:
+    """How many small images to compute at once so that their pixels fill tiles of `taps`."""
+    most = max(1, min(4, 256 // pixels))
+    return min(range(1, most + 1), key=lambda n: (-(-n * pixels // taps) * taps / (n * pixels), n))
 
 
 def run(plan: LanesPlan, x: np.ndarray, w: np.ndarray, out: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
@@ -182,12 +194,13 @@ def run(plan: LanesPlan, x: np.ndarray, w: np.ndarray, out: np.ndarray, bias: np
         padded[: len(bias)] = bias
     turn = kernels.turning()["turn"]
     count, images = threads.get_num_threads(), len(x)
-    split = 1 if images >= count else min(plan.blocks, -(-count // images))
+    groups = -(-images // plan.images)
+    split = 1 if groups >= count else min(plan.blocks, -(-count // groups))
     desc = plan.desc
     if split != 1:
         desc = desc.copy()
         desc[_SPLIT] = split
-    tasks = images * split
+    tasks = groups * split
     memory = conv_memory.take(plan.weight_bytes + plan.scratch * count)
     try:
         address = memory.address
@@ -195,7 +208,7 @@ def run(plan: LanesPlan, x: np.ndarray, w: np.ndarray, out: np.ndarray, bias: np
             turn(w, start, address + to, times, *rest)
         team = threads.team() if tasks > 1 else 0
         grain = -(-tasks // (2 * count)) if count > 1 else tasks
-        _natives()["lanes"](team, desc, x, address, padded, out, address + plan.weight_bytes, tasks, grain)
+        _natives()["lanes"](team, desc, x, address, padded, out, address + plan.weight_bytes, images, tasks, grain)
     finally:
         conv_memory.give(memory)
     return out
@@ -205,11 +218,11 @@ def run(plan: LanesPlan, x: np.ndarray, w: np.ndarray, out: np.ndarray, bias: np
 def _natives() -> kernels.Natives:
     module = Module()
     _emit(module)
-    return jit.compile_ir(module.text(), {"lanes": "paapaapii"}, "conv_lanes")
+    return jit.compile_ir(module.text(), {"lanes": "paapaapiii"}, "conv_lanes")
 
 
 def _emit(module: Module) -> None:
-    params = dict.fromkeys(("desc", "x", "w", "bias", "out", "scratch"), "ptr")
+    params = {**dict.fromkeys(("desc", "x", "w", "bias", "out", "scratch"), "ptr"), "images": "i64"}
     f = threads.parallel_export(module, "lanes", params)
 
     def word(index: int, table: Value = f.desc) -> Value:
@@ -225,33 +238,36 @@ def _emit(module: Module) -> None:
         kernels.clear(f, own, word(_RESULT))
     split, pixels = word(_SPLIT), word(_PIXELS)
     with f.loop(f.begin, f.end) as task:
-        image, part = task // split, task % split
+        image, part = task // split * word(_IMAGES), task % split
+        count = f.smaller(f.images - image, word(_IMAGES))
         source = f.at(f.x, image * word(_IMAGE))
         with f.when(packs):
             f.line(
                 f"call void {pointer(_PACK_FUNCTION).name}(ptr {pointer(_PACK).name}, ptr {source.name}, ptr {own.name}, "
-                f"i64 1, i64 0, i64 {word(_CHANNELS).name}, i64 {word(_CHANNEL).name}, i64 {word(_PACKED).name})"
+                f"i64 {count.name}, i64 {word(_IMAGE).name}, i64 {word(_CHANNELS).name}, i64 {word(_CHANNEL).name}, "
+                f"i64 {word(_PACKED).name})"
             )
         x = f.select(packs, own, source)
         blocks = word(_BLOCKS)
         with f.loop(part * blocks // split, (part + 1) * blocks // split) as b:
             block = f.at(pointer(_BLOCK_TABLE), b * _BLOCK_WORDS, "i64")
-            vectors, first = word(_VECTORS, block), word(_FIRST, block)
+            vectors, first, taps = word(_VECTORS, block), word(_FIRST, block), word(_TAPS, block)
             row = vectors * kernels.lanes()
-            _fill(f, result, f.at(f.bias, first), pixels, vectors)
+            _fill(f, result, f.at(f.bias, first), pixels * count, vectors)
             xs, ws = f.at(x, word(_X, block)), f.at(f.w, word(_W, block))
-            k = word(_K)
+            k, tiles = word(_K), (pixels * count + taps - 1) // taps
             with f.loop(0, k, K_CHUNK) as start:
                 f.line(
                     f"call void {pointer(_FUNCTION, block).name}(ptr {f.at(ws, start * row).name}, ptr {xs.name}, "
                     f"ptr {pointer(_PIXEL_TABLE).name}, ptr {f.at(pointer(_K_TABLE), start, 'i32').name}, ptr null, ptr null, "
-                    f"ptr {result.name}, i64 {f.smaller(k - start, K_CHUNK).name}, i64 {word(_TILES, block).name})"
+                    f"ptr {result.name}, i64 {f.smaller(k - start, K_CHUNK).name}, i64 {tiles.name})"
                 )
-            to = f.at(f.out, image * word(_OUT_IMAGE) + first * pixels)
-            f.line(
-                f"call void {pointer(_TRANSPOSE).name}(ptr {result.name}, i64 {row.name}, ptr {to.name}, i64 {pixels.name}, "
-                f"i64 {pixels.name}, i64 {word(_COUNT, block).name})"
-            )
+            with f.loop(0, count) as n:
+                to = f.at(f.out, (image + n) * word(_OUT_IMAGE) + first * pixels)
+                f.line(
+                    f"call void {pointer(_TRANSPOSE).name}(ptr {f.at(result, n * pixels * row).name}, i64 {row.name}, "
+                    f"ptr {to.name}, i64 {pixels.name}, i64 {pixels.name}, i64 {word(_COUNT, block).name})"
+                )
     f.ret()
 
 

@@ -86,6 +86,8 @@ def weight_grad_plan(geo: ConvGeometry) -> WeightPlan | None:
     packing, turning = kernels.packing(), kernels.turning()
     if packing is None or turning is None or _natives() is None or not all(functions.values()):
         return None
+    if layout.phase_size >= 1 << 30:  # pixels are found by 32-bit offsets
+        return None
     taps = [offset for offset, _ in conv_plan.forward_taps(geo, layout)]
     koff = (np.arange(geo.c_group)[:, None] * layout.channel + np.array(taps)).ravel() * 4
     padded_taps = k + 16

@@ -1,5 +1,7 @@
 """The generated convolution kernels against the NumPy reference in float64, over many shapes."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -85,6 +87,7 @@ def test_random_configurations(configuration):
         ((1, 70, 9, 9), (3, 70, 4, 4), 3, 1, 2, 1),
         ((3, 40, 8, 8), (112, 40, 3, 3), 1, 1, 1, 1),
         ((3, 34, 4, 4), (68, 17, 3, 3), 1, 1, 1, 2),
+        ((7, 20, 5, 5), (96, 20, 3, 3), 1, 1, 1, 1),
         ((2, 48, 9, 9), (64, 48, 3, 3), 2, 1, 1, 1),
     ],
     ids=str,
@@ -232,6 +235,21 @@ def test_pooling_on_other_processors(other_processor, args):
 def test_transpose_for_other_processors(other_processor):
     test_transpose(17, 33)
     test_transpose(8, 16)
+
+
+def test_python_threads_do_not_share_scratch():
+    cases = [((3, 4, 9 + i, 10), (8 + i, 4, 3, 3)) for i in range(6)] + [((4, 16, 8, 8), (64, 16, 3, 3))]
+    inputs = [(normal(i, x), normal(i + 50, w)) for i, (x, w) in enumerate(cases)]
+
+    def work(i):
+        x, w = inputs[i % len(inputs)]
+        out = kernels.conv(x, w, 1, 1)
+        return out, kernels.conv_input_grad(out, w, x.shape, 1, 1), kernels.conv_weight_grad(out, x, w.shape, 1, 1)
+
+    alone = [work(i) for i in range(len(inputs))]
+    with ThreadPoolExecutor(6) as pool:
+        for i, made in enumerate(pool.map(work, range(20 * len(inputs)))):
+            assert all(np.array_equal(a, b) for a, b in zip(made, alone[i % len(inputs)], strict=True))
 
 
 def test_what_does_not_apply_gives_none():
