@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
-import importlib.util
 from types import ModuleType
 
 from .. import config
@@ -22,12 +20,6 @@ class _Kernels:
 
 
 kernels = _Kernels()
-
-
-@functools.cache
-def offers(name: str) -> bool:
-    """True when there is a module of kernels of this name."""
-    return importlib.util.find_spec(f"..codegen.{name}", __package__) is not None
 
 
 def enabled() -> bool:

@@ -52,7 +52,7 @@ def max_pool_grad(g: np.ndarray, index: np.ndarray, x_shape: Sequence[int]) -> n
     """
     planes, size = prod(x_shape[:2]), prod(x_shape[2:])
     acc = _accumulator(g.dtype)
-    flat = index.reshape(planes, -1) + np.arange(planes)[:, None] * size
+    flat = index.reshape(planes, prod(index.shape[2:])) + np.arange(planes)[:, None] * size
     out = np.zeros(planes * size, acc)
     np.add.at(out, flat.ravel(), g.ravel().astype(acc, copy=False))
     return out.reshape(tuple(x_shape)).astype(g.dtype, copy=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from .. import config
 from ..backends.kernels import kernels
 from ..core import random
-from ..core.random_distributions import rrelu_noise
+from ..core.random_distributions import exponential, rrelu_noise
 from ..core.bind import wrap
 from ..core.inplace import check_writable, overwrite
 from ..core.primitive import TENSORS as F
@@ -336,7 +337,7 @@ gelu_tanh_op = activation(
 )
 
 
-@public(namespace="nn.functional")
+@public(namespace="nn.functional", out=True)
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """`input * Phi(input)` with the normal distribution function Phi.
 
@@ -408,7 +409,7 @@ softplus_op = activation(
 )
 
 
-@public(namespace="nn.functional")
+@public(namespace="nn.functional", out=True)
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """log(1 + exp(beta * input)) / beta; the identity where beta * input > threshold.
 
@@ -427,7 +428,7 @@ logsigmoid_op = activation(
 )
 
 
-@public(namespace="nn.functional")
+@public(namespace="nn.functional", out=True)
 def logsigmoid(input: Tensor) -> Tensor:
     """log(sigmoid(input)) without underflow."""
     return logsigmoid_op.call(_floating(input, "log_sigmoid_cpu"))  # type: ignore[no-any-return]
@@ -462,7 +463,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     return _inplace(hardswish, "hardswish_", x) if inplace else hardswish_op.call(x)
 
 
-@public(namespace="nn.functional torch")
+@public(namespace="nn.functional torch", out=True)
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """`input` where |input| > lambd, else 0."""
     x = _floating(input, "hardshrink_cpu")
@@ -472,7 +473,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 METHODS["hardshrink"] = hardshrink
 
 
-@public(namespace="nn.functional")
+@public(namespace="nn.functional", out=True)
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """`input` moved towards zero by lambd, and 0 where |input| <= lambd."""
     x = _floating(input, "softshrink_cpu")
@@ -597,3 +598,48 @@ def rrelu(
 def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
     """In-place `rrelu`."""
     return rrelu(input, lower, upper, training, True)
+
+
+def _with_default_dim(name: str) -> None:
+    def function(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+        x = require_tensor(input, name)
+        if dim is None:
+            warnings.warn(
+                f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+                UserWarning,
+                stacklevel=_stacklevel - 1,
+            )
+            dim = 0 if x.ndim in (0, 1, 3) else 1
+        if name == "softmin":
+            return METHODS["softmax"](-x, dim, dtype=dtype)  # type: ignore[no-any-return, operator]
+        return METHODS[name](x, dim, dtype=dtype)  # type: ignore[no-any-return]
+
+    function.__name__ = name
+    function.__doc__ = f"`torch.{name}` with a default dimension." if name != "softmin" else "`softmax(-input, dim)`."
+    public(namespace="nn.functional")(function)
+
+
+for _name in ("softmax", "log_softmax", "softmin"):
+    _with_default_dim(_name)
+
+
+@public(namespace="nn.functional")
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """A sample of the Gumbel-softmax distribution: softmax((logits + Gumbel noise) / tau).
+
+    Args:
+        hard: one-hot in the forward pass, with the soft sample's gradient.
+
+    Source: Jang, Gu, Poole, "Categorical Reparameterization with Gumbel-Softmax", 2016.
+    """
+    x = require_tensor(logits, "gumbel_softmax", "logits")
+    if eps != 1e-10:
+        warnings.warn("`eps` parameter is deprecated and has no effect.", UserWarning, stacklevel=2)
+    noise = -np.log(exponential(random.default_generator, x._array.shape, 1.0, x._array.dtype))
+    soft = METHODS["softmax"]((x + wrap(noise.astype(x._array.dtype))) / tau, dim)  # type: ignore[operator]
+    if not hard:
+        return soft  # type: ignore[no-any-return]
+    best = np.expand_dims(np.argmax(soft._array, dim), dim)
+    onehot = np.zeros_like(soft._array)
+    np.put_along_axis(onehot, best, 1, dim)
+    return wrap(onehot) - soft.detach() + soft  # type: ignore[no-any-return, operator]

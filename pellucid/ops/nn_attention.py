@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import config
-from ..backends.kernels import kernels, offers
+from ..backends.kernels import kernels
 from ..core.bind import wrap
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
@@ -30,8 +30,8 @@ def _scores(xp: Any, q: Any, k: Any, bias: Any, causal: bool, scale: float) -> A
 
 
 def _attention(xp: Any, q: Any, k: Any, v: Any, bias: Any, *, causal: bool, scale: float) -> Any:
-    if type(q) is np.ndarray and q.dtype is _F32 and bias is None and config.kernels and offers("attention"):
-        made = kernels.attention.attention(q, k, v, causal=causal, scale=scale)
+    if type(q) is np.ndarray and q.dtype is _F32 and config.kernels:
+        made = kernels.attention.attention(q, k, v, bias, causal, scale)
         if made is not None:
             return made[0], ("kernel", made[1])
     p = xp.softmax(_scores(xp, q, k, bias, causal, scale), -1)
@@ -48,8 +48,8 @@ def _attention_vjp(
     F: Any, g: Any, query: Any, key: Any, value: Any, bias: Any, bias_shape: Any, out: Any, aux: Any, needs: Any, causal: bool, scale: float
 ) -> tuple[Any, ...]:
     kind, saved = aux
-    if F.raw and kind == "kernel":
-        made = kernels.attention.attention_backward(g, query, key, value, out, saved, causal=causal, scale=scale)
+    if F.raw and kind == "kernel" and not needs[3]:
+        made = kernels.attention.attention_backward(g, query, key, value, out, saved, bias, causal, scale)
         if made is not None:
             return (*made, None)
     if F.raw and kind == "plain":

@@ -128,7 +128,7 @@ def _convolve(
     else:
         pads = tuple((p, p) for p in _tuple(padding, n))
     out = conv_op.call(x, weight, bias, stride=stride, padding=pads, dilation=dilation, groups=groups)
-    return F.squeeze(out, dim=(0,)) if single else out  # type: ignore[no-any-return]
+    return F.squeeze(out, dims=(0,)) if single else out  # type: ignore[no-any-return]
 
 
 @public(namespace="nn.functional torch")
@@ -199,13 +199,14 @@ def _transpose(
     single = x.ndim == n + 1
     if single:
         x, out_shape = F.unsqueeze(x, dim=0), (1, *out_shape)
-    pads = tuple((p, p) for p in _tuple(padding, n))
+    # The output padding is a smaller padding at the end: the convolution of the result then has the input's size exactly.
+    pads = tuple((p, p - extra) for p, extra in zip(_tuple(padding, n), _tuple(output_padding, n), strict=True))
     out = conv_input_grad.call(
         x, weight, x_shape=tuple(out_shape), stride=_tuple(stride, n), padding=pads, dilation=_tuple(dilation, n), groups=groups
     )
     if bias is not None:
         out = out + bias.reshape(1, -1, *(1,) * n)  # type: ignore[attr-defined]
-    return F.squeeze(out, dim=(0,)) if single else out  # type: ignore[no-any-return]
+    return F.squeeze(out, dims=(0,)) if single else out  # type: ignore[no-any-return]
 
 
 @public(namespace="nn.functional torch")

@@ -10,7 +10,7 @@ from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
 from ..core.tensor import Tensor
-from ..errors import DtypeError
+from ..errors import DtypeError, ShapeError
 from ._rules import require_tensor
 
 
@@ -51,7 +51,7 @@ linear_op = defop(
 )
 
 
-@public(namespace="nn.functional")
+@public(namespace="nn.functional", out=True)
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """`input @ weight.T + bias`.
 
@@ -95,3 +95,39 @@ def _unusual(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         out = F.matmul(input, F.transpose(weight, dim0=0, dim1=1))
     return out if bias is None else out + bias
 
+
+
+@public(namespace="nn.functional")
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`input1^T weight[o] input2 + bias[o]` for each output o.
+
+    Args:
+        input1: `(..., in1)`. input2: `(..., in2)`. weight: `(out, in1, in2)`. bias: `(out,)` or None.
+
+    Returns:
+        `(..., out)`.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.bilinear(torch.ones(2, 3), torch.ones(2, 4), torch.ones(5, 3, 4)).shape
+    torch.Size([2, 5])
+    """
+    for k, (name, t) in enumerate((("input1", input1), ("input2", input2), ("weight", weight)), start=1):
+        require_tensor(t, "bilinear", name, k)
+    a, b, w = input1._array.shape, input2._array.shape, weight._array.shape
+    if len(a) != len(b):
+        raise ShapeError(f"bilinear(): input dimensions do not match: got {len(a)} and {len(b)}")
+    for k in range(len(a) - 1):
+        if a[k] != b[k]:
+            raise ShapeError(f"bilinear(): input batch dimensions do not match at dim {k}: got {a[k]} and {b[k]}")
+    if len(w) != 3:
+        raise ShapeError(f"bilinear(): weight must be 3-dimensional, got {len(w)}")
+    if a[-1] != w[1]:
+        raise ShapeError(f"bilinear(): input1 size does not match weight size: got {a[-1]} but expected {w[1]}")
+    if b[-1] != w[2]:
+        raise ShapeError(f"bilinear(): input2 size does not match weight size: got {b[-1]} but expected {w[2]}")
+    if bias is not None and tuple(bias._array.shape) != (w[0],):
+        raise ShapeError(f"bilinear(): bias size does not match weight size: got {bias._array.shape[0]} but expected {w[0]}")
+    x, y = input1.reshape(-1, w[1]), input2.reshape(-1, w[2])  # type: ignore[attr-defined]
+    inner = F.matmul(x, weight.permute(1, 0, 2).reshape(w[1], -1)).reshape(-1, w[0], w[2])  # type: ignore[attr-defined]
+    out = (inner * y.unsqueeze(1)).sum(dim=-1).reshape(*a[:-1], w[0])
+    return out if bias is None else out + bias  # type: ignore[no-any-return]

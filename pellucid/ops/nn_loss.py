@@ -18,6 +18,7 @@ from ..core.tensor import Tensor
 from ..errors import ArgumentValueError, IndexOutOfRangeError, OperationError, ShapeValueError
 from ..shapes import broadcast_shapes
 from ._rules import require_tensor
+from .nn_linear import linear
 
 _F32 = np.dtype(np.float32)
 
@@ -492,3 +493,15 @@ def check_pair(name: str, input: Tensor, target: Tensor) -> None:
     broadcast_shapes(x, t)
 
 
+
+
+@public(namespace="nn.functional")
+def linear_cross_entropy(
+    input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None, weight: Tensor | None = None,
+    reduction: str = "mean", ignore_index: int | None = None, label_smoothing: float = 0.0, options: Any = None,
+) -> Tensor:  # fmt: skip
+    """`cross_entropy(linear(input, linear_weight, linear_bias), target, ...)`; `options` about chunks are accepted and change nothing."""
+    logits = linear(input, linear_weight, linear_bias)
+    return cross_entropy(
+        logits, target, weight, None, -100 if ignore_index is None else ignore_index, None, reduction, label_smoothing
+    )

@@ -313,9 +313,11 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         common = (a + b).dtype  # type: ignore[operator]
         if not common.is_floating_point:
             raise OperationError(f"expected common dtype to be floating point, yet common dtype is {common.scalar_type_name}")
-    broadcast_shapes(a._array.shape, b._array.shape)
-    na = F.where(_norm(a, dim) < eps, eps, _norm(a, dim))
-    nb = F.where(_norm(b, dim) < eps, eps, _norm(b, dim))
+    shape = broadcast_shapes(a._array.shape, b._array.shape)
+    # Norms are taken after broadcasting, which matters when `dim` itself is broadcast.
+    a, b = F.expand(a, shape=shape), F.expand(b, shape=shape)
+    na = _norm(a, dim).clamp_min(eps)
+    nb = _norm(b, dim).clamp_min(eps)
     return ((a / na) * (b / nb)).sum(dim=dim)  # type: ignore[no-any-return, operator]
 
 
@@ -337,6 +339,8 @@ def cosine_embedding_loss(
 ) -> Tensor:  # fmt: skip
     """1 - cos(x1, x2) where target is 1, max(0, cos(x1, x2) - margin) where it is -1."""
     reduction = get_reduction(size_average, reduce, reduction)
+    for k, (name, t) in enumerate((("input1", input1), ("input2", input2), ("target", target)), start=1):
+        require_tensor(t, "cosine_embedding_loss", name, k)
     if target.ndim not in (0, 1):
         raise OperationError("0D or 1D target tensor expected, multi-target not supported")
     if target.ndim == 1 and (input1.ndim != 2 or input2.ndim != 2) or target.ndim == 0 and (input1.ndim != 1 or input2.ndim != 1):
@@ -362,6 +366,8 @@ def triplet_margin_loss(
         swap: use the smaller of d(anchor, negative) and d(positive, negative). Source: Balntas et al., 2016.
     """
     reduction = get_reduction(size_average, reduce, reduction)
+    for k, (name, t) in enumerate((("anchor", anchor), ("positive", positive), ("negative", negative)), start=1):
+        require_tensor(t, "triplet_margin_loss", name, k)
     if margin <= 0:
         raise ArgumentValueError(f"margin must be greater than 0, got {margin}")
     if not anchor.ndim == positive.ndim == negative.ndim:

@@ -188,8 +188,8 @@ def _channel_shape(ndim: int) -> tuple[int, ...]:
 
 
 def _batch_norm(xp: Any, x: Any, weight: Any, bias: Any, *, eps: float) -> Any:
-    if x.dtype is _F32 and config.kernels:
-        made = kernels.norm.batch_norm(x, weight, bias, None, None, 0.0, eps)
+    if x.dtype is _F32 and x.size and config.kernels:
+        made = kernels.channel_norm.batch_norm(x, weight, bias, None, None, 0.0, eps)
         if made is not None:
             return made[0], ("kernel", made[1], made[2])
     axes = (0, *range(2, x.ndim))
@@ -206,7 +206,7 @@ def _batch_norm(xp: Any, x: Any, weight: Any, bias: Any, *, eps: float) -> Any:
 def _batch_norm_vjp(F: Any, g: Any, input: Any, weight: Any, bias_shape: Any, aux: Any, needs: Any, eps: float) -> tuple[Any, ...]:
     kind, mean, rstd = aux
     if F.raw and kind == "kernel":
-        made = kernels.norm.batch_norm_backward(g, input, mean, rstd, weight)
+        made = kernels.channel_norm.batch_norm_backward(g, input, mean, rstd, weight)
         if made is not None:
             return made[0], made[1] if needs[1] else None, made[2] if needs[2] else None
     ndim = len(input.shape)
@@ -261,6 +261,8 @@ def batch_norm(
     a = require_tensor(input, "batch_norm")._array
     if training:
         check_several_values(a.shape)
+    if a.ndim == 1 and not training and a.size == 0:
+        return input.clone()  # type: ignore[no-any-return, attr-defined]
     if a.ndim < 2:
         raise ShapeError(f"Expected at least 2 dimensions, but got {a.ndim}-dimensional tensor", op="batch_norm")
     channels = a.shape[1]

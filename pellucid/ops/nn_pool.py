@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -43,8 +44,8 @@ max_pool_grad = defop(
 
 
 def _pool_gather(xp: Any, x: Any, *, index: Any) -> Any:
-    flat = x.reshape(*x.shape[:2], -1)
-    return xp.take_along_axis(flat, index.reshape(*index.shape[:2], -1), -1).reshape(index.shape)
+    flat = x.reshape(*x.shape[:2], math.prod(x.shape[2:]))
+    return xp.take_along_axis(flat, index.reshape(*index.shape[:2], math.prod(index.shape[2:])), -1).reshape(index.shape)
 
 
 # Values at flat spatial positions: the transpose of max_pool_grad.
@@ -144,7 +145,7 @@ def _batched(x: Tensor, n: int) -> tuple[Tensor, int]:
 
 
 def _back(x: Tensor, lead: int) -> Tensor:
-    return F.squeeze(x, dim=(0,)) if lead == 1 else x  # type: ignore[no-any-return]
+    return F.squeeze(x, dims=(0,)) if lead == 1 else x  # type: ignore[no-any-return]
 
 
 def _max(
@@ -265,7 +266,7 @@ def avg_pool1d(
     return _avg(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
-@public(namespace="nn.functional")
+@public(namespace="nn.functional", out=True)
 def avg_pool2d(
     input: Tensor, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, ceil_mode: bool = False, count_include_pad: bool = True,
     divisor_override: int | None = None,
@@ -283,7 +284,7 @@ def avg_pool2d(
     return _avg(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
-@public(namespace="nn.functional")
+@public(namespace="nn.functional", out=True)
 def avg_pool3d(
     input: Tensor, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, ceil_mode: bool = False, count_include_pad: bool = True,
     divisor_override: int | None = None,

@@ -43,7 +43,7 @@ def _out_sizes(size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any)
 def _unfold(xp: Any, x: Any, *, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
     out = _out_sizes(x.shape[2:], kernel, dilation, padding, stride)
     padded = xp.pad(x, ((0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2))
-    return _window_view(xp, padded, kernel, dilation, stride, out).reshape(x.shape[0], -1, math.prod(out))
+    return _window_view(xp, padded, kernel, dilation, stride, out).reshape(x.shape[0], x.shape[1] * math.prod(kernel), math.prod(out))
 
 
 def _fold(xp: Any, x: Any, *, size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
@@ -269,11 +269,13 @@ def _fractional(
         shape = [batch, channels] + [1] * (2 * n)
         shape[2 + d], shape[2 + n + d] = out[d], kernel[d]
         flat = flat * size[d] + where.reshape(shape)
-    planes = flat.reshape(batch, channels, -1)
-    values = np.take_along_axis(x._array.reshape(batch, channels, -1), planes, -1).reshape(batch, channels, *out, -1)
+    windows = math.prod(out) * math.prod(kernel)
+    planes = flat.reshape(batch, channels, windows)
+    values = np.take_along_axis(x._array.reshape(batch, channels, math.prod(size)), planes, -1)
+    values = values.reshape(batch, channels, *out, math.prod(kernel))
     ranked = np.where(np.isnan(values), np.inf, values) if values.dtype.kind == "f" else values
     best = np.argmax(ranked, -1)
-    index = np.take_along_axis(flat.reshape(batch, channels, *out, -1), best[..., None], -1)[..., 0]
+    index = np.take_along_axis(flat.reshape(batch, channels, *out, math.prod(kernel)), best[..., None], -1)[..., 0]
     result = _back(F.pool_gather(x, index=index), lead)
     return (result, _back(wrap(index), lead)) if return_indices else result
 
