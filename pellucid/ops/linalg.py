@@ -238,6 +238,8 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:  # noqa: N803
     n = (x._array.shape[-1] if x._array.ndim else 1) if N is None else N
     if n <= 1:
         raise OperationError("N must be greater than 1.")
+    if x._array.ndim == 0:
+        x = x.unsqueeze(0)  # type: ignore[attr-defined]
     lines = F.expand(x.unsqueeze(-1), shape=(*x._array.shape, n - 1))
     ones = make_tensor(np.ones((*x._array.shape, 1), np.int64 if kind.is_integral else x._array.dtype))
     return F.cat(ones, F.cumprod(lines, dim=x._array.ndim), dim=x._array.ndim)

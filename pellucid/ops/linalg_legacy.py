@@ -243,11 +243,12 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
 
 
 # ---- LU ---------------------------------------------------------------------------------------
+_lu = return_types.make("_lu_with_info", "LU pivots info")
 _unpack = return_types.make("lu_unpack", "P L U")
 
 
-@public(names="lu", methods="=")
-def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:  # noqa: N803
+@public(names="lu", methods="=", out=True)
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa: N803
     """The compact LU factorisation, as (LU, pivots) or with `get_infos` (LU, pivots, info); see `linalg.lu_factor`.
 
     >>> import pellucid as torch
@@ -257,7 +258,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
     if not pivot:
         raise OperationError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
     made = F.lu_factor(matrices(A, "torch.linalg.lu_factor"))
-    return made if get_infos else made[:2]
+    return _lu(*made) if get_infos else made[:2]
 
 
 @public(out=True)

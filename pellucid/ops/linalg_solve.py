@@ -388,6 +388,30 @@ def _adjoint_lu(p: Any, lower: Any, upper: Any, b: Any, left: bool) -> Any:
     return _tri(upper, _tri(lower, F.matmul(*broadcast_batches(b, p)), True, True, False), False, False, False)
 
 
+def _cholesky_solve(xp: Any, b: Any, factor: Any, *, upper: bool) -> Any:
+    lower = factor.mT.conj() if upper else factor
+    half = _solve_triangular(xp, lower, b, upper=False, left=True, unit=False)
+    return _solve_triangular(xp, lower.mT.conj(), half, upper=True, left=True, unit=False)
+
+
+def _cholesky_solve_factor(F: Any, g: Any, factor: Any, out: Any, upper: bool) -> Any:
+    outer = F.matmul(F.cholesky_solve(g, factor, upper=upper), mH(F, out))
+    both = outer + mH(F, outer)  # A = L L^H
+    return -F.matmul(factor, both) if upper else -F.matmul(both, factor)
+
+
+defop(
+    "cholesky_solve",
+    "input factor",
+    forward=_cholesky_solve,
+    aval=lambda b, factor, upper: b,
+    vjp={
+        "input": lambda F, g, factor, upper: F.cholesky_solve(g, factor, upper=upper),
+        "factor": _cholesky_solve_factor,
+    },
+)
+
+
 def cholesky_solution(name: str, B: Any, L: Any, upper: bool) -> Tensor:  # noqa: N803
     """X with A X = B from A's Cholesky factor."""
     matrices(B, name, "b")
@@ -398,8 +422,7 @@ def cholesky_solution(name: str, B: Any, L: Any, upper: bool) -> Tensor:  # noqa
             f"Incompatible matrix sizes for {name}: each A matrix is {L._array.shape[-1]} by {L._array.shape[-1]} but each b "
             f"matrix is {B._array.shape[-2]} by {B._array.shape[-1]}"
         )
-    lower = F.conj(L).mT if upper else L
-    return _tri(F.conj(lower).mT, _tri(lower, B, False, False, True), True, False, True)  # type: ignore[no-any-return]
+    return F.cholesky_solve(*broadcast_batches(B, L), upper=bool(upper))  # type: ignore[no-any-return]
 
 
 @linalg()

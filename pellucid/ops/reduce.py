@@ -9,12 +9,13 @@ import numpy as np
 
 from .. import dtypes
 from ..core import return_types
+from ..core.inplace import into
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
-from ..core.public import public
+from ..core.public import method, public
 from ..core.tensor import Tensor
-from ..errors import ArgumentTypeError, DimensionError, DtypeError, OperationError
-from ..shapes import reduce_shape
+from ..errors import ArgumentTypeError, DimensionError, DtypeError, OperationError, ShapeError
+from ..shapes import broadcast_shapes, reduce_shape
 from ._reduction import Dims, as_dtype, count, dims_of, numpy_names, require_float, restore, spread
 from ._rules import require_tensor
 
@@ -240,6 +241,29 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
     return prod_op.call(input, dim=dims_of(dim, input._array.ndim, "prod"), keepdim=keepdim)
 
 
+@method()
+def sum_to_size(self: Tensor, *size: Any) -> Tensor:
+    """The tensor summed down to `size`, from which it could have been expanded.
+
+    >>> import pellucid as torch
+    >>> torch.ones(2, 3).sum_to_size(1, 3)
+    tensor([[2., 2., 2.]])
+    """
+    shape = require_tensor(self, "sum_to_size")._array.shape
+    target = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    if len(target) > len(shape) or broadcast_or_none(target, shape) != shape:
+        raise OperationError(f"size {{{list(target)}}} is not expandable to size {{{list(shape)}}}.")
+    return self if target == shape else F.sum_to(self, shape=tuple(target))
+
+
+def broadcast_or_none(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The common shape, or None."""
+    try:
+        return broadcast_shapes(a, b)
+    except ShapeError:
+        return None
+
+
 # ---- largest and smallest, gradient shared among ties -----------------------------------------
 def _extreme_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
     g, out = restore(g, input_shape, dim, keepdim), restore(out, input_shape, dim, keepdim)
@@ -316,8 +340,8 @@ def amin(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
 _aminmax = return_types.make("aminmax", "min max")
 
 
-@public(methods="=", out=True)
-def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
+@public(methods="=")
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None) -> Any:
     """The smallest and the largest element, over all dimensions or along one, as (min, max).
 
     >>> import pellucid as torch
@@ -329,7 +353,13 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
         raise OperationError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
     if input.dtype.is_complex:
         raise DtypeError(f"\"aminmax_cpu\" not implemented for '{input.dtype.scalar_type_name}'")
-    return _aminmax(_extreme(amin_op, "aminmax", input, dim, keepdim), _extreme(amax_op, "aminmax", input, dim, keepdim))
+    made = _extreme(amin_op, "aminmax", input, dim, keepdim), _extreme(amax_op, "aminmax", input, dim, keepdim)
+    if out is not None:
+        for target in out:
+            if target.dtype is not input.dtype:
+                raise DtypeError(f"Expected out tensor to have dtype {input.dtype.c_name}, but got {target.dtype.c_name} instead")
+        made = tuple(into(target, value, "aminmax") for target, value in zip(out, made, strict=True))
+    return _aminmax(*made)
 
 
 # ---- truth and counting -----------------------------------------------------------------------

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..core import return_types
+from ..core.inplace import into
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import FUNCTIONS, public
@@ -300,9 +301,9 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     return _along(mode_op, "mode", input, dim, keepdim)
 
 
-@public(methods="=", out=True)
+@public(methods="=")
 @numpy_names
-def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
     """The k-th smallest element along `dim` (k counts from 1) and its index, as (values, indices).
 
     >>> import pellucid as torch
@@ -317,7 +318,13 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
         raise DimensionError(f"kthvalue(): Expected reduction dim {number} to have non-zero size.")
     if not 1 <= k <= size:
         raise OperationError(f"kthvalue(): selected number k out of range for dimension {number}")
-    return _along(kthvalue_op, "kthvalue", input, dim, keepdim, k=k)
+    if out is not None and any(np.may_share_memory(t._array, input._array) for t in out):
+        raise OperationError(
+            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
+    made = _along(kthvalue_op, "kthvalue", input, dim, keepdim, k=k)
+    return made if out is None else type(made)(*[into(t, v, "kthvalue") for t, v in zip(out, made, strict=True)])
 
 
 # ---- quantiles --------------------------------------------------------------------------------
@@ -374,9 +381,14 @@ def _quantile(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolat
     low = np.floor(spots).astype(np.int64)
     made = F.take_along(ordered, make_tensor(low), dim=ordered._array.ndim - 1, unique=False)
     if interpolation in ("linear", "midpoint"):
-        weight = np.full_like(spots, 0.5) if interpolation == "midpoint" else spots - low
+        if interpolation == "midpoint":
+            weight: Any = make_tensor(np.full_like(spots, 0.5))
+        elif q._rg:
+            weight = q.reshape((-1,)) * make_tensor(last.astype(values.dtype)) - make_tensor(np.floor(spots))
+        else:
+            weight = make_tensor(spots - np.floor(spots))
         high = F.take_along(ordered, make_tensor(np.ceil(spots).astype(np.int64)), dim=ordered._array.ndim - 1, unique=False)
-        made = FUNCTIONS["torch"]["lerp"](made, high, make_tensor(weight))
+        made = FUNCTIONS["torch"]["lerp"](made, high, weight)
     # (lines..., q) -> (q, lines...) with the reduced dimension kept or not
     count = made._array.shape[-1]
     if dim is None:

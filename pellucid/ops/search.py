@@ -21,7 +21,8 @@ def _places(ordered: Any, values: Any, right: bool) -> Any:
     side = "right" if right else "left"
     if ordered.ndim == 1:
         return np.searchsorted(ordered, values, side)
-    rows, wanted = ordered.reshape(-1, ordered.shape[-1]), values.reshape(math.prod(ordered.shape[:-1]), -1)
+    n = math.prod(ordered.shape[:-1])
+    rows, wanted = ordered.reshape(n, ordered.shape[-1]), values.reshape(n, values.shape[-1])
     made = [np.searchsorted(row, w, side) for row, w in zip(rows, wanted, strict=True)]
     return (np.stack(made) if made else np.zeros(values.shape, np.int64)).reshape(values.shape)
 
@@ -222,10 +223,12 @@ def _edges(x: Any, bins: Any, low_high: Any, kind: Any, name: str) -> Any:
         if not (math.isfinite(low) and math.isfinite(high)):
             raise OperationError(f"torch.{name}(): dimension input range is not finite")
     else:
-        low, high = 0.0, 0.0
+        low, high = 0.0, 1.0
     if low == high:
         low, high = low - 0.5, high + 0.5
-    return np.linspace(low, high, bins + 1).astype(kind)
+    # In the element type, from both ends towards the middle, as PyTorch's linspace.
+    step, k = kind.type((kind.type(high) - kind.type(low)) / kind.type(bins)), np.arange(bins + 1).astype(kind)
+    return np.where(k < (bins + 1) // 2, kind.type(low) + step * k, kind.type(high) - step * (kind.type(bins) - k)).astype(kind)
 
 
 def _count(points: Any, edges: list[Any], weight: Any, density: bool) -> Any:
@@ -237,7 +240,7 @@ def _count(points: Any, edges: list[Any], weight: Any, density: bool) -> Any:
     for d, e in enumerate(edges):
         place = np.searchsorted(e, points[:, d], "right") - 1
         place[points[:, d] == e[-1]] = len(e) - 2  # the last bin includes its upper edge
-        inside &= (place >= 0) & (place < shape[d])
+        inside &= (points[:, d] >= e[0]) & (points[:, d] <= e[-1]) & (place >= 0) & (place < shape[d])
         cell = cell * shape[d] + place
     total = np.bincount(cell[inside], None if weight is None else weight[inside], math.prod(shape)).reshape(shape).astype(kind)
     if density:

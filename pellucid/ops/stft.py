@@ -205,7 +205,7 @@ def istft(
     total = n_fft + hop * (count - 1)
     lead = shape[:-2]
     signal = F.unfold_grad(pieces, shape=(*lead, total), dim=len(lead), size=n_fft, step=hop)
-    square = (factors * factors if not complex_window else F.real(factors * F.conj(factors))).unsqueeze(0)
+    square = (factors * factors).unsqueeze(0)
     cover = F.unfold_grad(F.expand(square, shape=(count, n_fft)), shape=(total,), dim=0, size=n_fft, step=hop)
     start = n_fft // 2 if center else 0
     end = total - n_fft // 2 if center else total
