@@ -14,7 +14,7 @@ from ..core.public import FUNCTIONS, METHODS, public
 from ..core.tensor import Tensor, make_tensor
 from ..errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
 from ..shapes import broadcast_shapes, normalize_dim
-from ._linalg import linalg, mH, square
+from ._linalg import constant, linalg, mH, square, values
 from ._rules import require_tensor
 from .linalg_solve import checked_inverse, det, slogdet
 
@@ -65,11 +65,17 @@ def _matrix_exp(xp: Any, x: Any) -> Any:
 
 def _matrix_exp_grad(F: Any, g: Any, input: Any) -> Any:
     # exp of [[A^H, G], [0, A^H]] has the wanted derivative in its upper right block (Mathias 1996).
+    # It is linear in G, which is brought to the size of A first: a large G would cost the blocks on the diagonal their precision.
     ah = mH(F, input)
     n, last = input.shape[-1], input.ndim - 1
+    if n == 0:
+        return g
+    size = [np.abs(values(F, x)).max((-2, -1), keepdims=True) for x in (g, input)]
+    scale = np.where(size[0] > 0, size[0] / np.where(size[1] > 0, size[1], 1), 1)
+    scale = constant(F, np.where(np.isfinite(scale) & (scale > 0), scale, 1).astype(values(F, F.real(g)).dtype))
     zero = ah * 0
-    block = F.cat(F.cat(ah, g, dim=last), F.cat(zero, ah, dim=last), dim=last - 1)
-    return F.matrix_exp(block)[..., :n, n:]
+    block = F.cat(F.cat(ah, g / scale, dim=last), F.cat(zero, ah, dim=last), dim=last - 1)
+    return F.matrix_exp(block)[..., :n, n:] * scale
 
 
 defop(

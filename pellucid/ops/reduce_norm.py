@@ -51,10 +51,10 @@ def _vector_norm_grad(
     if ord == 1:
         return F.sgn(input) * g
     zero = values(F, out) == 0
-    # Where the norm is 0 the gradient is taken as 0: 0/0 is replaced by 0/1.
-    safe = out + constant(F, zero.astype(values(F, out).dtype)) if zero.any() else out
+    # Where the norm is 0 the gradient is taken as 0 instead of 0/0 (the second derivative stays NaN there, as it should).
     if ord == 2:
-        return input * (g / safe)
+        made = input * (g / out)
+        return _zero_where(F, zero, made) if zero.any() else made
     if math.isinf(ord):
         top = np.abs(values(F, input)) == values(F, out)
         share = top.astype(values(F, out).dtype)
@@ -62,15 +62,19 @@ def _vector_norm_grad(
         return F.sgn(input) * (constant(F, share) * g)
     size = F.abs(input)
     if ord < 2 or zero.any():
-        nothing = (values(F, input) == 0) | zero
+        slope = F.sgn(input) * F.pow(size, ord - 1)
+        nothing = (values(F, input) == 0) & (ord < 1)
         if nothing.any():
-            mask = nothing.astype(values(F, out).dtype)
-            slope = F.sgn(input) * (F.pow(size + constant(F, mask), ord - 1) * constant(F, 1 - mask))
-        else:
-            slope = F.sgn(input) * F.pow(size, ord - 1)
+            slope = _zero_where(F, nothing, slope)
     else:
         slope = input * F.pow(size, ord - 2)
-    return slope * (g / F.pow(safe, ord - 1))
+    made = slope * (g / F.pow(out, ord - 1))
+    return _zero_where(F, zero, made) if zero.any() else made
+
+
+def _zero_where(F: Any, mask: Any, x: Any) -> Any:
+    mask = np.broadcast_to(mask, x.shape)
+    return np.where(mask, x.dtype.type(0), x) if F.raw else x.masked_fill(make_tensor(mask.copy()), 0)
 
 
 defop(
