@@ -7,6 +7,8 @@ from . import compare as compare
 from . import complex as complex
 from . import create as create
 from . import create_range as create_range
+from . import distance as distance
+from . import einsum as einsum
 from . import explog as explog
 from . import fft as fft
 from . import fill as fill
@@ -46,6 +48,7 @@ from . import sort as sort
 from . import special as special
 from . import special_bessel as special_bessel
 from . import special_poly as special_poly
+from . import stft as stft
 from . import trig as trig
 from . import typing_info as typing_info
 from . import view as view
@@ -54,6 +57,3 @@ from . import view_inplace as view_inplace
 from . import view_parts as view_parts
 from . import view_storage as view_storage
 from . import windows as windows
-from . import einsum as einsum
-from . import distance as distance
-from . import stft as stft

@@ -10,6 +10,7 @@ from ..core.primitive import Primitive, Rule, defop
 from ..core.public import FUNCTIONS, METHODS
 from ..core.tensor import Tensor
 from ._rules import require_tensor
+from ._samples import REAL, Domain, elementwise
 
 
 def document(function: Any, doc: str, example: str, shows: str) -> None:
@@ -56,6 +57,8 @@ def unary(
     inplace: bool = True,
     jvp: Any = "elementwise",
     op_name: str = "",
+    domain: Domain = REAL,
+    complex: bool = False,
     **fields: Any,
 ) -> Primitive:
     """Record an element-wise operation on one tensor and publish it.
@@ -66,6 +69,7 @@ def unary(
         vjp: the gradient rule for the input.
         doc, example, shows: docstring: a sentence, an expression, and what it prints.
         namespace, methods, inplace: where it is published, as for `public`.
+        domain, complex: where its samples lie, and whether it takes complex numbers.
     """
     op = defop(
         op_name or names.split()[0],
@@ -76,6 +80,7 @@ def unary(
         promote=promote,
         elementwise=True,
         batch="elementwise",
+        samples=elementwise(domain, complex=complex),
         **fields,
     )
     call = op.call
@@ -104,13 +109,16 @@ def binary(
     numbers: str = "",
     args: str = "input other",
     op_name: str = "",
+    domains: tuple[Domain, Domain] = (REAL, REAL),
+    complex: bool = False,
+    constant: tuple[int, ...] = (),
     **fields: Any,
 ) -> Primitive:
     """Record an element-wise operation on two tensors and publish it.
 
     Args:
         numbers: which arguments may be Python numbers: "", "other", "input other".
-        The others are as for `unary`.
+        domains, complex, constant: as for `elementwise`. The others are as for `unary`.
     """
     op = defop(
         op_name or names.split()[0],
@@ -120,6 +128,7 @@ def binary(
         promote=promote,
         elementwise=True,
         batch="elementwise",
+        samples=elementwise(*domains, complex=complex, constant=constant),
         **fields,
     )
     raw = op.call

@@ -11,6 +11,7 @@ from ..core.public import METHODS, public
 from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError, DtypeError, OperationError
 from ._rules import require_tensor, zero_gradient
+from ._samples import POSITIVE, REAL, elementwise
 from ._unary import unary
 
 Number = bool | int | float | complex
@@ -25,6 +26,7 @@ add_op = defop(
     elementwise=True,
     batch="elementwise",
     onnx="Add",
+    samples=elementwise(REAL, REAL, complex=True),
 )
 
 
@@ -60,6 +62,7 @@ sub_op = defop(
     batch="elementwise",
     onnx="Sub",
     check=_check_sub,
+    samples=elementwise(REAL, REAL, complex=True),
 )
 
 mul_op = defop(
@@ -71,6 +74,7 @@ mul_op = defop(
     elementwise=True,
     batch="elementwise",
     onnx="Mul",
+    samples=elementwise(REAL, REAL, complex=True),
 )
 
 div_op = defop(
@@ -85,6 +89,7 @@ div_op = defop(
     elementwise=True,
     batch="elementwise",
     onnx="Div",
+    samples=elementwise(REAL, POSITIVE, complex=True),
 )
 
 
@@ -104,6 +109,7 @@ neg_op = unary(
     promote=None,
     onnx="Neg",
     check=_check_neg,
+    complex=True,
     doc="`-input`.",
     example="torch.neg(torch.tensor([1.0, -2.0]))",
     shows="tensor([-1.,  2.])",
@@ -197,6 +203,7 @@ floor_divide_op = defop(
     elementwise=True,
     batch="elementwise",
     check=_check_whole,
+    samples=elementwise(REAL, POSITIVE),
 )
 
 trunc_divide_op = defop(
@@ -209,6 +216,7 @@ trunc_divide_op = defop(
     batch="elementwise",
     grad_name="Div",
     check=_check_whole,
+    samples=elementwise(REAL, POSITIVE),
 )
 
 
@@ -269,6 +277,7 @@ remainder_op = defop(
     elementwise=True,
     batch="elementwise",
     onnx="Mod",
+    samples=elementwise(REAL, POSITIVE),
 )
 
 fmod_op = defop(
@@ -279,6 +288,7 @@ fmod_op = defop(
     promote="common",
     elementwise=True,
     batch="elementwise",
+    samples=elementwise(REAL, POSITIVE),
 )
 
 
@@ -319,6 +329,7 @@ abs_op = unary(
     jvp=None,
     onnx="Abs",
     aval=lambda x: (x[0], x[1] if x[1].kind != "c" else x[1].type(0).real.dtype),
+    complex=True,
     doc="Absolute value of each element; real for complex numbers.",
     example="torch.abs(torch.tensor([-1.5, 2.0]))",
     shows="tensor([1.5000, 2.0000])",
@@ -350,6 +361,7 @@ sgn = unary(
     _sgn_gradient,
     promote=None,
     jvp=None,
+    complex=True,
     doc="As `sign`; for complex numbers the number divided by its absolute value, 0 for 0.",
     example="torch.sgn(torch.tensor([3 + 4j]))",
     shows="tensor([0.6000+0.8000j])",
@@ -374,6 +386,7 @@ square = unary(
     "square",
     lambda F, g, input: g * F.conj(input * 2),
     promote=None,
+    complex=True,
     doc="`input * input`.",
     example="torch.square(torch.tensor([1.0, -3.0]))",
     shows="tensor([1., 9.])",
@@ -384,6 +397,8 @@ reciprocal = unary(
     "reciprocal",
     lambda F, g, out: -g * F.conj(out * out),
     onnx="Reciprocal",
+    domain=POSITIVE,
+    complex=True,
     doc="`1 / input`.",
     example="torch.reciprocal(torch.tensor([2.0, 4.0]))",
     shows="tensor([0.5000, 0.2500])",
@@ -403,6 +418,7 @@ addcmul_op = defop(
     promote="common",
     elementwise=True,
     batch="elementwise",
+    samples=elementwise(REAL, REAL, REAL, params=({"value": 1}, {"value": -0.5}), complex=True),
 )
 
 addcdiv_op = defop(
@@ -417,6 +433,7 @@ addcdiv_op = defop(
     promote="common",
     elementwise=True,
     batch="elementwise",
+    samples=elementwise(REAL, REAL, POSITIVE, params=({"value": 1}, {"value": -0.5}), complex=True),
 )
 
 
@@ -472,6 +489,7 @@ lerp_op = defop(
     promote="common",
     elementwise=True,
     batch="elementwise",
+    samples=elementwise(REAL, REAL, REAL, complex=True),
 )
 
 
@@ -487,6 +505,7 @@ lerp_number_op = defop(
     elementwise=True,
     batch="elementwise",
     grad_name="Lerp",
+    samples=elementwise(REAL, REAL, params=({"weight": 0.3}, {"weight": 0.7}), complex=True),
 )
 
 

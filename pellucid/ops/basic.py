@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ..core.primitive import defop
+from ._samples import REAL, Sample, Samples, draw, elementwise
 
 
 def _cast(xp: Any, x: Any, *, dtype: Any) -> Any:
@@ -25,7 +27,16 @@ cast = defop(
     batch="elementwise",
     grad_name="ToCopy",
     onnx="Cast",
+    samples=elementwise(REAL, params=({"dtype": np.dtype(np.float64)}, {"dtype": np.dtype(np.float32)})),
 )
+
+
+def _shaped(pairs: dict[tuple[int, ...], tuple[int, ...]]) -> Samples:
+    def samples(rng: np.random.Generator) -> Iterator[Sample]:
+        for shape, target in pairs.items():
+            yield Sample((draw(rng, shape, REAL),), {"shape": target})
+
+    return samples
 
 
 def _sum_to(xp: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
@@ -42,6 +53,7 @@ sum_to = defop(
     vjp={"input": lambda F, g, input_shape: F.expand(g, shape=input_shape)},
     jvp="linear",
     grad_name="Sum",
+    samples=_shaped({(3, 4): (1, 4), (2, 3, 4): (3, 1), (): (), (0, 2): (1,)}),
 )
 
 
@@ -58,6 +70,7 @@ expand = defop(
     vjp={"input": lambda F, g, input_shape: F.sum_to(g, shape=input_shape)},
     jvp="linear",
     onnx="Expand",
+    samples=_shaped({(1, 4): (3, 4), (3, 1): (2, 3, 4), (): (2,), (1, 2): (0, 2)}),
 )
 
 full = defop(
@@ -81,6 +94,7 @@ real = defop(
     vjp={"input": lambda F, g, input_dtype: F.cast(g, dtype=input_dtype)},
     jvp="linear",
     batch="elementwise",
+    samples=elementwise(REAL, complex=True),
 )
 
 
@@ -92,7 +106,14 @@ def _conj(xp: Any, x: Any) -> Any:
 
 
 conj = defop(
-    "conj", "input", forward=_conj, vjp={"input": lambda F, g: F.conj(g)}, jvp="linear", elementwise=True, batch="elementwise"
+    "conj",
+    "input",
+    forward=_conj,
+    vjp={"input": lambda F, g: F.conj(g)},
+    jvp="linear",
+    elementwise=True,
+    batch="elementwise",
+    samples=elementwise(REAL, complex=True),
 )
 _record_conj = conj.call
 

@@ -37,6 +37,7 @@ for _name, _ufunc, _dunder, _doc, _example, _shows in (
         doc=_doc,
         example=f"torch.{_name}(torch.tensor([{_example})",
         shows=_shows,
+        domains=("signed", "int"),
         check=_whole if "shift" in _name else None,
     )
     METHODS[f"__{_dunder}__"], METHODS[f"__r{_dunder}__"] = make_operators(_op)
@@ -46,6 +47,7 @@ bitwise_not = unary(
     "bitwise_not",
     "invert",
     promote=None,
+    domain="signed",
     doc="Each bit turned over; logical not of bools.",
     example="torch.bitwise_not(torch.tensor([0, 1]))",
     shows="tensor([-1, -2])",
@@ -55,6 +57,7 @@ METHODS["__invert__"] = bitwise_not.call
 gcd = binary(
     "gcd",
     "gcd",
+    domains=("int", "int"),
     doc="Greatest common divisor; gcd(0, 0) is 0.",
     example="torch.gcd(torch.tensor([12]), torch.tensor([18]))",
     shows="tensor([6])",
@@ -63,6 +66,7 @@ gcd = binary(
 lcm = binary(
     "lcm",
     "lcm",
+    domains=("int", "int"),
     doc="Least common multiple; 0 when one of the two is 0.",
     example="torch.lcm(torch.tensor([4]), torch.tensor([6]))",
     shows="tensor([12])",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..core.public import METHODS, public
 from ..core.tensor import Tensor, make_tensor
 from ..errors import ArgumentTypeError, DtypeError
 from ._rules import require_tensor
+from ._samples import REAL, Sample, draw
 from ._unary import binary, unary
 
 
@@ -105,14 +107,14 @@ def _predicate(name: str, forward: Any, doc: str, example: str, method: bool = T
 
 
 def _isreal(xp: Any, x: Any) -> Any:
-    return x.imag == 0 if x.dtype.kind == "c" else xp.ones(x.shape, bool)
+    return xp.equal(x.imag, 0) if x.dtype.kind == "c" else xp.ones_like(x, dtype=bool)
 
 
 def _infinite(sign: int) -> Any:
     def forward(xp: Any, x: Any) -> Any:
         if x.dtype.kind == "c":
             raise TypeError("ufunc not supported")
-        return x == sign * math.inf if x.dtype.kind in "fV" else xp.zeros(x.shape, bool)
+        return xp.equal(x, sign * math.inf) if x.dtype.kind in "fV" else xp.zeros_like(x, dtype=bool)
 
     return forward
 
@@ -134,8 +136,8 @@ def _signbit(xp: Any, x: Any) -> Any:
     if x.dtype.kind == "c":
         raise TypeError("ufunc not supported")
     if x.dtype.kind == "b":
-        return xp.zeros(x.shape, bool)
-    return xp.signbit(x) if x.dtype.kind in "fV" else x < 0
+        return xp.zeros_like(x)
+    return xp.signbit(x) if x.dtype.kind in "fV" else xp.less(x, 0)
 
 
 signbit = _predicate(
@@ -255,6 +257,11 @@ def _where_aval(condition: Any, input: Any, other: Any) -> Any:
     return broadcast_shapes(condition[0], input[0], other[0]), input[1]
 
 
+def _where_samples(rng: np.random.Generator) -> Iterator[Sample]:
+    for shapes in (((3, 4),) * 3, ((2, 1, 3), (4, 1), ()), ((0, 2), (2,), (0, 1))):
+        yield Sample((draw(rng, shapes[0], "bool"), draw(rng, shapes[1], REAL), draw(rng, shapes[2], REAL)))
+
+
 where_op = defop(
     "where",
     "condition input other",
@@ -267,6 +274,7 @@ where_op = defop(
     elementwise=True,
     batch="elementwise",
     onnx="Where",
+    samples=_where_samples,
 )
 _record_where = where_op.call
 

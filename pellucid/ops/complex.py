@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..core.tensor import Tensor
 from ..errors import DtypeError, ShapeError
 from ._factory import deliver
 from ._rules import require_tensor
+from ._samples import REAL, Sample, draw, elementwise
 from ._unary import unary
 
 
@@ -33,6 +35,11 @@ def real(input: Tensor) -> Tensor:
     return F.real(input) if require_tensor(input, "real").dtype.is_complex else input
 
 
+def _complex_samples(rng: np.random.Generator) -> Iterator[Sample]:
+    for shape in ((3, 4), (), (0, 2)):
+        yield Sample((draw(rng, shape, REAL, "complex"),))
+
+
 imag_op = defop(
     "imag",
     "input",
@@ -42,6 +49,7 @@ imag_op = defop(
     vjp={"input": lambda g: g * 1j},
     jvp="linear",
     batch="elementwise",
+    samples=_complex_samples,
 )
 
 
@@ -104,6 +112,7 @@ make_complex = defop(
     vjp={"real": lambda F, g: F.real(g), "imag": lambda F, g: F.imag(g)},
     elementwise=True,
     batch="elementwise",
+    samples=elementwise(REAL, REAL),
 )
 
 
@@ -182,6 +191,7 @@ view_as_real_op = defop(
     aval=lambda x: ((*x[0], 2), _real_kind(x[1])),
     vjp={"input": lambda F, g: F.complex(g[..., 0], g[..., 1])},
     jvp="linear",
+    samples=_complex_samples,
 )
 
 
@@ -202,7 +212,8 @@ def view_as_real(input: Tensor) -> Tensor:
 
 
 def _view_as_complex(xp: Any, x: Any) -> Any:
-    return x.view(f"c{2 * x.itemsize}")[..., 0]
+    kind = f"c{2 * x.itemsize}"
+    return x.view(kind)[..., 0] if x.size else xp.empty(x.shape[:-1], kind)
 
 
 def _check_view_as_complex(x: Any) -> None:
@@ -210,11 +221,20 @@ def _check_view_as_complex(x: Any) -> None:
         raise ShapeError("Input tensor must have one or more dimensions")
     if x.shape[-1] != 2:
         raise ShapeError("Tensor must have a last dimension of size 2")
+    if x.size == 0:
+        return
     steps = [s // x.itemsize for s in x.strides]
     if steps[-1] != 1:
         raise ShapeError("Tensor must have a last dimension with stride 1")
     if any(s % 2 for s in steps[:-1]):
         raise ShapeError("Tensor must have a stride divisible by 2 for all but last dimension")
+
+
+def _pair_samples(rng: np.random.Generator) -> Iterator[Sample]:
+    for shape in ((3, 2), (2,), (0, 2)):
+        yield Sample((draw(rng, shape, REAL),))
+    yield Sample((draw(rng, (), REAL),), error=RuntimeError)
+    yield Sample((draw(rng, (4, 3), REAL),), error=RuntimeError)
 
 
 view_as_complex_op = defop(
@@ -226,6 +246,7 @@ view_as_complex_op = defop(
     vjp={"input": lambda F, g: F.view_as_real(g)},
     jvp="linear",
     check=_check_view_as_complex,
+    samples=_pair_samples,
 )
 
 
@@ -274,6 +295,7 @@ angle = unary(
     jvp=None,
     aval=lambda x: (x[0], _real_kind(x[1])),
     inplace=False,
+    complex=True,
     doc="Angle of each complex number in radians; for real numbers 0, or pi below zero.",
     example="torch.angle(torch.tensor([1j, -1 + 0j]))",
     shows="tensor([1.5708, 3.1416])",

@@ -9,6 +9,7 @@ from ..core.primitive import defop
 from ..core.public import public
 from ..core.tensor import Tensor
 from ._rules import require_tensor
+from ._samples import POSITIVE, elementwise
 from ._unary import binary, unary
 
 LN2 = math.log(2.0)
@@ -18,6 +19,7 @@ exp = unary(
     "exp",
     "exp",
     lambda F, g, out: g * F.conj(out),
+    complex=True,
     doc="e to the power of each element.",
     example="torch.exp(torch.tensor([0.0, 1.0]))",
     onnx="Exp",
@@ -28,6 +30,7 @@ exp2 = unary(
     "exp2",
     "exp2",
     lambda F, g, out: g * F.conj(out) * LN2,
+    complex=True,
     doc="2 to the power of each element.",
     example="torch.exp2(torch.tensor([0.0, 3.0]))",
     namespace="torch special",
@@ -37,6 +40,7 @@ expm1 = unary(
     "expm1",
     "expm1",
     lambda F, g, out: g * F.conj(out + 1),
+    complex=True,
     doc="`exp(input) - 1`, exact to rounding near 0 too.",
     example="torch.expm1(torch.tensor([0.0, 1e-6]))",
     namespace="torch special",
@@ -47,6 +51,8 @@ log = unary(
     "log",
     "log",
     lambda F, g, input: g / F.conj(input),
+    domain=POSITIVE,
+    complex=True,
     doc="Natural logarithm of each element; NaN for negative numbers.",
     example="torch.log(torch.tensor([1.0, 10.0]))",
     onnx="Log",
@@ -57,6 +63,8 @@ log2 = unary(
     "log2",
     "log2",
     lambda F, g, input: g / (F.conj(input) * LN2),
+    domain=POSITIVE,
+    complex=True,
     doc="Logarithm to base 2 of each element.",
     example="torch.log2(torch.tensor([1.0, 8.0]))",
     autocast="float32",
@@ -66,6 +74,8 @@ log10 = unary(
     "log10",
     "log10",
     lambda F, g, input: g / (F.conj(input) * LN10),
+    domain=POSITIVE,
+    complex=True,
     doc="Logarithm to base 10 of each element.",
     example="torch.log10(torch.tensor([1.0, 1000.0]))",
     autocast="float32",
@@ -75,6 +85,8 @@ log1p = unary(
     "log1p",
     "log1p",
     lambda F, g, input: g / F.conj(input + 1),
+    domain=(-0.8, 3.0),
+    complex=True,
     doc="`log(1 + input)`, exact to rounding near 0 too.",
     example="torch.log1p(torch.tensor([0.0, 1e-6]))",
     namespace="torch special",
@@ -85,6 +97,8 @@ sqrt = unary(
     "sqrt",
     "sqrt",
     lambda F, g, out: g / (F.conj(out) * 2),
+    domain=POSITIVE,
+    complex=True,
     doc="Square root of each element; NaN for negative numbers.",
     example="torch.sqrt(torch.tensor([4.0, 2.0]))",
     onnx="Sqrt",
@@ -94,6 +108,8 @@ rsqrt = unary(
     "rsqrt",
     "rsqrt",
     lambda F, g, out: g * F.conj(out * out * out) * -0.5,
+    domain=POSITIVE,
+    complex=True,
     doc="1 divided by the square root of each element.",
     example="torch.rsqrt(torch.tensor([4.0, 0.25]))",
     autocast="float32",
@@ -103,6 +119,7 @@ sigmoid = unary(
     "sigmoid",
     "sigmoid",
     lambda F, g, out: g * F.conj((1 - out) * out),
+    complex=True,
     doc="The logistic function `1 / (1 + exp(-input))` of each element.",
     example="torch.sigmoid(torch.tensor([-1.0, 0.0, 1.0]))",
     onnx="Sigmoid",
@@ -117,6 +134,7 @@ logaddexp = binary(
         "input": lambda F, g, input, other: g / F.conj(1 + F.exp(other - input)),
         "other": lambda F, g, input, other: g / F.conj(1 + F.exp(input - other)),
     },
+    complex=True,
     doc="`log(exp(input) + exp(other))`, without overflow.",
     example="torch.logaddexp(torch.tensor([-1000.0]), torch.tensor([-1000.0]))",
     inplace=False,
@@ -157,6 +175,7 @@ logit_op = defop(
     promote="float",
     elementwise=True,
     batch="elementwise",
+    samples=elementwise((0.1, 0.9), params=({"eps": None}, {"eps": 0.3})),
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,15 +15,21 @@ from ..core.public import FUNCTIONS, method, public
 from ..core.tensor import Tensor, make_tensor
 from ..errors import ArgumentTypeError, GraphError, OperationError
 from ._rules import require_tensor
+from ._samples import REAL, Sample, draw
 from .create import fitting
 
 
 def _fill_array(xp: Any, x: Any, value: Any) -> Any:
-    return xp.full(x.shape, value, x.dtype)
+    return xp.full_like(x, value)
 
 
 def _fill_into(xp: Any, out: Any, value: Any) -> None:
     out[...] = value
+
+
+def _fill_samples(rng: np.random.Generator) -> Iterator[Sample]:
+    for shape in ((3, 4), (), (0, 2)):
+        yield Sample((draw(rng, shape, REAL), draw(rng, (), REAL)))
 
 
 fill_op = defop(
@@ -37,6 +43,7 @@ fill_op = defop(
         "value": lambda F, g: F.sum_to(g, shape=()),
     },
     batch="elementwise",
+    samples=_fill_samples,
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from ..core.public import public
 from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError, DtypeError, OperationError
 from ._rules import require_tensor
+from ._samples import REAL, Sample, draw, elementwise
 from ._unary import binary
 
 
@@ -110,6 +112,7 @@ clamp_op = defop(
     elementwise=True,
     batch="elementwise",
     onnx="Clip",
+    samples=elementwise(REAL, params=({"min": -0.5, "max": 0.7}, {"min": None, "max": 0.5}, {"min": 0.0, "max": None})),
 )
 
 
@@ -133,6 +136,12 @@ def _clamp_aval(input: Any, min: Any, max: Any) -> Any:
     return broadcast_shapes(*[a[0] for a in (input, min, max) if a is not None]), input[1]
 
 
+def _clamp_samples(rng: np.random.Generator) -> Iterator[Sample]:
+    x, low, high = (draw(rng, shape, REAL) for shape in ((3, 4), (4,), (3, 1)))
+    for args in ((x, low, high), (x, None, high), (x, low, None), (draw(rng, (), REAL), low, None)):
+        yield Sample(args)
+
+
 clamp_tensor_op = defop(
     "clamp_tensor",
     "input min? max?",
@@ -148,6 +157,7 @@ clamp_tensor_op = defop(
     batch="elementwise",
     grad_name="Clamp",
     check=_refuse_complex("clamp"),
+    samples=_clamp_samples,
 )
 
 
@@ -218,6 +228,7 @@ heaviside_op = defop(
     forward="heaviside",
     elementwise=True,
     batch="elementwise",
+    samples=elementwise(REAL, REAL),
 )
 
 

@@ -15,6 +15,7 @@ from ..core.public import METHODS, method, public
 from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError, DtypeError, OperationError
 from ._rules import require_tensor
+from ._samples import POSITIVE, REAL, elementwise
 
 
 def _is_number(x: Any) -> bool:
@@ -60,6 +61,7 @@ pow_op = defop(
     onnx="Pow",
     autocast="float32",
     check=_check_pow,
+    samples=elementwise(POSITIVE, REAL, complex=True),
 )
 _record_pow = pow_op.call
 

@@ -15,6 +15,7 @@ from ..core.return_types import make as named
 from ..core.tensor import Tensor
 from ..errors import OperationError
 from ._rules import require_tensor, zero_gradient
+from ._samples import POSITIVE, REAL, elementwise
 from ._unary import binary, unary
 
 floor = unary(
@@ -68,6 +69,7 @@ round_op = defop(
     elementwise=True,
     batch="elementwise",
     onnx="Round",
+    samples=elementwise(REAL),
 )
 
 
@@ -87,6 +89,7 @@ round_decimals_op = defop(
     elementwise=True,
     batch="elementwise",
     grad_name="Round",
+    samples=elementwise(REAL, params=({"decimals": 1}, {"decimals": -1})),
 )
 
 
@@ -127,6 +130,7 @@ nan_to_num_op = defop(
     jvp="elementwise",
     elementwise=True,
     batch="elementwise",
+    samples=elementwise(REAL, params=({"nan": None, "posinf": None, "neginf": None},)),
 )
 
 
@@ -156,6 +160,7 @@ copysign = binary(
     {"input": _copysign_input, "other": lambda F, other_shape, other_dtype: zero_gradient(F, other_shape, other_dtype)},
     promote="float",
     numbers="other",
+    domains=(POSITIVE, POSITIVE),
     doc="The size of `input` with the sign of `other`.",
     example="torch.copysign(torch.tensor([1.0, -2.0]), -1)",
     shows="tensor([-1., -2.])",
@@ -187,6 +192,7 @@ frexp_op = defop(
     vjp=lambda F, g, out1: (g[0] * F.pow(2.0, -out1) if not F.raw else g[0] * np.exp2(-out1.astype(g[0].dtype)),),
     outputs=2,
     aval=lambda x: [x, (x[0], np.dtype(np.int32))],
+    samples=elementwise(REAL),
 )
 
 

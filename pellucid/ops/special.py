@@ -17,6 +17,7 @@ from ..core.public import FUNCTIONS, METHODS, public
 from ..core.tensor import Tensor
 from ..errors import OperationError, UnsupportedError
 from ._rules import require_tensor
+from ._samples import POSITIVE, UNIT, elementwise
 from ._unary import binary, unary
 from .softmax import log_softmax, softmax
 
@@ -50,6 +51,7 @@ erfinv = unary(
     lambda F, g, out: g * (F.exp(out * out) / _TWO_BY_ROOT_PI),
     namespace="torch special",
     autocast="float32",
+    domain=UNIT,
     doc="The inverse of the error function; NaN outside [-1, 1].",
     example="torch.erfinv(torch.tensor([0.0, 0.5]))",
     shows="tensor([0.0000, 0.4769])",
@@ -83,6 +85,7 @@ ndtri = unary(
     lambda F, g, out: g * (F.exp(out * out * 0.5) * math.sqrt(2 * math.pi)),
     namespace="special",
     methods=None,
+    domain=(0.1, 0.9),
     doc="The quantiles of the normal distribution, the inverse of `ndtr`.",
     example="torch.special.ndtri(torch.tensor([0.5, 0.8413]))",
     shows="tensor([0.0000, 0.9998])",
@@ -104,6 +107,7 @@ lgamma = unary(
     "lgamma",
     "lgamma",
     lambda F, g, input: g * F.digamma(input),
+    domain=POSITIVE,
     doc="The logarithm of the absolute value of the gamma function.",
     example="torch.lgamma(torch.tensor([1.0, 5.0]))",
     shows="tensor([0.0000, 3.1781])",
@@ -115,6 +119,7 @@ digamma = unary(
     "digamma",
     lambda F, g, input: g * F.polygamma(input, n=1),
     namespace="torch special",
+    domain=POSITIVE,
     doc="The derivative of `lgamma`.",
     example="torch.digamma(torch.tensor([1.0]))",
     shows="tensor([-0.5772])",
@@ -130,6 +135,7 @@ polygamma_op = defop(
     promote="float",
     elementwise=True,
     batch="elementwise",
+    samples=elementwise(POSITIVE, params=({"n": 0}, {"n": 1}, {"n": 3})),
 )
 
 
@@ -199,6 +205,8 @@ igamma = binary(
     "igamma",
     {"input": _no_derivative("igamma: input"), "other": _gamma_density},
     promote="float",
+    constant=(0,),
+    domains=(POSITIVE, POSITIVE),
     doc="The regularised lower incomplete gamma function P(input, other).",
     example="torch.igamma(torch.tensor([2.0]), torch.tensor([1.0]))",
     shows="tensor([0.2642])",
@@ -210,6 +218,8 @@ igammac = binary(
     "igammac",
     {"input": _no_derivative("igammac: input"), "other": lambda F, g, input, other: -_gamma_density(F, g, input, other)},
     promote="float",
+    constant=(0,),
+    domains=(POSITIVE, POSITIVE),
     doc="The regularised upper incomplete gamma function Q(input, other) = 1 - P.",
     example="torch.igammac(torch.tensor([2.0]), torch.tensor([1.0]))",
     shows="tensor([0.7358])",
@@ -221,9 +231,11 @@ zeta = binary(
     "zeta",
     {"input": _no_derivative("zeta: self"), "other": lambda F, g, input, other: -g * input * F.zeta(input + 1, other)},
     promote="float",
+    constant=(0,),
     namespace="special",
     methods=None,
     numbers="input other",
+    domains=((1.5, 4.0), POSITIVE),
     doc="The Hurwitz zeta function, the sum of `(k + other) ** -input` over k = 0, 1, ...",
     example="torch.special.zeta(torch.tensor([2.0]), 1)",
     shows="tensor([1.6449])",
@@ -242,6 +254,7 @@ entr = unary(
     lambda F, g, input: g * (-1 - F.log(input)),
     namespace="special",
     methods=None,
+    domain=POSITIVE,
     doc="`-input * log(input)`, 0 at 0 and -inf below.",
     example="torch.special.entr(torch.tensor([-1.0, 0.0, 0.5]))",
     shows="tensor([  -inf, 0.0000, 0.3466])",
@@ -257,6 +270,7 @@ xlogy = binary(
     promote="float",
     namespace="torch special",
     numbers="input other",
+    domains=(POSITIVE, POSITIVE),
     doc="`input * log(other)`, 0 where `input` is 0.",
     example="torch.xlogy(torch.tensor([0.0, 2.0]), torch.tensor([0.0, 2.0]))",
     shows="tensor([0.0000, 1.3863])",
@@ -273,6 +287,7 @@ xlog1py = binary(
     namespace="special",
     methods=None,
     numbers="input other",
+    domains=(POSITIVE, POSITIVE),
     doc="`input * log1p(other)`, 0 where `input` is 0.",
     example="torch.special.xlog1py(torch.tensor([0.0, 2.0]), torch.tensor([-1.0, 1.0]))",
     shows="tensor([0.0000, 1.3863])",

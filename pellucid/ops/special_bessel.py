@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core.public import FUNCTIONS
+from ._samples import POSITIVE, REAL
 from ._unary import unary
 
 
@@ -79,12 +80,14 @@ FUNCTIONS["special"]["modified_bessel_i1"] = FUNCTIONS["special"]["i1"]
 
 
 def _special(name: str, vjp: Any, doc: str, value: str) -> None:
+    below_zero = name.startswith(("bessel_j", "spherical", "airy"))
     unary(
         name,
         name,
         vjp,
         namespace="special",
         methods=None,
+        domain=REAL if below_zero else POSITIVE,
         doc=doc,
         example=f"torch.special.{name}(torch.tensor([1.0]))",
         shows=f"tensor([{value}])",

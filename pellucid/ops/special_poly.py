@@ -17,6 +17,7 @@ from ..core.primitive import defop
 from ..core.public import public
 from ..core.tensor import Tensor
 from ._rules import require_tensor
+from ._samples import UNIT, elementwise
 from ._unary import document
 
 
@@ -53,7 +54,15 @@ def _polynomial(name: str, doc: str, value: Callable[[np.ndarray, np.ndarray], n
         result = value(np.maximum(degree, 0), np.asarray(x, np.float64))
         return np.where(degree < 0, 0.0, result).astype(kind)
 
-    op = defop(name, "input n", forward=forward, promote="float", elementwise=True, batch="elementwise")
+    op = defop(
+        name,
+        "input n",
+        forward=forward,
+        promote="float",
+        elementwise=True,
+        batch="elementwise",
+        samples=elementwise(UNIT, "int"),
+    )
 
     def function(input: Any, n: Any, *, out: Tensor | None = None) -> Tensor:
         if not isinstance(input, Tensor) and not isinstance(n, Tensor):
