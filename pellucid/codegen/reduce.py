@@ -20,7 +20,7 @@ __all__ = ["amax", "amin", "mean", "sum", "var"]
 _F32 = np.dtype(np.float32)
 Axes = int | tuple[int, ...] | None
 CHUNK = 1 << 16  # elements of a row that make a piece of their own
-SUM_BLOCK = 2048  # elements of a row summed in float
+SUM_TERMS = 32  # terms of a row that each partial sum takes in float
 SUM_ROWS = 128  # rows summed in float
 UNROLL = 4
 
@@ -37,9 +37,10 @@ def _sum_piece(f: Function, x: Value, length: Value, term=None) -> Value:
     kind, width = _kind()
     total = f.var("double", 0.0)
     parts = [f.var(kind) for _ in range(UNROLL)]
-    with f.loop(0, length, SUM_BLOCK) as start:
+    block = SUM_TERMS * UNROLL * width
+    with f.loop(0, length, block) as start:
         here = f.at(x, start)
-        count = f.smaller(length - start, SUM_BLOCK)
+        count = f.smaller(length - start, block)
         for part in parts:
             part.set(0.0)
         whole = count - count % (width * UNROLL)
