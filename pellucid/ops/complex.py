@@ -213,7 +213,7 @@ def view_as_real(input: Tensor) -> Tensor:
 
 def _view_as_complex(xp: Any, x: Any) -> Any:
     kind = f"c{2 * x.itemsize}"
-    return x.view(kind)[..., 0] if x.size else xp.empty(x.shape[:-1], kind)
+    return (x.view(kind) if x.size else x.astype(kind))[..., 0]
 
 
 def _check_view_as_complex(x: Any) -> None:
