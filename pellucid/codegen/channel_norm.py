@@ -310,7 +310,7 @@ def batch_norm(
     batch, channels, inner = _sizes(x)
     if _channels.batch_norm is None or (running_mean is None) != (running_var is None):
         return None
-    if 1 < inner < NARROW:
+    if 1 < inner < NARROW and batch > 1:
         made = batch_norm(_by_channel(x), weight, bias, running_mean, running_var, momentum, eps)
         return made and (_by_image(made[0], x), *made[1:])
     out = np.empty(x.shape, _F32)
@@ -352,7 +352,7 @@ def batch_norm_backward(
     batch, channels, inner = _sizes(x)
     if _channels.batch_norm_backward is None:
         return None
-    if 1 < inner < NARROW:
+    if 1 < inner < NARROW and batch > 1:
         made = batch_norm_backward(_by_channel(g), _by_channel(x), mean, rstd, weight)
         return made and (_by_image(made[0], x), *made[1:])
     out = np.empty(x.shape, _F32)

@@ -501,7 +501,14 @@ def linear_cross_entropy(
     reduction: str = "mean", ignore_index: int | None = None, label_smoothing: float = 0.0, options: Any = None,
 ) -> Tensor:  # fmt: skip
     """`cross_entropy(linear(input, linear_weight, linear_bias), target, ...)`; `options` about chunks are accepted and change nothing."""
-    logits = linear(input, linear_weight, linear_bias)
+    classes = linear_weight._array.shape[:-1]
+    if len(classes) > 1:  # one class axis and positions: a loss over several dimensions
+        flat = linear_weight.reshape(-1, linear_weight._array.shape[-1])  # type: ignore[attr-defined]
+        logits = linear(input, flat).reshape(*input._array.shape[:-1], *classes)  # type: ignore[attr-defined]
+        if linear_bias is not None:
+            logits = logits + linear_bias.reshape(-1, *linear_bias._array.shape[1:], *(1,) * (len(classes) - linear_bias.ndim))  # type: ignore[attr-defined]
+    else:
+        logits = linear(input, linear_weight, linear_bias)
     return cross_entropy(
         logits, target, weight, None, -100 if ignore_index is None else ignore_index, None, reduction, label_smoothing
     )

@@ -259,10 +259,10 @@ def batch_norm(
             [ 1.0000]])
     """
     a = require_tensor(input, "batch_norm")._array
+    if a.ndim == 1 and a.size == 0:
+        return input.clone()  # type: ignore[no-any-return, attr-defined]
     if training:
         check_several_values(a.shape)
-    if a.ndim == 1 and not training and a.size == 0:
-        return input.clone()  # type: ignore[no-any-return, attr-defined]
     if a.ndim < 2:
         raise ShapeError(f"Expected at least 2 dimensions, but got {a.ndim}-dimensional tensor", op="batch_norm")
     channels = a.shape[1]
