@@ -22,6 +22,7 @@ from pellucid.codegen.emit import Function, Module, Value, vector
 # Measured multiply-add rates, relative to the tile of vectors of pixels.
 SPEED = {4: 1.0, 2: 0.95, 1: 0.82}
 K_CHUNK = 96  # the weights of so many taps stay in the first-level cache while the tiles of pixels go by
+MOST_TOGETHER = 256  # pixels of several small images
 MOST_PIXELS = 400  # results of a block of channels stay in the first-level cache
 
 (_PACK, _PACK_FUNCTION, _IMAGE, _CHANNELS, _CHANNEL, _PACKED, _BLOCKS, _BLOCK_TABLE, _SPLIT, _PIXELS, _OUT_IMAGE) = range(11)
@@ -142,7 +143,7 @@ def _plan(
                 turns.append((weights * 4, *turn(group, first, valid, row)))
                 weights += k * row
                 first = min(per_group, first + row)
-    images = 1 if direct else _together(count, max(block[_TAPS] for block in blocks))
+    images = 1 if direct else _together(count, max(block[_TAPS] for block in blocks), source.channels * layout.channel)
     packed = 0 if direct else -(-images * source.channels * layout.channel // 16) * 64
     widest = max(block[_VECTORS] for block in blocks)
     rows = images * count + 16  # tiles may reach beyond the last pixel
@@ -180,10 +181,11 @@ def _plan(
     return LanesPlan(desc, keep, turns, -(-weights * 4 // 128) * 128, scratch, len(blocks), images, zeros)
 
 
-def _together(pixels: int, taps: int) -> int:
-    """How many small images to compute at once so that their pixels fill tiles of `taps`."""
-    most = max(1, min(4, 256 // pixels))
-    return min(range(1, most + 1), key=lambda n: (-(-n * pixels // taps) * taps / (n * pixels), n))
+def _together(pixels: int, taps: int, packed: int) -> int:
+    """How many small images to compute at once: their pixels should fill tiles, and share each reading of the weights."""
+    most = max(1, min(MOST_TOGETHER // pixels, 2 * conv_plan.CACHE_BYTES // (4 * packed)))
+    few = max(1, most // 2)
+    return min(range(few, most + 1), key=lambda n: (-(-n * pixels // taps) * taps / (n * pixels), -n))
 
 
 def run(plan: LanesPlan, x: np.ndarray, w: np.ndarray, out: np.ndarray, bias: np.ndarray | None) -> np.ndarray:

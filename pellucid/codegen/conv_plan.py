@@ -347,6 +347,11 @@ def input_grad_plan(geo: ConvGeometry) -> Plan | None:
     per_group = geo.c_group * geo.taps
     weights = Weights(geo.taps, per_group, geo.o_group * per_group)
     source, result = Side(geo.o, geo.out), Side(geo.c, geo.x)
+    if _direct(geo) and geo.taps == 1:
+        layout = direct_layout(geo.x)
+        only = Job([(0, 0)], cover(geo.x, layout.steps, True), geo.x)
+        block = block_images(len(only.vectors.start), geo.o * layout.channel)
+        return _plan(geo.groups, layout, [only], block, 0, source, result, weights, True)
     if all(s == 1 for s in geo.stride):
         only = _phase_job(geo, phases, low, layout, (0,) * len(geo.x))
         block = block_images(len(only.vectors.start), geo.o * layout.channel)

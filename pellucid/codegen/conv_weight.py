@@ -27,10 +27,10 @@ SLICES = ((1 << 14, 16), (1 << 15, 8), (1 << 16, 4))
 
 # Words of the descriptor.
 (_PACK, _PACK_DESC, _X_IMAGE, _CHANNELS, _X_CHANNEL, _PACKED_CHANNEL, _TURN, _ROWS, _PIXELS, _ROW_VECTORS) = range(10)
-(_GROUPS, _TASKS, _TASK_TABLE, _RESULT, _PACKED, _TURNED, _G_IMAGE, _SCRATCH, _CLEAR) = range(10, 19)
+(_GROUPS, _TASKS, _TASK_TABLE, _RESULT, _PACKED, _TURNED, _G_IMAGE, _SCRATCH, _CLEAR, _BAND) = range(10, 20)
 # Words of a task: the tile's function, where it reads and writes (in bytes), its tables.
-(_FUNCTION, _G, _X, _KOFF, _TILES, _TABLE0, _TABLE1, _TABLE2, _COUNT, _TO) = range(10)
-_TASK_WORDS = 10
+(_FUNCTION, _G, _X, _KOFF, _TILES, _TABLE0, _TABLE1, _TABLE2, _COUNT, _TO, _ROW) = range(11)
+_TASK_WORDS = 11
 
 
 @dataclass
@@ -101,20 +101,24 @@ def weight_grad_plan(geo: ConvGeometry) -> WeightPlan | None:
             step = -(-tiles // min(tiles, wanted))
             function = jit.address(next(iter(functions[width].values())))
             channel = group * geo.o_group + first
-            g_offset = channel * pixels if by_dot else (group * row_vectors * lanes + first) * pixels
+            g_channel = channel if by_dot else group * row_vectors * lanes + first
             x_offset = group * geo.c_group * layout.channel
             for t in range(0, tiles, step):
                 where = (result + t * tile * per_tap) * 4
                 start, some = koff_table + t * tile * 8, min(step, tiles - t)
-                tasks.append([function, g_offset * 4, x_offset * 4, start, some, *tables, count, where])
+                row = 0 if by_dot else per_tap * 4
+                tasks.append([function, g_channel * 4, x_offset * 4, start, some, *tables, count, where, row])
             parts.append((result * 4, channel, 1 if by_dot else min(geo.o_group - first, per_tap), per_tap))
             result += padded_taps * per_tap
     pack = conv_plan.pack_tables(layout, geo.x) if not direct else []
     keep.append(pack)
     packed = 0 if direct else -(-geo.c * layout.channel // 32) * 128
     turned = -(-geo.groups * row_vectors * lanes * pixels // 32) * 128
+    # All tiles go over one band of pixels before the next, so that its data stay in the cache.
+    per_pixel = 4 * (geo.c * prod(geo.stride) + geo.groups * row_vectors * lanes)
+    band = count if by_dot else min(count, max(128, conv_plan.CACHE_BYTES // per_pixel // lanes * lanes))
     # A packed channel's last vector may reach beyond it.
-    scratch = packed + 128 + turned
+    scratch = packed + 128 + -(-geo.groups * row_vectors * lanes * band // 32) * 128
     desc = [
         jit.address(packing["pack"]),
         pack[0].ctypes.data if pack else 0,
@@ -135,6 +139,7 @@ def weight_grad_plan(geo: ConvGeometry) -> WeightPlan | None:
         geo.o * pixels,
         scratch,
         packed + 128,
+        band,
     ]
     slices = next((count for floats, count in SLICES if result <= floats), 0)
     block = max(1, 2 * conv_plan.CACHE_BYTES // max(packed + turned, 1) // 4) * 4  # so that a few threads share evenly
@@ -209,9 +214,15 @@ def _emit_slices(module: Module) -> None:
     with f.loop(f.begin, f.end) as i:
         result = f.at(f.result, i * _word(f, _RESULT), "i8")
         with f.loop(i * f.images // f.slices, (i + 1) * f.images // f.slices) as n:
-            _emit_image(f, n, packed, turned)
-            with f.loop(0, _word(f, _TASKS)) as t:
-                _emit_task(f, t, n, packed, turned, result)
+            _emit_pack(f, n, packed)
+            count = f.load("i64", _pointer(f, _TASK_TABLE), _COUNT)  # the same for every task
+            with f.loop(0, count, _word(f, _BAND)) as start:
+                band = f.smaller(count - start, _word(f, _BAND))
+                _emit_turn(f, n, start, band, turned)
+                own = _word(f, _ROW_VECTORS).compare("sgt", 0)
+                pixels = f.select(own, band, _word(f, _PIXELS))
+                with f.loop(0, _word(f, _TASKS)) as t:
+                    _emit_task(f, t, n, start, f.const(0, "i64"), pixels, packed, turned, result)
     f.ret()
 
 
@@ -221,7 +232,8 @@ def _emit_prepare(module: Module) -> None:
     f = threads.parallel_export(module, "prepare", params)
     with f.loop(f.begin, f.end) as n:
         packed, turned = (f.at(p, n * _word(f, size), "i8") for p, size in ((f.packed, _PACKED), (f.turned, _TURNED)))
-        _emit_image(f, f.first + n, packed, turned)
+        _emit_pack(f, f.first + n, packed)
+        _emit_turn(f, f.first + n, f.const(0, "i64"), _word(f, _PIXELS), turned)
     f.ret()
 
 
@@ -231,12 +243,14 @@ def _emit_accumulate(module: Module) -> None:
     f = threads.parallel_export(module, "accumulate", params)
     with f.loop(f.begin, f.end) as t, f.loop(0, f.images) as n:
         packed, turned = (f.at(p, n * _word(f, size), "i8") for p, size in ((f.packed, _PACKED), (f.turned, _TURNED)))
-        _emit_task(f, t, f.first + n, packed, turned, f.result)
+        count = f.load("i64", _pointer(f, _TASK_TABLE), _COUNT)
+        with f.loop(0, count, _word(f, _BAND)) as start:
+            _emit_task(f, t, f.first + n, start, start, _word(f, _PIXELS), packed, turned, f.result)
     f.ret()
 
 
-def _emit_image(f: Function, n: Value, packed: Value, turned: Value) -> None:
-    """Pack image n of the input and transpose image n of the gradient, where the plan wants that."""
+def _emit_pack(f: Function, n: Value, packed: Value) -> None:
+    """Pack image n of the input, where the plan wants that."""
     channels = _word(f, _CHANNELS)
     with f.when(channels.compare("sgt", 0)):
         source = f.at(f.x, n * _word(f, _X_IMAGE))
@@ -244,10 +258,14 @@ def _emit_image(f: Function, n: Value, packed: Value, turned: Value) -> None:
             f"call void {_pointer(f, _PACK).name}(ptr {_pointer(f, _PACK_DESC).name}, ptr {source.name}, ptr {packed.name}, "
             f"i64 1, i64 0, i64 {channels.name}, i64 {_word(f, _X_CHANNEL).name}, i64 {_word(f, _PACKED_CHANNEL).name})"
         )
+
+
+def _emit_turn(f: Function, n: Value, start: Value, count: Value, turned: Value) -> None:
+    """Transpose `count` pixels of image n's gradient, `start` on, where the plan wants that."""
     row_vectors, pixels, rows = _word(f, _ROW_VECTORS), _word(f, _PIXELS), _word(f, _ROWS)
     with f.when(row_vectors.compare("sgt", 0)), f.loop(0, _word(f, _GROUPS)) as group:
-        src = f.at(f.g, n * _word(f, _G_IMAGE) + group * pixels * rows)
-        dst = f.at(turned, group * pixels * row_vectors * kernels.lanes())
+        src = f.at(f.g, n * _word(f, _G_IMAGE) + group * pixels * rows + start)
+        dst = f.at(turned, group * count * row_vectors * kernels.lanes())
         done = f.var("i64", 0)
         # Channels last in blocks: each tile finds its channels of a pixel side by side.
         for vectors in kernels.outer_tiles():  # widest first, as the plan cuts them
@@ -255,22 +273,30 @@ def _emit_image(f: Function, n: Value, packed: Value, turned: Value) -> None:
                 go_on((row_vectors - done.get()).compare("sge", vectors))
                 channel = done.get() * kernels.lanes()
                 some = f.smaller(rows - channel, vectors * kernels.lanes())
-                from_rows, to = f.at(src, channel * pixels), f.at(dst, channel * pixels)
+                from_rows, to = f.at(src, channel * pixels), f.at(dst, channel * count)
                 f.line(
                     f"call void {_pointer(f, _TURN).name}(ptr {from_rows.name}, i64 {pixels.name}, ptr {to.name}, "
-                    f"i64 {vectors * kernels.lanes()}, i64 {some.name}, i64 {pixels.name})"
+                    f"i64 {vectors * kernels.lanes()}, i64 {some.name}, i64 {count.name})"
                 )
                 done.set(done.get() + vectors)
 
 
-def _emit_task(f: Function, t: Value, n: Value, packed: Value, turned: Value, result: Value) -> None:
-    """Run one task's tiles on image n; its data are the prepared ones where there are any."""
+def _emit_task(
+    f: Function, t: Value, n: Value, start: Value, row: Value, pixels: Value, packed: Value, turned: Value, result: Value
+) -> None:
+    """Run one task's tiles on a band of image n, from pixel `start` on; its data are the prepared ones where there are any.
+
+    The gradients lie in planes or blocks of `pixels` pixels, of which `row` is the first.
+    """
     task = f.at(_pointer(f, _TASK_TABLE), t * _TASK_WORDS, "i64")
     own_x, own_g = _word(f, _CHANNELS).compare("sgt", 0), _word(f, _ROW_VECTORS).compare("sgt", 0)
     x = f.select(own_x, packed, f.at(f.x, n * _word(f, _X_IMAGE)))
     g = f.select(own_g, turned, f.at(f.g, n * _word(f, _G_IMAGE)))
-    x, g, to = (f.at(p, _word(f, i, task), "i8") for p, i in ((x, _X), (g, _G), (result, _TO)))
+    g = f.at(g, _word(f, _G, task) * pixels + row * _word(f, _ROW, task), "i8")
+    x, to = f.at(x, _word(f, _X, task), "i8"), f.at(result, _word(f, _TO, task), "i8")
     arrays = [_pointer(f, i, task) for i in (_KOFF, _TABLE0, _TABLE1, _TABLE2)]
+    arrays[1] = f.at(arrays[1], start, "i32")  # bands are cut where pixels have 32-bit offsets only
     passed = ", ".join(f"ptr {v.name}" for v in (g, x, *arrays, to))
-    numbers = f"i64 {_word(f, _COUNT, task).name}, i64 {_word(f, _TILES, task).name}"
+    count = f.smaller(_word(f, _COUNT, task) - start, _word(f, _BAND))
+    numbers = f"i64 {count.name}, i64 {_word(f, _TILES, task).name}"
     f.line(f"call void {_pointer(f, _FUNCTION, task).name}({passed}, {numbers})")
