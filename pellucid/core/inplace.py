@@ -19,7 +19,7 @@ from . import observe, source
 from .bind import record
 from .modes import enable_grad, local, no_grad, state
 from .primitive import TENSORS, defop
-from .tensor import OutputSlot, Tensor, make_tensor, version_of
+from .tensor import FAST_TYPES, OutputSlot, Tensor, make_tensor, version_of
 
 Chain = tuple[tuple[Any, dict[str, Any], int | None], ...]
 
@@ -67,6 +67,17 @@ copy_slices = defop(
     grad_name="CopySlices",
 )
 copy_slices.grad_name = "CopySlices"
+
+
+# A tensor after a constant was written over all of it.
+replaced = defop(
+    "replaced",
+    "input",
+    forward=lambda xp, x: xp.copy(x),
+    aval=lambda x: x,
+    vjp={"input": lambda F, input_shape, input_dtype: F.full(shape=input_shape, value=0, dtype=input_dtype)},
+)
+replaced.grad_name = "CopyBackwards"
 
 
 def check_writable(t: Tensor, name: str) -> None:
@@ -162,6 +173,10 @@ def overwrite(t: Tensor, result: Tensor, name: str) -> Tensor:
 
     The caller has run the out-of-place operation; nothing of `t` has been changed yet, so every refusal leaves it as it was.
     """
+    if type(result) not in FAST_TYPES or type(t) not in FAST_TYPES:
+        handler = getattr(type(result), "__pellucid_overwrite__", None) or getattr(type(t), "__pellucid_overwrite__", None)
+        if handler is not None:
+            return handler(t, result, name)  # type: ignore[no-any-return]
     check_writable(t, name)
     a, r = t._array, result._array
     if r.shape != a.shape:
@@ -201,9 +216,8 @@ def _save_own(node: Any, r: np.ndarray, a: np.ndarray, t: Tensor) -> None:
     node = node.node if type(node) is OutputSlot else node
     if not node.saved:
         return
-    if any(v is a for v in node.saved):
-        old = a.copy()
-        node.saved = tuple([old if v is a else v for v in node.saved])
+    if any(type(v) is np.ndarray and (v is a or np.may_share_memory(v, a)) and v is not r for v in node.saved):
+        node.saved = tuple([v.copy() if type(v) is np.ndarray and v is not r and np.may_share_memory(v, a) else v for v in node.saved])
         kept = [v for v in node.versions if v is not t._ver]
         node.versions, node.total = tuple(kept), sum(v.count for v in kept)
     if r.dtype == a.dtype and any(v is r for v in node.saved):
@@ -224,7 +238,7 @@ def write(t: Tensor, name: str, op: Any, others: tuple[Any, ...], params: dict[s
 
     The record's gradient rules must not need the old value of the first argument, nor the result's.
     """
-    if state.slow or type(t) is not Tensor:
+    if state.slow or any(isinstance(x, Tensor) and type(x) not in FAST_TYPES for x in (t, *others)):
         return overwrite(t, op.call(t, *others, **params), name)
     check_writable(t, name)
     check_overlap(t._array)
@@ -246,10 +260,17 @@ def write(t: Tensor, name: str, op: Any, others: tuple[Any, ...], params: dict[s
 def _after(t: Tensor, name: str, node: Any, result: Tensor | None) -> None:
     if node is not None:
         rebase(t, node)
-    elif t._rg and local.grad and t._view is None and t._node is not None:
-        # Overwritten by something that needs no gradient: nothing flows to the old value.
-        t._node = None
-        t._rg = False
+    elif t._rg and local.grad:
+        # Overwritten by something that needs no gradient: nothing flows to the old value from here on.
+        view = t._view
+        if view is None:
+            if t._node is not None:
+                t._node = record(replaced, (t,), (True,), {}, [t])
+                refresh_views(t)
+        elif view.kind != "no_grad":
+            base = view.base
+            base._node = record(copy_slices, (base, make_tensor(t._array)), (base._rg, False), {"chain": view.chain}, [base])
+            refresh_views(base)
     if state.slow:
         for hook in after_write:
             hook(t, result)
