@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-PARTS = ("forward", "grad", "grad2", "variants", "errors")
+PARTS = ("forward", "grad", "second_order", "variants", "errors_refused")
 
 
 def counts(report: dict[str, Any]) -> dict[str, int]:
