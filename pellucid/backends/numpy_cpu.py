@@ -59,6 +59,19 @@ def sum(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: 
     return _add(x, axis, dtype, out, keepdims)
 
 
+def mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """As `np.mean` of floats; float16 and bfloat16 are added in float32."""
+    kind = x.dtype
+    n = x.size
+    if axis is not None:
+        n = 1
+        for d in axis if type(axis) is tuple else (axis,):
+            n *= x.shape[d]
+    if kind in _WIDE:
+        return (_add(x, axis, np.float32, None, keepdims) / np.float32(n)).astype(kind)
+    return _add(x, axis, None, None, keepdims) / kind.type(n)
+
+
 def max(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """As `np.max`."""
     return _max(x, axis, None, None, keepdims)

@@ -206,7 +206,10 @@ def _summed(x: Any, labels: list[int], keep: set[int]) -> tuple[Any, list[int]]:
     gone = tuple(k for k, label in enumerate(labels) if label not in keep)
     if not gone:
         return x, labels
-    return F.sum(x, dim=gone, keepdim=False), [label for label in labels if label in keep]
+    made = F.sum(x, dim=gone, keepdim=False)
+    if made._array.dtype != x._array.dtype:  # sums of integers are int64
+        made = F.cast(made, dtype=x._array.dtype)
+    return made, [label for label in labels if label in keep]
 
 
 def _order(terms: list[list[int]], output: list[int], sizes: dict[int, int]) -> list[tuple[int, ...]]:
@@ -338,9 +341,9 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     for i, j in zip(da, db, strict=True):
         if sa[i] != sb[j]:
             if sa[i] == 1:
-                b = b.sum(j, keepdim=True)  # type: ignore[attr-defined]
+                b = b.sum(j, keepdim=True, dtype=b.dtype)  # type: ignore[attr-defined]
             else:
-                a = a.sum(i, keepdim=True)  # type: ignore[attr-defined]
+                a = a.sum(i, keepdim=True, dtype=a.dtype)  # type: ignore[attr-defined]
     if a.dtype is not b.dtype:
         raise OperationError("both inputs should have same dtype")
     sizes = {label: n for labels, x in ((left, a), (right, b)) for label, n in zip(labels, x._array.shape, strict=True)}

@@ -243,9 +243,8 @@ def _combined(name: str, input: Any, product: Tensor, beta: Any, alpha: Any) -> 
         raise DtypeError(
             f"self and mat2 must have the same dtype, but got {kind.scalar_type_name} and {product.dtype.scalar_type_name}"
         )
-    if kind.is_integral and (isinstance(beta, float) or isinstance(alpha, float)):
-        which = "beta" if isinstance(beta, float) else "alpha"
-        raise OperationError(f"For integral input tensors, argument {which} must not be a floating point number.")
+    if kind.is_integral:
+        beta, alpha = int(beta), int(alpha)
     expand(shape, (0,) * len(shape), target)
     if alpha != 1:
         product = product * alpha  # type: ignore[operator]
@@ -295,6 +294,9 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: 
     kind = promote_types(input.dtype, product.dtype)
     if kind.category == 0:
         return _bool_addr(input, product, beta, alpha)
+    if kind.is_integral and (isinstance(beta, float) or isinstance(alpha, float)):
+        which = "beta" if isinstance(beta, float) else "alpha"
+        raise OperationError(f"For integral input tensors, argument {which} must not be a floating point number.")
     casts = [t if t.dtype is kind else F.cast(t, dtype=kind.numpy) for t in (input, product)]
     return _combined("addr", casts[0], casts[1], beta, alpha)
 

@@ -85,20 +85,25 @@ def _renamed(name: str, given: dict[str, Any], dim: Any, keepdim: Any) -> tuple[
     return given.get("axis", dim), given.get("keepdims", keepdim)
 
 
-def _mean(xp: Any, x: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
-    n = count(x.shape, dim)
-    if x.dtype in xp.ACCUMULATE:
-        return (xp.sum(x, dim, np.float32, None, keepdim) / np.float32(n)).astype(x.dtype)
-    return xp.sum(x, dim, None, None, keepdim) / x.dtype.type(n)
-
-
 mean_op = defop(
     "mean",
     "input",
-    forward=_mean,
+    forward=lambda xp, x, *, dim=None, keepdim=False: xp.mean(x, dim, keepdim),
     aval=_aval,
     vjp={"input": lambda F, g, input_shape, dim, keepdim: spread(F, g / float(count(input_shape, dim)), input_shape, dim, keepdim)},
     jvp="linear",
+    onnx="ReduceMean",
+)
+
+
+mean_all_op = defop(
+    "mean_all",
+    "input",
+    forward="mean",
+    aval=_aval,
+    vjp={"input": lambda F, g, input_shape: F.expand(g / float(count(input_shape, None)), shape=input_shape)},
+    jvp="linear",
+    grad_name="Mean",
     onnx="ReduceMean",
 )
 
@@ -130,6 +135,8 @@ def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype
             f"Got: {kind.scalar_type_name}",
             hint="convert first: x.float().mean()",
         )
+    if dim is None and not keepdim:
+        return mean_all_op.call(input)
     return mean_op.call(input, dim=dims_of(dim, input._array.ndim, "mean"), keepdim=keepdim)
 
 
@@ -253,7 +260,11 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     target = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
     if len(target) > len(shape) or broadcast_or_none(target, shape) != shape:
         raise OperationError(f"size {{{list(target)}}} is not expandable to size {{{list(shape)}}}.")
-    return self if target == shape else F.sum_to(self, shape=tuple(target))
+    if not target:
+        return sum_all_op.call(self)
+    extra = len(shape) - len(target)
+    dims = (*range(extra), *(extra + d for d, n in enumerate(target) if n == 1 and shape[extra + d] != 1))
+    return sum_op.call(self, dim=dims, keepdim=True).reshape(target) if dims else self
 
 
 def broadcast_or_none(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None:

@@ -83,19 +83,18 @@ def _choose(name: str, index_rule: Any) -> Any:
     return defop(name, "input", forward=forward, aval=_chosen_aval, vjp={"input": chosen_grad}, outputs=2)
 
 
-def first_largest(x: Any, dim: int) -> Any:
-    """Index of the first largest element (of the first NaN where there is one), with the dimension kept."""
-    return np.argmax(x, dim, keepdims=True)
+def _extreme_op(which: str) -> Any:
+    def forward(xp: Any, x: Any, *, dim: int, keepdim: bool) -> Any:
+        if x.ndim == 0:
+            return x.copy(), np.zeros((), np.int64)
+        return getattr(xp, which)(x, dim, keepdim), getattr(xp, "arg" + which)(x, dim, keepdims=keepdim)
+
+    return defop(
+        which + "_dim", "input", forward=forward, aval=_chosen_aval, vjp={"input": chosen_grad}, outputs=2, grad_name=which.capitalize()
+    )
 
 
-def first_smallest(x: Any, dim: int) -> Any:
-    """Index of the first smallest element (of the first NaN where there is one), with the dimension kept."""
-    return np.argmin(x, dim, keepdims=True)
-
-
-max_op = _choose("max_dim", first_largest)
-min_op = _choose("min_dim", first_smallest)
-max_op.grad_name, min_op.grad_name = "MaxBackward0", "MinBackward0"
+max_op, min_op = _extreme_op("max"), _extreme_op("min")
 
 _RESULTS = {name: return_types.make(name, "values indices") for name in ("max", "min", "median", "nanmedian", "mode", "kthvalue")}
 
