@@ -163,7 +163,8 @@ def adaptive_max_pool(x: np.ndarray, output_size: IntOrSeq) -> tuple[np.ndarray,
     positions = np.arange(prod(x.shape[2:])).reshape(x.shape[2:])
     for cell in np.ndindex(*sizes):
         box = tuple(slice(*windows[d][cell[d]]) for d in range(dims))
-        values = x[(..., *box)].reshape(*x.shape[:2], -1)
+        values = x[(..., *box)]
+        values = values.reshape(*x.shape[:2], prod(values.shape[2:]))
         winner = _argmax(values)
         best[(..., *cell)] = np.take_along_axis(values, winner[..., None], -1)[..., 0]
         index[(..., *cell)] = positions[box].ravel()[winner]

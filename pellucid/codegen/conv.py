@@ -95,7 +95,7 @@ def conv_weight_grad(
     dilation: IntOrSeq = 1,
     groups: int = 1,
 ) -> np.ndarray | None:
-    """Gradient in the weight of shape ``w_shape``; images are added in order.
+    """Gradient in the weight of shape ``w_shape``; images are added in an order that depends on shapes alone.
 
     >>> g, x = np.ones((1, 1, 4), np.float32), np.arange(5, dtype=np.float32).reshape(1, 1, 5)
     >>> out = conv_weight_grad(g, x, (1, 1, 2))

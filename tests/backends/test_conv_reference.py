@@ -134,3 +134,13 @@ def test_finite_differences():
                 values.append((g * conv_reference.conv(x, w, *args)).sum())
             array[index] = kept
             assert grad[index] == pytest.approx((values[0] - values[1]) / 2e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("images, channels", [(0, 2), (3, 0)])
+def test_nothing_to_add_up_gives_zeros(images, channels):
+    x, w = np.zeros((images, channels, 5, 5)), np.zeros((4, channels, 3, 3))
+    out = conv_reference.conv(x, w)
+    assert out.shape == (images, 4, 3, 3) and not out.any()
+    assert conv_reference.conv_input_grad(out, w, x.shape).shape == x.shape
+    grad = conv_reference.conv_weight_grad(out, x, w.shape)
+    assert grad.shape == w.shape and not grad.any()

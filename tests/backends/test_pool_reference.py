@@ -145,3 +145,13 @@ def test_arguments_that_do_not_fit():
         pool_reference.avg_pool(x, 2, divisor_override=0)
     with pytest.raises(RuntimeError, match="stride should be greater than zero"):
         pool_reference.max_pool(x, 2, 0)
+
+
+def test_no_images_at_all():
+    x = np.zeros((0, 2, 6, 6))
+    values, index = pool_reference.max_pool(x, 2)
+    assert values.shape == index.shape == (0, 2, 3, 3)
+    assert pool_reference.max_pool_grad(values, index, x.shape).shape == x.shape
+    assert pool_reference.avg_pool_grad(pool_reference.avg_pool(x, 2), x.shape, 2).shape == x.shape
+    assert pool_reference.adaptive_max_pool(x, 4)[1].shape == (0, 2, 4, 4)
+    assert pool_reference.adaptive_avg_pool_grad(pool_reference.adaptive_avg_pool(x, 4), x.shape).shape == x.shape
