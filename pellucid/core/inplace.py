@@ -91,6 +91,8 @@ def check_writable(t: Tensor, name: str) -> None:
             )
         view = t._view
         if view is not None:
+            if view.kind == "multi":
+                _check_view(t, name)
             if view.base._rg and view.base._node is None:
                 raise GraphError(
                     "a view of a leaf Variable that requires grad is being used in an in-place operation.",
@@ -111,8 +113,7 @@ def check_writable(t: Tensor, name: str) -> None:
 def _check_view(t: Tensor, name: str, only_if_grad: bool = False) -> None:
     view = t._view
     assert view is not None
-    maker = getattr(t.grad_fn, "op", None)
-    title = maker.grad_name if maker is not None else view.chain[-1][0].grad_name
+    title = view.chain[-1][0].grad_name.removesuffix("Backward0")
     if view.kind == "multi" and not only_if_grad:
         raise GraphError(
             f"Output {view.chain[-1][2]} of {title} is a view and is being modified inplace. This view is the output of a function "

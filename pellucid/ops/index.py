@@ -27,7 +27,7 @@ from ..core.public import FUNCTIONS, METHODS
 from ..core.tensor import Parameter, Tensor, make_tensor
 from ..errors import ArgumentTypeError, IndexOutOfRangeError, OperationError, ShapeError
 from ._rules import require_tensor
-from .view import expand, legacy_type, reshape, unsqueeze
+from .view import alias_op, expand, legacy_type, reshape, unsqueeze
 from .view_parts import part_op, select_op, slice_op
 
 BASIC = (int, slice, type(None), EllipsisType)
@@ -94,41 +94,51 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
                         return index_op.call(self, index, spec=(True,))  # type: ignore[no-any-return]
                 elif index is None:
                     return unsqueeze(self, 0)
+                elif index is ...:
+                    return alias_op.call(self)  # type: ignore[no-any-return]
                 elif kind is tuple:
-                    full, last = _tuple(index)
+                    full, last, new = _tuple(index)
                     if full is not None:
                         r = a[full]
-                        if last is None:
+                        if new:
                             r = _torch_strides(r)
                         return view_result(_BY_LAST[type(last)], self, r, {"index": full})
             except (IndexError, TypeError):
                 pass
     basic, spec, tensors = parse(require_tensor(self, "__getitem__"), index)
     view = _take_view(self, basic)
-    return index_op.call(view, *tensors, spec=spec) if spec else view  # type: ignore[no-any-return]
+    if spec:
+        return index_op.call(view, *tensors, spec=spec)  # type: ignore[no-any-return]
+    return view if view is not self else alias_op.call(self)  # type: ignore[no-any-return]
 
 
-def _tuple(index: tuple[Any, ...]) -> tuple[Any, Any]:
-    """A basic index with an Ellipsis (so that NumPy returns an array always) and its last step; (None, None) when not basic."""
-    dots = False
+def _tuple(index: tuple[Any, ...]) -> tuple[Any, Any, bool]:
+    """A basic index with an Ellipsis (so that NumPy returns an array always), its last step, and whether it has a None.
+
+    (None, None, False) when it is not basic.
+    """
+    dots = new = False
     last: Any = ...
     for item in index:
         kind = type(item)
-        if kind is int or item is None:
+        if kind is int:
             last = item
+        elif item is None:
+            last = item
+            new = True
         elif kind is slice:
             step = item.step
             if step is not None and not (type(step) is int and step > 0):
-                return None, None
+                return None, None, False
             if item != ALL or last is ...:
                 last = item
         elif item is ...:
             if dots:
-                return None, None
+                return None, None, False
             dots = True
         else:
-            return None, None
-    return (index if dots else (*index, ...)), last
+            return None, None, False
+    return (index if dots else (*index, ...)), last, new
 
 
 def _take_view(x: Tensor, basic: tuple[Any, ...]) -> Tensor:
@@ -308,6 +318,7 @@ def _check_index(x: Any, *indices: Any, spec: tuple[bool, ...], **_: Any) -> Non
     if type(x) is not ndarray:
         return
     dim, picked = 0, []
+    # PyTorch's message counts the index tensors, not the dimensions.
     for item in numpy_index(indices, spec):
         if isinstance(item, slice):
             dim += 1
@@ -325,7 +336,8 @@ def _check_index(x: Any, *indices: Any, spec: tuple[bool, ...], **_: Any) -> Non
                 low, high = int(item.min()), int(item.max())
                 if low < -size or high >= size:
                     raise IndexOutOfRangeError(
-                        f"index {low if low < -size else high} is out of bounds for dimension {dim} with size {size}"
+                        f"index {low if low < -size else high} is out of bounds for dimension {len(picked)} with size {size}",
+                        found=f"sizes {list(x.shape)}, indexed in dimension {dim}",
                     )
             picked.append(item.shape)
             dim += 1
@@ -444,7 +456,10 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
                     # Parts of the same memory: NumPy would write the right thing, PyTorch refuses when they meet.
                     if type(target) is ndarray or np.may_share_memory(a[target], source):
                         return _set_slowly(self, index, value)
-                if not plain or (type(source) is ndarray and (source.dtype is a.dtype or source.dtype.kind != "c")):
+                if not plain or (
+                    type(source) is ndarray
+                    and (source.dtype is a.dtype or (type(target) is not ndarray and source.dtype.kind != "c"))
+                ):
                     try:
                         a[target] = source
                     except (IndexError, ValueError, TypeError, OverflowError):
@@ -473,6 +488,8 @@ def _target(index: Any) -> Any:
 
 
 def _set_slowly(x: Tensor, index: Any, value: Any) -> None:
+    if index is False:
+        return
     basic, spec, tensors = parse(x, index)
     if not isinstance(value, Tensor):
         value = _scalar(x, value)
@@ -490,7 +507,7 @@ def _set_slowly(x: Tensor, index: Any, value: Any) -> None:
         return
     part = _take_view(x, basic)
     if value._array.dtype != x._array.dtype:
-        if value._array.ndim:
+        if value._array.size != 1 or len(tensors) != 1 or tensors[0]._array.dtype.kind != "b":
             raise OperationError(
                 "Index put requires the source and destination dtypes match, got "
                 f"{x.dtype.scalar_type_name} for the destination and {value.dtype.scalar_type_name} for the source."

@@ -397,7 +397,7 @@ def _prepare_masked_fill(input: Tensor, mask: Tensor, value: Any) -> Arguments:
     _mask(mask, "masked_fill")
     a, b = input._array.shape, mask._array.shape
     if a != b:
-        shapes.broadcast_shapes(b, a) if len(b) > len(a) else shapes.broadcast_shapes(a, b)
+        shapes.broadcast_shapes(b, a)
     return (mask, zero_dim_value(input, value, "masked_fill")), {}
 
 

@@ -75,7 +75,7 @@ def tensors_of(tensors: Any, name: str) -> Sequence[Tensor]:
 
 def plain_ndim(tensors: Any) -> int | None:
     """The number of dimensions that all of some plain tensors have; None when they differ or the call needs a closer look."""
-    if not tensors or type(tensors) not in (list, tuple):
+    if type(tensors) not in (list, tuple) or not tensors:
         return None
     ndim = None
     for x in tensors:
@@ -220,7 +220,9 @@ def repeat(input: Tensor, *repeats: Any, **named: Any) -> Tensor:
     if len(counts) < require_tensor(input, "repeat")._array.ndim:
         raise OperationError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     if any(n < 0 for n in counts):
-        raise ShapeError(f"Trying to create tensor with negative dimension {min(counts)}: {shapes.text(counts)}")
+        own = input._array.shape
+        whole = [n * size for n, size in zip(counts, (1,) * (len(counts) - len(own)) + own, strict=True)]
+        raise ShapeError(f"Trying to create tensor with negative dimension {min(whole)}: {shapes.text(whole)}")
     return repeat_op.call(input, repeats=counts)  # type: ignore[no-any-return]
 
 
@@ -285,7 +287,7 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
             return F.index_select(input, make_tensor(np.repeat(np.arange(shape[dim]), counts)), dim=dim)  # type: ignore[no-any-return]
     count = as_index(repeats)
     if count < 0:
-        raise OperationError("repeats can not be negative")
+        raise OperationError("Repeats must be non-negative")
     grown = expand(unsqueeze(input, dim + 1), (*shape[: dim + 1], count, *shape[dim + 1 :]))
     return reshape(grown, (*shape[:dim], shape[dim] * count, *shape[dim + 1 :]))
 
@@ -393,11 +395,11 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     first, second = (d % ndim for d in dims)
     k %= 4
     if k == 1:
-        return transpose_op.call(flip_op.call(input, dims=(second,)), dim0=first, dim1=second)  # type: ignore[no-any-return]
+        return flip_op.call(transpose_op.call(input, dim0=first, dim1=second), dims=(first,))  # type: ignore[no-any-return]
     if k == 2:
         return flip_op.call(input, dims=(first, second))  # type: ignore[no-any-return]
     if k == 3:
-        return transpose_op.call(flip_op.call(input, dims=(first,)), dim0=first, dim1=second)  # type: ignore[no-any-return]
+        return flip_op.call(transpose_op.call(input, dim0=first, dim1=second), dims=(second,))  # type: ignore[no-any-return]
     return F.clone(input)  # type: ignore[no-any-return]
 
 
@@ -534,7 +536,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         expand(reshape(x, (1,) * k + (shape[k],) + (1,) * (len(shape) - 1 - k)), shape) for k, x in enumerate(vectors)
     ]
     if swap:
-        grids = [transpose_op.call(grid, dim0=0, dim1=1) for grid in grids]
+        # The vectors were exchanged first, so the grids come back in their order with the first two dimensions exchanged.
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
 

@@ -121,6 +121,8 @@ def _reshape_to(x: Tensor, shape: Sequence[int]) -> Tensor:
             r = a.reshape(shape)
         except ValueError:
             r = a.reshape(shapes.infer_size(shape, a.size))
+        if r.shape != shape and min(shape, default=0) < -1:
+            shapes.infer_size(shape, a.size)
         return view_result(view_op, x, r, {"shape": r.shape})
     shape = shapes.infer_size(tuple(shape), a.size)
     strides = shapes.view_strides(a.shape, element_strides(a), shape)
@@ -161,6 +163,8 @@ def view(self: Tensor, *shape: Any, **named: Any) -> Tensor:
             r = a.reshape(shape)
         except (ValueError, TypeError):
             r = a.reshape(shapes.infer_size(sizes_of(shape, "view"), a.size))
+        if r.shape != shape and min(shape, default=0) < -1:
+            shapes.infer_size(shape, a.size)
         return view_result(view_op, self, r, {"shape": r.shape})
     if not shape and a.size != 1:
         raise ShapeError(f"shape '[]' is invalid for input of size {a.size}")
@@ -461,7 +465,10 @@ def _h(x: Tensor) -> Tensor:
     if ndim == 0:
         return x
     if ndim != 2:
-        raise OperationError(f"tensor.H is only supported on matrices (2-D tensors). Got {ndim}-D tensor.")
+        raise OperationError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {ndim}-D tensor."
+            + (" For batches of matrices, consider using tensor.mH" if ndim > 2 else "")
+        )
     return _conjugated(transpose_op.call(x, dim0=0, dim1=1))
 
 

@@ -326,7 +326,7 @@ def _directional(name: str, dim: int, least: int) -> None:
         ndim = require_tensor(input, name)._array.ndim
         if ndim < least:
             raise OperationError(
-                f"torch.{name} requires a tensor with at least {least} dimension{'s' if least > 1 else ''}, but got a tensor with {ndim} dimensions!"
+                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {ndim} dimensions!"
             )
         given = args[0] if args else None
         if named:
@@ -369,12 +369,8 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """
     ndim = require_tensor(input, "unbind")._array.ndim
     if not ndim:
-        raise OperationError("Dimension specified as 0 but tensor has no dimensions") if dim in (0, -1) else _no_dim(dim)
+        raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
     return _unbind(input, shapes.normalize_dim(dim, ndim))
-
-
-def _no_dim(dim: int) -> Exception:
-    return DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
 
 
 # ---- Python's protocols ----------------------------------------------------------------------

@@ -137,11 +137,11 @@ def is_contiguous(self: Tensor, memory_format: Any = dtypes.contiguous_format) -
 
 def _contiguous(xp: Any, x: Any, *, order: tuple[int, ...] | None) -> Any:
     if order is None:
-        return xp.copy(x)
+        return xp.copy(x, "C")
     inverse = [0] * len(order)
     for place, d in enumerate(order):
         inverse[d] = place
-    return xp.transpose(xp.copy(xp.transpose(x, order)), inverse)
+    return xp.transpose(xp.copy(xp.transpose(x, order), "C"), inverse)
 
 
 def _contiguous_aval(x: Any, order: Any) -> Any:
