@@ -52,6 +52,8 @@ def _broadcast_hint(a: Shape, b: Shape) -> str | None:
             return f"to use one value of {name} for each row, make it a column: {name}.unsqueeze(1)"
     if len(a) == len(b) == 2 and a == b[::-1]:
         return "one of them is transposed: a.T has the shape of b"
+    if len(a) == len(b) == 2 and a[1] == b[0]:
+        return f"for the product of matrices, of shape [{a[0]}, {b[1]}], write a @ b"
     return None
 
 
