@@ -103,56 +103,71 @@ def _build() -> str:
 
 
 def _emit_forward(module: Module) -> None:
-    kind = vector("float", target.host().lanes("float"))
+    """The products are made transposed, keys down and queries across: a lane is a query, and nothing is summed over lanes."""
+    width = target.host().lanes("float")
+    kind, places, bits = vector("float", width), vector("i64", width), vector("i1", width)
     f = _kernel(module, "forward", ["q", "k", "v", "mask", "out"], ["lse"])
     blocks = (f.queries + f.rows - 1) / f.rows
+    pitch = (f.rows + (width - 1)) / width * width
     scale = f.splat(f.trunc(f.scale, "float"), kind)
     packed = f.at(f.scratch, f.thread * f.scratch_size)
     weights = f.at(packed, SCRATCH_FLOATS)
+    factors = f.at(weights, pitch * f.keys)
+    masked = f.emit(f"icmp ne ptr {f.mask.name}, null", "i1")
     unit = f.const(1, "i64")
     with f.loop(f.begin, f.end) as task:
         item, first = task / blocks, task % blocks * f.rows
         head = Head(f, item, ["q", "k", "v", "mask", "out"])
         rows = f.smaller(f.queries - first, f.rows)
         reach = _reach(f, first, rows)
-        q = (head.row("q", first), head.pitch("q"), unit)
-        transposed_k = (head.base["k"], unit, head.pitch("k"))
-        _gemm(f, q, transposed_k, (weights, f.keys), packed, rows, reach, f.width)
-        with f.loop(0, rows) as r:
-            i = first + r
-            row, seen, bias = f.at(weights, r * f.keys), _seen(f, i, reach), _bias_row(f, head, i)
+        keys = (head.base["k"], head.pitch("k"), unit)
+        _gemm(f, keys, (head.row("q", first), unit, head.pitch("q")), (weights, pitch), packed, reach, rows, f.width)
+        with f.loop(0, rows, width) as r:
+            lanes = f.tail_mask(rows - r, width)
+            query = f.iota(places) + f.splat(first + r, places)
+            column = f.at(weights, r)
             best, total = f.var(kind, -pymath.inf), f.var(kind, 0.0)
+            # Behind the last query of this vector there is nothing to see for any of them.
+            reach_here = _seen(f, f.smaller(first + r + (width - 1), f.queries), reach)
+            causal = f.splat(f.causal.compare("ne", 0), bits)
 
-            def scores(j: Value, mask: Value | None, row=row, bias=bias, best=best) -> None:
-                s = _score(f, f.load(kind, row, j, mask=mask), scale, bias, j, mask)
-                f.store(s, row, j, mask=mask)
-                s = s if mask is None else f.select(mask, s, -pymath.inf)
-                best.set(f.larger(s, best.get()))
+            def bias(j: Value, query=query, lanes=lanes, head=head) -> Value:
+                """The mask's column j, one element for each lane."""
+                moves = f.splat(head.pitch("mask"), places) * query + f.splat(j, places)
+                addresses = f.emit(
+                    f"getelementptr float, ptr {head.base['mask'].name}, {places} {moves.name}", vector("ptr", width)
+                )
+                zero, align = f.const(0.0, kind), f.const(4, "i32")
+                suffix = f"v{width}f32.v{width}p0"
+                return f.intrinsic("masked.gather", kind, addresses, align, lanes, zero, overload=suffix)
 
-            _vectors(f, seen, scores)
-            m = f.fold(best.get(), f.larger)
+            with f.loop(0, reach_here) as j:
+                score = f.var(kind, f.load(kind, column, j * pitch) * scale)
+                with f.when(masked):
+                    score.set(score.get() + bias(j))
+                hidden = causal & f.splat(j, places).compare("sgt", query)
+                seen = f.select(hidden, -pymath.inf, score.get())
+                f.store(seen, column, j * pitch)
+                best.set(f.larger(seen, best.get()))
+            m = best.get()
             # A row without keys has no maximum to subtract.
-            m = f.select(m.compare("oeq", -pymath.inf), f.const(0.0, "float"), m)
-            shift = f.splat(m, kind)
-
-            def exponentials(j: Value, mask: Value | None, row=row, shift=shift, total=total) -> None:
-                e = math.exp(f, f.load(kind, row, j, mask=mask) - shift)
-                f.store(e, row, j, mask=mask)
-                total.set(total.get() + (e if mask is None else f.select(mask, e, 0.0)))
-
-            _vectors(f, seen, exponentials)
-            _zero(f, row, seen, reach)
-            s = f.total(total.get())
+            m = f.select(m.compare("oeq", -pymath.inf), 0.0, m)
+            with f.loop(0, reach_here) as j:
+                e = math.exp(f, f.load(kind, column, j * pitch) - m)
+                f.store(e, column, j * pitch)
+                total.set(total.get() + e)
+            with f.loop(reach_here, reach) as j:
+                f.store(f.const(0.0, kind), column, j * pitch)
+            s = total.get()
             empty = s.compare("oeq", 0.0)
-            f.store(f.select(empty, f.const(pymath.inf, "float"), math.log(f, s) + m), f.lse, item * f.queries + i)
-            # The reciprocal waits where the row's first weight cannot be needed any more: after the products.
-            f.store(f.select(empty, f.const(0.0, "float"), 1.0 / s), f.at(weights, f.rows * f.keys), r)
-        weight = (weights, f.keys, unit)
+            lse = f.select(empty, pymath.inf, math.log(f, s) + m)
+            f.store(lse, f.lse, item * f.queries + first + r, mask=lanes)
+            f.store(f.select(empty, 0.0, 1.0 / s), factors, r)
         values = (head.base["v"], head.pitch("v"), unit)
         out = (head.row("out", first), head.pitch("out"))
-        _gemm(f, weight, values, out, packed, rows, f.out_width, reach)
+        _gemm(f, (weights, unit, pitch), values, out, packed, rows, f.out_width, reach)
         with f.loop(0, rows) as r:
-            factor = f.splat(f.load("float", f.at(weights, f.rows * f.keys), r), kind)
+            factor = f.splat(f.load("float", factors, r), kind)
             row = head.row("out", first + r)
 
             def normalize(j: Value, mask: Value | None, row=row, factor=factor) -> None:
@@ -313,7 +328,7 @@ def attention(
     out = _like(q, out_width)
     lse = np.empty((batch, heads, queries), _F32)
     rows = _block(queries, keys)
-    per_thread = SCRATCH_FLOATS + rows * keys + rows
+    per_thread = SCRATCH_FLOATS + (rows + 16) * (keys + 1)  # rows are padded to whole vectors of at most 16
     scale = width**-0.5 if scale is None else scale
     tasks = batch * heads * -(-queries // rows)
     grain = max(1, (1 << 18) // (rows * keys * width))

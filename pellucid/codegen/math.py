@@ -85,12 +85,14 @@ def _reduce(f: Function, x: Value) -> tuple[Value, Value]:
 
 def exp(f: Function, x: Value) -> Value:
     """e^x; the full range, denormal results included."""
-    # Outside of this range the result is 0 or infinity; NaN passes through both comparisons (`smaller` and `larger`
-    # return their second operand).
-    bounded = f.larger(f.const(-104.0, x.ctype), f.smaller(f.const(89.0, x.ctype), x))
+    # From 89 on the result is infinite, below -104 it is 0; NaN passes through both comparisons (`smaller` returns its
+    # second operand). Zeros are chosen, not computed: a multiplication that underflows takes a hundred cycles, and
+    # masked softmaxes are full of them.
+    none = x.compare("olt", -104.0)
+    bounded = f.select(none, 0.0, f.smaller(f.const(89.0, x.ctype), x))
     n, r = _reduce(f, bounded)
     p = f.fma(r * r, f.polynomial(r, _EXP), r) + 1.0
-    return _scale(f, p, n, x)
+    return f.select(none, 0.0, _scale(f, p, n, x))
 
 
 def _whole(f: Function, n: Value, x: Value) -> Value:
