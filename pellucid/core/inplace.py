@@ -145,6 +145,23 @@ def check_overlap(array: np.ndarray) -> None:
         )
 
 
+def check_out(out: Tensor, arguments: tuple[Any, ...], exact: bool) -> None:
+    """Refuse an `out=` that overlaps itself or, in part (`exact`: at all), a tensor that is read."""
+    a = out._array
+    if type(a) is not np.ndarray:
+        return
+    check_overlap(a)
+    for x in arguments:
+        b = x._array if isinstance(x, Tensor) else None
+        if type(b) is np.ndarray and a.size and np.may_share_memory(a, b):
+            same = a is b or (a.shape, a.strides, a.__array_interface__["data"]) == (b.shape, b.strides, b.__array_interface__["data"])
+            if (exact or not same) and np.shares_memory(a, b):
+                raise OperationError(
+                    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+                    "location. Please clone() the tensor before performing the operation."
+                )
+
+
 def writable(array: np.ndarray) -> np.ndarray:
     """The same memory with the writeable flag on (views of broadcast arrays come read-only)."""
     if array.flags.writeable:

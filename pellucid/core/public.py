@@ -11,7 +11,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from .inplace import inplace_form, into
+from ..errors import DtypeError
+from .inplace import check_out, inplace_form, into
 from .tensor import Tensor
 
 FUNCTIONS: dict[str, dict[str, Any]] = {}  # namespace ("torch", "linalg", "nn.functional") -> name -> function
@@ -27,7 +28,7 @@ def public(
     names: str = "",
     methods: str | None = None,
     inplace: str | None = None,
-    out: bool = False,
+    out: bool | str = False,
 ) -> Callable[[Function], Function]:
     """Register a function under PyTorch's names.
 
@@ -36,12 +37,12 @@ def public(
         names: its names there when they differ from the function's own (aliases), space-separated.
         methods: names as a Tensor method ("" none); None: none. "=" stands for the function's own names.
         inplace: names of in-place methods to make from it ("=": each method name with an underscore); the first argument is written.
-        out: the namespace function also takes `out=`.
+        out: the namespace function also takes `out=`; "exact": of the result's own dtype, and nowhere near the arguments' memory.
     """
 
     def register(function: Function) -> Function:
         own = names.split() or [function.__name__]
-        target: Any = with_out(function) if out else function
+        target: Any = with_out(function, out == "exact") if out else function
         for space in namespace.split():
             table = FUNCTIONS.setdefault(space, {})
             for name in own:
@@ -77,7 +78,7 @@ def tensor_property(function: Function) -> Function:
     return function
 
 
-def with_out(function: Function) -> Function:
+def with_out(function: Function, exact: bool = False) -> Function:
     """The function with an `out=` keyword: one tensor, or a tuple of them for several results."""
 
     @functools.wraps(function)
@@ -85,10 +86,16 @@ def with_out(function: Function) -> Function:
         if "out" not in kwargs:
             return function(*args, **kwargs)
         target = kwargs.pop("out")
-        result = function(*args, **kwargs)
         if target is None:
-            return result
+            return function(*args, **kwargs)
         if isinstance(target, Tensor):
+            check_out(target, args, exact)
+        result = function(*args, **kwargs)
+        if isinstance(target, Tensor):
+            if exact and target._array.dtype != result._array.dtype:
+                raise DtypeError(
+                    f"Expected out tensor to have dtype {result.dtype.c_name}, but got {target.dtype.c_name} instead", op=function.__name__
+                )
             return into(target, result, function.__name__)
         parts = [into(o, r, function.__name__) for o, r in zip(target, result, strict=True)]
         return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)

@@ -60,7 +60,7 @@ index_select_op = defop(
 )
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="exact")
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The positions `index` of dimension `dim`, as a copy.
 
@@ -419,7 +419,7 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 METHODS["masked_fill_"] = masked_fill_
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="exact")
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where the mask is True, in one dimension.
 

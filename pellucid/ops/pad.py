@@ -87,8 +87,9 @@ def _positions(size: int, before: int, after: int, mode: str) -> np.ndarray:
     at = np.arange(-before, size + after)
     if mode == "replicate":
         return np.clip(at, 0, size - 1)
-    if mode == "circular":
-        return at % size
+    if mode == "circular":  # what negative padding cuts off does not come back on the other side
+        first, kept = max(-before, 0), size + min(before, 0) + min(after, 0)
+        return (at - first) % max(kept, 1) + first
     at = np.abs(at)
     return np.where(at >= size, 2 * (size - 1) - at, at)
 

@@ -64,7 +64,7 @@ def both_forms(
     function.__name__, inplace.__name__ = name, name + "_"
     function.__doc__, inplace.__doc__ = doc, f"In-place version of :func:`{name}`."
     METHODS[name], METHODS[name + "_"] = function, inplace
-    FUNCTIONS["torch"][name] = with_out(function) if out else function
+    FUNCTIONS["torch"][name] = with_out(function, True) if out else function
 
 
 def bounded(index: Any, size: int, dim: int, error: Any = OperationError, where: str = "") -> None:
@@ -137,7 +137,7 @@ def _index_of(x: Tensor, dim: int, index: Any, name: str) -> tuple[int, Tensor]:
     return dim, index
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="exact")
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """`out[i][j] = input[index[i][j]][j]` for dim 0, and alike for the other dimensions.
 
@@ -295,7 +295,7 @@ def _scatter_arguments(
     return scatter_reduce_op, (index, source), {"dim": dim, "reduce": "prod", "include_self": True}
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="exact")
 def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Tensor:
     """A copy with `out[index[i][j]][j] = src[i][j]` for dim 0, and alike for the other dimensions.
 
@@ -492,7 +492,7 @@ def _in_flat(index: Tensor, size: int) -> None:
             )
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="exact")
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at positions of the flattened tensor, in the shape of `index`.
 
@@ -537,7 +537,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     return reshape(flat, a.shape)
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="exact")
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """`gather` with `input` and `indices` broadcast against each other outside `dim`; without `dim`, on the flattened tensors.
 
