@@ -27,6 +27,7 @@ from .tensor import OutputSlot, Parameter, Tensor, Version, View, make_tensor, v
 asarray = np.asarray
 _getframe = sys._getframe
 _new = object.__new__
+_NONE: dict[str, Any] = {}  # the parameters of operations that have none
 NUMBERS = (bool, int, float, complex, np.number, np.bool_)
 
 _RECORDER = """
@@ -142,6 +143,7 @@ def _make_unary(op: Primitive) -> Callable[..., Any]:
     forward = op.numpy_forward
     differentiable = op.vjp is not None
     same_dtype = op.promote == "float"
+    guarded = op.check is not None
     recorder: Any = None
 
     def call(x: Any) -> Any:
@@ -149,6 +151,8 @@ def _make_unary(op: Primitive) -> Callable[..., Any]:
         tx = type(x)
         if (tx is Tensor or tx is Parameter) and not state.slow:
             a = x._array
+            if guarded and a.dtype.kind in "bc":
+                return general(op, (x,), {})
             try:
                 r = forward(a)
             except Exception:
@@ -159,7 +163,7 @@ def _make_unary(op: Primitive) -> Callable[..., Any]:
                 if x._rg and differentiable and local.grad:
                     if recorder is None:
                         recorder = _make_recorder(op, (True,))
-                    return recorder(x, r, {})
+                    return recorder(x, r, _NONE)
                 return wrap(r)
         return general(op, (x,), {})
 
@@ -173,6 +177,7 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
     differentiable = op.vjp is not None
     promotes = op.promote is not None
     same_dtype = op.promote == "float"
+    guarded = op.check is not None
     recorders: dict[tuple[bool, bool], Any] = {}
 
     def call(x: Any, y: Any) -> Any:
@@ -181,6 +186,8 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
         if not state.slow:
             if tx is Tensor or tx is Parameter:
                 a = x._array
+                if guarded and a.dtype.kind in "bc":
+                    return general(op, (x, y), {}) if isinstance(y, OPERANDS) or not operator else NotImplemented
                 if ty is Tensor or ty is Parameter:
                     b = y._array
                     if a.dtype is b.dtype:
@@ -197,7 +204,7 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
                             recorder = recorders.get(needs)
                             if recorder is None:
                                 recorder = recorders[needs] = _make_recorder(op, needs)
-                            return recorder(x, y, r, {})
+                            return recorder(x, y, r, _NONE)
                         return wrap(r)
                 elif promotes and (ty is float or ty is int):
                     kind = a.dtype.kind
@@ -255,7 +262,7 @@ def _record_number(op: Primitive, recorders: dict[Any, Any], tensor: Tensor, num
     recorder = recorders.get(key)
     if recorder is None:
         recorder = recorders[key] = _make_number_recorder(op, place)
-    return recorder(tensor, number, r, {})
+    return recorder(tensor, number, r, _NONE)
 
 
 def _make_number_recorder(op: Primitive, place: int) -> Callable[..., Tensor]:
@@ -474,20 +481,21 @@ def general(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any
     if local.autocast is not None and op.autocast is not None:
         args = local.autocast.cast(op, args)
     tensors = _check_types(op, args)
+    given = tensors
     if op.promote is not None:
         tensors, common = _promote(op, tensors)
     else:
         common = None
     arrays = [x._array if isinstance(x, Tensor) else x for x in tensors]
     if common is not None:
-        arrays = [a if not isinstance(a, NUMBERS) else asarray(a, common) for a in arrays]
+        arrays = [a if not isinstance(a, NUMBERS) else _number_array(a, common) for a in arrays]
     meta = [type(a) is MetaArray for a in arrays if a is not None and not isinstance(a, NUMBERS)]
     if any(meta):
         result = _on_meta(op, arrays, meta, params)
     else:
         try:
             if op.check is not None:
-                op.check(*arrays, **params)
+                op.check(*[x._array if isinstance(x, Tensor) else x for x in given], **params)
             result = op.numpy_forward(*arrays, **params)
         except PellucidError as error:
             raise _located(error, op, tensors) from None
@@ -502,6 +510,14 @@ def general(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any
     if state.slow:
         _watch(op, tensors, params, made, aux)
     return _as_subclass(args, made)
+
+
+def _number_array(value: Any, kind: Any) -> Any:
+    """A Python number as an array; integers wrap around, as in PyTorch."""
+    try:
+        return asarray(value, kind)
+    except OverflowError:
+        return asarray(value).astype(kind)
 
 
 def finish(op: Primitive, tensors: Any, needs: tuple[bool, ...], params: dict[str, Any], outs: Any, aux: Any = None) -> Any:

@@ -197,8 +197,9 @@ def defop(
         onnx: ONNX operator of the same meaning.
         samples: generator of sample and error inputs for the table-driven tests.
         autocast: "lower" (runs in the lower precision under autocast), "float32" or "promote".
-        check: `check(*arrays, **params)` raises PyTorch's error for arguments that the forward rule would accept or garble;
-            it runs on the general path and when the forward rule failed.
+        check: `check(*arguments, **params)` raises PyTorch's error for arguments that the forward rule would accept or garble: the
+            arrays and numbers as given, before promotion. It runs on the general path (where bool and complex tensors of such
+            an operation always go) and when the forward rule failed.
         aux: the forward rule returns (result, aux): something that only the gradient rules see, under the name `aux` (a mask, the
             positions of maxima, row statistics). It is kept as it is, in arrays, also where the rules run on Tensors.
     """
