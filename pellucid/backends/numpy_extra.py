@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 from numpy import asarray
 
-from ..errors import OperationError
+from ..errors import OperationError, UnsupportedError
 
 __all__: list[str] = []
 _NARROW = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
@@ -98,37 +98,46 @@ def sigmoid(x: Any) -> Any:
 @_export
 def round_half_even(x: Any) -> Any:
     """Nearest integer, halves to the even one; integers as they are."""
-    return np.rint(x) if x.dtype.kind in "fV" else _no_complex(x).copy()
+    return np.rint(x) if x.dtype.kind in "fV" else _whole_numbers(x, "round")
 
 
 @_export
 def frac(x: Any) -> Any:
     """x - trunc(x)."""
+    _floats("frac", x)
     return x - np.trunc(x)
 
 
 @_export
 def floor(x: Any) -> Any:
     """As `np.floor`; integers as they are."""
-    return np.floor(x) if x.dtype.kind in "fV" else _no_complex(x).copy()
+    return np.floor(x) if x.dtype.kind in "fV" else _whole_numbers(x, "floor")
 
 
 @_export
 def ceil(x: Any) -> Any:
     """As `np.ceil`; integers as they are."""
-    return np.ceil(x) if x.dtype.kind in "fV" else _no_complex(x).copy()
+    return np.ceil(x) if x.dtype.kind in "fV" else _whole_numbers(x, "ceil")
 
 
 @_export
 def trunc(x: Any) -> Any:
     """As `np.trunc`; integers as they are."""
-    return np.trunc(x) if x.dtype.kind in "fV" else _no_complex(x).copy()
+    return np.trunc(x) if x.dtype.kind in "fV" else _whole_numbers(x, "trunc")
 
 
-def _no_complex(x: Any) -> Any:
+def _whole_numbers(x: Any, name: str) -> Any:
+    """Integers are round already; other dtypes are refused."""
     if x.dtype.kind == "c":
-        raise TypeError("not supported: rounding of complex numbers")
-    return x
+        raise UnsupportedError(f"{name} is not supported for complex inputs")
+    if x.dtype.kind == "b":
+        raise UnsupportedError(f"\"{name}_vml_cpu\" not implemented for 'Bool'")
+    return x.copy()
+
+
+def _floats(name: str, x: Any) -> None:
+    if x.dtype.kind in "biu":
+        raise TypeError(f"not supported: {name} of integers")
 
 
 @_export
@@ -139,7 +148,7 @@ def real_sign(x: Any) -> Any:
     if x.dtype.kind == "u":
         return (x > 0).astype(x.dtype)
     if x.dtype.kind == "c":
-        raise TypeError("not supported: sign of complex numbers")
+        raise UnsupportedError("Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.")
     return np.subtract(x > 0, x < 0, dtype=np.int8).astype(x.dtype)
 
 
@@ -165,11 +174,39 @@ def sinc(x: Any) -> Any:
 @_export
 def logaddexp(x: Any, y: Any) -> Any:
     """log(exp(x) + exp(y)) without overflow, also of complex numbers."""
+    _floats("logaddexp", x)
     if x.dtype.kind != "c":
         return np.logaddexp(x, y)
     first = x.real >= y.real
     top, low = np.where(first, x, y), np.where(first, y, x)
     return np.where((x.real == -np.inf) & (y.real == -np.inf), x, top + np.log1p(np.exp(low - top)))
+
+
+@_export
+def logaddexp2(x: Any, y: Any) -> Any:
+    """log2(2^x + 2^y) without overflow."""
+    _floats("logaddexp2", x)
+    return np.logaddexp2(x, y)
+
+
+@_export
+def hypot(x: Any, y: Any) -> Any:
+    """sqrt(x^2 + y^2) without overflow."""
+    _floats("hypot", x)
+    return np.hypot(x, y)
+
+
+@_export
+def nextafter(x: Any, y: Any) -> Any:
+    """The next number after x towards y."""
+    _floats("nextafter", x)
+    return np.nextafter(x, y)
+
+
+@_export
+def log10(x: Any) -> Any:
+    """As `np.log10`, whose float32 version misses the powers of ten: computed in float64 and rounded."""
+    return np.log10(x, dtype=np.float64).astype(np.float32) if x.dtype == np.float32 else np.log10(x)
 
 
 @_export
@@ -204,7 +241,6 @@ for _name, _theirs, _doc in (
     ("erfc", "erfc", "1 - erf(x)."),
     ("erfcx", "erfcx", "exp(x^2) erfc(x)."),
     ("erfinv", "erfinv", "The inverse of erf."),
-    ("lgamma", "gammaln", "The logarithm of |gamma(x)|."),
     ("ndtr", "ndtr", "The normal distribution function."),
     ("ndtri", "ndtri", "The quantile function of the normal distribution."),
     ("log_ndtr", "log_ndtr", "The logarithm of ndtr."),
@@ -229,6 +265,12 @@ for _name, _theirs, _doc in (
 
 def _scipy(name: str) -> Any:
     return getattr(importlib.import_module("scipy.special"), name)
+
+
+@widened("lgamma", "The logarithm of |gamma(x)|.")
+def _lgamma(x: Any) -> Any:
+    # Infinite at both ends; scipy's has the sign of the argument.
+    return _scipy("gammaln")(np.where(x == -np.inf, np.asarray(np.inf, x.dtype), x))
 
 
 @widened("airy_ai", "The Airy function Ai.")

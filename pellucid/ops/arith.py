@@ -437,12 +437,9 @@ addcdiv_op = defop(
 )
 
 
-def _three(name: str, input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> None:
+def _three(name: str, input: Tensor, tensor1: Tensor, tensor2: Tensor) -> None:
     for position, (argument, x) in enumerate((("input", input), ("tensor1", tensor1), ("tensor2", tensor2)), start=1):
         require_tensor(x, name, argument, position)
-    kind = common_dtype([input, tensor1, tensor2])
-    if kind.is_integral and not isinstance(value, int):
-        raise OperationError("For integral input tensors, argument alpha must not be a floating point number.")
 
 
 @public(methods="=", inplace="=", out=True)
@@ -453,7 +450,9 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
     >>> torch.addcmul(torch.ones(2), torch.ones(2), torch.tensor([1.0, 2.0]), value=0.5)
     tensor([1.5000, 2.0000])
     """
-    _three("addcmul", input, tensor1, tensor2, value)
+    _three("addcmul", input, tensor1, tensor2)
+    if isinstance(value, float) and common_dtype([input, tensor1, tensor2]).is_integral:
+        value = int(value)
     return addcmul_op.call(input, tensor1, tensor2, value=value)
 
 
@@ -465,7 +464,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
     >>> torch.addcdiv(torch.ones(2), torch.ones(2), torch.tensor([1.0, 2.0]), value=0.5)
     tensor([1.5000, 1.2500])
     """
-    _three("addcdiv", input, tensor1, tensor2, 1)
+    _three("addcdiv", input, tensor1, tensor2)
     if tensor1.dtype.is_integral and tensor2.dtype.is_integral:
         raise OperationError(
             "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "

@@ -12,7 +12,7 @@ from ._unary import binary, unary
 
 def _whole(input: Any, other: Any) -> None:
     """NumPy shifts bools as bytes; PyTorch refuses them."""
-    if input.dtype.kind == "b":
+    if all(x.dtype.kind == "b" if hasattr(x, "dtype") else isinstance(x, bool) for x in (input, other)):
         raise TypeError("ufunc not supported")
 
 

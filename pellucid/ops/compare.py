@@ -14,7 +14,7 @@ from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import METHODS, public
 from ..core.tensor import Tensor, make_tensor
-from ..errors import ArgumentTypeError, DtypeError
+from ..errors import ArgumentTypeError, DtypeError, UnsupportedError
 from ._rules import require_tensor
 from ._samples import REAL, Sample, draw
 from ._unary import binary, unary
@@ -27,25 +27,25 @@ def _no_order(*arrays: Any) -> None:
         raise TypeError("ufunc not supported")
 
 
-def _comparison(names: str, ufunc: str, doc: str, ordered: bool) -> Any:
-    op = binary(
+def _comparison(names: str, ufunc: str, doc: str, shows: str, ordered: bool = True) -> Any:
+    return binary(
         names,
         ufunc,
         promote="compare",
         numbers="other",
         doc=f"True where {doc}; broadcast, dtype bool.",
         example=f"torch.{names.split()[0]}(torch.tensor([1, 2, 3]), 2)",
+        shows=f"tensor([{shows}])",
         check=_no_order if ordered else None,
     )
-    return op
 
 
-eq = _comparison("eq", "equal", "the elements are equal", False)
-ne = _comparison("ne not_equal", "not_equal", "the elements differ", False)
-lt = _comparison("lt less", "less", "`input < other`", True)
-le = _comparison("le less_equal", "less_equal", "`input <= other`", True)
-gt = _comparison("gt greater", "greater", "`input > other`", True)
-ge = _comparison("ge greater_equal", "greater_equal", "`input >= other`", True)
+eq = _comparison("eq", "equal", "the elements are equal", "False,  True, False", ordered=False)
+ne = _comparison("ne not_equal", "not_equal", "the elements differ", " True, False,  True", ordered=False)
+lt = _comparison("lt less", "less", "`input < other`", " True, False, False")
+le = _comparison("le less_equal", "less_equal", "`input <= other`", " True,  True, False")
+gt = _comparison("gt greater", "greater", "`input > other`", "False, False,  True")
+ge = _comparison("ge greater_equal", "greater_equal", "`input >= other`", "False,  True,  True")
 for _op in (eq, ne, lt, le, gt, ge):
     METHODS[f"__{_op.name}__"] = make_operators(_op)[0]
 METHODS["__hash__"] = Tensor.__hash__
@@ -61,25 +61,22 @@ def equal(input: Tensor, other: Tensor) -> bool:
     """
     a = require_tensor(input, "equal")._array
     b = require_tensor(other, "equal", "other", 2)._array
-    if a.dtype != b.dtype:
-        raise DtypeError(
-            f"Expected object of data type {input.dtype} but got data type {other.dtype} for argument 'other' in call to equal"
-        )
     return bool(np.array_equal(a, b))
 
 
 # ---- logic ------------------------------------------------------------------------------------
-for _name, _ufunc, _doc in (
-    ("logical_and", "logical_and", "both elements are non-zero"),
-    ("logical_or", "logical_or", "at least one of the elements is non-zero"),
-    ("logical_xor", "logical_xor", "exactly one of the elements is non-zero"),
+for _name, _doc, _shows in (
+    ("logical_and", "both elements are non-zero", " True, False, False"),
+    ("logical_or", "at least one of the elements is non-zero", " True,  True, False"),
+    ("logical_xor", "exactly one of the elements is non-zero", "False,  True, False"),
 ):
     binary(
         _name,
-        _ufunc,
+        _name,
         promote="compare",
         doc=f"True where {_doc}; broadcast, dtype bool.",
         example=f"torch.{_name}(torch.tensor([True, True, False]), torch.tensor([True, False, False]))",
+        shows=f"tensor([{_shows}])",
     )
 
 logical_not = unary(
@@ -89,11 +86,12 @@ logical_not = unary(
     aval=lambda x: (x[0], np.dtype(bool)),
     doc="True where the element is zero.",
     example="torch.logical_not(torch.tensor([0, 1, 2]))",
+    shows="tensor([ True, False, False])",
 )
 
 
 # ---- predicates -------------------------------------------------------------------------------
-def _predicate(name: str, forward: Any, doc: str, example: str, method: bool = True) -> Any:
+def _predicate(name: str, forward: Any, doc: str, example: str, shows: str = "tensor([False,  True])") -> Any:
     return unary(
         name,
         forward,
@@ -101,7 +99,7 @@ def _predicate(name: str, forward: Any, doc: str, example: str, method: bool = T
         aval=lambda x: (x[0], np.dtype(bool)),
         doc=doc,
         example=example,
-        methods="=" if method else None,
+        shows=shows,
         inplace=False,
     )
 
@@ -110,10 +108,10 @@ def _isreal(xp: Any, x: Any) -> Any:
     return xp.equal(x.imag, 0) if x.dtype.kind == "c" else xp.ones_like(x, dtype=bool)
 
 
-def _infinite(sign: int) -> Any:
+def _infinite(name: str, sign: int) -> Any:
     def forward(xp: Any, x: Any) -> Any:
         if x.dtype.kind == "c":
-            raise TypeError("ufunc not supported")
+            raise DtypeError(f"{name} does not support complex inputs.")
         return xp.equal(x, sign * math.inf) if x.dtype.kind in "fV" else xp.zeros_like(x, dtype=bool)
 
     return forward
@@ -122,19 +120,19 @@ def _infinite(sign: int) -> Any:
 isnan = _predicate("isnan", "isnan", "True where the element is not a number.", "torch.isnan(torch.tensor([1.0, float('nan')]))")
 isinf = _predicate("isinf", "isinf", "True where the element is infinite.", "torch.isinf(torch.tensor([1.0, float('inf')]))")
 isfinite = _predicate("isfinite", "isfinite", "True where the element is neither infinite nor NaN.",
-                      "torch.isfinite(torch.tensor([1.0, float('inf')]))")  # fmt: skip
+                      "torch.isfinite(torch.tensor([1.0, float('inf')]))", "tensor([ True, False])")  # fmt: skip
 isposinf = _predicate(
-    "isposinf", _infinite(1), "True where the element is +inf.", "torch.isposinf(torch.tensor([1.0, float('inf')]))"
+    "isposinf", _infinite("isposinf", 1), "True where the element is +inf.", "torch.isposinf(torch.tensor([1.0, float('inf')]))"
 )
 isneginf = _predicate(
-    "isneginf", _infinite(-1), "True where the element is -inf.", "torch.isneginf(torch.tensor([1.0, float('-inf')]))"
+    "isneginf", _infinite("isneginf", -1), "True where the element is -inf.", "torch.isneginf(torch.tensor([1.0, float('-inf')]))"
 )
-isreal = _predicate("isreal", _isreal, "True where the imaginary part is 0.", "torch.isreal(torch.tensor([1.0, 2.0]))")
+isreal = _predicate("isreal", _isreal, "True where the imaginary part is 0.", "torch.isreal(torch.tensor([1.0]))", "tensor([True])")
 
 
 def _signbit(xp: Any, x: Any) -> Any:
     if x.dtype.kind == "c":
-        raise TypeError("ufunc not supported")
+        raise UnsupportedError("signbit is not implemented for complex tensors.")
     if x.dtype.kind == "b":
         return xp.zeros_like(x)
     return xp.signbit(x) if x.dtype.kind in "fV" else xp.less(x, 0)
@@ -161,7 +159,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     require_tensor(input, "isclose")
     require_tensor(other, "isclose", "other", 2)
     if input.dtype is not other.dtype:
-        raise DtypeError(f"{input.dtype} did not match {other.dtype}")
+        raise DtypeError(f"{input.dtype.scalar_type_name} did not match {other.dtype.scalar_type_name}")
     if rtol < 0:
         raise DtypeError(f"rtol must be greater than or equal to zero, but got {rtol:g}")
     if atol < 0:

@@ -109,8 +109,9 @@ def range_(
 ) -> Tensor:
     """Numbers from `start` to `end`, both included, in steps; `arange` follows Python's convention and is preferred.
 
-    >>> import pellucid as torch
-    >>> torch.range(1, 3)
+    >>> import warnings, pellucid as torch
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.range(1, 3)
     tensor([1., 2., 3.])
     """
     import warnings

@@ -22,6 +22,7 @@ exp = unary(
     complex=True,
     doc="e to the power of each element.",
     example="torch.exp(torch.tensor([0.0, 1.0]))",
+    shows="tensor([1.0000, 2.7183])",
     onnx="Exp",
     autocast="float32",
 )
@@ -33,6 +34,7 @@ exp2 = unary(
     complex=True,
     doc="2 to the power of each element.",
     example="torch.exp2(torch.tensor([0.0, 3.0]))",
+    shows="tensor([1., 8.])",
     namespace="torch special",
 )
 
@@ -43,6 +45,7 @@ expm1 = unary(
     complex=True,
     doc="`exp(input) - 1`, exact to rounding near 0 too.",
     example="torch.expm1(torch.tensor([0.0, 1e-6]))",
+    shows="tensor([0.0000e+00, 1.0000e-06])",
     namespace="torch special",
     autocast="float32",
 )
@@ -55,6 +58,7 @@ log = unary(
     complex=True,
     doc="Natural logarithm of each element; NaN for negative numbers.",
     example="torch.log(torch.tensor([1.0, 10.0]))",
+    shows="tensor([0.0000, 2.3026])",
     onnx="Log",
     autocast="float32",
 )
@@ -67,6 +71,7 @@ log2 = unary(
     complex=True,
     doc="Logarithm to base 2 of each element.",
     example="torch.log2(torch.tensor([1.0, 8.0]))",
+    shows="tensor([0., 3.])",
     autocast="float32",
 )
 
@@ -78,6 +83,7 @@ log10 = unary(
     complex=True,
     doc="Logarithm to base 10 of each element.",
     example="torch.log10(torch.tensor([1.0, 1000.0]))",
+    shows="tensor([0., 3.])",
     autocast="float32",
 )
 
@@ -89,6 +95,7 @@ log1p = unary(
     complex=True,
     doc="`log(1 + input)`, exact to rounding near 0 too.",
     example="torch.log1p(torch.tensor([0.0, 1e-6]))",
+    shows="tensor([0.0000e+00, 1.0000e-06])",
     namespace="torch special",
     autocast="float32",
 )
@@ -101,6 +108,7 @@ sqrt = unary(
     complex=True,
     doc="Square root of each element; NaN for negative numbers.",
     example="torch.sqrt(torch.tensor([4.0, 2.0]))",
+    shows="tensor([2.0000, 1.4142])",
     onnx="Sqrt",
 )
 
@@ -112,6 +120,7 @@ rsqrt = unary(
     complex=True,
     doc="1 divided by the square root of each element.",
     example="torch.rsqrt(torch.tensor([4.0, 0.25]))",
+    shows="tensor([0.5000, 2.0000])",
     autocast="float32",
 )
 
@@ -122,6 +131,7 @@ sigmoid = unary(
     complex=True,
     doc="The logistic function `1 / (1 + exp(-input))` of each element.",
     example="torch.sigmoid(torch.tensor([-1.0, 0.0, 1.0]))",
+    shows="tensor([0.2689, 0.5000, 0.7311])",
     onnx="Sigmoid",
 )
 public(namespace="nn.functional", names="sigmoid")(sigmoid.call)
@@ -137,6 +147,7 @@ logaddexp = binary(
     complex=True,
     doc="`log(exp(input) + exp(other))`, without overflow.",
     example="torch.logaddexp(torch.tensor([-1000.0]), torch.tensor([-1000.0]))",
+    shows="tensor([-999.3068])",
     inplace=False,
 )
 
@@ -149,6 +160,7 @@ logaddexp2 = binary(
     },
     doc="`log2(2 ** input + 2 ** other)`, without overflow.",
     example="torch.logaddexp2(torch.tensor([-1000.0]), torch.tensor([-1000.0]))",
+    shows="tensor([-999.])",
     inplace=False,
 )
 

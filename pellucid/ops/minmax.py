@@ -12,15 +12,16 @@ from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
 from ..core.tensor import Tensor
-from ..errors import ArgumentTypeError, DtypeError, OperationError
+from ..errors import ArgumentTypeError, DtypeError, OperationError, UnsupportedError
 from ._rules import require_tensor
 from ._samples import REAL, Sample, draw, elementwise
 from ._unary import binary
+from .create import fitting
 
 
 def _refuse_complex(name: str) -> Any:
     def check(*arrays: Any, **params: Any) -> None:
-        if any(a is not None and a.dtype.kind == "c" for a in arrays):
+        if any(a.dtype.kind == "c" if hasattr(a, "dtype") else isinstance(a, complex) for a in arrays):
             raise OperationError(f"{name} not implemented for complex tensors.")
 
     return check
@@ -82,16 +83,13 @@ _number_extremum("fmin", _smaller, "smaller", "tensor([1., 2.])")
 
 # ---- clamp ------------------------------------------------------------------------------------
 def _bound(x: Any, value: Any) -> Any:
-    """A Python number in the dtype of `x`; beyond an integer type's range its end."""
-    if x.dtype.kind in "iu":
-        limits = np.iinfo(x.dtype)
-        value = min(max(int(value), limits.min), limits.max)
+    """A Python number in the dtype of `x`."""
     return x.dtype.type(value)
 
 
 def _clamp(xp: Any, x: Any, *, min: Any, max: Any) -> Any:
-    if x.dtype.kind in "cb":
-        raise OperationError(f"clamp is not supported for {'complex types' if x.dtype.kind == 'c' else 'bool'}")
+    if x.dtype.kind == "c":
+        raise UnsupportedError("clamp is not supported for complex types")
     if min is not None:
         x = xp.maximum(x, _bound(x, min))
     return x if max is None else xp.minimum(x, _bound(x, max))
@@ -173,12 +171,8 @@ def _clamp_any(name: str, input: Tensor, min: Any, max: Any) -> Tensor:
         if not input.dtype.is_floating_point:
             kind = common_dtype([x for x in (input, min, max) if x is not None]).numpy
             input = F.cast(input, dtype=kind) if kind != input._array.dtype else input
+            min, max = (None if v is None else fitting(v, input.dtype) for v in (min, max))
         return clamp_op.call(input, min=min, max=max)
-    if (min is not None and not low) or (max is not None and not high):
-        raise ArgumentTypeError(
-            f"{name}() received an invalid combination of arguments - got (Tensor, min={type(min).__name__}, "
-            f"max={type(max).__name__}), but expected one of:"
-        )
     return clamp_tensor_op.call(input, min, max)
 
 

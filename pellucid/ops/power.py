@@ -46,7 +46,7 @@ def _real(F: Any, x: Any) -> Any:
 
 
 def _check_pow(input: Any, other: Any) -> None:
-    if input.dtype.kind == "b":
+    if all(x.dtype.kind == "b" if hasattr(x, "dtype") else isinstance(x, bool) for x in (input, other)):
         raise TypeError("ufunc not supported")
 
 

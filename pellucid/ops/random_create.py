@@ -284,7 +284,7 @@ def randperm(
     >>> import pellucid as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.randperm(4)
-    tensor([2, 0, 1, 3])
+    tensor([0, 1, 3, 2])
     """
     check_layout(layout)
     given = check_dtype(dtype, "randperm")

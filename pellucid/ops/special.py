@@ -172,7 +172,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
 
     >>> import pellucid as torch
     >>> torch.mvlgamma(torch.tensor([3.0]), 2)
-    tensor([1.5501])
+    tensor([1.5502])
     """
     require_tensor(input, "mvlgamma")
     if p < 1:
@@ -244,7 +244,8 @@ zeta = binary(
 
 # ---- entropies --------------------------------------------------------------------------------
 def _entr(xp: Any, x: Any) -> Any:
-    value = -x * xp.log(xp.where(x > 0, x, xp.ones((), x.dtype)))
+    positive = x > 0
+    value = xp.where(positive, -x * xp.log(xp.where(positive, x, xp.ones((), x.dtype))), xp.zeros((), x.dtype))
     return xp.where(x < 0, xp.asarray(-math.inf, x.dtype), xp.where(xp.isnan(x), x, value)).astype(x.dtype)
 
 

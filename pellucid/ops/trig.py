@@ -16,6 +16,7 @@ sin = unary(
     complex=True,
     doc="Sine of each element, in radians.",
     example="torch.sin(torch.tensor([0.0, 1.0]))",
+    shows="tensor([0.0000, 0.8415])",
     onnx="Sin",
 )
 
@@ -26,6 +27,7 @@ cos = unary(
     complex=True,
     doc="Cosine of each element, in radians.",
     example="torch.cos(torch.tensor([0.0, 1.0]))",
+    shows="tensor([1.0000, 0.5403])",
     onnx="Cos",
 )
 
@@ -37,6 +39,7 @@ tan = unary(
     complex=True,
     doc="Tangent of each element, in radians.",
     example="torch.tan(torch.tensor([0.0, 1.0]))",
+    shows="tensor([0.0000, 1.5574])",
     onnx="Tan",
     autocast="float32",
 )
@@ -49,6 +52,7 @@ asin = unary(
     complex=True,
     doc="Angle in [-pi/2, pi/2] whose sine is the element; NaN outside [-1, 1].",
     example="torch.asin(torch.tensor([0.0, 1.0]))",
+    shows="tensor([0.0000, 1.5708])",
     onnx="Asin",
     autocast="float32",
 )
@@ -61,6 +65,7 @@ acos = unary(
     complex=True,
     doc="Angle in [0, pi] whose cosine is the element; NaN outside [-1, 1].",
     example="torch.acos(torch.tensor([0.0, 1.0]))",
+    shows="tensor([1.5708, 0.0000])",
     onnx="Acos",
     autocast="float32",
 )
@@ -72,6 +77,7 @@ atan = unary(
     complex=True,
     doc="Angle in (-pi/2, pi/2) whose tangent is the element.",
     example="torch.atan(torch.tensor([0.0, 1.0]))",
+    shows="tensor([0.0000, 0.7854])",
     onnx="Atan",
 )
 
@@ -82,6 +88,7 @@ sinh = unary(
     complex=True,
     doc="Hyperbolic sine of each element.",
     example="torch.sinh(torch.tensor([0.0, 1.0]))",
+    shows="tensor([0.0000, 1.1752])",
     onnx="Sinh",
     autocast="float32",
 )
@@ -93,6 +100,7 @@ cosh = unary(
     complex=True,
     doc="Hyperbolic cosine of each element.",
     example="torch.cosh(torch.tensor([0.0, 1.0]))",
+    shows="tensor([1.0000, 1.5431])",
     onnx="Cosh",
     autocast="float32",
 )
@@ -104,6 +112,7 @@ tanh = unary(
     complex=True,
     doc="Hyperbolic tangent of each element.",
     example="torch.tanh(torch.tensor([0.0, 1.0]))",
+    shows="tensor([0.0000, 0.7616])",
     onnx="Tanh",
 )
 
@@ -116,6 +125,7 @@ asinh = unary(
     complex=True,
     doc="Inverse hyperbolic sine of each element.",
     example="torch.asinh(torch.tensor([0.0, 1.0]))",
+    shows="tensor([0.0000, 0.8814])",
     onnx="Asinh",
 )
 
@@ -127,6 +137,7 @@ acosh = unary(
     complex=True,
     doc="Inverse hyperbolic cosine of each element; NaN below 1.",
     example="torch.acosh(torch.tensor([1.0, 2.0]))",
+    shows="tensor([0.0000, 1.3170])",
     onnx="Acosh",
 )
 
@@ -138,6 +149,7 @@ atanh = unary(
     complex=True,
     doc="Inverse hyperbolic tangent of each element; NaN outside [-1, 1].",
     example="torch.atanh(torch.tensor([0.0, 0.5]))",
+    shows="tensor([0.0000, 0.5493])",
     onnx="Atanh",
 )
 
@@ -157,6 +169,7 @@ atan2 = binary(
     domains=(REAL, POSITIVE),
     doc="Angle in [-pi, pi] of the point (other, input): y comes first.",
     example="torch.atan2(torch.tensor([1.0, 1.0]), torch.tensor([1.0, -1.0]))",
+    shows="tensor([0.7854, 2.3562])",
 )
 
 hypot = binary(
@@ -166,6 +179,7 @@ hypot = binary(
     domains=(POSITIVE, POSITIVE),
     doc="Length of the hypotenuse: `sqrt(input ** 2 + other ** 2)`, without overflow.",
     example="torch.hypot(torch.tensor([3.0]), torch.tensor([4.0]))",
+    shows="tensor([5.])",
 )
 
 deg2rad = unary(
@@ -174,6 +188,7 @@ deg2rad = unary(
     lambda g: g * (math.pi / 180),
     doc="Degrees to radians.",
     example="torch.deg2rad(torch.tensor([180.0, 90.0]))",
+    shows="tensor([3.1416, 1.5708])",
 )
 
 rad2deg = unary(
@@ -182,6 +197,7 @@ rad2deg = unary(
     lambda g: g * (180 / math.pi),
     doc="Radians to degrees.",
     example="torch.rad2deg(torch.tensor([3.1416, 1.5708]))",
+    shows="tensor([180.0004,  90.0002])",
 )
 
 
@@ -205,5 +221,6 @@ sinc = unary(
     complex=True,
     doc="`sin(pi x) / (pi x)`, and 1 at 0.",
     example="torch.sinc(torch.tensor([0.0, 0.5]))",
+    shows="tensor([1.0000, 0.6366])",
     namespace="torch special",
 )
