@@ -1,0 +1,143 @@
+"""Samples put together into batches."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core.public import FUNCTIONS
+from ..core.tensor import Tensor, make_tensor
+from ..errors import ArgumentTypeError, OperationError
+
+_torch = FUNCTIONS["torch"]
+_REFUSED = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+
+
+def default_convert(data: Any) -> Any:
+    """NumPy arrays and numbers inside `data` as tensors; everything else as it is."""
+    if isinstance(data, Tensor):
+        return data
+    if isinstance(data, (np.ndarray, np.generic)):
+        return data if data.dtype.kind in "SUO" else _torch["as_tensor"](data)
+    return _rebuild(data, lambda: {k: default_convert(v) for k, v in data.items()}, lambda: [default_convert(d) for d in data])
+
+
+def _rebuild(like: Any, mapping: Callable[[], dict[Any, Any]], items: Callable[[], list[Any]]) -> Any:
+    """Converted contents in the type of the container `like`; `like` itself when it is none."""
+    if isinstance(like, Mapping):
+        values = mapping()
+        try:
+            if isinstance(like, MutableMapping):
+                clone = copy.copy(like)
+                clone.update(values)
+                return clone
+            return type(like)(values)  # type: ignore[call-arg]
+        except TypeError:  # a mapping that cannot be made from one
+            return values
+    if isinstance(like, tuple) and hasattr(like, "_fields"):
+        return type(like)(*items())
+    if isinstance(like, tuple):
+        return items()
+    if isinstance(like, Sequence) and not isinstance(like, (str, bytes)):
+        elements = items()
+        try:
+            if isinstance(like, MutableSequence):
+                clone = copy.copy(like)
+                for i, element in enumerate(elements):
+                    clone[i] = element
+                return clone
+            return type(like)(elements)  # type: ignore[call-arg]
+        except TypeError:
+            return elements
+    return like
+
+
+def collate(batch: Any, *, collate_fn_map: dict[Any, Any] | None = None) -> Any:
+    """Combine samples by the functions of a table of types; containers are combined element by element.
+
+    Raises:
+        TypeError: a type that is not in the table. RuntimeError: lists of unequal lengths.
+    """
+    first = batch[0]
+    kind = type(first)
+    if collate_fn_map is not None:
+        function = collate_fn_map.get(kind)
+        if function is None:
+            function = next((f for t, f in collate_fn_map.items() if isinstance(first, t)), None)
+        if function is not None:
+            return function(batch, collate_fn_map=collate_fn_map)
+    if isinstance(first, Mapping):
+        return _rebuild(first, lambda: {k: collate([d[k] for d in batch], collate_fn_map=collate_fn_map) for k in first}, list)
+    if not isinstance(first, Sequence):
+        raise ArgumentTypeError(_REFUSED.format(kind))
+    if not (isinstance(first, tuple) and hasattr(first, "_fields")):
+        size = len(first)
+        if not all(len(sample) == size for sample in batch):
+            raise OperationError("each element in list of batch should be of equal size")
+    columns = list(zip(*batch))
+    return _rebuild(first, dict, lambda: [collate(column, collate_fn_map=collate_fn_map) for column in columns])
+
+
+def collate_tensor_fn(batch: Any, *, collate_fn_map: Any = None) -> Tensor:
+    """Tensors of one shape stacked along a new first dimension."""
+    if any(t._rg for t in batch):
+        return _torch["stack"](batch, 0)  # type: ignore[no-any-return]
+    arrays = [t._array for t in batch]
+    shape, kind = arrays[0].shape, arrays[0].dtype
+    if all(type(a) is np.ndarray and a.shape == shape and a.dtype == kind for a in arrays):
+        out = np.empty((len(arrays), *shape), kind)
+        np.stack(arrays, out=out)
+        return make_tensor(out)  # type: ignore[no-any-return]
+    return _torch["stack"](batch, 0)  # type: ignore[no-any-return]
+
+
+def collate_numpy_array_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
+    """NumPy arrays of one shape stacked into a tensor."""
+    if batch[0].dtype.kind in "SUO":
+        raise ArgumentTypeError(_REFUSED.format(batch[0].dtype))
+    return collate([_torch["as_tensor"](b) for b in batch], collate_fn_map=collate_fn_map)
+
+
+def collate_numpy_scalar_fn(batch: Any, *, collate_fn_map: Any = None) -> Tensor:
+    """NumPy numbers as a tensor."""
+    return _torch["as_tensor"](batch)  # type: ignore[no-any-return]
+
+
+def collate_float_fn(batch: Any, *, collate_fn_map: Any = None) -> Tensor:
+    """Python floats as a float64 tensor."""
+    return _torch["tensor"](batch, dtype=dtypes.float64)  # type: ignore[no-any-return]
+
+
+def collate_int_fn(batch: Any, *, collate_fn_map: Any = None) -> Tensor:
+    """Python ints as a tensor."""
+    return _torch["tensor"](batch)  # type: ignore[no-any-return]
+
+
+def collate_str_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
+    """Strings as they are."""
+    return batch
+
+
+default_collate_fn_map: dict[Any, Any] = {
+    Tensor: collate_tensor_fn,
+    np.ndarray: collate_numpy_array_fn,
+    (np.bool_, np.number, np.object_): collate_numpy_scalar_fn,
+    float: collate_float_fn,
+    int: collate_int_fn,
+    str: collate_str_fn,
+    bytes: collate_str_fn,
+}
+
+
+def default_collate(batch: Any) -> Any:
+    """A list of samples as a batch: tensors and arrays stacked, numbers as tensors, containers element by element.
+
+    Example:
+        >>> default_collate([(1, 2.0), (3, 4.0)])
+        [tensor([1, 3]), tensor([2., 4.], dtype=torch.float64)]
+    """
+    return collate(batch, collate_fn_map=default_collate_fn_map)

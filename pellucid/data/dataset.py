@@ -1,0 +1,204 @@
+"""Datasets: things with `__getitem__`, or that can be iterated, and combinations of them."""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import math
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Generic, TypeVar
+
+from ..core.public import FUNCTIONS
+from ..core.random import default_generator
+from ..core.tensor import Tensor
+from ..errors import ArgumentValueError
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Dataset(Generic[T_co]):
+    """Something with a sample for each key; a subclass defines `__getitem__`, usually `__len__`, perhaps `__getitems__`."""
+
+    def __getitem__(self, index: Any) -> T_co:
+        raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
+
+    def __add__(self, other: Dataset[T_co]) -> ConcatDataset:
+        return ConcatDataset([self, other])
+
+
+class IterableDataset(Dataset[T_co], Iterable[T_co]):
+    """A stream of samples; a subclass defines `__iter__`. In worker processes each worker has a copy: see `get_worker_info`."""
+
+    def __add__(self, other: Dataset[T_co]) -> ChainDataset:  # type: ignore[override]
+        return ChainDataset([self, other])
+
+
+class TensorDataset(Dataset[tuple[Tensor, ...]]):
+    """Tensors of one first dimension; a sample is one slice of each.
+
+    Example:
+        >>> import pellucid as torch
+        >>> TensorDataset(torch.arange(4), torch.zeros(4))[2]
+        (tensor(2), tensor(0.))
+    """
+
+    def __init__(self, *tensors: Tensor) -> None:
+        if any(tensors[0].shape[0] != t.shape[0] for t in tensors):
+            raise AssertionError("Size mismatch between tensors")
+        self.tensors = tensors
+
+    def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
+        return tuple([t[index] for t in self.tensors])  # type: ignore[index]
+
+    def __len__(self) -> int:
+        return self.tensors[0].shape[0]
+
+
+class StackDataset(Dataset[Any]):
+    """Datasets of one length side by side: samples are tuples (positional arguments) or dictionaries (keywords)."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if args and kwargs:
+            raise ArgumentValueError(
+                "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but both types are given."
+            )
+        if not args and not kwargs:
+            raise ArgumentValueError("At least one dataset should be passed")
+        parts = list(args or kwargs.values())
+        self._length = len(parts[0])
+        if any(len(d) != self._length for d in parts):
+            raise ArgumentValueError("Size mismatch between datasets")
+        self.datasets: Any = args or kwargs
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(self.datasets, dict):
+            return {k: d[index] for k, d in self.datasets.items()}
+        return tuple(d[index] for d in self.datasets)
+
+    def __getitems__(self, indices: list[Any]) -> list[Any]:
+        """Many samples at once, by the parts' own `__getitems__` where they have it."""
+        if isinstance(self.datasets, dict):
+            columns = {k: _fetch_many(d, indices) for k, d in self.datasets.items()}
+            return [{k: column[i] for k, column in columns.items()} for i in range(len(indices))]
+        rows = [_fetch_many(d, indices) for d in self.datasets]
+        return list(zip(*rows))
+
+    def __len__(self) -> int:
+        return self._length
+
+
+def _fetch_many(dataset: Any, indices: list[Any]) -> list[Any]:
+    if not callable(getattr(dataset, "__getitems__", None)):
+        return [dataset[i] for i in indices]
+    items = dataset.__getitems__(indices)
+    if len(items) != len(indices):
+        raise ArgumentValueError(f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(items)}")
+    return items  # type: ignore[no-any-return]
+
+
+class ConcatDataset(Dataset[T_co]):
+    """Datasets one after the other."""
+
+    @staticmethod
+    def cumsum(sequence: Iterable[Any]) -> list[int]:
+        """Running sums of the lengths."""
+        return list(itertools.accumulate(len(part) for part in sequence))
+
+    def __init__(self, datasets: Iterable[Any]) -> None:
+        super().__init__()
+        self.datasets = list(datasets)
+        if not self.datasets:
+            raise AssertionError("datasets should not be an empty iterable")
+        if any(isinstance(d, IterableDataset) for d in self.datasets):
+            raise AssertionError("ConcatDataset does not support IterableDataset")
+        self.cumulative_sizes = self.cumsum(self.datasets)
+
+    def __len__(self) -> int:
+        return self.cumulative_sizes[-1]
+
+    def __getitem__(self, idx: int) -> T_co:
+        if idx < 0:
+            if -idx > len(self):
+                raise ArgumentValueError("absolute value of index should not exceed dataset length")
+            idx += len(self)
+        part = bisect.bisect_right(self.cumulative_sizes, idx)
+        before = self.cumulative_sizes[part - 1] if part else 0
+        return self.datasets[part][idx - before]  # type: ignore[no-any-return]
+
+
+class ChainDataset(IterableDataset[Any]):
+    """Streams one after the other."""
+
+    def __init__(self, datasets: Iterable[Any]) -> None:
+        super().__init__()
+        self.datasets = datasets
+
+    def __iter__(self) -> Iterator[Any]:
+        for d in self.datasets:
+            if not isinstance(d, IterableDataset):
+                raise AssertionError("ChainDataset only supports IterableDataset")
+            yield from d
+
+    def __len__(self) -> int:
+        total = 0
+        for d in self.datasets:
+            if not isinstance(d, IterableDataset):
+                raise AssertionError("ChainDataset only supports IterableDataset")
+            total += len(d)  # type: ignore[arg-type]
+        return total
+
+
+class Subset(Dataset[T_co]):
+    """The samples of a dataset at given indices."""
+
+    def __init__(self, dataset: Any, indices: Sequence[Any]) -> None:
+        self.dataset = dataset
+        self.indices = indices
+
+    def __getitem__(self, idx: Any) -> Any:
+        if isinstance(idx, list):
+            return self.dataset[[self.indices[i] for i in idx]]
+        return self.dataset[self.indices[idx]]
+
+    def __getitems__(self, indices: list[int]) -> list[Any]:
+        """Many samples at once, by the dataset's own `__getitems__` where it has it."""
+        if type(self).__getitem__ is not Subset.__getitem__ and type(self).__getitems__ is Subset.__getitems__:
+            return [self[i] for i in indices]
+        if callable(getattr(self.dataset, "__getitems__", None)):
+            return self.dataset.__getitems__([self.indices[i] for i in indices])  # type: ignore[no-any-return]
+        return [self.dataset[self.indices[i]] for i in indices]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+def random_split(dataset: Any, lengths: Sequence[float], generator: Any = default_generator) -> list[Subset[Any]]:
+    """Deal the samples out at random to subsets of the given lengths, or of given shares of 1.
+
+    Raises:
+        ValueError: the lengths do not add up to that of the dataset.
+
+    Example:
+        >>> [len(part) for part in random_split(range(10), [0.75, 0.25])]
+        [8, 2]
+    """
+    total = sum(lengths)
+    if math.isclose(total, 1) and total <= 1:
+        sizes = []
+        for i, share in enumerate(lengths):
+            if share < 0 or share > 1:
+                raise ArgumentValueError(f"Fraction at index {i} is not between 0 and 1")
+            sizes.append(math.floor(len(dataset) * share))
+        for i in range(len(dataset) - sum(sizes)):
+            sizes[i % len(sizes)] += 1
+        for i, size in enumerate(sizes):
+            if size == 0:
+                warnings.warn(f"Length of split at index {i} is 0. This might result in an empty dataset.", stacklevel=2)
+    else:
+        sizes = list(lengths)  # type: ignore[arg-type]
+    if sum(sizes) != len(dataset):
+        raise ArgumentValueError("Sum of input lengths does not equal the length of the input dataset!")
+    order = FUNCTIONS["torch"]["randperm"](sum(sizes), generator=generator).tolist()
+    ends = itertools.accumulate(sizes)
+    return [Subset(dataset, order[end - size : end]) for end, size in zip(ends, sizes)]

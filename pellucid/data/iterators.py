@@ -1,0 +1,74 @@
+"""One pass over a DataLoader."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from ..errors import ArgumentTypeError
+from .fetch import FETCHERS
+from .sampler import draw_seed
+
+
+class _BaseDataLoaderIter:
+    """One pass over a DataLoader."""
+
+    def __init__(self, loader: Any) -> None:
+        self._dataset = loader.dataset
+        self._dataset_kind = loader._dataset_kind
+        self._auto_collation = loader._auto_collation
+        self._collate_fn = loader.collate_fn
+        self._drop_last = loader.drop_last
+        self._index_sampler = loader._index_sampler
+        self._num_workers = loader.num_workers
+        self._timeout = loader.timeout
+        # The order of draws is PyTorch's: first the workers' seed, then, when the first batch is asked for, the sampler's own.
+        self._sampler_iter = iter(self._index_sampler)
+        self._base_seed = draw_seed(loader.generator)
+        self._stated_length = loader._stated_length
+        self._num_yielded = 0
+
+    def __iter__(self) -> Any:
+        return self
+
+    def _reset(self, loader: Any) -> None:
+        self._sampler_iter = iter(self._index_sampler)
+        self._num_yielded = 0
+        self._stated_length = loader._stated_length
+
+    def _next_data(self) -> Any:
+        """The next batch; defined by the subclass."""
+        raise NotImplementedError(f"{type(self).__name__} does not define _next_data")
+
+    def __next__(self) -> Any:
+        data = self._next_data()
+        self._num_yielded += 1
+        if self._stated_length is not None and self._dataset_kind == "iterable" and self._num_yielded > self._stated_length:
+            text = (
+                f"Length of IterableDataset {self._dataset} was reported to be {self._stated_length}(when accessing len(dataloader)), "
+                f"but {self._num_yielded} samples have been fetched. "
+            )
+            if self._num_workers > 0:
+                text += (
+                    "For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset replica at "
+                    "each worker. Please see https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for examples."
+                )
+            warnings.warn(text, stacklevel=2)
+        return data
+
+    def __len__(self) -> int:
+        return len(self._index_sampler)
+
+    def __getstate__(self) -> Any:
+        raise ArgumentTypeError(f"{type(self).__name__} cannot be pickled")
+
+
+class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
+    def __init__(self, loader: Any) -> None:
+        super().__init__(loader)
+        assert self._timeout == 0, "a timeout needs num_workers > 0"
+        make = FETCHERS[self._dataset_kind]
+        self._fetcher = make(self._dataset, self._auto_collation, self._collate_fn, self._drop_last)
+
+    def _next_data(self) -> Any:
+        return self._fetcher.fetch(next(self._sampler_iter))

@@ -1,0 +1,7 @@
+"""`torch.nn.functional`: the functions of neural networks; they are defined in `pellucid.ops`."""
+
+from __future__ import annotations
+
+from ..api import attach as _attach
+
+_attach.publish(globals(), "nn.functional")

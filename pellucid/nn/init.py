@@ -1,0 +1,273 @@
+"""Initial values of parameters: PyTorch's distributions, drawn from the random stream in PyTorch's order."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ..core.modes import no_grad
+from ..core.tensor import Tensor
+from ..errors import ArgumentValueError
+from ._functions import T
+
+_LINEAR = (
+    "linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "sigmoid",
+)  # fmt: skip
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """The factor by which weights in front of a nonlinearity are scaled.
+
+    Raises:
+        ValueError: an unknown name, or a slope of leaky_relu that is no number.
+
+    Example:
+        >>> calculate_gain("leaky_relu", 0.2)
+        1.3867504905630728
+    """
+    if nonlinearity in _LINEAR:
+        return 1
+    if nonlinearity == "tanh":
+        return 5.0 / 3
+    if nonlinearity == "relu":
+        return math.sqrt(2.0)
+    if nonlinearity == "leaky_relu":
+        slope = 0.01 if param is None else param
+        if isinstance(slope, bool) or not isinstance(slope, (int, float)):
+            raise ArgumentValueError(f"negative_slope {param} not a valid number")
+        return math.sqrt(2.0 / (1 + slope**2))
+    if nonlinearity == "selu":
+        return 3.0 / 4
+    raise ArgumentValueError(f"Unsupported nonlinearity {nonlinearity}")
+
+
+@no_grad()
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
+    """Fill with uniform random numbers in [a, b)."""
+    return tensor.uniform_(a, b, generator=generator)  # type: ignore[attr-defined, no-any-return]
+
+
+@no_grad()
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
+    """Fill with normal random numbers."""
+    return tensor.normal_(mean, std, generator=generator)  # type: ignore[attr-defined, no-any-return]
+
+
+@no_grad()
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    """Fill with one value."""
+    return tensor.fill_(val)  # type: ignore[attr-defined, no-any-return]
+
+
+def ones_(tensor: Tensor) -> Tensor:
+    """Fill with ones."""
+    return constant_(tensor, 1.0)
+
+
+@no_grad()
+def zeros_(tensor: Tensor) -> Tensor:
+    """Fill with zeros."""
+    return tensor.zero_()  # type: ignore[attr-defined, no-any-return]
+
+
+def _normal_cdf(x: float) -> float:
+    return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
+
+
+@no_grad()
+def trunc_normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
+) -> Tensor:
+    """Fill with normal random numbers, those outside [a, b] drawn again.
+
+    Where most of the distribution lies inside, whole tensors of normal numbers are drawn until every element had one inside;
+    otherwise uniform candidates are accepted with the probability of the density.
+
+    Example:
+        >>> import pellucid as torch
+        >>> bool((trunc_normal_(torch.empty(100)).abs() <= 2).all())
+        True
+    """
+    if tensor.is_meta:
+        return tensor
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.",
+            stacklevel=3,
+        )
+    if _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std) > 0.3:
+        return _redraw_normal(tensor, mean, std, a, b, generator)
+    return _accept_uniform(tensor, mean, std, a, b, generator)
+
+
+def _redraw_normal(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
+    low, high = (tensor.new_tensor(x).item() for x in (a, b))
+    result = tensor.normal_(mean, std, generator=generator)
+    while True:
+        outside = (result < low) | (result > high)
+        if not outside.any():
+            break
+        result = T.where(outside, T.empty_like(result).normal_(mean, std, generator=generator), result)
+    if result is not tensor:
+        tensor.copy_(result)
+    return tensor  # type: ignore[no-any-return]
+
+
+def _accept_uniform(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
+    peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+
+    def refused(x: Any) -> Any:
+        density = x.sub(mean).div_(std).pow_(2).mul_(-0.5).sub_(peak)
+        return T.empty_like(x).uniform_(generator=generator).log_().gt(density)
+
+    result = tensor.uniform_(a, b, generator=generator)
+    pending = refused(result)
+    while pending.any():
+        candidates = T.empty_like(tensor).uniform_(a, b, generator=generator)
+        result = T.where(pending, candidates, result)
+        pending = T.where(pending, refused(candidates), pending)
+    if result is not tensor:
+        tensor.copy_(result)
+    return tensor  # type: ignore[no-any-return]
+
+
+@no_grad()
+def eye_(tensor: Tensor) -> Tensor:
+    """Fill a matrix with the identity."""
+    if tensor.ndim != 2:
+        raise ArgumentValueError("Only tensors with 2 dimensions are supported")
+    return tensor.copy_(T.eye(*tensor.shape, dtype=tensor.dtype))  # type: ignore[attr-defined, no-any-return]
+
+
+@no_grad()
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """Fill a convolution's weight so that it passes its input through, group by group."""
+    if tensor.ndim not in (3, 4, 5):
+        raise ArgumentValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+    sizes = tensor.shape
+    if sizes[0] % groups:
+        raise ArgumentValueError("dim 0 must be divisible by groups")
+    per_group = sizes[0] // groups
+    middle = tuple(size // 2 for size in sizes[2:])
+    tensor.zero_()  # type: ignore[attr-defined]
+    for g in range(groups):
+        for d in range(min(per_group, sizes[1])):
+            tensor[(g * per_group + d, d, *middle)] = 1  # type: ignore[index]
+    return tensor
+
+
+def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
+    if tensor.ndim < 2:
+        raise ArgumentValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
+    field = math.prod(tensor.shape[2:])
+    return tensor.shape[1] * field, tensor.shape[0] * field
+
+
+def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
+    mode = mode.lower()
+    modes = ["fan_in", "fan_out"]
+    if mode not in modes:
+        raise ArgumentValueError(f"Mode {mode} not supported, please use one of {modes}")
+    return _calculate_fan_in_and_fan_out(tensor)[modes.index(mode)]
+
+
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Uniform numbers of variance 2 gain^2 / (fan_in + fan_out).
+
+    Source: Glorot, Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010.
+    """
+    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
+    bound = math.sqrt(3.0) * (gain * math.sqrt(2.0 / float(fan_in + fan_out)))
+    return uniform_(tensor, -bound, bound, generator)  # type: ignore[no-any-return]
+
+
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Normal numbers of variance 2 gain^2 / (fan_in + fan_out)."""
+    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / float(fan_in + fan_out)), generator)  # type: ignore[no-any-return]
+
+
+def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | None:
+    if 0 in tensor.shape:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+        return None
+    fan = _calculate_correct_fan(tensor, mode)
+    return calculate_gain(nonlinearity, a) / math.sqrt(fan)
+
+
+def kaiming_uniform_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+) -> Tensor:
+    """Uniform numbers of variance gain^2 / fan.
+
+    Source: He, Zhang, Ren, Sun, "Delving deep into rectifiers", 2015.
+    """
+    std = _kaiming_std(tensor, a, mode, nonlinearity)
+    if std is None:
+        return tensor
+    bound = math.sqrt(3.0) * std
+    return uniform_(tensor, -bound, bound, generator)  # type: ignore[no-any-return]
+
+
+def kaiming_normal_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+) -> Tensor:
+    """Normal numbers of variance gain^2 / fan."""
+    std = _kaiming_std(tensor, a, mode, nonlinearity)
+    return tensor if std is None else normal_(tensor, 0.0, std, generator)  # type: ignore[no-any-return]
+
+
+@no_grad()
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
+    """Fill with a matrix (rows: the first dimension) whose rows or columns, the fewer, are orthogonal, times `gain`.
+
+    Source: Saxe, McClelland, Ganguli, "Exact solutions to the nonlinear dynamics of learning in deep linear neural networks", 2013;
+    signs after Mezzadri, "How to generate random matrices from the classical compact groups", 2006.
+    """
+    if tensor.ndim < 2:
+        raise ArgumentValueError("Only tensors with 2 or more dimensions are supported")
+    if 0 in tensor.shape or tensor.is_meta:
+        return tensor
+    rows = tensor.shape[0]
+    flat = T.empty(rows, math.prod(tensor.shape[1:]), dtype=tensor.dtype).normal_(0, 1, generator=generator)
+    wide = flat.shape[0] < flat.shape[1]
+    q, r = T.linalg.qr(flat.t() if wide else flat)
+    q = q * T.diag(r, 0).sign()
+    tensor.copy_((q.t() if wide else q).reshape(tensor.shape))  # type: ignore[attr-defined]
+    return tensor.mul_(gain)  # type: ignore[attr-defined, no-any-return]
+
+
+@no_grad()
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
+    """Fill a matrix with normal numbers and set a share of each column to zero."""
+    if tensor.ndim != 2:
+        raise ArgumentValueError("Only tensors with 2 dimensions are supported")
+    if tensor.is_meta:
+        return tensor
+    rows, columns = tensor.shape
+    zeros = math.ceil(sparsity * rows)
+    tensor.normal_(0, std, generator=generator)  # type: ignore[attr-defined]
+    for column in range(columns):
+        chosen = T.randperm(rows)[:zeros]
+        tensor[chosen, column] = 0  # type: ignore[index]
+    return tensor
+
+
+def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    name = function.__name__
+
+    def old(*args: Any, **kwargs: Any) -> Tensor:
+        warnings.warn(f"`nn.init.{name[:-1]}` is now deprecated in favor of `nn.init.{name}`.", FutureWarning, stacklevel=2)
+        return function(*args, **kwargs)
+
+    old.__name__ = name[:-1]
+    old.__doc__ = f"The old name of `{name}`."
+    return old
+
+
+uniform, normal, constant = _deprecated(uniform_), _deprecated(normal_), _deprecated(constant_)
+eye, dirac, sparse, orthogonal = _deprecated(eye_), _deprecated(dirac_), _deprecated(sparse_), _deprecated(orthogonal_)
+xavier_uniform, xavier_normal = _deprecated(xavier_uniform_), _deprecated(xavier_normal_)
+kaiming_uniform, kaiming_normal = _deprecated(kaiming_uniform_), _deprecated(kaiming_normal_)

@@ -1,0 +1,133 @@
+"""Moving a module's parameters and buffers to another dtype or device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+from ... import dtypes
+from ...core.modes import no_grad
+from ...core.tensor import Tensor, make_tensor
+from ...errors import ArgumentTypeError, UnsupportedError
+from ..parameter import Parameter, is_lazy
+
+
+class ConvertMixin:
+    """`to`, `float`, `double`, ... of Module."""
+
+    _parameters: dict[str, Any]
+    _buffers: dict[str, Any]
+    children: Callable[[], Any]
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Replace every parameter, gradient and buffer by `fn` of it; parameters stay the same objects on one device."""
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for key, param in self._parameters.items():
+            if param is None:
+                continue
+            with no_grad():
+                fresh = fn(param)
+                grad = None if param._grad is None else fn(param._grad)
+            if is_lazy(param):
+                param._array = fresh._array
+            elif fresh.device == param.device:
+                param.data = fresh
+                param._grad = None if grad is None else make_tensor(grad._array)
+                if grad is not None and param._grad is not None:
+                    param._grad._rg = False
+            else:
+                replaced = Parameter(fresh, param.requires_grad)
+                replaced._grad = grad
+                self._parameters[key] = replaced
+        for key, buffer in self._buffers.items():
+            if buffer is None:
+                continue
+            fresh = fn(buffer)
+            if is_lazy(buffer):
+                buffer._array = fresh._array
+            else:
+                self._buffers[key] = fresh
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Convert parameters and buffers in place: `to(dtype)`, `to(device, dtype)`, `to(tensor)`; integer ones keep their dtype.
+
+        Raises:
+            TypeError: a dtype that is neither floating point nor complex.
+        """
+        kind, where = kwargs.pop("dtype", None), kwargs.pop("device", None)
+        layout = kwargs.pop("memory_format", None)
+        kwargs.pop("non_blocking", None)
+        tensor = kwargs.pop("tensor", None)
+        if kwargs:
+            raise ArgumentTypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
+        rest = list(args)
+        if rest and isinstance(rest[0], Tensor):
+            tensor = rest.pop(0)
+        elif rest and isinstance(rest[0], dtypes.dtype):
+            kind = rest.pop(0)
+        elif rest:
+            where = rest.pop(0)
+            if rest and (rest[0] is None or isinstance(rest[0], dtypes.dtype)):
+                kind = rest.pop(0)
+        if rest and not isinstance(rest[0], bool):
+            raise ArgumentTypeError(
+                f"to() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)})"
+            )
+        if tensor is not None:
+            kind, where = tensor.dtype, tensor.device
+        if kind is not None and not (kind.is_floating_point or kind.is_complex):
+            raise ArgumentTypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={kind}")
+
+        def convert(t: Any) -> Any:
+            wanted = kind if t.is_floating_point() or t.is_complex() else None
+            try:
+                if layout is not None and not is_lazy(t) and t.dim() in (4, 5):
+                    return t.to(where, wanted, memory_format=layout)
+                return t.to(where, wanted)
+            except NotImplementedError as error:
+                if str(error).startswith("Cannot copy out of meta tensor; no data!"):
+                    raise UnsupportedError(
+                        "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of "
+                        "torch.nn.Module.to() when moving module from meta to a different device."
+                    ) from None
+                raise
+
+        return self._apply(convert)
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+        """Give parameters and buffers new memory on a device, with undefined values."""
+        return self._apply(lambda t: t.new_empty(t.shape, device=device), recurse=recurse)  # type: ignore[attr-defined]
+
+    def _cast(self, kind: dtypes.dtype) -> Self:
+        return self._apply(lambda t: t.to(kind) if t.is_floating_point() else t)  # type: ignore[attr-defined]
+
+    def float(self) -> Self:
+        """Cast floating-point parameters and buffers to float32."""
+        return self._cast(dtypes.float32)
+
+    def double(self) -> Self:
+        """Cast floating-point parameters and buffers to float64."""
+        return self._cast(dtypes.float64)
+
+    def half(self) -> Self:
+        """Cast floating-point parameters and buffers to float16."""
+        return self._cast(dtypes.float16)
+
+    def bfloat16(self) -> Self:
+        """Cast floating-point parameters and buffers to bfloat16."""
+        return self._cast(dtypes.bfloat16)
+
+    def type(self, dst_type: Any) -> Self:
+        """Cast all parameters and buffers to `dst_type`."""
+        return self._apply(lambda t: t.type(dst_type))  # type: ignore[attr-defined]
+
+    def cpu(self) -> Self:
+        """The module itself: it is on the CPU."""
+        return self._apply(lambda t: t.cpu())  # type: ignore[attr-defined]
+
+    def cuda(self, device: Any = None) -> Self:
+        """Refused by the tensors: this build computes on the CPU."""
+        return self._apply(lambda t: t.cuda(device))  # type: ignore[attr-defined]

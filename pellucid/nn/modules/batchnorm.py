@@ -1,0 +1,354 @@
+"""Batch normalisation and instance normalisation."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ...core.tensor import Tensor, make_tensor
+from ...errors import ArgumentValueError
+from .. import functional as F
+from .. import init
+from .._functions import T
+from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter
+from .lazy import LazyModuleMixin
+from .module import Module
+
+
+class _NormBase(Module):
+    """Parameters, running statistics and loading of both kinds of normalisation."""
+
+    _version = 2
+    weight: Any
+    bias: Any
+    running_mean: Any
+    running_var: Any
+    num_batches_tracked: Any
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        if affine:
+            self.weight = Parameter(T.empty(num_features, device=device, dtype=dtype))
+            self.bias = Parameter(T.empty(num_features, device=device, dtype=dtype))
+        else:
+            self.register_parameter("weight", None)
+            self.register_parameter("bias", None)
+        if track_running_stats:
+            self.register_buffer("running_mean", T.zeros(num_features, device=device, dtype=dtype))
+            self.register_buffer("running_var", T.ones(num_features, device=device, dtype=dtype))
+            self.register_buffer("num_batches_tracked", make_tensor(np.zeros((), np.int64)).to(device=device))
+        else:
+            for name in ("running_mean", "running_var", "num_batches_tracked"):
+                self.register_buffer(name, None)
+        self.reset_parameters()
+
+    def reset_running_stats(self) -> None:
+        """Mean 0, variance 1, no batches seen."""
+        if self.track_running_stats:
+            self.running_mean.zero_()
+            self.running_var.fill_(1)
+            self.num_batches_tracked.zero_()
+
+    def reset_parameters(self) -> None:
+        """Forget the statistics; weight 1, bias 0."""
+        self.reset_running_stats()
+        if self.affine:
+            init.ones_(self.weight)
+            init.zeros_(self.bias)
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        """Refuse an input with the wrong number of dimensions; defined by the subclass."""
+        raise NotImplementedError(f"{type(self).__name__} does not say which inputs it takes")
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"track_running_stats={self.track_running_stats}"
+        )
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Any, *rest: Any) -> None:
+        key = prefix + "num_batches_tracked"
+        old = local_metadata.get("version")
+        if (old is None or old < 2) and self.track_running_stats and key not in state_dict:
+            # Files from before this buffer existed.
+            own = self.num_batches_tracked
+            state_dict[key] = own if own is not None and not own.is_meta else make_tensor(np.zeros((), np.int64))
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
+
+
+class _BatchNorm(_NormBase):
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        factor = 0.0 if self.momentum is None else self.momentum
+        training = self.training
+        mean, var = self.running_mean, self.running_var
+        if training and self.track_running_stats and self.num_batches_tracked is not None:
+            counter = self.num_batches_tracked
+            counter.add_(1)
+            if self.momentum is None:  # a plain mean over all batches
+                factor = 1.0 / float(counter)
+        batch_statistics = training or (mean is None and var is None)
+        if training and not self.track_running_stats:
+            mean = var = None
+        return F.batch_norm(input, mean, var, self.weight, self.bias, batch_statistics, factor, self.eps)
+
+
+def _refuse_dims(input: Tensor, *allowed: int) -> None:
+    if input.ndim not in allowed:
+        raise ArgumentValueError(f"expected {' or '.join(f'{n}D' for n in allowed)} input (got {input.ndim}D input)")
+
+
+class BatchNorm1d(_BatchNorm):
+    """Normalises each channel of (N, C) or (N, C, L) over the batch, then scales and shifts it by learned numbers.
+
+    Training mode uses the batch's mean and variance and updates the running ones; evaluation mode uses the running ones.
+
+    Args:
+        num_features: C.
+        eps: added to the variance.
+        momentum: share of the new batch in the running statistics; None: plain mean over all batches.
+        affine: learn scale and shift.
+        track_running_stats: keep running statistics.
+
+    Source: Ioffe, Szegedy, "Batch normalization", 2015.
+    """
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        _refuse_dims(input, 2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """Batch normalisation of (N, C, H, W); arguments as in BatchNorm1d.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.BatchNorm2d(3)
+        BatchNorm2d(3, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True)
+    """
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        _refuse_dims(input, 4)
+
+
+class BatchNorm3d(_BatchNorm):
+    """Batch normalisation of (N, C, D, H, W); arguments as in BatchNorm1d."""
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        _refuse_dims(input, 5)
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch normalisation of (N, C, ...); in one process there is nothing to synchronise."""
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any = None,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+        self.process_group = process_group
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.ndim < 2:
+            raise ArgumentValueError(f"expected at least 2D input (got {input.ndim}D input)")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+        """The module with all its batch normalisations replaced by SyncBatchNorm."""
+        result = module
+        if isinstance(module, _BatchNorm):
+            made = cls(module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats, process_group)
+            if module.affine:
+                made.weight, made.bias = module.weight, module.bias
+            made.running_mean, made.running_var = module.running_mean, module.running_var
+            made.num_batches_tracked = module.num_batches_tracked
+            made.training = module.training
+            result = made
+        for name, child in module.named_children():
+            result.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return result
+
+
+class _InstanceNorm(_NormBase):
+    _dims = 0
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        _refuse_dims(input, self._dims + 1, self._dims + 2)
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        at = input.ndim - (self._dims + 1)
+        if input.shape[at] != self.num_features:
+            text = f"expected input's size at dim={at} to match num_features ({self.num_features}), but got: {input.shape[at]}."
+            if self.affine:
+                raise ArgumentValueError(text)
+            warnings.warn(
+                f"input's size at dim={at} does not match num_features. You can silence this warning by not passing in num_features, "
+                "which is not used because affine=False",
+                stacklevel=2,
+            )
+        batch = input.unsqueeze(0) if at == 0 else input  # type: ignore[attr-defined]
+        out = F.instance_norm(
+            batch, self.running_mean, self.running_var, self.weight, self.bias, self.training or not self.track_running_stats,
+            self.momentum if self.momentum is not None else 0.0, self.eps,
+        )  # fmt: skip
+        return out.squeeze(0) if at == 0 else out  # type: ignore[no-any-return]
+
+    def _load_from_state_dict(
+        self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing: Any, unexpected: Any, errors: list[str]
+    ) -> None:
+        version = local_metadata.get("version")
+        if version is None and not self.track_running_stats:
+            stale = [prefix + n for n in ("running_mean", "running_var") if prefix + n in state_dict]
+            if stale:
+                names = " and ".join(f'"{k}"' for k in stale)
+                errors.append(
+                    f"Unexpected running stats buffer(s) {names} for {type(self).__name__} with track_running_stats=False. If state_dict "
+                    "is a checkpoint saved before 0.4.0, this may be expected because InstanceNorm does not track running stats by "
+                    "default since 0.4.0. Please remove these keys from state_dict."
+                )
+                for key in stale:
+                    state_dict.pop(key)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing, unexpected, errors)
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Normalises each channel of each sample of (N, C, L) or (C, L).
+
+    Source: Ulyanov, Vedaldi, Lempitsky, "Instance normalization", 2016.
+    """
+
+    _dims = 1
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Normalises each channel of each sample of (N, C, H, W) or (C, H, W)."""
+
+    _dims = 2
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Normalises each channel of each sample of (N, C, D, H, W) or (C, D, H, W)."""
+
+    _dims = 3
+
+
+class _LazyNorm(LazyModuleMixin):
+    """A normalisation whose `num_features` is that of the first input."""
+
+    _default_affine = True
+    _default_track = True
+    _channel_from_end: int | None = None
+
+    def __init__(
+        self,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool | None = None,
+        track_running_stats: bool | None = None,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(0, eps, momentum, False, False)
+        self.affine: Any = self._default_affine if affine is None else affine
+        self.track_running_stats: Any = self._default_track if track_running_stats is None else track_running_stats
+        me: Any = self
+        if self.affine:
+            me.weight = UninitializedParameter(device=device, dtype=dtype)
+            me.bias = UninitializedParameter(device=device, dtype=dtype)
+        if self.track_running_stats:
+            me.running_mean = UninitializedBuffer(device=device, dtype=dtype)
+            me.running_var = UninitializedBuffer(device=device, dtype=dtype)
+            me.num_batches_tracked = make_tensor(np.zeros((), np.int64))
+
+    def reset_parameters(self) -> None:
+        """Nothing before the first call; afterwards as in the ordinary module."""
+        if not self.has_uninitialized_params() and self.num_features != 0:  # type: ignore[attr-defined, has-type]
+            super().reset_parameters()  # type: ignore[misc]
+
+    def initialize_parameters(self, input: Tensor) -> None:  # type: ignore[override]
+        """Take the number of channels from the input."""
+        if not self.has_uninitialized_params():
+            return
+        me: Any = self
+        me.num_features = input.shape[1 if self._channel_from_end is None else input.ndim - self._channel_from_end]
+        if self.affine:
+            me.weight.materialize((me.num_features,))
+            me.bias.materialize((me.num_features,))
+        if self.track_running_stats:
+            me.running_mean.materialize((me.num_features,))
+            me.running_var.materialize((me.num_features,))
+        me.reset_parameters()
+
+
+class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
+    """BatchNorm1d whose `num_features` is found at the first call."""
+
+    cls_to_become = BatchNorm1d
+
+
+class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
+    """BatchNorm2d whose `num_features` is found at the first call."""
+
+    cls_to_become = BatchNorm2d
+
+
+class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
+    """BatchNorm3d whose `num_features` is found at the first call."""
+
+    cls_to_become = BatchNorm3d
+
+
+class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
+    """InstanceNorm1d whose `num_features` is found at the first call."""
+
+    cls_to_become = InstanceNorm1d
+    _channel_from_end = 2
+
+
+class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
+    """InstanceNorm2d whose `num_features` is found at the first call."""
+
+    cls_to_become = InstanceNorm2d
+    _channel_from_end = 3
+
+
+class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
+    """InstanceNorm3d whose `num_features` is found at the first call."""
+
+    cls_to_become = InstanceNorm3d
+    _channel_from_end = 4

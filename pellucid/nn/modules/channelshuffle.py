@@ -1,0 +1,3 @@
+"""Channel shuffle as a layer."""
+
+from .pixelshuffle import ChannelShuffle as ChannelShuffle

@@ -1,0 +1,499 @@
+"""Modules made of other modules or of parameters: Sequential, ModuleList, ModuleDict, ParameterList, ParameterDict."""
+
+from __future__ import annotations
+
+import operator
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
+from typing import Any, Self
+
+from ...core.tensor import Tensor
+from ...errors import ArgumentTypeError, ArgumentValueError, IndexOutOfRangeError
+from ..parameter import Parameter
+from ._naming import add_indent, typename
+from .module import Module
+
+
+class Sequential(Module):
+    """Modules called one after the other, each with the result of the one before.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.Sequential(torch.nn.Identity(), torch.nn.Flatten())
+        Sequential(
+          (0): Identity()
+          (1): Flatten(start_dim=1, end_dim=-1)
+        )
+    """
+
+    _modules: dict[str, Module]  # type: ignore[assignment]
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__()
+        pairs = args[0].items() if len(args) == 1 and isinstance(args[0], OrderedDict) else enumerate(args)
+        for key, module in pairs:
+            self.add_module(str(key), module)
+
+    def forward(self, input: Any) -> Any:
+        for module in self._modules.values():
+            input = module(input)
+        return input
+
+    def _key(self, index: Any) -> str:
+        size = len(self)
+        at = operator.index(index)
+        if not -size <= at < size:
+            raise IndexOutOfRangeError(f"index {at} is out of range")
+        return next(islice(self._modules, at % size, None))
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return self.__class__(OrderedDict(list(self._modules.items())[index]))
+        return self._modules[self._key(index)]
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        setattr(self, self._key(index), module)
+
+    def __delitem__(self, index: Any) -> None:
+        keys = list(self._modules)[index] if isinstance(index, slice) else [self._key(index)]
+        for key in keys:
+            delattr(self, key)
+        self._renumber()
+
+    def _renumber(self) -> None:
+        kept = list(self._modules.values())
+        self._modules.clear()
+        self._modules.update((str(i), module) for i, module in enumerate(kept))
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self._modules.values())
+
+    def __add__(self, other: Any) -> Sequential:
+        _check_sequential(other, "add operator supports only objects of Sequential class, but {} is given.")
+        return Sequential(*self, *other)
+
+    def __iadd__(self, other: Any) -> Self:
+        _check_sequential(other, "add operator supports only objects of Sequential class, but {} is given.")
+        for module in list(other):
+            self.append(module)
+        return self
+
+    def __mul__(self, other: int) -> Sequential:
+        return Sequential(*(module for _ in range(_times(other)) for module in self))
+
+    __rmul__ = __mul__
+
+    def __imul__(self, other: int) -> Self:
+        own = list(self)
+        for _ in range(_times(other) - 1):
+            for module in own:
+                self.append(module)
+        return self
+
+    def append(self, module: Module) -> Self:
+        """Add a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def insert(self, index: int, module: Module) -> Self:
+        """Put a module before position `index`."""
+        if not isinstance(module, Module):
+            raise AssertionError(f"module should be of type: {Module}")
+        n = len(self)
+        if not -n <= index <= n:
+            raise IndexOutOfRangeError(f"Index out of range: {index}")
+        kept = list(self)
+        kept.insert(index, module)
+        self._modules.clear()
+        for i, each in enumerate(kept):
+            self.add_module(str(i), each)
+        return self
+
+    def extend(self, sequential: Iterable[Module]) -> Self:
+        """Add all modules of another Sequential."""
+        for module in list(sequential):
+            self.append(module)
+        return self
+
+    def pop(self, key: Any) -> Module:
+        """Take a module out and return it."""
+        found = self[key]
+        del self[key]
+        return found  # type: ignore[no-any-return]
+
+
+def _check_sequential(other: Any, text: str) -> None:
+    if not isinstance(other, Sequential):
+        raise ArgumentValueError(text.format(str(type(other))))
+
+
+def _times(count: Any) -> int:
+    if not isinstance(count, int):
+        raise ArgumentTypeError(f"unsupported operand type(s) for *: {type(Sequential)} and {type(count)}")
+    if count <= 0:
+        raise ArgumentValueError(f"Non-positive multiplication factor {count} for {Sequential}")
+    return count
+
+
+class ModuleList(Module):
+    """A list of submodules. It is no module to call: its elements are called by the code that uses it."""
+
+    _modules: dict[str, Module]  # type: ignore[assignment]
+
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.extend(modules)
+
+    def _key(self, index: Any) -> str:
+        size = len(self)
+        at = operator.index(index)
+        if not -size <= at < size:
+            raise IndexOutOfRangeError(f"index {at} is out of range")
+        return str(at % size)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return self.__class__(list(self._modules.values())[index])
+        return self._modules[self._key(index)]
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        setattr(self, self._key(index), module)
+
+    def __delitem__(self, index: Any) -> None:
+        for k in range(len(self))[index] if isinstance(index, slice) else [int(self._key(index))]:
+            delattr(self, str(k))
+        kept = list(self._modules.values())
+        self._modules.clear()
+        self._modules.update((str(i), module) for i, module in enumerate(kept))
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self._modules.values())
+
+    def __iadd__(self, modules: Iterable[Module]) -> Self:
+        return self.extend(modules)
+
+    def __add__(self, other: Iterable[Module]) -> ModuleList:
+        return ModuleList(chain(self, other))
+
+    def __dir__(self) -> list[str]:
+        return [key for key in super().__dir__() if not key.isdigit()]
+
+    def insert(self, index: int, module: Module) -> None:
+        """Put a module before position `index`."""
+        kept = list(self)
+        kept.insert(index, module)
+        for i, each in enumerate(kept):
+            self._modules[str(i)] = each
+
+    def append(self, module: Module | None) -> Self:
+        """Add a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def pop(self, key: int | slice) -> Module:
+        """Take a module out and return it."""
+        found = self[key]
+        del self[key]
+        return found  # type: ignore[no-any-return]
+
+    def extend(self, modules: Iterable[Module]) -> Self:
+        """Add modules at the end."""
+        if not isinstance(modules, Iterable):
+            raise ArgumentTypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
+        for module in list(modules):
+            self.append(module)
+        return self
+
+    def __repr__(self) -> str:
+        """Equal neighbours are printed once, with their count."""
+        texts = [repr(module) for module in self]
+        if not texts:
+            return f"{self._get_name()}()"
+        blocks: list[list[Any]] = []
+        for i, text in enumerate(texts):
+            if blocks and blocks[-1][2] == text:
+                blocks[-1][1] = i
+            else:
+                blocks.append([i, i, text])
+        lines = []
+        for first, last, text in blocks:
+            head = f"({first}): {text}" if first == last else f"({first}-{last}): {last - first + 1} x {text}"
+            lines.append(add_indent(head, 2))
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
+
+
+class ModuleDict(Module):
+    """A dictionary of submodules, in the order of insertion."""
+
+    _modules: dict[str, Module]  # type: ignore[assignment]
+
+    def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.update(modules)
+
+    def __getitem__(self, key: str) -> Module:
+        return self._modules[key]
+
+    def __setitem__(self, key: str, module: Module) -> None:
+        self.add_module(key, module)
+
+    def __delitem__(self, key: str) -> None:
+        del self._modules[key]
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._modules
+
+    def clear(self) -> None:
+        """Take all modules out."""
+        self._modules.clear()
+
+    def pop(self, key: str) -> Module:
+        """Take a module out and return it."""
+        found = self[key]
+        del self[key]
+        return found
+
+    def keys(self) -> Any:
+        """The names."""
+        return self._modules.keys()
+
+    def items(self) -> Any:
+        """(name, module) pairs."""
+        return self._modules.items()
+
+    def values(self) -> Any:
+        """The modules."""
+        return self._modules.values()
+
+    def update(self, modules: Any) -> None:
+        """Add modules from a mapping or from (name, module) pairs."""
+        for key, module in _pairs(modules, "ModuleDict"):
+            self[key] = module
+
+
+def _pairs(given: Any, title: str) -> Iterator[tuple[str, Any]]:
+    """The pairs of a mapping (sorted where it is an unordered one) or of an iterable of pairs."""
+    if not isinstance(given, Iterable):
+        raise ArgumentTypeError(
+            f"{title}{'s' if title == 'ParametersDict' else ''}.update should be called with an iterable of key/value pairs, but got "
+            f"{type(given).__name__}"
+        )
+    if isinstance(given, Mapping) or hasattr(given, "items"):
+        yield from list(given.items())  # type: ignore[attr-defined]
+        return
+    for position, pair in enumerate(given):
+        if not isinstance(pair, Iterable):
+            raise ArgumentTypeError(f"{title} update sequence element #{position} should be Iterable; is{type(pair).__name__}")
+        values = tuple(pair)
+        if len(values) != 2:
+            raise ArgumentValueError(f"{title} update sequence element #{position} has length {len(values)}; 2 is required")
+        yield values
+
+
+def _as_parameter(value: Any) -> Any:
+    return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
+
+
+class ParameterList(Module):
+    """A list of parameters; tensors that are put in become parameters, other objects are kept as they are."""
+
+    def __init__(self, values: Iterable[Any] | None = None) -> None:
+        super().__init__()
+        self._size = 0
+        if values is not None:
+            self += values
+
+    def _key(self, index: Any) -> str:
+        at = operator.index(index)
+        if not -len(self) <= at < len(self):
+            raise IndexOutOfRangeError(f"index {at} is out of range")
+        return str(at % len(self))
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            out = self.__class__()
+            for i in range(*index.indices(len(self))):
+                out.append(self[i])
+            return out
+        return getattr(self, self._key(index))
+
+    def __setitem__(self, index: int, param: Any) -> None:
+        setattr(self, self._key(index), _as_parameter(param))
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self[i] for i in range(len(self)))
+
+    def __iadd__(self, parameters: Iterable[Any]) -> Self:
+        return self.extend(parameters)
+
+    def __dir__(self) -> list[str]:
+        return [key for key in super().__dir__() if not key.isdigit()]
+
+    def append(self, value: Any) -> Self:
+        """Add a value at the end."""
+        at = self._size
+        self._size += 1
+        self[at] = value
+        return self
+
+    def extend(self, values: Iterable[Any]) -> Self:
+        """Add values at the end."""
+        if not isinstance(values, Iterable) or isinstance(values, Tensor):
+            raise ArgumentTypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
+        for value in values:
+            self.append(value)
+        return self
+
+    def extra_repr(self) -> str:
+        lines = []
+        for k, value in enumerate(self):
+            if isinstance(value, Tensor):
+                title = "Parameter" if isinstance(value, Parameter) else "Tensor"
+                size = "x".join(str(n) for n in value.shape)
+                lines.append(f"  ({k}): {title} containing: [{value.dtype} of size {size}]")
+            else:
+                lines.append(f"  ({k}): Object of type: {type(value).__name__}")
+        return "\n".join(lines)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("ParameterList should not be called.")
+
+
+class ParameterDict(Module):
+    """A dictionary of parameters, in the order of insertion; tensors that are put in become parameters."""
+
+    def __init__(self, parameters: Any = None) -> None:
+        super().__init__()
+        self._keys: dict[str, None] = {}
+        if parameters is not None:
+            self.update(parameters)
+
+    def _attribute(self, key: Any) -> str:
+        if not isinstance(key, str):
+            raise ArgumentTypeError(
+                f"Index given to ParameterDict cannot be used as a key as it is not a string (type is '{type(key).__name__}'). "
+                "Open an issue on github if you need non-string keys."
+            )
+        return key
+
+    def __getitem__(self, key: str) -> Any:
+        return getattr(self, self._attribute(key))
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        name = self._attribute(key)
+        self._keys[key] = None
+        setattr(self, name, _as_parameter(value))
+
+    def __delitem__(self, key: str) -> None:
+        del self._keys[key]
+        delattr(self, self._attribute(key))
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(list(self._keys))
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._keys
+
+    def copy(self) -> ParameterDict:
+        """A new dictionary with the same parameters."""
+        return ParameterDict(OrderedDict((k, self[k]) for k in self._keys))
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """The value of `key`, set to `default` first when it is not there."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def clear(self) -> None:
+        """Take all values out."""
+        for key in list(self._keys):
+            del self[key]
+
+    def pop(self, key: str) -> Any:
+        """Take a value out and return it."""
+        value = self[key]
+        del self[key]
+        return value
+
+    def popitem(self) -> tuple[str, Any]:
+        """Take the last pair out and return it."""
+        key = next(reversed(self._keys))
+        return key, self.pop(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of `key`, or `default`."""
+        return self[key] if key in self else default
+
+    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
+        """A new dictionary with one value for all keys."""
+        return ParameterDict((key, default) for key in keys)
+
+    def keys(self) -> Any:
+        """The names."""
+        return self._keys.keys()
+
+    def items(self) -> Iterable[tuple[str, Any]]:
+        """(name, value) pairs."""
+        return ((k, self[k]) for k in self._keys)
+
+    def values(self) -> Iterable[Any]:
+        """The values."""
+        return (self[k] for k in self._keys)
+
+    def update(self, parameters: Any) -> None:
+        """Add values from a mapping or from (name, value) pairs."""
+        for key, value in _pairs(parameters, "ParameterDict"):
+            self[key] = value
+
+    def extra_repr(self) -> str:
+        lines = []
+        for key, value in self.items():
+            if isinstance(value, Tensor):
+                title = "Parameter" if isinstance(value, Parameter) else "Tensor"
+                kind = typename(value) if title == "Tensor" else "torch." + value.type().partition(".")[2]  # type: ignore[attr-defined]
+                size = "x".join(str(n) for n in value.shape)
+                lines.append(f"  ({key}): {title} containing: [{kind} of size {size}]")
+            else:
+                lines.append(f"  ({key}): Object of type: {type(value).__name__}")
+        return "\n".join(lines)
+
+    def __call__(self, input: Any) -> Any:
+        raise RuntimeError("ParameterDict should not be called.")
+
+    def __or__(self, other: ParameterDict) -> ParameterDict:
+        out = self.copy()
+        out.update(other)
+        return out
+
+    def __ror__(self, other: ParameterDict) -> ParameterDict:
+        out = other.copy()
+        out.update(self)
+        return out
+
+    def __ior__(self, other: ParameterDict) -> Self:
+        self.update(other)
+        return self

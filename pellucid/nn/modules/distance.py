@@ -1,0 +1,4 @@
+"""Distances as layers."""
+
+from .loss import CosineSimilarity as CosineSimilarity
+from .loss import PairwiseDistance as PairwiseDistance

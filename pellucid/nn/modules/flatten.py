@@ -1,0 +1,61 @@
+"""Dimensions joined and split as layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.tensor import Tensor
+from ...errors import ArgumentTypeError
+from .module import Module
+
+
+class Flatten(Module):
+    """Dimensions `start_dim` to `end_dim` joined into one.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.Flatten()(torch.zeros(2, 3, 4)).shape
+        torch.Size([2, 12])
+    """
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
+        super().__init__()
+        self.start_dim = start_dim
+        self.end_dim = end_dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input.flatten(self.start_dim, self.end_dim)  # type: ignore[attr-defined, no-any-return]
+
+    def extra_repr(self) -> str:
+        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Unflatten(Module):
+    """One dimension split into several."""
+
+    def __init__(self, dim: int | str, unflattened_size: Any) -> None:
+        super().__init__()
+        if isinstance(dim, int):
+            if not isinstance(unflattened_size, (tuple, list)):
+                raise ArgumentTypeError(
+                    f"unflattened_size must be a tuple of ints, but found type {type(unflattened_size).__name__}"
+                )
+            for k, size in enumerate(unflattened_size):
+                if not isinstance(size, int):
+                    raise ArgumentTypeError(
+                        f"unflattened_size must be tuple of ints, but found element of type {type(size).__name__} at pos {k}"
+                    )
+        elif isinstance(dim, str):
+            raise ArgumentTypeError(
+                "unflattened_size must be a tuple of tuples of a named dimension; named tensors are not supported"
+            )
+        else:
+            raise ArgumentTypeError("invalid argument type for dim parameter")
+        self.dim = dim
+        self.unflattened_size = unflattened_size
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input.unflatten(self.dim, self.unflattened_size)  # type: ignore[attr-defined, no-any-return]
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

@@ -1,0 +1,144 @@
+"""Affine maps: Linear, Bilinear, Identity."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...core.tensor import Tensor
+from ...errors import ArgumentValueError
+from .. import functional as F
+from .. import init
+from .._functions import T
+from ..parameter import Parameter, UninitializedParameter, is_lazy
+from .lazy import LazyModuleMixin
+from .module import Module
+
+
+class Identity(Module):
+    """Returns its input; arguments of the constructor are ignored."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input
+
+
+class Linear(Module):
+    """`x @ weight.T + bias` over the last dimension: (*, in_features) to (*, out_features).
+
+    Weight and bias start uniform in +-1/sqrt(in_features).
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.Linear(3, 2)(torch.ones(5, 3)).shape
+        torch.Size([5, 2])
+    """
+
+    weight: Tensor
+    bias: Tensor | None
+
+    def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+        super().__init__()
+        self.in_features = in_features
+        self.out_features = out_features
+        self.weight = Parameter(T.empty((out_features, in_features), device=device, dtype=dtype))
+        if bias:
+            self.bias = Parameter(T.empty(out_features, device=device, dtype=dtype))
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new initial values."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
+            bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input: Tensor) -> Tensor:
+        own = self._parameters
+        try:  # a third of the time of looking them up as attributes
+            weight, bias = own["weight"], own["bias"]
+        except KeyError:  # reparametrised or pruned: what stands in for them is an ordinary attribute
+            weight, bias = self.weight, self.bias  # type: ignore[assignment]
+        return F.linear(input, weight, bias)  # type: ignore[arg-type]
+
+    def extra_repr(self) -> str:
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+
+class NonDynamicallyQuantizableLinear(Linear):
+    """Linear under the name that MultiheadAttention uses for its output projection."""
+
+
+class Bilinear(Module):
+    """`x1^T A_k x2 + b_k` for each output feature k."""
+
+    weight: Tensor
+    bias: Tensor | None
+
+    def __init__(
+        self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        if in1_features <= 0:
+            raise ArgumentValueError(f"in1_features must be > 0, but got {in1_features}")
+        self.in1_features = in1_features
+        self.in2_features = in2_features
+        self.out_features = out_features
+        self.weight = Parameter(T.empty((out_features, in1_features, in2_features), device=device, dtype=dtype))
+        if bias:
+            self.bias = Parameter(T.empty(out_features, device=device, dtype=dtype))
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new initial values."""
+        bound = 1 / math.sqrt(self.weight.shape[1])
+        init.uniform_(self.weight, -bound, bound)
+        if self.bias is not None:
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
+        return F.bilinear(input1, input2, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return (
+            f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class LazyLinear(LazyModuleMixin, Linear):
+    """Linear whose `in_features` is the last dimension of the first input."""
+
+    cls_to_become = Linear  # type: ignore[assignment]
+    weight: Any
+    bias: Any
+
+    def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+        super().__init__(0, 0, False)
+        self.weight = UninitializedParameter(device=device, dtype=dtype)
+        self.out_features = out_features
+        if bias:
+            self.bias = UninitializedParameter(device=device, dtype=dtype)
+
+    def reset_parameters(self) -> None:
+        if not self.has_uninitialized_params() and self.in_features != 0:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input: Tensor) -> None:  # type: ignore[override]
+        """Take shapes from the input and draw initial values."""
+        if self.has_uninitialized_params():
+            self.in_features = input.shape[-1]
+            self.weight.materialize((self.out_features, self.in_features))
+            if is_lazy(self.bias):
+                self.bias.materialize((self.out_features,))
+            self.reset_parameters()
+        if self.in_features == 0:
+            assert input.shape[-1] == self.weight.shape[-1]
+            self.in_features = input.shape[-1]

@@ -1,0 +1,475 @@
+"""The Module: parameters, buffers and submodules as attributes, a call with hooks, and walks over the tree."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Any, Self
+
+from ...core import observe
+from ...core.modes import state
+from ...core.tensor import Tensor
+from ...errors import ArgumentTypeError, ArgumentValueError, MissingAttributeError, MissingKeyError, UnsupportedError
+from ..parameter import Buffer, Parameter
+from . import _hooks
+from ._convert import ConvertMixin
+from ._hooks import HooksMixin
+from ._hooks import register_module_backward_hook as register_module_backward_hook
+from ._hooks import register_module_buffer_registration_hook as register_module_buffer_registration_hook
+from ._hooks import register_module_forward_hook as register_module_forward_hook
+from ._hooks import register_module_forward_pre_hook as register_module_forward_pre_hook
+from ._hooks import register_module_full_backward_hook as register_module_full_backward_hook
+from ._hooks import register_module_full_backward_pre_hook as register_module_full_backward_pre_hook
+from ._hooks import register_module_module_registration_hook as register_module_module_registration_hook
+from ._hooks import register_module_parameter_registration_hook as register_module_parameter_registration_hook
+from ._naming import add_indent, typename
+from ._state import StateMixin
+from ._state import _IncompatibleKeys as _IncompatibleKeys
+
+_addindent = add_indent
+_set = object.__setattr__
+
+
+def is_parameter(value: Any) -> bool:
+    """True for a Parameter, also one made of a custom tensor type."""
+    return isinstance(value, Parameter) or (isinstance(value, Tensor) and getattr(value, "_is_param", False))
+
+
+class Module(HooksMixin, StateMixin, ConvertMixin):
+    """Base class of all neural network modules.
+
+    A subclass calls `super().__init__()`, assigns parameters, buffers and submodules as attributes, and defines `forward`; calling
+    the module runs `forward` and the hooks.
+
+    Example:
+        >>> import pellucid as torch
+        >>> class Affine(torch.nn.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.scale = torch.nn.Parameter(torch.ones(2))
+        ...     def forward(self, x):
+        ...         return x * self.scale
+        >>> [name for name, _ in Affine().named_parameters()]
+        ['scale']
+    """
+
+    dump_patches: bool = False
+    call_super_init: bool = False
+    _version: int = 1
+    training: bool
+    _parameters: dict[str, Parameter | None]
+    _buffers: dict[str, Tensor | None]
+    _modules: dict[str, Module | None]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if not self.call_super_init:
+            if kwargs:
+                raise ArgumentTypeError(
+                    f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'"
+                )
+            if args:
+                raise ArgumentTypeError(
+                    f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given"
+                )
+        own = self.__dict__
+        own["training"] = True
+        own["_parameters"] = {}
+        own["_buffers"] = {}
+        own["_non_persistent_buffers_set"] = set()
+        own["_is_full_backward_hook"] = None
+        for name in _hooks.TABLES:
+            own[name] = OrderedDict()
+        own["_modules"] = {}
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
+
+    def forward(self, *input: Any) -> Any:
+        """Compute the result; defined by the subclass."""
+        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+    # ---- the call ------------------------------------------------------------------------------
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if (
+            self._forward_pre_hooks
+            or self._forward_hooks
+            or self._backward_hooks
+            or self._backward_pre_hooks
+            or _hooks.global_hooks.present
+            or state.slow
+        ):
+            return self._watched_call(args, kwargs)
+        return self.forward(*args, **kwargs)
+
+    def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
+        return Module.__call__(self, *args, **kwargs)
+
+    _wrapped_call_impl = _call_impl
+
+    def _watched_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not observe.observers:
+            return self._call_with_hooks(args, kwargs)
+        path = _enter(self)
+        observe.notify("module_enter", self, path, args, kwargs)
+        result = None
+        try:
+            result = self._call_with_hooks(args, kwargs)
+            return result
+        finally:
+            _running.stack.pop()
+            observe.notify("module_exit", self, path, result)
+
+    # ---- attributes ----------------------------------------------------------------------------
+    def __getattr__(self, name: str) -> Any:
+        # Reached only when ordinary lookup failed, so the tables are searched in the order of frequency.
+        own = self.__dict__
+        for table in ("_parameters", "_modules", "_buffers"):
+            if table in own and name in own[table]:
+                return own[table][name]
+        raise MissingAttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        own = self.__dict__
+        params = own.get("_parameters")
+        if is_parameter(value):
+            if params is None:
+                raise MissingAttributeError("cannot assign parameters before Module.__init__() call")
+            self._forget(name, "_parameters")
+            self.register_parameter(name, value)
+            return
+        if params is not None and name in params:
+            if value is not None:
+                raise ArgumentTypeError(
+                    f"cannot assign '{typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)",
+                    hint=f"assign nn.Parameter(...), or write into it: `with torch.no_grad(): module.{name}.copy_(...)`",
+                )
+            self.register_parameter(name, None)
+            return
+        modules = own.get("_modules")
+        if isinstance(value, Module):
+            if modules is None:
+                raise MissingAttributeError("cannot assign module before Module.__init__() call")
+            self._forget(name, "_modules")
+            modules[name] = _hooks.on_registration("module", self, name, value)
+            return
+        if modules is not None and name in modules:
+            if value is not None:
+                raise ArgumentTypeError(
+                    f"cannot assign '{typename(value)}' as child module '{name}' (torch.nn.Module or None expected)"
+                )
+            modules[name] = _hooks.on_registration("module", self, name, None)
+            return
+        buffers = own.get("_buffers")
+        if isinstance(value, Tensor) or (buffers is not None and name in buffers):
+            if buffers is not None and (isinstance(value, Buffer) or name in buffers):
+                self._assign_buffer(name, value, buffers)
+                return
+        _set(self, name, value)
+
+    def _assign_buffer(self, name: str, value: Any, buffers: dict[str, Any]) -> None:
+        if value is not None and not isinstance(value, Tensor):
+            raise ArgumentTypeError(
+                f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
+            )
+        if name in buffers and not isinstance(value, Buffer):
+            buffers[name] = _hooks.on_registration("buffer", self, name, value)
+            return
+        self._forget(name, "_buffers")
+        self.register_buffer(name, value, value.persistent)
+
+    def _forget(self, name: str, keep: str) -> None:
+        own = self.__dict__
+        own.pop(name, None)
+        for table in ("_parameters", "_buffers", "_modules"):
+            if table != keep and table in own:
+                own[table].pop(name, None)
+        if "_non_persistent_buffers_set" in own:
+            own["_non_persistent_buffers_set"].discard(name)
+        if keep == "_buffers":
+            own["_buffers"].pop(name, None)
+
+    def __delattr__(self, name: str) -> None:
+        if name in self._parameters:
+            del self._parameters[name]
+        elif name in self._buffers:
+            del self._buffers[name]
+            self._non_persistent_buffers_set.discard(name)
+        elif name in self._modules:
+            del self._modules[name]
+        else:
+            super().__delattr__(name)
+
+    def __dir__(self) -> list[str]:
+        own = self.__dict__
+        keys = [*dir(type(self)), *own, *self._parameters, *self._modules, *self._buffers]
+        return sorted(key for key in dict.fromkeys(keys) if not key[:1].isdigit())
+
+    def _check_name(self, kind: str, name: Any, table: dict[str, Any]) -> None:
+        if not isinstance(name, str):
+            raise ArgumentTypeError(f"{kind} name should be a string. Got {typename(name)}")
+        if kind != "module":
+            _check_dots(kind, name)
+        if hasattr(self, name) and name not in table:
+            raise MissingKeyError(f"attribute '{name}' already exists")
+        if kind == "module":
+            _check_dots(kind, name)
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Add a tensor that is state but no parameter; part of the `state_dict` when `persistent`."""
+        if "_buffers" not in self.__dict__:
+            raise MissingAttributeError("cannot assign buffer before Module.__init__() call")
+        self._check_name("buffer", name, self._buffers)
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise ArgumentTypeError(f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)")
+        self._buffers[name] = _hooks.on_registration("buffer", self, name, tensor)
+        if persistent:
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            self._non_persistent_buffers_set.add(name)
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Add a parameter, or None for one that is switched off."""
+        if "_parameters" not in self.__dict__:
+            raise MissingAttributeError("cannot assign parameter before Module.__init__() call")
+        self._check_name("parameter", name, self._parameters)
+        if param is not None:
+            if not is_parameter(param):
+                raise ArgumentTypeError(
+                    f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
+                )
+            if param.grad_fn is not None:
+                raise ArgumentValueError(
+                    f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To express "
+                    f"'{name}' as a function of another Tensor, compute the value in the forward() method."
+                )
+            param = _hooks.on_registration("parameter", self, name, param)
+        self._parameters[name] = param
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Add a child module."""
+        if not isinstance(module, Module) and module is not None:
+            raise ArgumentTypeError(f"{typename(module)} is not a Module subclass")
+        self._check_name("module", name, self._modules)
+        self._modules[name] = _hooks.on_registration("module", self, name, module)
+
+    register_module = add_module
+
+    # ---- lookup by path --------------------------------------------------------------------------
+    def get_submodule(self, target: str) -> Module:
+        """The submodule at a dotted path; the module itself for ""."""
+        found: Any = self
+        for name in target.split(".") if target else ():
+            if not hasattr(found, name):
+                raise MissingAttributeError(f"{found._get_name()} has no attribute `{name}`")
+            found = getattr(found, name)
+            if not isinstance(found, Module):
+                raise MissingAttributeError(f"`{name}` is not an nn.Module")
+        return found  # type: ignore[no-any-return]
+
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Put a module at a dotted path; with `strict`, only where one is already."""
+        if target == "":
+            raise ArgumentValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Module):
+            raise ArgumentValueError(f"`module` is not an nn.Module, found {type(module)}")
+        path, _, leaf = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if strict and not hasattr(parent, leaf):
+            raise MissingAttributeError(f"{parent._get_name()} has no attribute `{leaf}`")
+        if hasattr(parent, leaf) and not isinstance(getattr(parent, leaf), Module):
+            raise MissingAttributeError(f"`{leaf}` is not an nn.Module")
+        setattr(parent, leaf, module)
+
+    def _at(self, target: str) -> tuple[Any, str]:
+        path, _, leaf = target.rpartition(".")
+        owner = self.get_submodule(path)
+        if not hasattr(owner, leaf):
+            raise MissingAttributeError(f"{owner._get_name()} has no attribute `{leaf}`")
+        return getattr(owner, leaf), leaf
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter at a dotted path."""
+        value, leaf = self._at(target)
+        if not is_parameter(value):
+            raise MissingAttributeError(f"`{leaf}` is not an nn.Parameter")
+        return value  # type: ignore[no-any-return]
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer at a dotted path."""
+        value, leaf = self._at(target)
+        path = target.rpartition(".")[0]
+        if leaf not in self.get_submodule(path)._buffers:
+            raise MissingAttributeError(f"`{leaf}` is not a buffer")
+        return value  # type: ignore[no-any-return]
+
+    # ---- walks -----------------------------------------------------------------------------------
+    def _named_members(
+        self, get_members_fn: Callable[[Module], Any], prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
+        seen: set[int] = set()
+        walk = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        for path, module in walk:
+            for name, value in get_members_fn(module):
+                if value is None or id(value) in seen:
+                    continue
+                if remove_duplicate:
+                    seen.add(id(value))
+                yield f"{path}.{name}" if path else name, value
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """The parameters of the module and its submodules, each once."""
+        for _, param in self.named_parameters(recurse=recurse):
+            yield param
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """(dotted name, parameter) of the module and its submodules."""
+        yield from self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """The buffers of the module and its submodules, each once."""
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
+        """(dotted name, buffer) of the module and its submodules."""
+        yield from self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
+
+    def children(self) -> Iterator[Module]:
+        """The direct submodules, each once."""
+        for _, module in self.named_children():
+            yield module
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """(name, module) of the direct submodules."""
+        seen: set[Module] = set()
+        for name, module in self._modules.items():
+            if module is not None and module not in seen:
+                seen.add(module)
+                yield name, module
+
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
+        """The module and all below it, each once."""
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
+            yield module
+
+    def named_modules(
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
+        """(dotted name, module) of the module itself ("") and all below it."""
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        yield prefix, self
+        for name, module in self._modules.items():
+            if module is not None:
+                yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+
+    def apply(self, fn: Callable[[Module], None]) -> Self:
+        """Call `fn` on every module below, then on this one; returns the module."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    # ---- flags -----------------------------------------------------------------------------------
+    def train(self, mode: bool = True) -> Self:
+        """Set training mode here and below; dropout and batch normalisation obey it."""
+        if not isinstance(mode, bool):
+            raise ArgumentValueError("training mode is expected to be boolean")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self) -> Self:
+        """Set evaluation mode here and below."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Set `requires_grad` of all parameters."""
+        for p in self.parameters():
+            p.requires_grad_(requires_grad)  # type: ignore[attr-defined]
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Reset the gradients of all parameters: to None, or to zeros without `set_to_none`."""
+        for p in self.parameters():
+            if p._grad is None:
+                continue
+            if set_to_none:
+                p._grad = None
+            else:
+                if p._grad.grad_fn is not None:
+                    p._grad.detach_()  # type: ignore[attr-defined]
+                else:
+                    p._grad.requires_grad_(False)  # type: ignore[attr-defined]
+                p._grad.zero_()  # type: ignore[attr-defined]
+
+    def share_memory(self) -> Self:
+        """The module itself, its tensors marked for sharing between processes."""
+        return self._apply(lambda t: t.share_memory_())
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Refused: use `pellucid.compile(module)`, which returns the compiled module."""
+        raise UnsupportedError("Module.compile() in place is not supported; use torch.compile(module)")
+
+    # ---- text ------------------------------------------------------------------------------------
+    def _get_name(self) -> str:
+        return self.__class__.__name__
+
+    def extra_repr(self) -> str:
+        """What stands between the parentheses when the module is printed."""
+        return ""
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        extra_lines = extra.split("\n") if extra else []
+        children = [f"({key}): {add_indent(repr(module), 2)}" for key, module in self._modules.items()]
+        lines = extra_lines + children
+        if not lines:
+            return f"{self._get_name()}()"
+        if len(extra_lines) == 1 and not children:
+            return f"{self._get_name()}({extra_lines[0]})"
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
+
+    def _replicate_for_data_parallel(self) -> Any:
+        replica = self.__new__(type(self))
+        replica.__dict__ = self.__dict__.copy()
+        replica._parameters = {}
+        replica._buffers = replica._buffers.copy()
+        replica._modules = replica._modules.copy()
+        return replica
+
+
+def _check_dots(kind: str, name: str) -> None:
+    if "." in name:
+        raise MissingKeyError(f'{kind} name can\'t contain "."' + (f", got: {name}" if kind == "module" else ""))
+    if name == "":
+        raise MissingKeyError(f'{kind} name can\'t be empty string ""')
+
+
+class _Running(threading.local):
+    """The modules now being called, with their paths, for observers."""
+
+    def __init__(self) -> None:
+        self.stack: list[tuple[Module, str]] = []
+
+
+_running = _Running()
+
+
+def _enter(module: Module) -> str:
+    """The path of a module that is being called, from the outermost one, which has its class's name."""
+    path = ""
+    if not _running.stack:
+        path = type(module).__name__
+    else:
+        parent, above = _running.stack[-1]
+        name = next((n for n, m in parent.named_modules() if m is module), type(module).__name__)
+        path = f"{above}.{name}" if name else above
+    _running.stack.append((module, path))
+    return path

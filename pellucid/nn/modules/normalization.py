@@ -1,0 +1,198 @@
+"""Layer, group, RMS and local response normalisation."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+from ...core.tensor import Tensor
+from ...errors import ArgumentValueError
+from .. import functional as F
+from .. import init
+from .._functions import T
+from ..parameter import Parameter
+from .module import Module
+
+
+def _shape(normalized_shape: Any) -> tuple[int, ...]:
+    return (int(normalized_shape),) if isinstance(normalized_shape, Integral) else tuple(normalized_shape)
+
+
+class LayerNorm(Module):
+    """Normalises over the last dimensions, then scales and shifts element by element.
+
+    Args:
+        normalized_shape: sizes of the last dimensions.
+        eps: added to the variance.
+        elementwise_affine: learn scale and shift; bias: learn the shift.
+
+    Source: Ba, Kiros, Hinton, "Layer normalization", 2016.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.LayerNorm(4)
+        LayerNorm((4,), eps=1e-05, elementwise_affine=True, bias=True)
+    """
+
+    weight: Any
+    bias: Any
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = _shape(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        for name, wanted in (("weight", elementwise_affine), ("bias", elementwise_affine and bias)):
+            param = Parameter(T.empty(self.normalized_shape, device=device, dtype=dtype)) if wanted else None
+            self.register_parameter(name, param)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Weight 1, bias 0."""
+        if self.elementwise_affine:
+            init.ones_(self.weight)
+            if self.bias is not None:
+                init.zeros_(self.bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
+        )
+
+
+class RMSNorm(Module):
+    """Divides by the root of the mean square over the last dimensions, then scales element by element.
+
+    Source: Zhang, Sennrich, "Root mean square layer normalization", 2019.
+    """
+
+    weight: Any
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = _shape(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        param = Parameter(T.empty(self.normalized_shape, device=device, dtype=dtype)) if elementwise_affine else None
+        self.register_parameter("weight", param)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Weight 1."""
+        if self.elementwise_affine:
+            init.ones_(self.weight)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+class GroupNorm(Module):
+    """Normalises groups of channels of (N, C, *), sample by sample.
+
+    Source: Wu, He, "Group normalization", 2018.
+    """
+
+    weight: Any
+    bias: Any
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if num_groups <= 0:
+            raise ArgumentValueError(f"num_groups must be a positive integer, got {num_groups}")
+        if num_channels % num_groups != 0:
+            raise ArgumentValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
+        self.num_groups = num_groups
+        self.num_channels = num_channels
+        self.eps = eps
+        self.affine = affine
+        for name, wanted in (("weight", affine), ("bias", affine and bias)):
+            self.register_parameter(name, Parameter(T.empty(num_channels, device=device, dtype=dtype)) if wanted else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Weight 1, bias 0."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+
+
+class LocalResponseNorm(Module):
+    """Divides by a power of the mean square over neighbouring channels.
+
+    Source: Krizhevsky, Sutskever, Hinton, "ImageNet classification with deep convolutional neural networks", 2012.
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class CrossMapLRN2d(Module):
+    """Local response normalisation of (N, C, H, W) over `size` channels, for odd and even sizes as in LocalResponseNorm."""
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.ndim != 4:
+            raise ArgumentValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.ndim}D instead.")
+        # A window of channels, (size - 1) // 2 before the channel and the rest after it.
+        squares = input * input  # type: ignore[operator]
+        half = (self.size - 1) // 2 + (1 - self.size % 2)
+        padded = F.pad(squares, (0, 0, 0, 0, half, half))
+        channels = input.shape[1]
+        total = sum(padded[:, d : d + channels] for d in range(2 * half + 1))
+        return input * (total * (self.alpha / self.size) + self.k) ** -self.beta  # type: ignore[operator, no-any-return]
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

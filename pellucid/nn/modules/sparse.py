@@ -1,0 +1,204 @@
+"""Look-up tables: Embedding and EmbeddingBag."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.modes import no_grad
+from ...core.tensor import Tensor
+from ...errors import ArgumentValueError
+from .. import functional as F
+from .. import init
+from .._functions import T
+from ..parameter import Parameter
+from .module import Module
+
+
+def _position(padding_idx: int | None, rows: int) -> int | None:
+    if padding_idx is None:
+        return None
+    if padding_idx > 0:
+        assert padding_idx < rows, "Padding_idx must be within num_embeddings"
+    elif padding_idx < 0:
+        assert padding_idx >= -rows, "Padding_idx must be within num_embeddings"
+        return rows + padding_idx
+    return padding_idx
+
+
+class _Table(Module):
+    num_embeddings: int
+    embedding_dim: int
+    padding_idx: int | None
+    weight: Any
+
+    def _make(self, _weight: Tensor | None, _freeze: bool, device: Any, dtype: Any) -> None:
+        if _weight is None:
+            shape = (self.num_embeddings, self.embedding_dim)
+            self.weight = Parameter(T.empty(shape, device=device, dtype=dtype), requires_grad=not _freeze)
+            self.reset_parameters()
+        else:
+            assert list(_weight.shape) == [self.num_embeddings, self.embedding_dim], (
+                "Shape of weight does not match num_embeddings and embedding_dim"
+            )
+            self.weight = Parameter(_weight, requires_grad=not _freeze)
+
+    def reset_parameters(self) -> None:
+        """Draw new initial values: standard normal, zero at `padding_idx`."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with no_grad():
+                self.weight[self.padding_idx].fill_(0)
+
+
+class Embedding(_Table):
+    """Rows of a table: integers of any shape to that shape + (embedding_dim,).
+
+    Args:
+        padding_idx: a row that gets no gradient and starts as zeros.
+        max_norm: rows that are looked up are scaled down to this norm, in place.
+        norm_type: the p of that norm.
+        scale_grad_by_freq: divide each row's gradient by the number of times it was looked up.
+        sparse: accepted; gradients are dense.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.Embedding(10, 3, padding_idx=0)
+        Embedding(10, 3, padding_idx=0)
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        _freeze: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.num_embeddings = num_embeddings
+        self.embedding_dim = embedding_dim
+        self.padding_idx = _position(padding_idx, num_embeddings)
+        self.max_norm = max_norm
+        self.norm_type = norm_type
+        self.scale_grad_by_freq = scale_grad_by_freq
+        self.sparse = sparse
+        self._make(_weight, _freeze, device, dtype)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.embedding(
+            input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
+        )
+
+    def extra_repr(self) -> str:
+        text = f"{self.num_embeddings}, {self.embedding_dim}"
+        if self.padding_idx is not None:
+            text += f", padding_idx={self.padding_idx}"
+        if self.max_norm is not None:
+            text += f", max_norm={self.max_norm}"
+        if self.norm_type != 2:
+            text += f", norm_type={self.norm_type}"
+        if self.scale_grad_by_freq:
+            text += f", scale_grad_by_freq={self.scale_grad_by_freq}"
+        if self.sparse:
+            text += ", sparse=True"
+        return text
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+    ) -> Any:
+        """A table with given rows, which are not trained when `freeze`."""
+        assert embeddings.ndim == 2, "Embeddings parameter is expected to be 2-dimensional"
+        rows, columns = embeddings.shape
+        return cls(rows, columns, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze)
+
+
+class EmbeddingBag(_Table):
+    """Sums, means or maxima of rows of a table, bag by bag.
+
+    `forward(input, offsets=None, per_sample_weights=None)`: `input` (B, N) holds B bags of N, or is 1-d with the starts of the bags
+    in `offsets`; the result is (B, embedding_dim).
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.num_embeddings = num_embeddings
+        self.embedding_dim = embedding_dim
+        self.max_norm = max_norm
+        self.norm_type = norm_type
+        self.scale_grad_by_freq = scale_grad_by_freq
+        self.padding_idx = _position(padding_idx, num_embeddings)
+        if mode not in ("sum", "mean", "max"):
+            raise ArgumentValueError("mode has to be one of sum, mean or max")
+        self.mode = mode
+        self.sparse = sparse
+        self.include_last_offset = include_last_offset
+        self._make(_weight, False, device, dtype)
+
+    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
+        return F.embedding_bag(
+            input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode, self.sparse,
+            per_sample_weights, self.include_last_offset, self.padding_idx,
+        )  # fmt: skip
+
+    def extra_repr(self) -> str:
+        text = f"{self.num_embeddings}, {self.embedding_dim}"
+        if self.max_norm is not None:
+            text += f", max_norm={self.max_norm}"
+        if self.norm_type != 2:
+            text += f", norm_type={self.norm_type}"
+        if self.scale_grad_by_freq:
+            text += f", scale_grad_by_freq={self.scale_grad_by_freq}"
+        text += f", mode={self.mode!r}"
+        if self.padding_idx is not None:
+            text += f", padding_idx={self.padding_idx}"
+        return text
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+    ) -> Any:
+        """A table with given rows, which are not trained when `freeze`."""
+        assert embeddings.ndim == 2, "Embeddings parameter is expected to be 2-dimensional"
+        rows, columns = embeddings.shape
+        made = cls(
+            rows, columns, max_norm, norm_type, scale_grad_by_freq, mode, sparse, embeddings, include_last_offset, padding_idx
+        )
+        made.weight.requires_grad = not freeze
+        return made

@@ -1,0 +1,481 @@
+"""The Optimizer: parameter groups, state, hooks, saving; and the loop over parameters that its subclasses fill in."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core import observe, source
+from ..core.modes import enable_grad, no_grad
+from ..core.tape import RemovableHandle, register
+from ..core.tensor import Tensor, make_tensor, version_of
+from ..errors import ArgumentTypeError, ArgumentValueError, OperationError, UnsupportedError
+
+
+class _RequiredParameter:
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _RequiredParameter()
+
+_global_pre_hooks: OrderedDict[int, Any] = OrderedDict()
+_global_post_hooks: OrderedDict[int, Any] = OrderedDict()
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(optimizer, args, kwargs)` before each step of any optimizer."""
+    return register(_global_pre_hooks, hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(optimizer, args, kwargs)` after each step of any optimizer."""
+    return register(_global_post_hooks, hook)
+
+
+def to_number(x: Any) -> Any:
+    """A hyper-parameter that may be a one-element tensor, as a number."""
+    return x.item() if isinstance(x, Tensor) else x
+
+
+def check(condition: Any, text: str) -> None:
+    """Raise ValueError unless the condition holds."""
+    if not condition:
+        raise ArgumentValueError(text)
+
+
+def check_lr(lr: Any) -> None:
+    """Refuse a learning rate that is negative or not one number."""
+    if isinstance(lr, Tensor):
+        check(lr._array.size == 1, "Tensor lr must be 1-element")
+    check(0.0 <= to_number(lr), f"Invalid learning rate: {lr}")
+
+
+_TABLES = (
+    "_optimizer_step_pre_hooks", "_optimizer_step_post_hooks", "_optimizer_state_dict_pre_hooks",
+    "_optimizer_state_dict_post_hooks", "_optimizer_load_state_dict_pre_hooks", "_optimizer_load_state_dict_post_hooks",
+)  # fmt: skip
+
+
+class Optimizer:
+    """Base class of optimizers; a subclass defines `step`.
+
+    Args:
+        params: parameters, (name, parameter) pairs, or dictionaries with "params" and options of their own.
+        defaults: options of groups that do not give them.
+
+    Raises:
+        TypeError: `params` is a tensor, a set, or holds something that is no tensor. ValueError: nothing to optimize, a non-leaf, a
+            parameter in two groups.
+
+    Example:
+        >>> import pellucid as torch
+        >>> w = torch.nn.Parameter(torch.tensor([1.0]))
+        >>> optimizer = torch.optim.SGD([w], lr=0.1)
+        >>> (w * w).sum().backward()
+        >>> optimizer.step()
+        >>> w.item()
+        0.800000011920929
+    """
+
+    _optimizer_step_pre_hooks: OrderedDict[int, Any]
+    _optimizer_step_post_hooks: OrderedDict[int, Any]
+    _optimizer_state_dict_pre_hooks: OrderedDict[int, Any]
+    _optimizer_state_dict_post_hooks: OrderedDict[int, Any]
+    _optimizer_load_state_dict_pre_hooks: OrderedDict[int, Any]
+    _optimizer_load_state_dict_post_hooks: OrderedDict[int, Any]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "step" in cls.__dict__:
+            cls.step = _with_hooks(cls.__dict__["step"])  # type: ignore[method-assign]
+
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        self.defaults = defaults
+        for name in _TABLES:
+            setattr(self, name, OrderedDict())
+        if isinstance(params, Tensor):
+            raise ArgumentTypeError(
+                f"params argument given to the optimizer should be an iterable of Tensors or dicts, but got {params.type()}"  # type: ignore[attr-defined]
+            )
+        self.state: defaultdict[Any, Any] = defaultdict(dict)
+        self.param_groups: list[dict[str, Any]] = []
+        groups = list(params)
+        if not groups:
+            raise ArgumentValueError(
+                "optimizer got an empty parameter list",
+                hint="model.parameters() is an iterator that can be used once; or the model has no nn.Parameter yet",
+            )
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(group)
+
+    # ---- pickling and text -----------------------------------------------------------------------
+    def __getstate__(self) -> dict[str, Any]:
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for name in _TABLES:
+            if name not in self.__dict__:
+                setattr(self, name, OrderedDict())
+        # Options that are younger than the saved state.
+        for group in getattr(self, "param_groups", ()):
+            for name, default in self.defaults.items():
+                group.setdefault(name, default)
+
+    def __repr__(self) -> str:
+        text = self.__class__.__name__ + " ("
+        for i, group in enumerate(self.param_groups):
+            text += f"\nParameter Group {i}\n"
+            for key in sorted(group):
+                if key != "params":
+                    text += f"    {key}: {group[key]}\n"
+        return text + ")"
+
+    # ---- groups ----------------------------------------------------------------------------------
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add a group: a dictionary with "params" and any options."""
+        if not isinstance(param_group, dict):
+            raise ArgumentTypeError(f"param_group must be a dict, but got {type(param_group)}")
+        given = param_group["params"]
+        if isinstance(given, set):
+            raise ArgumentTypeError(
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will change "
+                "between runs. Please use a list instead."
+            )
+        param_group["params"] = [given] if isinstance(given, Tensor) else list(given)
+        self._split_names(param_group)
+        for param in param_group["params"]:
+            if not isinstance(param, Tensor):
+                raise ArgumentTypeError(f"optimizer can only optimize Tensors, but one of the params is {type(param).__name__}")
+            if not self.defaults.get("differentiable") and not (param.is_leaf or param.retains_grad):
+                raise ArgumentValueError(
+                    "can't optimize a non-leaf Tensor",
+                    hint="pass the nn.Parameter itself, not something computed from it (such as .to(...) of it)",
+                )
+        for name, default in self.defaults.items():
+            if default is required and name not in param_group:
+                raise ArgumentValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
+            param_group.setdefault(name, default)
+        params = param_group["params"]
+        if len(params) != len(set(params)):
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
+                "github.com/pytorch/pytorch/issues/40967 for more information",
+                stacklevel=3,
+            )
+        named = "param_names" in param_group
+        if any(("param_names" in group) is not named for group in self.param_groups):
+            raise ArgumentValueError(
+                "all optimizer param groups should be with/without names. cannot add param group "
+                f"{'with' if named else 'without'} names to the optimizer"
+            )
+        if not {p for group in self.param_groups for p in group["params"]}.isdisjoint(params):
+            raise ArgumentValueError("some parameters appear in more than one parameter group")
+        self.param_groups.append(param_group)
+
+    @staticmethod
+    def _split_names(group: dict[str, Any]) -> None:
+        """(name, parameter) pairs become "params" and "param_names"."""
+        pairs = [p for p in group["params"] if isinstance(p, tuple)]
+        if not pairs:
+            return
+        if len(pairs) != len(group["params"]):
+            raise ArgumentValueError("all optimizer params should be with/without names. Some param names are missing")
+        group["param_names"] = [name for name, _ in pairs]
+        group["params"] = [param for _, param in pairs]
+
+    # ---- stepping --------------------------------------------------------------------------------
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update the parameters once; `closure` computes the loss anew, and its value is returned."""
+        raise NotImplementedError(f"{type(self).__name__} does not define step")
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Reset the gradients of all parameters: to None, or to zeros without `set_to_none`."""
+        if observe.observers:
+            observe.notify("optimizer_zero_grad", self)
+        for group in self.param_groups:
+            for p in group["params"]:
+                grad = p._grad
+                if grad is None:
+                    continue
+                if set_to_none:
+                    p._grad = None
+                else:
+                    if grad.grad_fn is not None:
+                        grad.detach_()
+                    else:
+                        grad.requires_grad_(False)
+                    grad.zero_()
+
+    @staticmethod
+    def _loss(closure: Callable[[], Any] | None) -> Any:
+        if closure is None:
+            return None
+        with enable_grad():
+            return closure()
+
+    # ---- saving ----------------------------------------------------------------------------------
+    def state_dict(self) -> dict[str, Any]:
+        """ "state" (per parameter, by position) and "param_groups" (options, and positions of parameters)."""
+        for hook in self._optimizer_state_dict_pre_hooks.values():
+            hook(self)
+        position: dict[int, int] = {}
+        groups = []
+        for group in self.param_groups:
+            for p in group["params"]:
+                position.setdefault(id(p), len(position))
+            packed = {k: v for k, v in group.items() if k != "params"}
+            packed["params"] = [position[id(p)] for p in group["params"]]
+            groups.append(packed)
+        state = {(position[id(k)] if isinstance(k, Tensor) else k): v for k, v in self.state.items()}
+        result: dict[str, Any] = {"state": state, "param_groups": groups}
+        for hook in self._optimizer_state_dict_post_hooks.values():
+            changed = hook(self, result)
+            result = result if changed is None else changed
+        return result
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over options and state from `state_dict`, parameter by parameter in order; tensors take the parameters' dtype.
+
+        Raises:
+            ValueError: another number of groups, or of parameters in a group.
+        """
+        state_dict = dict(state_dict)
+        for hook in self._optimizer_load_state_dict_pre_hooks.values():
+            changed = hook(self, state_dict)
+            state_dict = state_dict if changed is None else changed
+        groups = self.param_groups
+        saved = deepcopy(state_dict["param_groups"])
+        if len(groups) != len(saved):
+            raise ArgumentValueError("loaded state dict has a different number of parameter groups")
+        if any(len(a["params"]) != len(b["params"]) for a, b in zip(groups, saved)):
+            raise ArgumentValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+            )
+        by_position = {i: p for a, b in zip(groups, saved) for i, p in zip(b["params"], a["params"])}
+        state: defaultdict[Any, Any] = defaultdict(dict)
+        for key, value in state_dict["state"].items():
+            if key in by_position:
+                state[by_position[key]] = _adapted(by_position[key], value)
+            else:
+                state[key] = value
+        for old, new in zip(groups, saved):
+            new["params"] = old["params"]
+            if "param_names" in old and "param_names" not in new:
+                new["param_names"] = old["param_names"]
+        self.__setstate__({"state": state, "param_groups": saved})
+        for hook in self._optimizer_load_state_dict_post_hooks.values():
+            hook(self)
+
+    # ---- hooks -----------------------------------------------------------------------------------
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(optimizer, args, kwargs)` before each step; it may return new (args, kwargs)."""
+        return register(self._optimizer_step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(optimizer, args, kwargs)` after each step."""
+        return register(self._optimizer_step_post_hooks, hook)
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call `hook(optimizer)` before `state_dict`."""
+        return _register(self._optimizer_state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call `hook(optimizer, state_dict)` after `state_dict`; it may return another."""
+        return _register(self._optimizer_state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call `hook(optimizer, state_dict)` before loading; it may return another."""
+        return _register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call `hook(optimizer)` after loading."""
+        return _register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+
+
+def _register(table: OrderedDict[int, Any], hook: Any, prepend: bool) -> RemovableHandle:
+    handle = register(table, hook)
+    if prepend:
+        table.move_to_end(handle.id, last=False)
+    return handle
+
+
+def _adapted(param: Tensor, value: Any, key: str | None = None) -> Any:
+    """Saved state for a parameter: tensors in its dtype, but for the step count."""
+    if isinstance(value, Tensor):
+        if key == "step" or not param.dtype.is_floating_point:
+            return value
+        return value.to(dtype=param.dtype)  # type: ignore[attr-defined]
+    if isinstance(value, dict):
+        return {k: _adapted(param, v, k) for k, v in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+        return type(value)(_adapted(param, v) for v in value)  # type: ignore[call-arg]
+    return value
+
+
+def _with_hooks(step: Any) -> Any:
+    """`step` with the hooks before and after it, when it is the outermost one and there are any."""
+    if getattr(step, "hooked", False):
+        return step
+
+    @functools.wraps(step)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if type(self).step is not wrapper:  # called as super().step()
+            return step(self, *args, **kwargs)
+        before, after = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
+        if before or after or _global_pre_hooks or _global_post_hooks or observe.observers:
+            for hook in (*_global_pre_hooks.values(), *before.values()):
+                changed = hook(self, args, kwargs)
+                if changed is not None:
+                    if not (isinstance(changed, tuple) and len(changed) == 2):
+                        raise OperationError(f"{step} must return None or a tuple of (new_args, new_kwargs), but got {changed}.")
+                    args, kwargs = changed
+            result = step(self, *args, **kwargs)
+            for hook in (*after.values(), *_global_post_hooks.values()):
+                hook(self, args, kwargs)
+            if observe.observers:
+                observe.notify("optimizer_step", self)
+            return result
+        return step(self, *args, **kwargs)
+
+    wrapper.hooked = True  # type: ignore[attr-defined]
+    return wrapper
+
+
+def step_counter() -> Tensor:
+    """The count of steps that each parameter's state holds: a 0-d tensor of the default type (float32, or float64)."""
+    kind = np.float64 if dtypes.get_default_dtype() is dtypes.float64 else np.float32
+    return make_tensor(np.zeros((), kind))  # type: ignore[no-any-return]
+
+
+_WORKS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+class ArrayOptimizer(Optimizer):
+    """An optimizer that updates NumPy arrays in place, one parameter after the other.
+
+    A subclass says which arrays its state has (`_init_state`) and how one parameter is updated (`_update`); `_fused` may update all
+    parameters of a group in one call first.
+    """
+
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        super().__init__(params, defaults)
+        if defaults.get("differentiable"):
+            raise UnsupportedError("differentiable=True is not supported: a step does not become part of the graph")
+        if defaults.get("fused") and defaults.get("foreach"):
+            raise OperationError("`fused` and `foreach` cannot be `True` together.")
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update the parameters once; `closure` computes the loss anew, and its value is returned."""
+        loss = self._loss(closure)
+        site = source.capture(2)
+        name = f"{type(self).__name__}.step"
+        states = self.state
+        for group in self.param_groups:
+            arrays, grads, own = [], [], []
+            keeps = self._keeps_state(group)
+            for p in group["params"]:
+                grad = p._grad
+                if grad is None:
+                    continue
+                state = states[p] if keeps else {}
+                if not state:
+                    self._init_state(group, p, state)
+                version = version_of(p)
+                version.count += 1
+                version.writer = (name, site)
+                arrays.append(p._array)
+                grads.append(grad._array)
+                own.append(state)
+            if arrays:
+                with no_grad():
+                    if not self._fused(group, arrays, grads, own):
+                        self._one_by_one(group, arrays, grads, own)
+        return loss
+
+    def _keeps_state(self, group: dict[str, Any]) -> bool:
+        """Whether parameters of this group have any state."""
+        return True
+
+    def _init_state(self, group: dict[str, Any], p: Tensor, state: dict[str, Any]) -> None:
+        """Fill the state of a parameter that is updated for the first time."""
+
+    def _fused(self, group: dict[str, Any], params: list[Any], grads: list[Any], states: list[dict[str, Any]]) -> bool:
+        """Update all parameters at once where that is possible; False: nothing has been changed."""
+        return False
+
+    def _update(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
+        """Update one array `p` in place with gradient `g`; `state` holds arrays and may get new ones."""
+        raise NotImplementedError(f"{type(self).__name__} does not define _update")
+
+    def _one_by_one(self, group: dict[str, Any], params: list[Any], grads: list[Any], states: list[dict[str, Any]]) -> None:
+        negate = group.get("maximize", False)
+        for p, g, state in zip(params, grads, states):
+            if negate:
+                g = -g
+            arrays = {k: v._array if isinstance(v, Tensor) else v for k, v in state.items()}
+            if p.dtype in _WORKS:
+                self._update(group, p, g, arrays)
+            elif p.dtype.kind == "c":
+                real = {k: as_real(a) if _is_complex(a) else a for k, a in arrays.items()}
+                self._update(group, as_real(p), as_real(g), real)
+                for k, a in real.items():
+                    if k not in arrays and isinstance(a, np.ndarray):
+                        arrays[k] = a.view(p.dtype).reshape(p.shape)
+            else:  # 16 bits: computed in float32 and rounded once
+                wide = {k: a.astype(np.float32) if isinstance(a, np.ndarray) and k != "step" else a for k, a in arrays.items()}
+                work = p.astype(np.float32)
+                self._update(group, work, g.astype(np.float32), wide)
+                p[...] = work
+                for k, a in wide.items():
+                    if k in arrays and isinstance(a, np.ndarray) and k != "step":
+                        arrays[k][...] = a
+                    elif isinstance(a, np.ndarray):
+                        arrays[k] = a if k == "step" else a.astype(p.dtype)
+                    else:
+                        arrays[k] = a
+            for k, a in arrays.items():
+                if isinstance(a, np.ndarray):
+                    held = state.get(k)
+                    if held is None or held._array is not a:
+                        state[k] = make_tensor(a)
+                else:
+                    state[k] = a
+
+
+def _is_complex(a: Any) -> bool:
+    return isinstance(a, np.ndarray) and a.dtype.kind == "c"
+
+
+def as_real(a: Any) -> Any:
+    """A complex array as real numbers, sharing memory: (..., 2)."""
+    return a.reshape(*a.shape, 1).view(a.real.dtype)
+
+
+def add_decay(g: Any, p: Any, weight_decay: Any) -> Any:
+    """g + weight_decay * p, as a new array when there is decay."""
+    decay = to_number(weight_decay)
+    return g + p * decay if decay != 0 else g
+
+
+def zeros(p: Tensor) -> Tensor:
+    """Zeros of the shape and type of a parameter."""
+    return make_tensor(np.zeros_like(p._array))  # type: ignore[no-any-return]
+
+
+def full(p: Tensor, value: Any) -> Tensor:
+    """One value in the shape and type of a parameter."""
+    return make_tensor(np.full_like(p._array, value))  # type: ignore[no-any-return]
+
+
+ParamsT = Any

@@ -1,0 +1,8 @@
+"""`torch.utils.data`."""
+
+from ...data import *  # noqa: F403
+from ...data.worker import get_worker_info as get_worker_info
+from . import _utils as _utils
+from . import dataloader as dataloader
+from . import dataset as dataset
+from . import sampler as sampler

@@ -1,0 +1,4 @@
+"""`torch.utils.data._utils`, which programs reach for its collate functions."""
+
+from ....data import collate as collate
+from ....data import worker as worker

@@ -1,0 +1,3 @@
+"""`torch.utils.data.dataset`."""
+
+from ...data.dataset import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""`torch.utils.data.sampler`."""
+
+from ...data.sampler import *  # noqa: F403
