@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..backends.meta import MetaArray
 from ..core.public import public
 from ..core.tensor import Tensor, make_tensor
 from ..errors import DtypeError, LinAlgError, ShapeError
@@ -54,6 +55,8 @@ def same_dtype(a: Tensor, b: Any, name: str, first: str = "A", second: str = "B"
 
 def batched(name: str, bad: Any, tail: str, error: bool = True) -> None:
     """Raise for the first matrix of a stack that LAPACK's info (an integer array) says failed."""
+    if type(bad) is MetaArray:
+        return
     bad = np.asarray(bad)
     if not bad.any():
         return
@@ -120,7 +123,9 @@ def loop(function: Callable[..., Any], *stacks: Any, core: int = 2) -> list[Any]
     if not lead:
         made = function(*stacks)
         return [np.asarray(m) for m in made]
-    flat = [s.reshape((-1, *s.shape[len(lead) :])) if s.size else s.reshape((int(np.prod(lead)), *s.shape[len(lead) :])) for s in stacks]
+    flat = [
+        s.reshape((-1, *s.shape[len(lead) :])) if s.size else s.reshape((int(np.prod(lead)), *s.shape[len(lead) :])) for s in stacks
+    ]
     rows = [function(*each) for each in zip(*flat, strict=True)]
     if not rows:
         probe = function(*[np.zeros(s.shape[len(lead) :], s.dtype) for s in stacks])

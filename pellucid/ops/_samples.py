@@ -64,3 +64,22 @@ def elementwise(
                 yield Sample(tuple(draw(rng, s, d, "complex") for s, d in zip(shapes, domains, strict=True)), given)
 
     return samples
+
+
+def cases(
+    *given: tuple[Sequence[tuple[int, ...]], dict[str, Any]],
+    domain: Domain = REAL,
+    complex: bool = False,
+    make: Callable[..., Any] | None = None,
+    extra: Sequence[Sample] = (),
+) -> Samples:
+    """Samples with the shapes and parameters given, in complex numbers too where asked; `make` turns the drawn arrays into others."""
+
+    def samples(rng: np.random.Generator) -> Iterator[Sample]:
+        for shapes, params in given:
+            for kind in ("real", "complex") if complex else ("real",):
+                drawn = tuple(draw(rng, shape, domain, kind) for shape in shapes)
+                yield Sample(drawn if make is None else tuple(make(*drawn)), params)
+        yield from extra
+
+    return samples

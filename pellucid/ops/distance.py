@@ -15,6 +15,7 @@ from ..errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
 from ..shapes import broadcast_shapes
 from ._linalg import constant, values
 from ._rules import require_tensor
+from ._samples import cases
 
 
 # ---- all pairs of two sets --------------------------------------------------------------------
@@ -108,6 +109,7 @@ defop(
     forward=_cdist,
     aval=lambda x, y, p, by_products: ((*x[0][:-1], y[0][-2]), x[1]),
     vjp={"input": _cdist_left, "other": _cdist_right},
+    samples=cases(*((((2, 3, 4), (2, 5, 4)), {"p": p, "by_products": p == 2}) for p in (1.0, 1.5, 2.0, 3.0, math.inf))),
 )
 
 _MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
@@ -174,9 +176,7 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
 
 # ---- covariance -------------------------------------------------------------------------------
 @public(methods="=")
-def cov(
-    input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
-) -> Tensor:
+def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
     """The covariances of the rows of a matrix (variables), whose columns are observations; of one variable for a vector.
 
     Args:
@@ -237,7 +237,9 @@ def _observation_weights(fweights: Any, aweights: Any, n: int) -> Any:
         if len(shape) > 1:
             raise ShapeError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with {len(shape)} dimensions")
         if name == "fweights" and not (w.dtype.is_integral and w._array.dtype.kind != "b"):
-            raise DtypeError("cov(): expected fweights to have integral dtype but got fweights with " + w.dtype.scalar_type_name + " dtype")
+            raise DtypeError(
+                "cov(): expected fweights to have integral dtype but got fweights with " + w.dtype.scalar_type_name + " dtype"
+            )
         if name == "aweights" and not w.dtype.is_floating_point:
             raise DtypeError("cov(): expected aweights to have floating point dtype but got aweights with "
                              + w.dtype.scalar_type_name + " dtype")  # fmt: skip

@@ -41,7 +41,9 @@ def _parse(text: str, where: str) -> list[int | None]:
             continue
         if c != " ":
             if not (c.isascii() and c.isalpha()):
-                raise OperationError(f"einsum(): invalid subscript given at index {k} in the equation string, subscripts must be in [a-zA-Z]")
+                raise OperationError(
+                    f"einsum(): invalid subscript given at index {k} in the equation string, subscripts must be in [a-zA-Z]"
+                )
             labels.append(_label(c))
         k += 1
     return labels

@@ -19,6 +19,7 @@ from ..core.tensor import Tensor, make_tensor
 from ..errors import ArgumentTypeError, DtypeError, OperationError
 from ..shapes import normalize_dim
 from ._rules import require_tensor
+from ._samples import REAL, Sample, cases, draw
 
 COMPLEX = {"f": np.complex64, "d": np.complex128, "F": np.complex64, "D": np.complex128}
 
@@ -86,9 +87,24 @@ defop(
     "fft_c2c", "input", forward=_c2c, aval=lambda x, **params: x, jvp="linear",
     vjp={"input": lambda F, g, dim, forward, scale: F.fft_c2c(g, dim=dim, forward=not forward, scale=scale)},
     grad_name="FftC2C",
+    samples=lambda rng: [
+        Sample((draw(rng, (3, 4), REAL, "complex"),), {"dim": dim, "forward": way, "scale": 0.5}) for dim in ((1,), (0, 1)) for way in (True, False)
+    ],
 )  # fmt: skip
-defop("fft_r2c", "input", forward=_r2c, jvp="linear", vjp={"input": _r2c_grad}, grad_name="FftR2C")
-defop("fft_c2r", "input", forward=_c2r, jvp="linear", vjp={"input": _c2r_grad}, grad_name="FftC2R")
+defop(
+    "fft_r2c", "input", forward=_r2c, jvp="linear", vjp={"input": _r2c_grad}, grad_name="FftR2C",
+    samples=cases(
+        *((((3, n),), {"dim": dim, "forward": way, "scale": 2.0, "onesided": half})
+          for n in (4, 5) for dim in ((1,), (0, 1)) for way in (True, False) for half in (True, False)),
+    ),
+)  # fmt: skip
+defop(
+    "fft_c2r", "input", forward=_c2r, jvp="linear", vjp={"input": _c2r_grad}, grad_name="FftC2R",
+    samples=lambda rng: [
+        Sample((draw(rng, (3, 3), REAL, "complex"),), {"dim": dim, "forward": way, "scale": 0.5, "n": n})
+        for n in (4, 5) for dim in ((1,), (0, 1)) for way in (True, False)
+    ],
+)  # fmt: skip
 
 
 def _fit_sizes(xp: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
@@ -103,6 +119,7 @@ def _fit_sizes(xp: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
 defop(
     "fit_sizes", "input", forward=_fit_sizes, aval=lambda x, shape: (shape, x[1]), jvp="linear",
     vjp={"input": lambda F, g, input_shape: F.fit_sizes(g, shape=input_shape)}, grad_name="ConstantPadNd",
+    samples=cases((((3, 4),), {"shape": (2, 6)}), complex=True),
 )  # fmt: skip
 
 
@@ -424,7 +441,13 @@ def _check_count(n: Any, name: str) -> int:
 
 @public(namespace="fft", out=True)
 def fftfreq(
-    n: int, d: float = 1.0, *, dtype: dtypes.dtype | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+    n: int,
+    d: float = 1.0,
+    *,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """The frequencies, in cycles per unit of the spacing `d`, that `fft` of n samples gives.
 
@@ -443,7 +466,13 @@ def fftfreq(
 
 @public(namespace="fft", out=True)
 def rfftfreq(
-    n: int, d: float = 1.0, *, dtype: dtypes.dtype | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+    n: int,
+    d: float = 1.0,
+    *,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """The frequencies that `rfft` of n samples gives.
 

@@ -16,6 +16,7 @@ from ..errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
 from ..shapes import broadcast_shapes, normalize_dim
 from ._linalg import constant, linalg, mH, square, values
 from ._rules import require_tensor
+from ._samples import cases
 from .linalg_solve import checked_inverse, det, slogdet
 
 
@@ -85,6 +86,7 @@ defop(
     aval=lambda x: x,
     vjp={"input": _matrix_exp_grad},
     grad_name="LinalgMatrixExp",
+    samples=cases((((2, 3, 3),), {}), complex=True),
 )
 
 
@@ -115,7 +117,9 @@ def multi_dot(tensors: Any) -> Tensor:
     tensor([12., 12.])
     """
     if isinstance(tensors, Tensor) or not isinstance(tensors, (tuple, list)):
-        raise ArgumentTypeError(f"linalg_multi_dot(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}")
+        raise ArgumentTypeError(
+            f"linalg_multi_dot(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
+        )
     n = len(tensors)
     if n < 2:
         raise OperationError("multi_dot(): expected at least 2 tensors but got " + str(n))
@@ -126,7 +130,9 @@ def multi_dot(tensors: Any) -> Tensor:
     for k, t in enumerate(chain):
         ends = k in (0, n - 1)
         if t._array.ndim != 2 and not (ends and t._array.ndim == 1):
-            which = {0: "the first tensor must be 1D or 2D", n - 1: "the last tensor must be 1D or 2D"}.get(k, f"tensor {k} must be 2D")
+            which = {0: "the first tensor must be 1D or 2D", n - 1: "the last tensor must be 1D or 2D"}.get(
+                k, f"tensor {k} must be 2D"
+            )
             raise ShapeError(f"multi_dot(): {which} but got {t._array.ndim}D")
         if t.dtype is not kind:
             raise DtypeError(

@@ -8,13 +8,30 @@ from typing import Any
 
 import numpy as np
 
-
 from ..core import return_types
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.tensor import Tensor, make_tensor
 from ..errors import ArgumentTypeError, LinAlgError, OperationError
-from ._linalg import batched, column, constant, diag, diagonal, lapack, linalg, loop, matrices, mH, row, square, tril, triu, used, values
+from ._linalg import (
+    batched,
+    column,
+    constant,
+    diag,
+    diagonal,
+    lapack,
+    linalg,
+    loop,
+    matrices,
+    mH,
+    row,
+    square,
+    tril,
+    triu,
+    used,
+    values,
+)
+from ._samples import cases
 
 _INFO = np.dtype(np.int32)
 
@@ -140,7 +157,15 @@ def _qr_tall(F: Any, gq: Any, gr: Any, q: Any, r: Any) -> Any:
     return F.solve_triangular(mH(F, r), gq + F.matmul(q, inner * half), upper=False, left=False, unit=False)
 
 
-defop("qr", "input", forward=_qr, outputs=2, vjp={"input": _qr_grad}, grad_name="LinalgQr")
+defop(
+    "qr",
+    "input",
+    forward=_qr,
+    outputs=2,
+    vjp={"input": _qr_grad},
+    grad_name="LinalgQr",
+    samples=cases(*(((shape,), {"mode": "reduced"}) for shape in ((3, 3), (2, 4, 3), (2, 4)))),
+)
 _qr_result = return_types.make("linalg_qr", "Q R")
 
 
@@ -311,9 +336,7 @@ def _svd(xp: Any, x: Any, *, full: bool) -> Any:
             u[...], v[...] = np.eye(m), np.eye(n)
         return u, np.zeros((*lead, k), x.real.dtype), v
     if not np.isfinite(x).all():
-        raise LinAlgError(
-            "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values."
-        )
+        raise LinAlgError("linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values.")
     return tuple(np.linalg.svd(x, full_matrices=full))
 
 
@@ -350,7 +373,15 @@ def _svd_grad(F: Any, g: Any, out0: Any, out1: Any, out2: Any, input_shape: Any,
     return made
 
 
-defop("svd", "input", forward=_svd, outputs=3, vjp={"input": _svd_grad}, grad_name="LinalgSvd")
+defop(
+    "svd",
+    "input",
+    forward=_svd,
+    outputs=3,
+    vjp={"input": _svd_grad},
+    grad_name="LinalgSvd",
+    samples=cases(*(((shape,), {"full": False}) for shape in ((3, 3), (2, 4, 3), (2, 4)))),
+)
 _svd_result = return_types.make("linalg_svd", "U S Vh")
 
 
@@ -374,7 +405,9 @@ def _check_driver(name: str, driver: Any) -> None:
     if driver is not None:
         if not isinstance(driver, str):
             raise ArgumentTypeError(f"linalg_{name}(): argument 'driver' must be str, not {type(driver).__name__}")
-        raise OperationError(f"torch.linalg.{name}: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend.")
+        raise OperationError(
+            f"torch.linalg.{name}: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
+        )
 
 
 @linalg()
@@ -443,7 +476,15 @@ def _lu_grad(F: Any, g: Any, out0: Any, out1: Any, input_shape: Any) -> Any:
     return F.matmul(p, made)
 
 
-defop("lu_factor", "input", forward=_getrf, outputs=3, vjp={"input": _lu_grad}, grad_name="LinalgLuFactorEx")
+defop(
+    "lu_factor",
+    "input",
+    forward=_getrf,
+    outputs=3,
+    vjp={"input": _lu_grad},
+    grad_name="LinalgLuFactorEx",
+    samples=cases(*(((shape,), {}) for shape in ((3, 3), (2, 4, 3), (2, 4))), complex=True),
+)
 _lu_result = return_types.make("linalg_lu", "P L U")
 _lu_factor = return_types.make("linalg_lu_factor", "LU pivots")
 _lu_factor_ex = return_types.make("linalg_lu_factor_ex", "LU pivots info")
@@ -581,7 +622,9 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:  # noqa: N803
     if m < n:
         raise OperationError(f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1]")
     if not isinstance(tau, Tensor):
-        raise ArgumentTypeError(f"linalg_householder_product(): argument 'tau' (position 2) must be Tensor, not {type(tau).__name__}")
+        raise ArgumentTypeError(
+            f"linalg_householder_product(): argument 'tau' (position 2) must be Tensor, not {type(tau).__name__}"
+        )
     k = tau._array.shape[-1] if tau._array.ndim else 0
     if n < k:
         raise OperationError(f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]")

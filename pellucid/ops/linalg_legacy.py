@@ -14,7 +14,8 @@ from ..errors import DtypeError, OperationError, ShapeError
 from ._linalg import broadcast_batches, lapack, loop, matrices, same_dtype, square
 from ._rules import require_tensor
 from .linalg_factor import apply_reflections, checked_cholesky, householder_product, unpacked
-from .linalg_solve import checked_inverse, cholesky_solution, lu_solve as _linalg_lu_solve
+from .linalg_solve import checked_inverse, cholesky_solution
+from .linalg_solve import lu_solve as _linalg_lu_solve
 from .linalg_solve import pinv as _pinv
 
 
@@ -307,7 +308,9 @@ def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool =
     require_tensor(A, name, "A", 2)
     sb = require_tensor(b, name, "b")._array.shape
     if len(sb) < 2:
-        raise ShapeError(f"torch.triangular_solve: Expected b to have at least 2 dimensions, but it has {len(sb)} dimensions instead")
+        raise ShapeError(
+            f"torch.triangular_solve: Expected b to have at least 2 dimensions, but it has {len(sb)} dimensions instead"
+        )
     if A._array.ndim < 2:
         raise ShapeError(
             f"torch.triangular_solve: Expected A to have at least 2 dimensions, but it has {A._array.ndim} dimensions instead"
@@ -368,4 +371,3 @@ def lobpcg(
     if B is not None:
         v = F.solve_triangular(*broadcast_batches(F.conj(lower).mT, v), upper=True, left=True, unit=False)
     return w, v
-

@@ -23,8 +23,8 @@ from ._linalg import (
     lapack,
     linalg,
     loop,
-    mH,
     matrices,
+    mH,
     same_dtype,
     square,
     tril,
@@ -32,17 +32,25 @@ from ._linalg import (
     values,
 )
 from ._rules import require_tensor
+from ._samples import cases
 from .linalg_factor import unpacked
 
 _INFO = np.dtype(np.int32)
 SINGULAR = "The solver failed because the input matrix is singular."
-_SINGULAR_INVERSE = "The diagonal element {info} is zero, the inversion could not be completed because the input matrix is singular."
+_SINGULAR_INVERSE = (
+    "The diagonal element {info} is zero, the inversion could not be completed because the input matrix is singular."
+)
 
 
 def _singular(a: Any) -> Any:
     """LAPACK's info for each matrix: 0, or the place of the first zero on the diagonal of U."""
     (getrf,) = lapack("getrf", a)
     return np.asarray(loop(lambda x: getrf(x)[2:], a)[0], _INFO)
+
+
+def dominant(a: Any, *others: Any) -> tuple[Any, ...]:
+    """Sample matrices far from singular."""
+    return (a + 3 * np.eye(a.shape[-1]), *others)
 
 
 # ---- triangular systems -----------------------------------------------------------------------
@@ -80,6 +88,16 @@ defop(
     aval=lambda a, b, upper, left, unit: b,
     vjp={"input": _triangular_left, "other": _triangular_right},
     grad_name="LinalgSolveTriangular",
+    samples=cases(
+        *(
+            (((2, 3, 3), (2, 3, 3)), {"upper": upper, "left": left, "unit": unit})
+            for upper in (False, True)
+            for left in (False, True)
+            for unit in (False, True)
+        ),
+        complex=True,
+        make=dominant,
+    ),  # fmt: skip
 )
 
 
@@ -90,7 +108,12 @@ def _pair(name: str, a: Any, b: Any, first: str = "A", second: str = "B") -> Non
 
 @linalg()
 def solve_triangular(
-    A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False  # noqa: N803
+    A: Tensor,
+    B: Tensor,
+    *,
+    upper: bool,
+    left: bool = True,
+    unitriangular: bool = False,  # noqa: N803
 ) -> Tensor:
     """The solution X of `A @ X = B` (or `X @ A = B` with left=False) for triangular A, of which only that triangle is read.
 
@@ -135,6 +158,7 @@ defop(
         "other": lambda F, g, input: F.solve(mH(F, input), g),
     },
     grad_name="LinalgSolveEx",
+    samples=cases((((2, 3, 3), (2, 3, 2)), {}), complex=True, make=dominant),
 )
 
 
@@ -208,6 +232,7 @@ defop(
     aval=lambda x: x,
     vjp={"input": lambda F, g, out: -F.matmul(mH(F, out), F.matmul(g, mH(F, out)))},
     grad_name="LinalgInvEx",
+    samples=cases((((2, 3, 3),), {}), complex=True, make=dominant),
 )
 
 
@@ -283,7 +308,13 @@ def _det_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
     return column(column(g * sign)) * F.matmul(u * others.reshape((*others.shape[:-1], 1, n)), vh)
 
 
-defop("det", "input", forward=_det, aval=lambda x: (x[0][:-2], x[1]), vjp={"input": _det_grad}, grad_name="LinalgDet")
+defop(
+    "det", "input", forward=_det, aval=lambda x: (x[0][:-2], x[1]), vjp={"input": _det_grad}, grad_name="LinalgDet",
+    samples=lambda rng: (
+        *cases((((2, 3, 3),), {}), complex=True)(rng),
+        *cases((((3, 2), (2, 3)), {}), make=lambda a, b: (a @ b,))(rng),
+    ),
+)  # fmt: skip
 
 
 @public(namespace="linalg", out=True)
@@ -325,6 +356,7 @@ defop(
     outputs=2,
     vjp={"input": _slogdet_grad},
     grad_name="LinalgSlogdet",
+    samples=cases((((2, 3, 3),), {}), complex=True, make=dominant),
     aval=lambda x: [(x[0][:-2], x[1]), (x[0][:-2], np.empty(0, x[1]).real.dtype)],
 )
 _slogdet_result = return_types.make("linalg_slogdet", "sign logabsdet")
@@ -506,6 +538,7 @@ defop(
     forward=_pinv,
     vjp={"input": _pinv_grad},
     grad_name="LinalgPinv",
+    samples=cases(*(((shape,), {"atol": None, "rtol": None, "hermitian": False}) for shape in ((2, 4, 3), (2, 3))), complex=True),
     aval=lambda x, **params: ((*x[0][:-2], x[0][-1], x[0][-2]), x[1]),
 )
 
@@ -517,7 +550,12 @@ def number_or_array(value: Any) -> Any:
 
 @linalg()
 def pinv(
-    A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None  # noqa: N803
+    A: Tensor,
+    rcond: Any = None,
+    hermitian: bool = False,
+    *,
+    atol: Any = None,
+    rtol: Any = None,  # noqa: N803
 ) -> Tensor:
     """The pseudo-inverses (Moore and Penrose) of matrices.
 
@@ -616,9 +654,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     name = "torch.linalg.lstsq"
     matrices(A, name, "input")
     if driver is not None and driver not in ("gels", "gelsy", "gelsd", "gelss"):
-        raise OperationError(
-            "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"
-        )
+        raise OperationError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
     driver = driver or "gelsy"
     same_dtype(A, B, name, "input", "other")
     sa, sb = A._array.shape, B._array.shape

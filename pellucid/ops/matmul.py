@@ -14,6 +14,7 @@ from ..dtypes import BY_NUMPY, promote_types
 from ..errors import DtypeError, OperationError, ShapeError
 from ..shapes import bmm_shape, dot_shape, expand, matmul_shape, mm_shape, mv_shape
 from ._rules import require_tensor
+from ._samples import REAL, Sample, cases, draw
 
 Number = bool | int | float | complex
 
@@ -73,6 +74,11 @@ def _right(F: Any, g: Any, input: Any, other_shape: Any) -> Any:
     return made if tuple(made.shape) == other_shape else F.sum_to(made, shape=other_shape)
 
 
+_PAIRS = (
+    ((2, 3), (3, 4)), ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((5, 2, 3), (3, 4)), ((5, 2, 3), (5, 3, 4)), ((5, 2, 3), (3,)),
+    ((3,), (5, 3, 2)), ((2, 3), (5, 3, 4)), ((5, 1, 2, 3), (4, 3, 2)), ((0, 3), (3, 2)), ((2, 0), (0, 3)),
+)  # fmt: skip
+
 matmul_op = defop(
     "matmul",
     "input other",
@@ -82,6 +88,11 @@ matmul_op = defop(
     onnx="MatMul",
     autocast="lower",
     check=_check,
+    samples=lambda rng: (
+        *cases(*((pair, {}) for pair in _PAIRS), complex=True)(rng),
+        Sample((draw(rng, (2, 3), REAL), draw(rng, (2, 3), REAL)), error=RuntimeError),
+        Sample((draw(rng, (), REAL), draw(rng, (3,), REAL)), error=RuntimeError),
+    ),
 )
 
 METHODS["__matmul__"], METHODS["__rmatmul__"] = make_operators(matmul_op)

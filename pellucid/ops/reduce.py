@@ -18,10 +18,15 @@ from ..errors import ArgumentTypeError, DimensionError, DtypeError, OperationErr
 from ..shapes import broadcast_shapes, reduce_shape
 from ._reduction import Dims, as_dtype, count, dims_of, numpy_names, require_float, restore, spread
 from ._rules import require_tensor
+from ._samples import cases
 
 
 def _aval(x: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
     return reduce_shape(x[0], range(len(x[0])) if dim is None else dim, keepdim), x[1]
+
+
+_OVER_DIMS = tuple((((2, 3, 4),), {"dim": dim, "keepdim": keepdim}) for dim in (None, (1,), (0, 2)) for keepdim in (False, True))
+_OVER_ALL = ((((3, 4),), {}), (((),), {}))
 
 
 def _sum_aval(x: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
@@ -36,6 +41,7 @@ sum_op = defop(
     vjp={"input": lambda F, g, input_shape, dim, keepdim: spread(F, g, input_shape, dim, keepdim)},
     jvp="linear",
     onnx="ReduceSum",
+    samples=cases(*_OVER_DIMS, complex=True),
 )
 
 sum_all_op = defop(
@@ -47,6 +53,7 @@ sum_all_op = defop(
     jvp="linear",
     grad_name="Sum",
     onnx="ReduceSum",
+    samples=cases(*_OVER_ALL, complex=True),
 )
 
 
@@ -93,6 +100,7 @@ mean_op = defop(
     vjp={"input": lambda F, g, input_shape, dim, keepdim: spread(F, g / float(count(input_shape, dim)), input_shape, dim, keepdim)},
     jvp="linear",
     onnx="ReduceMean",
+    samples=cases(*_OVER_DIMS, complex=True),
 )
 
 
@@ -105,6 +113,7 @@ mean_all_op = defop(
     jvp="linear",
     grad_name="Mean",
     onnx="ReduceMean",
+    samples=cases(*_OVER_ALL, complex=True),
 )
 
 
@@ -154,6 +163,7 @@ defop(
             spread(F, g, input_shape, dim, keepdim) * F.cast(input == input, dtype=g.dtype if F.raw else g._array.dtype)
         )
     },
+    samples=cases(*_OVER_DIMS),
 )
 
 
@@ -230,7 +240,25 @@ def _prod_of_others(F: Any, x: Any, dim: int, shape: tuple[int, ...]) -> Any:
     return F.prod(lines, dim=(lines._array.ndim - 1,), keepdim=False).transpose(dim, -1)
 
 
-prod_op = defop("prod", "input", forward=_prod, aval=_sum_aval, vjp={"input": _prod_grad}, onnx="ReduceProd")
+def _with_zeros(x: Any) -> Any:
+    x = x.copy()
+    x.flat[::3] = 0
+    return (x,)
+
+
+_LINES = ((((3, 4),), {"dim": (1,), "keepdim": False}), (((2, 3),), {"dim": None, "keepdim": False}))
+prod_op = defop(
+    "prod",
+    "input",
+    forward=_prod,
+    aval=_sum_aval,
+    vjp={"input": _prod_grad},
+    onnx="ReduceProd",
+    samples=lambda rng: (
+        *cases(*_LINES, complex=True)(rng),
+        *cases(*_LINES, make=_with_zeros)(rng),
+    ),
+)
 
 
 @public(methods="=", out=True)
@@ -290,11 +318,11 @@ def _extreme_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: A
 
 amax_op = defop(
     "amax", "input", forward=lambda xp, x, *, dim, keepdim: xp.max(x, dim, keepdim), aval=_aval, vjp={"input": _extreme_grad},
-    onnx="ReduceMax",
+    onnx="ReduceMax", samples=cases(*_OVER_DIMS),
 )  # fmt: skip
 amin_op = defop(
     "amin", "input", forward=lambda xp, x, *, dim, keepdim: xp.min(x, dim, keepdim), aval=_aval, vjp={"input": _extreme_grad},
-    onnx="ReduceMin",
+    onnx="ReduceMin", samples=cases(*_OVER_DIMS),
 )  # fmt: skip
 
 
@@ -377,10 +405,12 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out
 all_op = defop(
     "all", "input", forward=lambda xp, x, *, dim, keepdim: np.logical_and.reduce(x, dim, None, None, keepdim),
     aval=lambda x, dim, keepdim: (_aval(x, dim=dim, keepdim=keepdim)[0], np.dtype(bool)),
+    samples=cases(*_OVER_DIMS),
 )  # fmt: skip
 any_op = defop(
     "any", "input", forward=lambda xp, x, *, dim, keepdim: np.logical_or.reduce(x, dim, None, None, keepdim),
     aval=lambda x, dim, keepdim: (_aval(x, dim=dim, keepdim=keepdim)[0], np.dtype(bool)),
+    samples=cases(*_OVER_DIMS),
 )  # fmt: skip
 
 
@@ -419,6 +449,7 @@ def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
 count_nonzero_op = defop(
     "count_nonzero", "input", forward=lambda xp, x, *, dim: xp.sum(x != 0, dim, np.int64),
     aval=lambda x, dim: (_aval(x, dim=dim)[0], np.dtype(np.int64)),
+    samples=cases((((3, 4),), {"dim": (0,)})),
 )  # fmt: skip
 
 
@@ -459,6 +490,7 @@ def _var_grad(F: Any, g: Any, input: Any, input_shape: Any, dim: Any, correction
 defop(
     "var", "input", forward=_var, vjp={"input": _var_grad},
     aval=lambda x, dim, correction, keepdim: (_aval(x, dim=dim, keepdim=keepdim)[0], np.empty(0, x[1]).real.dtype),
+    samples=cases(*((shapes, {**params, "correction": 1}) for shapes, params in _OVER_DIMS), complex=True),
 )  # fmt: skip
 
 
@@ -482,6 +514,7 @@ def _std_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, 
 defop(
     "std", "input", forward=_std, vjp={"input": _std_grad},
     aval=lambda x, dim, correction, keepdim: (_aval(x, dim=dim, keepdim=keepdim)[0], np.empty(0, x[1]).real.dtype),
+    samples=cases(*((shapes, {**params, "correction": 1}) for shapes, params in _OVER_DIMS), complex=True),
 )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from ..shapes import normalize_dim, reduce_shape
 from ._linalg import constant, linalg, matrices, square, values
 from ._reduction import as_dtype, dims_of, numpy_names, restore
 from ._rules import require_tensor
+from ._samples import cases
 
 INF = math.inf
 
@@ -42,9 +43,7 @@ def _vector_norm(xp: Any, x: Any, *, ord: float, dim: Any, keepdim: bool) -> Any
     return np.asarray(made).astype(real, copy=False)
 
 
-def _vector_norm_grad(
-    F: Any, g: Any, input: Any, out: Any, input_shape: Any, ord: float, dim: Any, keepdim: bool
-) -> Any:
+def _vector_norm_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, ord: float, dim: Any, keepdim: bool) -> Any:
     g, out = restore(g, input_shape, dim, keepdim), restore(out, input_shape, dim, keepdim)
     if ord == 0:
         return input * 0
@@ -83,6 +82,10 @@ defop(
     forward=_vector_norm,
     vjp={"input": _vector_norm_grad},
     grad_name="LinalgVectorNorm",
+    samples=cases(
+        *((((3, 4),), {"ord": p, "dim": dim, "keepdim": False}) for p in (0, 0.5, 1, 1.5, 2, 3, INF, -INF) for dim in (None, (1,))),
+        complex=True,
+    ),
     aval=lambda x, ord, dim, keepdim: (
         reduce_shape(x[0], range(len(x[0])) if dim is None else dim, keepdim),
         np.empty(0, x[1]).real.dtype,
@@ -139,9 +142,7 @@ Dims = int | tuple[int, ...] | list[int] | None
 
 
 @linalg()
-def vector_norm(
-    x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
-) -> Tensor:
+def vector_norm(x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The vector norm over `dim` (all dimensions, flattened, for None).
 
     Args:
@@ -158,7 +159,12 @@ def vector_norm(
 # ---- matrix norms -----------------------------------------------------------------------------
 @linalg()
 def matrix_norm(
-    A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: dtypes.dtype | None = None  # noqa: N803
+    A: Tensor,
+    ord: Any = "fro",
+    dim: Any = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,  # noqa: N803
 ) -> Tensor:
     """The matrix norm over two dimensions.
 
@@ -217,7 +223,12 @@ def _largest(x: Any, dim: int, ord: Any) -> Any:
 
 @linalg()
 def norm(
-    A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None  # noqa: N803
+    A: Tensor,
+    ord: Any = None,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,  # noqa: N803
 ) -> Tensor:
     """A vector norm (`dim` is one number, or A a vector) or a matrix norm (`dim` is two numbers, or A a matrix).
 
@@ -235,7 +246,9 @@ def norm(
         return vector_norm_of("linalg.vector_norm", A, 2, dim, keepdim, dtype)
     if dim is None:
         if ndim not in (1, 2):
-            raise OperationError("linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got " + str(ndim) + "D.")
+            raise OperationError(
+                "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got " + str(ndim) + "D."
+            )
         pair = ndim == 2
     else:
         pair = isinstance(dim, (tuple, list)) and len(dim) == 2
@@ -248,9 +261,7 @@ def norm(
 
 @public(names="norm", methods="=", out=True)
 @numpy_names
-def torch_norm(
-    input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: dtypes.dtype | None = None
-) -> Tensor:
+def torch_norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: dtypes.dtype | None = None) -> Tensor:
     """The p-norm over `dim` (of all elements for None); "fro" is 2, "nuc" the sum of singular values of matrices.
 
     >>> import pellucid as torch
@@ -268,9 +279,7 @@ def torch_norm(
     if p is None:
         p = 2
     if not (kind.is_floating_point or kind.is_complex):
-        raise DtypeError(
-            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {kind.scalar_type_name}"
-        )
+        raise DtypeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {kind.scalar_type_name}")
     return vector_norm_of("linalg.vector_norm", as_dtype(input, dtype), p, dim, keepdim, None)
 
 
@@ -343,7 +352,9 @@ def cond(A: Tensor, p: Any = None) -> Tensor:  # noqa: N803
         raise OperationError(f"linalg.cond got an invalid norm type: {p}")
     shape = A._array.shape
     if shape[-1] != shape[-2]:
-        raise ShapeError(f"linalg.cond(ord={p}): A must be batches of square matrices, but they are {shape[-2]} by {shape[-1]} matrices")
+        raise ShapeError(
+            f"linalg.cond(ord={p}): A must be batches of square matrices, but they are {shape[-2]} by {shape[-1]} matrices"
+        )
     if A._array.size == 0:
         return make_tensor(np.zeros(shape[:-2], A._array.real.dtype))
     from .linalg_solve import inv_ex
@@ -356,7 +367,12 @@ def cond(A: Tensor, p: Any = None) -> Tensor:  # noqa: N803
 
 @linalg()
 def matrix_rank(
-    A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None  # noqa: N803
+    A: Tensor,
+    tol: Any = None,
+    hermitian: bool = False,
+    *,
+    atol: Any = None,
+    rtol: Any = None,  # noqa: N803
 ) -> Tensor:
     """The number of singular values above a tolerance, as int64.
 
@@ -384,4 +400,3 @@ def matrix_rank(
     s = np.abs(np.linalg.eigvalsh(x)) if hermitian else np.linalg.svd(x, compute_uv=False)
     least = _cutoff(s.max(-1), x.shape, number_or_array(atol), number_or_array(rtol), x.dtype)
     return make_tensor(np.asarray((s > np.asarray(least)[..., None]).sum(-1), np.int64))
-

@@ -17,6 +17,7 @@ from ..errors import ArgumentTypeError, DimensionError, DtypeError, OperationErr
 from ..shapes import check_nonempty_reduction, normalize_dim
 from ._reduction import kept, numpy_names
 from ._rules import require_tensor
+from ._samples import REAL, Sample, cases, draw
 from .reduce import amax_op, amin_op
 
 
@@ -41,6 +42,10 @@ take_along_op = defop(
     forward=lambda xp, x, index, *, dim, unique: xp.take_along_axis(x, index, dim) if x.ndim else x.copy(),
     aval=lambda x, index, dim, unique: (index[0], x[1]),
     vjp={"input": lambda F, g, index, input_shape, dim, unique: F.put_along(g, index, shape=input_shape, dim=dim, unique=unique)},
+    samples=lambda rng: [
+        Sample((draw(rng, (3, 4), REAL), rng.integers(0, 4, (3, 6))), {"dim": 1, "unique": False}),
+        Sample((draw(rng, (3, 4), REAL), rng.permuted(np.tile(np.arange(3), (4, 1)), axis=1).T[:2]), {"dim": 0, "unique": True}),
+    ],
 )
 
 defop(
@@ -49,6 +54,9 @@ defop(
     forward=lambda xp, src, index, *, shape, dim, unique: put_along_array(src, index, shape, dim, unique),
     aval=lambda src, index, shape, dim, unique: (shape, src[1]),
     vjp={"src": lambda F, g, index, dim, unique: F.take_along(g, index, dim=dim, unique=unique)},
+    samples=lambda rng: [
+        Sample((draw(rng, (3, 6), REAL), rng.integers(0, 4, (3, 6))), {"shape": (3, 4), "dim": 1, "unique": False})
+    ],
 )
 
 
@@ -70,7 +78,10 @@ def _chosen_aval(x: Any, *, dim: int, keepdim: bool, **rest: Any) -> Any:
     return [(shape, x[1]), (shape, np.dtype(np.int64))]
 
 
-def _choose(name: str, index_rule: Any) -> Any:
+_ALONG = tuple((((3, 5),), {"dim": dim, "keepdim": keepdim}) for dim in (0, 1) for keepdim in (False, True))
+
+
+def _choose(name: str, index_rule: Any, **given: Any) -> Any:
     """An operation (values, indices) along `dim` whose rule gives the index of the chosen element, keeping the dimension."""
 
     def forward(xp: Any, x: Any, *, dim: int, keepdim: bool, **params: Any) -> Any:
@@ -80,7 +91,8 @@ def _choose(name: str, index_rule: Any) -> Any:
         values = np.take_along_axis(x, index, dim)
         return (values, index) if keepdim else (np.squeeze(values, dim), np.squeeze(index, dim))
 
-    return defop(name, "input", forward=forward, aval=_chosen_aval, vjp={"input": chosen_grad}, outputs=2)
+    samples = cases(*((shapes, {**params, **given}) for shapes, params in _ALONG))
+    return defop(name, "input", forward=forward, aval=_chosen_aval, vjp={"input": chosen_grad}, outputs=2, samples=samples)
 
 
 def _extreme_op(which: str) -> Any:
@@ -90,8 +102,9 @@ def _extreme_op(which: str) -> Any:
         return getattr(xp, which)(x, dim, keepdim), getattr(xp, "arg" + which)(x, dim, keepdims=keepdim)
 
     return defop(
-        which + "_dim", "input", forward=forward, aval=_chosen_aval, vjp={"input": chosen_grad}, outputs=2, grad_name=which.capitalize()
-    )
+        which + "_dim", "input", forward=forward, aval=_chosen_aval, vjp={"input": chosen_grad}, outputs=2,
+        grad_name=which.capitalize(), samples=cases(*_ALONG),
+    )  # fmt: skip
 
 
 max_op, min_op = _extreme_op("max"), _extreme_op("min")
@@ -164,11 +177,13 @@ def _arg_aval(x: Any, *, dim: Any, keepdim: bool) -> Any:
 
 
 argmax_op = defop(
-    "argmax", "input", forward=lambda xp, x, *, dim, keepdim: xp.argmax(x, dim, keepdims=keepdim), aval=_arg_aval, onnx="ArgMax"
-)
+    "argmax", "input", forward=lambda xp, x, *, dim, keepdim: xp.argmax(x, dim, keepdims=keepdim), aval=_arg_aval, onnx="ArgMax",
+    samples=cases(*_ALONG),
+)  # fmt: skip
 argmin_op = defop(
-    "argmin", "input", forward=lambda xp, x, *, dim, keepdim: xp.argmin(x, dim, keepdims=keepdim), aval=_arg_aval, onnx="ArgMin"
-)
+    "argmin", "input", forward=lambda xp, x, *, dim, keepdim: xp.argmin(x, dim, keepdims=keepdim), aval=_arg_aval, onnx="ArgMin",
+    samples=cases(*_ALONG),
+)  # fmt: skip
 
 
 def _arg(op: Any, name: str, input: Any, dim: Any, keepdim: bool) -> Tensor:
@@ -244,7 +259,7 @@ def _kth_index(x: Any, dim: int, k: int) -> Any:
 median_op = _choose("median", lambda x, dim: _median_index(x, dim, False))
 nanmedian_op = _choose("nanmedian", lambda x, dim: _median_index(x, dim, True))
 mode_op = _choose("mode", _mode_index)
-kthvalue_op = _choose("kthvalue", _kth_index)
+kthvalue_op = _choose("kthvalue", _kth_index, k=2)
 
 
 def _median(op: Any, name: str, input: Any, dim: Any, keepdim: bool) -> Any:

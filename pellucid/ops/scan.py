@@ -16,6 +16,7 @@ from ..errors import DtypeError, OperationError, ShapeError
 from ..shapes import normalize_dim
 from ._reduction import as_dtype, numpy_names
 from ._rules import require_tensor
+from ._samples import cases
 
 
 def _flip(F: Any, x: Any, dim: int) -> Any:
@@ -36,13 +37,17 @@ def _scan_aval(x: Any, *, dim: int) -> Any:
     return x[0], np.dtype(np.int64) if x[1].kind in "biu" else x[1]
 
 
+_ALONG = ((((3, 4),), {"dim": 0}), (((2, 5),), {"dim": 1}))
+
+
 def _cumsum_grad(F: Any, g: Any, input_shape: Any, dim: int) -> Any:
     return _flip(F, F.cumsum(_flip(F, g, dim), dim=dim), dim) if input_shape else g
 
 
 cumsum_op = defop(
-    "cumsum", "input", forward=_cumsum, aval=_scan_aval, vjp={"input": _cumsum_grad}, jvp="linear", onnx="CumSum"
-)
+    "cumsum", "input", forward=_cumsum, aval=_scan_aval, vjp={"input": _cumsum_grad}, jvp="linear", onnx="CumSum",
+    samples=cases(*_ALONG, complex=True),
+)  # fmt: skip
 
 
 def _cumprod(xp: Any, x: Any, *, dim: int) -> Any:
@@ -75,7 +80,20 @@ def _cumprod_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: i
     return back(F.sum(g.reshape(wide) * F.conj(lines) * keep, dim=(len(wide) - 1,), keepdim=False))
 
 
-cumprod_op = defop("cumprod", "input", forward=_cumprod, aval=_scan_aval, vjp={"input": _cumprod_grad})
+def _with_zeros(x: Any) -> Any:
+    x = x.copy()
+    x.flat[::3] = 0
+    return (x,)
+
+
+cumprod_op = defop(
+    "cumprod",
+    "input",
+    forward=_cumprod,
+    aval=_scan_aval,
+    vjp={"input": _cumprod_grad},
+    samples=lambda rng: (*cases(*_ALONG, complex=True)(rng), *cases(*_ALONG, make=_with_zeros)(rng)),
+)
 
 
 @public(methods="=", inplace="=", out=True)
@@ -128,11 +146,11 @@ def _running_aval(x: Any, *, dim: int) -> Any:
 
 cummax_op = defop(
     "cummax", "input", forward=lambda xp, x, *, dim: _running(x, dim, np.maximum), outputs=2, aval=_running_aval,
-    vjp={"input": _running_grad},
+    vjp={"input": _running_grad}, samples=cases(*_ALONG),
 )  # fmt: skip
 cummin_op = defop(
     "cummin", "input", forward=lambda xp, x, *, dim: _running(x, dim, np.minimum), outputs=2, aval=_running_aval,
-    vjp={"input": _running_grad},
+    vjp={"input": _running_grad}, samples=cases(*_ALONG),
 )  # fmt: skip
 _cummax, _cummin = return_types.make("cummax", "values indices"), return_types.make("cummin", "values indices")
 
@@ -213,8 +231,9 @@ def _logcumsumexp_grad_recorded(g: Any, input: Any, out: Any, dim: int) -> Any:
 
 
 logcumsumexp_op = defop(
-    "logcumsumexp", "input", forward=_logcumsumexp, aval=lambda x, dim: x, vjp={"input": _logcumsumexp_grad}
-)
+    "logcumsumexp", "input", forward=_logcumsumexp, aval=lambda x, dim: x, vjp={"input": _logcumsumexp_grad},
+    samples=cases(*_ALONG),
+)  # fmt: skip
 
 
 @public(methods="=", out=True)

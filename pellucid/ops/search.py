@@ -272,9 +272,7 @@ def _floats(input: Any, name: str) -> None:
 
 
 @public(methods="=", out=True)
-def histogram(
-    input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False
-) -> Any:
+def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
     """How many elements lie in each bin, as (hist, bin_edges); the last bin includes its upper edge.
 
     Args:
@@ -305,9 +303,7 @@ def histogram(
 
 
 @public(methods="=")
-def histogramdd(
-    input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False
-) -> Any:
+def histogramdd(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
     """How many points of `(..., d)` lie in each cell of a d-dimensional grid, as (hist, bin_edges).
 
     Args:
@@ -327,9 +323,13 @@ def histogramdd(
     d = x.shape[-1]
     each = list(bins) if isinstance(bins, (tuple, list)) else [bins] * d
     if len(each) != d:
-        raise ShapeError(f"torch.histogramdd: expected {d} sequences of bin edges for a {d}-dimensional histogram but got {len(each)}")
+        raise ShapeError(
+            f"torch.histogramdd: expected {d} sequences of bin edges for a {d}-dimensional histogram but got {len(each)}"
+        )
     if range is not None and len(range) != 2 * d:
-        raise ShapeError(f"torch.histogramdd: for a {d}-dimensional histogram range should have {2 * d} elements, but got {len(range)}")
+        raise ShapeError(
+            f"torch.histogramdd: for a {d}-dimensional histogram range should have {2 * d} elements, but got {len(range)}"
+        )
     points = x.reshape(-1, d)
     pairs = [None if range is None else (range[2 * k], range[2 * k + 1]) for k in np.arange(d)]
     edges = [_edges(points[:, k], b, pairs[k], x.dtype, "histogramdd") for k, b in enumerate(each)]

@@ -15,6 +15,9 @@ from ..errors import DtypeError
 from ..shapes import normalize_dim, reduce_shape
 from ._reduction import Dims, as_dtype, dims_of, numpy_names, restore, to_float
 from ._rules import require_tensor
+from ._samples import cases
+
+_ALONG = ((((3, 4),), {"dim": 0}), (((2, 3, 4),), {"dim": 2}))
 
 
 def _softmax_grad(F: Any, g: Any, out: Any, dim: int) -> Any:
@@ -29,13 +32,13 @@ def _log_softmax_grad(F: Any, g: Any, out: Any, dim: int) -> Any:
 softmax_op = defop(
     "softmax", "input", forward=lambda xp, x, *, dim: xp.softmax(x, dim) if x.ndim else x / x, aval=lambda x, dim: x,
     vjp={"input": lambda F, g, out, out_shape, dim: _softmax_grad(F, g, out, dim) if out_shape else g * 0.0},
-    onnx="Softmax", autocast="float32",
+    onnx="Softmax", autocast="float32", samples=cases(*_ALONG),
 )  # fmt: skip
 
 log_softmax_op = defop(
     "log_softmax", "input", forward=lambda xp, x, *, dim: xp.log_softmax(x, dim) if x.ndim else x - x, aval=lambda x, dim: x,
     vjp={"input": lambda F, g, out, out_shape, dim: _log_softmax_grad(F, g, out, dim) if out_shape else g * 0.0},
-    onnx="LogSoftmax", autocast="float32",
+    onnx="LogSoftmax", autocast="float32", samples=cases(*_ALONG),
 )  # fmt: skip
 
 
@@ -56,6 +59,7 @@ logsumexp_op = defop(
     "logsumexp", "input", forward=lambda xp, x, *, dim, keepdim: xp.logsumexp(x, dim, keepdim) if x.ndim else x.copy(),
     aval=lambda x, dim, keepdim: (reduce_shape(x[0], dim, keepdim), x[1]),
     vjp={"input": _logsumexp_grad}, onnx="ReduceLogSumExp",
+    samples=cases(*((((3, 4),), {"dim": dim, "keepdim": keepdim}) for dim in ((0,), (0, 1)) for keepdim in (False, True)), complex=True),
 )  # fmt: skip
 
 
@@ -109,7 +113,7 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
 
     >>> import pellucid as torch
     >>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), dim=0)
-    tensor(1000.6931)
+    tensor(1000.6932)
     """
     input = to_float(require_tensor(input, "logsumexp"))
     if dim is None:

@@ -15,6 +15,7 @@ from ..errors import ArgumentTypeError, DtypeError, OperationError
 from ..shapes import normalize_dim
 from ._reduction import numpy_names
 from ._rules import require_tensor
+from ._samples import cases
 from .reduce_select import chosen_grad
 
 
@@ -41,6 +42,7 @@ def _order_grad(F: Any, g: Any, out1: Any, input_shape: Any, dim: int) -> Any:
 defop(
     "sort", "input", forward=_sort, outputs=2, vjp={"input": _order_grad},
     aval=lambda x, dim, descending: [x, (x[0], np.dtype(np.int64))],
+    samples=cases(*((((3, 5),), {"dim": dim, "descending": down}) for dim in (0, 1) for down in (False, True))),
 )  # fmt: skip
 
 
@@ -65,7 +67,10 @@ def _topk_aval(x: Any, *, k: int, dim: int, largest: bool) -> Any:
     return [(shape, x[1]), (shape, np.dtype(np.int64))]
 
 
-defop("topk", "input", forward=_topk, outputs=2, vjp={"input": _order_grad}, aval=_topk_aval, onnx="TopK")
+defop(
+    "topk", "input", forward=_topk, outputs=2, vjp={"input": _order_grad}, aval=_topk_aval, onnx="TopK",
+    samples=cases(*((((3, 40),), {"k": 3, "dim": 1, "largest": largest}) for largest in (False, True))),
+)  # fmt: skip
 
 _sorted = return_types.make("sort", "values indices")
 _top = return_types.make("topk", "values indices")

@@ -166,7 +166,9 @@ def istft(
         raise ShapeError(f"{call} : input tensor cannot be empty.")
     if len(shape) not in (2, 3):
         if len(shape) < 2:
-            raise DimensionError(f"Dimension out of range (expected to be in range of [-{len(shape) + 1}, {len(shape)}], but got -3)")
+            raise DimensionError(
+                f"Dimension out of range (expected to be in range of [-{len(shape) + 1}, {len(shape)}], but got -3)"
+            )
         raise ShapeError(f"{call} : expected a tensor with 2 or 3 dimensions, but got {len(shape)}")
     complex_window = window is not None and window.dtype.is_complex
     if onesided is None:
