@@ -39,7 +39,7 @@ def record({args}, r, p, aux=None):
     n.inputs = ({edges})
 {versions}
     n.saved = ({saved})
-    n.versions = ({names})
+    n.guard = {names}
     n.total = {total}
     n.shape = r.shape
     n.dtype = r.dtype
@@ -54,7 +54,8 @@ def record({args}, r, p, aux=None):
         if not known or f.f_back is None:
             break
         f = f.f_back
-    n.source = (f.f_code, f.f_lasti)
+    n.code = f.f_code
+    n.lasti = f.f_lasti
     t = new(Tensor)
     t._array = r
     t._node = n
@@ -100,7 +101,7 @@ def _make_recorder(op: Primitive, needs: tuple[bool, ...]) -> Callable[..., Tens
         edges="".join(e + ", " for e in edges),
         versions="\n".join(versions),
         saved="".join(s + ", " for s in saved),
-        names="".join(g + ", " for g in guards),
+        names=guards[0] if len(guards) == 1 else "(" + "".join(g + ", " for g in guards) + ")",
         total=" + ".join(f"{g}.count" for g in guards) or "0",
         out_version="vo" if "vo" in guards else "None",
     )
@@ -291,7 +292,7 @@ def _make_number_recorder(op: Primitive, place: int) -> Callable[..., Tensor]:
         edges="x._node or x, None" if place == 0 else "None, x._node or x",
         versions="\n".join(versions),
         saved="".join(s + ", " for s in saved),
-        names="".join(g + ", " for g in guards),
+        names=guards[0] if len(guards) == 1 else "(" + "".join(g + ", " for g in guards) + ")",
         total=" + ".join(f"{g}.count" for g in guards) or "0",
         out_version="vo" if "vo" in guards else "None",
     ).replace("getframe(2)", "getframe(3)")
@@ -794,7 +795,7 @@ def _explained(error: Exception, op: Primitive, tensors: list[Any], arrays: list
         )  # fmt: skip
     if isinstance(error, TypeError) and kind is not None and ("ufunc" in str(error) or "not supported" in str(error)):
         name = dtypes.BY_NUMPY[kind].scalar_type_name if kind in dtypes.BY_NUMPY else str(kind)
-        return _located(OperationError(f"\"{op.name}\" not implemented for '{name}'"), op, tensors)
+        return _located(UnsupportedError(f"\"{op.name}_cpu\" not implemented for '{name}'"), op, tensors)
     if isinstance(error, (TypeError, ValueError, IndexError, RuntimeError, ArithmeticError, np.linalg.LinAlgError)):
         cls = ArgumentTypeError if isinstance(error, TypeError) else OperationError
         return _located(cls(f"{op.name}: {error}"), op, tensors)
