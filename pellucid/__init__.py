@@ -39,6 +39,9 @@ _LAZY = (
 
 
 def __getattr__(name: str) -> _Any:
+    if name == "vmap":
+        globals()[name] = _importlib.import_module(f"{__name__}.func").vmap
+        return globals()[name]
     if name in _LAZY:
         try:
             module = _importlib.import_module(f"{__name__}.{name}")
@@ -53,4 +56,3 @@ def __getattr__(name: str) -> _Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_LAZY})
-

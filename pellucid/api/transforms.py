@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core import reverse
+from ..core import batching_rules, reverse
+from ..core.batching import Level, batched, level_of, levels, lift, lower, physical
 from ..core.bind import wrap
-from ..core.primitive import TENSORS as F
 from ..core.tensor import Tensor
+from ..dtypes import BY_NUMPY
+from ..errors import GraphError, OperationError, UnsupportedError
 
 
 def grad(
@@ -32,24 +34,60 @@ def grad(
         raise RuntimeError(f"got {len(outputs)} tensors and {len(seeds)} gradients")
     results: Any
     if is_grads_batched:
-        results = _batched(outputs, inputs, seeds, retain_graph, create_graph, allow_unused)
+        results = _rows(outputs, inputs, seeds, retain_graph, create_graph, allow_unused)
     else:
-        results = reverse.grad(outputs, inputs, seeds, retain_graph, create_graph, allow_unused)
+        results = _differentiate(outputs, inputs, seeds, retain_graph, create_graph, allow_unused)
     if materialize_grads:
-        results = tuple(wrap(np.zeros_like(x._array)) if r is None else r for r, x in zip(results, inputs, strict=True))
+        results = tuple(x.detach() * 0 if r is None else r for r, x in zip(results, inputs, strict=True))
     return tuple(results)
 
 
-def _batched(
+def _differentiate(
     outputs: tuple[Tensor, ...], inputs: tuple[Tensor, ...], seeds: tuple[Any, ...], retain: bool | None, create: bool, unused: bool
 ) -> tuple[Tensor | None, ...]:
-    """One vector-Jacobian product for each row of the seeds, stacked."""
-    rows = next(len(s._array) for s in seeds if s is not None)
-    keep = create if retain is None else retain
-    columns: list[list[Any]] = [[] for _ in inputs]
-    for k in range(rows):
-        last = k == rows - 1
-        row = tuple(None if s is None else s[k] for s in seeds)  # type: ignore[index]
-        for column, g in zip(columns, reverse.grad(outputs, inputs, row, keep or not last, create, unused), strict=True):
-            column.append(g)
-    return tuple(None if c[0] is None else F.stack(*c, dim=0) for c in columns)
+    """Gradients of tensors that may be batched: each sample has its own, computed on the physical tensors."""
+    level = max((level_of(t) for t in (*outputs, *inputs)), default=0)
+    if not level:
+        return reverse.grad(outputs, inputs, seeds, retain, create, unused)
+    for x in inputs:
+        if level_of(x) != level:
+            raise UnsupportedError(
+                "vmap: autograd.grad with respect to a tensor that is not mapped over; use torch.func.grad, or map over it"
+            )
+    size = physical(inputs[0])._array.shape[0]
+    roots, vectors = [], []
+    for k, (out, seed) in enumerate(zip(outputs, seeds, strict=True)):
+        if level_of(out) != level:
+            continue  # it depends on none of the inputs
+        seed = wrap(np.ones((), BY_NUMPY[out._array.dtype].numpy)) if seed is None and not out._array.shape else seed
+        if seed is None:
+            raise GraphError("grad can be implicitly created only for scalar outputs", op="backward")
+        if seed._array.shape != out._array.shape:
+            raise OperationError(
+                f"Mismatch in shape: grad_output[{k}] has a shape of torch.Size({list(seed._array.shape)}) and output[{k}] has a "
+                f"shape of torch.Size({list(out._array.shape)})."
+            )
+        roots.append(physical(out))
+        vectors.append(lower(seed, level, size))
+    if not roots:
+        return (None,) * len(inputs)
+    gs = _differentiate(tuple(roots), tuple(physical(x) for x in inputs), tuple(vectors), retain, create, unused)
+    return tuple(None if g is None else lift(g, level) for g in gs)
+
+
+def _rows(
+    outputs: tuple[Tensor, ...], inputs: tuple[Tensor, ...], seeds: tuple[Any, ...], retain: bool | None, create: bool, unused: bool
+) -> tuple[Tensor | None, ...]:
+    """One vector-Jacobian product for each row of the seeds, all in one backward on batched gradients."""
+    rows = next(s._array.shape[0] for s in seeds if s is not None)
+    level = Level(rows, "different")
+    levels.stack.append(level)
+    try:
+        vectors = tuple(None if s is None else batched(s, level.number) for s in seeds)
+        gs = _differentiate(outputs, inputs, vectors, retain, create, unused)
+    finally:
+        levels.stack.pop()
+    return tuple(None if g is None else lower(g, level.number, rows) for g in gs)
+
+
+assert batching_rules

@@ -22,6 +22,7 @@ import numpy as np
 
 from ..errors import ArgumentTypeError, GraphError, OperationError
 from . import inplace, reverse, tape
+from .batching import batched, level_of, lift, lower, physical
 from .bind import NUMBERS, after_operation
 from .inplace import copy_slices, replay_tensor
 from .modes import enable_grad, local, state
@@ -113,6 +114,10 @@ def make_dual(primal: Tensor, value: Tensor, level: int) -> Tensor:
         )
     if value._array.dtype != primal._array.dtype:
         raise OperationError("Expected primal and tangent to have the same dtype")
+    batch = level_of(primal)
+    if batch:
+        samples = physical(primal)
+        return batched(make_dual(samples, lower(value, batch, samples._array.shape[0]), level), batch)
     dual = TENSORS.alias(primal)
     set_tangent(dual, level, value)
     return dual  # type: ignore[no-any-return]
@@ -120,6 +125,10 @@ def make_dual(primal: Tensor, value: Tensor, level: int) -> Tensor:
 
 def unpack(t: Tensor, level: int) -> tuple[Tensor, Tensor | None]:
     """(primal, tangent) of a tensor at a level; the primal carries no tangent of that level."""
+    batch = level_of(t)
+    if batch:
+        primal, value = unpack(physical(t), level)
+        return batched(primal, batch), None if value is None else lift(value, batch)
     value = tangent(t, level)
     if value is None:
         return t, None

@@ -43,7 +43,7 @@ def replay_tensor(F: Any, value: Any, chain: Chain) -> Any:
 
 
 def _copy_slices(xp: Any, base: Any, part: Any, *, chain: Chain) -> Any:
-    out = base.copy()
+    out = xp.copy(base)
     window = replay(xp, out, chain)
     if type(out) is not np.ndarray or np.may_share_memory(window, out) or not window.size:
         window[...] = part

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import secrets
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,10 @@ _STATE = np.dtype(
 )
 
 
+# Called before random numbers are drawn; `vmap` puts its guard here while it runs.
+draw_guards: list[Callable[[], None]] = []
+
+
 class Generator:
     """A stream of random numbers with PyTorch's seeds, states and values.
 
@@ -52,7 +57,7 @@ class Generator:
         "_seed",
         "_seeder",
         "device",
-        "lock",
+        "_lock",
         "normal",
     )
 
@@ -61,15 +66,22 @@ class Generator:
         if kind != "cpu":
             raise RuntimeError(f"Device type {kind.upper()} is not supported for torch.Generator() api.")
         self.device = device
-        self.lock = threading.RLock()
+        self._lock = threading.RLock()
         self._bits = np.random.MT19937(0)
         self._raw = self._bits.random_raw
         self._bulk = np.random.Generator(self._bits).integers
         self._seeder = np.random.RandomState(self._bits).seed
         self._reseed(DEFAULT_SEED)
 
+    @property
+    def lock(self) -> threading.RLock:
+        """What a fill holds while it draws; those in `draw_guards` are asked first."""
+        for guard in draw_guards:
+            guard()
+        return self._lock
+
     def _reseed(self, seed: int) -> None:
-        with self.lock:
+        with self._lock:
             self._seeder(seed & 0xFFFFFFFF)
             self._seed = seed
             self.normal: float | None = None
@@ -103,7 +115,7 @@ class Generator:
 
     def get_state(self) -> np.ndarray:
         """The state as 5056 bytes (uint8) in PyTorch's layout, for `set_state` here or there."""
-        with self.lock:
+        with self._lock:
             record = np.zeros((), _STATE)
             state: Any = self._bits.state["state"]
             position = int(state["pos"])
@@ -143,7 +155,7 @@ class Generator:
         fresh = left == 1 and following == 0
         if not record["seeded"] or not 0 < left <= _KEY_WORDS or not (fresh or following + left == _KEY_WORDS + 1):
             raise RuntimeError("Invalid mt19937 state")
-        with self.lock:
+        with self._lock:
             position = _KEY_WORDS if fresh else following
             self._set_words({"key": record["key"].astype(np.uint32), "pos": position})
             self._seed = int(record["seed"])

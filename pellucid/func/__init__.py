@@ -1,0 +1,21 @@
+"""Functions of functions: derivatives and maps that nest (`torch.func`)."""
+
+from __future__ import annotations
+
+from .modules import functional_call as functional_call
+from .modules import stack_module_state as stack_module_state
+from .transforms import functionalize as functionalize
+from .transforms import grad as grad
+from .transforms import grad_and_value as grad_and_value
+from .transforms import hessian as hessian
+from .transforms import jacfwd as jacfwd
+from .transforms import jacrev as jacrev
+from .transforms import jvp as jvp
+from .transforms import linearize as linearize
+from .transforms import vjp as vjp
+from .vmap import vmap as vmap
+
+__all__ = [
+    "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
+    "stack_module_state", "vjp", "vmap",
+]  # fmt: skip

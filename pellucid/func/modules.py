@@ -1,0 +1,130 @@
+"""Modules as functions of their parameters: `functional_call` and `stack_module_state`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ..core.modes import no_grad
+from ..core.primitive import TENSORS as F
+from ..core.tensor import Tensor
+
+
+def functional_call(
+    module: Any,
+    parameter_and_buffer_dicts: dict[str, Tensor] | Sequence[dict[str, Tensor]],
+    args: Any = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    """Call a module with the given tensors in place of its parameters and buffers.
+
+    Args:
+        parameter_and_buffer_dicts: tensors by qualified name; several dictionaries are taken together.
+        tie_weights: a tensor given for one name of a shared parameter stands for all its names.
+        strict: the names must be exactly those of the module.
+
+    >>> import pellucid as torch
+    >>> layer = torch.nn.Linear(2, 1)
+    >>> new = {"weight": torch.ones(1, 2), "bias": torch.zeros(1)}
+    >>> torch.func.functional_call(layer, new, torch.ones(3, 2)).shape
+    torch.Size([3, 1])
+    """
+    if isinstance(parameter_and_buffer_dicts, dict):
+        tensors = parameter_and_buffer_dicts
+    elif isinstance(parameter_and_buffer_dicts, (list, tuple)):
+        if not all(isinstance(d, dict) for d in parameter_and_buffer_dicts):
+            raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
+        names = [k for d in parameter_and_buffer_dicts for k in d]
+        repeated = [k for n, k in enumerate(names) if k in names[:n]]
+        if repeated:
+            raise ValueError(f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous")
+        tensors = {k: v for d in parameter_and_buffer_dicts for k, v in d.items()}
+    else:
+        raise ValueError(
+            f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(parameter_and_buffer_dicts)}"
+        )
+    args = () if args is None else args if isinstance(args, tuple) else (args,)
+    with _swapped(module, tensors, tie_weights, strict):
+        return module(*args, **(kwargs or {}))
+
+
+@contextmanager
+def _swapped(module: Any, tensors: dict[str, Any], tie: bool, strict: bool) -> Iterator[None]:
+    """Inside the block the module holds the given tensors."""
+    places: dict[str, tuple[dict[str, Any], str]] = {}
+    for prefix, owner in module.named_modules(remove_duplicate=False):
+        for table in (owner._parameters, owner._buffers):
+            for name in table:
+                places[f"{prefix}.{name}" if prefix else name] = (table, name)
+    if strict:
+        unexpected = [k for k in tensors if k not in places]
+        missing = [k for k, (table, name) in places.items() if k not in tensors and table[name] is not None]
+        if unexpected or missing:
+            parts = [f"Unexpected key(s): {', '.join(map(repr, sorted(unexpected)))}."] if unexpected else []
+            parts += [f"Missing key(s): {', '.join(map(repr, sorted(missing)))}."] if missing else []
+            raise RuntimeError(f"Error(s) in loading state_dict for {type(module).__name__}:\n\t" + "\n\t".join(parts))
+    given = {k: v for k, v in tensors.items() if k in places}
+    for k in tensors:
+        if k not in places:
+            raise AttributeError(f"{type(module).__name__} has no attribute `{k}`")
+    if tie:
+        by_identity: dict[int, list[str]] = {}
+        for k, (table, name) in places.items():
+            if table[name] is not None:
+                by_identity.setdefault(id(table[name]), []).append(k)
+        for group in by_identity.values():
+            chosen = [k for k in group if k in given]
+            if len({id(given[k]) for k in chosen}) > 1:
+                raise ValueError(
+                    f"functional_call got multiple values for keys {sorted(chosen)}, which are tied. Consider using tie_weights=False"
+                )
+            for k in group:
+                if chosen:
+                    given[k] = given[chosen[0]]
+    saved = []
+    try:
+        for k, value in given.items():
+            table, name = places[k]
+            saved.append((table, name, k, table[name]))
+            table[name] = value
+        yield
+    finally:
+        for table, name, k, original in reversed(saved):
+            if k in tensors and table[name] is not given[k]:
+                tensors[k] = table[name]  # a buffer that the call replaced
+            table[name] = original
+
+
+def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """(parameters, buffers) of several modules of one class, stacked by name in a new first dimension.
+
+    Raises:
+        RuntimeError: no module, different classes or modes, or different `requires_grad`.
+    """
+    if not models:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    if not (all(m.training for m in models) or all(not m.training for m in models)):
+        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
+    if not all(type(m) is type(models[0]) for m in models):
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+    params = [dict(m.named_parameters()) for m in models]
+    buffers = [dict(m.named_buffers()) for m in models]
+    return (
+        {k: _stacked([p[k] for p in params], k) for k in params[0]},
+        {k: _stacked([b[k] for b in buffers], k) for k in buffers[0]},
+    )
+
+
+def _stacked(tensors: list[Tensor], name: str) -> Tensor:
+    flags = {t.requires_grad for t in tensors}
+    if len(flags) > 1:
+        raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
+    with no_grad():
+        result: Tensor = F.stack(*tensors, dim=0)
+    if flags.pop():
+        result.requires_grad = True
+    return result
