@@ -48,7 +48,9 @@ def _copy_slices(xp: Any, base: Any, part: Any, *, chain: Chain) -> Any:
     if type(out) is not np.ndarray or np.may_share_memory(window, out) or not window.size:
         window[...] = part
     else:  # `as_strided` of a base that lay in memory otherwise than this copy: find the places by their numbers
-        out.reshape(-1)[replay(xp, np.arange(out.size).reshape(out.shape), chain)] = part
+        flat = out.flatten()
+        flat[replay(xp, np.arange(out.size).reshape(out.shape), chain)] = part
+        out = flat.reshape(out.shape)
     return out
 
 
