@@ -19,7 +19,7 @@ from ..backends.meta import MetaArray
 from ..errors import ArgumentTypeError, DeviceError, DimensionError, Operand, OperationError, PellucidError, UnsupportedError
 from . import observe, source
 from .modes import local, state
-from .primitive import TENSORS, Primitive, _call_makers
+from .primitive import TENSORS, Primitive, _call_makers, takes_only_arrays
 from .source import _library, is_library
 from .tape import Node, Packed, count, node_type
 from .tensor import OutputSlot, Parameter, Tensor, Version, View, make_tensor, version_of
@@ -128,7 +128,7 @@ def wrap(r: Any) -> Tensor:
 
 # ---- the callers -----------------------------------------------------------------------------
 def _make_call(op: Primitive) -> Callable[..., Any]:
-    if op.outputs == 1 and not op.view and not op.variadic and isinstance(op.forward, str) and op.inplace is None:
+    if op.outputs == 1 and not (op.view or op.variadic or op.aux) and op.inplace is None and takes_only_arrays(op.forward):
         if len(op.args) == 1:
             return _make_unary(op)
         if len(op.args) == 2:

@@ -507,16 +507,24 @@ def _plain_backward(root: Tensor, keep: bool) -> None:
     seed = np.empty(a.shape, a.dtype)
     seed.fill(1)
     node: Any = root._node
-    grads: dict[Any, Any] = {node: seed}
+    grads: dict[Any, Any] = {}
     leaves: dict[int, tuple[Tensor, Any]] = {}
-    heap: list[tuple[int, Node]] = [(-node.seq, node)]
+    heap: list[tuple[int, Node]] = []
+    # While only one node waits, it is kept here instead of in the heap: graphs are mostly chains.
+    waiting, waiting_g = node, seed
     before = local.grad
     local.grad = False
     site = None
     try:
-        while heap:
-            node = heappop(heap)[1]
-            g = grads.pop(node)
+        while True:
+            if waiting is not None:
+                node, g = waiting, waiting_g
+                waiting = waiting_g = None
+            elif heap:
+                node = heappop(heap)[1]
+                g = grads.pop(node)
+            else:
+                break
             s = node.saved
             ext = node.ext
             if (ext is not None and not ext.keys() <= _HARMLESS) or type(g) is list or s is None or _PACKED_SEEN:
@@ -528,19 +536,21 @@ def _plain_backward(root: Tensor, keep: bool) -> None:
                 run.go()
                 leaves = run.leaves
                 break
-            versions = node.versions
-            if versions:
+            guard = node.guard
+            if type(guard) is tuple:
                 total = 0
-                for v in versions:
+                for v in guard:
                     total += v.count
-                if total != node.total:
-                    check_saved(node)
+            else:
+                total = guard.count
+            if guard and total != node.total:
+                check_saved(node)
             gs = node.plan.backward(RAW, g, s, node.params)
             if s and not keep:
                 if site is None:
                     site = source.capture(3)
                 node.saved = None
-                node.versions = ()
+                node.guard = ()
                 node.total = site
             i = 0
             for edge in node.inputs:
@@ -554,15 +564,28 @@ def _plain_backward(root: Tensor, keep: bool) -> None:
                 if isinstance(edge, Node):
                     if gi.shape != edge.shape or gi.dtype is not edge.dtype:
                         gi = fit(gi, edge.shape, edge.dtype)
-                    known = grads.get(edge)
-                    if known is None:
-                        grads[edge] = gi
-                        heappush(heap, (-edge.seq, edge))
+                    if edge is waiting:
+                        waiting_g = waiting_g + gi
+                    elif waiting is None and not heap:
+                        waiting, waiting_g = edge, gi
                     else:
-                        grads[edge] = known + gi
+                        if waiting is not None:
+                            grads[waiting] = waiting_g
+                            heappush(heap, (-waiting.seq, waiting))
+                            waiting = waiting_g = None
+                        known = grads.get(edge)
+                        if known is None:
+                            grads[edge] = gi
+                            heappush(heap, (-edge.seq, edge))
+                        else:
+                            grads[edge] = known + gi
                 elif type(edge) is OutputSlot:
                     other = edge.node
                     k = edge.index
+                    if waiting is not None:
+                        grads[waiting] = waiting_g
+                        heappush(heap, (-waiting.seq, waiting))
+                        waiting = waiting_g = None
                     if gi.shape != other.shape[k] or gi.dtype is not other.dtype[k]:
                         gi = fit(gi, other.shape[k], other.dtype[k])
                     slots = grads.get(other)

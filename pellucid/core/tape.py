@@ -26,7 +26,7 @@ class Node:
     """
 
     __slots__ = (
-        "__weakref__", "dtype", "ext", "inputs", "op", "params", "plan", "saved", "seq", "shape", "source", "total", "versions",
+        "__weakref__", "code", "dtype", "ext", "guard", "inputs", "lasti", "op", "params", "plan", "saved", "seq", "shape", "total",
     )  # fmt: skip
 
     op: Primitive
@@ -34,13 +34,32 @@ class Node:
     params: dict[str, Any]
     plan: Any
     saved: tuple[Any, ...] | None
-    versions: tuple[Any, ...]
+    guard: Any  # the write counters of what was saved: one Version, or a tuple of them (a tuple less to collect as garbage)
     total: Any
     shape: Any
     dtype: Any
     seq: int
-    source: Any
+    code: Any
+    lasti: int
     ext: dict[str, Any] | None
+
+    @property
+    def versions(self) -> tuple[Any, ...]:
+        """The write counters of what was saved."""
+        return self.guard if type(self.guard) is tuple else (self.guard,)
+
+    @versions.setter
+    def versions(self, value: tuple[Any, ...]) -> None:
+        self.guard = value[0] if len(value) == 1 else value
+
+    @property
+    def source(self) -> Any:
+        """Where in the user's code the operation ran: (code, instruction), or None."""
+        return None if self.code is None else (self.code, self.lasti)
+
+    @source.setter
+    def source(self, value: Any) -> None:
+        self.code, self.lasti = (None, 0) if value is None else value
 
     # ---- PyTorch's face ----------------------------------------------------------------------
     def name(self) -> str:

@@ -30,7 +30,9 @@ _MIN = 64  # elements from which a kernel call is worth its fixed cost
 def _fused(name: str, *arrays: Any) -> Any:
     """The generated kernel, when it applies to these arrays."""
     x = arrays[-1]
-    if type(x) is np.ndarray and x.dtype is _F32 and x.size >= _MIN and config.kernels:
+    if x.size < _MIN:
+        return None
+    if type(x) is np.ndarray and x.dtype is _F32 and config.kernels:
         return getattr(kernels.activations, name)
     return None
 
@@ -50,12 +52,15 @@ def activation(
     `kernel` names the fused forward; the fused backward is `<kernel>_backward` and takes (g, x or out, params in order).
     """
 
-    def forward(xp: Any, x: Any, **params: Any) -> Any:
-        if kernel:
-            run = _fused(kernel, x)
-            if run is not None:
-                return run(x, *params.values())
-        return plain(xp, x, **params)
+    def with_params(xp: Any, x: Any, **params: Any) -> Any:
+        run = _fused(kernel, x) if kernel else None
+        return plain(xp, x, **params) if run is None else run(x, *params.values())
+
+    def alone(xp: Any, x: Any) -> Any:
+        run = _fused(kernel, x) if kernel else None
+        return plain(xp, x) if run is None else run(x)
+
+    forward = alone if plain.__code__.co_argcount == 2 else with_params
 
     def gradient(F: Any, g: Any, value: Any, params: dict[str, Any]) -> Any:
         if kernel and F.raw and type(g) is np.ndarray:
@@ -94,7 +99,7 @@ def _floating(x: Any, name: str) -> Tensor:
 # ---- relu ---------------------------------------------------------------------------------------
 relu_op = activation(
     "relu",
-    lambda xp, x: xp.maximum(x, xp.zeros((), x.dtype)),
+    lambda xp, x: xp.maximum(x, 0),
     lambda F, g, out: g * (out > 0),
     kernel="relu",
     save_out=True,

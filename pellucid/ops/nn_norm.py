@@ -168,8 +168,8 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
     Source: Zhang, Sennrich, "Root Mean Square Layer Normalization", 2019. `eps` is the dtype's machine epsilon when left out.
 
     >>> import pellucid as torch
-    >>> torch.nn.functional.rms_norm(torch.tensor([[3.0, 3.0]]), (2,))
-    tensor([[1.0000, 1.0000]])
+    >>> torch.nn.functional.rms_norm(torch.tensor([[3.0, 4.0]]), (2,))
+    tensor([[0.8485, 1.1314]])
     """
     shape = _check_normalized("rms_norm", input, normalized_shape, weight, None)
     if eps is None:
