@@ -151,7 +151,7 @@ def _forward(x_shape: tuple[int, ...], w_shape: tuple[int, ...], *args: Any) -> 
     if not _worked(geo) or not _ready():
         return geo.out_shape, None, None
     key = _shape_key(geo)
-    return geo.out_shape, conv_plan.forward_plan(key), conv_lanes.forward_plan(key)
+    return geo.out_shape, _bands(key, False) or _whole(conv_plan.forward_plan(key)), conv_lanes.forward_plan(key)
 
 
 @lru_cache(maxsize=1024)
@@ -160,7 +160,18 @@ def _input_grad(g_shape: tuple[int, ...], w_shape: tuple[int, ...], x_shape: Any
     if not _worked(geo) or not _ready():
         return geo.x_shape, None, None
     key = _shape_key(geo)
-    return geo.x_shape, conv_plan.input_grad_plan(key), conv_lanes.input_grad_plan(key)
+    return geo.x_shape, _bands(key, True) or _whole(conv_plan.input_grad_plan(key)), conv_lanes.input_grad_plan(key)
+
+
+Plans = list[tuple[conv_plan.Plan, int]]  # with the first pixel that each is for
+
+
+def _bands(key: ConvGeometry, mirrored: bool) -> Plans | None:
+    return conv_plan.band_plans(key, mirrored)
+
+
+def _whole(plan: conv_plan.Plan | None) -> Plans | None:
+    return None if plan is None else [(plan, 0)]
 
 
 @lru_cache(maxsize=1024)
@@ -183,19 +194,14 @@ def _shape_key(geo: ConvGeometry) -> ConvGeometry:
     return ConvGeometry(1, geo.c, geo.o, geo.groups, geo.x, geo.k, geo.out, geo.stride, geo.pads, geo.dilation)
 
 
-def _correlate(
-    plan: conv_plan.Plan, x: np.ndarray, w: np.ndarray, out: np.ndarray, bias: np.ndarray | None, floor: float
-) -> np.ndarray:
+def _correlate(plans: Plans, x: np.ndarray, w: np.ndarray, out: np.ndarray, bias: np.ndarray | None, floor: float) -> np.ndarray:
     x, w = np.ascontiguousarray(x), np.ascontiguousarray(w)
+    plan = plans[0][0]
     bias = plan.zeros if bias is None else np.ascontiguousarray(bias)
     images = len(x)
     count = threads.get_num_threads()
     blocks, split = plan.tasks(images, count)
     tasks = blocks * split
-    desc = plan.desc
-    if split != 1:  # the plan is shared, so this call gets a descriptor of its own
-        desc = desc.copy()
-        desc[kernels.SPLIT] = split
     memory = conv_memory.take(plan.weight_bytes + plan.scratch * count)
     try:
         address = memory.address
@@ -205,7 +211,15 @@ def _correlate(
         # Each chunk of tasks clears its scratch once; two per thread even out what the machine does besides.
         grain = -(-tasks // (2 * count)) if count > 1 else tasks
         own = address + plan.weight_bytes
-        kernels.driver()["correlate"](team, desc, x, address, bias, out, own, images, floor, tasks, grain)
+        run = kernels.driver()["correlate"]
+        for plan, first in plans:
+            desc, source, result = plan.desc, x, out
+            if split != 1:  # the plan is shared, so this call gets a descriptor of its own
+                desc = desc.copy()
+                desc[kernels.SPLIT] = split
+            if first:
+                source, result = x.reshape(-1)[first:], out.reshape(-1)[first:]
+            run(team, desc, source, address, bias, result, own, images, floor, tasks, grain)
     finally:
         conv_memory.give(memory)
     return out

@@ -255,6 +255,36 @@ def forward_taps(geo: ConvGeometry, layout: Layout) -> list[tuple[int, int]]:
     ]
 
 
+@lru_cache(maxsize=256)
+def band_plans(geo: ConvGeometry, mirrored: bool) -> list[tuple[Plan, int]] | None:
+    """Plans for bands of a large 1x1 convolution (`mirrored`: of its gradient in the input), with their first pixels.
+
+    None where that does not apply. Reading many long planes side by side defeats caches and address translation; a band
+    of them, packed, does not.
+    """
+    pixels, per_group = prod(geo.x), geo.c_group * geo.taps
+    source, result = (geo.o, geo.c) if mirrored else (geo.c, geo.o)
+    if geo.taps != 1 or geo.x != geo.out or any(s != 1 for s in geo.stride) or 4 * source * pixels < 4 * CACHE_BYTES:
+        return None
+    lanes = kernels.lanes()
+    size = max(8 * lanes, CACHE_BYTES // (4 * source) // lanes * lanes)
+    weights = Weights(1, per_group, geo.o_group * per_group) if mirrored else Weights(per_group, 1, geo.o_group * per_group)
+    made: dict[int, Plan | None] = {}
+    bands = []
+    for first in range(0, pixels, size):
+        grid = (min(size, pixels - first),)
+        if grid[0] not in made:
+            layout = make_layout(grid, (1,), (0,), grid, grid[0])
+            job = Job([(0, 0)], cover(grid, layout.steps, False), grid)
+            sides = Side(source, grid), Side(result, grid)
+            made[grid[0]] = _plan(geo.groups, layout, [job], 1, 0, *sides, weights, False, pixels)
+        plan = made[grid[0]]
+        if plan is None:
+            return None
+        bands.append((plan, first))
+    return bands
+
+
 def forward_vectors(geo: ConvGeometry) -> int:
     """How many vectors of pixels one image's output takes."""
     direct = _direct(geo)
@@ -402,7 +432,9 @@ def _plan(
     result: Side,
     weights: Weights,
     direct: bool,
+    pitch: int = 0,
 ) -> Plan | None:
+    """Tables and descriptor; `pitch` is the distance between planes where these are longer than the sides' sizes."""
     parts = segments(result.channels // groups)
     packing = kernels.packing()
     unpacking = kernels.unpacking() if any(job.unpack for job in jobs) else None
@@ -412,7 +444,8 @@ def _plan(
     if packing is None or not all(tiles.values()):
         return None
     per_group = source.channels // groups
-    plane = 4 * prod(result.x)
+    plane = 4 * (pitch or prod(result.x))
+    source_plane = pitch or prod(source.x)
     keep: list[object] = []
     gathers, job_rows, weight_total = [], [], 0
 
@@ -477,8 +510,8 @@ def _plan(
     for index, value in (
         (kernels.BLOCK_IMAGES, block),
         (kernels.CHANNELS, source.channels),
-        (kernels.SOURCE_CHANNEL, prod(source.x)),
-        (kernels.SOURCE_IMAGE, source.channels * prod(source.x)),
+        (kernels.SOURCE_CHANNEL, source_plane),
+        (kernels.SOURCE_IMAGE, source.channels * source_plane),
         (kernels.PACKED_CHANNEL, layout.channel),
         (kernels.PACK, pack[0].ctypes.data),
         (kernels.GROUPS, groups),
