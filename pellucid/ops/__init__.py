@@ -7,6 +7,7 @@ from . import compare as compare
 from . import complex as complex
 from . import create as create
 from . import create_range as create_range
+from . import differences as differences
 from . import distance as distance
 from . import einsum as einsum
 from . import explog as explog
@@ -16,8 +17,10 @@ from . import index as index
 from . import index_dim as index_dim
 from . import join as join
 from . import linalg as linalg
+from . import linalg_eigen as linalg_eigen
 from . import linalg_factor as linalg_factor
 from . import linalg_legacy as linalg_legacy
+from . import linalg_lstsq as linalg_lstsq
 from . import linalg_solve as linalg_solve
 from . import matmul as matmul
 from . import minmax as minmax
@@ -39,6 +42,7 @@ from . import random_create as random_create
 from . import reduce as reduce
 from . import reduce_norm as reduce_norm
 from . import reduce_select as reduce_select
+from . import reduce_var as reduce_var
 from . import rounding as rounding
 from . import scan as scan
 from . import scatter as scatter

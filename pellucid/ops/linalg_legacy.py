@@ -14,9 +14,9 @@ from ..errors import DtypeError, OperationError, ShapeError
 from ._linalg import broadcast_batches, lapack, loop, matrices, same_dtype, square
 from ._rules import require_tensor
 from .linalg_factor import apply_reflections, checked_cholesky, householder_product, unpacked
+from .linalg_lstsq import pinv as _pinv
 from .linalg_solve import checked_inverse, cholesky_solution
 from .linalg_solve import lu_solve as _linalg_lu_solve
-from .linalg_solve import pinv as _pinv
 
 
 @public(methods="=", out=True)
@@ -371,3 +371,23 @@ def lobpcg(
     if B is not None:
         v = F.solve_triangular(*broadcast_batches(F.conj(lower).mT, v), upper=True, left=True, unit=False)
     return w, v
+
+
+# ---- names that PyTorch removed ---------------------------------------------------------------
+def _removed(name: str, advice: str, method: bool = True) -> None:
+    def function(*args: Any, **kwargs: Any) -> Any:
+        raise OperationError(f"This function was deprecated since version 1.9 and is now removed.{advice}")
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Removed from PyTorch: raises RuntimeError.{advice}"
+    public(names=name, methods="=" if method else None)(function)
+
+
+_removed("eig", " `torch.linalg.eig` returns complex tensors of dtype `cfloat` or `cdouble` rather than real tensors mimicking "
+         "complex tensors.")  # fmt: skip
+_removed("symeig", " The default behavior has changed from using the upper triangular portion of the matrix by default to using "
+         "the lower triangular portion.")  # fmt: skip
+_removed("lstsq", " `torch.lstsq` is deprecated in favor of `torch.linalg.lstsq`.")
+_removed("matrix_rank", "", method=False)
+_removed("solve", " `torch.solve` is deprecated in favor of `torch.linalg.solve`. `torch.linalg.solve` has its arguments reversed "
+         "and does not return the LU factorization.")  # fmt: skip

@@ -1,4 +1,4 @@
-"""Sums and their kin over dimensions: sum, mean, prod, all, any, amax, amin, variance."""
+"""Sums and their kin over dimensions: sum, mean, prod, all, any, amax, amin."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ from ..core.public import method, public
 from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError, DimensionError, DtypeError, OperationError, ShapeError
 from ..shapes import broadcast_shapes, reduce_shape
-from ._reduction import Dims, as_dtype, count, dims_of, numpy_names, require_float, restore, spread
+from ._reduction import Dims, as_dtype, count, dims_of, numpy_names, restore, spread
 from ._rules import require_tensor
 from ._samples import cases
 
 
-def _aval(x: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
+def reduced_aval(x: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
+    """Shape and dtype of a reduction over `dim` (all dimensions for None) that keeps the dtype."""
     return reduce_shape(x[0], range(len(x[0])) if dim is None else dim, keepdim), x[1]
 
 
-_OVER_DIMS = tuple((((2, 3, 4),), {"dim": dim, "keepdim": keepdim}) for dim in (None, (1,), (0, 2)) for keepdim in (False, True))
+OVER_DIMS = tuple((((2, 3, 4),), {"dim": dim, "keepdim": keepdim}) for dim in (None, (1,), (0, 2)) for keepdim in (False, True))
 _OVER_ALL = ((((3, 4),), {}), (((),), {}))
 
 
 def _sum_aval(x: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
-    return _aval(x, dim=dim, keepdim=keepdim)[0], np.dtype(np.int64) if x[1].kind in "biu" else x[1]
+    return reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.dtype(np.int64) if x[1].kind in "biu" else x[1]
 
 
 sum_op = defop(
@@ -41,7 +42,7 @@ sum_op = defop(
     vjp={"input": lambda F, g, input_shape, dim, keepdim: spread(F, g, input_shape, dim, keepdim)},
     jvp="linear",
     onnx="ReduceSum",
-    samples=cases(*_OVER_DIMS, complex=True),
+    samples=cases(*OVER_DIMS, complex=True),
 )
 
 sum_all_op = defop(
@@ -96,11 +97,11 @@ mean_op = defop(
     "mean",
     "input",
     forward=lambda xp, x, *, dim=None, keepdim=False: xp.mean(x, dim, keepdim),
-    aval=_aval,
+    aval=reduced_aval,
     vjp={"input": lambda F, g, input_shape, dim, keepdim: spread(F, g / float(count(input_shape, dim)), input_shape, dim, keepdim)},
     jvp="linear",
     onnx="ReduceMean",
-    samples=cases(*_OVER_DIMS, complex=True),
+    samples=cases(*OVER_DIMS, complex=True),
 )
 
 
@@ -108,7 +109,7 @@ mean_all_op = defop(
     "mean_all",
     "input",
     forward="mean",
-    aval=_aval,
+    aval=reduced_aval,
     vjp={"input": lambda F, g, input_shape: F.expand(g / float(count(input_shape, None)), shape=input_shape)},
     jvp="linear",
     grad_name="Mean",
@@ -157,13 +158,13 @@ defop(
     "nansum",
     "input",
     forward=_nansum,
-    aval=_aval,
+    aval=reduced_aval,
     vjp={
         "input": lambda F, g, input, input_shape, dim, keepdim: (
             spread(F, g, input_shape, dim, keepdim) * F.cast(input == input, dtype=g.dtype if F.raw else g._array.dtype)
         )
     },
-    samples=cases(*_OVER_DIMS),
+    samples=cases(*OVER_DIMS),
 )
 
 
@@ -317,12 +318,12 @@ def _extreme_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: A
 
 
 amax_op = defop(
-    "amax", "input", forward=lambda xp, x, *, dim, keepdim: xp.max(x, dim, keepdim), aval=_aval, vjp={"input": _extreme_grad},
-    onnx="ReduceMax", samples=cases(*_OVER_DIMS),
+    "amax", "input", forward=lambda xp, x, *, dim, keepdim: xp.max(x, dim, keepdim), aval=reduced_aval, vjp={"input": _extreme_grad},
+    onnx="ReduceMax", samples=cases(*OVER_DIMS),
 )  # fmt: skip
 amin_op = defop(
-    "amin", "input", forward=lambda xp, x, *, dim, keepdim: xp.min(x, dim, keepdim), aval=_aval, vjp={"input": _extreme_grad},
-    onnx="ReduceMin", samples=cases(*_OVER_DIMS),
+    "amin", "input", forward=lambda xp, x, *, dim, keepdim: xp.min(x, dim, keepdim), aval=reduced_aval, vjp={"input": _extreme_grad},
+    onnx="ReduceMin", samples=cases(*OVER_DIMS),
 )  # fmt: skip
 
 
@@ -404,13 +405,13 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out
 # ---- truth and counting -----------------------------------------------------------------------
 all_op = defop(
     "all", "input", forward=lambda xp, x, *, dim, keepdim: np.logical_and.reduce(x, dim, None, None, keepdim),
-    aval=lambda x, dim, keepdim: (_aval(x, dim=dim, keepdim=keepdim)[0], np.dtype(bool)),
-    samples=cases(*_OVER_DIMS),
+    aval=lambda x, dim, keepdim: (reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.dtype(bool)),
+    samples=cases(*OVER_DIMS),
 )  # fmt: skip
 any_op = defop(
     "any", "input", forward=lambda xp, x, *, dim, keepdim: np.logical_or.reduce(x, dim, None, None, keepdim),
-    aval=lambda x, dim, keepdim: (_aval(x, dim=dim, keepdim=keepdim)[0], np.dtype(bool)),
-    samples=cases(*_OVER_DIMS),
+    aval=lambda x, dim, keepdim: (reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.dtype(bool)),
+    samples=cases(*OVER_DIMS),
 )  # fmt: skip
 
 
@@ -448,7 +449,7 @@ def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
 
 count_nonzero_op = defop(
     "count_nonzero", "input", forward=lambda xp, x, *, dim: xp.sum(x != 0, dim, np.int64),
-    aval=lambda x, dim: (_aval(x, dim=dim)[0], np.dtype(np.int64)),
+    aval=lambda x, dim: (reduced_aval(x, dim=dim)[0], np.dtype(np.int64)),
     samples=cases((((3, 4),), {"dim": (0,)})),
 )  # fmt: skip
 
@@ -462,153 +463,3 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
     tensor(2)
     """
     return count_nonzero_op.call(input, dim=dims_of(dim, require_tensor(input, "count_nonzero")._array.ndim, "count_nonzero"))
-
-
-# ---- variance ---------------------------------------------------------------------------------
-def _var(xp: Any, x: Any, *, dim: Any, correction: Any, keepdim: bool) -> Any:
-    kind = x.dtype
-    wide = x.astype(xp.ACCUMULATE[kind]) if kind in xp.ACCUMULATE else x
-    n = count(x.shape, dim)
-    real = wide.real.dtype.type
-    if n == 0:
-        made = xp.sum(abs(wide), dim, None, None, keepdim) * real(np.nan)
-    else:
-        away = wide - xp.sum(wide, dim, None, None, True) / real(n)
-        square = away * away if kind.kind != "c" else away.real**2 + away.imag**2
-        with np.errstate(all="ignore"):
-            made = xp.sum(square, dim, None, None, keepdim) / real(n - correction if n > correction else 0)
-    return made if kind.kind == "c" else made.astype(kind)
-
-
-def _var_grad(F: Any, g: Any, input: Any, input_shape: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
-    n = count(input_shape, dim)
-    left = n - correction if n > correction else 0
-    away = input - F.mean(input, dim=dim, keepdim=True)
-    return restore(g, input_shape, dim, keepdim) * away * (2.0 / left if left else math.inf)
-
-
-defop(
-    "var", "input", forward=_var, vjp={"input": _var_grad},
-    aval=lambda x, dim, correction, keepdim: (_aval(x, dim=dim, keepdim=keepdim)[0], np.empty(0, x[1]).real.dtype),
-    samples=cases(*((shapes, {**params, "correction": 1}) for shapes, params in _OVER_DIMS), complex=True),
-)  # fmt: skip
-
-
-def _std(xp: Any, x: Any, *, dim: Any, correction: Any, keepdim: bool) -> Any:
-    return np.sqrt(_var(xp, x, dim=dim, correction=correction, keepdim=keepdim))
-
-
-def _std_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
-    values = out if F.raw else out._array
-    # Where all elements are equal the gradient is taken as 0, as PyTorch does, instead of 0/0.
-    flat = values == 0
-    if not flat.any():
-        slope = g / (out * 2.0)
-    elif F.raw:
-        slope = np.where(flat, values.dtype.type(0), g / (out * 2.0)).astype(values.dtype)
-    else:
-        slope = (g / (out * 2.0)).masked_fill(out == 0, 0)
-    return _var_grad(F, slope, input, input_shape, dim, correction, keepdim)
-
-
-defop(
-    "std", "input", forward=_std, vjp={"input": _std_grad},
-    aval=lambda x, dim, correction, keepdim: (_aval(x, dim=dim, keepdim=keepdim)[0], np.empty(0, x[1]).real.dtype),
-    samples=cases(*((shapes, {**params, "correction": 1}) for shapes, params in _OVER_DIMS), complex=True),
-)  # fmt: skip
-
-
-def _spread_arguments(name: str, input: Any, dim: Any, unbiased: Any, correction: Any) -> tuple[Any, Any]:
-    """(dims, correction) from the two forms `var(x, dim, correction=1)` and `var(x, unbiased)` / `var(x, dim, unbiased)`."""
-    require_float(input, name)
-    if isinstance(dim, bool):
-        dim, unbiased = None, dim
-    if unbiased is not None:
-        if not isinstance(unbiased, bool):
-            raise ArgumentTypeError(f"{name}(): argument 'unbiased' must be bool, not {type(unbiased).__name__}")
-        if correction is not _DEFAULT:
-            raise ArgumentTypeError(f"{name}() received both 'unbiased' and 'correction'")
-        correction = int(unbiased)
-    correction = 1 if correction is _DEFAULT or correction is None else correction
-    dims = dims_of(dim, input._array.ndim, name)
-    n = count(input._array.shape, dims)
-    if n <= correction and input._array.size:
-        import warnings
-
-        warnings.warn(
-            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
-            "(input numel divided by output numel).",
-            UserWarning,
-            stacklevel=4,
-        )
-    return dims, correction
-
-
-_DEFAULT: Any = object()
-
-
-@public(methods="=", out=True)
-@numpy_names
-def var(
-    input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = _DEFAULT
-) -> Tensor:
-    """The variance over `dim`: squared distances from the mean, divided by the count less `correction` (1 by default).
-
-    Args:
-        input: floating point or complex; a complex variance is real.
-        dim: a dimension or several; None for all.
-        unbiased: True for correction 1, False for 0.
-
-    >>> import pellucid as torch
-    >>> torch.var(torch.tensor([1.0, 2.0, 3.0, 6.0]))
-    tensor(4.6667)
-    """
-    dims, correction = _spread_arguments("var", input, dim, unbiased, correction)
-    return F.var(input, dim=dims, correction=correction, keepdim=keepdim)
-
-
-@public(methods="=", out=True)
-@numpy_names
-def std(
-    input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = _DEFAULT
-) -> Tensor:
-    """The standard deviation over `dim`, the square root of `var`.
-
-    >>> import pellucid as torch
-    >>> torch.std(torch.tensor([1.0, 2.0, 3.0]), correction=0)
-    tensor(0.8165)
-    """
-    dims, correction = _spread_arguments("std", input, dim, unbiased, correction)
-    return F.std(input, dim=dims, correction=correction, keepdim=keepdim)
-
-
-@public()
-@numpy_names
-def var_mean(
-    input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = _DEFAULT
-) -> Any:
-    """(variance, mean) over `dim`; see `var`.
-
-    >>> import pellucid as torch
-    >>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
-    (tensor(1.), tensor(2.))
-    """
-    dims, correction = _spread_arguments("var_mean", input, dim, unbiased, correction)
-    mean = mean_op.call(input, dim=dims, keepdim=keepdim)
-    return F.var(input, dim=dims, correction=correction, keepdim=keepdim), mean
-
-
-@public()
-@numpy_names
-def std_mean(
-    input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = _DEFAULT
-) -> Any:
-    """(standard deviation, mean) over `dim`; see `std`.
-
-    >>> import pellucid as torch
-    >>> torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))
-    (tensor(1.), tensor(2.))
-    """
-    dims, correction = _spread_arguments("std_mean", input, dim, unbiased, correction)
-    mean = mean_op.call(input, dim=dims, keepdim=keepdim)
-    return F.std(input, dim=dims, correction=correction, keepdim=keepdim), mean

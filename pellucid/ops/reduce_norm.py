@@ -286,6 +286,44 @@ def torch_norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = F
 torch_norm.__name__ = "norm"
 
 
+@public(out=True)
+def frobenius_norm(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+    """The root of the sum of squares over `dim`.
+
+    >>> import pellucid as torch
+    >>> torch.frobenius_norm(torch.tensor([3.0, 4.0]), dim=0)
+    tensor(5.)
+    """
+    return vector_norm_of("linalg.vector_norm", input, 2, dim, keepdim, None)
+
+
+@public(out=True)
+def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> Tensor:
+    """The sum of the singular values of matrices.
+
+    >>> import pellucid as torch
+    >>> torch.nuclear_norm(torch.eye(2))
+    tensor(2.)
+    """
+    return matrix_norm(input, "nuc", dim, keepdim)
+
+
+@public()
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    """The norms of the slices along `dim`, with the other dimensions kept as 1 (of everything for -1).
+
+    >>> import pellucid as torch
+    >>> torch.norm_except_dim(torch.tensor([[3.0, 4.0]]), 2, 0)
+    tensor([[5.]])
+    """
+    ndim = require_tensor(v, "norm_except_dim", "v")._array.ndim
+    if dim == -1:
+        return vector_norm_of("linalg.vector_norm", v, pow, None, False, None)
+    keep = normalize_dim(dim, ndim)
+    others = tuple(d for d in range(ndim) if d != keep)
+    return vector_norm_of("linalg.vector_norm", v, pow, others, True, None) if others else v.abs()  # type: ignore[attr-defined]
+
+
 @public(methods="=")
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The p-norm of `input - other`.
@@ -383,7 +421,7 @@ def matrix_rank(
     >>> torch.linalg.matrix_rank(torch.tensor([[1.0, 1.0], [1.0, 1.0]]))
     tensor(1)
     """
-    from .linalg_solve import _cutoff, number_or_array
+    from .linalg_lstsq import cutoff, number_or_array
 
     x = matrices(A, "torch.linalg.matrix_rank", "input")._array
     for tolerance in (tol, atol, rtol):
@@ -398,5 +436,5 @@ def matrix_rank(
     if x.size == 0:
         return make_tensor(np.zeros(x.shape[:-2], np.int64))
     s = np.abs(np.linalg.eigvalsh(x)) if hermitian else np.linalg.svd(x, compute_uv=False)
-    least = _cutoff(s.max(-1), x.shape, number_or_array(atol), number_or_array(rtol), x.dtype)
+    least = cutoff(s.max(-1), x.shape, number_or_array(atol), number_or_array(rtol), x.dtype)
     return make_tensor(np.asarray((s > np.asarray(least)[..., None]).sum(-1), np.int64))

@@ -1,4 +1,4 @@
-"""Running sums, products and extremes along a dimension, differences, and the trapezoid rule."""
+"""Running sums, products and extremes along a dimension."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .. import dtypes
 from ..core import return_types
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
-from ..core.public import FUNCTIONS, public
+from ..core.public import public
 from ..core.tensor import Tensor, make_tensor
-from ..errors import DtypeError, OperationError, ShapeError
+from ..errors import DtypeError
 from ..shapes import normalize_dim
 from ._reduction import as_dtype, numpy_names
 from ._rules import require_tensor
@@ -249,140 +249,3 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     if not (kind.is_floating_point or kind.is_complex):
         raise DtypeError(f"\"logcumsumexp_out_cpu\" not implemented for '{kind.scalar_type_name}'")
     return logcumsumexp_op.call(input, dim=normalize_dim(dim, input._array.ndim))
-
-
-# ---- differences and the trapezoid rule -------------------------------------------------------
-def _slice(x: Any, dim: int, start: int, stop: int) -> Any:
-    return x.narrow(dim, start, stop - start)
-
-
-@public(methods="=", out=True)
-@numpy_names
-def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
-    """The n-th differences of neighbours along `dim`.
-
-    Args:
-        prepend, append: values put before and after along `dim` first.
-
-    >>> import pellucid as torch
-    >>> torch.diff(torch.tensor([1, 4, 9]))
-    tensor([3, 5])
-    """
-    shape = require_tensor(input, "diff")._array.shape
-    if not shape:
-        raise ShapeError("diff expects input to be at least one-dimensional")
-    number = normalize_dim(dim, len(shape))
-    for name, other in (("prepend", prepend), ("append", append)):
-        if other is None:
-            continue
-        theirs = require_tensor(other, "diff", name)._array.shape
-        if len(theirs) != len(shape):
-            raise ShapeError("diff expects prepend or append to be the same dimension as input")
-        for d, (a, b) in enumerate(zip(shape, theirs, strict=True)):
-            if a != b and d != number:
-                raise ShapeError(
-                    "diff expects the shape of tensor to prepend or append to match that of input except along the differencing "
-                    f"dimension; input.size({d}) = {a}, but got tensor.size({d}) = {b}"
-                )
-    if n < 0:
-        raise OperationError(f"order must be non-negative but got {n}")
-    if n == 0:
-        return input.clone()  # type: ignore[no-any-return, attr-defined]
-    parts = [t for t in (prepend, input, append) if t is not None]
-    x: Any = FUNCTIONS["torch"]["cat"](parts, number) if len(parts) > 1 else input
-    for _ in range(n):
-        size = x._array.shape[number]
-        if size == 0:
-            break
-        after, before = _slice(x, number, 1, size), _slice(x, number, 0, size - 1)
-        x = after.logical_xor(before) if x.dtype is dtypes.bool_ else after - before
-    return x  # type: ignore[no-any-return]
-
-
-def _trapezoids(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
-    """Areas under neighbouring values along `dim`, doubled."""
-    shape = require_tensor(y, name, "y")._array.shape
-    number = normalize_dim(dim, len(shape))
-    if not shape:
-        raise ShapeError(f"{name}: `y` must have at least one dimension")
-    if y.dtype is dtypes.bool_:
-        raise DtypeError(f"{name}: received a bool input for `x` or `y`, but bool is not supported")
-    n = shape[number]
-    if x is None:
-        if isinstance(dx, bool):
-            raise DtypeError(f"{name}: Currently, we only support dx as a real number")
-        if isinstance(dx, complex):
-            raise DtypeError(f"{name}: Currently, we only support dx as a real number.")
-        width: Any = dx
-    else:
-        steps = require_tensor(x, name, "x")
-        if steps.dtype is dtypes.bool_:
-            raise DtypeError(f"{name}: received a bool input for `x` or `y`, but bool is not supported")
-        width = _widths(name, y, x, number)
-    if n < 2:
-        return None, number
-    return (_slice(y, number, 1, n) + _slice(y, number, 0, n - 1)) * width, number
-
-
-def _widths(name: str, y: Any, x: Any, dim: int) -> Any:
-    ndim = y._array.ndim
-    if x._array.ndim == 1 and ndim != 1:
-        if x._array.shape[0] != y._array.shape[dim]:
-            raise ShapeError(f"{name}: There must be one `x` value for each sample point")
-        x = x.reshape([-1 if d == dim else 1 for d in range(ndim)])
-        where = dim
-    else:
-        where = dim - ndim
-        if x._array.ndim == 0:
-            return 0
-        if x._array.ndim + where < 0 or x._array.shape[where] != y._array.shape[dim]:
-            if x._array.ndim == ndim or x._array.ndim == 1:
-                raise ShapeError(f"{name}: There must be one `x` value for each sample point")
-    n = x._array.shape[where]
-    where = where % x._array.ndim
-    if n == 0:
-        return x
-    return _slice(x, where, 1, n) - _slice(x, where, 0, n - 1)
-
-
-def _integral(name: str, y: Any, x: Any, dx: Any, dim: int) -> Tensor:
-    areas, number = _trapezoids(name, y, x, dx, dim)
-    if areas is None:
-        return y.sum(number) * 0  # type: ignore[no-any-return]
-    return areas.sum(number) / 2.0  # type: ignore[no-any-return]
-
-
-@public()
-def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
-    """The integral of samples `y` along `dim` by the trapezoid rule, at places `x` or `dx` apart (1 by default).
-
-    >>> import pellucid as torch
-    >>> torch.trapezoid(torch.tensor([1.0, 5.0, 10.0]))
-    tensor(10.5000)
-    """
-    return _integral("trapezoid", y, x, 1 if dx is None else dx, dim)
-
-
-@public()
-def trapz(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
-    """As `trapezoid`.
-
-    >>> import pellucid as torch
-    >>> torch.trapz(torch.tensor([1.0, 5.0, 10.0]), dx=2)
-    tensor(21.)
-    """
-    return _integral("trapezoid", y, x, dx, dim)
-
-
-@public()
-def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
-    """The running integral of samples `y` along `dim` by the trapezoid rule; one value fewer than `y` has.
-
-    >>> import pellucid as torch
-    >>> torch.cumulative_trapezoid(torch.tensor([1.0, 5.0, 10.0]))
-    tensor([ 3.0000, 10.5000])
-    """
-    areas, number = _trapezoids("cumulative_trapezoid", y, x, 1 if dx is None else dx, dim)
-    if areas is None:
-        return _slice(y, number, 0, 0)  # type: ignore[no-any-return]
-    return areas.cumsum(number) / 2.0  # type: ignore[no-any-return]
