@@ -17,6 +17,12 @@ def require_tensor(value: Any, function: str, argument: str = "input", position:
     return value
 
 
+def mismatch(function: str, *values: Any) -> ArgumentTypeError:
+    """PyTorch's error for arguments that no overload takes, to be raised."""
+    names = ", ".join("Tensor" if isinstance(v, Tensor) else type(v).__name__ for v in values)
+    return ArgumentTypeError(f"{function}() received an invalid combination of arguments - got ({names}), but expected one of:")
+
+
 def zero_gradient(F: Any, input_shape: tuple[int, ...], input_dtype: Any) -> Any:
     """The gradient rule of step functions: zeros, whatever the incoming gradient is."""
     return F.full(shape=input_shape, value=0, dtype=input_dtype)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..core.bind import NUMBERS
 from ..core.inplace import inplace_form, into
 from ..core.primitive import Primitive, Rule, defop
 from ..core.public import FUNCTIONS, METHODS
 from ..core.tensor import Tensor
-from ._rules import require_tensor
+from ._rules import mismatch, require_tensor
 from ._samples import REAL, Domain, elementwise
 
 
@@ -31,7 +32,8 @@ def publish(
 ) -> None:
     """Register `function` (with `out=`) in a namespace and `call` as methods, with in-place forms of them."""
     own = names.split()
-    function.__name__ = function.__qualname__ = own[0]
+    function.__name__ = function.__qualname__ = call.__name__ = call.__qualname__ = own[0]
+    call.__doc__ = function.__doc__
     for space in namespace.split():
         for name in own:
             FUNCTIONS.setdefault(space, {})[name] = function
@@ -139,11 +141,17 @@ def binary(
     if first_may and second_may:
 
         def call(x: Any, y: Any) -> Any:
-            return raw(x if isinstance(y, Tensor) else require_tensor(x, title, first), y)
+            if not (isinstance(x, Tensor) and (isinstance(y, Tensor) or isinstance(y, NUMBERS))) and not (
+                isinstance(y, Tensor) and isinstance(x, NUMBERS)
+            ):
+                raise mismatch(title, x, y)
+            return raw(x, y)
     elif second_may:
 
         def call(x: Any, y: Any) -> Any:
-            return raw(x if isinstance(x, Tensor) else require_tensor(x, title, first), y)
+            if not isinstance(x, Tensor) or not (isinstance(y, Tensor) or isinstance(y, NUMBERS)):
+                raise mismatch(title, x, y)
+            return raw(x, y)
 
     else:
 

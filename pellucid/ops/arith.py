@@ -10,7 +10,7 @@ from ..core.primitive import defop
 from ..core.public import METHODS, public
 from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError, DtypeError, OperationError
-from ._rules import require_tensor, zero_gradient
+from ._rules import mismatch, require_tensor, zero_gradient
 from ._samples import POSITIVE, REAL, elementwise
 from ._unary import unary
 
@@ -300,8 +300,8 @@ def remainder(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     >>> torch.remainder(torch.tensor([-3.0, 3.0]), 2)
     tensor([1., 1.])
     """
-    if not isinstance(other, Tensor):
-        require_tensor(input, "remainder")
+    if not isinstance(other, Tensor) and not isinstance(input, Tensor):
+        raise mismatch("remainder", input, other)
     return remainder_op.call(input, other)
 
 
@@ -313,7 +313,9 @@ def fmod(input: Tensor, other: Tensor | Number) -> Tensor:
     >>> torch.fmod(torch.tensor([-3.0, 3.0]), 2)
     tensor([-1.,  1.])
     """
-    return fmod_op.call(require_tensor(input, "fmod"), other)
+    if not isinstance(input, Tensor):
+        raise mismatch("fmod", input, other)
+    return fmod_op.call(input, other)
 
 
 METHODS["__floordiv__"], METHODS["__rfloordiv__"] = make_operators(floor_divide_op)

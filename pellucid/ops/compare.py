@@ -14,8 +14,8 @@ from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import METHODS, public
 from ..core.tensor import Tensor, make_tensor
-from ..errors import ArgumentTypeError, DtypeError, UnsupportedError
-from ._rules import require_tensor
+from ..errors import DtypeError, UnsupportedError
+from ._rules import mismatch, require_tensor
 from ._samples import REAL, Sample, draw
 from ._unary import binary, unary
 
@@ -302,12 +302,11 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     >>> torch.where(x > 0, x, 0.0)
     tensor([0., 2.])
     """
-    require_tensor(condition, "where", "condition")
     if input is None and other is None:
+        require_tensor(condition, "where", "condition")
         return tuple(wrap(i.astype(np.int64)) for i in np.nonzero(np.atleast_1d(condition._array)))
-    for position, (name, value) in enumerate((("input", input), ("other", other)), start=2):
-        if not isinstance(value, (Tensor, *NUMBERS)):
-            raise ArgumentTypeError(f"where(): argument '{name}' (position {position}) must be Tensor, not {type(value).__name__}")
+    if not (isinstance(condition, Tensor) and isinstance(input, (Tensor, *NUMBERS)) and isinstance(other, (Tensor, *NUMBERS))):
+        raise mismatch("where", *[v for v in (condition, input, other) if v is not None])
     kind = condition._array.dtype.kind
     if kind != "b":
         if condition.dtype is not dtypes.uint8:

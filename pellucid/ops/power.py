@@ -13,8 +13,8 @@ from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import METHODS, method, public
 from ..core.tensor import Tensor
-from ..errors import ArgumentTypeError, DtypeError, OperationError
-from ._rules import require_tensor
+from ..errors import DtypeError, OperationError
+from ._rules import mismatch
 from ._samples import POSITIVE, REAL, elementwise
 
 
@@ -86,10 +86,8 @@ def pow(input: Tensor | float, exponent: Tensor | float) -> Tensor:
     >>> torch.pow(torch.tensor([1.0, 2.0, 3.0]), 2)
     tensor([1., 4., 9.])
     """
-    if not isinstance(exponent, Tensor):
-        require_tensor(input, "pow")
-        if not isinstance(exponent, NUMBERS):
-            raise ArgumentTypeError(f"pow(): argument 'exponent' (position 2) must be Number, not {type(exponent).__name__}")
+    if not isinstance(exponent, Tensor) and not (isinstance(input, Tensor) and isinstance(exponent, NUMBERS)):
+        raise mismatch("pow", input, exponent)
     return _pow_call(input, exponent)
 
 
@@ -113,8 +111,8 @@ def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
     >>> torch.float_power(torch.tensor([1, 2]), -1)
     tensor([1.0000, 0.5000], dtype=torch.float64)
     """
-    if not isinstance(exponent, Tensor):
-        require_tensor(input, "float_power")
+    if not isinstance(exponent, Tensor) and not isinstance(input, Tensor):
+        raise mismatch("float_power", input, exponent)
     kind = dtypes.complex128 if _is_complex(input) or _is_complex(exponent) else dtypes.float64
     return _pow_call(_as(input, kind), _as(exponent, kind))
 

@@ -13,7 +13,7 @@ from ..core.primitive import defop
 from ..core.public import public
 from ..core.return_types import make as named
 from ..core.tensor import Tensor
-from ..errors import OperationError
+from ..errors import OperationError, UnsupportedError
 from ._rules import require_tensor, zero_gradient
 from ._samples import POSITIVE, REAL, elementwise
 from ._unary import binary, unary
@@ -75,7 +75,7 @@ round_op = defop(
 
 def _round_decimals(xp: Any, x: Any, *, decimals: int) -> Any:
     if x.dtype.kind not in "fV":
-        raise TypeError("ufunc not supported")
+        raise UnsupportedError(f"\"round_cpu\" not implemented for '{dtypes.BY_NUMPY[x.dtype].scalar_type_name}'")
     ten = x.dtype.type(10.0 ** abs(decimals))
     return xp.rint(x * ten) / ten if decimals > 0 else xp.rint(x / ten) * ten
 

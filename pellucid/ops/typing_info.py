@@ -9,8 +9,8 @@ from ..core.bind import NUMBERS, common_dtype
 from ..core.modes import local
 from ..core.public import public
 from ..core.tensor import Tensor
-from ..errors import ArgumentTypeError
 from ._factory import check_device
+from ._rules import mismatch
 
 
 @public()
@@ -23,10 +23,7 @@ def result_type(tensor1: Any, tensor2: Any) -> dtypes.dtype:
     """
     for value in (tensor1, tensor2):
         if not isinstance(value, (Tensor, *NUMBERS)):
-            names = ", ".join(type(v).__name__ for v in (tensor1, tensor2))
-            raise ArgumentTypeError(
-                f"result_type() received an invalid combination of arguments - got ({names}), but expected one of:"
-            )
+            raise mismatch("result_type", tensor1, tensor2)
     return common_dtype([tensor1, tensor2])
 
 
