@@ -156,7 +156,11 @@ def check_out(out: Tensor, arguments: tuple[Any, ...], exact: bool) -> None:
     for x in arguments:
         b = x._array if isinstance(x, Tensor) else None
         if type(b) is np.ndarray and a.size and np.may_share_memory(a, b):
-            same = a is b or (a.shape, a.strides, a.__array_interface__["data"]) == (b.shape, b.strides, b.__array_interface__["data"])
+            same = a is b or (a.shape, a.strides, a.__array_interface__["data"]) == (
+                b.shape,
+                b.strides,
+                b.__array_interface__["data"],
+            )
             if (exact or not same) and np.shares_memory(a, b):
                 raise OperationError(
                     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
@@ -237,7 +241,9 @@ def _save_own(node: Any, r: np.ndarray, a: np.ndarray, t: Tensor) -> None:
     if not node.saved:
         return
     if any(type(v) is np.ndarray and (v is a or np.may_share_memory(v, a)) and v is not r for v in node.saved):
-        node.saved = tuple([v.copy() if type(v) is np.ndarray and v is not r and np.may_share_memory(v, a) else v for v in node.saved])
+        node.saved = tuple(
+            [v.copy() if type(v) is np.ndarray and v is not r and np.may_share_memory(v, a) else v for v in node.saved]
+        )
         kept = [v for v in node.versions if v is not t._ver]
         node.versions, node.total = tuple(kept), sum(v.count for v in kept)
     if r.dtype == a.dtype and any(v is r for v in node.saved):

@@ -94,7 +94,8 @@ def with_out(function: Function, exact: bool = False) -> Function:
         if isinstance(target, Tensor):
             if exact and target._array.dtype != result._array.dtype:
                 raise DtypeError(
-                    f"Expected out tensor to have dtype {result.dtype.c_name}, but got {target.dtype.c_name} instead", op=function.__name__
+                    f"Expected out tensor to have dtype {result.dtype.c_name}, but got {target.dtype.c_name} instead",
+                    op=function.__name__,
                 )
             return into(target, result, function.__name__)
         parts = [into(o, r, function.__name__) for o, r in zip(target, result, strict=True)]

@@ -77,7 +77,11 @@ class Run:
     def __init__(self, create_graph: bool, keep: bool, wanted: Sequence[Any] | None, seeds: Sequence[Any] = ()) -> None:
         self.create_graph = create_graph
         # Gradients are Tensors when they are recorded, and when they carry tangents or a batch; otherwise they are arrays.
-        self.tensors = create_graph or (state.slow > 0 and any(active() for active in tensor_mode)) or any(type(s) not in _PLAIN for s in seeds)
+        self.tensors = (
+            create_graph
+            or (state.slow > 0 and any(active() for active in tensor_mode))
+            or any(type(s) not in _PLAIN for s in seeds)
+        )
         self.keep = keep
         self.heap: list[tuple[int, Node]] = []
         self.grads: dict[Any, Any] = {}
@@ -158,7 +162,6 @@ class Run:
                 self.collect(node, g)
                 if id(node) not in self.allowed:  # type: ignore[operator]
                     continue
-            op = node.op
             if several:
                 g = self.materialize(node, g)
             if node.ext is not None and "pre_hooks" in node.ext:

@@ -20,9 +20,10 @@ class Node:
     """One recorded operation.
 
     Slots: `op` (the record), `inputs` (an edge per argument, repeats kept: a Node, an OutputSlot, a leaf Tensor, or None for
-    what needs no gradient), `params`, `plan` (how it is differentiated), `saved` (values kept for backward; None once freed), `versions` and `total` (write
-    counters of what was saved, and their sum at that time; once freed, `total` is the place of the backward call that freed it), `shape` and `dtype` of the result (lists for several results),
-    `seq` (order of recording), `source` (where in the user's code), `ext` (hooks and other rare things).
+    what needs no gradient), `params`, `plan` (how it is differentiated), `saved` (values kept for backward; None once freed),
+    `versions` and `total` (write counters of what was saved, and their sum at that time; once freed, `total` is the place of
+    the backward call that freed it), `shape` and `dtype` of the result (lists for several results), `seq` (order of recording),
+    `source` (where in the user's code), `ext` (hooks and other rare things).
     """
 
     __slots__ = (

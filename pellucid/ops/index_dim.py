@@ -126,7 +126,8 @@ def _vector(index: Any, name: str, error: Any = IndexOutOfRangeError) -> Tensor:
     a = require_tensor(index, name, "index", 3)._array
     if a.ndim > 1:
         raise error(
-            f"{name}_(): Index is supposed to be a vector, but got dim: {a.ndim} with type: {index.dtype.scalar_type_name} and size: {shapes.text(a.shape)}"
+            f"{name}_(): Index is supposed to be a vector, but got dim: {a.ndim} with type: {index.dtype.scalar_type_name} "
+            f"and size: {shapes.text(a.shape)}"
         )
     if a.dtype != np.int64 and a.dtype != np.int32:
         raise OperationError(f"{name}_(): Expected dtype int32/int64 for index but got: {index.dtype.scalar_type_name}")
@@ -376,9 +377,7 @@ masked_fill_op = defop(
 
 def _mask(mask: Any, name: str) -> Tensor:
     if require_tensor(mask, name, "mask", 2)._array.dtype.kind != "b":
-        raise DtypeError(
-            f"{name}_ only supports boolean masks, but got mask with dtype {mask.dtype.c_name}"
-        )
+        raise DtypeError(f"{name}_ only supports boolean masks, but got mask with dtype {mask.dtype.c_name}")
     return mask  # type: ignore[no-any-return]
 
 

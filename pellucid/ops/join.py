@@ -48,7 +48,15 @@ def _cat_aval(*avals: Any, dim: int) -> Any:
 
 
 cat_op = defop(
-    "cat", "*tensors", forward=_cat, aval=_cat_aval, vjp=_cat_grad, jvp="linear", promote="common", onnx="Concat", autocast="promote"
+    "cat",
+    "*tensors",
+    forward=_cat,
+    aval=_cat_aval,
+    vjp=_cat_grad,
+    jvp="linear",
+    promote="common",
+    onnx="Concat",
+    autocast="promote",
 )
 
 stack_op = defop(
@@ -170,9 +178,7 @@ def block_diag(*tensors: Any) -> Tensor:
     for k, x in enumerate(tensors):
         ndim = require_tensor(x, "block_diag", "tensors")._array.ndim
         if ndim > 2:
-            raise ShapeError(
-                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {k} has {ndim} dimensions"
-            )
+            raise ShapeError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {k} has {ndim} dimensions")
         matrices.append(x if ndim == 2 else reshape(x, (1, x._array.size)))
     if not matrices:
         return make_tensor(np.empty((1, 0), dtypes.get_default_dtype().numpy))  # type: ignore[no-any-return]
@@ -199,7 +205,10 @@ repeat_op = defop(
     "repeat",
     "input",
     forward=lambda xp, x, *, repeats: xp.tile(x, repeats),
-    aval=lambda x, repeats: (tuple(n * r for n, r in zip((1,) * (len(repeats) - len(x[0])) + tuple(x[0]), repeats, strict=True)), x[1]),
+    aval=lambda x, repeats: (
+        tuple(n * r for n, r in zip((1,) * (len(repeats) - len(x[0])) + tuple(x[0]), repeats, strict=True)),
+        x[1],
+    ),
     vjp={"input": _repeat_grad},
     jvp="linear",
     onnx="Tile",
@@ -224,7 +233,6 @@ def repeat(input: Tensor, *repeats: Any, **named: Any) -> Tensor:
         whole = [n * size for n, size in zip(counts, (1,) * (len(counts) - len(own)) + own, strict=True)]
         raise ShapeError(f"Trying to create tensor with negative dimension {min(whole)}: {shapes.text(whole)}")
     return repeat_op.call(input, repeats=counts)  # type: ignore[no-any-return]
-
 
 
 METHODS["repeat"] = repeat
@@ -524,17 +532,13 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     for x in tensors:
         ndim = require_tensor(x, "meshgrid", "tensors")._array.ndim
         if ndim > 1:
-            raise ShapeError(
-                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {legacy_text(x)}"
-            )
+            raise ShapeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {legacy_text(x)}")
         if x.dtype is not tensors[0].dtype:
             raise OperationError("torch.meshgrid expects all tensors to have the same dtype")
     swap = indexing == "xy" and len(tensors) > 1
     vectors = [tensors[1], tensors[0], *tensors[2:]] if swap else list(tensors)
     shape = tuple(x._array.size for x in vectors)
-    grids = [
-        expand(reshape(x, (1,) * k + (shape[k],) + (1,) * (len(shape) - 1 - k)), shape) for k, x in enumerate(vectors)
-    ]
+    grids = [expand(reshape(x, (1,) * k + (shape[k],) + (1,) * (len(shape) - 1 - k)), shape) for k, x in enumerate(vectors)]
     if swap:
         # The vectors were exchanged first, so the grids come back in their order with the first two dimensions exchanged.
         grids[0], grids[1] = grids[1], grids[0]
@@ -590,5 +594,3 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     rows = np.array(list(choose(range(input._array.size), r)), np.int64).reshape(-1, r)
     flat = F.index_select(input, make_tensor(rows.reshape(-1)), dim=0)
     return reshape(flat, rows.shape)
-
-

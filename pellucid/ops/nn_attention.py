@@ -45,7 +45,18 @@ def _t(F: Any, x: Any) -> Any:
 
 
 def _attention_vjp(
-    F: Any, g: Any, query: Any, key: Any, value: Any, bias: Any, bias_shape: Any, out: Any, aux: Any, needs: Any, causal: bool, scale: float
+    F: Any,
+    g: Any,
+    query: Any,
+    key: Any,
+    value: Any,
+    bias: Any,
+    bias_shape: Any,
+    out: Any,
+    aux: Any,
+    needs: Any,
+    causal: bool,
+    scale: float,
 ) -> tuple[Any, ...]:
     kind, saved = aux
     if F.raw and kind == "kernel" and not needs[3]:
@@ -150,5 +161,3 @@ def scaled_dot_product_attention(
     if dropout_p > 0.0:
         p = dropout(p, dropout_p, True)
     return F.matmul(p, v)  # type: ignore[no-any-return]
-
-

@@ -109,9 +109,7 @@ def _check_dtypes(name: str, x: Tensor, weight: Tensor, bias: Tensor | None) -> 
         )
 
 
-def _convolve(
-    n: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int
-) -> Tensor:
+def _convolve(n: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Tensor:
     name = f"conv{n}d"
     x = require_tensor(input, name)
     require_tensor(weight, name, "weight", 2)

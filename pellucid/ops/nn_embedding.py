@@ -159,10 +159,14 @@ def embedding_bag(
     """
     require_tensor(input, "embedding_bag"), require_tensor(weight, "embedding_bag", "weight", 2)
     if weight._array.dtype.kind in "iu" and input._array.dtype.kind == "f":
-        raise ArgumentValueError("Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is deprecated, and should now be `embedding_bag(input, weight, ...)`.")
+        raise ArgumentValueError(
+            "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
+            "deprecated, and should now be `embedding_bag(input, weight, ...)`."
+        )
     if per_sample_weights is not None and per_sample_weights.shape != input.shape:
         raise ArgumentValueError(
-            f"embedding_bag: If per_sample_weights ({tuple(per_sample_weights.shape)}) is not None, then it must have the same shape as the input ({tuple(input.shape)})"
+            f"embedding_bag: If per_sample_weights ({tuple(per_sample_weights.shape)}) is not None, "
+            f"then it must have the same shape as the input ({tuple(input.shape)})"
         )
     if mode not in ("sum", "mean", "max"):
         raise ArgumentValueError("mode has to be one of sum, mean or max")
@@ -192,9 +196,13 @@ def embedding_bag(
         if include_last_offset:
             starts = starts[:-1]
         if len(starts) and starts[0] != 0:
-            raise OperationError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {starts[0]}")
+            raise OperationError(
+                f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {starts[0]}"
+            )
         if len(starts) and starts.max() > index.size:
-            raise OperationError(f"offsets[-1] can not be greater than input's length({index.size}) but got offsets[-1] of {starts.max()}")
+            raise OperationError(
+                f"offsets[-1] can not be greater than input's length({index.size}) but got offsets[-1] of {starts.max()}"
+            )
     else:
         raise ArgumentValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
     if padding_idx is not None:
@@ -238,6 +246,3 @@ def _bag_max(looked: Tensor, bag: np.ndarray, bags: int) -> Tensor:
         return wrap(np.zeros((bags, columns), a.dtype))
     picked = F.take_along(looked, wrap(winner), dim=0, unique=True)
     return F.where(wrap((counts > 0)[:, None]), picked, 0.0)  # type: ignore[no-any-return]
-
-
-

@@ -76,7 +76,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         return _unusual(input, weight, bias)
     if a.dtype is not w.dtype and a.dtype != w.dtype and not _autocasting():
         raise DtypeError(
-            f"mat1 and mat2 must have the same dtype, but got {input.dtype.scalar_type_name} and {weight.dtype.scalar_type_name}", op="linear"
+            f"mat1 and mat2 must have the same dtype, but got {input.dtype.scalar_type_name} and {weight.dtype.scalar_type_name}",
+            op="linear",
         )
     return linear_op.call(input, weight, bias)  # type: ignore[no-any-return]
 
@@ -94,7 +95,6 @@ def _unusual(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     else:
         out = F.matmul(input, F.transpose(weight, dim0=0, dim1=1))
     return out if bias is None else out + bias
-
 
 
 @public(namespace="nn.functional")

@@ -58,8 +58,10 @@ def _check_classes(x: np.ndarray, t: np.ndarray, weight: Tensor | None, ignore_i
     if reduction not in ("none", "mean", "sum"):
         raise ArgumentValueError(f"{reduction} is not a valid value for reduction")
     if x.ndim == 0:
-        raise ShapeValueError("Expected input batch_size to match target batch_size.") if t.ndim else OperationError(
-            "input tensor should be 1D or 2D"
+        raise (
+            ShapeValueError("Expected input batch_size to match target batch_size.")
+            if t.ndim
+            else OperationError("input tensor should be 1D or 2D")
         )
     if x.ndim == 1:
         if t.ndim > 1 or (t.ndim == 1 and t.size != 1):
@@ -166,7 +168,9 @@ def nll_loss(
 
 
 @public(namespace="nn.functional")
-def nll_loss2d(input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean") -> Tensor:
+def nll_loss2d(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"
+) -> Tensor:
     """`nll_loss` of images; kept for old code."""
     return nll_loss(input, target, weight, None, ignore_index, None, reduction)
 
@@ -240,7 +244,10 @@ def cross_entropy(
     tensor(2.3026)
     """
     reduction = get_reduction(size_average, reduce, reduction)
-    x, t = require_tensor(input, "cross_entropy_loss", "input")._array, require_tensor(target, "cross_entropy_loss", "target", 2)._array
+    x, t = (
+        require_tensor(input, "cross_entropy_loss", "input")._array,
+        require_tensor(target, "cross_entropy_loss", "target", 2)._array,
+    )
     if not 0.0 <= label_smoothing <= 1.0:
         raise OperationError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     if (
@@ -252,7 +259,9 @@ def cross_entropy(
     if t.shape == x.shape and t.dtype.kind not in "iub":
         return _soft_cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
     if x.dtype.kind not in "f" and not input.dtype.is_floating_point:
-        raise OperationError(f'"log_softmax_lastdim_kernel_impl" not implemented for \'{input.dtype.scalar_type_name}\'', op="cross_entropy")
+        raise OperationError(
+            f"\"log_softmax_lastdim_kernel_impl\" not implemented for '{input.dtype.scalar_type_name}'", op="cross_entropy"
+        )
     if x.ndim:
         _check_classes(x, t, weight, ignore_index, reduction)
     dim = 1 if x.ndim > 1 else 0
@@ -282,7 +291,9 @@ def _class_weights(weight: Tensor, ndim: int, dim: int) -> Tensor:
     return weight.reshape(shape)  # type: ignore[no-any-return, attr-defined]
 
 
-def _soft_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None, ignore: int, reduction: str, smoothing: float) -> Tensor:
+def _soft_cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignore: int, reduction: str, smoothing: float
+) -> Tensor:
     if ignore >= 0:
         raise OperationError("ignore_index is not supported for floating point target")
     dim = 1 if input.ndim > 1 else 0
@@ -321,7 +332,11 @@ def _clamp_min_number(xp: Any, x: Any, *, low: float) -> Any:
 
 
 clamp_min_number = defop(
-    "clamp_min_number", "input", forward=_clamp_min_number, vjp={"input": lambda g, input, low: g * (input >= low)}, elementwise=True
+    "clamp_min_number",
+    "input",
+    forward=_clamp_min_number,
+    vjp={"input": lambda g, input, low: g * (input >= low)},
+    elementwise=True,
 )
 
 bce_op = defop(
@@ -330,7 +345,9 @@ bce_op = defop(
     forward=_bce_forward,
     vjp={
         "input": _bce_grad,
-        "target": lambda F, g, input: g * (F.clamp_min_number(F.log1p(-input), low=-100.0) - F.clamp_min_number(F.log(input), low=-100.0)),
+        "target": lambda F, g, input: (
+            g * (F.clamp_min_number(F.log1p(-input), low=-100.0) - F.clamp_min_number(F.log(input), low=-100.0))
+        ),
     },
     elementwise=True,
 )
@@ -367,7 +384,9 @@ def binary_cross_entropy(
             hint=shape_hint(x.shape, t.shape),
         )
     if x.dtype != t.dtype:
-        raise OperationError(f"Found dtype {target.dtype.scalar_type_name} but expected {input.dtype.scalar_type_name}", op="binary_cross_entropy")
+        raise OperationError(
+            f"Found dtype {target.dtype.scalar_type_name} but expected {input.dtype.scalar_type_name}", op="binary_cross_entropy"
+        )
     if x.size and type(x) is np.ndarray and not bool(((x >= 0) & (x <= 1)).all()):
         raise OperationError(
             "all elements of input should be between 0 and 1",
@@ -491,8 +510,6 @@ def check_pair(name: str, input: Tensor, target: Tensor) -> None:
         stacklevel=3,
     )
     broadcast_shapes(x, t)
-
-
 
 
 @public(namespace="nn.functional")

@@ -22,7 +22,10 @@ mse_op = defop(
     "squared_difference",
     "input target",
     forward=lambda xp, x, t: xp.square(x - t),
-    vjp={"input": lambda g, input, target: g * (2.0 * (input - target)), "target": lambda g, input, target: g * (2.0 * (target - input))},
+    vjp={
+        "input": lambda g, input, target: g * (2.0 * (input - target)),
+        "target": lambda g, input, target: g * (2.0 * (target - input)),
+    },
     promote="common",
     elementwise=True,
     batch="elementwise",
@@ -80,7 +83,12 @@ def l1_loss(
 
 @public(namespace="nn.functional")
 def smooth_l1_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean", beta: float = 1.0
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
 ) -> Tensor:
     """Squared error below `beta` and absolute error above, joined smoothly. Source: Girshick, "Fast R-CNN", 2015."""
     reduction = get_reduction(size_average, reduce, reduction)
@@ -94,9 +102,7 @@ def smooth_l1_loss(
 
 
 @public(namespace="nn.functional")
-def huber_loss(
-    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
-) -> Tensor:
+def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None) -> Tensor:
     """Squared error below `delta` and delta times absolute error above. Source: Huber, 1964."""
     check_pair("huber_loss", input, target)
     if delta <= 0:
@@ -138,7 +144,9 @@ def gaussian_nll_loss(
     if v != shape:
         if shape[:-1] == v:
             var = var.unsqueeze(-1)  # type: ignore[attr-defined]
-        elif not (shape[:-1] == v[:-1] and v[-1:] == (1,)) and not (len(v) == len(shape) and all(a in (1, b) for a, b in zip(v, shape, strict=True))):
+        elif not (shape[:-1] == v[:-1] and v[-1:] == (1,)) and not (
+            len(v) == len(shape) and all(a in (1, b) for a, b in zip(v, shape, strict=True))
+        ):
             raise ArgumentValueError("var is of incorrect size")
     if reduction not in ("none", "mean", "sum"):
         raise ArgumentValueError(reduction + " is not valid")
@@ -250,8 +258,10 @@ def multi_margin_loss(
         raise ArgumentValueError("only p == 1 and p == 2 supported")
     rows, classes = _check_multi("multi_margin_loss", input, target, False)
     if weight is not None and (weight.ndim != 1 or weight._array.size != classes):
-        raise ArgumentValueError("weight must be one-dimensional") if weight.ndim != 1 else OperationError(
-            f"inconsistent weight size, expected {classes} but got {list(weight._array.shape)}"
+        raise (
+            ArgumentValueError("weight must be one-dimensional")
+            if weight.ndim != 1
+            else OperationError(f"inconsistent weight size, expected {classes} but got {list(weight._array.shape)}")
         )
     x = input.reshape(rows, classes)  # type: ignore[attr-defined]
     t = target._array.reshape(rows).astype(np.int64)
@@ -454,7 +464,9 @@ def ctc_loss(
     losses = []
     for n in range(batch):
         if lengths_in[n] > steps:
-            raise OperationError(f"Expected input_lengths to have value at most {steps}, but got value {lengths_in[n]} (while checking arguments for ctc_loss_cpu)")
+            raise OperationError(
+                f"Expected input_lengths to have value at most {steps}, but got value {lengths_in[n]} (while checking arguments for ctc_loss_cpu)"
+            )
         losses.append(_ctc_one(lp[: int(lengths_in[n]), n], rows[n].astype(np.int64), blank))  # type: ignore[index]
     loss = F.stack(*losses, dim=0) if losses else lp.sum() * 0
     if zero_infinity:
@@ -497,5 +509,3 @@ def _ctc_one(lp: Tensor, labels: np.ndarray, blank: int) -> Tensor:
         alpha = F.logsumexp(F.stack(alpha, one, two, dim=0), dim=(0,), keepdim=False) + emit[k]
     ends = alpha[size - 2 :] if size > 1 else alpha
     return -F.logsumexp(ends, dim=(0,), keepdim=False)  # type: ignore[no-any-return]
-
-

@@ -125,7 +125,9 @@ def _check_normalized(name: str, x: Tensor, shape: Any, weight: Tensor | None, b
     require_tensor(x, name)
     shape = tuple(int(s) for s in shape) if not isinstance(shape, int) else (shape,)
     if not shape:
-        raise OperationError("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got normalized_shape = []")
+        raise OperationError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got normalized_shape = []"
+        )
     for what, t in (("weight", weight), ("bias", bias)):
         if t is not None and tuple(t._array.shape) != shape:
             raise ShapeError(
@@ -136,7 +138,8 @@ def _check_normalized(name: str, x: Tensor, shape: Any, weight: Tensor | None, b
     if x.ndim < len(shape) or tuple(x._array.shape[x.ndim - len(shape) :]) != shape:
         inner = ", ".join(str(s) for s in shape)
         raise ShapeError(
-            f"Given normalized_shape=[{inner}], expected input with shape [*, {inner}], but got input of size{list(x._array.shape)}", op=name
+            f"Given normalized_shape=[{inner}], expected input with shape [*, {inner}], but got input of size{list(x._array.shape)}",
+            op=name,
         )
     return shape
 
@@ -327,7 +330,9 @@ def _update_running(a: np.ndarray, mean: Tensor | None, var: Tensor | None, mome
 
 # ---- group, instance, local response -----------------------------------------------------------
 @public(namespace="nn.functional torch")
-def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
     """Zero mean and unit variance over each group of channels of each image, then `* weight + bias` per channel.
 
     Args:
@@ -420,7 +425,9 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     """
     shape = require_tensor(input, "local_response_norm")._array.shape
     if len(shape) < 3:
-        raise ArgumentValueError(f"Expected 3D or higher dimensionality                          input (got {len(shape)} dimensions)")
+        raise ArgumentValueError(
+            f"Expected 3D or higher dimensionality                          input (got {len(shape)} dimensions)"
+        )
     if math.prod(shape) == 0:
         return input
     squares = (input * input).reshape(shape[0], 1, shape[1], -1)  # type: ignore[operator]

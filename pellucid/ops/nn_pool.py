@@ -76,7 +76,13 @@ avg_pool_op = defop(
     ),
     vjp={
         "input": lambda F, g, input_shape, kernel, stride, padding, ceil_mode, include_pad, divisor: F.avg_pool_grad(
-            g, x_shape=input_shape, kernel=kernel, stride=stride, padding=padding, ceil_mode=ceil_mode, include_pad=include_pad,
+            g,
+            x_shape=input_shape,
+            kernel=kernel,
+            stride=stride,
+            padding=padding,
+            ceil_mode=ceil_mode,
+            include_pad=include_pad,
             divisor=divisor,
         )
     },  # fmt: skip
@@ -255,7 +261,12 @@ def _avg(
 
 @public(namespace="nn.functional torch")
 def avg_pool1d(
-    input: Tensor, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, ceil_mode: bool = False, count_include_pad: bool = True
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Any = None,
+    padding: Sizes = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
 ) -> Tensor:
     """The mean of each window of `(N, C, L)`.
 

@@ -50,7 +50,9 @@ taps_op = defop(
     "resample_axis",
     "input",
     forward=_apply_taps,
-    vjp={"input": lambda F, g, axis, index, weight, size: F.resample_axis_back(g, axis=axis, index=index, weight=weight, size=size)},
+    vjp={
+        "input": lambda F, g, axis, index, weight, size: F.resample_axis_back(g, axis=axis, index=index, weight=weight, size=size)
+    },
     jvp="linear",
     grad_name="UpsampleLinear1D",
     onnx="Resize",
@@ -75,7 +77,9 @@ def _source(out: int, size: int, scale: float | None, align: bool, clamp: bool) 
     return np.maximum(at, 0) if clamp else at
 
 
-def _taps(mode: str, out: int, size: int, scale: float | None, align: bool, antialias: bool) -> tuple[np.ndarray, np.ndarray | None]:
+def _taps(
+    mode: str, out: int, size: int, scale: float | None, align: bool, antialias: bool
+) -> tuple[np.ndarray, np.ndarray | None]:
     """(outputs, taps) input indices and weights along one dimension."""
     if mode in ("nearest", "nearest-exact"):
         step = np.float32(1.0 / scale if scale is not None and scale > 0 else size / out)
@@ -229,7 +233,9 @@ def interpolate(
 
 
 def _deprecated(name: str, **fixed: Any) -> None:
-    def function(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: Any = None) -> Tensor:
+    def function(
+        input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: Any = None
+    ) -> Tensor:
         warnings.warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.", UserWarning, stacklevel=2)
         return interpolate(input, size, scale_factor, **({"mode": mode, "align_corners": align_corners} | fixed))
 
@@ -260,8 +266,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     n = len(size) - 2
     if n not in (2, 3):
         raise UnsupportedError(
-            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. "
-            f"Got size {tuple(size)}."
+            f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {tuple(size)}."
         )
     if t.ndim != 3 or t._array.shape[-2:] != (n, n + 1):
         raise ArgumentValueError(
@@ -333,7 +338,8 @@ def grid_sample(
         )
     if padding_mode not in ("zeros", "border", "reflection"):
         raise ArgumentValueError(
-            "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: " f"'{padding_mode}'"
+            "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
+            f"'{padding_mode}'"
         )
     x, g = require_tensor(input, "grid_sampler"), require_tensor(grid, "grid_sampler", "grid", 2)
     if align_corners is None:
@@ -356,7 +362,9 @@ def grid_sample(
             f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes {list(xs)} and grid with sizes {list(gs)}"
         )
     if gs[-1] != n:
-        raise OperationError(f"grid_sampler(): expected grid to have size {n} in last dimension, but got grid with sizes {list(gs)}")
+        raise OperationError(
+            f"grid_sampler(): expected grid to have size {n} in last dimension, but got grid with sizes {list(gs)}"
+        )
     if any(s == 0 for s in xs[2:]):
         raise OperationError(f"grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {list(xs)}")
     if mode == "bicubic" and n != 2:

@@ -43,7 +43,9 @@ def _out_sizes(size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any)
 def _unfold(xp: Any, x: Any, *, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
     out = _out_sizes(x.shape[2:], kernel, dilation, padding, stride)
     padded = xp.pad(x, ((0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2))
-    return _window_view(xp, padded, kernel, dilation, stride, out).reshape(x.shape[0], x.shape[1] * math.prod(kernel), math.prod(out))
+    return _window_view(xp, padded, kernel, dilation, stride, out).reshape(
+        x.shape[0], x.shape[1] * math.prod(kernel), math.prod(out)
+    )
 
 
 def _fold(xp: Any, x: Any, *, size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
@@ -250,7 +252,9 @@ def _fractional(
         out = _tuple(output_size, n)
     for d in range(n):
         if out[d] + kernel[d] - 1 > x._array.shape[d - n]:
-            raise OperationError(f"fractional_max_pool{n}d(): pool size {kernel[d]} too large relative to input size {x._array.shape[d - n]}")
+            raise OperationError(
+                f"fractional_max_pool{n}d(): pool size {kernel[d]} too large relative to input size {x._array.shape[d - n]}"
+            )
     x, lead = _batched(x, n)
     batch, channels = x._array.shape[:2]
     if samples is None:
@@ -303,4 +307,3 @@ def _make_fractional(n: int) -> None:
 
 for _n in (2, 3):
     _make_fractional(_n)
-

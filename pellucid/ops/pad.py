@@ -207,7 +207,9 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     *lead, channels, height, width = shape
     for name, d, size in (("height", -2, height), ("width", -1, width)):
         if size % r:
-            raise ShapeError(f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({d})={size} is not divisible by {r}")
+            raise ShapeError(
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({d})={size} is not divisible by {r}"
+            )
     n = len(lead)
     x = reshape(input, (*lead, channels, height // r, r, width // r, r))
     x = permute(x, (*range(n), n, n + 2, n + 4, n + 1, n + 3))

@@ -204,8 +204,6 @@ def _as_strided_grad(xp: Any, g: Any, *, shape: Any, size: Any, stride: Any, shi
     return flat[inside - low]
 
 
-
-
 def _as_strided_read(xp: Any, x: Any, *, size: Any, stride: Any, shift: int, geometry: Any) -> Any:
     """What `as_strided` reads, from values that lie anywhere."""
     inside, outside = _places(x.shape, geometry, 0), _places(size, stride, shift)
@@ -479,7 +477,8 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     elif isinstance(source, Tensor) and size is None:
         if source._array.dtype != self._array.dtype:
             raise OperationError(
-                f"Could not set tensor of type {TYPE_TEXT.get(source.dtype, source.dtype)} to a tensor of type {TYPE_TEXT.get(self.dtype, self.dtype)}"
+                f"Could not set tensor of type {TYPE_TEXT.get(source.dtype, source.dtype)} "
+                f"to a tensor of type {TYPE_TEXT.get(self.dtype, self.dtype)}"
             )
         self._array = source._array
     else:

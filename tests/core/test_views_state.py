@@ -7,7 +7,6 @@ per element: the value and its derivative with respect to the elements of the le
 from __future__ import annotations
 
 import numpy as np
-
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
@@ -40,7 +39,11 @@ class Model:
 def fresh(values, slopes):
     values = np.asarray(values, dtype=np.float64)
     n = values.size
-    storage = {"values": values.reshape(n).copy(), "slopes": np.broadcast_to(slopes, (*values.shape, N)).reshape(n, N).copy(), "writes": 0}
+    storage = {
+        "values": values.reshape(n).copy(),
+        "slopes": np.broadcast_to(slopes, (*values.shape, N)).reshape(n, N).copy(),
+        "writes": 0,
+    }
     return Model(storage, np.arange(n).reshape(values.shape))
 
 
@@ -209,4 +212,3 @@ Views.TestCase.settings = settings(
     max_examples=60, stateful_step_count=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
 TestViews = Views.TestCase
-

@@ -17,7 +17,9 @@ SHAPES = [(4,), (3, 5), (2, 3, 4), (3, 1, 2, 2), (0, 3), ()]
 
 def draw_item(pick, size, ndim_left):
     """One index item as text for a dimension of `size` elements, and how many dimensions it takes."""
-    kind = pick.choice(["int", "slice", "slice", "list", "tensor", "tensor2", "mask", "none", "scalar", "true", "false", "dots", "mask2"])
+    kind = pick.choice(
+        ["int", "slice", "slice", "list", "tensor", "tensor2", "mask", "none", "scalar", "true", "false", "dots", "mask2"]
+    )
     if kind == "int":
         return str(pick.randint(-size - (pick.random() < 0.05), max(size - 1, 0))), 1
     if kind == "slice":
@@ -26,9 +28,15 @@ def draw_item(pick, size, ndim_left):
     if kind == "list":
         return str([pick.randint(-size, size - 1) for _ in range(pick.choice([1, 2, 2]))] if size else "[]"), 1
     if kind == "tensor":
-        return f"t.tensor({[pick.randint(-size, size - 1) for _ in range(2)] if size else []}, dtype=t.{pick.choice(['int64', 'int32'])})", 1
+        return (
+            f"t.tensor({[pick.randint(-size, size - 1) for _ in range(2)] if size else []}, dtype=t.{pick.choice(['int64', 'int32'])})",
+            1,
+        )
     if kind == "tensor2":
-        return f"t.tensor({[[pick.randint(-size, size - 1) for _ in range(2)] for _ in range(2)] if size else [[]]}, dtype=t.int64)", 1
+        return (
+            f"t.tensor({[[pick.randint(-size, size - 1) for _ in range(2)] for _ in range(2)] if size else [[]]}, dtype=t.int64)",
+            1,
+        )
     if kind == "mask":
         return f"t.tensor({[pick.random() < 0.5 for _ in range(size)]}, dtype=t.bool)", 1
     if kind == "mask2" and ndim_left >= 2:
@@ -57,7 +65,9 @@ def draw_index(pick, shape):
 
 def attempt(package, code, shape):
     scope = {"t": package}
-    exec(f"x = t.arange({float(np.prod(shape, dtype=int))}).reshape({shape}) + 1\nx = x.double().requires_grad_(); y = x * 2", scope)
+    exec(
+        f"x = t.arange({float(np.prod(shape, dtype=int))}).reshape({shape}) + 1\nx = x.double().requires_grad_(); y = x * 2", scope
+    )
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -91,7 +91,9 @@ OTHERS = ("m", "z", "s", "e", "list", "next", "t.t(", "x.t()")  # integers, empt
 def test_grad_fn_and_gradient(code):
     """The same graph node at the end, and the same gradient of a weighted sum."""
     setup = SETUP + "\nfor name in ('x', 'v', 'c'):\n    globals()[name] = globals()[name].detach().requires_grad_()\n"
-    code = code.replace(".data", "").replace("x[0].detach()", "x[0]").replace("x.detach()", "x[0]").replace("t.atleast_1d(s)", "x[0]")
+    code = (
+        code.replace(".data", "").replace("x[0].detach()", "x[0]").replace("x.detach()", "x[0]").replace("t.atleast_1d(s)", "x[0]")
+    )
     (ours, mine), (theirs, other) = run(pellucid, code, setup), run(torch, code, setup)
     assert ours.requires_grad == theirs.requires_grad
     if not theirs.requires_grad or theirs.grad_fn is None:
@@ -202,7 +204,11 @@ def test_writes_under_autograd(code):
         (y * package.arange(float(y.numel())).reshape(tuple(y.shape))).sum().backward()
         found.append([y.tolist(), *(None if g is None or not g.any() else g.numpy() for g in (scope["x"].grad, scope["v"].grad))])
     ours, theirs = found
-    assert ours[0] == pytest.approx(theirs[0], rel=1e-6) if isinstance(theirs[0], float) else np.allclose(ours[0], theirs[0], rtol=1e-6)
+    assert (
+        ours[0] == pytest.approx(theirs[0], rel=1e-6)
+        if isinstance(theirs[0], float)
+        else np.allclose(ours[0], theirs[0], rtol=1e-6)
+    )
     for a, b in zip(ours[1:], theirs[1:], strict=True):
         assert (a is None) == (b is None)
         if b is not None:
