@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 __all__ = ["Function", "Module", "Value", "Var", "constant", "element", "lanes", "vector"]
@@ -213,6 +213,11 @@ class Function:
 
     def const(self, value: float, ctype: str) -> Value:
         return Value(self, constant(value, ctype), ctype)
+
+    def vector_const(self, values: Sequence[float], kind: str) -> Value:
+        """A constant vector with different elements."""
+        text = "<" + ", ".join(f"{kind} {constant(float(v), kind)}" for v in values) + ">"
+        return Value(self, text, vector(kind, len(values)))
 
     def as_value(self, value: Value | float, ctype: str) -> Value:
         """`value` itself, or the constant of type `ctype`; scalars are not widened silently."""

@@ -9,6 +9,7 @@ the errors.
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -65,15 +66,11 @@ def _scale(f: Function, p: Value, n: Value, x: Value) -> Value:
     return p * _power_of_two(f, half) * _power_of_two(f, n - half)
 
 
-def quotient(f: Function, a: Value, b: Value) -> Value:
-    """a / b within 1 ulp for normal numbers b whose reciprocal and quotient are normal, too."""
-    if not _avx512(b):
-        return a / b
-    # A division takes 16 cycles, this takes 5: an approximation to 14 bits, one step for 1 / b, one for the quotient.
-    rough = f.intrinsic("x86.avx512.rcp14.ps", b.ctype, b, f.const(0, b.ctype), f.const(-1, "i16"), overload="512")
-    r = f.fma(rough, f.fma(-b, rough, 1.0), rough)
-    q = a * r
-    return f.fma(f.fma(-b, q, a), r, q)
+def _reciprocal(f: Function, b: Value) -> Value:
+    """1 / b within 1 ulp for normal numbers b with a normal reciprocal; a division takes 16 cycles, this takes 3."""
+    unmasked = (f.const(0, b.ctype), f.const(-1, "i16"))
+    rough = f.intrinsic("x86.avx512.rcp14.ps", b.ctype, b, *unmasked, overload="512")  # 14 bits
+    return f.fma(rough, f.fma(-b, rough, 1.0), rough)
 
 
 def _reduce(f: Function, x: Value) -> tuple[Value, Value]:
@@ -145,14 +142,50 @@ def log1p(f: Function, x: Value) -> Value:
     return f.select(x.compare("oeq", -1.0), f.const(-math.inf, x.ctype), result)
 
 
+def _by_table(f: Function, x: Value, function, scale: float, degree: int, near: Value) -> Value:
+    """An odd function that rounds to 1 from 31.5 / scale on, by one of 32 polynomials; `near` up to 0.5 / scale.
+
+    Interval i reaches half a step on both sides of i / scale. Two registers hold each power's 32 coefficients, and one
+    instruction picks the lanes' own ones.
+    """
+    a = f.fabs(x)
+    magic = 12582912.0  # 1.5 * 2^23: adding it leaves a whole number in the lowest bits
+    shifted = f.fma(a, scale, magic)
+    t = f.fma(a, scale, -(shifted - magic))
+    index = f.bitcast(shifted, _integers(x))  # only its lowest five bits count
+
+    def pick(values: np.ndarray) -> Value:
+        low, high = (f.vector_const(part, "float") for part in (values[:16], values[16:]))
+        return f.intrinsic("x86.avx512.vpermi2var.ps", x.ctype, low, index, high, overload="512")
+
+    tables = _coefficients(function, scale, degree)
+    p = pick(tables[-1])
+    for power in tables[-2::-1]:
+        p = f.fma(p, t, pick(power))
+    far = f.copysign(f.select(a.compare("oge", 31.375 / scale), 1.0, p), x)
+    return f.select(a.compare("olt", 0.5 / scale), near, far)
+
+
+@functools.cache
+def _coefficients(function, scale: float, degree: int) -> np.ndarray:
+    """Rows by power: for each of 32 intervals the polynomial through the function at Chebyshev's points."""
+    t = 0.5 * np.cos(np.pi * (2 * np.arange(degree + 1) + 1) / (2 * degree + 2))
+    x = (np.arange(32)[:, None] + t) / scale
+    values = np.array([[function(v) for v in row] for row in x.tolist()])
+    return np.linalg.solve(np.vander(t, increasing=True), values.T)
+
+
 def tanh(f: Function, x: Value) -> Value:
     """Hyperbolic tangent: a polynomial up to 0.625, then 1 - 2 / (e^2|x| + 1)."""
     a = f.fabs(x)
     z = x * x
+    if _avx512(x):
+        near = f.fma(z * x, f.polynomial(z, _TANH[-3:]), x)  # the first powers are enough up to 0.15
+        return f.copysign(_by_table(f, x, math.tanh, 3.4375, 6, near), x)
     small = f.fma(z * x, f.polynomial(z, _TANH), x)
     # From 10 on the quotient is below half a unit of 1, and an overflow of e^2a would spoil it.
     e = exp(f, 2.0 * f.smaller(f.const(10.0, x.ctype), a))
-    large = 1.0 - quotient(f, f.const(2.0, x.ctype), e + 1.0)
+    large = 1.0 - 2.0 / (e + 1.0)
     return f.copysign(f.select(a.compare("olt", 0.625), small, large), x)
 
 
@@ -160,6 +193,9 @@ def erf(f: Function, x: Value) -> Value:
     """The error function: a polynomial up to 0.93, then 1 - e^(-|x| q(|x|))."""
     a = f.fabs(x)
     z = x * x
+    if _avx512(x):
+        near = f.fma(x, f.polynomial(z, _ERF_SMALL[-4:]), x)  # up to 1/16
+        return _by_table(f, x, math.erf, 8.0, 5, near)
     small = f.fma(x, f.polynomial(z, _ERF_SMALL), x)
     t = f.smaller(f.const(4.0, x.ctype), a)  # erf rounds to 1 from 3.92 on
     large = 1.0 - exp(f, -(t * f.polynomial(t, _ERF_LARGE)))
@@ -167,13 +203,19 @@ def erf(f: Function, x: Value) -> Value:
 
 
 def sigmoid(f: Function, x: Value) -> Value:
-    """1 / (1 + e^-x); through e^-|x|, which cannot overflow."""
+    """1 / (1 + e^-x); through e^-|x|, which cannot overflow, as e / (1 + e) below zero and 1 / (1 + e) above."""
     e = exp(f, -f.fabs(x))
     below = x.compare("olt", 0.0)
+    top = f.select(below, e, f.const(1.0, x.ctype))
     d = 1.0 + e
-    q = quotient(f, f.select(below, e, f.const(1.0, x.ctype)), d)
-    # What rounding 1 + e lost, to first order; 1 / d is q, or 1 - q below zero.
-    return f.fma(q * ((d - 1.0) - e), f.select(below, 1.0 - q, q), q)
+    lost = e - (d - 1.0)  # what rounding the sum lost
+    if _avx512(x):
+        r = _reciprocal(f, d)
+        q = top * r
+        return f.fma(f.fma(-q, lost, f.fma(-q, d, top)), r, q)
+    q = top / d
+    # To first order; 1 / d is q, or 1 - q below zero.
+    return f.fma(q * -lost, f.select(below, 1.0 - q, q), q)
 
 
 FUNCTIONS = {fn.__name__: fn for fn in (erf, exp, expm1, log, log1p, sigmoid, tanh)}
