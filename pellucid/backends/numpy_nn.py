@@ -83,6 +83,18 @@ def avg_pool_grad(
     return pool_reference.avg_pool_grad(g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
 
 
+def relu(x: Any) -> Any:
+    """max(x, 0); NaN stays. TypeError for bool and complex arrays."""
+    if x.size >= 64 and x.dtype is _F32 and config.kernels:
+        run = kernels.activations.relu
+        if run is not None:
+            return run(x)
+    out = np.maximum(x, 0)
+    if out.dtype != x.dtype or x.dtype.kind == "c":
+        raise TypeError(f"relu of {x.dtype}")
+    return out
+
+
 def linear(x: Any, w: Any, b: Any) -> Any:
     """`x @ w.T + b` for x `(..., in)`, w `(out, in)`, b `(out,)` or None."""
     if x.dtype is _F32 and w.dtype is _F32 and w.size > 2048 and x.size > 2048 and config.kernels:

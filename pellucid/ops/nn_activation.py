@@ -12,16 +12,18 @@ import numpy as np
 from .. import config
 from ..backends.kernels import kernels
 from ..core import random
-from ..core.random_distributions import exponential, rrelu_noise
 from ..core.bind import wrap
 from ..core.inplace import check_writable, overwrite
 from ..core.primitive import TENSORS as F
 from ..core.primitive import Primitive, defop
 from ..core.public import METHODS, public
+from ..core.random_distributions import exponential, rrelu_noise
 from ..core.tensor import Tensor
+from ..dtypes import BY_NUMPY
 from ..errors import ArgumentValueError, OperationError
 from ..shapes import normalize_dim
 from ._rules import require_tensor
+from ._unary import document
 
 _F32 = np.dtype(np.float32)
 _MIN = 64  # elements from which a kernel call is worth its fixed cost
@@ -92,39 +94,43 @@ def _inplace(function: Callable[..., Tensor], name: str, x: Tensor, *args: Any, 
 def _floating(x: Any, name: str) -> Tensor:
     x = require_tensor(x, name)
     if not (x.dtype.is_floating_point or x.dtype.is_complex):
-        raise OperationError(f'"{name}" not implemented for \'{x.dtype.scalar_type_name}\'', op=name)
+        raise OperationError(f"\"{name}\" not implemented for '{x.dtype.scalar_type_name}'", op=name)
     return x
 
 
 # ---- relu ---------------------------------------------------------------------------------------
-relu_op = activation(
+def _relu_grad(F: Any, g: Any, out: Any) -> Any:
+    if F.raw:
+        run = _fused("relu_backward", g, out)
+        if run is not None:
+            return run(g, out)
+    return g * (out > 0)
+
+
+def _check_relu(x: Any) -> None:
+    if x.dtype.kind == "b":
+        raise OperationError("Boolean inputs not supported for relu")
+    if x.dtype.kind == "c":
+        raise OperationError("\"clamp_min_cpu\" not implemented for '" + BY_NUMPY[x.dtype].scalar_type_name + "'")
+
+
+relu_op = defop(
     "relu",
-    lambda xp, x: xp.maximum(x, 0),
-    lambda F, g, out: g * (out > 0),
-    kernel="relu",
-    save_out=True,
+    "input",
+    forward="relu",
+    vjp={"input": _relu_grad},
+    aval=lambda x: x,
+    jvp="elementwise",
+    elementwise=True,
+    batch="elementwise",
+    check=_check_relu,
     onnx="Relu",
 )
-
-
-def _check_relu(x: Tensor) -> Tensor:
-    x = require_tensor(x, "relu")
-    if x._array.dtype.kind in "bc":
-        if x._array.dtype.kind == "b":
-            raise OperationError("Boolean inputs not supported for relu")
-        raise OperationError("\"clamp_min_cpu\" not implemented for '" + x.dtype.scalar_type_name + "'")
-    return x
-
-
-@public(methods="=", inplace="relu_")
-def relu(input: Tensor) -> Tensor:
-    """max(input, 0), element by element; NaN stays.
-
-    >>> import pellucid as torch
-    >>> torch.relu(torch.tensor([-1.0, 2.0]))
-    tensor([0., 2.])
-    """
-    return relu_op.call(_check_relu(input))  # type: ignore[no-any-return]
+relu = relu_op.call
+document(
+    relu, "max(input, 0), element by element; NaN stays.", "torch.relu(torch.tensor([-1.0, 2.0]))", "tensor([0., 2.])"
+)
+public(methods="=", inplace="relu_")(relu)
 
 
 @public(namespace="nn.functional", names="relu")
@@ -160,7 +166,11 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     if min_val > max_val:
         raise ArgumentValueError("min_val cannot be greater than max_val")
     if x._array.dtype.kind in "bc":
-        raise OperationError("Bool inputs not supported for hardtanh" if x._array.dtype.kind == "b" else "hardtanh is not defined for complex numbers")
+        raise OperationError(
+            "Bool inputs not supported for hardtanh"
+            if x._array.dtype.kind == "b"
+            else "hardtanh is not defined for complex numbers"
+        )
     if inplace:
         return _inplace(hardtanh, "hardtanh_", x, min_val, max_val)
     if x._array.dtype.kind in "iu":
@@ -216,8 +226,9 @@ elu_op = defop(
         x <= 0, (alpha * scale) * xp.expm1(x * xp.asarray(input_scale, x.dtype)), x * scale
     ).astype(x.dtype),
     vjp={
-        "input": lambda F, g, input, alpha, scale, input_scale: g
-        * F.where(input <= 0, (alpha * scale * input_scale) * F.exp(F.minimum_number(input, high=0.0) * input_scale), scale)
+        "input": lambda F, g, input, alpha, scale, input_scale: (
+            g * F.where(input <= 0, (alpha * scale * input_scale) * F.exp(F.minimum_number(input, high=0.0) * input_scale), scale)
+        )
     },
     aval=lambda x, **_: x,
     jvp="elementwise",
@@ -570,7 +581,9 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     if w.ndim > 1:
         raise OperationError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {w.ndim}")
     if w._array.dtype != x._array.dtype:
-        raise OperationError("prelu: Type promoting not supported. Got " + f"{x.dtype.scalar_type_name} and {w.dtype.scalar_type_name}")
+        raise OperationError(
+            "prelu: Type promoting not supported. Got " + f"{x.dtype.scalar_type_name} and {w.dtype.scalar_type_name}"
+        )
     if w._array.size != 1 or x.ndim > 0:
         w = w.reshape((1, -1) + (1,) * (x.ndim - 2) if x.ndim > 1 else (-1,))  # type: ignore[attr-defined]
     else:
@@ -589,9 +602,7 @@ def _rrelu(x: Tensor, lower: float, upper: float, training: bool) -> Tensor:
 
 
 @public(namespace="nn.functional torch")
-def rrelu(
-    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
-) -> Tensor:
+def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False) -> Tensor:
     """Leaky ReLU whose negative slopes are drawn from [lower, upper) in training, their mean otherwise. Source: Xu et al., 2015."""
     x = _floating(input, "rrelu_with_noise_out_cpu")
     if lower > upper:

@@ -117,11 +117,12 @@ class TestTraining:
         w = torch.randn(3, requires_grad=True)
         x, target = torch.randn(64, 3), torch.randn(64)
         for make in (
-            lambda: optim.SGD([w], lr=0.1),
-            lambda: optim.SGD([w], lr=0.01, momentum=0.9),
-            lambda: optim.Adam([w], lr=0.05),
+            lambda p: optim.SGD(p, lr=0.1),
+            lambda p: optim.SGD(p, lr=0.01, momentum=0.9),
+            lambda p: optim.Adam(p, lr=0.05),
         ):
-            optimizer = make()
+            w = torch.randn(3, requires_grad=True)
+            optimizer = make([w])
             losses = []
             for _ in range(20):
                 optimizer.zero_grad()
