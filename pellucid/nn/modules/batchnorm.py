@@ -36,6 +36,8 @@ class _NormBase(Module):
         track_running_stats: bool = True,
         device: Any = None,
         dtype: Any = None,
+        *,
+        bias: bool = True,
     ) -> None:
         super().__init__()
         self.num_features = num_features
@@ -45,7 +47,7 @@ class _NormBase(Module):
         self.track_running_stats = track_running_stats
         if affine:
             self.weight = Parameter(T.empty(num_features, device=device, dtype=dtype))
-            self.bias = Parameter(T.empty(num_features, device=device, dtype=dtype))
+            self.register_parameter("bias", Parameter(T.empty(num_features, device=device, dtype=dtype)) if bias else None)
         else:
             self.register_parameter("weight", None)
             self.register_parameter("bias", None)
@@ -70,7 +72,8 @@ class _NormBase(Module):
         self.reset_running_stats()
         if self.affine:
             init.ones_(self.weight)
-            init.zeros_(self.bias)
+            if self.bias is not None:
+                init.zeros_(self.bias)
 
     def _check_input_dim(self, input: Tensor) -> None:
         """Refuse an input with the wrong number of dimensions; defined by the subclass."""
@@ -79,7 +82,7 @@ class _NormBase(Module):
     def extra_repr(self) -> str:
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"track_running_stats={self.track_running_stats}"
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         )
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Any, *rest: Any) -> None:
@@ -166,8 +169,10 @@ class SyncBatchNorm(_BatchNorm):
         process_group: Any = None,
         device: Any = None,
         dtype: Any = None,
+        *,
+        bias: bool = True,
     ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
         self.process_group = process_group
 
     def _check_input_dim(self, input: Tensor) -> None:
@@ -203,8 +208,10 @@ class _InstanceNorm(_NormBase):
         track_running_stats: bool = False,
         device: Any = None,
         dtype: Any = None,
+        *,
+        bias: bool = True,
     ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def _check_input_dim(self, input: Tensor) -> None:
         _refuse_dims(input, self._dims + 1, self._dims + 2)
@@ -270,27 +277,26 @@ class InstanceNorm3d(_InstanceNorm):
 class _LazyNorm(LazyModuleMixin):
     """A normalisation whose `num_features` is that of the first input."""
 
-    _default_affine = True
-    _default_track = True
-    _channel_from_end: int | None = None
-
     def __init__(
         self,
         eps: float = 1e-5,
         momentum: float | None = 0.1,
-        affine: bool | None = None,
-        track_running_stats: bool | None = None,
+        affine: bool = True,
+        track_running_stats: bool = True,
         device: Any = None,
         dtype: Any = None,
+        *,
+        bias: bool = True,
     ) -> None:
-        super().__init__(0, eps, momentum, False, False)
-        self.affine: Any = self._default_affine if affine is None else affine
-        self.track_running_stats: Any = self._default_track if track_running_stats is None else track_running_stats
+        super().__init__(0, eps, momentum, False, False)  # type: ignore[call-arg]
+        self.affine: Any = affine
+        self.track_running_stats: Any = track_running_stats
         me: Any = self
-        if self.affine:
+        if affine:
             me.weight = UninitializedParameter(device=device, dtype=dtype)
-            me.bias = UninitializedParameter(device=device, dtype=dtype)
-        if self.track_running_stats:
+            if bias:
+                me.bias = UninitializedParameter(device=device, dtype=dtype)
+        if track_running_stats:
             me.running_mean = UninitializedBuffer(device=device, dtype=dtype)
             me.running_var = UninitializedBuffer(device=device, dtype=dtype)
             me.num_batches_tracked = make_tensor(np.zeros((), np.int64))
@@ -305,10 +311,11 @@ class _LazyNorm(LazyModuleMixin):
         if not self.has_uninitialized_params():
             return
         me: Any = self
-        me.num_features = input.shape[1 if self._channel_from_end is None else input.ndim - self._channel_from_end]
+        me.num_features = input.shape[1]
         if self.affine:
             me.weight.materialize((me.num_features,))
-            me.bias.materialize((me.num_features,))
+            if me.bias is not None:
+                me.bias.materialize((me.num_features,))
         if self.track_running_stats:
             me.running_mean.materialize((me.num_features,))
             me.running_var.materialize((me.num_features,))
@@ -337,18 +344,15 @@ class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
     """InstanceNorm1d whose `num_features` is found at the first call."""
 
     cls_to_become = InstanceNorm1d
-    _channel_from_end = 2
 
 
 class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
     """InstanceNorm2d whose `num_features` is found at the first call."""
 
     cls_to_become = InstanceNorm2d
-    _channel_from_end = 3
 
 
 class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
     """InstanceNorm3d whose `num_features` is found at the first call."""
 
     cls_to_become = InstanceNorm3d
-    _channel_from_end = 4

@@ -175,7 +175,8 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
             buffers[name] = _hooks.on_registration("buffer", self, name, value)
             return
         self._forget(name, "_buffers")
-        self.register_buffer(name, value, value.persistent)
+        persistent = value.persistent if value is not None else name not in self._non_persistent_buffers_set
+        self.register_buffer(name, value, persistent)
 
     def _forget(self, name: str, keep: str) -> None:
         own = self.__dict__
@@ -185,8 +186,6 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
                 own[table].pop(name, None)
         if "_non_persistent_buffers_set" in own:
             own["_non_persistent_buffers_set"].discard(name)
-        if keep == "_buffers":
-            own["_buffers"].pop(name, None)
 
     def __delattr__(self, name: str) -> None:
         if name in self._parameters:

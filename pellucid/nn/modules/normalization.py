@@ -5,7 +5,9 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any
 
-from ...core.tensor import Tensor
+import numpy as np
+
+from ...core.tensor import Tensor, make_tensor
 from ...errors import ArgumentValueError
 from .. import functional as F
 from .. import init
@@ -150,7 +152,7 @@ class GroupNorm(Module):
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self.bias is not None}"
 
 
 class LocalResponseNorm(Module):
@@ -174,7 +176,7 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(Module):
-    """Local response normalisation of (N, C, H, W) over `size` channels, for odd and even sizes as in LocalResponseNorm."""
+    """Local response normalisation of (N, C, H, W) over `size` neighbouring channels and the first one."""
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
         super().__init__()
@@ -186,13 +188,17 @@ class CrossMapLRN2d(Module):
     def forward(self, input: Tensor) -> Tensor:
         if input.ndim != 4:
             raise ArgumentValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.ndim}D instead.")
-        # A window of channels, (size - 1) // 2 before the channel and the rest after it.
-        squares = input * input  # type: ignore[operator]
-        half = (self.size - 1) // 2 + (1 - self.size % 2)
-        padded = F.pad(squares, (0, 0, 0, 0, half, half))
+        total = T.einsum("ij,njhw->nihw", self._windows(input), input * input)  # type: ignore[operator]
+        return input * (total * (self.alpha / self.size) + self.k) ** -self.beta  # type: ignore[no-any-return]
+
+    def _windows(self, input: Tensor) -> Tensor:
+        """Which channels (columns) count for which (rows): those nearer than half the size, and always the first."""
         channels = input.shape[1]
-        total = sum(padded[:, d : d + channels] for d in range(2 * half + 1))
-        return input * (total * (self.alpha / self.size) + self.k) ** -self.beta  # type: ignore[operator, no-any-return]
+        half = int((self.size - 1) / 2 + 1)
+        at = np.arange(channels)
+        near = np.abs(at[:, None] - at) < half
+        near[half:, 0] = True  # PyTorch's running sum never lets go of channel 0
+        return make_tensor(near.astype(input._array.dtype))  # type: ignore[no-any-return]
 
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

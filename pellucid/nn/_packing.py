@@ -1,0 +1,228 @@
+"""Sequences of unequal lengths packed without padding, for recurrent layers; and padding to equal lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.tensor import Tensor, make_tensor
+from ..errors import ArgumentTypeError, ArgumentValueError, OperationError
+from ._functions import T
+
+
+class _Packed(NamedTuple):
+    data: Tensor
+    batch_sizes: Tensor
+    sorted_indices: Tensor | None
+    unsorted_indices: Tensor | None
+
+
+class PackedSequence(_Packed):
+    """Sequences of a batch, time step by time step, longest first.
+
+    Attributes:
+        data: the elements: first those of time step 0, then those of step 1, ...
+        batch_sizes: how many sequences have each time step (int64).
+        sorted_indices, unsorted_indices: the order of the sequences, and the way back.
+    """
+
+    def __new__(
+        cls,
+        data: Tensor,
+        batch_sizes: Tensor | None = None,
+        sorted_indices: Tensor | None = None,
+        unsorted_indices: Tensor | None = None,
+    ) -> Any:
+        if batch_sizes is None and isinstance(data, (tuple, list)):
+            data, batch_sizes = data
+        if unsorted_indices is None:
+            unsorted_indices = invert_permutation(sorted_indices)
+        return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)  # type: ignore[arg-type]
+
+    def __reduce__(self) -> Any:
+        return PackedSequence, tuple(self)
+
+    def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """The sequences with `data` converted."""
+        data = self.data.to(*args, **kwargs)  # type: ignore[attr-defined]
+        if data is self.data:
+            return self
+        return PackedSequence(data, self.batch_sizes, self.sorted_indices, self.unsorted_indices)
+
+    def _converted(self, name: str) -> PackedSequence:
+        return PackedSequence(getattr(self.data, name)(), self.batch_sizes, self.sorted_indices, self.unsorted_indices)
+
+    def double(self) -> PackedSequence:
+        """`data` as float64."""
+        return self._converted("double")
+
+    def float(self) -> PackedSequence:
+        """`data` as float32."""
+        return self._converted("float")
+
+    def half(self) -> PackedSequence:
+        """`data` as float16."""
+        return self._converted("half")
+
+    def long(self) -> PackedSequence:
+        """`data` as int64."""
+        return self._converted("long")
+
+    def int(self) -> PackedSequence:
+        """`data` as int32."""
+        return self._converted("int")
+
+    def cpu(self) -> PackedSequence:
+        """The sequences themselves."""
+        return self
+
+    def pin_memory(self) -> PackedSequence:
+        """The sequences themselves; there is nothing to pin."""
+        return self
+
+    @property
+    def is_cuda(self) -> bool:
+        """False."""
+        return False
+
+    def is_pinned(self) -> bool:
+        """False."""
+        return False
+
+
+def invert_permutation(permutation: Tensor | None) -> Tensor | None:
+    """The permutation that undoes another."""
+    if permutation is None:
+        return None
+    return make_tensor(np.argsort(permutation._array, kind="stable").astype(np.int64))  # type: ignore[no-any-return]
+
+
+def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True) -> PackedSequence:
+    """Pack sequences that were padded to one length.
+
+    Args:
+        input: (T, B, *), or (B, T, *) with `batch_first`.
+        lengths: the length of each sequence (int64 tensor on the CPU, or numbers).
+        enforce_sorted: refuse lengths that do not decrease; otherwise sequences are sorted here.
+
+    Raises:
+        RuntimeError: lengths that are not sorted, not positive, or not as many as sequences.
+    """
+    if not isinstance(lengths, Tensor):
+        lengths = make_tensor(np.asarray([int(n) for n in lengths], np.int64))
+    sizes = lengths._array
+    if sizes.ndim != 1:
+        raise OperationError(f"'lengths' argument should be a 1D CPU int64 tensor, but got {sizes.ndim}D cpu Long tensor")
+    sorted_indices = None
+    if not enforce_sorted:
+        order = np.argsort(-sizes, kind="stable")
+        sizes = sizes[order]
+        sorted_indices = make_tensor(order.astype(np.int64))
+        input = input.index_select(0 if batch_first else 1, sorted_indices)  # type: ignore[attr-defined]
+    steps = input.transpose(0, 1) if batch_first else input  # type: ignore[attr-defined]
+    batch = steps.shape[1]
+    if len(sizes) != batch:
+        raise OperationError(f"Expected `len(lengths)` to be equal to batch_size, but got {len(sizes)} (batch_size={batch})")
+    if batch == 0:
+        raise OperationError("Cannot pack empty tensors.")
+    if (np.diff(sizes) > 0).any():
+        raise OperationError(
+            "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass `enforce_sorted=False` to "
+            "pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do not need ONNX exportability."
+        )
+    if sizes[-1] <= 0:
+        raise OperationError("Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0")
+    if sizes[0] > steps.shape[0]:
+        raise OperationError(f"Expected sequence lengths of at most {steps.shape[0]}, but got {int(sizes[0])}")
+    counts = np.array([(sizes > t).sum() for t in range(sizes[0])], np.int64)
+    at = np.concatenate([t * batch + np.arange(n) for t, n in enumerate(counts)])
+    flat = steps.reshape(steps.shape[0] * batch, *steps.shape[2:])
+    data = flat.index_select(0, make_tensor(at))
+    return PackedSequence(data, make_tensor(counts), sorted_indices, None)
+
+
+def pad_packed_sequence(
+    sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
+) -> tuple[Tensor, Tensor]:
+    """The padded tensor and the lengths, in the original order: what `pack_padded_sequence` was given.
+
+    Raises:
+        ValueError: `total_length` is less than the longest sequence.
+    """
+    counts = sequence.batch_sizes._array
+    longest, batch = len(counts), int(counts[0])
+    if total_length is not None:
+        if total_length < longest:
+            raise ArgumentValueError(
+                f"Expected total_length to be at least the length of the longest sequence in input, but got total_length={total_length} "
+                f"and max sequence length being {longest}"
+            )
+        steps = total_length
+    else:
+        steps = longest
+    data = sequence.data
+    lengths = (counts[:, None] > np.arange(batch)).sum(0).astype(np.int64)
+    at = np.concatenate([t * batch + np.arange(n) for t, n in enumerate(counts)])
+    flat = T.full((steps * batch, *data.shape[1:]), padding_value, dtype=data.dtype).index_copy(0, make_tensor(at), data)
+    padded = flat.reshape(steps, batch, *data.shape[1:])
+    sizes = make_tensor(lengths)
+    if sequence.unsorted_indices is not None:
+        padded = padded.index_select(1, sequence.unsorted_indices)
+        sizes = make_tensor(lengths[sequence.unsorted_indices._array])
+    return (padded.transpose(0, 1) if batch_first else padded), sizes
+
+
+def pad_sequence(
+    sequences: Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
+) -> Tensor:
+    """Tensors of shapes (L_i, *) padded to the longest: (T, B, *), or (B, T, *) with `batch_first`.
+
+    Example:
+        >>> import pellucid as torch
+        >>> pad_sequence([torch.ones(2), torch.ones(3)], batch_first=True)
+        tensor([[1., 1., 0.],
+                [1., 1., 1.]])
+    """
+    if isinstance(sequences, Tensor):
+        sequences = sequences.unbind(0)  # type: ignore[attr-defined]
+    elif not isinstance(sequences, Iterable):
+        raise OperationError(f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}")
+    if padding_side not in ("left", "right"):
+        raise OperationError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
+    parts = list(sequences)
+    if not parts:
+        raise OperationError("received an empty list of sequences")
+    for part in parts:
+        if not isinstance(part, Tensor):
+            raise ArgumentTypeError(
+                f"pad_sequence(): argument 'sequences' (position 1) must be tuple of Tensors, not {type(part).__name__}"
+            )
+    longest = max(part.shape[0] for part in parts)
+    padded = []
+    for part in parts:
+        missing = longest - part.shape[0]
+        if missing:
+            filler = T.full((missing, *part.shape[1:]), padding_value, dtype=part.dtype)
+            part = T.cat([filler, part] if padding_side == "left" else [part, filler])
+        padded.append(part)
+    return T.stack(padded, 0 if batch_first else 1)  # type: ignore[no-any-return]
+
+
+def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
+    """The sequences without their padding: the inverse of `pad_sequence`."""
+    rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)  # type: ignore[attr-defined]
+    return [row[: int(n)] for row, n in zip(rows, lengths.tolist())]  # type: ignore[attr-defined]
+
+
+def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
+    """Pack tensors of shapes (L_i, *)."""
+    lengths = make_tensor(np.asarray([v.shape[0] for v in sequences], np.int64))
+    return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
+
+
+def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
+    """The tensors that `pack_sequence` was given."""
+    padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
+    return unpad_sequence(padded, lengths, batch_first=True)

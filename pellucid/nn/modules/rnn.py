@@ -1,0 +1,446 @@
+"""Recurrent layers: RNN, LSTM, GRU over sequences, and their cells."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import warnings
+from typing import Any
+
+from ...core.tensor import Tensor
+from ...errors import ArgumentTypeError, ArgumentValueError, OperationError
+from .. import functional as F
+from .. import init
+from .._functions import T
+from .._packing import PackedSequence
+from ..parameter import Parameter
+from .module import Module
+
+_GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+
+
+def rnn_step(mode: str, gates: Tensor, state: Any, weights: Any) -> Any:
+    """The state after one time step: (h,) or (h, c).
+
+    Args:
+        mode: "LSTM", "GRU", "RNN_TANH" or "RNN_RELU".
+        gates: the input's part of the gates, (B, gates * hidden), its bias included.
+        state: the state before.
+        weights: (w_hh, b_hh or None, w_hr or None).
+    """
+    w_hh, b_hh, w_hr = weights
+    h = state[0]
+    from_h = F.linear(h, w_hh, b_hh)
+    if mode == "LSTM":
+        i, f, g, o = (gates + from_h).chunk(4, 1)  # type: ignore[operator]
+        c = T.sigmoid(f) * state[1] + T.sigmoid(i) * T.tanh(g)
+        h = T.sigmoid(o) * T.tanh(c)
+        return (h if w_hr is None else F.linear(h, w_hr)), c
+    if mode == "GRU":
+        r_x, z_x, n_x = gates.chunk(3, 1)  # type: ignore[attr-defined]
+        r_h, z_h, n_h = from_h.chunk(3, 1)  # type: ignore[attr-defined]
+        r, z = T.sigmoid(r_x + r_h), T.sigmoid(z_x + z_h)
+        n = T.tanh(n_x + r * n_h)
+        return ((h - n) * z + n,)
+    both = gates + from_h  # type: ignore[operator]
+    return (T.tanh(both) if mode == "RNN_TANH" else F.relu(both),)
+
+
+class RNNBase(Module):
+    """Layers and directions of recurrent cells over sequences; see RNN, LSTM and GRU."""
+
+    def __init__(
+        self,
+        mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        _check_arguments(mode, input_size, hidden_size, num_layers, bias, batch_first, dropout, proj_size)
+        self.mode = mode
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.num_layers = num_layers
+        self.bias = bias
+        self.batch_first = batch_first
+        self.dropout = float(dropout)
+        self.bidirectional = bidirectional
+        self.proj_size = proj_size
+        gates = _GATES[mode] * hidden_size
+        state_size = proj_size or hidden_size
+        self._all_weights: list[list[str]] = []
+        for layer in range(num_layers):
+            for suffix in ("", "_reverse")[: 1 + bidirectional]:
+                width = input_size if layer == 0 else state_size * (1 + bidirectional)
+                shapes: dict[str, tuple[int, ...]] = {"weight_ih": (gates, width), "weight_hh": (gates, state_size)}
+                if bias:
+                    shapes |= {"bias_ih": (gates,), "bias_hh": (gates,)}
+                if proj_size:
+                    shapes["weight_hr"] = (proj_size, hidden_size)
+                names = []
+                for name, shape in shapes.items():
+                    names.append(f"{name}_l{layer}{suffix}")
+                    setattr(self, names[-1], Parameter(T.empty(shape, device=device, dtype=dtype)))
+                self._all_weights.append(names)
+        self.reset_parameters()
+
+    @property
+    def _flat_weights_names(self) -> list[str]:
+        return [name for names in self._all_weights for name in names]
+
+    @property
+    def _flat_weights(self) -> list[Any]:
+        return [getattr(self, name, None) for name in self._flat_weights_names]
+
+    @property
+    def all_weights(self) -> list[list[Any]]:
+        """The parameters, layer by layer and direction by direction."""
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
+
+    def flatten_parameters(self) -> None:
+        """Nothing: it would move the parameters into one block for a GPU library."""
+
+    def reset_parameters(self) -> None:
+        """Draw new initial values: uniform in +-1/sqrt(hidden_size)."""
+        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def extra_repr(self) -> str:
+        text = f"{self.input_size}, {self.hidden_size}"
+        for name, usual in (
+            ("proj_size", 0), ("num_layers", 1), ("bias", True), ("batch_first", False), ("dropout", 0), ("bidirectional", False),
+        ):  # fmt: skip
+            if getattr(self, name) != usual:
+                text += f", {name}={getattr(self, name)}"
+        return text
+
+    # ---- forward ---------------------------------------------------------------------------------
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        """The outputs of the last layer at each time step, and the last state of each layer and direction.
+
+        Args:
+            input: (T, B, input_size), with `batch_first` (B, T, input_size), (T, input_size) unbatched, or a PackedSequence.
+            hx: the initial state, zeros when left out: (layers * directions, B, hidden); for LSTM a pair of them.
+        """
+        packed = input if isinstance(input, PackedSequence) else None
+        title = type(self).__name__
+        batched = True
+        batch_dim = 0 if self.batch_first else 1
+        if packed is not None:
+            data, sizes = packed.data, packed.batch_sizes.tolist()  # type: ignore[attr-defined]
+            batch = sizes[0]
+        else:
+            if input.ndim not in (2, 3):
+                tail = "tensor instead" if title == "RNN" else "instead"
+                raise ArgumentValueError(f"{title}: Expected input to be 2D or 3D, got {input.ndim}D {tail}")
+            batched = input.ndim == 3
+            data = input if batched else input.unsqueeze(batch_dim)
+            sizes = None
+            batch = data.shape[batch_dim]
+        states = self._initial(data, hx, batch, batched, packed)
+        self._check(data, states, sizes, batch)
+        if packed is None and self.batch_first:
+            data = data.transpose(0, 1)
+        out, last = self._layers(data, states, sizes)
+        if packed is not None:
+            back = packed.unsorted_indices
+            last = [s if back is None else s.index_select(1, back) for s in last]
+            result: Any = PackedSequence(out, packed.batch_sizes, packed.sorted_indices, back)
+        else:
+            result = out.transpose(0, 1) if self.batch_first else out
+            if not batched:
+                result = result.squeeze(batch_dim)
+                last = [s.squeeze(1) for s in last]
+        return result, (tuple(last) if self.mode == "LSTM" else last[0])
+
+    def _initial(self, data: Tensor, hx: Any, batch: int, batched: bool, packed: Any) -> list[Any]:
+        rows = self.num_layers * (1 + self.bidirectional)
+        if hx is None:
+            sizes = [self.proj_size or self.hidden_size] + ([self.hidden_size] if self.mode == "LSTM" else [])
+            return [T.zeros(rows, batch, size, dtype=data.dtype, device=data.device) for size in sizes]
+        states = list(hx) if self.mode == "LSTM" else [hx]
+        if packed is None:
+            want = 3 if batched else 2
+            if any(s.ndim != want for s in states):
+                kind = "batched 3-D" if batched else "unbatched 2-D"
+                if self.mode == "LSTM":
+                    got = f"({states[0].ndim}-D, {states[1].ndim}-D) tensors"
+                    raise OperationError(f"For {kind} input, hx and cx should also be {want}-D but got {got}")
+                raise OperationError(f"For {kind} input, hx should also be {want}-D but got {states[0].ndim}-D tensor")
+            return states if batched else [s.unsqueeze(1) for s in states]
+        order = packed.sorted_indices
+        return states if order is None else [s.index_select(1, order) for s in states]
+
+    def _check(self, data: Tensor, states: list[Any], sizes: Any, batch: int) -> None:
+        weight = getattr(self, self._all_weights[0][0])
+        if data.dtype != weight.dtype:
+            raise ArgumentValueError(
+                f"RNN input dtype ({data.dtype}) does not match weight dtype ({weight.dtype}). Convert input: input.to({weight.dtype}), "
+                f"or convert model: model.to({data.dtype})"
+            )
+        want = 3 if sizes is None else 2
+        if data.ndim != want:
+            raise OperationError(f"input must have {want} dimensions, got {data.ndim}")
+        if data.shape[-1] != self.input_size:
+            raise OperationError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {data.shape[-1]}")
+        rows = self.num_layers * (1 + self.bidirectional)
+        for k, s in enumerate(states):
+            expected = (rows, batch, (self.proj_size or self.hidden_size) if k == 0 else self.hidden_size)
+            if tuple(s.shape) != expected:
+                which = f"hidden[{k}]" if self.mode == "LSTM" else "hidden"
+                raise OperationError(f"Expected {which} size {expected}, got {list(s.shape)}")
+
+    def _layers(self, data: Any, states: list[Any], sizes: Any) -> tuple[Any, list[Any]]:
+        last: list[list[Any]] = [[] for _ in states]
+        row = 0
+        for layer in range(self.num_layers):
+            outs = []
+            for reverse in (False, True)[: 1 + self.bidirectional]:
+                state = [s[row] for s in states]
+                out, end = self._direction(data, state, self._all_weights[row], sizes, reverse)
+                outs.append(out)
+                for collected, s in zip(last, end):
+                    collected.append(s)
+                row += 1
+            data = outs[0] if len(outs) == 1 else T.cat(outs, -1)
+            if self.dropout and layer < self.num_layers - 1:
+                data = F.dropout(data, self.dropout, self.training)
+        return data, [T.stack(s) for s in last]
+
+    def _direction(self, data: Any, state: list[Any], names: list[str], sizes: Any, reverse: bool) -> tuple[Any, Any]:
+        """One layer in one direction over all time steps."""
+        own = dict(zip([n.split("_l")[0] for n in names], (getattr(self, n) for n in names)))
+        weights = (own["weight_hh"], own.get("bias_hh"), own.get("weight_hr"))
+        gates = F.linear(data, own["weight_ih"], own.get("bias_ih"))  # all time steps at once
+        if sizes is not None:
+            return self._packed_direction(gates, state, weights, sizes, reverse)
+        outs = []
+        current = tuple(state)
+        steps = gates.unbind(0)  # type: ignore[attr-defined]
+        for step in reversed(steps) if reverse else steps:
+            current = rnn_step(self.mode, step, current, weights)
+            outs.append(current[0])
+        if reverse:
+            outs.reverse()
+        if not outs:
+            return T.zeros((0, data.shape[1], self.proj_size or self.hidden_size), dtype=data.dtype), current
+        return T.stack(outs), current
+
+    def _packed_direction(self, gates: Any, state: list[Any], weights: Any, sizes: list[int], reverse: bool) -> tuple[Any, Any]:
+        """The same for packed sequences: the batch shrinks (or, backwards, grows) from step to step."""
+        parts = gates.split(sizes)
+        outs = []
+        if not reverse:
+            current = tuple(state)
+            ended: list[Any] = []
+            for n, part in zip(sizes, parts):
+                before = current[0].shape[0]
+                if n < before:
+                    ended.append(tuple(s[n:] for s in current))
+                    current = tuple(s[:n] for s in current)
+                current = rnn_step(self.mode, part, current, weights)
+                outs.append(current[0])
+            ended.append(current)
+            ended.reverse()
+            return T.cat(outs), tuple(T.cat(group) for group in zip(*ended))
+        current = tuple(s[: sizes[-1]] for s in state)
+        for n, part in zip(reversed(sizes), reversed(parts)):
+            before = current[0].shape[0]
+            if n > before:
+                current = tuple(T.cat([c, s[before:n]]) for c, s in zip(current, state))
+            current = rnn_step(self.mode, part, current, weights)
+            outs.append(current[0])
+        outs.reverse()
+        return T.cat(outs), current
+
+
+def _check_arguments(
+    mode: str, input_size: Any, hidden_size: Any, num_layers: int, bias: Any, batch_first: Any, dropout: Any, proj_size: int
+) -> None:
+    if not isinstance(dropout, numbers.Number) or isinstance(dropout, bool) or not 0 <= dropout <= 1:  # type: ignore[operator]
+        raise ArgumentValueError(
+            "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
+        )
+    if dropout > 0 and num_layers == 1:  # type: ignore[operator]
+        warnings.warn(
+            "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers greater than 1, but "
+            f"got dropout={dropout} and num_layers={num_layers}",
+            stacklevel=4,
+        )
+    for name, value, kind in (
+        ("bias", bias, bool), ("batch_first", batch_first, bool), ("input_size", input_size, int), ("hidden_size", hidden_size, int),
+    ):  # fmt: skip
+        if not isinstance(value, kind):
+            raise ArgumentTypeError(f"{name} should be of type {kind.__name__}, got: {type(value).__name__}")
+        if kind is int and value <= 0:
+            raise ArgumentValueError(f"{name} must be greater than zero")
+    if num_layers <= 0:
+        raise ArgumentValueError("num_layers must be greater than zero")
+    if proj_size < 0:
+        raise ArgumentValueError("proj_size should be a positive integer or zero to disable projections")
+    if proj_size >= hidden_size:
+        raise ArgumentValueError("proj_size has to be smaller than hidden_size")
+    if mode not in _GATES:
+        raise ArgumentValueError("Unrecognized RNN mode: " + mode)
+
+
+class RNN(RNNBase):
+    """h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu of it, over sequences.
+
+    Args (as positional arguments in this order, or keywords): input_size, hidden_size, num_layers, nonlinearity ("tanh" or "relu"),
+    bias, batch_first, dropout (between layers), bidirectional.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if "proj_size" in kwargs:
+            raise ArgumentValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        if len(args) > 3:
+            nonlinearity, args = args[3], (*args[:3], *args[4:])
+        else:
+            nonlinearity = kwargs.pop("nonlinearity", "tanh")
+        if nonlinearity not in ("tanh", "relu"):
+            raise ArgumentValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
+        super().__init__(f"RNN_{nonlinearity.upper()}", *args, **kwargs)
+        self.nonlinearity = nonlinearity
+
+
+class LSTM(RNNBase):
+    """Long short-term memory over sequences; the state is a pair (h, c).
+
+    Args: as RNN's without nonlinearity, and proj_size: h is projected to this size.
+
+    Source: Hochreiter, Schmidhuber, "Long short-term memory", 1997; Sak, Senior, Beaufays, 2014 (projections).
+
+    Example:
+        >>> import pellucid as torch
+        >>> out, (h, c) = torch.nn.LSTM(3, 4, batch_first=True)(torch.zeros(2, 5, 3))
+        >>> out.shape, h.shape
+        (torch.Size([2, 5, 4]), torch.Size([1, 2, 4]))
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__("LSTM", *args, **kwargs)
+
+
+class GRU(RNNBase):
+    """Gated recurrent units over sequences. Args: as RNN's without nonlinearity.
+
+    Source: Cho et al., "Learning phrase representations using RNN encoder-decoder", 2014.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if "proj_size" in kwargs:
+            raise ArgumentValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        super().__init__("GRU", *args, **kwargs)
+
+
+class RNNCellBase(Module):
+    """One time step; see RNNCell, LSTMCell and GRUCell."""
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.bias = bias
+        self.weight_ih = Parameter(T.empty((num_chunks * hidden_size, input_size), device=device, dtype=dtype))
+        self.weight_hh = Parameter(T.empty((num_chunks * hidden_size, hidden_size), device=device, dtype=dtype))
+        for name in ("bias_ih", "bias_hh"):
+            self.register_parameter(
+                name, Parameter(T.empty(num_chunks * hidden_size, device=device, dtype=dtype)) if bias else None
+            )
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new initial values: uniform in +-1/sqrt(hidden_size)."""
+        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def extra_repr(self) -> str:
+        text = f"{self.input_size}, {self.hidden_size}"
+        if self.bias is not True:
+            text += f", bias={self.bias}"
+        if getattr(self, "nonlinearity", "tanh") != "tanh":
+            text += f", nonlinearity={self.nonlinearity}"
+        return text
+
+    def _run(self, mode: str, input: Tensor, states: list[Any]) -> Any:
+        title = type(self).__name__
+        if input.ndim not in (1, 2):
+            raise ArgumentValueError(f"{title}: Expected input to be 1D or 2D, got {input.ndim}D instead")
+        for k, s in enumerate(states):
+            if s is not None and s.ndim not in (1, 2):
+                name = "hx" if mode == "LSTM" else "hidden"
+                which = f"{name}[{k}]" if mode == "LSTM" else name
+                raise ArgumentValueError(f"{title}: Expected {which} to be 1D or 2D, got {s.ndim}D instead")
+        batched = input.ndim == 2
+        x = input if batched else input.unsqueeze(0)  # type: ignore[attr-defined]
+        given = []
+        for s in states:
+            if s is None:
+                s = T.zeros(x.shape[0], self.hidden_size, dtype=x.dtype, device=x.device)
+            elif not batched:
+                s = s.unsqueeze(0)
+            given.append(s)
+        if x.shape[1] != self.input_size:
+            raise OperationError(f"input has inconsistent input_size: got {x.shape[1]} expected {self.input_size}")
+        for s in given:
+            if x.shape[0] != s.shape[0]:
+                raise OperationError(f"Input batch size {x.shape[0]} doesn't match hidden0 batch size {s.shape[0]}")
+            if s.shape[1] != self.hidden_size:
+                raise OperationError(f"hidden0 has inconsistent hidden_size: got {s.shape[1]}, expected {self.hidden_size}")
+        gates = F.linear(x, self.weight_ih, self.bias_ih)
+        made = rnn_step(mode, gates, tuple(given), (self.weight_hh, self.bias_hh, None))
+        return made if batched else tuple(s.squeeze(0) for s in made)
+
+
+class RNNCell(RNNCellBase):
+    """One step of RNN: (B, input_size) or (input_size,), and the state, to the next state."""
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 1, device, dtype)
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        if self.nonlinearity not in ("tanh", "relu"):
+            raise OperationError(f"Unknown nonlinearity: {self.nonlinearity}")
+        return self._run(f"RNN_{self.nonlinearity.upper()}", input, [hx])[0]  # type: ignore[no-any-return]
+
+
+class LSTMCell(RNNCellBase):
+    """One step of LSTM: the input and (h, c), to the next (h, c)."""
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
+
+    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+        return self._run("LSTM", input, [None, None] if hx is None else list(hx))  # type: ignore[no-any-return]
+
+
+class GRUCell(RNNCellBase):
+    """One step of GRU: the input and the state, to the next state."""
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        return self._run("GRU", input, [hx])[0]  # type: ignore[no-any-return]
