@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
+
+from .kernels import enabled, kernels
+
+KERNEL_SIZE = 2048  # values from which on a generated kernel is used
 
 
 def add_rows(out: ndarray, rows: ndarray, values: ndarray) -> None:
@@ -21,6 +26,10 @@ def add_rows(out: ndarray, rows: ndarray, values: ndarray) -> None:
         return
     kind = out.dtype.kind
     wide = out.shape[1]
+    if values.size >= KERNEL_SIZE and wide >= 8 and kind == "f" and out.dtype.itemsize >= 4 and enabled():
+        index = np.ascontiguousarray(rows, np.int64)
+        if kernels.embedding.scatter_add_rows(np.ascontiguousarray(values), index, out.shape[0], out=out) is not None:
+            return
     if wide == 1 or n * wide <= 64:
         _add_elements(out, rows, values, wide)
         return
@@ -130,3 +139,38 @@ def _together(index: tuple[Any, ...]) -> bool:
         else:
             seen = True
     return True
+
+
+def _middle(shape: tuple[int, ...], dim: int) -> tuple[int, int, int]:
+    """The shape with the dimensions before and after `dim` made one each."""
+    return math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :])
+
+
+def _alike(x: ndarray, index: ndarray, dim: int) -> bool:
+    """Whether a generated kernel pays: many positions, and shapes that differ in `dim` only."""
+    return (
+        index.size >= KERNEL_SIZE
+        and enabled()
+        and x.flags.c_contiguous
+        and x.shape[:dim] == index.shape[:dim]
+        and x.shape[dim + 1 :] == index.shape[dim + 1 :]
+    )
+
+
+def gather_along(x: ndarray, index: ndarray, dim: int) -> ndarray | None:
+    """`np.take_along_axis` in native code, or None. Raises IndexError for a position outside."""
+    if not _alike(x, index, dim):
+        return None
+    picks = np.ascontiguousarray(index, np.int64).reshape(_middle(index.shape, dim))
+    out = kernels.along.gather_along(x.reshape(_middle(x.shape, dim)), picks)
+    return None if out is None else out.reshape(index.shape)
+
+
+def scatter_along(out: ndarray, index: ndarray, values: ndarray, dim: int, add: bool) -> bool:
+    """`np.put_along_axis`, or sums, in native code; False when it was not done. Raises IndexError for a position outside."""
+    if values.shape != index.shape or values.dtype != out.dtype or not _alike(out, index, dim):
+        return False
+    middle = _middle(index.shape, dim)
+    picks = np.ascontiguousarray(index, np.int64).reshape(middle)
+    amounts = np.ascontiguousarray(values).reshape(middle)
+    return bool(kernels.along.scatter_along(out.reshape(_middle(out.shape, dim)), picks, amounts, add))

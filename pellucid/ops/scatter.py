@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from .. import shapes
-from ..backends.scatter import add_rows
+from ..backends.scatter import add_rows, gather_along, scatter_along
 from ..core.bind import wrap
 from ..core.inplace import check_overlap, check_writable, overwrite, write
 from ..core.primitive import TENSORS as F
@@ -103,6 +103,13 @@ def _gather(xp: Any, x: Any, index: Any, *, dim: int) -> Any:
     if index.size == 0:
         return np.empty(shape, x.dtype)
     x, index = _vectors(x, index)
+    try:
+        quick = gather_along(x, index, dim)
+    except IndexError:
+        quick = None
+    if quick is not None:
+        return quick
+    bounded(index, x.shape[dim], dim)
     return xp.ascontiguousarray(x).reshape(-1).take(places(x.shape, index, dim)).reshape(shape)
 
 
@@ -114,7 +121,8 @@ def _gather_check(x: Any, index: Any, *, dim: int) -> None:
 gather_op = defop(
     "gather",
     "input index",
-    forward=lambda xp, x, index, *, dim: (_gather_check(x, index, dim=dim), _gather(xp, x, index, dim=dim))[1],
+    forward=_gather,
+    check=_gather_check,
     aval=lambda x, index, dim: (index[0], x[1]),
     vjp={
         "input": lambda F, g, index, dim, input_shape, input_dtype: F.scatter_add(
@@ -181,10 +189,15 @@ def _writer(write_places: Callable[[ndarray, ndarray, Any], None]) -> Callable[.
         target, index, src = _vectors(out, index, src)
         if index.size == 0:
             return
-        bounded(index, target.shape[dim], dim)
-        flat, copied = _flat(target)
         src = _front(src, index.shape) if src.size > 1 or src.ndim == index.ndim and src.shape == index.shape else src
         values = np.broadcast_to(src, index.shape)
+        try:
+            if write_places is not _reduce_places and scatter_along(target, index, values, dim, write_places is _add_places):
+                return
+        except IndexError:
+            pass  # the sentence comes from `bounded`
+        bounded(index, target.shape[dim], dim)
+        flat, copied = _flat(target)
         write_places(flat, places(target.shape, index, dim), values, **params)
         if copied:
             target[...] = flat.reshape(target.shape)
