@@ -459,11 +459,11 @@ def _pays(a: np.ndarray, b: np.ndarray) -> bool:
 
 def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """`np.matmul(a, b)`, by the generated code where that pays and by NumPy elsewhere; `out` is C-contiguous."""
-    if _pays(a, b):
+    if a.size > 63 and b.size > 527 and _pays(a, b):  # the least that can pay; small products do not ask further
         made = gufuncs()
         if made is not None:
-            return made["matmul"](a, b, out=out)
-    return np.matmul(a, b, out=out)
+            return made["matmul"](a, b) if out is None else made["matmul"](a, b, out=out)
+    return np.matmul(a, b) if out is None else np.matmul(a, b, out=out)
 
 
 def linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None, relu: bool = False) -> np.ndarray:

@@ -87,34 +87,43 @@ def _extreme_piece(f: Function, x: Value, length: Value, better) -> Value:
     return f.extend(f.select(found, f.const(pymath.nan, "float"), f.fold(values[0], better)), "double")
 
 
+def _store(f: Function, value: Value, p: Value) -> None:
+    def rounded() -> None:
+        f.store(f.trunc(value * f.scale, "float"), f.out, p)
+
+    f.branch(f.direct.compare("ne", 0), rounded, lambda: f.store(value, f.out, p))
+
+
 def _build_rows() -> str:
-    """Each kernel reduces pieces: rows * pieces iterations, `out` a double for each."""
+    """Each kernel reduces pieces: rows * pieces iterations. `out` is a double for each, to be combined by `finish`; or, where
+    `direct` says that rows are whole, the scaled result.
+    """
     module = Module()
+    numbers = {"length": "i64", "pieces": "i64", "size": "i64", "scale": "double", "direct": "i64"}
     pieces = {
         "sum": lambda f, x, n: _sum_piece(f, x, n),
-        "square": lambda f, x, n: _sum_piece(f, x, n, lambda v, f=f: v * v),
         "max": lambda f, x, n: _extreme_piece(f, x, n, f.larger),
         "min": lambda f, x, n: _extreme_piece(f, x, n, f.smaller),
     }
     for name, piece in pieces.items():
-        params = {"x": "ptr", "out": "ptr", "length": "i64", "pieces": "i64", "size": "i64"}
+        params = {"x": "ptr", "out": "ptr", **numbers}
         f = threads.parallel_export(module, name, params)
         with f.loop(f.begin, f.end) as p:
             start = p % f.pieces * f.size
             stop = f.smaller(start + f.size, f.length)
             at = f.at(f.x, p / f.pieces * f.length + start)
-            f.store(piece(f, at, stop - start), f.out, p)
+            _store(f, piece(f, at, stop - start), p)
         f.ret()
     # The sum of squares around each row's mean.
-    params = {"x": "ptr", "mean": "ptr", "out": "ptr", "length": "i64", "pieces": "i64", "size": "i64"}
+    params = {"x": "ptr", "mean": "ptr", "out": "ptr", **numbers}
     f = threads.parallel_export(module, "deviations", params)
     with f.loop(f.begin, f.end) as p:
         row = p / f.pieces
         start = p % f.pieces * f.size
         stop = f.smaller(start + f.size, f.length)
-        m = f.splat(f.trunc(f.load("double", f.mean, row), "float"), _kind()[0])
+        m = f.splat(f.load("float", f.mean, row), _kind()[0])
         at = f.at(f.x, row * f.length + start)
-        f.store(_sum_piece(f, at, stop - start, lambda v, m=m: (v - m) * (v - m)), f.out, p)
+        _store(f, _sum_piece(f, at, stop - start, lambda v, m=m: (v - m) * (v - m)), p)
     f.ret()
     # Combine pieces, scale and round.
     f = module.function("finish", x="ptr", out="ptr", rows="i64", pieces="i64", scale="double")
@@ -194,8 +203,8 @@ _rows = jit.Library(
     "row reductions",
     _build_rows,
     {
-        **dict.fromkeys(("sum", "square", "max", "min"), "paaiiiii"),
-        "deviations": "paaaiiiii",
+        **dict.fromkeys(("sum", "max", "min"), "paaiiidiii"),
+        "deviations": "paaaiiidiii",
         "finish": "aaiid",
     },
 )
@@ -216,105 +225,91 @@ def _layout(x: np.ndarray, axis: Axes) -> tuple[int, int, int, tuple[int, ...], 
     shape, ndim = x.shape, x.ndim
     if axis is None:
         return 1, x.size, 1, (), (1,) * ndim
-    axes = (axis,) if isinstance(axis, int) else axis
-    axes = sorted({a + ndim if a < 0 else a for a in axes})
-    if not axes or axes[0] < 0 or axes[-1] >= ndim or axes[-1] - axes[0] != len(axes) - 1:
+    if type(axis) is int:
+        low = axis + ndim if axis < 0 else axis
+        high = low + 1
+    else:
+        axes = sorted({a + ndim if a < 0 else a for a in axis})
+        if not axes or axes[-1] - axes[0] != len(axes) - 1:
+            return None
+        low, high = axes[0], axes[-1] + 1
+    if low < 0 or high > ndim:
         return None
-    low, high = axes[0], axes[-1] + 1
-    return (
-        pymath.prod(shape[:low]),
-        pymath.prod(shape[low:high]),
-        pymath.prod(shape[high:]),
-        shape[:low] + shape[high:],
-        shape[:low] + (1,) * (high - low) + shape[high:],
-    )
-
-
-def _pieces(length: int) -> tuple[int, int]:
-    """The number of pieces of a row and their size."""
-    return (1, max(1, length)) if length < 2 * CHUNK else (-(-length // CHUNK), CHUNK)
+    before, after = shape[:low], shape[high:]
+    length = shape[low] if high == low + 1 else pymath.prod(shape[low:high])
+    kept = (*before, *(1,) * (high - low), *after)
+    return pymath.prod(before), length, pymath.prod(after), before + after, kept
 
 
 def _grain(work: int) -> int:
     return max(1, (CHUNK // 4) // max(1, work))
 
 
-def _sum(x: np.ndarray, axis: Axes, keepdims: bool, scale: float | None) -> np.ndarray | None:
-    layout = _layout(x, axis)
-    if layout is None or _rows.sum is None or _column.sum is None:
+def _rows_to(name: str, x: np.ndarray, mean: tuple, out: np.ndarray, outer: int, length: int, scale: float) -> None:
+    """Reduce contiguous rows, long ones in pieces."""
+    kernel = getattr(_rows, name)
+    if length < 2 * CHUNK:
+        kernel(threads.team(), x, *mean, out, length, 1, max(1, length), scale, 1, outer, _grain(length))
+        return
+    pieces = -(-length // CHUNK)
+    partial = np.empty((outer, pieces))
+    kernel(threads.team(), x, *mean, partial, length, pieces, CHUNK, 1.0, 0, outer * pieces, 1)
+    if name in ("max", "min"):
+        out[...] = (np.max if name == "max" else np.min)(partial, axis=1).reshape(out.shape)
+    else:
+        _rows.finish(partial, out, outer, pieces, scale)
+
+
+def _columns_to(name: str, x: np.ndarray, mean: tuple, out: np.ndarray, layout: tuple, scale: float) -> None:
+    outer, length, inner = layout[:3]
+    wide = UNROLL * target.host().lanes()
+    blocks = -(-inner // wide)
+    numbers = (length, inner, blocks, scale, outer * blocks, _grain(length * wide))
+    getattr(_column, name)(threads.team(), x, *mean, out, *numbers)
+
+
+def _reduce(name: str, x: np.ndarray, mean: tuple, layout: tuple, keepdims: bool, scale: float) -> np.ndarray | None:
+    if _rows.sum is None or _column.sum is None:
         return None
     outer, length, inner, short, kept = layout
     out = np.empty(kept if keepdims else short, _F32)
-    if scale is None:  # a mean; of nothing it is 0 / 0
-        scale = 1.0 / length if length else pymath.nan
     if inner == 1:
-        pieces, size = _pieces(length)
-        partial = np.empty(outer * pieces)
-        _rows.sum(threads.team(), x, partial, length, pieces, size, outer * pieces, _grain(size))
-        _rows.finish(partial, out, outer, pieces, scale)
+        _rows_to(name, x, mean, out, outer, length, scale)
     else:
-        blocks = -(-inner // (UNROLL * target.host().lanes()))
-        grain = _grain(length * UNROLL * target.host().lanes())
-        _column.sum(threads.team(), x, out, length, inner, blocks, scale, outer * blocks, grain)
+        _columns_to(name, x, mean, out, layout, scale)
     return out
 
 
 def sum(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
     """The sum over an axis, adjacent axes or everything."""
-    return _sum(x, axis, keepdims, 1.0)
+    layout = _layout(x, axis)
+    return layout and _reduce("sum", x, (), layout, keepdims, 1.0)
 
 
 def mean(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
     """The mean; NaN over nothing."""
-    return _sum(x, axis, keepdims, None)
+    layout = _layout(x, axis)
+    # Over nothing: 0 * NaN.
+    return layout and _reduce("sum", x, (), layout, keepdims, 1.0 / layout[1] if layout[1] else pymath.nan)
 
 
 def var(x: np.ndarray, axis: Axes = None, correction: float = 1, keepdims: bool = False) -> tuple[np.ndarray, np.ndarray] | None:
     """The variance with divisor `length - correction` (at least 0), and the mean; in two passes."""
     layout = _layout(x, axis)
-    if layout is None or _rows.sum is None or _column.sum is None:
-        return None
-    outer, length, inner, short, kept = layout
-    shape = kept if keepdims else short
     average = mean(x, axis, keepdims)
-    out = np.empty(shape, _F32)
-    divisor = max(0.0, length - correction)
+    if layout is None or average is None:
+        return None
+    divisor = max(0.0, layout[1] - correction)
     scale = 1.0 / divisor if divisor else pymath.inf  # inf * 0 is NaN
-    if inner == 1:
-        pieces, size = _pieces(length)
-        partial = np.empty(outer * pieces)
-        wide = average.astype(np.float64)
-        _rows.deviations(threads.team(), x, wide, partial, length, pieces, size, outer * pieces, _grain(size))
-        _rows.finish(partial, out, outer, pieces, scale)
-    else:
-        blocks = -(-inner // (UNROLL * target.host().lanes()))
-        grain = _grain(length * UNROLL * target.host().lanes())
-        _column.deviations(threads.team(), x, average, out, length, inner, blocks, scale, outer * blocks, grain)
-    return out, average
+    out = _reduce("deviations", x, (average,), layout, keepdims, scale)
+    return None if out is None else (out, average)
 
 
 def _extreme(name: str, x: np.ndarray, axis: Axes, keepdims: bool) -> np.ndarray | None:
     layout = _layout(x, axis)
-    if layout is None or getattr(_rows, name) is None or getattr(_column, name) is None:
+    if layout is None or layout[1] == 0:  # the caller has the words for a maximum of nothing
         return None
-    outer, length, inner, short, kept = layout
-    if length == 0:
-        return None  # an error, in the caller's words
-    out = np.empty(kept if keepdims else short, _F32)
-    if inner == 1:
-        pieces, size = _pieces(length)
-        partial = np.empty(outer * pieces)
-        getattr(_rows, name)(threads.team(), x, partial, length, pieces, size, outer * pieces, _grain(size))
-        out[...] = partial.reshape(out.shape) if pieces == 1 else _fold(name, partial, outer).reshape(out.shape)
-    else:
-        blocks = -(-inner // (UNROLL * target.host().lanes()))
-        grain = _grain(length * UNROLL * target.host().lanes())
-        getattr(_column, name)(threads.team(), x, out, length, inner, blocks, 1.0, outer * blocks, grain)
-    return out
-
-
-def _fold(name: str, partial: np.ndarray, outer: int) -> np.ndarray:
-    return (np.max if name == "max" else np.min)(partial.reshape(outer, -1), axis=1)
+    return _reduce(name, x, (), layout, keepdims, 1.0)
 
 
 def amax(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
