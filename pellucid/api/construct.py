@@ -344,4 +344,4 @@ def _make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Any:
     return result
 
 
-Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]
+Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined, method-assign]

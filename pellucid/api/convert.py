@@ -459,7 +459,7 @@ def reduce(self: Tensor, protocol: int = 2) -> Any:
 
 
 METHODS["__reduce_ex__"] = reduce
-MetaArray.__reduce__ = lambda self: (_rebuild_meta, (self.shape, dtypes.BY_NUMPY[self.dtype].name, self.strides))  # type: ignore[method-assign]
+MetaArray.__reduce__ = lambda self: (_rebuild_meta, (self.shape, dtypes.BY_NUMPY[self.dtype].name, self.strides))  # type: ignore[attr-defined, method-assign]
 
 
 # ---- flags -----------------------------------------------------------------------------------

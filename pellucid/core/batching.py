@@ -35,7 +35,7 @@ class BatchedArray(MetaArray):
     def _refuse(self, *args: Any, **kwargs: Any) -> Any:
         raise NeedsLoop("vmap: the values of a batched tensor cannot be read")
 
-    __array__ = __array_function__ = __array_ufunc__ = __getitem__ = __iter__ = __len__ = _refuse
+    __array__ = __array_function__ = __array_ufunc__ = __getitem__ = __iter__ = __len__ = _refuse  # type: ignore[assignment]
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -122,7 +122,7 @@ class Batched(Tensor):
 
     tolist = item
     __int__ = __float__ = __index__ = __complex__ = item
-    __array__ = numpy
+    __array__ = numpy  # type: ignore[assignment]
 
     def __getitem__(self, index: Any) -> Any:
         items = index if isinstance(index, tuple) else (index,)
@@ -131,10 +131,10 @@ class Batched(Tensor):
             raise NeedsLoop("vmap: indexing with one number per sample")
         return Tensor.__getitem__(self, index)  # type: ignore[attr-defined]
 
-    def __repr__(self, **_: Any) -> str:
+    def __repr__(self, **_: Any) -> str:  # type: ignore[override]
         return f"BatchedTensor(lvl={level_of(self)}, bdim=0, value=\n    {physical(self)}\n)"
 
-    __str__ = __repr__
+    __str__ = __repr__  # type: ignore[assignment]
 
     def __format__(self, spec: str) -> str:
         return repr(self)
@@ -148,7 +148,7 @@ def physical(t: Tensor) -> Tensor:
 
 def level_of(t: Any) -> int:
     """The level of a Batched; 0 for any other tensor."""
-    return t._x["level"] if type(t) is Batched else 0
+    return t._x["level"] if type(t) is Batched else 0  # type: ignore[index]
 
 
 def batched(samples: Tensor, level: int) -> Tensor:

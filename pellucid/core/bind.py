@@ -110,7 +110,7 @@ def _make_recorder(op: Primitive, needs: tuple[bool, ...]) -> Callable[..., Tens
         "library": _library, "is_library": is_library, "Tensor": Tensor,
     }  # fmt: skip
     exec(code, scope)
-    return scope["record"]
+    return scope["record"]  # type: ignore[return-value]
 
 
 def wrap(r: Any) -> Tensor:
@@ -301,7 +301,7 @@ def _make_number_recorder(op: Primitive, place: int) -> Callable[..., Tensor]:
         "library": _library, "is_library": is_library, "Tensor": Tensor,
     }  # fmt: skip
     exec(code, scope)
-    return scope["record"]
+    return scope["record"]  # type: ignore[return-value]
 
 
 def _make_nary(op: Primitive) -> Callable[..., Any]:
@@ -335,9 +335,9 @@ def _make_nary(op: Primitive) -> Callable[..., Any]:
                 r = asarray(r)
             if rg and differentiable and local.grad:
                 needs = tuple([None if x is None else x._rg for x in args])
-                recorder = recorders.get(needs)
+                recorder = recorders.get(needs)  # type: ignore[arg-type]
                 if recorder is None:
-                    recorder = recorders[needs] = _make_recorder(op, needs)
+                    recorder = recorders[needs] = _make_recorder(op, needs)  # type: ignore[arg-type, index]
                 return recorder(*args, r, params, extra)
             return wrap(r)
         return general(op, args, params)

@@ -89,7 +89,7 @@ class FunctionCtx:
         if not node.saved:
             return ()
         several = isinstance(node.shape, list)
-        out = []
+        out: list[Any] = []
         for kept in node.saved[0]:
             if kept is None:
                 out.append(None)

@@ -157,9 +157,9 @@ def check_out(out: Tensor, arguments: tuple[Any, ...], exact: bool) -> None:
         b = x._array if isinstance(x, Tensor) else None
         if type(b) is np.ndarray and a.size and np.may_share_memory(a, b):
             same = a is b or (a.shape, a.strides, a.__array_interface__["data"]) == (
-                b.shape,
-                b.strides,
-                b.__array_interface__["data"],
+                b.shape,  # type: ignore[union-attr]
+                b.strides,  # type: ignore[union-attr]
+                b.__array_interface__["data"],  # type: ignore[union-attr]
             )
             if (exact or not same) and np.shares_memory(a, b):
                 raise OperationError(
@@ -299,7 +299,7 @@ def _after(t: Tensor, name: str, node: Any, result: Tensor | None) -> None:
             refresh_views(base)
     if state.slow:
         for hook in after_write:
-            hook(t, result)
+            hook(t, result)  # type: ignore[arg-type]
         if observe.observers:
             observe.notify("inplace", name, t, result)
 

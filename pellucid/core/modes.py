@@ -61,7 +61,7 @@ class ContextDecorator:
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.isclass(func):
-            func.__init__ = self(func.__init__)  # type: ignore[misc]
+            func.__init__ = self(func.__init__)  # type: ignore[method-assign, misc]
             return func
         if inspect.isgeneratorfunction(func):
             return self._wrap_generator(func)

@@ -470,7 +470,7 @@ def _seed(t: Tensor, g: Any, k: int) -> Tensor:
 def _begin(tensors: Sequence[Tensor], gradients: Sequence[Any], run: Run) -> None:
     edges = [_root_edge(t, k) for k, t in enumerate(tensors)]
     seeds = [_seed(t, g, k) for k, (t, g) in enumerate(zip(tensors, gradients, strict=True))]
-    run.site = source.capture(3)
+    run.site = source.capture(3)  # type: ignore[assignment]
     if run.wanted is not None:
         run.restrict(edges)
     if observe.observers:
@@ -534,7 +534,7 @@ def _plain_backward(root: Tensor, keep: bool) -> None:
                 grads[node] = g
                 heappush(heap, (-node.seq, node))
                 run = Run(False, keep, None)
-                run.heap, run.grads, run.leaves, run.site = heap, grads, leaves, source.capture(3)
+                run.heap, run.grads, run.leaves, run.site = heap, grads, leaves, source.capture(3)  # type: ignore[assignment]
                 del g
                 run.go()
                 leaves = run.leaves

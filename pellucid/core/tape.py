@@ -96,7 +96,7 @@ class Node:
         return self.ext
 
     @property
-    def line(self) -> source.Line | None:
+    def line(self) -> source.Line | None:  # type: ignore[name-defined]
         """The line of the user's program that ran the operation."""
         return source.describe(self.source)
 

@@ -30,7 +30,7 @@ class View:
 
     __slots__ = ("base", "chain", "kind")
 
-    def __init__(self, base: Tensor, chain: tuple[tuple[Any, dict[str, Any]], ...], kind: str) -> None:
+    def __init__(self, base: Tensor, chain: tuple[tuple[Any, ...], ...], kind: str) -> None:
         self.base = base
         self.chain = chain
         self.kind = kind  # "grad", or "no_grad", "multi", "custom": views on which in-place writes are restricted

@@ -34,7 +34,7 @@ class View:
     chain: Any
     kind: Any
 
-    def __init__(self, base: Tensor, chain: tuple[tuple[Any, dict[str, Any]], ...], kind: str) -> None:
+    def __init__(self, base: Tensor, chain: tuple[tuple[Any, ...], ...], kind: str) -> None:
         ...
 
 class Tensor:

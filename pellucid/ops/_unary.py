@@ -168,7 +168,7 @@ def binary(
     method = call
     if (first, second) == ("input", "other"):
 
-        def method(self: Tensor, other: Any) -> Tensor:
+        def method(self: Tensor, other: Any) -> Tensor:  # type: ignore[misc]
             return call(self, other)
 
     document(function, doc, example, shows)

@@ -252,6 +252,23 @@ def tile(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     return repeat(input, (1,) * (require_tensor(input, "tile")._array.ndim - len(counts)) + counts)
 
 
+def _repeat_each_grad(F: Any, g: Any, input_shape: Any, count: int, dim: int) -> Any:
+    split = (*input_shape[: dim + 1], count, *input_shape[dim + 1 :])
+    keep = (*input_shape[: dim + 1], 1, *input_shape[dim + 1 :])
+    return F.reshape(F.sum_to(F.reshape(g, shape=split), shape=keep), shape=tuple(input_shape))
+
+
+repeat_each_op = defop(
+    "repeat_each",
+    "input",
+    forward=lambda xp, x, *, count, dim: xp.repeat(x, count, axis=dim),
+    aval=lambda x, count, dim: ((*x[0][:dim], x[0][dim] * count, *x[0][dim + 1 :]), x[1]),
+    vjp={"input": _repeat_each_grad},
+    jvp="linear",
+    grad_name="RepeatInterleave",
+)
+
+
 @public(methods="=")
 def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
     """Each element (or each position of `dim`) repeated, as often as `repeats` says.
@@ -296,8 +313,7 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
     count = as_index(repeats)
     if count < 0:
         raise OperationError("Repeats must be non-negative")
-    grown = expand(unsqueeze(input, dim + 1), (*shape[: dim + 1], count, *shape[dim + 1 :]))
-    return reshape(grown, (*shape[:dim], shape[dim] * count, *shape[dim + 1 :]))
+    return repeat_each_op.call(input, count=count, dim=dim)  # type: ignore[no-any-return]
 
 
 def _check_repeats(repeats: Tensor) -> None:
@@ -326,8 +342,8 @@ def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] =
     >>> torch.roll(torch.tensor([1, 2, 3]), 1)
     tensor([3, 1, 2])
     """
-    steps = tuple(shifts) if isinstance(shifts, (list, tuple)) else (as_index(shifts),)
-    axes = tuple(dims) if isinstance(dims, (list, tuple)) else (as_index(dims),)
+    steps = tuple(shifts) if isinstance(shifts, Sequence) else (as_index(shifts),)  # type: ignore[arg-type]
+    axes = tuple(dims) if isinstance(dims, Sequence) else (as_index(dims),)  # type: ignore[arg-type]
     a = require_tensor(input, "roll")._array
     if not steps:
         raise OperationError("`shifts` required")

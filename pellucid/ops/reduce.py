@@ -27,7 +27,7 @@ def reduced_aval(x: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
 
 
 OVER_DIMS = tuple((((2, 3, 4),), {"dim": dim, "keepdim": keepdim}) for dim in (None, (1,), (0, 2)) for keepdim in (False, True))
-_OVER_ALL = ((((3, 4),), {}), (((),), {}))
+_OVER_ALL: Any = ((((3, 4),), {}), (((),), {}))
 
 
 def _sum_aval(x: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
@@ -398,7 +398,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out
         for target in out:
             if target.dtype is not input.dtype:
                 raise DtypeError(f"Expected out tensor to have dtype {input.dtype.c_name}, but got {target.dtype.c_name} instead")
-        made = tuple(into(target, value, "aminmax") for target, value in zip(out, made, strict=True))
+        made = tuple(into(target, value, "aminmax") for target, value in zip(out, made, strict=True))  # type: ignore[assignment]
     return _aminmax(*made)
 
 

@@ -182,7 +182,7 @@ def _flat(out: ndarray) -> tuple[ndarray, bool]:
     return (out.reshape(-1), False) if out.flags.c_contiguous else (np.ascontiguousarray(out).reshape(-1), True)
 
 
-def _writer(write_places: Callable[[ndarray, ndarray, Any], None]) -> Callable[..., None]:
+def _writer(write_places: Callable[..., None]) -> Callable[..., None]:
     """An in-place rule from a function that writes values to flat places."""
 
     def rule(xp: Any, out: Any, index: Any, src: Any, *, dim: int, **params: Any) -> None:
@@ -394,7 +394,7 @@ def _reduce_places(flat: ndarray, at: ndarray, values: Any, *, reduce: str, incl
         flat[...] = flat // counts if flat.dtype.kind in "iu" else (flat / counts.astype(flat.real.dtype))
 
 
-scatter_reduce_rule = _writer(_reduce_places)
+scatter_reduce_rule = _writer(_reduce_places)  # type: ignore[arg-type]
 
 
 def _scatter_reduce_grad(

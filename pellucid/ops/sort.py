@@ -102,7 +102,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
     tensor([1, 2, 0])
     """
     if isinstance(dim, bool):
-        dim, descending = -1, dim
+        dim, descending = -1, dim  # type: ignore[assignment]
     return _sorted(*F.sort(input, dim=_dim(input, "sort", dim), descending=bool(descending)))
 
 
@@ -116,7 +116,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
     tensor([1, 2, 0])
     """
     if isinstance(dim, bool):
-        dim, descending = -1, dim
+        dim, descending = -1, dim  # type: ignore[assignment]
     return F.sort(input, dim=_dim(input, "argsort", dim), descending=bool(descending))[1]
 
 

@@ -543,10 +543,10 @@ def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     shape = require_tensor(input, "squeeze")._array.shape
     if dim is None:
         wanted: Iterable[int] = range(len(shape))
-    elif isinstance(dim, (tuple, list)):
+    elif isinstance(dim, Sequence):
         wanted = shapes.normalize_dims(dim, len(shape))
     else:
-        wanted = (shapes.normalize_dim(as_index(dim), len(shape)),)
+        wanted = (shapes.normalize_dim(as_index(dim), len(shape)),)  # type: ignore[arg-type]
     dims = tuple([d for d in wanted if shape and shape[d] == 1])
     return squeeze_op.call(input, dims=dims)  # type: ignore[no-any-return]
 

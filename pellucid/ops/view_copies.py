@@ -29,7 +29,7 @@ def _copying(name: str, function: Callable[..., Any]) -> None:
     public(names=name, out=True)(copied)
 
 
-for _name, _function in {
+_VIEWS: dict[str, Callable[..., Any]] = {
     "view_copy": view.view,
     "permute_copy": lambda input, dims: view.permute(input, dims),
     "transpose_copy": view.transpose,
@@ -48,8 +48,9 @@ for _name, _function in {
     "split_copy": view_parts.split,
     "split_with_sizes_copy": view_parts.split_with_sizes,
     "unbind_copy": view_parts.unbind,
-}.items():
-    _copying(_name, _function)
+}
+for _name, _function in _VIEWS.items():
+    _copying(_name, _function)  # type: ignore[arg-type]
 
 METHODS["narrow_copy"] = FUNCTIONS["torch"]["narrow_copy"]
 
@@ -132,5 +133,5 @@ def as_strided_scatter(
         input = _copy(input)
     window = view_storage.as_strided(input, size, stride, storage_offset)
     chain = window._view.chain if window._view is not None else ()
-    op, params, _ = chain[-1]
+    op, params, _ = chain[-1]  # type: ignore[misc]
     return _replaced(input, src, op, params, "slice")
