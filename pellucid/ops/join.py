@@ -17,7 +17,7 @@ from ..core.public import FUNCTIONS, METHODS, public
 from ..core.tensor import Tensor, make_tensor
 from ..errors import ArgumentTypeError, OperationError, ShapeError
 from ._rules import keyword, require_tensor
-from .view import expand, reshape, sizes_of, transpose_op, unsqueeze
+from .view import expand, reshape, sizes_of, transpose_op
 
 
 # ---- cat and stack ---------------------------------------------------------------------------
