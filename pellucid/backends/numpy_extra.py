@@ -82,7 +82,7 @@ def reciprocal(x: Any) -> Any:
     """1 / x; integers are refused (NumPy would divide them as integers)."""
     if x.dtype.kind in "biu":
         raise TypeError("not supported: reciprocal of integers")
-    return np.reciprocal(x)
+    return np.divide(1, x, dtype=x.dtype) if x.dtype.kind in "fc" else np.reciprocal(x)
 
 
 @_export

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..core.bind import NUMBERS
-from ..core.inplace import inplace_form, into
+from ..core.inplace import direct_form, inplace_form, into
 from ..core.primitive import Primitive, Rule, defop
 from ..core.public import FUNCTIONS, METHODS
 from ..core.tensor import Tensor
@@ -41,6 +43,8 @@ def publish(
         METHODS[name] = call
         if inplace:
             form = inplace_form(call, name + "_")
+            if isinstance(op.numpy_forward, np.ufunc) and op.promote != "compare":
+                form = direct_form(form, op.numpy_forward, name + "_")
             METHODS[name + "_"] = form
             FUNCTIONS.setdefault("torch", {})[name + "_"] = form
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..core.bind import common_dtype, make_operators
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
@@ -134,7 +136,7 @@ def _scaled(input: Any, other: Any, alpha: Number) -> Any:
     return other * alpha
 
 
-@public(methods="=", inplace="add_ __iadd__", out=True)
+@public(methods="=", inplace="add_ __iadd__", ufunc=np.add, out=True)
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """`input + alpha * other`, broadcast and promoted.
 
@@ -153,7 +155,7 @@ def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) ->
     return add_op.call(input, other if alpha == 1 and not isinstance(alpha, bool) else _scaled(input, other, alpha))
 
 
-@public(methods="=", inplace="sub_ subtract_ __isub__", names="sub subtract", out=True)
+@public(methods="=", inplace="sub_ subtract_ __isub__", ufunc=np.subtract, names="sub subtract", out=True)
 def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """`input - alpha * other`, broadcast and promoted.
 
@@ -176,7 +178,7 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     return sub_op.call(other, input if alpha == 1 else _scaled(other, input, alpha))
 
 
-@public(names="mul multiply", methods="=", inplace="mul_ multiply_ __imul__", out=True)
+@public(names="mul multiply", methods="=", inplace="mul_ multiply_ __imul__", ufunc=np.multiply, out=True)
 def mul(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """`input * other`, broadcast and promoted.
 
@@ -220,7 +222,7 @@ trunc_divide_op = defop(
 )
 
 
-@public(names="div divide", methods="=", inplace="=", out=True)
+@public(names="div divide", methods="=", inplace="=", ufunc=np.true_divide, out=True)
 def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = None) -> Tensor:
     """`input / other`, broadcast and promoted; integers give floats unless a rounding mode is chosen.
 
@@ -243,7 +245,7 @@ def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | 
     raise OperationError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
 
 
-@public(methods="=", inplace="true_divide_ __itruediv__ __idiv__", out=True)
+@public(methods="=", inplace="true_divide_ __itruediv__ __idiv__", ufunc=np.true_divide, out=True)
 def true_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """`input / other`; integers give floats.
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..core.bind import NUMBERS
-from ..core.inplace import check_writable, overwrite, write
+from ..core.inplace import bump, check_writable, overwrite, write
+from ..core.modes import local, state
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import FUNCTIONS, method, public
@@ -83,6 +84,17 @@ def zero_(self: Tensor) -> Tensor:
     >>> torch.ones(2).zero_()
     tensor([0., 0.])
     """
+    if (
+        type(self._array) is np.ndarray
+        and not state.slow
+        and not (self._rg and local.grad)
+        and self._view is None
+        and self._x is None
+        and self._array.flags.writeable
+    ):
+        self._array.fill(0)
+        bump(self, "zero_")
+        return self
     return fill_(self, 0)
 
 

@@ -90,9 +90,11 @@ def _bound(x: Any, value: Any) -> Any:
 def _clamp(xp: Any, x: Any, *, min: Any, max: Any) -> Any:
     if x.dtype.kind == "c":
         raise UnsupportedError("clamp is not supported for complex types")
-    if min is not None:
-        x = xp.maximum(x, _bound(x, min))
-    return x if max is None else xp.minimum(x, _bound(x, max))
+    if min is None:
+        return xp.minimum(x, _bound(x, max))
+    low = xp.maximum(x, _bound(x, min))
+    # In place where it can: the first result is nobody else's.
+    return low if max is None else xp.minimum(low, _bound(x, max), **({"out": low} if low.ndim else {}))
 
 
 def _inside(input: Any, min: Any, max: Any) -> Any:
