@@ -117,7 +117,7 @@ def _qr(xp: Any, x: Any, *, mode: str) -> Any:
         q = np.zeros((*x.shape[:-2], m, rows), x.dtype)
         if rows:
             q[...] = np.eye(m, rows)
-        return q, np.zeros((*x.shape[:-2], rows, n), x.dtype)
+        return (np.zeros(0, x.dtype) if mode == "r" else q), np.zeros((*x.shape[:-2], rows, n), x.dtype)
     if mode == "r":
         return np.zeros(0, x.dtype), np.linalg.qr(x, "r")
     return tuple(np.linalg.qr(x, mode))

@@ -78,7 +78,8 @@ def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes
     if axis:
         dim, keepdim = _renamed("sum", axis, dim, keepdim)
     if dtype is not None:
-        input = as_dtype(require_tensor(input, "sum"), dtype)
+        made = sum(as_dtype(require_tensor(input, "sum"), dtype), dim, keepdim)
+        return as_dtype(made, dtype)
     if dim is None and not keepdim:
         return sum_all_op.call(input)
     dims = dims_of(dim, require_tensor(input, "sum")._array.ndim, "sum")
@@ -182,7 +183,7 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dty
     if kind.is_complex:
         raise DtypeError("nansum does not support complex inputs")
     if not kind.is_floating_point:
-        return sum(input, dim, keepdim)
+        return as_dtype(sum(input, dim, keepdim), dtype)
     return F.nansum(input, dim=dims_of(dim, input._array.ndim, "nansum"), keepdim=keepdim)
 
 
@@ -274,7 +275,7 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
     if isinstance(dim, (tuple, list)):
         raise ArgumentTypeError(f"prod(): argument 'dim' (position 2) must be int, not {type(dim).__name__}")
     input = as_dtype(require_tensor(input, "prod"), dtype)
-    return prod_op.call(input, dim=dims_of(dim, input._array.ndim, "prod"), keepdim=keepdim)
+    return as_dtype(prod_op.call(input, dim=dims_of(dim, input._array.ndim, "prod"), keepdim=keepdim), dtype)
 
 
 @method()

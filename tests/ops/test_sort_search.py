@@ -1,0 +1,102 @@
+"""Sorting, distinct elements, places in sequences, histograms."""
+
+import math
+
+import numpy as np
+import pytest
+
+import pellucid as torch
+
+RNG = np.random.default_rng(3)
+
+
+@pytest.mark.parametrize("descending", [False, True])
+def test_sorting_is_stable_both_ways(descending):
+    x = RNG.integers(0, 3, (4, 50))
+    values, indices = torch.sort(torch.from_numpy(x), dim=1, descending=descending)
+    order = np.argsort(-x if descending else x, 1, kind="stable")
+    np.testing.assert_array_equal(indices.numpy(), order)
+    np.testing.assert_array_equal(values.numpy(), np.take_along_axis(x, order, 1))
+
+
+def test_nan_comes_last_or_first():
+    x = torch.tensor([2.0, math.nan, 1.0])
+    assert x.argsort().tolist() == [2, 0, 1]
+    assert x.argsort(descending=True).tolist() == [1, 0, 2]
+    assert math.isnan(x.topk(1).values)
+
+
+@pytest.mark.parametrize("largest", [False, True])
+@pytest.mark.parametrize("k", [0, 1, 5, 200])
+def test_topk_is_the_beginning_of_sort(k, largest):
+    x = torch.from_numpy(RNG.standard_normal((3, 200)))
+    values, indices = x.topk(k, largest=largest)
+    whole = x.sort(descending=largest)
+    np.testing.assert_array_equal(values.numpy(), whole.values[:, :k].numpy())
+    np.testing.assert_array_equal(indices.numpy(), whole.indices[:, :k].numpy())
+
+
+def test_topk_of_too_many():
+    with pytest.raises(RuntimeError, match="selected index k out of range"):
+        torch.ones(3).topk(4)
+
+
+def test_unique_elements_and_slices():
+    x = RNG.integers(0, 4, (20, 3))
+    values, inverse, counts = torch.unique(torch.from_numpy(x), return_inverse=True, return_counts=True)
+    want = np.unique(x, return_counts=True)
+    np.testing.assert_array_equal(values.numpy(), want[0])
+    np.testing.assert_array_equal(counts.numpy(), want[1])
+    np.testing.assert_array_equal(values[inverse].numpy(), x)
+    rows, inverse = torch.unique(torch.from_numpy(x), dim=0, return_inverse=True)
+    np.testing.assert_array_equal(rows.numpy(), np.unique(x, axis=0))
+    np.testing.assert_array_equal(rows[inverse].numpy(), x)
+
+
+def test_unique_consecutive_keeps_later_runs():
+    x = torch.tensor([1, 1, 2, 2, 2, 1])
+    values, inverse, counts = torch.unique_consecutive(x, return_inverse=True, return_counts=True)
+    assert values.tolist() == [1, 2, 1] and inverse.tolist() == [0, 0, 1, 1, 1, 2] and counts.tolist() == [2, 3, 1]
+    assert torch.unique_consecutive(torch.zeros(0)).shape == (0,)
+
+
+def test_searchsorted_by_rows_sides_and_sorter():
+    edges = torch.tensor([[1, 3, 5], [2, 4, 6]])
+    values = torch.tensor([[3, 6], [3, 6]])
+    assert torch.searchsorted(edges, values).tolist() == [[1, 3], [1, 2]]
+    assert torch.searchsorted(edges, values, right=True).tolist() == [[2, 3], [1, 3]]
+    mixed = torch.tensor([5, 1, 3])
+    assert torch.searchsorted(mixed, torch.tensor([4]), sorter=mixed.argsort()).tolist() == [2]
+    assert torch.searchsorted(torch.tensor([1, 3]), 2, out_int32=True).dtype is torch.int32
+    with pytest.raises(RuntimeError, match="side and right can't be set to opposites"):
+        torch.searchsorted(edges, values, right=True, side="left")
+    with pytest.raises(RuntimeError, match="should have same dtype"):
+        torch.bucketize(torch.tensor([1.0]), torch.tensor([1, 2]))
+
+
+def test_isin_takes_numbers():
+    assert torch.isin(torch.tensor([1, 2]), 2).tolist() == [False, True]
+    assert torch.isin(torch.tensor([[1, 2]]), torch.tensor([1]), invert=True).tolist() == [[False, True]]
+
+
+def test_counts_of_integers():
+    assert torch.bincount(torch.tensor([1, 3, 1]), minlength=6).tolist() == [0, 2, 0, 1, 0, 0]
+    assert torch.bincount(torch.tensor([0, 1]), torch.tensor([0.5, 2.0])).tolist() == [0.5, 2]
+    with pytest.raises(RuntimeError, match="non-negative integral inputs"):
+        torch.bincount(torch.tensor([-1]))
+
+
+def test_histograms_against_numpy():
+    x = RNG.standard_normal(100)
+    t = torch.from_numpy(x)
+    hist, edges = torch.histogram(t, 10, range=(-2.0, 2.0))
+    want, want_edges = np.histogram(x, 10, (-2, 2))
+    np.testing.assert_array_equal(hist.numpy(), want)
+    np.testing.assert_allclose(edges.numpy(), want_edges)
+    np.testing.assert_array_equal(torch.histc(t, 10, -2, 2).numpy(), want)
+    points = RNG.standard_normal((100, 2))
+    got = torch.histogramdd(torch.from_numpy(points), [3, 4], density=True)
+    want_dd, want_edges_dd = np.histogramdd(points, [3, 4], density=True)
+    np.testing.assert_allclose(got.hist.numpy(), want_dd)
+    for a, b in zip(got.bin_edges, want_edges_dd, strict=True):
+        np.testing.assert_allclose(a.numpy(), b)
