@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from ..api import attach as _attach
+from . import _attention as _attention
 
 _attach.publish(globals(), "nn.functional")

@@ -358,3 +358,11 @@ class Softmax2d(Module):
         if input.ndim not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.ndim}D instead")
         return F.softmax(input, -3, _stacklevel=5)  # type: ignore[no-any-return]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "MultiheadAttention":  # where PyTorch has it
+        from .attention import MultiheadAttention
+
+        return MultiheadAttention
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
