@@ -209,13 +209,15 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
                         return wrap(r)
                 elif promotes and (ty is float or ty is int):
                     kind = a.dtype.kind
-                    if kind == "f" or kind == "c":
+                    if kind == "f" or kind == "c" or (ty is int and a.dtype is _INT64):
                         try:
                             r = forward(a, y)
                         except Exception:
                             return general(op, (x, y), {})
                         if type(r) is not ndarray:
                             r = asarray(r)
+                        if same_dtype and r.dtype is not a.dtype:
+                            return general(op, (x, y), {})
                         if x._rg and differentiable and local.grad:
                             return _record_number(op, recorders, x, y, r, 0)
                         return wrap(r)
@@ -241,6 +243,7 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
 
 
 OPERANDS = (Tensor, *NUMBERS)
+_INT64 = np.dtype(np.int64)
 
 
 def make_operators(op: Primitive) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -707,6 +710,8 @@ def _on_meta(op: Primitive, arrays: list[Any], meta: list[bool], params: dict[st
     avals = [None if a is None or isinstance(a, NUMBERS) else (tuple(a.shape), a.dtype) for a in arrays]
     if op.aval is not None:
         result = op.aval(*avals, **params)
+        if op.view:  # its refusals were PyTorch's; the strides come from the view itself
+            result = _view_of_nothing(op, arrays[0], params)
     elif op.elementwise:
         from ..shapes import broadcast_shapes
 
@@ -749,23 +754,30 @@ def _probe(op: Primitive, arrays: list[Any], params: dict[str, Any]) -> Any:
 
 
 def _operands(op: Primitive, tensors: list[Any]) -> list[Operand]:
-    out = []
-    for i, x in enumerate(tensors):
-        if isinstance(x, Tensor):
-            name = op.args[i] if i < len(op.args) else f"{op.args[-1]}[{i}]"
-            node = x.grad_fn
-            line = node.line if node is not None else None
-            out.append(Operand(name, tuple(x._array.shape), x.dtype, node.name() if node is not None else None, line))
-    return out
+    names = [op.args[i] if i < len(op.args) else f"{op.args[-1]}[{i}]" for i in range(len(tensors))]
+    return [operand(name, x) for name, x in zip(names, tensors, strict=True) if isinstance(x, Tensor)]
 
 
 def _located(error: PellucidError, op: Primitive, tensors: list[Any]) -> PellucidError:
     """Add operation, user's line and operands to an error of ours, and tell the observers."""
-    where = source.describe(source.capture(3))
-    error.add(op=op.name, source=where, operands=_operands(op, tensors))
+    located(error, op.name, _operands(op, tensors))
     if observe.observers:
         observe.notify("error", error, op, tensors)
     return error
+
+
+def located(error: PellucidError, name: str, operands: list[Operand]) -> PellucidError:
+    """Add the function, the user's line, the module that is running and the operands to an error."""
+    module = source.module_path()
+    notes = [f"in module {module}"] if module and not error.notes else []
+    return error.add(op=name, source=source.describe(source.capture(3)), operands=operands, notes=notes)
+
+
+def operand(name: str, x: Tensor) -> Operand:
+    """A tensor as an error shows it: shape, dtype, and what made it where."""
+    node = x.grad_fn
+    line = node.line if node is not None else None
+    return Operand(name, tuple(x._array.shape), x.dtype, node.name() if node is not None else None, line)
 
 
 def _explained(error: Exception, op: Primitive, tensors: list[Any], arrays: list[Any], params: dict[str, Any]) -> Exception:

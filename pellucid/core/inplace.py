@@ -95,7 +95,7 @@ def check_writable(t: Tensor, name: str) -> None:
         if view is not None:
             if view.kind == "multi":
                 _check_view(t, name)
-            if view.base._rg and view.base._node is None:
+            if view.base._node is None:  # of the base, or of a view of it that was made a leaf
                 raise GraphError(
                     "a view of a leaf Variable that requires grad is being used in an in-place operation.",
                     op=name,
@@ -115,10 +115,11 @@ def check_writable(t: Tensor, name: str) -> None:
 def _check_view(t: Tensor, name: str, only_if_grad: bool = False) -> None:
     view = t._view
     assert view is not None
-    title = view.chain[-1][0].grad_name.removesuffix("Backward0")
+    maker, _, position = next((link for link in reversed(view.chain) if link[2] is not None), view.chain[-1])
+    title = maker.grad_name.removesuffix("Backward0")
     if view.kind == "multi" and not only_if_grad:
         raise GraphError(
-            f"Output {view.chain[-1][2]} of {title} is a view and is being modified inplace. This view is the output of a function "
+            f"Output {position} of {title} is a view and is being modified inplace. This view is the output of a function "
             "that returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the "
             "inplace operation by an out-of-place one.",
             op=name,
