@@ -253,7 +253,7 @@ def _scratch(per_thread: int) -> np.ndarray:
 
 def _strides(*arrays: np.ndarray | None) -> list[int]:
     """Batch, head and row strides in floats; 0 along broadcast dimensions."""
-    result = []
+    result: list[int] = []
     for a in arrays:
         result += [0, 0, 0] if a is None else [0 if n == 1 else s // 4 for n, s in zip(a.shape[:3], a.strides[:3])]
     return result

@@ -192,7 +192,7 @@ def make_ufunc(name: str, inputs: Sequence[Expression], outputs: Sequence[Expres
     arguments = (
         (ctypes.c_void_p * count)(*loops),
         (ctypes.c_void_p * count)(*[threads.team_cell()] * count),
-        (ctypes.c_char * len(types))(*types),
+        (ctypes.c_byte * len(types))(*types),
     )
     labels = (name.encode(), doc.encode())
     _alive.append((arguments, labels))  # NumPy keeps the pointers

@@ -19,6 +19,7 @@ import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 __all__ = ["Function", "Module", "Value", "Var", "constant", "element", "lanes", "vector"]
 
@@ -166,7 +167,7 @@ class Module:
         self.functions: list[Function] = []
         self.declarations: set[str] = set()
 
-    def function(self, name: str, returns: str = "void", internal: bool = False, **params: str) -> Function:
+    def function(self, name: str, returns: str = "void", internal: Any = False, **params: str) -> Function:
         """A new function; its parameters become attributes of the builder."""
         made = Function(self, name, returns, internal, params)
         self.functions.append(made)
@@ -273,11 +274,11 @@ class Function:
         return total
 
     def select(self, condition: Value, yes: Value | float, no: Value | float) -> Value:
-        if not isinstance(yes, Value):
-            yes = self.as_value(yes, no.ctype)
-        no = self.as_value(no, yes.ctype)
-        text = f"select {condition.ctype} {condition.name}, {yes.ctype} {yes.name}, {no.ctype} {no.name}"
-        return self.emit(text, yes.ctype)
+        """`condition ? yes : no`; one of the two may be a number."""
+        ctype = yes.ctype if isinstance(yes, Value) else no.ctype if isinstance(no, Value) else "i64"
+        yes, no = self.as_value(yes, ctype), self.as_value(no, ctype)
+        text = f"select {condition.ctype} {condition.name}, {ctype} {yes.name}, {ctype} {no.name}"
+        return self.emit(text, ctype)
 
     def fabs(self, x: Value) -> Value:
         return self.intrinsic("fabs", x.ctype, x)

@@ -12,6 +12,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -81,13 +82,23 @@ class Library:
     def __init__(self, name: str, build: Callable[[], str], exports: dict[str, str]) -> None:
         self._parts = name, build, exports
 
-    def __getattr__(self, attribute: str) -> Callable | None:
+    def __getattr__(self, attribute: str) -> Any:
         name, build, exports = self._parts
         if attribute not in exports:
             raise AttributeError(attribute)
         natives = compile_ir(build(), exports, name) if target.available() else None
         self.__dict__.update(natives or dict.fromkeys(exports))
         return self.__dict__[attribute]
+
+
+def _after_fork() -> None:
+    # Another thread of the parent may have held the lock; nobody in the child would release it.
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def address(function: Callable) -> int:
@@ -137,6 +148,9 @@ def _machine():
         host = target.host()
         triple = llvm.Target.from_default_triple()
         _machines.append(triple.create_target_machine(cpu=host.cpu, features=host.features, opt=3, jit=True))
+        if sys.platform == "win32":
+            # What LLVM calls in functions with large stack frames; Python's own executable does not export it.
+            llvm.add_symbol("__chkstk", ctypes.cast(ctypes.CDLL("ntdll").__chkstk, ctypes.c_void_p).value)
         if fastcall_works():
             for symbol in (*_PYAPI, "_Py_NoneStruct"):
                 where = ctypes.cast(getattr(ctypes.pythonapi, symbol), ctypes.c_void_p).value

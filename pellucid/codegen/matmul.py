@@ -431,7 +431,7 @@ def _gufunc(name: str, loop: int, state: int, inputs: int, signature: bytes) -> 
     arguments = (
         (ctypes.c_void_p * 1)(loop),
         (ctypes.c_void_p * 1)(state),
-        (ctypes.c_char * (inputs + 1))(*[11] * (inputs + 1)),  # NPY_FLOAT
+        (ctypes.c_byte * (inputs + 1))(*[11] * (inputs + 1)),  # NPY_FLOAT
     )
     labels = (name.encode(), b"")
     _alive.append((arguments, labels))

@@ -210,7 +210,7 @@ def sgd(
     """One step of SGD. With momentum, `momentum_buffers` are updated, or set to the gradients on the `first_step`."""
     if momentum and momentum_buffers is None:
         return False
-    lists = [params, grads, momentum_buffers] if momentum else [params, grads]
+    lists = [params, grads] if momentum_buffers is None or not momentum else [params, grads, momentum_buffers]
     total = _total(lists)
     if total < 0:
         return False

@@ -225,7 +225,7 @@ def _layout(x: np.ndarray, axis: Axes) -> tuple[int, int, int, tuple[int, ...], 
     shape, ndim = x.shape, x.ndim
     if axis is None:
         return 1, x.size, 1, (), (1,) * ndim
-    if type(axis) is int:
+    if isinstance(axis, int):
         low = axis + ndim if axis < 0 else axis
         high = low + 1
     else:

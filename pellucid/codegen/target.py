@@ -69,7 +69,10 @@ def host() -> Target:
     flat = features.flatten()
     machine = platform.machine().lower()
     arch = "x86" if machine in ("x86_64", "amd64") else "arm" if machine in ("aarch64", "arm64") else "other"
-    bits = min(_vector_bits(arch, features), int(os.environ.get("PELLUCID_VECTOR_BITS", "512")))
+    bits = _vector_bits(arch, features)
+    narrower = os.environ.get("PELLUCID_VECTOR_BITS")  # to test, or compare with, the code of other processors
+    if narrower in ("128", "256"):
+        bits = min(bits, int(narrower))
     if sys.byteorder != "little" or sys.maxsize < 2**32:
         bits = 0
     triple = llvm.get_default_triple()

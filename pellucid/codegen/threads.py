@@ -24,7 +24,7 @@ from pellucid.codegen.emit import Function, Module, Value
 
 __all__ = ["get_num_threads", "parallel_export", "parallel_for", "set_num_threads", "team", "team_cell"]
 
-SPIN = 20_000  # pauses before a worker sleeps; about 0.3 ms
+SPIN = 5_000  # pauses before a worker sleeps: some tenths of a millisecond
 # Fields of the team in 64-bit words, each group on cache lines of its own.
 ENTRY, WAIT, WAKE, STOP, THREADS = 0, 1, 2, 3, 4
 BUSY = 16  # 1 while a loop runs
@@ -310,7 +310,7 @@ class _Team:
         else:
             self._condition = threading.Condition()
             self._callbacks = (_CALLBACK(self._sleep), _CALLBACK(self._awake))
-            self._words[WAIT], self._words[WAKE] = (ctypes.cast(c, ctypes.c_void_p).value for c in self._callbacks)
+            self._words[WAIT], self._words[WAKE] = (ctypes.cast(c, ctypes.c_void_p).value or 0 for c in self._callbacks)
         self._words[THREADS] = count
         self._workers = [
             threading.Thread(target=natives["worker"], args=(self.address, i), daemon=True, name=f"pellucid-{i}")

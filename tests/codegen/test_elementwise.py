@@ -6,9 +6,7 @@ from pellucid.codegen import activations as act
 from pellucid.codegen import elementwise as e
 
 RNG = np.random.default_rng(1)
-X = np.concatenate([RNG.standard_normal(4000) * 3, RNG.uniform(-100, 100, 100), [0.0, -0.0, 1.0, -1.0]]).astype(
-    np.float32
-)
+X = np.concatenate([RNG.standard_normal(4000) * 3, RNG.uniform(-100, 100, 100), [0.0, -0.0, 1.0, -1.0]]).astype(np.float32)
 G = RNG.standard_normal(X.size).astype(np.float32)
 
 
