@@ -88,11 +88,17 @@ def reciprocal(x: Any) -> Any:
 @_export
 def sigmoid(x: Any) -> Any:
     """1 / (1 + exp(-x))."""
-    if x.dtype in _NARROW:
+    kind = x.dtype.kind
+    if kind in "biu":
+        raise TypeError("not supported: sigmoid of integers")
+    if x.dtype.itemsize == 2:
         return sigmoid(x.astype(np.float32)).astype(x.dtype)
-    result = np.exp(-x)
-    result = np.add(result, 1, out=result) if type(result) is np.ndarray else result + 1
-    return np.reciprocal(result, out=result) if type(result) is np.ndarray else np.reciprocal(result)
+    result = np.negative(x)
+    if type(result) is not np.ndarray:
+        return 1 / (np.exp(result) + 1)
+    np.exp(result, result)
+    np.add(result, 1, result)
+    return np.divide(1, result, result)
 
 
 @_export

@@ -419,7 +419,6 @@ addcmul_op = defop(
         "tensor1": lambda F, g, tensor2, value: g * F.conj(tensor2 * value),
         "tensor2": lambda F, g, tensor1, value: g * F.conj(tensor1 * value),
     },
-    promote="common",
     elementwise=True,
     batch="elementwise",
     samples=elementwise(REAL, REAL, REAL, params=({"value": 1}, {"value": -0.5}), complex=True),
@@ -434,11 +433,22 @@ addcdiv_op = defop(
         "tensor1": lambda F, g, tensor2, value: g * F.conj(value / tensor2),
         "tensor2": lambda F, g, tensor1, tensor2, value: -g * F.conj(value * tensor1 / (tensor2 * tensor2)),
     },
-    promote="common",
     elementwise=True,
     batch="elementwise",
     samples=elementwise(REAL, REAL, POSITIVE, params=({"value": 1}, {"value": -0.5}), complex=True),
 )
+
+
+def _common(*tensors: Tensor) -> Any:
+    """The tensors in their common dtype."""
+    kind = tensors[0]._array.dtype
+    for t in tensors:
+        if t._array.dtype is not kind:
+            break
+    else:
+        return tensors
+    target = common_dtype(tensors).numpy
+    return [t if t._array.dtype == target else F.cast(t, dtype=target) for t in tensors]
 
 
 def _three(name: str, input: Tensor, tensor1: Tensor, tensor2: Tensor) -> None:
@@ -457,7 +467,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
     _three("addcmul", input, tensor1, tensor2)
     if isinstance(value, float) and common_dtype([input, tensor1, tensor2]).is_integral:
         value = int(value)
-    return addcmul_op.call(input, tensor1, tensor2, value=value)
+    return addcmul_op.call(*_common(input, tensor1, tensor2), value=value)
 
 
 @public(methods="=", inplace="=", out=True)
@@ -477,7 +487,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
             "tensor2) for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * "
             "tensor1 / tensor2), for all dtypes."
         )
-    return addcdiv_op.call(input, tensor1, tensor2, value=value)
+    return addcdiv_op.call(*_common(input, tensor1, tensor2), value=value)
 
 
 lerp_op = defop(
@@ -489,7 +499,6 @@ lerp_op = defop(
         "end": lambda F, g, weight: g * F.conj(weight),
         "weight": lambda F, g, input, end: g * F.conj(end - input),
     },
-    promote="common",
     elementwise=True,
     batch="elementwise",
     samples=elementwise(REAL, REAL, REAL, complex=True),

@@ -9,8 +9,9 @@ import numpy as np
 
 from .. import devices, dtypes
 from ..backends.meta import MetaArray
+from ..core.modes import local
 from ..core.public import FUNCTIONS, METHODS, method, public
-from ..core.tensor import Tensor
+from ..core.tensor import Tensor, make_tensor
 from ..errors import ArgumentTypeError, OperationError
 from ._factory import build, check_dtype, check_layout, deliver, sizes, want_gradient
 from ._rules import require_tensor
@@ -33,6 +34,19 @@ def _maker(name: str, fill: Fill, doc: str, example: str) -> Callable[..., Tenso
         memory_format: Any = None,
         **kwargs: Any,
     ) -> Tensor:
+        if (
+            dtype is None
+            and out is None
+            and device is None
+            and size
+            and not requires_grad
+            and not kwargs
+            and layout is None
+            and memory_format is None
+            and local.device is None
+        ):
+            # Nothing but a size: the common call.
+            return make_tensor(fill(sizes(size, name), dtypes.get_default_dtype().numpy))
         if kwargs:
             size = _only_size(size, kwargs, name)
         elif not size:

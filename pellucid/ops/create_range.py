@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..core.modes import local
 from ..core.primitive import TENSORS as F
 from ..core.public import public
 from ..core.tensor import Tensor, make_tensor
@@ -76,6 +77,22 @@ def arange(
     >>> torch.arange(1, 6, 2)
     tensor([1, 3, 5])
     """
+    if (
+        type(start) is int
+        and (end is None or type(end) is int)
+        and type(step) is int
+        and step > 0
+        and dtype is None
+        and out is None
+        and device is None
+        and not requires_grad
+        and layout is None
+        and local.device is None
+    ):
+        # Whole numbers and nothing else: the common call.
+        first, last = (0, start) if end is None else (start, end)
+        if last >= first:
+            return make_tensor(np.arange(first, last, step))
     check_layout(layout)
     if start is None and end is None:
         raise ArgumentTypeError("arange() received an invalid combination of arguments - got (), but expected (Number end)")
