@@ -37,10 +37,12 @@ _LAZY = (
     "profiler", "random", "serialization", "signal", "sparse", "special", "testing", "types", "utils", "version", "xpu",
 )  # fmt: skip
 
+_LAZY_NAMES = {"vmap": "func", "save": "serialization", "load": "serialization"}
+
 
 def __getattr__(name: str) -> _Any:
-    if name == "vmap":
-        globals()[name] = _importlib.import_module(f"{__name__}.func").vmap
+    if name in _LAZY_NAMES:
+        globals()[name] = getattr(_importlib.import_module(f"{__name__}.{_LAZY_NAMES[name]}"), name)
         return globals()[name]
     if name in _LAZY:
         try:
@@ -55,4 +57,4 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY})
+    return sorted({*globals(), *_LAZY, *_LAZY_NAMES})

@@ -1,0 +1,212 @@
+"""Saving and loading in PyTorch's file format (`torch.save`, `torch.load`), in both directions."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from . import _read
+from ._names import Global
+from ._read import SAFE, read_legacy, read_zip
+from ._write import write_file, write_legacy, write_zip
+
+__all__ = [
+    "add_safe_globals", "clear_safe_globals", "get_safe_globals", "get_unsafe_globals_in_checkpoint", "load", "safe_globals", "save",
+]  # fmt: skip
+
+DEFAULT_PROTOCOL = 2
+_UNSAFE = (
+    "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to `True`. Re-running "
+    "`torch.load` with `weights_only` set to `False` will likely succeed, but it can result in arbitrary code execution. Do it only if "
+    "you got the file from a trusted source."
+)
+
+
+def save(
+    obj: Any,
+    f: Any,
+    pickle_module: Any = pickle,
+    pickle_protocol: int = DEFAULT_PROTOCOL,
+    _use_new_zipfile_serialization: bool = True,
+    _disable_byteorder_record: bool = False,
+) -> None:
+    """Write an object to a file that `load` and PyTorch read; tensors that share memory still do so after loading.
+
+    A path is written to a temporary file first and then put in its place, so that a crash never leaves half a file.
+
+    Args:
+        f: a path, or an object with `write`.
+
+    >>> import io, pellucid as torch
+    >>> file = io.BytesIO()
+    >>> torch.save({"w": torch.ones(2)}, file)
+    >>> _ = file.seek(0)
+    >>> torch.load(file)
+    {'w': tensor([1., 1.])}
+    """
+    is_path = isinstance(f, (str, os.PathLike))
+    if not is_path and not hasattr(f, "write"):
+        raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
+    name = re.sub(r"[^\w.-]", "_", os.path.splitext(os.path.basename(os.fspath(f)))[0]) or "archive" if is_path else "archive"
+
+    def write(file: Any) -> None:
+        if _use_new_zipfile_serialization:
+            write_zip(obj, file, pickle_protocol, name, not _disable_byteorder_record)
+        else:
+            write_legacy(obj, file, pickle_protocol)
+
+    if is_path:
+        write_file(os.fspath(f), write)
+    else:
+        write(f)
+
+
+def load(
+    f: Any,
+    map_location: Any = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: bool | None = None,
+    mmap: bool | None = None,
+    **pickle_load_args: Any,
+) -> Any:
+    """Read an object that `save` or PyTorch wrote.
+
+    Args:
+        f: a path, or an object with `read` and `seek`.
+        map_location: "cpu" or "meta", a device, a dict from saved locations to such, or a function (storage, location) -> storage.
+        weights_only: build tensors and plain containers only and run no code of the file (the default, unless `pickle_module` is given).
+        mmap: map the tensors' memory from the file instead of reading it.
+
+    Raises:
+        pickle.UnpicklingError: the file names something that is not allowed, or is damaged.
+        RuntimeError: a truncated or damaged archive, or tensors of a device that is not there.
+    """
+    if weights_only is None:
+        weights_only = pickle_module is None
+    elif weights_only and pickle_module is not None:
+        raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
+    options = dict(pickle_load_args)
+    options.setdefault("encoding", "utf-8")
+    if isinstance(f, (str, os.PathLike)):
+        path = os.fspath(f)
+        with open(path, "rb") as file:
+            return _load(file, path, map_location, weights_only, bool(mmap), options)
+    if mmap:
+        raise ValueError("f must be a file path in order to use the mmap argument")
+    for method in ("read", "seek", "tell"):
+        if not hasattr(f, method):
+            raise AttributeError(
+                f"'{type(f).__name__}' object has no attribute '{method}'. You can only torch.load from a file that is seekable. Please "
+                "pre-load the data into a buffer like io.BytesIO and try to load from it instead."
+            )
+    return _load(f, None, map_location, weights_only, False, options)
+
+
+def _load(file: Any, path: str | None, map_location: Any, weights_only: bool, mmap: bool, options: dict[str, Any]) -> Any:
+    start = file.tell()
+    first = file.read(4)
+    file.seek(start)
+    if not first:
+        raise EOFError("Ran out of input")
+    try:
+        if first == b"PK\x03\x04":
+            return read_zip(file, path, map_location, weights_only, mmap, options)
+        if mmap:
+            raise RuntimeError(
+                "mmap can only be used with files saved with `torch.save(_use_new_zipfile_serialization=True), please torch.save your "
+                "checkpoint with this option in order to use mmap."
+            )
+        return read_legacy(file, map_location, weights_only, options)
+    except pickle.UnpicklingError as error:
+        if not weights_only:
+            raise
+        raise pickle.UnpicklingError(_explained(str(error))) from None
+
+
+def _explained(text: str) -> str:
+    if "was not an allowed global by default." in text:
+        return (
+            "Weights only load failed. This file can still be loaded, to do so you have two options, \033[1mdo those steps only if you "
+            f"trust the source of the checkpoint\033[0m. \n\t(1) {_UNSAFE}\n\t(2) Alternatively, to load with `weights_only=True` "
+            f"please check the recommended steps in the following error message.\n\tWeightsUnpickler error: {text}"
+        )
+    return f"Weights only load failed. {_UNSAFE}\n\n{text}"
+
+
+# ---- what weights_only allows ----------------------------------------------------------------
+def _named(entry: Any) -> tuple[str, Any]:
+    if isinstance(entry, tuple):
+        if len(entry) != 2:
+            raise ValueError(
+                f"Expected tuple of length 2 (global, str of callable full path), but got tuple of length: {len(entry)}"
+            )
+        if type(entry[1]) is not str:
+            raise TypeError(f"Expected second item in tuple to be str of callable full path, but got: {type(entry[1])}")
+        return entry[1], entry[0]
+    module, name = entry.__module__, entry.__qualname__
+    return f"{module}.{name}", entry
+
+
+def add_safe_globals(safe_globals: list[Callable[..., Any] | tuple[Callable[..., Any], str]]) -> None:
+    """Let `load(weights_only=True)` call these functions and build these classes; a pair gives the name under which the file has it."""
+    for entry in safe_globals:
+        name, value = _named(entry)
+        SAFE[name] = value
+
+
+def get_safe_globals() -> list[Any]:
+    """The functions and classes that were added."""
+    return list(SAFE.values())
+
+
+def clear_safe_globals() -> None:
+    """Take all of them back."""
+    SAFE.clear()
+
+
+class safe_globals:  # noqa: N801 (PyTorch's name)
+    """Context manager: `add_safe_globals` inside the block only."""
+
+    def __init__(self, safe_globals: list[Any]) -> None:
+        self.entries = safe_globals
+        self.before: dict[str, Any] = {}
+
+    def __enter__(self) -> None:
+        self.before = dict(SAFE)
+        add_safe_globals(self.entries)
+
+    def __exit__(self, *exc: object) -> None:
+        SAFE.clear()
+        SAFE.update(self.before)
+
+
+def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
+    """The names in a file that `load(weights_only=True)` would refuse."""
+    import pickletools
+
+    opened = open(f, "rb") if isinstance(f, (str, os.PathLike)) else f  # noqa: SIM115 (closed below)
+    try:
+        data = _read.Archive(opened, None, False).read("data.pkl")
+    finally:
+        if opened is not f:
+            opened.close()
+    names = set()
+    for opcode, argument, _ in pickletools.genops(data):
+        if opcode.name == "GLOBAL":
+            names.add(tuple(str(argument).split(" ", 1)))
+    return sorted(f"{m}.{n}" for m, n in names if (m, n) not in _read._ALLOWED and f"{m}.{n}" not in SAFE)
+
+
+@contextmanager
+def skip_data(materialize_fake_tensors: bool = False) -> Iterator[None]:
+    """Refused: files without their tensors' data are not written here."""
+    raise NotImplementedError("torch.serialization.skip_data is not supported")
+    yield
+
+
+assert Global

@@ -1,0 +1,55 @@
+"""What both directions share: PyTorch's names of storages, of element types and of the functions that rebuild tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes
+
+MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
+PROTOCOL_VERSION = 1001
+
+STORAGES = {
+    "FloatStorage": dtypes.float32, "DoubleStorage": dtypes.float64, "HalfStorage": dtypes.float16, "BFloat16Storage": dtypes.bfloat16,
+    "LongStorage": dtypes.int64, "IntStorage": dtypes.int32, "ShortStorage": dtypes.int16, "CharStorage": dtypes.int8,
+    "ByteStorage": dtypes.uint8, "BoolStorage": dtypes.bool_, "ComplexFloatStorage": dtypes.complex64,
+    "ComplexDoubleStorage": dtypes.complex128,
+}  # fmt: skip
+STORAGE_NAMES = {kind: name for name, kind in STORAGES.items()}
+
+
+class StorageType:
+    """A storage class by name, as it stands in a file; `dtype` is None for bytes."""
+
+    __slots__ = ("dtype", "name")
+
+    def __init__(self, name: str, dtype: Any) -> None:
+        self.name = name
+        self.dtype = dtype
+
+
+STORAGE_TYPES: dict[tuple[str, str], StorageType] = {
+    **{("torch", name): StorageType(name, kind) for name, kind in STORAGES.items()},
+    ("torch.storage", "UntypedStorage"): StorageType("UntypedStorage", None),
+    ("torch", "UntypedStorage"): StorageType("UntypedStorage", None),
+}
+
+
+class Global:
+    """A name to be written into the pickle as it is."""
+
+    __slots__ = ("module", "name")
+
+    def __init__(self, module: str, name: str) -> None:
+        self.module = module
+        self.name = name
+
+    def __call__(self, *args: Any) -> Any:
+        raise TypeError(f"{self.module}.{self.name} stands for a function of the program that reads the file")
+
+
+REBUILD_TENSOR = Global("torch._utils", "_rebuild_tensor_v2")
+REBUILD_UNTYPED = Global("torch._utils", "_rebuild_tensor_v3")
+REBUILD_PARAMETER = Global("torch._utils", "_rebuild_parameter")
+REBUILD_META = Global("torch._utils", "_rebuild_meta_tensor_no_storage")
+REBUILD_FROM_TYPE = Global("torch._tensor", "_rebuild_from_type_v2")

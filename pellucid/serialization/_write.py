@@ -1,0 +1,269 @@
+"""Writing: objects pickled in protocol 2 under PyTorch's names, each storage a record of its own in a ZIP archive."""
+
+from __future__ import annotations
+
+import ctypes
+import io
+import os
+import pickle
+import stat
+import struct
+import sys
+import tempfile
+import zipfile
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..backends.meta import MetaArray
+from ..core.tensor import Parameter, Tensor
+from ._names import (
+    MAGIC_NUMBER,
+    PROTOCOL_VERSION,
+    REBUILD_FROM_TYPE,
+    REBUILD_META,
+    REBUILD_PARAMETER,
+    REBUILD_TENSOR,
+    REBUILD_UNTYPED,
+    STORAGE_NAMES,
+    Global,
+)
+
+ALIGNMENT = 64
+_HOME = __name__.partition(".")[0]
+
+
+class _Storage:
+    """One piece of memory: its bytes, and the number under which it is written."""
+
+    __slots__ = ("keep", "key", "low", "nbytes")
+
+    def __init__(self, key: str, low: int, nbytes: int, keep: Any) -> None:
+        self.key = key
+        self.low = low
+        self.nbytes = nbytes
+        self.keep = keep
+
+    def view(self) -> memoryview:
+        """The bytes, not copied."""
+        if not self.nbytes:
+            return memoryview(b"")
+        return memoryview((ctypes.c_char * self.nbytes).from_address(self.low)).cast("B")
+
+
+class _Reference:
+    """A storage as seen by a tensor: what the pickle refers to."""
+
+    __slots__ = ("dtype", "storage")
+
+    def __init__(self, storage: _Storage, dtype: Any) -> None:
+        self.storage = storage
+        self.dtype = dtype
+
+
+def _root(array: np.ndarray) -> np.ndarray:
+    """The array that owns the memory, also where a memoryview stands between."""
+    while True:
+        base = array.base
+        if isinstance(base, memoryview):
+            base = base.obj
+        if not isinstance(base, np.ndarray):
+            return array
+        array = base
+
+
+class Pickler(pickle._Pickler):  # type: ignore[name-defined, misc]
+    """Pickles with PyTorch's names; tensors become references to storages, which are collected."""
+
+    def __init__(self, file: Any, protocol: int, legacy: bool = False) -> None:
+        super().__init__(file, protocol)
+        self.storages: dict[int, _Storage] = {}
+        self.types: dict[int, Any] = {}
+        self.legacy = legacy
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, Tensor):
+            return self._tensor(obj)
+        return NotImplemented
+
+    def persistent_id(self, obj: Any) -> Any:
+        if type(obj) is not _Reference:
+            return None
+        storage, kind = obj.storage, obj.dtype
+        if kind is None:
+            entry = ("storage", Global("torch.storage", "UntypedStorage"), storage.key, "cpu", storage.nbytes)
+        else:
+            entry = ("storage", Global("torch", STORAGE_NAMES[kind]), storage.key, "cpu", storage.nbytes // kind.itemsize)
+        return (*entry, None) if self.legacy else entry
+
+    def save(self, obj: Any, save_persistent_id: bool = True) -> Any:
+        kind = type(obj)
+        if kind is Global:
+            return self._write_global(obj, obj.module, obj.name)
+        if kind is dtypes.dtype:
+            return self._write_global(obj, "torch", obj.name)
+        return super().save(obj, save_persistent_id)
+
+    def save_global(self, obj: Any, name: str | None = None) -> Any:
+        module = getattr(obj, "__module__", None)
+        if obj is Parameter:
+            return self._write_global(obj, "torch.nn.parameter", "Parameter")
+        if obj is Tensor:
+            return self._write_global(obj, "torch", "Tensor")
+        if isinstance(module, str) and (module == _HOME or module.startswith(_HOME + ".")):
+            return self._write_global(obj, "torch" + module[len(_HOME) :], name or obj.__qualname__)
+        return super().save_global(obj, name)
+
+    dispatch = dict(pickle._Pickler.dispatch)  # type: ignore[attr-defined]
+    dispatch[type(save_global)] = save_global
+
+    def save_type(self, obj: Any) -> Any:
+        if obj in (type(None), type(NotImplemented), type(...)):
+            return super().save_type(obj)
+        return self.save_global(obj)
+
+    dispatch[type] = save_type
+
+    def _write_global(self, obj: Any, module: str, name: str) -> None:
+        known = self.memo.get(id(obj))
+        if known is not None:
+            self.write(self.get(known[0]))
+            return
+        self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode())
+        self.memoize(obj)
+
+    def _tensor(self, t: Tensor) -> Any:
+        array = t._array
+        plain = type(t) in (Tensor, Parameter)
+        hooks: OrderedDict[Any, Any] = OrderedDict()
+        if type(array) is MetaArray:
+            strides = tuple(s // max(array.itemsize, 1) for s in array.strides)
+            built: Any = (REBUILD_META, (t.dtype, t.shape, strides, t._rg))
+        else:
+            built = self._array(t, array, hooks)
+        attributes = {k: v for k, v in vars(t).items() if k != "_is_param"}
+        if isinstance(t, Parameter) and not attributes:
+            data = Tensor.__new__(Tensor)
+            data._array = array
+            self._keep(data)
+            return (REBUILD_PARAMETER, (data, t._rg, hooks))
+        if plain and not attributes:
+            return built
+        return (REBUILD_FROM_TYPE, (built[0], type(t), built[1], attributes))
+
+    def _array(self, t: Tensor, array: np.ndarray, hooks: Any) -> Any:
+        owner = _root(array)
+        low, high = np.lib.array_utils.byte_bounds(owner)
+        if not owner.size:
+            low = high = id(owner)
+        storage = self.storages.get(low)
+        if storage is None:
+            storage = self.storages[low] = _Storage(str(len(self.storages)), low, high - low, owner)
+        known = self.types.setdefault(low, t.dtype)
+        if known is not t.dtype and high > low:
+            raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
+        item = array.itemsize
+        offset = (array.__array_interface__["data"][0] - low) // item if array.size else 0
+        sizes = tuple(int(s) for s in array.shape)
+        strides = tuple(t.stride())  # type: ignore[attr-defined]
+        if self.legacy and t.dtype not in STORAGE_NAMES:
+            raise RuntimeError(f"the legacy format has no storage for {t.dtype}; save without _use_new_zipfile_serialization=False")
+        if t.dtype in STORAGE_NAMES:
+            reference = _Reference(storage, t.dtype)
+            return (REBUILD_TENSOR, (reference, offset, sizes, strides, t._rg, hooks))
+        return (REBUILD_UNTYPED, (_Reference(storage, None), offset, sizes, strides, t._rg, hooks, t.dtype))
+
+    def _keep(self, obj: Any) -> None:
+        # The memo goes by identity: what is made here must live as long as the pickler.
+        self.__dict__.setdefault("_kept", []).append(obj)
+
+
+def write_zip(obj: Any, file: Any, protocol: int, name: str, byteorder: bool = True) -> None:
+    """Write the archive: data.pkl, one record per storage (aligned to 64 bytes), and the notes that PyTorch's readers want."""
+    buffer = io.BytesIO()
+    pickler = Pickler(buffer, protocol)
+    pickler.dump(obj)
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+
+        def record(path: str, data: Any) -> None:
+            info = zipfile.ZipInfo(f"{name}/{path}", (1980, 1, 1, 0, 0, 0))
+            info.file_size = len(data)
+            large = len(data) >= zipfile.ZIP64_LIMIT
+            header = 30 + len(info.filename.encode()) + 4 + (20 if large else 0)
+            padding = -(archive.fp.tell() + header) % ALIGNMENT  # type: ignore[union-attr]
+            info.extra = struct.pack("<HH", 0x4246, padding) + b"Z" * padding
+            with archive.open(info, "w", force_zip64=large) as target:
+                target.write(data)
+
+        record("data.pkl", buffer.getvalue())
+        record(".format_version", b"1")
+        record(".storage_alignment", str(ALIGNMENT).encode())
+        if byteorder:
+            record("byteorder", sys.byteorder.encode())
+        for storage in pickler.storages.values():
+            record(f"data/{storage.key}", storage.view())
+        record("version", b"3\n")
+
+
+def write_legacy(obj: Any, file: Any, protocol: int) -> None:
+    """Write the format from before the ZIP archive: pickles one after another, then the storages."""
+    for header in (
+        MAGIC_NUMBER,
+        PROTOCOL_VERSION,
+        {
+            "protocol_version": PROTOCOL_VERSION,
+            "little_endian": sys.byteorder == "little",
+            "type_sizes": {"short": 2, "int": 4, "long": 4},
+        },
+    ):
+        pickle.dump(header, file, protocol=protocol)
+    pickler = Pickler(file, protocol, legacy=True)
+    pickler.dump(obj)
+    storages = list(pickler.storages.values())
+    pickle.dump([s.key for s in storages], file, protocol=protocol)
+    for storage in storages:
+        kind = pickler.types[storage.low]
+        item = kind.itemsize if kind in STORAGE_NAMES else 1
+        file.write(struct.pack("<q", storage.nbytes // item))
+        file.write(storage.view())
+
+
+def write_file(path: str, write: Any) -> None:
+    """Call `write(file)` on a temporary file beside `path`, then put it in its place in one step.
+
+    A crash leaves the old file as it was.
+    """
+    path = os.path.realpath(path)
+    folder = os.path.dirname(path)
+    if not os.path.isdir(folder):
+        raise RuntimeError(f"Parent directory {folder} does not exist.")
+    if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
+        with open(path, "wb") as file:
+            write(file)
+        return
+    mode = os.stat(path).st_mode & 0o777 if os.path.exists(path) else 0o666 & ~_umask()
+    handle, temporary = tempfile.mkstemp(prefix=os.path.basename(path) + ".", suffix=".part", dir=folder)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, mode)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    if os.name == "posix":
+        directory = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+
+
+def _umask() -> int:
+    value = os.umask(0)
+    os.umask(value)
+    return value
