@@ -74,6 +74,10 @@ scope["test_gudermannian"]()
 result = doctest.testmod(module)
 assert result.attempted == 2 and not result.failed, result
 print("added")
+import pytest
+sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "-k", "gudermannian", "tests/ops/test_table.py"]))
 """
-    done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True)
-    assert done.stdout == "added\n", done.stdout + done.stderr
+    done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("added\n")
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 6  # each property of the table, for the new record
