@@ -7,6 +7,7 @@ per element: the value and its derivative with respect to the elements of the le
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
@@ -33,7 +34,6 @@ class Model:
     def write(self, values, slopes):
         self.storage["values"][self.positions] = values
         self.storage["slopes"][self.positions] = slopes
-        self.storage["writes"] += 1
 
 
 def fresh(values, slopes):
@@ -45,6 +45,11 @@ def fresh(values, slopes):
         "writes": 0,
     }
     return Model(storage, np.arange(n).reshape(values.shape))
+
+
+def repeats(model):
+    """Whether places of the storage appear more than once in a tensor."""
+    return np.unique(model.positions).size != model.positions.size
 
 
 class Views(RuleBasedStateMachine):
@@ -115,10 +120,26 @@ class Views(RuleBasedStateMachine):
         return self.keep(tensor * factor, fresh(model.values * factor, model.slopes * factor))
 
     @rule(target=tensors, pair=tensors)
-    def detach(self, pair):
-        """Values only, in memory of its own (a shared detach would let writes go unseen by the graph)."""
+    def detach_and_copy(self, pair):
         tensor, model = pair
         return self.keep(tensor.detach().clone(), fresh(model.values, 0.0))
+
+    @rule(target=tensors, pair=tensors)
+    def detach(self, pair):
+        """The same memory, with derivatives of its own: writes to one change the values, not the derivatives, of the other."""
+        tensor, model = pair
+        storage = {**model.storage, "slopes": np.zeros_like(model.storage["slopes"])}
+        return self.keep(tensor.detach(), Model(storage, model.positions))
+
+    @rule(target=tensors, pair=tensors, data=st.data())
+    def overlapping(self, pair, data):
+        """Views in which places repeat: readable, not writable."""
+        tensor, model = pair
+        if data.draw(st.booleans()) or tensor.dim() != 1 or len(tensor) < 2 or not tensor.is_contiguous():
+            wide = np.broadcast_to(model.positions, (2, *model.positions.shape))
+            return self.keep(tensor.expand(2, *tensor.shape), Model(model.storage, wide))
+        windows = np.lib.stride_tricks.sliding_window_view(model.positions, 2)
+        return self.keep(tensor.unfold(0, 2, 1), Model(model.storage, windows))
 
     @rule(target=tensors, pair=tensors)
     def square(self, pair):
@@ -132,13 +153,40 @@ class Views(RuleBasedStateMachine):
     @rule(pair=tensors, factor=st.sampled_from([0.5, -1.5]))
     def scale(self, pair, factor):
         tensor, model = pair
+        if 0 in [stride for stride, size in zip(tensor.stride(), tensor.shape, strict=True) if size > 1]:
+            with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+                tensor.mul_(factor)
+            return
+        if repeats(model):
+            return
         tensor.mul_(factor)
         model.write(model.values * factor, model.slopes * factor)
+
+    @rule(pair=tensors, factor=st.sampled_from([0.25, 3.0]))
+    def scale_unrecorded(self, pair, factor):
+        """Under no_grad values change and derivatives do not."""
+        tensor, model = pair
+        if repeats(model):
+            return
+        with torch.no_grad():
+            tensor.mul_(factor)
+        model.write(model.values * factor, model.slopes)
+
+    @rule(pair=tensors, index=st.integers(0, 1))
+    def write_to_one_of_several(self, pair, index):
+        """The outputs of unbind refuse recorded writes."""
+        tensor, model = pair
+        if tensor.dim() == 0 or len(tensor) < 2 or not tensor.requires_grad:
+            return
+        with pytest.raises(RuntimeError, match="a function that returns multiple views"):
+            tensor.unbind()[index].add_(1)
 
     @rule(pair=tensors, other=tensors)
     def add_part(self, pair, other):
         """Adds one element of another tensor, which may share memory."""
         tensor, model = pair
+        if repeats(model):
+            return
         source, theirs = other
         if source.numel() == 0:
             return
@@ -149,6 +197,8 @@ class Views(RuleBasedStateMachine):
     @rule(pair=tensors)
     def zero_negative(self, pair):
         tensor, model = pair
+        if repeats(model):
+            return
         if tensor.dim() == 0:
             return
         keep = ~(model.values < 0)
@@ -158,6 +208,8 @@ class Views(RuleBasedStateMachine):
     @rule(pair=tensors, other=tensors)
     def assign_first(self, pair, other):
         tensor, model = pair
+        if repeats(model):
+            return
         source, theirs = other
         if tensor.dim() == 0 or len(tensor) == 0 or source.numel() == 0:
             return
@@ -168,6 +220,8 @@ class Views(RuleBasedStateMachine):
     @rule(pair=tensors)
     def index_write(self, pair):
         tensor, model = pair
+        if repeats(model):
+            return
         if tensor.dim() == 0 or len(tensor) == 0:
             return
         tensor[torch.tensor([len(tensor) - 1])] *= 3.0
@@ -177,6 +231,8 @@ class Views(RuleBasedStateMachine):
     @rule(pair=tensors)
     def fill_under_mask(self, pair):
         tensor, model = pair
+        if repeats(model):
+            return
         big = model.values > 0.75
         tensor.masked_fill_(tensor > 0.75, 0.25)
         model.write(np.where(big, 0.25, model.values), np.where(big[..., None], 0.0, model.slopes))
@@ -192,7 +248,7 @@ class Views(RuleBasedStateMachine):
     def versions_agree(self):
         by_storage = {}
         for tensor, model in getattr(self, "all", ()):
-            known = by_storage.setdefault(id(model.storage), tensor._version)
+            known = by_storage.setdefault(id(model.storage["values"]), tensor._version)
             assert known == tensor._version
 
     @rule(pair=tensors)
