@@ -10,7 +10,7 @@ The facts stay on the exception as attributes (`op`, `operands`, `source`, `hint
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Self
 
 
@@ -22,6 +22,10 @@ class Operand(NamedTuple):
     dtype: object = None
     op: str | None = None
     source: object = None
+
+
+# Finds the user's line when an error is made inside the library; `core.source` puts itself here.
+locate: Callable[[], object] | None = None
 
 
 class PellucidError(Exception):
@@ -69,6 +73,10 @@ class PellucidError(Exception):
         super().__init__(sentence)
         if facts:
             self.add(**facts)
+        if locate is not None and "source" not in self.__dict__:
+            where = locate()
+            if where is not None:
+                self.source = where
 
     def add(
         self,

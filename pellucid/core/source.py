@@ -6,7 +6,9 @@ import linecache
 import os
 import sys
 from types import CodeType, FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from .. import errors
 
 # The package itself; frames of these files are not the user's.
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -69,3 +71,35 @@ def stack_text(depth: int = 2) -> str:
 
     frame = user_frame(depth)
     return "".join(traceback.format_stack(frame)) if frame is not None else ""
+
+
+def module_path() -> str | None:
+    """The module whose forward is running, as 'net.3: Linear(in_features=...)', found from the frames; None outside of modules."""
+    frame: FrameType | None = sys._getframe(1)
+    chain: list[Any] = []
+    while frame is not None:
+        if frame.f_code.co_name == "forward":
+            candidate = frame.f_locals.get("self")
+            if isinstance(getattr(candidate, "_modules", None), dict) and (not chain or chain[-1] is not candidate):
+                chain.append(candidate)
+        frame = frame.f_back
+    if not chain:
+        return None
+    names = []
+    for child, parent in zip(chain, chain[1:], strict=False):
+        found = next((name for name, module in parent._modules.items() if module is child), None)
+        names.append(found if found is not None else type(child).__name__)
+    text = repr(chain[0]).splitlines()
+    shown = text[0] if len(text) == 1 else text[0] + "...)"
+    return f"{'.'.join(reversed(names))}: {shown}" if names else shown
+
+
+def _raised_at() -> Line | None:
+    """The user's line that led to an error being made in the library; None for an error that the user's own code makes."""
+    frame = sys._getframe(2)
+    if not is_library(frame.f_code.co_filename):
+        return None
+    return describe(capture(3))
+
+
+errors.locate = _raised_at

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import shapes
+from ..core.bind import located, operand
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
 from ..core.tensor import Tensor
-from ..errors import DtypeError
+from ..errors import DtypeError, PellucidError
 from ._rules import require_tensor
 
 Sizes = int | Sequence[int]
@@ -109,13 +110,24 @@ def _check_dtypes(name: str, x: Tensor, weight: Tensor, bias: Tensor | None) -> 
         )
 
 
+def _explained(error: PellucidError, name: str, input: Tensor, weight: Tensor, bias: Tensor | None) -> PellucidError:
+    operands = [operand(n, t) for n, t in (("input", input), ("weight", weight), ("bias", bias)) if t is not None]
+    x, w = input._array.shape, weight._array.shape
+    if error.hint is None and len(x) == len(w) and x[-1] == w[1] and x[1] != w[1]:
+        error.hint = "the channels look last: convolutions want (N, C, H, W); use permute(0, 3, 1, 2)"
+    return located(error, name, operands)
+
+
 def _convolve(n: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Tensor:
     name = f"conv{n}d"
     x = require_tensor(input, name)
     require_tensor(weight, name, "weight", 2)
-    shapes.conv_shape(
-        n, x._array.shape, weight._array.shape, None if bias is None else bias._array.shape, stride, padding, dilation, groups
-    )
+    try:
+        shapes.conv_shape(
+            n, x._array.shape, weight._array.shape, None if bias is None else bias._array.shape, stride, padding, dilation, groups
+        )
+    except PellucidError as error:
+        raise _explained(error, name, input, weight, bias) from None
     _check_dtypes(name, x, weight, bias)
     single = x.ndim == n + 1
     if single:

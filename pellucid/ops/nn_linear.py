@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from .. import shapes
+from ..core.bind import located, operand
 from ..core.modes import local
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
 from ..core.tensor import Tensor
-from ..errors import DtypeError, ShapeError
+from ..errors import DtypeError, PellucidError, ShapeError
 from ._rules import require_tensor
 
 
@@ -89,12 +91,31 @@ def _autocasting() -> bool:
 def _unusual(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """Vectors, and shapes that do not fit."""
     bias_shape = None if bias is None else bias._array.shape
-    shapes.linear_shape(input._array.shape, weight._array.shape, bias_shape)
+    try:
+        shapes.linear_shape(input._array.shape, weight._array.shape, bias_shape)
+    except PellucidError as error:
+        error.hint = _hint(tuple(input._array.shape), tuple(weight._array.shape)) or error.hint
+        operands = [operand(n, t) for n, t in (("input", input), ("weight", weight), ("bias", bias)) if t is not None]
+        raise located(error, "linear", operands) from None
     if weight.ndim == 1:
         out = F.matmul(input, weight)
     else:
         out = F.matmul(input, F.transpose(weight, dim0=0, dim1=1))
     return out if bias is None else out + bias
+
+
+def _hint(x: tuple[int, ...], weight: tuple[int, ...]) -> str | None:
+    """The usual reasons for a wrong number of features."""
+    if len(weight) != 2 or not x:
+        return None
+    out, features = weight
+    if prod(x[1:]) == features and len(x) > 2:
+        return "the input still has several dimensions for each example: flatten(1) them first"
+    if prod(x) == features:
+        return "the batch dimension is missing, or was flattened away: use flatten(1), not flatten()"
+    if x[-1] == out:
+        return "the weight looks transposed: it is (out_features, in_features)"
+    return f"the input has {x[-1]} features in its last dimension and the layer expects {features}: make in_features {x[-1]}, or change the layer before"
 
 
 @public(namespace="nn.functional")
