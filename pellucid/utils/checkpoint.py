@@ -1,0 +1,240 @@
+"""Trading time for memory: what a function saved for backward is dropped and computed again when backward needs it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+from ..autograd.graph import saved_tensors_hooks
+from ..core import random, reverse
+from ..core.function import Function
+from ..core.modes import enable_grad, local, no_grad
+from ..core.tensor import Tensor
+
+__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn", "set_checkpoint_early_stop"]
+
+_early_stop: list[bool | None] = [None]
+
+
+class CheckpointError(RuntimeError):
+    """The second run of a checkpointed function did not save what the first one did."""
+
+
+def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
+    """Two contexts that do nothing."""
+    return nullcontext(), nullcontext()
+
+
+@contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """Inside the block, checkpoints do or do not stop the second run when all saved tensors are there."""
+    before = _early_stop[0]
+    _early_stop[0] = enable
+    try:
+        yield
+    finally:
+        _early_stop[0] = before
+
+
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: Callable[[], tuple[Any, Any]] = noop_context_fn,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """Run `function(*args, **kwargs)` without keeping what its backward needs; backward runs it again.
+
+    Args:
+        use_reentrant: False (recommended) records the graph and recomputes saved tensors; True runs without a graph and
+            calls backward inside backward. Neither takes keyword arguments of the function with True.
+        preserve_rng_state: (keyword, default True) the second run draws the same random numbers.
+        context_fn: makes two contexts, for the first and for the second run.
+        determinism_check: "default" compares shapes and types of what both runs saved, "none" does not.
+        early_stop: end the second run when everything needed is there.
+
+    >>> import pellucid as torch
+    >>> from pellucid.utils.checkpoint import checkpoint
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> checkpoint(lambda a: (a * 3).sin().sum(), x, use_reentrant=False).backward()
+    >>> x.grad.shape
+    torch.Size([2])
+    """
+    if use_reentrant is None:
+        warnings.warn(
+            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
+            "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need to preserve "
+            "the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the differences between "
+            "the two variants.",
+            stacklevel=2,
+        )
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs and use_reentrant:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    if use_reentrant:
+        if context_fn is not noop_context_fn or debug is not False:
+            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+        if not any(isinstance(a, Tensor) and a.requires_grad for a in args):
+            warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+        return _Reentrant.apply(function, preserve, *args)
+    stop = early_stop if _early_stop[0] is None else _early_stop[0]
+    first, second = context_fn()
+    frame = _Frame(lambda: function(*args, **kwargs), preserve, second, determinism_check, stop)
+    with saved_tensors_hooks(frame.pack, frame.unpack), first:
+        return function(*args, **kwargs)
+
+
+class _Stop(Exception):  # noqa: N818 (no error)
+    """Everything needed has been computed again."""
+
+
+class _Frame:
+    """One checkpointed call: how many tensors it saved, what they looked like, and those computed again."""
+
+    def __init__(self, again: Callable[[], Any], preserve: bool, context: Any, check: str, stop: bool) -> None:
+        self.again = again
+        self.context = context
+        self.check = check
+        self.stop = stop
+        self.state = random.default_generator.get_state() if preserve else None
+        self.autocast = local.autocast
+        self.looks: list[tuple[Any, Any]] = []
+        self.values: dict[int, Tensor] = {}
+
+    def pack(self, t: Tensor) -> int:
+        self.looks.append((tuple(t._array.shape), t.dtype))
+        return len(self.looks) - 1
+
+    def unpack(self, index: int) -> Tensor:
+        if index not in self.values:
+            self.recompute()
+        return self.values.pop(index)
+
+    def recompute(self) -> None:
+        found: list[Tensor] = []
+
+        def keep(t: Tensor) -> int:
+            found.append(t.detach())  # type: ignore[attr-defined]
+            if self.stop and len(found) == len(self.looks):
+                raise _Stop
+            return -1
+
+        def refuse(_: int) -> Tensor:
+            raise CheckpointError("torch.utils.checkpoint: backward of the recomputed graph is not possible")
+
+        autocast, local.autocast = local.autocast, self.autocast
+        try:
+            with _random_state(self.state), enable_grad(), saved_tensors_hooks(keep, refuse), self.context:
+                self.again()
+        except _Stop:
+            pass
+        finally:
+            local.autocast = autocast
+        if len(found) != len(self.looks):
+            raise CheckpointError(
+                "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
+                f"Number of tensors saved during forward: {len(self.looks)}\n"
+                f"Number of tensors saved during recomputation: {len(found)}.\n"
+                "Tip: To see a more detailed error message, either pass `debug=True` to `torch.utils.checkpoint.checkpoint(...)` or wrap "
+                "the code block with `with torch.utils.checkpoint.set_checkpoint_debug_enabled(True):` to enable checkpoint-debug mode "
+                "globally."
+            )
+        if self.check != "none":
+            for k, (look, t) in enumerate(zip(self.looks, found, strict=True)):
+                if look != (tuple(t._array.shape), t.dtype):
+                    raise CheckpointError(
+                        "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the "
+                        f"forward pass.\ntensor at position {k}:\nsaved metadata: {look}\nrecomputed metadata: "
+                        f"{(tuple(t._array.shape), t.dtype)}"
+                    )
+        self.values = dict(enumerate(found))
+
+
+@contextmanager
+def _random_state(state: Any) -> Iterator[None]:
+    """Inside the block the default generator continues from `state`."""
+    if state is None:
+        yield
+        return
+    before = random.default_generator.get_state()
+    random.default_generator.set_state(state)
+    try:
+        yield
+    finally:
+        random.default_generator.set_state(before)
+
+
+class _Reentrant(Function):
+    """Forward without a graph; backward runs the function with one and calls backward on it."""
+
+    @staticmethod
+    def forward(ctx: Any, function: Any, preserve: bool, *args: Any) -> Any:
+        ctx.function = function
+        ctx.state = random.default_generator.get_state() if preserve else None
+        ctx.autocast = local.autocast
+        ctx.places = [k for k, a in enumerate(args) if isinstance(a, Tensor)]
+        ctx.others = [None if isinstance(a, Tensor) else a for a in args]
+        ctx.save_for_backward(*[args[k] for k in ctx.places])
+        with no_grad():
+            return function(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        args = list(ctx.others)
+        for k, t in zip(ctx.places, ctx.saved_tensors, strict=True):
+            args[k] = t.detach()
+            args[k].requires_grad = t.requires_grad
+        autocast, local.autocast = local.autocast, ctx.autocast
+        try:
+            with _random_state(ctx.state), enable_grad():
+                outputs = ctx.function(*args)
+        finally:
+            local.autocast = autocast
+        outs = (outputs,) if isinstance(outputs, Tensor) else outputs
+        pairs = [(o, g) for o, g in zip(outs, grads, strict=True) if isinstance(o, Tensor) and o.requires_grad]
+        if not pairs:
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        reverse.backward([o for o, _ in pairs], [g for _, g in pairs])
+        return (None, None, *[a._grad if isinstance(a, Tensor) else None for a in args])
+
+
+def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
+    """Run modules in sequence, cut into `segments` of which all but the last are checkpointed.
+
+    Args:
+        functions: a Sequential, or a list of callables of one argument.
+    """
+    if use_reentrant is None:
+        warnings.warn(
+            "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In version 2.9 we "
+            "will raise an exception if use_reentrant is not passed. use_reentrant=False is recommended, but if you need to preserve the "
+            "current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the differences between the "
+            "two variants.",
+            stacklevel=2,
+        )
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    steps = list(functions.children()) if hasattr(functions, "children") else list(functions)
+
+    def run(start: int, end: int) -> Callable[[Any], Any]:
+        def forward(x: Any) -> Any:
+            for step in steps[start:end]:
+                x = step(x)
+            return x
+
+        return forward
+
+    size = len(steps) // segments
+    end = 0
+    for k in range(segments - 1):
+        end = (k + 1) * size
+        input = checkpoint(run(k * size, end), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+    return run(end, len(steps))(input)
