@@ -9,7 +9,7 @@ from typing import Any
 from .. import dtypes
 from ..core.primitive import TENSORS as F
 from ..core.tensor import Tensor
-from ..errors import ArgumentTypeError, DtypeError
+from ..errors import ArgumentTypeError, UnsupportedError
 from ..shapes import normalize_dim, reduce_dims
 from ._rules import require_tensor
 
@@ -93,5 +93,5 @@ def require_float(input: Any, name: str, complex_too: bool = True) -> Tensor:
     """The tensor, refused unless its elements are floating point (or complex)."""
     kind = require_tensor(input, name).dtype
     if not (kind.is_floating_point or (complex_too and kind.is_complex)):
-        raise DtypeError(f"\"{name}\" not implemented for '{kind.scalar_type_name}'")
+        raise UnsupportedError(f"\"{name}\" not implemented for '{kind.scalar_type_name}'")
     return input  # type: ignore[no-any-return]

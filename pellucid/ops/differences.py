@@ -72,7 +72,7 @@ def _trapezoids(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]
     n = shape[number]
     if x is None:
         if isinstance(dx, bool):
-            raise DtypeError(f"{name}: Currently, we only support dx as a real number")
+            raise DtypeError(f"{name}: Currently, we only support dx as a real number.")
         if isinstance(dx, complex):
             raise DtypeError(f"{name}: Currently, we only support dx as a real number.")
         width: Any = dx

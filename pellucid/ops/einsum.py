@@ -235,8 +235,8 @@ def _same_type(operands: list[Any]) -> list[Any]:
         kind = promote_types(kind, x.dtype) if x.dtype is not kind else kind
     if kind is not operands[0].dtype or any(x.dtype is not kind for x in operands):
         raise OperationError(
-            "expected m1 and m2 to have the same dtype, but got: "
-            f"{operands[0].dtype.c_name} != {next(x.dtype for x in operands if x.dtype is not operands[0].dtype).c_name}"
+            f"expected scalar type {operands[0].dtype.scalar_type_name} but found "
+            f"{next(x.dtype for x in operands if x.dtype is not operands[0].dtype).scalar_type_name}"
         )
     return operands
 
@@ -320,21 +320,21 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         if dims < 0:
             raise OperationError(f"tensordot expects dims >= 0, but got dims={dims}")
         if dims > min(len(sa), len(sb)):
-            raise OperationError(
-                f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims} and dims of a and b are {len(sa)} and {len(sb)}"
-            )
-        da, db = list(range(len(sa) - dims, len(sa))), list(range(dims))
+            raise OperationError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        da, db = list(range(-dims, 0)), list(range(dims))
     else:
         if not isinstance(dims, (tuple, list)) or len(dims) != 2:
             raise ArgumentTypeError(f"tensordot(): argument 'dims' must be int or two lists of ints, not {dims!r}")
         da, db = ([d] if isinstance(d, int) else list(d) for d in dims)
     if len(da) != len(db):
         raise OperationError("both dimension lists should have same length")
+    given = list(zip(da, db, strict=True))
     da, db = list(normalize_dims(da, len(sa))), list(normalize_dims(db, len(sb)))
-    for i, j in zip(da, db, strict=True):
+    for i, j, (first, second) in zip(da, db, given, strict=True):
         if sa[i] != sb[j] and 1 not in (sa[i], sb[j]):
             raise ShapeError(
-                f"contracted dimensions need to match, but first has size {sa[i]} in dim {i} and second has size {sb[j]} in dim {j}"
+                f"contracted dimensions need to match, but first has size {sa[i]} in dim {first} and second has size {sb[j]} in dim "
+                f"{second}"
             )
     left, right = list(range(len(sa))), list(range(100, 100 + len(sb)))
     for i, j in zip(da, db, strict=True):

@@ -216,7 +216,9 @@ def _half(name: str, input: Any, sizes: Any, dims: Any, norm: Any, forward: bool
         raise OperationError(f"{name}() must transform at least one axis")
     x = _typed(input, name, False)
     if x.dtype.is_complex:
-        raise DtypeError(f"{name} expects a real input tensor, but got {x.dtype.scalar_type_name}")
+        raise DtypeError(
+            f"{name} expects a real{'-valued' if name.endswith('n') else ''} input tensor, but got {x.dtype.scalar_type_name}"
+        )
     scale = _scale(norm, forward, math.prod(sizes), name)
     return F.fft_r2c(_fit(x, dims, sizes), dim=dims, forward=forward, scale=scale, onesided=True)
 

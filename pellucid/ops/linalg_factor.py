@@ -12,7 +12,7 @@ from ..core import return_types
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.tensor import Tensor, make_tensor
-from ..errors import ArgumentTypeError, OperationError
+from ..errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError
 from ._linalg import (
     batched,
     constant,
@@ -26,6 +26,7 @@ from ._linalg import (
     triu,
     values,
 )
+from ._rules import require_tensor
 from ._samples import cases
 
 _INFO = np.dtype(np.int32)
@@ -256,6 +257,15 @@ _lu_factor = return_types.make("linalg_lu_factor", "LU pivots")
 _lu_factor_ex = return_types.make("linalg_lu_factor_ex", "LU pivots info")
 
 
+def lu_input(A: Any, name: str) -> Tensor:  # noqa: N803
+    """The matrices of an LU factorisation, checked in PyTorch's words."""
+    if require_tensor(A, name.replace(".", "_"), "A")._array.ndim < 2:
+        raise ShapeError(f"{name}: Expected tensor with 2 or more dimensions. Got size: {list(A._array.shape)} instead")
+    if A.dtype.is_integral or A.dtype.itemsize < 4:
+        raise UnsupportedError(f"\"lu_cpu\" not implemented for '{A.dtype.scalar_type_name}'")
+    return A  # type: ignore[no-any-return]
+
+
 def _pivoted(name: str, pivot: bool) -> None:
     if not pivot:
         raise OperationError(f"{name}: LU without pivoting is not implemented on the CPU")
@@ -270,7 +280,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:  # noqa: N803
     tensor([1, 2], dtype=torch.int32)
     """
     _pivoted("linalg.lu_factor", pivot)
-    made = F.lu_factor(matrices(A, "torch.linalg.lu_factor"))
+    made = F.lu_factor(lu_input(A, "torch.lu_factor"))
     return _lu_factor(made[0], made[1])
 
 
@@ -283,7 +293,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
     tensor(0, dtype=torch.int32)
     """
     _pivoted("linalg.lu_factor", pivot)
-    made = F.lu_factor(matrices(A, "torch.linalg.lu_factor"))
+    made = F.lu_factor(lu_input(A, "torch.lu_factor"))
     if check_errors:
         batched("torch.linalg.lu_factor_ex", made[2]._array, "U[{info},{info}] is zero and using it on lu_solve would result in a "
                 "division by zero. If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
@@ -316,7 +326,7 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:  # noqa: N803
             [0., 1.]])
     """
     _pivoted("linalg.lu", pivot)
-    made = F.lu_factor(matrices(A, "linalg.lu"))
+    made = F.lu_factor(lu_input(A, "linalg.lu"))
     return _lu_result(*unpacked(made[0], made[1]))
 
 

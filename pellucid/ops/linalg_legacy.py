@@ -13,7 +13,7 @@ from ..core.tensor import Tensor, make_tensor
 from ..errors import DtypeError, OperationError, ShapeError
 from ._linalg import broadcast_batches, lapack, loop, matrices, same_dtype, square
 from ._rules import require_tensor
-from .linalg_factor import apply_reflections, checked_cholesky, householder_product, unpacked
+from .linalg_factor import apply_reflections, checked_cholesky, householder_product, lu_input, unpacked
 from .linalg_lstsq import pinv as _pinv
 from .linalg_solve import checked_inverse, cholesky_solution
 from .linalg_solve import lu_solve as _linalg_lu_solve
@@ -123,6 +123,8 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
             [1.]])
     """
     name = "torch.ormqr"
+    if require_tensor(input, "ormqr")._array.ndim < 2:
+        raise ShapeError(f"{name}: input must have at least 2 dimensions.")
     sa = matrices(input, name, "input")._array.shape
     so = matrices(other, name, "other")._array.shape
     st = require_tensor(tau, "ormqr", "tau", 2)._array.shape
@@ -258,7 +260,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa: 
     """
     if not pivot:
         raise OperationError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
-    made = F.lu_factor(matrices(A, "torch.linalg.lu_factor"))
+    made = F.lu_factor(lu_input(A, "torch.lu_factor"))
     return _lu(*made) if get_infos else made[:2]
 
 
@@ -353,7 +355,7 @@ def lobpcg(
         k = n
     if shape[-1] < 3 * k:
         raise ValueError(
-            f"LPBPCG algorithm is not applicable when the number of A rows (={shape[-1]}) is smaller than 3 x the number of "
+            f"LOBPCG algorithm is not applicable when the number of A rows (={shape[-1]}) is smaller than 3 x the number of "
             f"requested eigenpairs (={k})"
         )
     if B is not None:

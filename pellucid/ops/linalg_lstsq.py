@@ -10,17 +10,17 @@ from ..core import return_types
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.tensor import Tensor, make_tensor
-from ..errors import ArgumentTypeError, OperationError, ShapeError
+from ..errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
 from ._linalg import (
     broadcast_batches,
     linalg,
     loop,
     matrices,
     mH,
-    same_dtype,
     square,
     values,
 )
+from ._rules import require_tensor
 from ._samples import cases
 
 
@@ -98,9 +98,14 @@ def pinv(
     if isinstance(rcond, str) or isinstance(rtol, str) or isinstance(atol, str):
         raise ArgumentTypeError("linalg_pinv(): tolerances must be numbers or Tensors, not str")
     rtol = rcond if rtol is None else rtol
-    matrices(A, "linalg.pinv")
+    kind = require_tensor(A, "linalg_pinv", "A").dtype
+    if A._array.ndim < 2 or kind.is_integral or kind.itemsize < 4:
+        raise ShapeError(
+            f"linalg.pinv({kind.scalar_type_name}{{{list(A._array.shape)}}}): expected a tensor with 2 or more dimensions of float, "
+            "double, cfloat or cdouble types"
+        )
     if hermitian:
-        square(A, "linalg.pinv")
+        square(A, "linalg.eigh")
     return F.pinv(A, atol=number_or_array(atol), rtol=number_or_array(rtol), hermitian=bool(hermitian))
 
 
@@ -179,11 +184,17 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     tensor([[2.]])
     """
     name = "torch.linalg.lstsq"
+    if require_tensor(A, name, "input")._array.ndim < 2:
+        raise ShapeError(f"{name}: input must have at least 2 dimensions.")
     matrices(A, name, "input")
     if driver is not None and driver not in ("gels", "gelsy", "gelsd", "gelss"):
         raise OperationError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
     driver = driver or "gelsy"
-    same_dtype(A, B, name, "input", "other")
+    if require_tensor(B, name, "other", 2).dtype is not A.dtype:
+        raise DtypeError(
+            f"{name}: Expected input and other to have the same dtype, but got input's dtype {A.dtype.scalar_type_name} and other's "
+            f"dtype {B.dtype.scalar_type_name}"
+        )
     sa, sb = A._array.shape, B._array.shape
     if not sb:
         raise ShapeError(f"{name}: other must have at least 1 dimension.")

@@ -164,6 +164,7 @@ defop(
 
 def _solution(name: str, A: Any, B: Any, left: bool, check: bool = True) -> tuple[Tensor, Any]:  # noqa: N803
     """(solution, info) of A X = B or X A = B; B may be a stack of vectors."""
+    title, name = name, name.removeprefix("torch.")
     square(A, name)
     same_dtype(A, B, name)
     floating(B, name)
@@ -183,7 +184,7 @@ def _solution(name: str, A: Any, B: Any, left: bool, check: bool = True) -> tupl
     except RuntimeError:
         info = _singular(A._array)
         if check:
-            batched(name, info, SINGULAR)
+            batched(title, info, SINGULAR)
         made = make_tensor(np.full(b._array.shape, np.nan, b._array.dtype))
     return (made.squeeze(-1) if vector else made), info
 
@@ -446,6 +447,9 @@ defop(
 
 def cholesky_solution(name: str, B: Any, L: Any, upper: bool) -> Tensor:  # noqa: N803
     """X with A X = B from A's Cholesky factor."""
+    for word, x in (("b", require_tensor(B, name)), ("u", require_tensor(L, name, "input2", 2))):
+        if x._array.ndim < 2:
+            raise ShapeError(f"{word} should have at least 2 dimensions, but has {x._array.ndim} dimensions instead")
     matrices(B, name, "b")
     square(L, name, "u")
     _pair(name, B, L, "b", "A")
@@ -507,7 +511,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:  # noqa: N803
     """
     shape = require_tensor(A, "linalg_tensorinv", "A")._array.shape
     if ind <= 0:
-        raise OperationError("Expected a strictly positive integer for 'ind'")
+        raise OperationError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     rows, columns = math.prod(shape[:ind]), math.prod(shape[ind:])
     if rows != columns:
         raise OperationError(

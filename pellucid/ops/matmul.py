@@ -11,7 +11,7 @@ from ..core.primitive import defop
 from ..core.public import METHODS, public
 from ..core.tensor import Tensor
 from ..dtypes import BY_NUMPY, promote_types
-from ..errors import DtypeError, OperationError, ShapeError
+from ..errors import DtypeError, OperationError, ShapeError, UnsupportedError
 from ..shapes import bmm_shape, dot_shape, expand, matmul_shape, mm_shape, mv_shape
 from ._rules import require_tensor
 from ._samples import REAL, Sample, cases, draw
@@ -21,13 +21,19 @@ Number = bool | int | float | complex
 
 def check_dtypes(a: Any, b: Any) -> None:
     """Refuse products of two dtypes, and of bools, which have none."""
+    kind = "dot" if a.ndim == b.ndim == 1 else "addmv_impl_cpu" if 1 == b.ndim else "bmm" if b.ndim > 2 else "addmm_impl_cpu_"
     if a.dtype != b.dtype:
-        raise DtypeError(
-            f"expected m1 and m2 to have the same dtype, but got: {BY_NUMPY[a.dtype].c_name} != {BY_NUMPY[b.dtype].c_name}",
-            hint="convert one operand: x.to(w.dtype)",
-        )
+        x, y = BY_NUMPY[a.dtype], BY_NUMPY[b.dtype]
+        sentence = {
+            "dot": f"dot : expected both vectors to have same dtype, but found {x.scalar_type_name} and {y.scalar_type_name}",
+            "addmv_impl_cpu": f"addmv input tensors must have the same dtype, but got {y.scalar_type_name}, {x.scalar_type_name}, "
+            f"and {y.scalar_type_name}",
+            "bmm": f"expected scalar type {x.scalar_type_name} but found {y.scalar_type_name}",
+            "addmm_impl_cpu_": f"expected m1 and m2 to have the same dtype, but got: {x.c_name} != {y.c_name}",
+        }[kind]
+        raise DtypeError(sentence, hint="convert one operand: x.to(w.dtype)")
     if a.dtype.kind == "b":
-        raise DtypeError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
+        raise UnsupportedError(f"\"{kind}\" not implemented for 'Bool'")
 
 
 def _check(a: Any, b: Any) -> None:
@@ -163,12 +169,12 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
 
 
 def _check_dot(a: Any, b: Any) -> None:
-    require_tensor(b, "dot", "tensor", 2)
-    dot_shape(require_tensor(a, "dot")._array.shape, b._array.shape)
-    if a.dtype is not b.dtype:
+    sa, sb = require_tensor(a, "dot")._array.shape, require_tensor(b, "dot", "tensor", 2)._array.shape
+    if len(sa) == len(sb) == 1 and a.dtype is not b.dtype:
         raise DtypeError(
             f"dot : expected both vectors to have same dtype, but found {a.dtype.scalar_type_name} and {b.dtype.scalar_type_name}"
         )
+    dot_shape(sa, sb)
 
 
 @public(methods="=", out=True)

@@ -14,7 +14,7 @@ from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import method, public
 from ..core.tensor import Tensor
-from ..errors import ArgumentTypeError, DimensionError, DtypeError, OperationError, ShapeError
+from ..errors import ArgumentTypeError, DimensionError, DtypeError, OperationError, ShapeError, UnsupportedError
 from ..shapes import broadcast_shapes, reduce_shape
 from ._reduction import Dims, as_dtype, count, dims_of, numpy_names, restore, spread
 from ._rules import require_tensor
@@ -181,7 +181,7 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dty
     input = as_dtype(require_tensor(input, "nansum"), dtype)
     kind = input.dtype
     if kind.is_complex:
-        raise DtypeError("nansum does not support complex inputs")
+        raise DtypeError("nansum on CPU does not support complex inputs")
     if not kind.is_floating_point:
         return as_dtype(sum(input, dim, keepdim), dtype)
     return F.nansum(input, dim=dims_of(dim, input._array.ndim, "nansum"), keepdim=keepdim)
@@ -333,19 +333,21 @@ def check_nonempty(name: str, shape: tuple[int, ...], dims: Any) -> None:
     if 0 not in shape:
         return
     if dims is None or len(dims) == len(shape):
-        raise DimensionError(
+        raise OperationError(
             f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
             "Specify the reduction dim with the 'dim' argument."
         )
     for d in dims:
         if shape[d] == 0:
-            raise DimensionError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+            title = name if name == "aminmax" else f"{name}()"
+            raise DimensionError(f"{title}: Expected reduction dim {d} to have non-zero size.")
 
 
 def _extreme(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     shape = require_tensor(input, name)._array.shape
     if input.dtype.is_complex:
-        raise DtypeError(f"{name}(): does not support complex input")
+        kernel = {"amax": "max_values_cpu", "amin": "min_values_cpu"}.get(name, "aminmax_cpu")
+        raise UnsupportedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_type_name}'")
     dims = dims_of(None if dim == () else dim, len(shape), name)
     check_nonempty(name, shape, dims)
     return op.call(input, dim=dims, keepdim=keepdim)  # type: ignore[no-any-return]
@@ -393,7 +395,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out
     if dim is None and 0 in shape:
         raise OperationError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
     if input.dtype.is_complex:
-        raise DtypeError(f"\"aminmax_cpu\" not implemented for '{input.dtype.scalar_type_name}'")
+        raise UnsupportedError(f"\"aminmax_cpu\" not implemented for '{input.dtype.scalar_type_name}'")
     made = _extreme(amin_op, "aminmax", input, dim, keepdim), _extreme(amax_op, "aminmax", input, dim, keepdim)
     if out is not None:
         for target in out:

@@ -184,7 +184,9 @@ def matrix_norm(
     if not (kind.is_floating_point or kind.is_complex):
         raise DtypeError(f"{name}: Expected a floating point or complex tensor as input. Got {kind.scalar_type_name}")
     if isinstance(dim, int) or dim is None or len(dim) != 2:
-        raise OperationError(f"{name}: dim must be a 2-tuple. Got {'' if dim is None else dim}")
+        raise OperationError(
+            f"{name}: dim must be a 2-tuple. Got {'' if dim is None else dim if isinstance(dim, int) else ', '.join(map(str, dim))}"
+        )
     first, second = (normalize_dim(d, ndim) for d in dim)
     if first == second:
         raise OperationError(f"{name}: dims must be different. Got ({dim[0]}, {dim[1]})")
@@ -253,7 +255,11 @@ def norm(
     else:
         pair = isinstance(dim, (tuple, list)) and len(dim) == 2
     if isinstance(ord, str) and not pair:
-        raise OperationError(f"linalg.norm: Order {ord} is a matrix norm, which needs two dimensions")
+        if ndim < 2:
+            raise ShapeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+        raise OperationError(
+            f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim if isinstance(dim, (tuple, list)) else [dim]))}"
+        )
     if pair:
         return matrix_norm(A, ord, (0, 1) if dim is None else tuple(dim), keepdim, dtype=dtype)
     return vector_norm_of("linalg.vector_norm", A, ord, dim, keepdim, dtype)
@@ -274,7 +280,7 @@ def torch_norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = F
         if p == "nuc":
             return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
         if p != "fro":
-            raise OperationError(f"norm(): only the strings 'fro' and 'nuc' are orders of a norm, got {p!r}")
+            raise OperationError(f"linalg.matrix_norm: Order {p} not supported.")
         p = 2
     if p is None:
         p = 2

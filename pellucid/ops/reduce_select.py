@@ -13,7 +13,7 @@ from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import FUNCTIONS, public
 from ..core.tensor import Tensor, make_tensor
-from ..errors import ArgumentTypeError, DimensionError, DtypeError, OperationError
+from ..errors import ArgumentTypeError, DimensionError, DtypeError, OperationError, UnsupportedError
 from ..shapes import check_nonempty_reduction, normalize_dim
 from ._reduction import kept, numpy_names
 from ._rules import require_tensor
@@ -121,13 +121,16 @@ def _along(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool, **params:
     return _RESULTS[name](values, indices)
 
 
-def _real_only(input: Any, name: str) -> None:
+def _real_only(input: Any, name: str, kernel: str) -> None:
+    """Refuse complex numbers, which have no order, in the words of PyTorch's kernel (a whole sentence, or its name)."""
     if require_tensor(input, name).dtype.is_complex:
-        raise DtypeError(f"\"{name}\" not implemented for '{input.dtype.scalar_type_name}'")
+        if " " in kernel:
+            raise DtypeError(kernel)
+        raise UnsupportedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_type_name}'")
 
 
 def _extreme(name: str, op: Any, whole: Any, pairwise: str, input: Any, dim: Any, keepdim: Any, other: Any) -> Any:
-    _real_only(input, name)
+    _real_only(input, name, f"{name}_all" if dim is None else f"{name}(): does not support complex input")
     if isinstance(dim, Tensor) or other is not None:
         return FUNCTIONS["torch"][pairwise](input, dim if other is None else other)
     if dim is None:
@@ -187,9 +190,9 @@ argmin_op = defop(
 
 
 def _arg(op: Any, name: str, input: Any, dim: Any, keepdim: bool) -> Tensor:
-    _real_only(input, name)
+    _real_only(input, name, f"{name}(): does not support complex input")
     if input.dtype is dtypes.bool_:
-        raise DtypeError(f"\"{name}_cpu\" not implemented for 'Bool'")
+        raise DtypeError(f"{name}(): does not support bool input")
     if dim is not None:
         if isinstance(dim, bool) or not hasattr(dim, "__index__"):
             raise ArgumentTypeError(f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}")
@@ -263,9 +266,10 @@ kthvalue_op = _choose("kthvalue", _kth_index, k=2)
 
 
 def _median(op: Any, name: str, input: Any, dim: Any, keepdim: bool) -> Any:
-    _real_only(input, name)
+    kernel = "median_cpu" if dim is None else "median_out"
+    _real_only(input, name, kernel)
     if input.dtype is dtypes.bool_:
-        raise DtypeError(f"\"{name}_out\" not implemented for 'Bool'")
+        raise UnsupportedError(f"\"{kernel}\" not implemented for 'Bool'")
     if dim is not None:
         return _along(op, name, input, dim, keepdim)
     if input._array.size == 0:
@@ -311,7 +315,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     >>> torch.mode(torch.tensor([3, 1, 3, 2])).values
     tensor(3)
     """
-    _real_only(input, "mode")
+    _real_only(input, "mode", "mode_cpu")
     return _along(mode_op, "mode", input, dim, keepdim)
 
 
@@ -325,7 +329,9 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out
     tensor(3.)
     """
     shape = require_tensor(input, "kthvalue")._array.shape
-    _real_only(input, "kthvalue")
+    _real_only(input, "kthvalue", "kthvalue_cpu")
+    if input.dtype is dtypes.bool_:
+        raise UnsupportedError("\"kthvalue_cpu\" not implemented for 'Bool'")
     number = normalize_dim(dim, len(shape))
     size = shape[number] if shape else 1
     if shape and size == 0:
@@ -364,7 +370,7 @@ def _quantile(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolat
         if not isinstance(q, (int, float)) or isinstance(q, bool):
             raise ArgumentTypeError(f"{name}(): argument 'q' (position 2) must be Tensor or float, not {type(q).__name__}")
         if not 0 <= q <= 1:
-            raise OperationError(f"{name}() q must be in the range [0, 1] but got {q}")
+            raise OperationError(f"{name}() q must be in the range [0, 1] but got {q:g}")
         q = make_tensor(np.asarray(q, input._array.dtype))
     ndim = input._array.ndim
     if dim is None:

@@ -11,8 +11,9 @@ from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
 from ..core.tensor import Tensor
-from ..errors import ArgumentTypeError
-from ._reduction import count, dims_of, numpy_names, require_float, restore
+from ..errors import ArgumentTypeError, DtypeError
+from ._reduction import count, dims_of, numpy_names, restore
+from ._rules import require_tensor
 from ._samples import cases
 from .reduce import OVER_DIMS, mean_op, reduced_aval
 
@@ -73,7 +74,9 @@ defop(
 
 def _spread_arguments(name: str, input: Any, dim: Any, unbiased: Any, correction: Any) -> tuple[Any, Any]:
     """(dims, correction) from the two forms `var(x, dim, correction=1)` and `var(x, unbiased)` / `var(x, dim, unbiased)`."""
-    require_float(input, name)
+    kind = require_tensor(input, name).dtype
+    if not (kind.is_floating_point or kind.is_complex):
+        raise DtypeError("std and var only support floating point and complex dtypes")
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if unbiased is not None:

@@ -12,7 +12,7 @@ from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
 from ..core.tensor import Tensor, make_tensor
-from ..errors import DtypeError
+from ..errors import UnsupportedError
 from ..shapes import normalize_dim
 from ._reduction import as_dtype, numpy_names
 from ._rules import require_tensor
@@ -157,7 +157,7 @@ _cummax, _cummin = return_types.make("cummax", "values indices"), return_types.m
 
 def _real_dim(input: Any, name: str, dim: int) -> int:
     if require_tensor(input, name).dtype.is_complex:
-        raise DtypeError(f"\"{name}_cpu\" not implemented for '{input.dtype.scalar_type_name}'")
+        raise UnsupportedError(f"\"{name}_cpu\" not implemented for '{input.dtype.scalar_type_name}'")
     return normalize_dim(dim, input._array.ndim)
 
 
@@ -247,5 +247,5 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """
     kind = require_tensor(input, "logcumsumexp").dtype
     if not (kind.is_floating_point or kind.is_complex):
-        raise DtypeError(f"\"logcumsumexp_out_cpu\" not implemented for '{kind.scalar_type_name}'")
+        raise UnsupportedError(f"\"logcumsumexp_out_cpu\" not implemented for '{kind.scalar_type_name}'")
     return logcumsumexp_op.call(input, dim=normalize_dim(dim, input._array.ndim))

@@ -12,7 +12,7 @@ from ..core import return_types
 from ..core.bind import common_dtype
 from ..core.public import public
 from ..core.tensor import Tensor, make_tensor
-from ..errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
+from ..errors import ArgumentTypeError, DtypeError, OperationError, ShapeError, UnsupportedError
 from ._rules import require_tensor
 
 
@@ -64,17 +64,12 @@ def searchsorted(
     values = np.asarray(input) if number else input._array
     if ordered.ndim == 0:
         raise ShapeError("torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we "
-                         "got boundaries tensor dim(0)" if number else
+                         "got boundaries tensor dim(0) and input value's dim(0) numel(1)" if number else
                          "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension")  # fmt: skip
     if number and ordered.ndim != 1:
         raise ShapeError(
             "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
-            f"boundaries tensor dim({ordered.ndim})"
-        )
-    if not number and input.dtype is not sorted_sequence.dtype:
-        raise DtypeError(
-            "torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary tensor dtype "
-            f"{sorted_sequence.dtype.c_name} and input value tensor dtype {input.dtype.c_name}"
+            f"boundaries tensor dim({ordered.ndim}) and input value's dim(0) numel(1)"
         )
     if ordered.ndim != 1 and ordered.shape[:-1] != values.shape[:-1]:
         raise ShapeError(
@@ -110,12 +105,7 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
     """
     edges = require_tensor(boundaries, "bucketize", "boundaries", 2)._array
     if edges.ndim != 1:
-        raise ShapeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({edges.ndim})")
-    if isinstance(input, Tensor) and input.dtype is not boundaries.dtype:
-        raise DtypeError(
-            "torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary tensor dtype "
-            f"{boundaries.dtype.c_name} and input value tensor dtype {input.dtype.c_name}"
-        )
+        raise ShapeError(f"boundaries tensor must be 1 dimension, but got dim({edges.ndim})")
     if not isinstance(input, (Tensor, bool, int, float)):
         raise ArgumentTypeError(f"bucketize(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     values = input._array if isinstance(input, Tensor) else np.asarray(input)
@@ -156,7 +146,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     """
     x = require_tensor(input, "bincount")._array
     if not (input.dtype.is_integral and x.dtype.kind in "iu"):
-        raise DtypeError(f"\"bincount_cpu\" not implemented for '{input.dtype.scalar_type_name}'")
+        raise UnsupportedError(f"\"bincount_cpu\" not implemented for '{input.dtype.scalar_type_name}'")
     if minlength < 0:
         raise OperationError("minlength should be >= 0")
     if x.ndim != 1 or (x.size and x.min() < 0):
@@ -180,18 +170,19 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     """
     x = require_tensor(input, "histc")._array
     if x.dtype.kind in "bc":
-        raise DtypeError(f"\"histogram_cpu\" not implemented for '{input.dtype.scalar_type_name}'")
+        kernel = "aminmax_cpu" if x.dtype.kind == "c" else "linspace_cpu"
+        raise UnsupportedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_type_name}'")
     if bins <= 0:
-        raise OperationError("bins must be > 0")
+        raise OperationError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     low, high = float(min), float(max)
     if low == high and x.size:
         low, high = float(x.min()), float(x.max())
     if low == high:
         low, high = low - 1, high + 1
     if not (math.isfinite(low) and math.isfinite(high)):
-        raise OperationError(f"range of [{low:g}, {high:g}] is not finite")
+        raise OperationError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
     if low > high:
-        raise OperationError("max must be larger than min")
+        raise OperationError("torch.histc: max must be larger than min")
     flat = x.reshape(-1)
     flat = flat[(flat >= low) & (flat <= high)]
     if x.dtype.kind == "f":
@@ -268,7 +259,7 @@ def _weights(weight: Any, shape: tuple[int, ...], kind: Any, name: str) -> Any:
 
 def _floats(input: Any, name: str) -> None:
     if require_tensor(input, name).dtype not in (dtypes.float32, dtypes.float64):
-        raise DtypeError(f"\"{name}\" not implemented for '{input.dtype.scalar_type_name}'")
+        raise UnsupportedError(f"\"histogramdd\" not implemented for '{input.dtype.scalar_type_name}'")
 
 
 @public(methods="=", out=True)
@@ -323,9 +314,7 @@ def histogramdd(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor |
     d = x.shape[-1]
     each = list(bins) if isinstance(bins, (tuple, list)) else [bins] * d
     if len(each) != d:
-        raise ShapeError(
-            f"torch.histogramdd: expected {d} sequences of bin edges for a {d}-dimensional histogram but got {len(each)}"
-        )
+        raise ShapeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
     if range is not None and len(range) != 2 * d:
         raise ShapeError(
             f"torch.histogramdd: for a {d}-dimensional histogram range should have {2 * d} elements, but got {len(range)}"

@@ -11,7 +11,7 @@ from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
 from ..core.tensor import Tensor
-from ..errors import DtypeError
+from ..errors import UnsupportedError
 from ..shapes import normalize_dim, reduce_shape
 from ._reduction import Dims, as_dtype, dims_of, numpy_names, restore, to_float
 from ._rules import require_tensor
@@ -70,8 +70,8 @@ def _along(op: Any, name: str, input: Tensor, dim: Any, dtype: dtypes.dtype | No
     number = normalize_dim(dim, input._array.ndim)
     kind = input.dtype
     if not kind.is_floating_point:
-        raise DtypeError(f"\"{name}_lastdim_kernel_impl\" not implemented for '{kind.scalar_type_name}'",
-                         hint="convert first: x.float()")  # fmt: skip
+        kernel = f"{name}_lastdim_kernel_impl" if number >= input._array.ndim - 1 else f"{name}_kernel_impl"
+        raise UnsupportedError(f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'", hint="convert first: x.float()")
     return op.call(input, dim=number)  # type: ignore[no-any-return]
 
 

@@ -11,7 +11,7 @@ from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
 from ..core.tensor import Tensor, make_tensor
-from ..errors import ArgumentTypeError, DtypeError, OperationError
+from ..errors import ArgumentTypeError, DtypeError, OperationError, UnsupportedError
 from ..shapes import normalize_dim
 from ._reduction import numpy_names
 from ._rules import require_tensor
@@ -79,9 +79,7 @@ _top = return_types.make("topk", "values indices")
 def _dim(input: Any, name: str, dim: Any) -> int:
     shape = require_tensor(input, name)._array.shape
     if input.dtype.is_complex:
-        raise DtypeError(
-            "Sort does not support complex dtypes on CPU" if name != "topk" else "topk(): does not support complex input"
-        )
+        raise DtypeError(f" {'topk' if name == 'topk' else 'Sort'} does not support complex dtypes on CPU")
     if isinstance(dim, bool) or not hasattr(dim, "__index__"):
         raise ArgumentTypeError(f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}")
     return normalize_dim(dim.__index__(), len(shape))
@@ -194,7 +192,7 @@ def _answer(parts: tuple[Any, Any, Any], return_inverse: bool, return_counts: bo
 def _unique(name: str, input: Any, dim: Any, return_inverse: bool, return_counts: bool, ordered: bool) -> Any:
     x = require_tensor(input, name)._array
     if input.dtype.is_complex:
-        raise DtypeError(f"\"{name}\" not implemented for '{input.dtype.scalar_type_name}'")
+        raise UnsupportedError(f"\"unique\" not implemented for '{input.dtype.scalar_type_name}'")
     if dim is not None:
         dim = normalize_dim(dim, x.ndim)
         others = (*x.shape[:dim], *x.shape[dim + 1 :])
