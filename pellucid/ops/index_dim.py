@@ -14,10 +14,10 @@ from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import METHODS, public
 from ..core.tensor import Tensor
-from ..errors import DtypeError, IndexOutOfRangeError, OperationError, ShapeError
+from ..errors import ArgumentTypeError, ArgumentValueError, DtypeError, IndexOutOfRangeError, OperationError, ShapeError
 from ._rules import require_tensor
 from .index import number_array, put_
-from .scatter import both_forms, bounded, copying, scatter_reduce_op
+from .scatter import both_forms, bounded, copying, inside, scatter_reduce_op
 from .view import broadcast_to, expand, reshape
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
@@ -40,7 +40,7 @@ def _select_check(x: Any, index: Any, *, dim: int) -> None:
 
 
 def _index_select(xp: Any, x: Any, index: Any, *, dim: int) -> Any:
-    if type(x) is ndarray and index.size and index.min() < 0:
+    if type(x) is ndarray and not inside(index, x.shape[dim] if x.ndim else 1):
         raise IndexOutOfRangeError("index out of range in self")
     return xp.take(x.reshape(1), _line(index), axis=0).reshape(()) if x.ndim == 0 else xp.take(x, _line(index), axis=dim)
 
@@ -566,3 +566,24 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     out = np.full((size, found.shape[1]), fill_value, np.int64)
     out[: len(found)] = found
     return wrap(out)
+
+
+@public()
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """Positions in each dimension of a tensor of `shape` for positions in the flattened one.
+
+    >>> import pellucid as torch
+    >>> torch.unravel_index(torch.tensor([3, 5]), (2, 3))
+    (tensor([1, 1]), tensor([0, 2]))
+    """
+    a = require_tensor(indices, "unravel_index", "indices")._array
+    if a.dtype.kind not in "iu":
+        raise ArgumentTypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    sizes = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
+    if any(n < 0 for n in sizes):
+        raise ArgumentValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
+    out, rest = [], a.astype(np.int64)
+    for size in reversed(sizes):
+        out.append(wrap(np.asarray(rest % size)))
+        rest = rest // size
+    return tuple(reversed(out))

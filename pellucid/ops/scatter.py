@@ -67,9 +67,18 @@ def both_forms(
     FUNCTIONS["torch"][name] = with_out(function, True) if out else function
 
 
+def inside(index: Any, size: int) -> bool:
+    """Whether all positions are in 0 ... size-1."""
+    if not index.size:
+        return True
+    if index.dtype == np.int64:  # read as unsigned numbers, negative ones are greater than any size
+        return bool(np.maximum.reduce(index.view(np.uint64), axis=None) < size)
+    return bool(index.min() >= 0 and index.max() < size)
+
+
 def bounded(index: Any, size: int, dim: int, error: Any = OperationError, where: str = "") -> None:
     """Refuse positions outside 0 ... size-1."""
-    if index.size:
+    if not inside(index, size):
         low, high = int(index.min()), int(index.max())
         if low < 0 or high >= size:
             raise error(f"{where}index {low if low < 0 else high} is out of bounds for dimension {dim} with size {size}")

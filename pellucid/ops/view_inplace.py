@@ -7,7 +7,7 @@ from typing import Any
 
 from ..core.inplace import bump, check_writable
 from ..core.modes import local
-from ..core.public import METHODS
+from ..core.public import FUNCTIONS, METHODS
 from ..core.tensor import Tensor
 from ..errors import UnsupportedError
 from . import view, view_storage
@@ -33,6 +33,8 @@ def _inplace(name: str, function: Callable[..., Tensor]) -> None:
     method.__name__ = name
     method.__doc__ = f"The tensor itself takes the sizes and strides of `{name.removesuffix('_')}`; the memory stays."
     METHODS[name] = method
+    if name == "as_strided_":
+        FUNCTIONS["torch"][name] = method
 
 
 for _name, _function in {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import index as as_index
 from typing import Any
 
@@ -373,6 +373,39 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     return _unbind(input, shapes.normalize_dim(dim, ndim))
 
 
+unsafe_split_op = defop(
+    "unsafe_split",
+    "input",
+    forward=_pieces,
+    outputs=-1,
+    vjp={"input": lambda F, g, dim: F.cat(*g, dim=dim)},
+    jvp="linear",
+)
+
+
+def _unsafe(name: str, sizes: Callable[[int, Any, int], tuple[int, ...]], argument: str) -> None:
+    def function(input: Tensor, *args: Any, **named: Any) -> tuple[Tensor, ...]:
+        given = list(args)
+        if not given:
+            given.append(named.pop(argument))
+        dim = given[1] if len(given) > 1 else named.pop("dim", 0)
+        keyword(named, name)
+        number, size = _splittable(input, dim, name)
+        return unsafe_split_op.call(input, sizes=sizes(size, given[0], number), dim=number)  # type: ignore[no-any-return]
+
+    function.__name__ = name
+    function.__doc__ = (
+        f"As :func:`{name.removeprefix('unsafe_')}`, without noting that the parts share memory: they may be written in place when "
+        "neither the input nor another part is used afterwards."
+    )
+    public(names=name, methods="=")(function)
+
+
+_unsafe("unsafe_split", lambda size, given, dim: shapes.split_sizes(size, given, dim), "split_size")
+_unsafe("unsafe_split_with_sizes", lambda size, given, dim: shapes.split_sizes(size, list(given), dim), "split_sizes")
+_unsafe("unsafe_chunk", lambda size, given, dim: shapes.chunk_sizes(size, given), "chunks")
+
+
 # ---- Python's protocols ----------------------------------------------------------------------
 def _iterate(self: Tensor) -> Iterator[Tensor]:
     if not self._array.ndim:
@@ -394,6 +427,17 @@ def _contains(self: Tensor, element: Any) -> bool:
     raise OperationError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
 
+def _reversed(self: Tensor) -> Tensor:
+    """`reversed(x)`: a copy with dimension 0 in reverse order."""
+    return self.flip(0) if self._array.ndim else self  # type: ignore[no-any-return, attr-defined]
+
+
+def _delete(self: Tensor, index: Any) -> None:
+    raise ArgumentTypeError("Tensor does not support deleting items")
+
+
+METHODS["__reversed__"] = _reversed
+METHODS["__delitem__"] = _delete
 METHODS["__iter__"] = _iterate
 METHODS["__len__"] = _length
 METHODS["__contains__"] = _contains

@@ -15,7 +15,7 @@ from ..backends.numpy_cpu import address
 from ..core.inplace import bump
 from ..core.modes import local
 from ..core.primitive import defop
-from ..core.public import FUNCTIONS, method, public, tensor_property
+from ..core.public import FUNCTIONS, METHODS, method, public, tensor_property
 from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError
 from ._rules import require_tensor
@@ -110,6 +110,16 @@ def data_ptr(self: Tensor) -> int:
     """The address of the first element; 0 for an empty tensor."""
     a = self._array
     return address(a) if type(a) is ndarray and a.size else 0
+
+
+METHODS["const_data_ptr"] = data_ptr
+
+
+@method()
+def dim_order(self: Tensor, ambiguity_check: bool = False) -> tuple[int, ...]:
+    """The dimensions from the outermost in memory to the innermost."""
+    strides = _strides(self._array)
+    return tuple(sorted(range(len(strides)), key=lambda d: (-strides[d], d)))
 
 
 # ---- contiguity ------------------------------------------------------------------------------
