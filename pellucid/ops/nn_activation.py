@@ -111,7 +111,7 @@ def _check_relu(x: Any) -> None:
     if x.dtype.kind == "b":
         raise OperationError("Boolean inputs not supported for relu")
     if x.dtype.kind == "c":
-        raise OperationError("\"clamp_min_cpu\" not implemented for '" + BY_NUMPY[x.dtype].scalar_type_name + "'")
+        raise OperationError('"clamp_min_cpu" not implemented for \'' + BY_NUMPY[x.dtype].scalar_type_name + "'")
 
 
 relu_op = defop(
@@ -127,9 +127,7 @@ relu_op = defop(
     onnx="Relu",
 )
 relu = relu_op.call
-document(
-    relu, "max(input, 0), element by element; NaN stays.", "torch.relu(torch.tensor([-1.0, 2.0]))", "tensor([0., 2.])"
-)
+document(relu, "max(input, 0), element by element; NaN stays.", "torch.relu(torch.tensor([-1.0, 2.0]))", "tensor([0., 2.])")
 public(methods="=", inplace="relu_")(relu)
 
 
