@@ -29,7 +29,9 @@ def test_code_written_against_the_standard_runs(xp):
 @pytest.mark.parametrize("keepdims", [False, True])
 def test_reductions_take_axis_and_keepdims(xp, name, axis, keepdims):
     a = np.arange(6, dtype=np.float64).reshape(2, 3) + 1
-    got = getattr(xp, name)(torch.from_numpy(a), axis=axis, keepdims=keepdims, **({"correction": 0} if name in ("std", "var") else {}))
+    got = getattr(xp, name)(
+        torch.from_numpy(a), axis=axis, keepdims=keepdims, **({"correction": 0} if name in ("std", "var") else {})
+    )
     expected = getattr(np, name)(a, axis=axis, keepdims=keepdims)
     assert got.shape == expected.shape and np.allclose(got.numpy(), expected)
 
