@@ -54,7 +54,10 @@ def missing_flatten():
     return Convolutional()(torch.ones(2, 1, 4, 4))
 
 
-@case(RuntimeError, "Given groups=1, weight of size [2, 1, 3, 3], expected input[2, 4, 4, 1] to have 1 channels, but got 4 channels instead")
+@case(
+    RuntimeError,
+    "Given groups=1, weight of size [2, 1, 3, 3], expected input[2, 4, 4, 1] to have 1 channels, but got 4 channels instead",
+)
 def channels_last_image():
     return Convolutional()(torch.ones(2, 4, 4, 1))
 
