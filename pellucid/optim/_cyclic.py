@@ -1,0 +1,273 @@
+"""Schedules that go up and down: CyclicLR, OneCycleLR, cosines with restarts."""
+
+from __future__ import annotations
+
+import math
+import types
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import ArgumentValueError
+from ._schedule import LRScheduler, check_optimizer, per_group, set_value
+
+
+def _start_momentum(optimizer: Any, base: Any, most: Any, last_epoch: int) -> tuple[bool, list[Any], list[Any]]:
+    """Whether the momentum is beta1; base and largest momenta of the groups, which begin with the largest."""
+    if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
+        raise ArgumentValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+    use_beta1 = "betas" in optimizer.defaults
+    bases, mosts = per_group("base_momentum", optimizer, base), per_group("max_momentum", optimizer, most)
+    if last_epoch == -1:
+        for high, low, group in zip(mosts, bases, optimizer.param_groups):
+            _set_momentum(group, high, use_beta1)
+            group["max_momentum"] = high
+            group["base_momentum"] = low
+    return use_beta1, bases, mosts
+
+
+def _set_momentum(group: dict[str, Any], momentum: Any, use_beta1: bool) -> None:
+    if use_beta1:
+        group["betas"] = (momentum, *group["betas"][1:])
+    else:
+        group["momentum"] = momentum
+
+
+class CyclicLR(LRScheduler):
+    """The learning rate goes from `base_lr` to `max_lr` and back, again and again, and momentum the other way.
+
+    Args:
+        step_size_up, step_size_down: steps of each half (default of the second: the first).
+        mode: "triangular", "triangular2" (half the height each cycle) or "exp_range" (height times gamma^iteration).
+        scale_fn, scale_mode: a height of your own, as a function of the "cycle" or of the "iterations".
+
+    Source: Smith, "Cyclical learning rates for training neural networks", 2017.
+    """
+
+    def __init__(
+        self,
+        optimizer: Any,
+        base_lr: Any,
+        max_lr: Any,
+        step_size_up: int = 2000,
+        step_size_down: int | None = None,
+        mode: str = "triangular",
+        gamma: float = 1.0,
+        scale_fn: Callable[[float], float] | None = None,
+        scale_mode: str = "cycle",
+        cycle_momentum: bool = True,
+        base_momentum: Any = 0.8,
+        max_momentum: Any = 0.9,
+        last_epoch: int = -1,
+    ) -> None:
+        check_optimizer(optimizer)
+        self.optimizer = optimizer
+        base_lrs = per_group("base_lr", optimizer, base_lr)
+        if last_epoch == -1:
+            for lr, group in zip(base_lrs, optimizer.param_groups):
+                set_value(group, "lr", lr)
+        self.max_lrs = per_group("max_lr", optimizer, max_lr)
+        up = float(step_size_up)
+        self.total_size = up + (float(step_size_down) if step_size_down is not None else up)
+        self.step_ratio = up / self.total_size
+        if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
+            raise ArgumentValueError("mode is invalid and scale_fn is None")
+        self.mode = mode
+        self.gamma = gamma
+        self._scale_fn_custom = scale_fn
+        self.scale_mode = scale_mode if scale_fn is not None else "iterations" if mode == "exp_range" else "cycle"
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            self.use_beta1, self.base_momentums, self.max_momentums = _start_momentum(
+                optimizer, base_momentum, max_momentum, last_epoch
+            )
+        super().__init__(optimizer, last_epoch)
+        self.base_lrs = base_lrs
+
+    def scale_fn(self, x: float) -> float:
+        """The height of a cycle, as a share of the first one's."""
+        if self._scale_fn_custom is not None:
+            return self._scale_fn_custom(x)
+        return {"triangular": 1.0, "triangular2": 1 / (2.0 ** (x - 1))}.get(self.mode, self.gamma**x)
+
+    def get_lr(self) -> list[Any]:
+        self._warn_outside_step()
+        cycle = math.floor(1 + self.last_epoch / self.total_size)
+        x = 1.0 + self.last_epoch / self.total_size - cycle
+        share = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
+        scale = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
+        rates = [low + (high - low) * share * scale for low, high in zip(self.base_lrs, self.max_lrs)]
+        if self.cycle_momentum:
+            for group, low, high in zip(self.optimizer.param_groups, self.base_momentums, self.max_momentums):
+                _set_momentum(group, high - (high - low) * share * scale, self.use_beta1)
+        return rates
+
+    def state_dict(self) -> dict[str, Any]:
+        state = super().state_dict()
+        custom = state.pop("_scale_fn_custom")
+        state["_scale_fn_custom"] = None
+        if custom is not None and not isinstance(custom, types.FunctionType):
+            state["_scale_fn_custom"] = custom.__dict__.copy()
+        return state
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        state = dict(state_dict)
+        custom = state.pop("_scale_fn_custom")
+        super().load_state_dict(state)
+        if custom is not None:
+            self._scale_fn_custom.__dict__.update(custom)
+
+
+def _cosine(start: Any, end: Any, share: float) -> Any:
+    return end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
+
+
+def _straight(start: Any, end: Any, share: float) -> Any:
+    return (end - start) * share + start
+
+
+class OneCycleLR(LRScheduler):
+    """From `max_lr / div_factor` up to `max_lr`, then down to that divided by `final_div_factor`; momentum the other way.
+
+    Args:
+        total_steps, or epochs and steps_per_epoch: the number of steps.
+        pct_start: share of the steps that go up; anneal_strategy: "cos" or "linear".
+        three_phase: come down to the start first, then below it.
+
+    Source: Smith, Topin, "Super-convergence", 2018.
+    """
+
+    def __init__(
+        self,
+        optimizer: Any,
+        max_lr: Any,
+        total_steps: int | None = None,
+        epochs: int | None = None,
+        steps_per_epoch: int | None = None,
+        pct_start: float = 0.3,
+        anneal_strategy: str = "cos",
+        cycle_momentum: bool = True,
+        base_momentum: Any = 0.85,
+        max_momentum: Any = 0.95,
+        div_factor: float = 25.0,
+        final_div_factor: float = 1e4,
+        three_phase: bool = False,
+        last_epoch: int = -1,
+    ) -> None:
+        check_optimizer(optimizer)
+        self.optimizer = optimizer
+        self.total_steps = _total(total_steps, epochs, steps_per_epoch)
+        if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
+            raise ArgumentValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
+        if anneal_strategy not in ("cos", "linear"):
+            raise ArgumentValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
+        top = float(pct_start * self.total_steps) - 1
+        # (last step, start and end of the learning rate, start and end of momentum)
+        if three_phase:
+            self._schedule_phases = [
+                (top, "initial_lr", "max_lr", "max_momentum", "base_momentum"),
+                (float(2 * pct_start * self.total_steps) - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum"),
+                (self.total_steps - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum"),
+            ]
+        else:
+            self._schedule_phases = [
+                (top, "initial_lr", "max_lr", "max_momentum", "base_momentum"),
+                (self.total_steps - 1, "max_lr", "min_lr", "base_momentum", "max_momentum"),
+            ]
+        self._anneal_func_type = anneal_strategy
+        if last_epoch == -1:
+            for high, group in zip(per_group("max_lr", optimizer, max_lr), optimizer.param_groups):
+                group["initial_lr"] = high / div_factor
+                group["max_lr"] = high
+                group["min_lr"] = group["initial_lr"] / final_div_factor
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            self.use_beta1, _, _ = _start_momentum(optimizer, base_momentum, max_momentum, last_epoch)
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        self._warn_outside_step()
+        at = self.last_epoch
+        if at > self.total_steps:
+            raise ArgumentValueError(f"Tried to step {at} times. The specified number of total steps is {self.total_steps}")
+        anneal = _cosine if self._anneal_func_type == "cos" else _straight
+        start = 0.0
+        for phase in self._schedule_phases:
+            if at <= phase[0] or phase is self._schedule_phases[-1]:
+                break
+            start = phase[0]
+        end, lr_from, lr_to, momentum_from, momentum_to = phase
+        share = (at - start) / (end - start)
+        rates = []
+        for group in self.optimizer.param_groups:
+            rates.append(anneal(group[lr_from], group[lr_to], share))
+            if self.cycle_momentum:
+                _set_momentum(group, anneal(group[momentum_from], group[momentum_to], share), self.use_beta1)
+        return rates
+
+
+def _total(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
+    if total_steps is not None:
+        if total_steps <= 0 or not isinstance(total_steps, int):
+            raise ArgumentValueError(f"Expected positive integer total_steps, but got {total_steps}")
+        return total_steps
+    if epochs is None or steps_per_epoch is None:
+        raise ArgumentValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+    for name, value in (("epochs", epochs), ("steps_per_epoch", steps_per_epoch)):
+        if not isinstance(value, int) or value <= 0:
+            raise ArgumentValueError(f"Expected positive integer {name}, but got {value}")
+    return epochs * steps_per_epoch  # type: ignore[no-any-return]
+
+
+class CosineAnnealingWarmRestarts(LRScheduler):
+    """Half a cosine down to `eta_min` in T_0 steps, then again from the top, each time `T_mult` times as long.
+
+    Source: Loshchilov, Hutter, "SGDR: stochastic gradient descent with warm restarts", 2017.
+    """
+
+    def __init__(self, optimizer: Any, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1) -> None:
+        if T_0 <= 0 or not isinstance(T_0, int):
+            raise ArgumentValueError(f"Expected positive integer T_0, but got {T_0}")
+        if T_mult < 1 or not isinstance(T_mult, int):
+            raise ArgumentValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
+        if not isinstance(eta_min, (float, int)):
+            raise ArgumentValueError(f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}")
+        self.T_0 = T_0
+        self.T_i = T_0
+        self.T_mult = T_mult
+        self.eta_min = eta_min
+        self.T_cur: float = last_epoch
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        self._warn_outside_step()
+        share = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
+        return [self.eta_min + (lr - self.eta_min) * share for lr in self.base_lrs]
+
+    def step(self, epoch: float | None = None) -> None:  # type: ignore[override]
+        """Go on by one, or to any (fractional) epoch."""
+        if epoch is None and self.last_epoch < 0:
+            epoch = 0
+        if epoch is None:
+            epoch = self.last_epoch + 1
+            self.T_cur += 1
+            if self.T_cur >= self.T_i:
+                self.T_cur %= self.T_i
+                self.T_i *= self.T_mult
+        else:
+            if epoch < 0:
+                raise ArgumentValueError(f"Expected non-negative epoch, but got {epoch}")
+            self._jump(epoch)
+        self.last_epoch = math.floor(epoch)
+        with self._within_step():
+            rates = self.get_lr()
+        self._set(rates)
+
+    def _jump(self, epoch: float) -> None:
+        if epoch < self.T_0:
+            self.T_i, self.T_cur = self.T_0, epoch
+        elif self.T_mult == 1:
+            self.T_cur = epoch % self.T_0
+        else:
+            n = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
+            self.T_cur = epoch - self.T_0 * (self.T_mult**n - 1) / (self.T_mult - 1)
+            self.T_i = self.T_0 * self.T_mult**n

@@ -1,0 +1,62 @@
+"""Adagrad."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .optimizer import ArrayOptimizer, add_decay, check, check_lr, full, step_counter, to_number
+
+
+class Adagrad(ArrayOptimizer):
+    """Steps divided by the root of the sum of all squared gradients so far.
+
+    Source: Duchi, Hazan, Singer, "Adaptive subgradient methods for online learning and stochastic optimization", 2011.
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_lr(lr)
+        check(0.0 <= lr_decay, f"Invalid lr_decay value: {lr_decay}")
+        check(0.0 <= weight_decay, f"Invalid weight_decay value: {weight_decay}")
+        check(0.0 <= initial_accumulator_value, f"Invalid initial_accumulator_value value: {initial_accumulator_value}")
+        check(0.0 <= eps, f"Invalid epsilon value: {eps}")
+        defaults = {
+            "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value, "foreach": foreach, "maximize": maximize,
+            "differentiable": differentiable, "fused": fused,
+        }  # fmt: skip
+        super().__init__(params, defaults)
+        # The sum exists before the first step, so that processes may share it.
+        for group in self.param_groups:
+            for p in group["params"]:
+                self._init_state(group, p, self.state[p])
+
+    def _init_state(self, group: dict[str, Any], p: Any, state: dict[str, Any]) -> None:
+        start = group["initial_accumulator_value"]
+        state["step"] = step_counter()
+        state["sum"] = full(p, complex(start, start) if p.is_complex() else start)
+
+    def share_memory(self) -> None:
+        """Nothing: state is shared when it is sent to another process."""
+
+    def _update(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
+        state["step"] += 1
+        g = add_decay(g, p, group["weight_decay"])
+        rate = to_number(group["lr"]) / (1 + (float(state["step"]) - 1) * group["lr_decay"])
+        total = state["sum"]
+        total += g * g
+        p += g * -rate / (np.sqrt(total) + group["eps"])
