@@ -16,10 +16,13 @@ from numpy import ndarray
 
 from .. import dtypes
 from ..backends.meta import MetaArray
-from ..errors import ArgumentTypeError, DeviceError, DimensionError, Operand, OperationError, PellucidError, UnsupportedError
+from ..backends.numpy_cpu import address
+from ..errors import ArgumentTypeError, PellucidError
 from . import observe, source
+from .explain import explained, located_op
+from .meta import NUMBERS, run_on_meta
 from .modes import local, state
-from .primitive import TENSORS, Primitive, _call_makers, takes_only_arrays
+from .primitive import PRIMITIVES, TENSORS, Primitive, _call_makers, takes_only_arrays
 from .source import _library, is_library
 from .tape import Node, Packed, count, node_type
 from .tensor import OutputSlot, Parameter, Tensor, Version, View, make_tensor, version_of
@@ -28,7 +31,6 @@ asarray = np.asarray
 _getframe = sys._getframe
 _new = object.__new__
 _NONE: dict[str, Any] = {}  # the parameters of operations that have none
-NUMBERS = (bool, int, float, complex, np.number, np.bool_)
 
 _RECORDER = """
 def record({args}, r, p, aux=None):
@@ -208,8 +210,7 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
                             return recorder(x, y, r, _NONE)
                         return wrap(r)
                 elif promotes and (ty is float or ty is int):
-                    kind = a.dtype.kind
-                    if kind == "f" or kind == "c" or (ty is int and a.dtype is _INT64):
+                    if a.dtype.char in "fdFD" or (ty is int and a.dtype is _INT64):
                         try:
                             r = forward(a, y)
                         except Exception:
@@ -223,8 +224,7 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
                         return wrap(r)
             elif promotes and (ty is Tensor or ty is Parameter) and (tx is float or tx is int):
                 b = y._array
-                kind = b.dtype.kind
-                if kind == "f" or kind == "c":
+                if b.dtype.char in "fdFD":
                     try:
                         r = forward(x, b)
                     except Exception:
@@ -367,6 +367,24 @@ def _make_view(op: Primitive) -> Callable[..., Any]:
     return call
 
 
+LONG_CHAIN = 24
+
+
+def _shortened(base: Tensor, r: ndarray) -> Any:
+    """One `as_strided` in place of a long chain of views (a loop over `x = x.t()`); None when a dtype changed on the way."""
+    a = base._array
+    size = a.dtype.itemsize
+    if r.dtype is not a.dtype or not r.size or any(s % size for s in (*r.strides, *a.strides)):
+        return None
+    params = {
+        "size": r.shape,
+        "stride": tuple([s // size for s in r.strides]),
+        "shift": (address(r) - address(a)) // size,
+        "geometry": tuple([s // size for s in a.strides]),
+    }
+    return ((PRIMITIVES["as_strided"], params, None),)
+
+
 def _make_variadic(op: Primitive) -> Callable[..., Any]:
     forward = op.numpy_forward
     promotes = op.promote is not None
@@ -448,7 +466,7 @@ def view_result(op: Primitive, x: Tensor, r: ndarray, params: dict[str, Any]) ->
     version = x._ver
     if version is None:
         version = x._ver = Version()
-    elif x._x is not None and "inference" in x._x:
+    if x._x is not None and "inference" in x._x:
         t._x = {"inference": True}
     t._ver = version
     parent = x._view
@@ -458,7 +476,12 @@ def view_result(op: Primitive, x: Tensor, r: ndarray, params: dict[str, Any]) ->
         kind = parent.kind
         if kind == "grad" and not grad:
             kind = "no_grad"
-        t._view = View(parent.base, (*parent.chain, (op, params, None)), kind)
+        chain = parent.chain
+        if len(chain) < LONG_CHAIN:
+            chain = (*chain, (op, params, None))
+        else:
+            chain = _shortened(parent.base, r) or (*chain, (op, params, None))
+        t._view = View(parent.base, chain, kind)
     if grad:
         views = version.views
         if views is None:
@@ -492,19 +515,19 @@ def general(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any
         common = None
     arrays = [x._array if isinstance(x, Tensor) else x for x in tensors]
     if common is not None:
-        arrays = [a if not isinstance(a, NUMBERS) else _number_array(a, common) for a in arrays]
+        arrays = [a if not isinstance(a, NUMBERS) else _number_array(op, a, common) for a in arrays]
     meta = [type(a) is MetaArray for a in arrays if a is not None and not isinstance(a, NUMBERS)]
     if any(meta):
-        result = _on_meta(op, arrays, meta, params)
+        result = run_on_meta(op, arrays, meta, params)
     else:
         try:
             if op.check is not None:
                 op.check(*[x._array if isinstance(x, Tensor) else x for x in given], **params)
             result = op.numpy_forward(*arrays, **params)
         except PellucidError as error:
-            raise _located(error, op, tensors) from None
+            raise located_op(error, op, tensors) from None
         except Exception as error:
-            raise _explained(error, op, tensors, arrays, params) from error
+            raise explained(error, op, tensors, arrays, params) from error
     aux = None
     if op.aux and type(result) is tuple:
         result, aux = result
@@ -516,8 +539,10 @@ def general(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any
     return _as_subclass(args, made)
 
 
-def _number_array(value: Any, kind: Any) -> Any:
+def _number_array(op: Primitive, value: Any, kind: Any) -> Any:
     """A Python number as an array; integers wrap around, as in PyTorch."""
+    if op.wide_numbers and kind.itemsize == 2 and dtypes.BY_NUMPY[kind].is_floating_point:
+        kind = np.float32
     try:
         return asarray(value, kind)
     except OverflowError:
@@ -698,120 +723,6 @@ def _settle(op: Primitive, result: Any, common: Any) -> Any:
         if result.dtype.kind != "b" and not (common.kind == "c" and result.dtype.kind == "f"):
             result = result.astype(common)
     return result
-
-
-def _on_meta(op: Primitive, arrays: list[Any], meta: list[bool], params: dict[str, Any]) -> Any:
-    """The result without data."""
-    sized = [a for a in arrays if a is not None and not isinstance(a, NUMBERS)]
-    if not all(m or a.ndim == 0 for m, a in zip(meta, sized, strict=True)):
-        raise DeviceError(
-            "Expected all tensors to be on the same device, but found at least two devices, meta and cpu!", op=op.name
-        )
-    avals = [None if a is None or isinstance(a, NUMBERS) else (tuple(a.shape), a.dtype) for a in arrays]
-    if op.aval is not None:
-        result = op.aval(*avals, **params)
-        if op.view:  # its refusals were PyTorch's; the strides come from the view itself
-            result = _view_of_nothing(op, arrays[0], params)
-    elif op.elementwise:
-        from ..shapes import broadcast_shapes
-
-        shape = broadcast_shapes(*[a[0] for a in avals if a is not None])
-        kind = next(a[1] for a in avals if a is not None)
-        result = (shape, np.dtype(bool) if op.promote == "compare" else kind)
-    elif op.view:
-        result = _view_of_nothing(op, arrays[0], params)
-    else:
-        result = _probe(op, arrays, params)
-    if op.outputs != 1:
-        return [MetaArray(*aval) for aval in result]
-    return MetaArray(*result)
-
-
-def _view_of_nothing(op: Primitive, array: MetaArray, params: dict[str, Any]) -> Any:
-    """Shape, dtype and strides of a view of an array without data: a view never reads, so one byte can stand for the memory."""
-    phantom = np.lib.stride_tricks.as_strided(np.empty(1, array.dtype), array.shape, array.strides)
-    result = op.numpy_forward(phantom, **params)
-    if op.outputs != 1:
-        return [(r.shape, r.dtype, r.strides) for r in result]
-    return result.shape, result.dtype, result.strides
-
-
-PROBE_LIMIT = 1 << 24
-
-
-def _probe(op: Primitive, arrays: list[Any], params: dict[str, Any]) -> Any:
-    """Shape and dtype from a run on zeros, for operations whose record has no `aval` rule and whose arguments are not huge."""
-    total = sum(a.size for a in arrays if type(a) is MetaArray)
-    if total > PROBE_LIMIT:
-        raise UnsupportedError(f"{op.name} on meta tensors of {total} elements: its record has no shape rule")
-    real = [np.zeros(a.shape, a.dtype) if type(a) is MetaArray else a for a in arrays]
-    result = op.numpy_forward(*real, **params)
-    if op.aux:
-        result = result[0]
-    if op.outputs != 1:
-        return [(np.shape(r), asarray(r).dtype) for r in result]
-    return (np.shape(result), asarray(result).dtype)
-
-
-def _operands(op: Primitive, tensors: list[Any]) -> list[Operand]:
-    names = [op.args[i] if i < len(op.args) else f"{op.args[-1]}[{i}]" for i in range(len(tensors))]
-    return [operand(name, x) for name, x in zip(names, tensors, strict=True) if isinstance(x, Tensor)]
-
-
-def _located(error: PellucidError, op: Primitive, tensors: list[Any]) -> PellucidError:
-    """Add operation, user's line and operands to an error of ours, and tell the observers."""
-    located(error, op.name, _operands(op, tensors))
-    if observe.observers:
-        observe.notify("error", error, op, tensors)
-    return error
-
-
-def located(error: PellucidError, name: str, operands: list[Operand]) -> PellucidError:
-    """Add the function, the user's line, the module that is running and the operands to an error."""
-    module = source.module_path()
-    notes = [f"in module {module}"] if module and not error.notes else []
-    return error.add(op=name, source=source.describe(source.capture(3)), operands=operands, notes=notes)
-
-
-def operand(name: str, x: Tensor) -> Operand:
-    """A tensor as an error shows it: shape, dtype, and what made it where."""
-    node = x.grad_fn
-    line = node.line if node is not None else None
-    return Operand(name, tuple(x._array.shape), x.dtype, node.name() if node is not None else None, line)
-
-
-def _explained(error: Exception, op: Primitive, tensors: list[Any], arrays: list[Any], params: dict[str, Any]) -> Exception:
-    """PyTorch's words for what NumPy refused: the shape rule is asked, since it raises them."""
-    if isinstance(error, MemoryError):
-        return error
-    shapes = [a.shape for a in arrays if isinstance(a, ndarray)]
-    if op.elementwise and len(shapes) > 1:
-        from ..shapes import broadcast_shapes
-
-        try:
-            broadcast_shapes(*shapes)
-        except PellucidError as ours:
-            return _located(ours, op, tensors)
-    if op.aval is not None:
-        try:
-            op.aval(*[(a.shape, a.dtype) if isinstance(a, ndarray) else a for a in arrays], **params)
-        except PellucidError as ours:
-            return _located(ours, op, tensors)
-    kind = next((a.dtype for a in arrays if isinstance(a, ndarray)), None)
-    if isinstance(error, np.exceptions.AxisError):
-        axis, ndim = error.axis, error.ndim or 0
-        bound = max(ndim, 1)
-        return _located(
-            DimensionError(f"Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but got {axis})"),
-            op, tensors,
-        )  # fmt: skip
-    if isinstance(error, TypeError) and kind is not None and ("ufunc" in str(error) or "not supported" in str(error)):
-        name = dtypes.BY_NUMPY[kind].scalar_type_name if kind in dtypes.BY_NUMPY else str(kind)
-        return _located(UnsupportedError(f"\"{op.name}_cpu\" not implemented for '{name}'"), op, tensors)
-    if isinstance(error, (TypeError, ValueError, IndexError, RuntimeError, ArithmeticError, np.linalg.LinAlgError)):
-        cls = ArgumentTypeError if isinstance(error, TypeError) else OperationError
-        return _located(cls(f"{op.name}: {error}"), op, tensors)
-    return error
 
 
 def _as_subclass(args: tuple[Any, ...], made: Any) -> Any:

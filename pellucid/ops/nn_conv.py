@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import shapes
-from ..core.bind import located, operand
+from ..core.explain import located, operand
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public

@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from .. import shapes
-from ..core.bind import located, operand
+from ..core.explain import located, operand
 from ..core.modes import local
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop

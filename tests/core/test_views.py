@@ -249,3 +249,23 @@ def test_second_order_through_writes_and_indices():
         up[place] += step
         down[place] -= step
         assert second[place].item() == pytest.approx((gradient(up) - gradient(down)) / (2 * step), rel=1e-4)
+
+
+def test_long_chains_of_views_stay_short():
+    x = leaf((3, 4))
+    y = x * 1
+    z = y
+    for _ in range(301):
+        z = z.t()
+    assert len(z._view.chain) < 40
+    z[1].mul_(10)
+    y.sum().backward()
+    assert x.grad.tolist() == [[1, 10, 1, 1]] * 3
+
+
+def test_views_of_inference_tensors_are_inference_tensors():
+    with torch.inference_mode():
+        x = torch.ones(3)
+    assert x[0].is_inference() and x.view(3, 1).is_inference()
+    with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
+        x[:2].mul_(2)

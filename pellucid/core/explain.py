@@ -1,0 +1,74 @@
+"""What went wrong in an operation: PyTorch's sentence, the user's line, the operands and where they came from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from .. import dtypes
+from ..errors import ArgumentTypeError, DimensionError, Operand, OperationError, PellucidError, UnsupportedError
+from ..shapes import broadcast_shapes
+from . import observe, source
+from .primitive import Primitive
+from .tensor import Tensor
+
+
+def _operands(op: Primitive, tensors: list[Any]) -> list[Operand]:
+    names = [op.args[i] if i < len(op.args) else f"{op.args[-1]}[{i}]" for i in range(len(tensors))]
+    return [operand(name, x) for name, x in zip(names, tensors, strict=True) if isinstance(x, Tensor)]
+
+
+def located_op(error: PellucidError, op: Primitive, tensors: list[Any]) -> PellucidError:
+    """Add operation, user's line and operands to an error of ours, and tell the observers."""
+    located(error, op.name, _operands(op, tensors))
+    if observe.observers:
+        observe.notify("error", error, op, tensors)
+    return error
+
+
+def located(error: PellucidError, name: str, operands: list[Operand]) -> PellucidError:
+    """Add the function, the user's line, the module that is running and the operands to an error."""
+    module = source.module_path()
+    notes = [f"in module {module}"] if module and not error.notes else []
+    return error.add(op=name, source=source.describe(source.capture(3)), operands=operands, notes=notes)
+
+
+def operand(name: str, x: Tensor) -> Operand:
+    """A tensor as an error shows it: shape, dtype, and what made it where."""
+    node = x.grad_fn
+    line = node.line if node is not None else None
+    return Operand(name, tuple(x._array.shape), x.dtype, node.name() if node is not None else None, line)
+
+
+def explained(error: Exception, op: Primitive, tensors: list[Any], arrays: list[Any], params: dict[str, Any]) -> Exception:
+    """PyTorch's words for what NumPy refused: the shape rule is asked, since it raises them."""
+    if isinstance(error, MemoryError):
+        return error
+    shapes = [a.shape for a in arrays if isinstance(a, ndarray)]
+    if op.elementwise and len(shapes) > 1:
+        try:
+            broadcast_shapes(*shapes)
+        except PellucidError as ours:
+            return located_op(ours, op, tensors)
+    if op.aval is not None:
+        try:
+            op.aval(*[(a.shape, a.dtype) if isinstance(a, ndarray) else a for a in arrays], **params)
+        except PellucidError as ours:
+            return located_op(ours, op, tensors)
+    kind = next((a.dtype for a in arrays if isinstance(a, ndarray)), None)
+    if isinstance(error, np.exceptions.AxisError):
+        axis, ndim = error.axis, error.ndim or 0
+        bound = max(ndim, 1)
+        return located_op(
+            DimensionError(f"Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but got {axis})"),
+            op, tensors,
+        )  # fmt: skip
+    if isinstance(error, TypeError) and kind is not None and ("ufunc" in str(error) or "not supported" in str(error)):
+        name = dtypes.BY_NUMPY[kind].scalar_type_name if kind in dtypes.BY_NUMPY else str(kind)
+        return located_op(UnsupportedError(f"\"{op.name}_cpu\" not implemented for '{name}'"), op, tensors)
+    if isinstance(error, (TypeError, ValueError, IndexError, RuntimeError, ArithmeticError, np.linalg.LinAlgError)):
+        cls = ArgumentTypeError if isinstance(error, TypeError) else OperationError
+        return located_op(cls(f"{op.name}: {error}"), op, tensors)
+    return error
