@@ -15,7 +15,7 @@ def make(name: str, fields: str) -> Any:
         return f"torch.return_types.{name}(\n{parts})"
 
     kind.__repr__ = show  # type: ignore[method-assign]
-    kind.__module__ = "torch.return_types"
+    kind.__module__ = "pellucid.return_types"
     TYPES[name] = kind
     return kind
 

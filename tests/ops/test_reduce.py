@@ -56,6 +56,22 @@ def test_truth_of_bytes_is_bytes():
     assert torch.tensor([NAN]).all().item() is True
 
 
+def test_long_sums_in_single_precision_keep_their_digits():
+    x = np.random.default_rng(0).random((50_003, 4), dtype=np.float32)
+    want = x.astype(np.float64).sum(0)
+    t = torch.from_numpy(x)
+    for got in (t.sum(0), t.T.sum(-1), t.mean(0) * len(x)):
+        np.testing.assert_allclose(array(got), want, rtol=2e-6)
+
+
+def test_results_can_be_pickled():
+    import pickle
+
+    result = torch.tensor([[1.0, 2.0]]).max(dim=1)
+    back = pickle.loads(pickle.dumps(result))
+    assert type(back) is type(result) and back.indices.equal(result.indices)
+
+
 # ---- dimensions -------------------------------------------------------------------------------
 def test_dimensions_are_numbers_lists_or_numpys_words():
     x = torch.arange(24.0).reshape(2, 3, 4)

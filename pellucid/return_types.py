@@ -1,0 +1,5 @@
+"""`torch.return_types`: the tuple types of functions that return several tensors."""
+
+from __future__ import annotations
+
+from .core.return_types import __getattr__ as __getattr__
