@@ -67,6 +67,7 @@ class Primitive:
     samples: Rule | None
     autocast: str | None
     check: Rule | None
+    wide_numbers: bool
     aux: bool
     call: Callable[..., Any]
 
@@ -171,6 +172,7 @@ def defop(
     samples: Rule | None = None,
     autocast: str | None = None,
     check: Rule | None = None,
+    wide_numbers: bool = False,
     aux: bool = False,
 ) -> Primitive:
     """Record an operation.
@@ -202,6 +204,7 @@ def defop(
             an operation always go) and when the forward rule failed.
         aux: the forward rule returns (result, aux): something that only the gradient rules see, under the name `aux` (a mask, the
             positions of maxima, row statistics). It is kept as it is, in arrays, also where the rules run on Tensors.
+        wide_numbers: two-byte floats and a Python number are computed in float32: the number is not rounded to two bytes first.
     """
     if name in PRIMITIVES:
         raise ValueError(f"the operation {name!r} is defined twice")
@@ -226,6 +229,7 @@ def defop(
         samples=samples,
         autocast=autocast,
         check=check,
+        wide_numbers=wide_numbers,
         aux=aux,
     )
     op.numpy_forward = _numpy_forward(forward)
