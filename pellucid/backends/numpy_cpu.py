@@ -46,16 +46,16 @@ _F32 = np.dtype(np.float32)
 _WIDE = {kind: wide for kind, wide in ACCUMULATE.items() if wide == np.float32}
 _reduce, _max, _min, _matmul = np.add.reduce, np.maximum.reduce, np.minimum.reduce, np.matmul
 
-# Over its last axis NumPy adds in pairs; over another it adds row after row, whose rounding errors grow with the number of rows.
+# Over the axis that is closest in memory NumPy adds in pairs; over another it adds row after row, whose rounding errors grow with the number of rows.
 # Long sums in single precision are therefore added in blocks of this many rows first.
 BLOCK_ROWS = 256
 
 
 def _add(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    """`np.add.reduce`, with long sums over a leading axis in blocks."""
+    """`np.add.reduce`, with long sums over an axis that is not contiguous in blocks."""
     if x.size > 65536 and axis is not None and dtype in _SINGLE and x.dtype in _SINGLE and x.ndim > 1:
         first = axis[0] if type(axis) is tuple and len(axis) == 1 else axis
-        if type(first) is int and first % x.ndim != x.ndim - 1 and x.shape[first] > 4 * BLOCK_ROWS:
+        if type(first) is int and x.strides[first] != x.itemsize and x.shape[first] > 4 * BLOCK_ROWS:
             first %= x.ndim
             before, n, after = x.shape[:first], x.shape[first] // BLOCK_ROWS, x.shape[first + 1 :]
             whole, rest = np.split(x, [n * BLOCK_ROWS], first)
