@@ -5,8 +5,9 @@
     [[3.0, 3.0, 3.0, 3.0], [3.0, 3.0, 3.0, 3.0]]
 
 The method is Goto and van de Geijn's ("Anatomy of High-Performance Matrix Multiplication", 2008): a block of A is packed
-into panels of up to `rows` rows, each panel of B of `vectors` registers is packed and multiplied with all of them by a
-micro-kernel that keeps a whole tile of the result in registers. Each element is a sum in the order of k, cut every
+into panels of up to `rows` rows (or, where that would cost more than it gains, read where it is), each panel of B of
+`vectors` registers is packed and multiplied with all of them by a micro-kernel that keeps a whole tile of the result in
+registers. Each element is a sum in the order of k, cut every
 `DEPTH` terms, so results depend neither on the number of threads nor on the position in a batch.
 """
 
@@ -26,6 +27,7 @@ __all__ = ["SCRATCH_FLOATS", "gemm_address", "gufuncs", "linear", "multiply"]
 
 DEPTH = 512  # terms of a sum that one pass adds: a packed panel of B then fits the second-level cache with room
 BLOCK = 1 << 18  # floats of A that are packed at a time: 1 MiB
+PLAIN = 256  # up to as many columns, or terms of a sum, A is not packed
 AHEAD = 8  # steps of k that A is fetched ahead
 
 
@@ -50,28 +52,39 @@ def tile() -> Tile:
     return Tile(rows, 2, host.lanes("float"))
 
 
+@functools.cache
+def plain_tile() -> Tile:
+    """The tile of the micro-kernel that reads A where it is: no more rows than there are registers for their addresses."""
+    host = target.host()
+    return Tile(6, 2 if host.vector_bits == 256 else 4, host.lanes("float"))
+
+
 # The micro-kernels.
 
 
-def _emit_micro(module: Module, rows: int, vectors: int) -> None:
-    """out[i, :] (+)= sum over k of a[k * rows + i] * b[k * stride + :], then bias and relu; `valid` columns are stored."""
-    t = tile()
+def _emit_micro(module: Module, t: Tile, rows: int, vectors: int, packed: bool) -> None:
+    """out[i, :] (+)= sum over k of a[i, k] * b[k * stride + :], then bias and relu; `valid` columns are stored.
+
+    a[i, k] lies at k * rows + i when `packed`, else at i * a_row + k.
+    """
     kind = vector("float", t.lanes)
     f = module.function(
-        f"micro.{rows}.{vectors}",
+        f"{_prefix(packed)}.{rows}.{vectors}",
         internal=True,
         **dict.fromkeys(("a", "b", "out", "bias"), "ptr"),
-        **dict.fromkeys(("depth", "stride", "pitch", "valid", "flags"), "i64"),
+        **dict.fromkeys(("a_row", "depth", "stride", "pitch", "valid", "flags"), "i64"),
     )
     f.noinline = True
     sums = [[f.var(kind, 0.0) for _ in range(vectors)] for _ in range(rows)]
+    starts = [f.at(f.a, f.a_row * i) for i in range(rows)]
     with f.loop(0, f.depth) as k:
         b = f.at(f.b, k * f.stride)
         a = f.at(f.a, k * rows)
-        f.prefetch(a, AHEAD * rows)
+        if packed:
+            f.prefetch(a, AHEAD * rows)
         wide = [f.load(kind, b, v * t.lanes) for v in range(vectors)]
         for i in range(rows):
-            factor = f.splat(f.load("float", a, i), kind)
+            factor = f.splat(f.load("float", a, i) if packed else f.load("float", starts[i], k), kind)
             for v in range(vectors):
                 sums[i][v].set(f.fma(factor, wide[v], sums[i][v].get()))
     masks = [f.tail_mask(f.valid - v * t.lanes, t.lanes) for v in range(vectors)]
@@ -100,10 +113,14 @@ def _emit_micro(module: Module, rows: int, vectors: int) -> None:
 ACCUMULATE, BIAS, RELU = 1, 2, 4
 
 
-def _micro_table() -> str:
-    t = tile()
-    names = [f"ptr @micro.{rows}.{vectors}" for vectors in range(1, t.vectors + 1) for rows in range(1, t.rows + 1)]
-    return f"@micro = internal constant [{len(names)} x ptr] [{', '.join(names)}]\n"
+def _prefix(packed: bool) -> str:
+    return "micro.packed" if packed else "micro.plain"
+
+
+def _micro_table(t: Tile, packed: bool) -> str:
+    prefix = _prefix(packed)
+    names = [f"ptr @{prefix}.{rows}.{vectors}" for vectors in range(1, t.vectors + 1) for rows in range(1, t.rows + 1)]
+    return f"@{prefix} = internal constant [{len(names)} x ptr] [{', '.join(names)}]\n"
 
 
 # Packing: `count` rows or columns side by side, `depth` steps; step k goes to dst[k * stride : ].
@@ -128,7 +145,7 @@ def _emit_pack_copy(module: Module) -> None:
             for v in range(used):
                 f.store(f.load(kind, src, v * t.lanes, mask=masks[v]), dst, v * t.lanes, mask=room[v])
 
-    for used in range(1, t.vectors + 1):
+    for used in range(1, max(t.vectors, plain_tile().vectors) + 1):
         with f.when(vectors.get().compare("eq", used)):
             copy(used)
     f.ret()
@@ -239,10 +256,11 @@ def _emit_pack_a(module: Module) -> None:
     f.ret()
 
 
-def _emit_columns(module: Module) -> None:
-    """Panels of B times the packed block of A."""
-    t = tile()
-    f = module.function("columns", internal=True, args="ptr", begin="i64", end="i64", thread="i64")
+def _emit_columns(module: Module, t: Tile, packed: bool) -> None:
+    """Panels of B times a block of A."""
+    f = module.function(
+        "columns.packed" if packed else "columns.plain", internal=True, args="ptr", begin="i64", end="i64", thread="i64"
+    )
     job = Job(f, f.args)
     values = {name: job.get(name) for name in _JOB}
     m, n, depth, panels, flags = (values[name] for name in ("m", "n", "depth", "panels", "flags"))
@@ -269,11 +287,13 @@ def _emit_columns(module: Module) -> None:
         with f.loop(0, panels) as p:
             top, height = _panel(f, p, m, panels)
             which = (vectors - 1) * t.rows + height - 1
-            slot = f.emit(f"getelementptr ptr, ptr @micro, i64 {which.name}", "ptr")
+            slot = f.emit(f"getelementptr ptr, ptr @{_prefix(packed)}, i64 {which.name}", "ptr")
             micro = f.load("ptr", slot)
             out = f.at(values["out"], top * values["pitch"] + first)
-            operands = (f.at(values["packed"], top * depth), source.get(), out, bias)
-            numbers = (depth, stride.get(), values["pitch"], valid, flags)
+            row = values["a_row"]
+            a = f.at(values["packed"], top * depth) if packed else f.at(values["a"], top * row)
+            operands = (a, source.get(), out, bias)
+            numbers = (row, depth, stride.get(), values["pitch"], valid, flags)
             passed = ", ".join(f"{v.ctype} {v.name}" for v in (*operands, *numbers))
             f.line(f"call void {micro.name}({passed})")
     f.ret()
@@ -281,7 +301,6 @@ def _emit_columns(module: Module) -> None:
 
 def _emit_gemm(module: Module) -> None:
     """One product; the team shares the packing of A and the panels of B."""
-    t = tile()
     sizes = "m n depth a_row a_step b_step b_column pitch epilogue".split()
     pointers = dict.fromkeys(("team", "a", "b", "out", "bias", "packed"), "ptr")
     f = module.function("gemm", **pointers, **dict.fromkeys(sizes, "i64"))
@@ -290,8 +309,9 @@ def _emit_gemm(module: Module) -> None:
         job.set(name, getattr(f, name))
     passes = (f.depth + (DEPTH - 1)) / DEPTH
     depth = (f.depth + (passes - 1)) / passes
-    height = f.larger(f.const(BLOCK, "i64") / depth, t.rows)
-    tasks = (f.n + (t.columns - 1)) / t.columns
+    height = f.larger(f.const(BLOCK, "i64") / depth, tile().rows)
+    # Packing A pays when many long panels of B meet it; left where it is, its rows must be contiguous.
+    plain = f.a_step.compare("eq", 1) & (f.n.compare("sle", PLAIN) | depth.compare("sle", PLAIN))
     with f.loop(0, f.depth, depth) as k:
         steps = f.smaller(f.depth - k, depth)
         job.set("depth", steps)
@@ -301,16 +321,22 @@ def _emit_gemm(module: Module) -> None:
         job.set("flags", start | f.select(last, f.epilogue, 0))
         with f.loop(0, f.m, height) as i:
             rows = f.smaller(f.m - i, height)
-            panels = (rows + (t.rows - 1)) / t.rows
             job.set("m", rows)
-            job.set("panels", panels)
             job.set("a", f.at(f.a, i * f.a_row + k * f.a_step))
             job.set("out", f.at(f.out, i * f.pitch))
-            # A chunk is worth at least some microseconds.
-            grain = f.larger(f.const(1 << 15, "i64") / (rows * steps / panels), 1)
-            threads.start_team(f, f.team, "@pack_a", job.block, panels, grain)
-            grain = f.larger(f.const(1 << 20, "i64") / (rows * steps * t.columns), 1)
-            threads.start_team(f, f.team, "@columns", job.block, tasks, grain)
+
+            def run(t: Tile, packed: bool, rows=rows, steps=steps) -> None:
+                panels = (rows + (t.rows - 1)) / t.rows
+                job.set("panels", panels)
+                if packed:  # a chunk is worth at least some microseconds
+                    grain = f.larger(f.const(1 << 15, "i64") / (rows * steps / panels), 1)
+                    threads.start_team(f, f.team, "@pack_a", job.block, panels, grain)
+                grain = f.larger(f.const(1 << 20, "i64") / (rows * steps * t.columns), 1)
+                tasks = (f.n + (t.columns - 1)) / t.columns
+                which = "@columns.packed" if packed else "@columns.plain"
+                threads.start_team(f, f.team, which, job.block, tasks, grain)
+
+            f.branch(plain, lambda: run(plain_tile(), False), lambda: run(tile(), True))
     f.ret()
 
 
@@ -365,18 +391,20 @@ _LOOPS = {"matmul": 0, "linear": BIAS, "linear_relu": BIAS | RELU}
 
 def _build() -> str:
     module = Module()
-    t = tile()
-    for vectors in range(1, t.vectors + 1):
-        for rows in range(1, t.rows + 1):
-            _emit_micro(module, rows, vectors)
+    tables = ""
+    for t, packed in ((tile(), True), (plain_tile(), False)):
+        tables += _micro_table(t, packed)
+        for vectors in range(1, t.vectors + 1):
+            for rows in range(1, t.rows + 1):
+                _emit_micro(module, t, rows, vectors, packed)
+        _emit_columns(module, t, packed)
     _emit_pack_copy(module)
     _emit_pack_transpose(module)
     _emit_pack_a(module)
-    _emit_columns(module)
     _emit_gemm(module)
     for name, epilogue in _LOOPS.items():
         _emit_loop(module, name, epilogue)
-    return _micro_table() + module.text()
+    return tables + module.text()
 
 
 _alive: list = []
@@ -449,7 +477,7 @@ def _pays(a: np.ndarray, b: np.ndarray) -> bool:
     """
     if a.ndim < 2 or b.ndim < 2 or a.dtype is not _F32 or b.dtype is not _F32:
         return False
-    if a.shape[-2] < 4 or b.shape[-1] <= 32 or a.shape[-1] < 16:
+    if a.shape[-2] < 4 or b.shape[-1] < 32 or a.shape[-1] < 16:
         return False
     if not (a.flags.aligned and b.flags.aligned):
         return False
@@ -459,7 +487,7 @@ def _pays(a: np.ndarray, b: np.ndarray) -> bool:
 
 def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """`np.matmul(a, b)`, by the generated code where that pays and by NumPy elsewhere; `out` is C-contiguous."""
-    if a.size > 63 and b.size > 527 and _pays(a, b):  # the least that can pay; small products do not ask further
+    if a.size > 63 and b.size > 511 and _pays(a, b):  # the least that can pay; small products do not ask further
         made = gufuncs()
         if made is not None:
             return made["matmul"](a, b) if out is None else made["matmul"](a, b, out=out)

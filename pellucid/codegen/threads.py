@@ -25,6 +25,7 @@ from pellucid.codegen.emit import Function, Module, Value
 __all__ = ["get_num_threads", "parallel_export", "parallel_for", "set_num_threads", "team", "team_cell"]
 
 SPIN = 5_000  # pauses before a worker sleeps: some tenths of a millisecond
+STACK = 4 << 20  # bytes of stack for a worker: kernels keep buffers there, and some systems' default is small
 # Fields of the team in 64-bit words, each group on cache lines of its own.
 ENTRY, WAIT, WAKE, STOP, THREADS = 0, 1, 2, 3, 4
 BUSY = 16  # 1 while a loop runs
@@ -316,8 +317,10 @@ class _Team:
             threading.Thread(target=natives["worker"], args=(self.address, i), daemon=True, name=f"pellucid-{i}")
             for i in range(1, count)
         ]
+        before = threading.stack_size(STACK)
         for worker in self._workers:
             worker.start()
+        threading.stack_size(before)
 
     def _sleep(self, _address: int, epoch: int) -> None:
         with self._condition:
