@@ -37,12 +37,16 @@ _LAZY = (
     "profiler", "random", "serialization", "signal", "sparse", "special", "testing", "types", "utils", "version", "xpu",
 )  # fmt: skip
 
-_LAZY_NAMES = {"vmap": "func", "save": "serialization", "load": "serialization"}
+_LAZY_NAMES = {
+    "vmap": "func", "save": "serialization", "load": "serialization", "return_types": "core", "__config__": "__config__",
+    "is_anomaly_enabled": "autograd.anomaly_mode", "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> _Any:
     if name in _LAZY_NAMES:
-        globals()[name] = getattr(_importlib.import_module(f"{__name__}.{_LAZY_NAMES[name]}"), name)
+        home = _importlib.import_module(f"{__name__}.{_LAZY_NAMES[name]}")
+        globals()[name] = home if name == "__config__" else getattr(home, name)
         return globals()[name]
     if name in _LAZY:
         try:

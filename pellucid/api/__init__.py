@@ -6,5 +6,6 @@ from . import convert as convert
 from . import display as display
 from . import gradients as gradients
 from . import new as new
+from . import settings as settings
 
 from . import attach as attach  # isort: skip (after everything that registers)

@@ -1,0 +1,253 @@
+"""Settings of the library under PyTorch's names: threads, determinism, precision, default types, and tensor types by name."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core.public import FUNCTIONS, public
+from ..core.tensor import Tensor
+from ..errors import ArgumentTypeError
+from ..ops.view_storage import TypedStorage, UntypedStorage
+from .construct import _legacy_new
+from .convert import TYPE_NAMES
+
+_NAMES: dict[str, Any] = {"inf": math.inf, "nan": math.nan, "pi": math.pi, "e": math.e, "newaxis": None}
+_NAMES |= {"TypedStorage": TypedStorage, "UntypedStorage": UntypedStorage}
+
+
+# ---- determinism, precision, threads ---------------------------------------------------------
+class _Settings:
+    deterministic = False
+    warn_only = False
+    precision = "highest"
+    interop_threads = 1
+    warn_always = False
+
+
+@public()
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Ask for deterministic algorithms; all of this library's are."""
+    _Settings.deterministic, _Settings.warn_only = bool(mode), bool(warn_only)
+
+
+@public()
+def are_deterministic_algorithms_enabled() -> bool:
+    """Whether deterministic algorithms were asked for."""
+    return _Settings.deterministic
+
+
+@public()
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """Whether an algorithm that is not deterministic should only warn."""
+    return _Settings.warn_only
+
+
+@public()
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """0 or "default", 1 or "warn", 2 or "error".
+
+    Raises:
+        TypeError: no int or str. RuntimeError: another value.
+    """
+    if not isinstance(debug_mode, (int, str)):
+        raise ArgumentTypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
+    modes: dict[Any, int] = {"default": 0, "warn": 1, "error": 2, 0: 0, 1: 1, 2: 2}
+    if debug_mode not in modes:
+        if isinstance(debug_mode, str):
+            raise RuntimeError(f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}")
+        raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}")
+    _Settings.deterministic, _Settings.warn_only = modes[debug_mode] > 0, modes[debug_mode] == 1
+
+
+@public()
+def get_deterministic_debug_mode() -> int:
+    """0, 1 (warn) or 2 (error)."""
+    return 0 if not _Settings.deterministic else 1 if _Settings.warn_only else 2
+
+
+@public()
+def set_float32_matmul_precision(precision: str) -> None:
+    """Accepted; products of float32 are always computed in float32, the "highest" precision.
+
+    Raises:
+        RuntimeError: none of "highest", "high", "medium".
+    """
+    if precision not in ("highest", "high", "medium"):
+        raise RuntimeError(f"{precision} is not one of 'highest', 'high', or 'medium'.")
+    _Settings.precision = precision
+
+
+@public()
+def get_float32_matmul_precision() -> str:
+    """What `set_float32_matmul_precision` was told."""
+    return _Settings.precision
+
+
+@public()
+def set_num_threads(num: int) -> None:
+    """The number of threads that generated kernels use.
+
+    Raises:
+        RuntimeError: not positive. TypeError: no int.
+    """
+    if isinstance(num, bool) or not isinstance(num, (int, np.integer)):
+        raise ArgumentTypeError(f"set_num_threads expects an int, but got {type(num).__name__}")
+    if num <= 0:
+        raise RuntimeError("set_num_threads expects a positive integer")
+    from ..codegen import threads
+
+    threads.set_num_threads(int(num))
+
+
+@public()
+def get_num_threads() -> int:
+    """The number of threads that generated kernels use."""
+    from ..codegen import threads
+
+    return threads.get_num_threads()
+
+
+@public()
+def set_num_interop_threads(num: int) -> None:
+    """Remembered only: operations run one after another.
+
+    Raises:
+        RuntimeError: not positive.
+    """
+    if num <= 0:
+        raise RuntimeError("set_num_interop_threads expects a positive integer")
+    _Settings.interop_threads = int(num)
+
+
+@public()
+def get_num_interop_threads() -> int:
+    """What `set_num_interop_threads` was told; 1 at first."""
+    return _Settings.interop_threads
+
+
+@public()
+def set_flush_denormal(mode: bool) -> bool:
+    """False: this build does not change how the processor treats denormal numbers."""
+    return False
+
+
+@public()
+def set_warn_always(b: bool) -> None:
+    """Remembered for `is_warn_always_enabled`."""
+    _Settings.warn_always = bool(b)
+
+
+@public()
+def is_warn_always_enabled() -> bool:
+    """What `set_warn_always` was told."""
+    return _Settings.warn_always
+
+
+@public()
+def is_storage(obj: Any, /) -> bool:
+    """True for a storage object."""
+    return isinstance(obj, (TypedStorage, UntypedStorage))
+
+
+@public()
+def is_distributed(input: Tensor) -> bool:
+    """False."""
+    return False
+
+
+@public()
+def is_vulkan_available() -> bool:
+    """False."""
+    return False
+
+
+@public()
+def compiled_with_cxx11_abi() -> bool:
+    """True, as PyTorch's builds answer; nothing here is compiled from C++."""
+    return True
+
+
+@public()
+def get_device_module(device: Any = None) -> Any:
+    """Refused for accelerators: this build computes on the CPU."""
+    raise RuntimeError(f"Device '{device}' does not have a corresponding module registered as 'torch.{device}'.")
+
+
+# ---- tensor types by name --------------------------------------------------------------------
+class _TensorType(type):
+    """`torch.FloatTensor` and kin: `isinstance` asks for the dtype, calling makes a tensor of it."""
+
+    tensor_dtype: dtypes.dtype
+
+    def __instancecheck__(cls, obj: Any) -> bool:
+        return isinstance(obj, Tensor) and obj.dtype is cls.tensor_dtype and obj.device.type == "cpu"
+
+    @property
+    def dtype(cls) -> dtypes.dtype:
+        return cls.tensor_dtype
+
+    def __repr__(cls) -> str:
+        return f"<class 'torch.{cls.__name__}'>"
+
+
+def _tensor_type(name: str, kind: dtypes.dtype) -> _TensorType:
+    def new(cls: Any, *args: Any, device: Any = None) -> Tensor:
+        if len(args) == 1 and isinstance(args[0], Tensor) and args[0].dtype is not kind:
+            raise ArgumentTypeError(f"expected {name} (got {TYPE_NAMES[args[0].dtype]})")
+        return _legacy_new(Tensor, *args, dtype=kind, device=device)
+
+    made = _TensorType(name, (), {"__new__": new, "tensor_dtype": kind, "__module__": "torch"})
+    made.__doc__ = f"Old name of tensors of {kind!r}."
+    return made
+
+
+class _StorageMaker(_TensorType):
+    def __instancecheck__(cls, obj: Any) -> bool:
+        return isinstance(obj, TypedStorage) and obj.dtype is cls.tensor_dtype
+
+
+def _storage_type(name: str, kind: dtypes.dtype) -> _StorageMaker:
+    def new(cls: Any, *args: Any) -> TypedStorage:
+        if len(args) == 1 and isinstance(args[0], int):
+            values = np.empty(args[0], kind.numpy)
+        else:
+            values = np.array(args[0] if args else [], kind.numpy)
+        return TypedStorage(UntypedStorage(values), kind)
+
+    made = _StorageMaker(name, (), {"__new__": new, "tensor_dtype": kind, "__module__": "torch"})
+    made.__doc__ = f"Old name of storages of {kind!r}."
+    return made
+
+
+for _kind, _title in TYPE_NAMES.items():
+    if not _title.startswith("UInt"):
+        _NAMES[_title] = _tensor_type(_title, _kind)
+        _storage = _title.replace("Tensor", "Storage")
+        _NAMES[_storage] = _storage_type(_storage, _kind)
+FUNCTIONS["torch"].update(_NAMES)
+
+
+@public()
+def set_default_tensor_type(t: Any, /) -> None:
+    """Set the default dtype by an old type name, `torch.DoubleTensor` or "torch.DoubleTensor"; `set_default_dtype` is the new way."""
+    warnings.warn(
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+        "torch.set_default_device() as alternatives.",
+        UserWarning,
+        stacklevel=2,
+    )
+    if isinstance(t, str):
+        found = _NAMES.get(t.removeprefix("torch."))
+        if found is None:
+            raise ArgumentTypeError(f"invalid type object: {t}")
+        t = found
+    if not isinstance(t, _TensorType):
+        raise ArgumentTypeError("invalid type object")
+    if not t.tensor_dtype.is_floating_point:
+        raise ArgumentTypeError("only floating-point types are supported as the default type")
+    dtypes.set_default_dtype(t.tensor_dtype)

@@ -1,0 +1,141 @@
+"""`torch.cuda` on a machine without it: questions are answered (there is no device), everything that needs one refuses."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .dtypes import device as _device
+
+NO_CUDA = "Torch not compiled with CUDA enabled"
+
+
+def is_available() -> bool:
+    """False."""
+    return False
+
+
+def device_count() -> int:
+    """0."""
+    return 0
+
+
+def is_initialized() -> bool:
+    """False."""
+    return False
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """False."""
+    return False
+
+
+def is_built() -> bool:
+    """False."""
+    return False
+
+
+def init() -> None:
+    """Refused: there is no device."""
+    raise AssertionError(NO_CUDA)
+
+
+def manual_seed(seed: int) -> None:
+    """Nothing: there is no generator of a device to seed."""
+
+
+def manual_seed_all(seed: int) -> None:
+    """Nothing: there is no generator of a device to seed."""
+
+
+def empty_cache() -> None:
+    """Nothing: there is no memory of a device."""
+
+
+def ipc_collect() -> None:
+    """Nothing: there is no memory of a device."""
+
+
+def memory_allocated(device: Any = None) -> int:
+    """0."""
+    return 0
+
+
+def max_memory_allocated(device: Any = None) -> int:
+    """0."""
+    return 0
+
+
+def memory_reserved(device: Any = None) -> int:
+    """0."""
+    return 0
+
+
+def max_memory_reserved(device: Any = None) -> int:
+    """0."""
+    return 0
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Nothing: there is no memory of a device."""
+
+
+def get_arch_list() -> list[str]:
+    """No architecture."""
+    return []
+
+
+def get_rng_state_all() -> list[Any]:
+    """No state."""
+    return []
+
+
+def set_rng_state_all(new_states: Any) -> None:
+    """Nothing when there are no states; refused otherwise."""
+    if new_states:
+        raise AssertionError(NO_CUDA)
+
+
+@contextmanager
+def device(device: Any) -> Iterator[None]:
+    """A context that changes nothing for None and negative numbers, and is refused for a device."""
+    if device is not None and not (isinstance(device, int) and device < 0) and not isinstance(device, _device | str):
+        raise AssertionError(NO_CUDA)
+    if isinstance(device, (_device, str)):
+        raise AssertionError(NO_CUDA)
+    yield
+
+
+class OutOfMemoryError(RuntimeError):
+    """What a device without memory left would raise."""
+
+
+def _refusing(name: str) -> Any:
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise AssertionError(NO_CUDA)
+
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = "Refused: there is no device."
+    return refuse
+
+
+def _refusing_class(name: str) -> Any:
+    return type(name, (), {"__init__": _refusing("__init__"), "__doc__": "Refused: there is no device.", "__module__": __name__})
+
+
+for _name in (
+    "current_device", "current_stream", "default_stream", "get_device_capability", "get_device_name", "get_device_properties",
+    "get_rng_state", "mem_get_info", "memory_stats", "memory_summary", "seed", "seed_all", "set_device", "set_rng_state",
+    "set_stream", "stream", "synchronize", "utilization", "initial_seed", "set_per_process_memory_fraction", "graph",
+):  # fmt: skip
+    globals()[_name] = _refusing(_name)
+for _name in ("CUDAGraph", "Event", "ExternalStream", "Stream"):
+    globals()[_name] = _refusing_class(_name)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "amp":
+        return importlib.import_module(f"{__package__}.amp")
+    raise AttributeError(f"module 'torch.cuda' has no attribute {name!r}")
