@@ -146,7 +146,8 @@ def _make_unary(op: Primitive) -> Callable[..., Any]:
     forward = op.numpy_forward
     differentiable = op.vjp is not None
     same_dtype = op.promote == "float"
-    guarded = op.check is not None
+    # Dtypes that the general path must see: it checks, and turns integers into floats.
+    aside = ("biu" if same_dtype else "") + ("bc" if op.check is not None else "")
     recorder: Any = None
 
     def call(x: Any) -> Any:
@@ -154,7 +155,7 @@ def _make_unary(op: Primitive) -> Callable[..., Any]:
         tx = type(x)
         if (tx is Tensor or tx is Parameter) and not state.slow:
             a = x._array
-            if guarded and a.dtype.kind in "bc":
+            if aside and a.dtype.kind in aside:
                 return general(op, (x,), {})
             try:
                 r = forward(a)
@@ -180,7 +181,8 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
     differentiable = op.vjp is not None
     promotes = op.promote is not None
     same_dtype = op.promote == "float"
-    guarded = op.check is not None
+    # Dtypes that the general path must see: it checks, and turns integers into floats.
+    aside = ("biu" if same_dtype else "") + ("bc" if op.check is not None else "")
     recorders: dict[tuple[bool, bool], Any] = {}
 
     def call(x: Any, y: Any) -> Any:
@@ -189,7 +191,7 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
         if not state.slow:
             if tx is Tensor or tx is Parameter:
                 a = x._array
-                if guarded and a.dtype.kind in "bc":
+                if aside and a.dtype.kind in aside:
                     return general(op, (x, y), {}) if isinstance(y, OPERANDS) or not operator else NotImplemented
                 if ty is Tensor or ty is Parameter:
                     b = y._array

@@ -383,7 +383,8 @@ def direct_form(slow: Callable[..., Tensor], write: Callable[..., Any], name: st
             and not (self._rg and local.grad)
             and self._view is None
             and self._x is None
-            and self._array.dtype.kind == "f"
+            and self._array.dtype.char in "fd"
+            and 0 not in self._array.strides  # a detached expanded tensor is no view to autograd
         ):
             a = self._array
             try:
