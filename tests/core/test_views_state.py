@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
 import pellucid as torch
+from pellucid.core import observe
 
 N = 12  # elements of the leaf
 
@@ -264,7 +265,20 @@ class Views(RuleBasedStateMachine):
         np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-12)
 
 
-Views.TestCase.settings = settings(
+class WatchedViews(Views):
+    """The same while somebody watches, which sends everything through the engine's general path."""
+
+    def __init__(self):
+        super().__init__()
+        self.observer = object()
+        observe.add_observer(self.observer)
+
+    def teardown(self):
+        observe.remove_observer(self.observer)
+
+
+OPTIONS = settings(
     max_examples=60, stateful_step_count=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
-TestViews = Views.TestCase
+Views.TestCase.settings = WatchedViews.TestCase.settings = OPTIONS
+TestViews, TestWatchedViews = Views.TestCase, WatchedViews.TestCase
