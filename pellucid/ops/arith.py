@@ -16,6 +16,7 @@ from ._rules import mismatch, require_tensor, zero_gradient
 from ._samples import POSITIVE, REAL, elementwise
 from ._unary import unary
 
+_FLOAT32 = np.dtype(np.float32)
 Number = bool | int | float | complex
 
 add_op = defop(
@@ -77,6 +78,7 @@ mul_op = defop(
     batch="elementwise",
     onnx="Mul",
     samples=elementwise(REAL, REAL, complex=True),
+    wide_numbers=True,
 )
 
 div_op = defop(
@@ -92,6 +94,7 @@ div_op = defop(
     batch="elementwise",
     onnx="Div",
     samples=elementwise(REAL, POSITIVE, complex=True),
+    wide_numbers=True,
 )
 
 
@@ -120,6 +123,16 @@ neg_op = unary(
 for _name, _op in (("add", add_op), ("sub", sub_op), ("mul", mul_op), ("truediv", div_op)):
     METHODS[f"__{_name}__"], METHODS[f"__r{_name}__"] = make_operators(_op)
 METHODS["__neg__"] = neg_op.call
+
+
+def _add_scaled(op: Any, input: Any, other: Any, alpha: Number) -> Tensor:
+    """`op(input, alpha * other)`; of two-byte floats alpha is rounded, and then the result."""
+    kind = common_dtype([input, other])
+    if kind.is_floating_point and kind.itemsize == 2:
+        wide = [F.cast(x, dtype=_FLOAT32) if isinstance(x, Tensor) else x for x in (input, other)]
+        factor = float(np.asarray(alpha, kind.numpy))
+        return F.cast(op.call(wide[0], _scaled(wide[0], wide[1], factor)), dtype=kind.numpy)
+    return op.call(input, _scaled(input, other, alpha))  # type: ignore[no-any-return]
 
 
 def _scaled(input: Any, other: Any, alpha: Number) -> Any:
@@ -152,7 +165,9 @@ def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) ->
     >>> torch.add(torch.tensor([1.0, 2.0]), torch.tensor([10.0, 20.0]), alpha=0.5)
     tensor([ 6., 12.])
     """
-    return add_op.call(input, other if alpha == 1 and not isinstance(alpha, bool) else _scaled(input, other, alpha))
+    if alpha == 1 and not isinstance(alpha, bool):
+        return add_op.call(input, other)
+    return _add_scaled(add_op, input, other, alpha)
 
 
 @public(methods="=", inplace="sub_ subtract_ __isub__", ufunc=np.subtract, names="sub subtract", out=True)
@@ -163,7 +178,9 @@ def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) ->
     >>> torch.sub(torch.tensor([1.0, 2.0]), 1)
     tensor([0., 1.])
     """
-    return sub_op.call(input, other if alpha == 1 and not isinstance(alpha, bool) else _scaled(input, other, alpha))
+    if alpha == 1 and not isinstance(alpha, bool):
+        return sub_op.call(input, other)
+    return _add_scaled(sub_op, input, other, alpha)
 
 
 @public()
@@ -175,7 +192,7 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     tensor([9., 8.])
     """
     require_tensor(input, "rsub")
-    return sub_op.call(other, input if alpha == 1 else _scaled(other, input, alpha))
+    return sub_op.call(other, input) if alpha == 1 else _add_scaled(sub_op, other, input, alpha)
 
 
 @public(names="mul multiply", methods="=", inplace="mul_ multiply_ __imul__", ufunc=np.multiply, out=True)

@@ -173,14 +173,16 @@ def _line(start: Any, end: Any, n: int, kind: np.dtype[Any]) -> np.ndarray:
     if n == 1:
         return np.full(1, start, kind)
     if kind.kind in "iu":
-        work: Any = np.float64
-        start, end = int(start), int(end)
+        start, end, work = int(start), int(end), np.dtype(np.float64)
     else:
         work = np.dtype(np.float32) if kind.itemsize < 4 else kind
     a, b = np.asarray(start, work), np.asarray(end, work)
-    step = ((b - a) / np.asarray(max(n - 1, 1), work)).astype(work)
-    i = np.arange(n).astype(np.float64 if kind.itemsize > 4 and kind.kind == "f" or kind.kind in "iu" else np.float32)
-    return np.where(np.arange(n) < n // 2, a + step * i, b - step * (n - 1 - i).astype(i.dtype)).astype(kind)
+    step = np.asarray((b - a) / np.asarray(n - 1, work), work)
+    # Products and sums of float32 in float64: one rounding at the end, as PyTorch's fused multiply-add.
+    wide = np.complex128 if work.kind == "c" else np.float64
+    a, b, step = a.astype(wide), b.astype(wide), step.astype(wide)
+    i = np.arange(n)
+    return np.where(i < n // 2, a + step * i, b - step * (n - 1 - i)).astype(work, copy=False).astype(kind, copy=False)
 
 
 def _line_kind(name: str, start: Any, end: Any, dtype: Any, out: Tensor | None) -> tuple[dtypes.dtype | None, dtypes.dtype]:

@@ -193,6 +193,44 @@ def test_second_derivatives_against_finite_differences(name, k):
     assert found == pytest.approx(difference, rel=1e-4, abs=1e-5)
 
 
+PROMOTING = [name for name in RECORDS if PRIMITIVES[name].elementwise and PRIMITIVES[name].promote in ("float", "common")]
+
+
+def converted(sample, dtype):
+    """The real arguments in another dtype; None when there is nothing to convert."""
+    args = [a.astype(dtype) if isinstance(a, np.ndarray) and a.dtype.kind == "f" else a for a in sample.args]
+    changed = any(a is not b for a, b in zip(args, sample.args, strict=True))
+    complex = any(isinstance(a, np.ndarray) and a.dtype.kind == "c" for a in args)
+    return sample._replace(args=tuple(args)) if changed and not complex else None
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("name", PROMOTING)
+def test_results_keep_the_dtype(name, dtype):
+    op = PRIMITIVES[name]
+    for sample in good(name):
+        given = converted(sample, dtype.numpy)
+        if given is None:
+            continue
+        try:
+            result = op.call(*tensors(given), **given.params)
+        except NotImplementedError:
+            continue  # this operation has no kernel for it
+        assert result.dtype is dtype
+
+
+@pytest.mark.parametrize("name", [name for name in PROMOTING if PRIMITIVES[name].promote == "float"])
+def test_integers_become_floats(name):
+    op = PRIMITIVES[name]
+    for sample in good(name):
+        given = converted(sample, np.int64)
+        if given is not None:
+            wide = sample._replace(args=tuple(a.astype(np.float32) if isinstance(a, np.ndarray) else a for a in given.args))
+            got, expected = op.call(*tensors(given), **given.params), op.call(*tensors(wide), **wide.params)
+            assert got.dtype is torch.float32
+            np.testing.assert_array_equal(got._array, expected._array)
+
+
 @pytest.mark.parametrize("name", RECORDS)
 def test_arguments_are_left_alone(name):
     op = PRIMITIVES[name]
