@@ -293,6 +293,8 @@ def logdet(input: Tensor) -> Tensor:
     sign, logabs = F.slogdet(square(input, "logdet"))
     if input.dtype.is_complex:
         return logabs + F.log(sign)  # type: ignore[no-any-return]
+    if sign.is_meta:
+        return logabs  # type: ignore[no-any-return]
     bad = sign._array < 0
     return logabs.masked_fill(make_tensor(bad), math.nan) if bad.any() else logabs  # type: ignore[no-any-return]
 

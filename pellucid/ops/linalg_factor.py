@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.meta import MetaArray
 from ..core import return_types
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
@@ -211,6 +212,8 @@ def permutation_of(pivots: Any, m: int) -> Any:
 
 def permutation_matrix(pivots: Any, m: int, dtype: Any) -> Any:
     """P of `A = P @ L @ U`."""
+    if type(pivots) is MetaArray:
+        return MetaArray((*pivots.shape[:-1], m, m), dtype)
     order = permutation_of(pivots, m)
     return np.ascontiguousarray((order[..., None, :] == np.arange(m)[:, None]).astype(dtype))
 

@@ -364,10 +364,8 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
         raise ShapeError(f"renorm: input needs at least 2 dimensions, got {ndim} dimensions")
     keep = normalize_dim(dim, ndim)
     sizes = F.vector_norm(input, ord=float(p), dim=tuple(d for d in range(ndim) if d != keep), keepdim=True)
-    over = values(F, sizes) > maxnorm
-    # factor = maxnorm / (norm + 1e-7) where the norm is over, 1 elsewhere
-    mask = make_tensor(over.astype(sizes._array.dtype))
-    factor = mask * (maxnorm / (sizes + 1e-7)) + (1 - mask)
+    over = sizes.detach() > maxnorm
+    factor = F.where(over, maxnorm / (sizes + 1e-7), 1.0)
     return input * factor  # type: ignore[no-any-return]
 
 

@@ -372,6 +372,8 @@ def _quantile(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolat
         if not 0 <= q <= 1:
             raise OperationError(f"{name}() q must be in the range [0, 1] but got {q:g}")
         q = make_tensor(np.asarray(q, input._array.dtype))
+    if input.is_meta:
+        raise UnsupportedError(f"{name} on a meta tensor: it reads the values")
     ndim = input._array.ndim
     if dim is None:
         x, axis = input.reshape((-1,)), 0

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..backends.meta import MetaArray
 from ..core import return_types
 from ..core.bind import common_dtype
 from ..core.public import public
@@ -91,6 +92,8 @@ def searchsorted(
         if order.size and (order.min() < 0 or order.max() >= ordered.shape[-1]):
             raise OperationError("torch.searchsorted(): sorter index out of range")
         ordered = np.take_along_axis(ordered, order, -1)
+    if MetaArray in (type(ordered), type(values)):
+        return make_tensor(MetaArray(values.shape, np.int32 if out_int32 else np.int64))
     made = _places(ordered, values, _right(right, side))
     return make_tensor(np.asarray(made, np.int32 if out_int32 else np.int64))
 
@@ -109,6 +112,8 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
     if not isinstance(input, (Tensor, bool, int, float)):
         raise ArgumentTypeError(f"bucketize(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     values = input._array if isinstance(input, Tensor) else np.asarray(input)
+    if MetaArray in (type(edges), type(values)):
+        return make_tensor(MetaArray(values.shape, np.int32 if out_int32 else np.int64))
     made = np.searchsorted(edges, values, "right" if right else "left")
     return make_tensor(np.asarray(made, np.int32 if out_int32 else np.int64))
 
@@ -130,9 +135,18 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
             raise ArgumentTypeError(f"isin(): argument '{name}' (position {position}) must be Tensor, not {type(value).__name__}")
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise ArgumentTypeError("isin(): argument 'elements' (position 1) must be Tensor")
+    if isinstance(elements, Tensor) and elements.is_meta:
+        return make_tensor(MetaArray(elements._array.shape, np.bool_))
     common = common_dtype((elements, test_elements)).numpy
     a, b = (x._array.astype(common) if isinstance(x, Tensor) else np.asarray(x, common) for x in (elements, test_elements))
     return make_tensor(np.asarray(np.isin(a, b, assume_unique=assume_unique and a.ndim == 1, invert=invert)).reshape(a.shape))
+
+
+def _held(t: Tensor, name: str) -> Any:
+    """The tensor's array, refused when it is without data: the result's values would be needed."""
+    if t.is_meta:
+        raise UnsupportedError(f"{name} on a meta tensor: it reads the values")
+    return t._array
 
 
 # ---- counts -----------------------------------------------------------------------------------
@@ -144,7 +158,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     >>> torch.bincount(torch.tensor([0, 2, 2]))
     tensor([1, 0, 2])
     """
-    x = require_tensor(input, "bincount")._array
+    x = _held(require_tensor(input, "bincount"), "bincount")
     if not (input.dtype.is_integral and x.dtype.kind in "iu"):
         raise UnsupportedError(f"\"bincount_cpu\" not implemented for '{input.dtype.scalar_type_name}'")
     if minlength < 0:
@@ -168,7 +182,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     >>> torch.histc(torch.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
     tensor([0., 2., 1., 0.])
     """
-    x = require_tensor(input, "histc")._array
+    x = _held(require_tensor(input, "histc"), "histc")
     if x.dtype.kind in "bc":
         kernel = "aminmax_cpu" if x.dtype.kind == "c" else "linspace_cpu"
         raise UnsupportedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_type_name}'")
@@ -277,7 +291,7 @@ def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | N
     tensor([2., 1.])
     """
     _floats(input, "histogram")
-    x = input._array
+    x = _held(input, "histogram")
     if isinstance(bins, Tensor):
         if bins._array.ndim != 1:
             raise ShapeError(
@@ -308,7 +322,7 @@ def histogramdd(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor |
             [1., 0.]])
     """
     _floats(input, "histogramdd")
-    x = input._array
+    x = _held(input, "histogramdd")
     if x.ndim < 2:
         raise ShapeError("torch.histogramdd: input tensor should have at least 2 dimensions")
     d = x.shape[-1]

@@ -191,6 +191,8 @@ def _answer(parts: tuple[Any, Any, Any], return_inverse: bool, return_counts: bo
 
 def _unique(name: str, input: Any, dim: Any, return_inverse: bool, return_counts: bool, ordered: bool) -> Any:
     x = require_tensor(input, name)._array
+    if input.is_meta:
+        raise UnsupportedError(f"{name} on a meta tensor: the shape of its result depends on the values")
     if input.dtype.is_complex:
         raise UnsupportedError(f"\"unique\" not implemented for '{input.dtype.scalar_type_name}'")
     if dim is not None:
