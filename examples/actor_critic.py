@@ -1,6 +1,6 @@
 """Actor-critic reinforcement learning on a pole that must be balanced (the equations of Barto, Sutton, Anderson, 1983).
 
-    python actor_critic.py [--episodes N] [--quick]
+python actor_critic.py [--episodes N] [--quick]
 """
 
 import argparse
