@@ -1,6 +1,6 @@
 """A deep convolutional GAN (Radford, Metz, Chintala, 2015) on the handwritten digits.
 
-    python dcgan.py [--epochs N] [--quick]
+python dcgan.py [--epochs N] [--quick]
 """
 
 import argparse
