@@ -1,6 +1,6 @@
 """A graph convolutional network (Kipf and Welling, 2016): label the members of communities from a few known ones.
 
-    python gcn.py [--epochs N] [--quick]
+python gcn.py [--epochs N] [--quick]
 """
 
 import argparse
