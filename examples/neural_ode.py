@@ -1,6 +1,6 @@
 """A neural ordinary differential equation (Chen et al., 2018) that learns a spiral, solved with Runge-Kutta steps.
 
-    python neural_ode.py [--iterations N] [--quick]
+python neural_ode.py [--iterations N] [--quick]
 """
 
 import argparse
