@@ -1,6 +1,6 @@
 """A residual network (He et al., 2015) on images: coloured shapes that it has to tell apart.
 
-    python resnet.py [--steps N] [--quick]
+python resnet.py [--steps N] [--quick]
 """
 
 import argparse
