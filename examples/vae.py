@@ -1,6 +1,6 @@
 """A variational autoencoder (Kingma and Welling, 2013) on the handwritten digits.
 
-    python vae.py [--epochs N] [--quick]
+python vae.py [--epochs N] [--quick]
 """
 
 import argparse
