@@ -1,6 +1,6 @@
 """A vision transformer (Dosovitskiy et al., 2020) on the handwritten digits.
 
-    python vit.py [--epochs N] [--quick]
+python vit.py [--epochs N] [--quick]
 """
 
 import argparse
