@@ -1,6 +1,6 @@
 """A word language model with an LSTM, trained with truncated backpropagation through time.
 
-    python word_lstm.py [--epochs N] [--quick]
+python word_lstm.py [--epochs N] [--quick]
 """
 
 import argparse
