@@ -147,7 +147,9 @@ def test_a_view_made_a_leaf_is_one():
     assert x[0, 0] == 7 and x.is_leaf
 
 
-@pytest.mark.parametrize("write", ["mul_(2)", "fill_(0)", "__setitem__(0, 1.0)", "masked_fill_(torch.tensor([True, False, True]), 1.0)"])
+@pytest.mark.parametrize(
+    "write", ["mul_(2)", "fill_(0)", "__setitem__(0, 1.0)", "masked_fill_(torch.tensor([True, False, True]), 1.0)"]
+)
 def test_refused_writes_leave_everything_as_it_was(write):
     x = leaf()
     with pytest.raises(RuntimeError, match="a view of a leaf Variable"):
@@ -219,7 +221,16 @@ def test_resize_keeps_what_fits():
 
 def test_views_of_meta_tensors_have_strides():
     x = torch.empty(4, 6, device="meta")
-    for code in ("x.t()", "x[1:, ::2]", "x.view(2, 2, 6)", "x.diagonal()", "x.unfold(1, 2, 2)", "x[:, None]", "x.expand(2, 4, 6)", "x.split(3, 1)[1]"):
+    for code in (
+        "x.t()",
+        "x[1:, ::2]",
+        "x.view(2, 2, 6)",
+        "x.diagonal()",
+        "x.unfold(1, 2, 2)",
+        "x[:, None]",
+        "x.expand(2, 4, 6)",
+        "x.split(3, 1)[1]",
+    ):
         ours = eval(code, {"x": x})
         like = eval(code, {"x": torch.empty(4, 6)})
         assert ours.is_meta and ours.shape == like.shape and ours.stride() == like.stride(), code
