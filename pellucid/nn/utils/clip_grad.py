@@ -1,0 +1,105 @@
+"""Gradients limited in size, in place."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ...core.modes import no_grad
+from ...core.tensor import Tensor, make_tensor, version_of
+from ...errors import OperationError
+
+
+def _list(tensors: Any) -> list[Tensor]:
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+
+
+def _norm(array: Any, p: float) -> Any:
+    flat = np.abs(array).reshape(-1)
+    if p == float("inf"):
+        return flat.max() if flat.size else flat.dtype.type(0)
+    if p == 2.0:
+        return np.sqrt(np.dot(flat, flat))
+    if p == 0.0:
+        return flat.dtype.type(np.count_nonzero(flat))
+    return (flat**p).sum() ** (1.0 / p)
+
+
+@no_grad()
+def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:
+    """The p-norm of all elements of all tensors together: the norm of their norms.
+
+    Raises:
+        RuntimeError: with `error_if_nonfinite`, when it is infinite or no number.
+    """
+    norm_type = float(norm_type)
+    norms = [_norm(t._array, norm_type) for t in _list(tensors)]
+    if not norms:
+        return make_tensor(np.zeros((), np.float32))  # type: ignore[no-any-return]
+    kind = np.result_type(*norms)
+    total = np.asarray(_norm(np.asarray(norms, kind), norm_type), kind)
+    if error_if_nonfinite and not np.isfinite(total):
+        raise OperationError(
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. To disable "
+            "this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
+        )
+    return make_tensor(total)  # type: ignore[no-any-return]
+
+
+@no_grad()
+def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:
+    """Multiply all gradients by max_norm / total_norm when that is less than 1."""
+    grads = [p._grad for p in _list(parameters) if p._grad is not None]
+    limit = float(max_norm)
+    factor = np.minimum(limit / (total_norm._array + np.asarray(1e-6, total_norm._array.dtype)), 1.0)
+    for grad in grads:
+        grad._array *= grad._array.dtype.type(factor)
+        version_of(grad).count += 1
+
+
+def clip_grad_norm_(
+    parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
+) -> Tensor:
+    """Scale gradients so that the norm of all of them together is at most `max_norm`; returns the norm before.
+
+    Example:
+        >>> import pellucid as torch
+        >>> w = torch.nn.Parameter(torch.zeros(2))
+        >>> w.grad = torch.tensor([3.0, 4.0])
+        >>> clip_grad_norm_([w], 1.0)
+        tensor(5.)
+        >>> w.grad
+        tensor([0.6000, 0.8000])
+    """
+    if not isinstance(parameters, Tensor):
+        generator = not isinstance(parameters, (list, tuple, set, dict)) and not hasattr(parameters, "__len__")
+        parameters = list(parameters)
+        if not parameters and generator:
+            warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2)
+    grads = [p._grad for p in _list(parameters) if p._grad is not None]
+    total = get_total_norm(grads, norm_type, error_if_nonfinite, foreach)
+    clip_grads_with_norm_(parameters, max_norm, total, foreach)
+    return total  # type: ignore[no-any-return]
+
+
+def clip_grad_norm(parameters: Any, max_norm: float, norm_type: float = 2.0, **kwargs: Any) -> Tensor:
+    """The old name of `clip_grad_norm_`."""
+    warnings.warn(
+        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return clip_grad_norm_(parameters, max_norm, norm_type, **kwargs)
+
+
+@no_grad()
+def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: float, foreach: bool | None = None) -> None:
+    """Limit every element of every gradient to [-clip_value, clip_value]."""
+    limit = float(clip_value)
+    for p in _list(parameters):
+        if p._grad is not None:
+            np.clip(p._grad._array, -limit, limit, out=p._grad._array)
+            version_of(p._grad).count += 1

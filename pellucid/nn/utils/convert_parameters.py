@@ -1,0 +1,25 @@
+"""All parameters as one vector, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...core.tensor import Tensor
+from ...errors import ArgumentTypeError
+from .._functions import T
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """All elements of all parameters in one 1-d tensor, part of the graph."""
+    return T.cat([p.reshape(-1) for p in parameters])  # type: ignore[attr-defined, no-any-return]
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Let each parameter's data be its part of `vec` (memory is shared)."""
+    if not isinstance(vec, Tensor):
+        raise ArgumentTypeError(f"expected torch.Tensor, but got: {type(vec).__name__}")
+    at = 0
+    for p in parameters:
+        count = p.numel()  # type: ignore[attr-defined]
+        p.data = vec[at : at + count].view_as(p).data  # type: ignore[index]
+        at += count

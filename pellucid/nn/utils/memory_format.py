@@ -1,0 +1,23 @@
+"""Weights of convolutions in another memory order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def _converted(module: Any, memory_format: Any, ndims: tuple[int, ...], names: tuple[str, ...]) -> Any:
+    for each in module.modules():
+        weight = each._parameters.get("weight")
+        if weight is not None and weight.ndim in ndims and type(each).__name__.startswith(names):
+            weight.data = weight.detach().clone().contiguous(memory_format=memory_format)
+    return module
+
+
+def convert_conv2d_weight_memory_format(module: Any, memory_format: Any) -> Any:
+    """Put the weights of two-dimensional convolutions into a memory order; returns the module."""
+    return _converted(module, memory_format, (4,), ("Conv2d", "ConvTranspose2d"))
+
+
+def convert_conv3d_weight_memory_format(module: Any, memory_format: Any) -> Any:
+    """Put the weights of three-dimensional convolutions into a memory order; returns the module."""
+    return _converted(module, memory_format, (5,), ("Conv3d", "ConvTranspose3d"))

@@ -1,0 +1,176 @@
+"""Ready parametrizations: weight normalisation, spectral normalisation, orthogonality."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.modes import no_grad
+from ...core.tensor import Tensor
+from ...errors import ArgumentValueError, UnsupportedError
+from .. import functional as F
+from .._functions import T
+from ..modules.module import Module
+from . import parametrize
+
+__all__ = ["orthogonal", "spectral_norm", "weight_norm"]
+
+
+def norm_except(v: Any, dim: int | None) -> Any:
+    """Norms of v over all dimensions but one, kept; of the whole for dim None or -1."""
+    if dim is None or dim == -1:
+        return (v * v).sum().sqrt()
+    axes = tuple(i for i in range(v.ndim) if i != dim % v.ndim)
+    return (v * v).sum(axes, keepdim=True).sqrt() if axes else v.abs()
+
+
+class _WeightNorm(Module):
+    def __init__(self, dim: int | None = 0) -> None:
+        super().__init__()
+        self.dim = -1 if dim is None else dim
+
+    def forward(self, weight_g: Tensor, weight_v: Tensor) -> Tensor:
+        return weight_v * (weight_g / norm_except(weight_v, self.dim))  # type: ignore[operator, no-any-return]
+
+    def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
+        """Length and direction of a weight."""
+        return norm_except(weight, self.dim), weight
+
+
+def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
+    """Learn length and direction of a weight separately: w = g v / |v|.
+
+    Source: Salimans, Kingma, "Weight normalization", 2016.
+    """
+    return parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
+
+
+class _SpectralNorm(Module):
+    def __init__(self, weight: Tensor, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
+        super().__init__()
+        ndim = weight.ndim
+        if dim >= ndim or dim < -ndim:
+            raise IndexError(f"Dimension out of range (expected to be in range of [-{ndim}, {ndim - 1}] but got {dim})")
+        if n_power_iterations <= 0:
+            raise ArgumentValueError(f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}")
+        self.dim = dim if dim >= 0 else dim + ndim
+        self.eps = eps
+        if ndim > 1:
+            self.n_power_iterations = n_power_iterations
+            matrix = self._matrix(weight)
+            rows, columns = matrix.shape
+            u = T.empty(rows, dtype=matrix.dtype).normal_(0, 1)
+            v = T.empty(columns, dtype=matrix.dtype).normal_(0, 1)
+            self.register_buffer("_u", F.normalize(u, dim=0, eps=eps))
+            self.register_buffer("_v", F.normalize(v, dim=0, eps=eps))
+            self._power_method(matrix, 15)
+
+    def _matrix(self, weight: Any) -> Any:
+        if self.dim != 0:
+            weight = weight.permute(self.dim, *(d for d in range(weight.ndim) if d != self.dim))
+        return weight.flatten(1)
+
+    @no_grad()
+    def _power_method(self, matrix: Any, count: int) -> None:
+        for _ in range(count):
+            self._u.copy_(F.normalize(T.mv(matrix, self._v), dim=0, eps=self.eps))
+            self._v.copy_(F.normalize(T.mv(matrix.t(), self._u), dim=0, eps=self.eps))
+
+    def forward(self, weight: Tensor) -> Tensor:
+        if weight.ndim == 1:
+            return F.normalize(weight, dim=0, eps=self.eps)  # type: ignore[no-any-return]
+        matrix = self._matrix(weight)
+        if self.training:
+            self._power_method(matrix.detach(), self.n_power_iterations)
+        u, v = self._u.clone(), self._v.clone()
+        return weight / T.dot(u, T.mv(matrix, v))  # type: ignore[no-any-return]
+
+    def right_inverse(self, value: Tensor) -> Tensor:
+        """The value itself."""
+        return value
+
+
+def spectral_norm(
+    module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+) -> Module:
+    """Divide a weight by its largest singular value, estimated by power iteration.
+
+    Source: Miyato et al., "Spectral normalization for generative adversarial networks", 2018.
+    """
+    weight = getattr(module, name, None)
+    if not isinstance(weight, Tensor):
+        raise ArgumentValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    if dim is None:
+        dim = 1 if type(module).__name__.startswith("ConvTranspose") else 0
+    return parametrize.register_parametrization(module, name, _SpectralNorm(weight, n_power_iterations, dim, eps))
+
+
+class _Orthogonal(Module):
+    """The orthogonal matrix exp(A - A^T), or the Cayley transform of it, of the lower triangle A, times a fixed one."""
+
+    def __init__(self, weight: Tensor, orthogonal_map: str) -> None:
+        super().__init__()
+        if weight.is_complex():  # type: ignore[attr-defined]
+            raise UnsupportedError("orthogonal parametrization of complex weights is not supported")
+        self.orthogonal_map = orthogonal_map
+        tall = weight.mT if weight.shape[-2] < weight.shape[-1] else weight  # type: ignore[attr-defined]
+        with no_grad():
+            q, r = T.linalg.qr(tall.detach())
+            q = q * T.diagonal(r, 0, -2, -1).sign().unsqueeze(-2)
+        self.register_buffer("base", self._square(q))
+
+    @staticmethod
+    def _square(q: Any) -> Any:
+        """A tall orthogonal matrix completed to a square one."""
+        n, k = q.shape[-2:]
+        if n == k:
+            return q
+        full, r = T.linalg.qr(q, mode="complete")
+        signs = T.diagonal(r, 0, -2, -1).sign().unsqueeze(-2)
+        return T.cat([full[..., :k] * signs, full[..., k:]], -1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        wide = x.shape[-2] < x.shape[-1]
+        a: Any = x.mT if wide else x  # type: ignore[attr-defined]
+        n, k = a.shape[-2:]
+        a = a.tril(-1)
+        if n != k:
+            a = T.cat([a, T.zeros((*a.shape[:-1], n - k), dtype=a.dtype)], -1)
+        a = a - a.mT
+        if self.orthogonal_map == "matrix_exp":
+            q = T.linalg.matrix_exp(a)
+        else:
+            eye = T.eye(n, dtype=a.dtype)
+            q = T.linalg.solve(eye + a * -0.5, eye + a * 0.5)
+        q = (self.base @ q)[..., :k]
+        return q.mT if wide else q  # type: ignore[no-any-return]
+
+    def right_inverse(self, q_value: Tensor) -> Tensor:
+        """Zeros below the diagonal stand for the orthogonal matrix itself, which becomes the fixed factor."""
+        tall: Any = q_value.mT if q_value.shape[-2] < q_value.shape[-1] else q_value  # type: ignore[attr-defined]
+        q, r = T.linalg.qr(tall)
+        q = q * T.diagonal(r, 0, -2, -1).sign().unsqueeze(-2)
+        self.base.copy_(self._square(q))
+        return T.zeros_like(q_value)  # type: ignore[no-any-return]
+
+
+def orthogonal(
+    module: Module, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True
+) -> Module:
+    """Keep a weight (matrix, or stack of them) orthogonal: its rows or columns, the fewer, are orthonormal.
+
+    Args:
+        orthogonal_map: "matrix_exp" (default) or "cayley".
+
+    Source: Lezcano-Casado, "Trivializations for gradient-based optimization on manifolds", 2019.
+    """
+    weight = getattr(module, name, None)
+    if not isinstance(weight, Tensor):
+        raise ArgumentValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    if weight.ndim < 2:
+        raise ArgumentValueError(f"Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions.")
+    if orthogonal_map == "householder":
+        raise UnsupportedError('orthogonal_map="householder" is not supported; use "matrix_exp" or "cayley"')
+    if orthogonal_map not in (None, "matrix_exp", "cayley"):
+        raise ArgumentValueError(f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}')
+    parametrize.register_parametrization(module, name, _Orthogonal(weight, orthogonal_map or "matrix_exp"), unsafe=True)
+    return module

@@ -1,0 +1,343 @@
+"""Pruning: parts of parameters set to zero by masks, in `name_orig` and `name_mask`."""
+
+from __future__ import annotations
+
+import numbers
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ...core.tensor import Tensor, make_tensor
+from ...errors import ArgumentTypeError, ArgumentValueError
+from .._functions import T
+
+
+class BasePruningMethod(ABC):
+    """A way of choosing what is pruned; a subclass defines `compute_mask` and `PRUNING_TYPE`.
+
+    `PRUNING_TYPE` says what a further pruning acts on: "unstructured" (elements not yet pruned), "structured" (channels not yet
+    pruned) or "global" (all).
+    """
+
+    _tensor_name: str
+    PRUNING_TYPE = "global"
+
+    def __call__(self, module: Any, inputs: Any) -> None:
+        setattr(module, self._tensor_name, self.apply_mask(module))
+
+    @abstractmethod
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask (ones are kept) after pruning `t`, of which `default_mask` is pruned already."""
+
+    def apply_mask(self, module: Any) -> Any:
+        """The original times the mask."""
+        if self._tensor_name is None:
+            raise AssertionError(f"Module {module} has to be pruned")
+        mask = getattr(module, self._tensor_name + "_mask")
+        original = getattr(module, self._tensor_name + "_orig")
+        return mask.to(dtype=original.dtype) * original
+
+    @classmethod
+    def apply(cls, module: Any, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> Any:
+        """Prune `module.name`, after other prunings of it."""
+        older = None
+        for key, hook in list(module._forward_pre_hooks.items()):
+            if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
+                older = hook
+                del module._forward_pre_hooks[key]
+        method = cls(*args, **kwargs)
+        method._tensor_name = name
+        if older is not None:
+            container = older if isinstance(older, PruningContainer) else PruningContainer(older)
+            container.add_pruning_method(method)
+            method = container
+        original = getattr(module, name)
+        if importance_scores is not None:
+            if importance_scores.shape != original.shape:
+                raise AssertionError(f"importance_scores should have the same shape as parameter {name} of {module}")
+        else:
+            importance_scores = original
+        if older is None:
+            param = module._parameters[name]
+            module.register_parameter(name + "_orig", param)
+            del module._parameters[name]
+            default = T.ones_like(param.detach())
+        else:
+            default = getattr(module, name + "_mask").detach().clone()
+        mask = method.compute_mask(importance_scores, default_mask=default)
+        module.register_buffer(name + "_mask", mask)
+        setattr(module, name, method.apply_mask(module))
+        module.register_forward_pre_hook(method)
+        return method
+
+    def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
+        """A pruned copy of a tensor."""
+        scores = t if importance_scores is None else importance_scores
+        if scores.shape != t.shape:
+            raise AssertionError("importance_scores should have the same shape as tensor t")
+        default = T.ones_like(t) if default_mask is None else default_mask
+        return t * self.compute_mask(scores, default_mask=default)  # type: ignore[operator, no-any-return]
+
+    def remove(self, module: Any) -> None:
+        """Make the pruned tensor the parameter."""
+        name = self._tensor_name
+        weight = self.apply_mask(module)
+        if hasattr(module, name):
+            delattr(module, name)
+        original = module._parameters[name + "_orig"]
+        original.data = weight.data
+        del module._parameters[name + "_orig"]
+        del module._buffers[name + "_mask"]
+        setattr(module, name, original)
+
+
+class PruningContainer(BasePruningMethod):
+    """Several prunings of one parameter, in order."""
+
+    def __init__(self, *args: Any) -> None:
+        self._pruning_methods: tuple[Any, ...] = ()
+        for method in args:
+            self._tensor_name = method._tensor_name
+            self.add_pruning_method(method)
+
+    def add_pruning_method(self, method: Any) -> None:
+        """Add one at the end."""
+        if not isinstance(method, BasePruningMethod) and method is not None:
+            raise ArgumentTypeError(f"{type(method)} is not a BasePruningMethod subclass")
+        if method is not None and self._tensor_name != method._tensor_name:
+            raise ArgumentValueError(
+                "Can only add pruning methods acting on the parameter named '"
+                f"{self._tensor_name}' to PruningContainer {self}. Found '{method._tensor_name}'"
+            )
+        self._pruning_methods += (method,)
+
+    def __len__(self) -> int:
+        return len(self._pruning_methods)
+
+    def __iter__(self) -> Any:
+        return iter(self._pruning_methods)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._pruning_methods[index]
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask after the last of the prunings, which acts on what the others have left."""
+        method = self._pruning_methods[-1]
+        mask: Any = default_mask.to(dtype=t.dtype)  # type: ignore[attr-defined]
+        chosen: Any
+        if method.PRUNING_TYPE == "unstructured":
+            chosen = mask == 1
+        elif method.PRUNING_TYPE == "structured":
+            dim = method.dim % t.ndim
+            others = tuple(d for d in range(t.ndim) if d != dim)
+            alive = np.nonzero(mask._array.sum(axis=others) != 0)[0]
+            chosen = (slice(None),) * dim + (make_tensor(alive.astype(np.int64)),)
+        elif method.PRUNING_TYPE == "global":
+            chosen = (slice(None),) * t.ndim
+        else:
+            raise ArgumentValueError(f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
+        part = method.compute_mask(t.detach()[chosen], default_mask=mask[chosen])  # type: ignore[attr-defined]
+        result = mask.clone()
+        result[chosen] = part.to(dtype=mask.dtype)
+        return result  # type: ignore[no-any-return]
+
+
+def _check_amount(amount: Any) -> None:
+    if not isinstance(amount, numbers.Real):
+        raise ArgumentTypeError(f"Invalid type for amount: {amount}. Must be int or float.")
+    if (isinstance(amount, numbers.Integral) and amount < 0) or (
+        not isinstance(amount, numbers.Integral) and (float(amount) > 1.0 or float(amount) < 0.0)
+    ):
+        raise ArgumentValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
+
+
+def _count(amount: Any, size: int) -> int:
+    """How many of `size` are pruned."""
+    count = int(amount) if isinstance(amount, numbers.Integral) else round(float(amount) * size)
+    if count > size:
+        raise ArgumentValueError(f"amount={amount} should be smaller than the number of parameters to prune={size}")
+    return count
+
+
+class Identity(BasePruningMethod):
+    """Prunes nothing, but makes mask and original."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        return default_mask
+
+
+class RandomUnstructured(BasePruningMethod):
+    """Prunes random elements: `amount` of them, or that share."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def __init__(self, amount: Any) -> None:
+        _check_amount(amount)
+        self.amount = amount
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        count = _count(self.amount, t._array.size)
+        mask: Any = default_mask.clone()  # type: ignore[attr-defined]
+        if count:
+            scores = T.rand_like(t)
+            mask.view(-1)[T.topk(scores.view(-1), k=count).indices] = 0
+        return mask  # type: ignore[no-any-return]
+
+
+class L1Unstructured(BasePruningMethod):
+    """Prunes the elements of least absolute value: `amount` of them, or that share."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def __init__(self, amount: Any) -> None:
+        _check_amount(amount)
+        self.amount = amount
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        count = _count(self.amount, t._array.size)
+        mask: Any = default_mask.clone()  # type: ignore[attr-defined]
+        if count:
+            mask.view(-1)[T.topk(T.abs(t).view(-1), k=count, largest=False).indices] = 0
+        return mask  # type: ignore[no-any-return]
+
+
+class _Structured(BasePruningMethod):
+    PRUNING_TYPE = "structured"
+
+    def __init__(self, amount: Any, dim: int = -1) -> None:
+        _check_amount(amount)
+        self.amount = amount
+        self.dim = dim
+
+    def _scores(self, t: Any) -> Any:
+        raise ArgumentTypeError(f"{type(self).__name__} does not say how channels are ranked")
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        if t.ndim <= 1:
+            raise ArgumentValueError(
+                f"Structured pruning can only be applied to multidimensional tensors. Found tensor of shape {t.shape} with {t.ndim} dims"
+            )
+        channels = t.shape[self.dim]
+        count = _count(self.amount, channels)
+        if not count:
+            return default_mask
+        kept = T.topk(self._scores(t), k=channels - count, largest=True).indices._array
+        mask = np.zeros(t._array.shape, t._array.dtype)
+        where: list[Any] = [slice(None)] * t.ndim
+        where[self.dim] = kept
+        mask[tuple(where)] = 1
+        return make_tensor(mask * default_mask._array)  # type: ignore[no-any-return]
+
+
+class RandomStructured(_Structured):
+    """Prunes random channels along a dimension."""
+
+    def _scores(self, t: Any) -> Any:
+        return T.rand(t.shape[self.dim])
+
+
+class LnStructured(_Structured):
+    """Prunes the channels of least n-norm along a dimension."""
+
+    def __init__(self, amount: Any, n: float, dim: int = -1) -> None:
+        super().__init__(amount, dim)
+        self.n = n
+
+    def _scores(self, t: Any) -> Any:
+        dim = self.dim % t.ndim
+        axes = tuple(d for d in range(t.ndim) if d != dim)
+        return T.norm(t, p=self.n, dim=axes)
+
+
+class CustomFromMask(BasePruningMethod):
+    """Prunes by a given mask."""
+
+    PRUNING_TYPE = "global"
+
+    def __init__(self, mask: Tensor) -> None:
+        self.mask = mask
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        return default_mask * self.mask.to(dtype=default_mask.dtype)  # type: ignore[attr-defined, operator, no-any-return]
+
+
+def identity(module: Any, name: str) -> Any:
+    """Make mask and original of a parameter without pruning it."""
+    Identity.apply(module, name)
+    return module
+
+
+def random_unstructured(module: Any, name: str, amount: Any) -> Any:
+    """Prune random elements of a parameter."""
+    RandomUnstructured.apply(module, name, amount=amount)
+    return module
+
+
+def l1_unstructured(module: Any, name: str, amount: Any, importance_scores: Any = None) -> Any:
+    """Prune the elements of least absolute value (or least score)."""
+    L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
+    return module
+
+
+def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
+    """Prune random channels along a dimension."""
+    RandomStructured.apply(module, name, amount=amount, dim=dim)
+    return module
+
+
+def ln_structured(module: Any, name: str, amount: Any, n: float, dim: int, importance_scores: Any = None) -> Any:
+    """Prune the channels of least n-norm along a dimension."""
+    LnStructured.apply(module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores)
+    return module
+
+
+def custom_from_mask(module: Any, name: str, mask: Tensor) -> Any:
+    """Prune by a given mask."""
+    CustomFromMask.apply(module, name, mask=mask)
+    return module
+
+
+def global_unstructured(
+    parameters: Iterable[tuple[Any, str]], pruning_method: Any, importance_scores: Any = None, **kwargs: Any
+) -> None:
+    """Prune elements of several parameters as if they were one."""
+    pairs = list(parameters)
+    scores = importance_scores or {}
+    flat = T.cat([scores.get((m, n), getattr(m, n)).detach().reshape(-1) for m, n in pairs])
+    default = T.cat([getattr(m, n + "_mask", T.ones_like(getattr(m, n))).detach().reshape(-1) for m, n in pairs])
+    container = PruningContainer()
+    container._tensor_name = "temp"
+    method = pruning_method(**kwargs)
+    method._tensor_name = "temp"
+    container.add_pruning_method(method)
+    if method.PRUNING_TYPE != "unstructured":
+        raise ArgumentTypeError(
+            f'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method {pruning_method} of type '
+            f"{method.PRUNING_TYPE}"
+        )
+    final = container.compute_mask(flat, default)
+    at = 0
+    for module, name in pairs:
+        param = getattr(module, name)
+        count = param.numel()
+        custom_from_mask(module, name, mask=final[at : at + count].view_as(param))  # type: ignore[index]
+        at += count
+
+
+def remove(module: Any, name: str) -> Any:
+    """Make the pruned tensor the parameter, for good."""
+    for key, hook in list(module._forward_pre_hooks.items()):
+        if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
+            hook.remove(module)
+            del module._forward_pre_hooks[key]
+            return module
+    raise ArgumentValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
+
+
+def is_pruned(module: Any) -> bool:
+    """Whether any parameter of the module or below is pruned."""
+    return any(isinstance(hook, BasePruningMethod) for m in module.modules() for hook in m._forward_pre_hooks.values())

@@ -1,0 +1,93 @@
+"""Spectral normalisation by hooks, the older form (see parametrizations.spectral_norm)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.modes import no_grad
+from ...errors import ArgumentValueError, OperationError
+from .. import functional as F
+from .._functions import T
+from ..modules.module import Module
+from ..parameter import Parameter
+
+
+class SpectralNorm:
+    """The hook that divides the weight by its largest singular value before each call."""
+
+    _version = 1
+
+    def __init__(self, name: str, n_power_iterations: int, dim: int, eps: float) -> None:
+        if n_power_iterations <= 0:
+            raise ArgumentValueError(f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}")
+        self.name = name
+        self.dim = dim
+        self.n_power_iterations = n_power_iterations
+        self.eps = eps
+
+    def reshape_weight_to_matrix(self, weight: Any) -> Any:
+        """The weight with one dimension as rows and all others as columns."""
+        if self.dim != 0:
+            weight = weight.permute(self.dim, *(d for d in range(weight.ndim) if d != self.dim))
+        return weight.reshape(weight.shape[0], -1)
+
+    def compute_weight(self, module: Any, do_power_iteration: bool) -> Any:
+        """The normalised weight."""
+        weight = getattr(module, self.name + "_orig")
+        u, v = getattr(module, self.name + "_u"), getattr(module, self.name + "_v")
+        matrix = self.reshape_weight_to_matrix(weight)
+        if do_power_iteration:
+            with no_grad():
+                for _ in range(self.n_power_iterations):
+                    v.copy_(F.normalize(T.mv(matrix.t(), u), dim=0, eps=self.eps))
+                    u.copy_(F.normalize(T.mv(matrix, v), dim=0, eps=self.eps))
+                u, v = u.clone(), v.clone()
+        return weight / T.dot(u, T.mv(matrix, v))
+
+    def remove(self, module: Any) -> None:
+        """Make the weight an ordinary parameter again."""
+        with no_grad():
+            weight = self.compute_weight(module, do_power_iteration=False)
+        delattr(module, self.name)
+        for suffix in ("_u", "_v", "_orig"):
+            delattr(module, self.name + suffix)
+        module.register_parameter(self.name, Parameter(weight.detach()))
+
+    def __call__(self, module: Any, inputs: Any) -> None:
+        setattr(module, self.name, self.compute_weight(module, do_power_iteration=module.training))
+
+
+def spectral_norm(
+    module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+) -> Module:
+    """Keep `name_orig`, from which the weight, divided by its largest singular value, is computed before each call."""
+    if dim is None:
+        dim = 1 if type(module).__name__.startswith("ConvTranspose") else 0
+    for hook in module._forward_pre_hooks.values():
+        if isinstance(hook, SpectralNorm) and hook.name == name:
+            raise OperationError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
+    made = SpectralNorm(name, n_power_iterations, dim, eps)
+    weight: Any = module._parameters[name]
+    if weight is None:
+        raise ArgumentValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
+    with no_grad():
+        rows, columns = made.reshape_weight_to_matrix(weight).shape
+        u = F.normalize(T.empty(rows, dtype=weight.dtype).normal_(0, 1), dim=0, eps=eps)
+        v = F.normalize(T.empty(columns, dtype=weight.dtype).normal_(0, 1), dim=0, eps=eps)
+    delattr(module, name)
+    module.register_parameter(name + "_orig", weight)
+    setattr(module, name, weight.data)
+    module.register_buffer(name + "_u", u)
+    module.register_buffer(name + "_v", v)
+    module.register_forward_pre_hook(made)
+    return module
+
+
+def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
+    """Make the weight an ordinary parameter again."""
+    for key, hook in module._forward_pre_hooks.items():
+        if isinstance(hook, SpectralNorm) and hook.name == name:
+            hook.remove(module)
+            del module._forward_pre_hooks[key]
+            return module
+    raise ArgumentValueError(f"spectral_norm of '{name}' not found in {module}")

@@ -1,0 +1,61 @@
+"""Weight normalisation by hooks, the older form (see parametrizations.weight_norm)."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from ...errors import ArgumentValueError, OperationError
+from ..modules.module import Module
+from ..parameter import Parameter
+from .parametrizations import norm_except
+
+
+class WeightNorm:
+    """The hook that computes the weight before each call."""
+
+    def __init__(self, name: str, dim: int | None) -> None:
+        self.name = name
+        self.dim = -1 if dim is None else dim
+
+    def compute_weight(self, module: Any) -> Any:
+        """g v / |v|."""
+        g, v = getattr(module, self.name + "_g"), getattr(module, self.name + "_v")
+        return v * (g / norm_except(v, self.dim))
+
+    def __call__(self, module: Any, inputs: Any) -> None:
+        setattr(module, self.name, self.compute_weight(module))
+
+
+def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
+    """Replace a weight by `name_g` and `name_v`, from which it is computed before each call."""
+    warnings.warn(
+        "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    for hook in module._forward_pre_hooks.values():
+        if isinstance(hook, WeightNorm) and hook.name == name:
+            raise OperationError(f"Cannot register two weight_norm hooks on the same parameter {name}")
+    hook = WeightNorm(name, dim)
+    weight = getattr(module, name)
+    del module._parameters[name]
+    module.register_parameter(name + "_g", Parameter(norm_except(weight, hook.dim).data))
+    module.register_parameter(name + "_v", Parameter(weight.data))
+    setattr(module, name, hook.compute_weight(module))
+    module.register_forward_pre_hook(hook)
+    return module
+
+
+def remove_weight_norm(module: Module, name: str = "weight") -> Module:
+    """Make the weight an ordinary parameter again."""
+    for key, hook in module._forward_pre_hooks.items():
+        if isinstance(hook, WeightNorm) and hook.name == name:
+            weight = hook.compute_weight(module)
+            delattr(module, name)
+            del module._parameters[name + "_g"]
+            del module._parameters[name + "_v"]
+            setattr(module, name, Parameter(weight.data))
+            del module._forward_pre_hooks[key]
+            return module
+    raise ArgumentValueError(f"weight_norm of '{name}' not found in {module}")
