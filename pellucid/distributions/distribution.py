@@ -1,0 +1,214 @@
+"""The base of all distributions."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from ..core.modes import no_grad
+from ..core.tensor import Tensor
+from ..devices import Size
+from ..errors import ArgumentValueError, UnsupportedError
+from . import constraints
+from ._functions import T
+from .utils import lazy_property
+
+__all__ = ["Distribution"]
+
+
+class Distribution:
+    """A probability distribution, or a batch of independent ones.
+
+    Args:
+        batch_shape: the shape over which parameters are batched.
+        event_shape: the shape of one sample, without batches.
+        validate_args: whether parameters and values are checked; None: as `set_default_validate_args` has it.
+
+    Raises:
+        ValueError: a parameter that does not satisfy its constraint.
+    """
+
+    has_rsample = False
+    has_enumerate_support = False
+    _validate_args = __debug__
+
+    @staticmethod
+    def set_default_validate_args(value: bool) -> None:
+        """Switch the checks of parameters and values on or off for all distributions made from now on."""
+        if value not in [True, False]:
+            raise ArgumentValueError(f"expected True or False, got {value!r}")
+        Distribution._validate_args = value
+
+    def __init__(self, batch_shape: Any = Size(), event_shape: Any = Size(), validate_args: bool | None = None) -> None:
+        self._batch_shape = batch_shape
+        self._event_shape = event_shape
+        if validate_args is not None:
+            self._validate_args = validate_args
+        if self._validate_args:
+            self._check_parameters()
+        super().__init__()
+
+    def _check_parameters(self) -> None:
+        try:
+            arg_constraints = self.arg_constraints
+        except NotImplementedError:
+            warnings.warn(
+                f"{type(self)} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or initialize the "
+                "distribution with `validate_args=False` to turn off validation.",
+                stacklevel=4,
+            )
+            return
+        for name, constraint in arg_constraints.items():
+            if constraints.is_dependent(constraint):
+                continue
+            if name not in self.__dict__ and isinstance(getattr(type(self), name), lazy_property):
+                continue  # the other parametrisation was given, and has been checked
+            value = getattr(self, name)
+            if not bool(constraint.check(value).all()):
+                raise ArgumentValueError(
+                    f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
+                    f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
+                )
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        """The distribution with its batch dimensions expanded to `batch_shape`; parameters are not copied."""
+        raise self._lacks("expand")
+
+    def _expand_parameters(self, cls: type, batch_shape: Any, _instance: Any, *others: str) -> Any:
+        """`expand` for a class whose state is its parameters and the attributes named in `others`."""
+        new = self._get_checked_instance(cls, _instance)
+        batch_shape = Size(batch_shape)
+        for name in (*cls.arg_constraints, *others):
+            value = self.__dict__.get(name)
+            if isinstance(value, Tensor):
+                setattr(new, name, value.expand(batch_shape + value.shape[len(self._batch_shape) :]))
+        Distribution.__init__(new, batch_shape, self._event_shape, validate_args=False)
+        new._validate_args = self._validate_args
+        return new
+
+    @property
+    def batch_shape(self) -> Size:
+        """The shape over which parameters are batched."""
+        return self._batch_shape
+
+    @property
+    def event_shape(self) -> Size:
+        """The shape of one sample, without batches."""
+        return self._event_shape
+
+    @property
+    def arg_constraints(self) -> dict[str, Any]:
+        """What each parameter must satisfy, by name."""
+        raise self._lacks("arg_constraints")
+
+    @property
+    def support(self) -> Any:
+        """The constraint that samples satisfy."""
+        raise self._lacks("support")
+
+    @property
+    def mean(self) -> Tensor:
+        """The mean."""
+        raise self._lacks("mean")
+
+    @property
+    def mode(self) -> Tensor:
+        """The most probable value."""
+        raise UnsupportedError(f"{type(self)} does not implement mode")
+
+    @property
+    def variance(self) -> Tensor:
+        """The variance."""
+        raise self._lacks("variance")
+
+    @property
+    def stddev(self) -> Tensor:
+        """The standard deviation."""
+        return self.variance.sqrt()
+
+    def sample(self, sample_shape: Any = Size()) -> Tensor:
+        """Samples of shape `sample_shape + batch_shape + event_shape`, without gradients."""
+        with no_grad():
+            return self.rsample(sample_shape)
+
+    def rsample(self, sample_shape: Any = Size()) -> Tensor:
+        """Samples through which gradients flow to the parameters."""
+        raise self._lacks("rsample")
+
+    def sample_n(self, n: int) -> Tensor:
+        """`n` samples; use `sample((n,))`."""
+        warnings.warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", category=FutureWarning, stacklevel=2)
+        return self.sample(Size((n,)))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the density, or of the probability, of `value`."""
+        raise self._lacks("log_prob")
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """The probability of a sample up to `value`."""
+        raise self._lacks("cdf")
+
+    def icdf(self, value: Tensor) -> Tensor:
+        """The value that samples stay below with probability `value`."""
+        raise self._lacks("icdf")
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """All values of a discrete distribution along dimension 0; with `expand=False`, batch dimensions of size 1."""
+        raise self._lacks("enumerate_support")
+
+    def entropy(self) -> Tensor:
+        """The entropy in nats, of shape `batch_shape`."""
+        raise self._lacks("entropy")
+
+    def perplexity(self) -> Tensor:
+        """The exponential of the entropy."""
+        return T.exp(self.entropy())  # type: ignore[no-any-return]
+
+    def _lacks(self, name: str) -> UnsupportedError:
+        return UnsupportedError(f"{type(self)} does not implement {name}")
+
+    def _extended_shape(self, sample_shape: Any = Size()) -> Size:
+        """The shape of a sample of `sample_shape`."""
+        return Size(Size(sample_shape) + self._batch_shape + self._event_shape)
+
+    def _validate_sample(self, value: Tensor) -> None:
+        """Raise ValueError unless `value` has a shape and values that samples of this distribution can have."""
+        if not isinstance(value, Tensor):
+            raise ArgumentValueError("The value argument to log_prob must be a Tensor")
+        actual, event = value.shape, self._event_shape
+        if actual[len(actual) - len(event) :] != event:
+            raise ArgumentValueError(f"The right-most size of value must match event_shape: {actual} vs {event}.")
+        expected = self._batch_shape + event
+        for i, j in zip(reversed(actual), reversed(expected), strict=False):
+            if i != 1 and j != 1 and i != j:
+                raise ArgumentValueError(f"Value is not broadcastable with batch_shape+event_shape: {actual} vs {expected}.")
+        try:
+            support = self.support
+        except NotImplementedError:
+            warnings.warn(
+                f"{type(self)} does not define `support` to enable sample validation. Please initialize the distribution "
+                "with `validate_args=False` to turn off validation.",
+                stacklevel=3,
+            )
+            return
+        if not bool(support.check(value).all()):
+            raise ArgumentValueError(
+                f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the support "
+                f"({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
+            )
+
+    def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
+        if _instance is None and type(self).__init__ != cls.__init__:  # type: ignore[misc]
+            raise UnsupportedError(
+                f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must also define a "
+                "custom .expand() method."
+            )
+        return type(self).__new__(type(self)) if _instance is None else _instance
+
+    def __repr__(self) -> str:
+        shown = []
+        for name in self.arg_constraints:
+            if name in self.__dict__:
+                value = self.__dict__[name]
+                shown.append(f"{name}: {value if value.numel() == 1 else value.size()}")
+        return f"{type(self).__name__}({', '.join(shown)})"
