@@ -77,7 +77,10 @@ def test_entries_choose_and_agree():
     wide = RNG.standard_normal((40, 40))
     np.testing.assert_array_equal(matmul.multiply(wide, wide), wide @ wide)
     out = np.empty((40, 50), np.float32)
-    assert matmul.multiply(data(40, 30), data(30, 50), out=out) is out
+    a, b = data(40, 30), data(30, 50)
+    assert matmul.multiply(a, b, out=out) is out
+    for other in (np.zeros((50, 40), np.float32).T, np.zeros((40, 100), np.float32)[:, ::2], np.zeros((40, 50))):
+        np.testing.assert_allclose(matmul.multiply(a, b, out=other), out, rtol=1e-4, atol=1e-5)
     with pytest.raises(ValueError):
         matmul.multiply(data(40, 30), data(31, 50))
 
