@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from types import ModuleType
+from typing import Any
+
+import numpy as np
 
 from .. import config
 
@@ -25,3 +29,16 @@ kernels = _Kernels()
 def enabled() -> bool:
     """False when generated kernels are switched off (`PELLUCID_KERNELS=0`); NumPy then computes everything."""
     return config.kernels
+
+
+_F32 = np.dtype(np.float32)
+SMALL = 64  # elements below which a kernel call is not worth its fixed cost
+
+
+def fused(name: str, *arrays: Any) -> Callable[..., Any] | None:
+    """The element-wise kernel `name`, when it serves these arrays (float32, not tiny)."""
+    x = arrays[-1]
+    if x.size < SMALL or type(x) is not np.ndarray or x.dtype is not _F32 or not config.kernels:
+        return None
+    kernel: Callable[..., Any] | None = getattr(kernels.activations, name)
+    return kernel

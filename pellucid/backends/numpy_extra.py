@@ -14,6 +14,7 @@ import numpy as np
 from numpy import asarray
 
 from ..errors import OperationError, UnsupportedError
+from .kernels import enabled, kernels
 
 __all__: list[str] = []
 _NARROW = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
@@ -34,6 +35,17 @@ def _kind(arrays: tuple[Any, ...]) -> np.dtype[Any]:
 
 def _wide(a: Any) -> Any:
     return a.astype(np.float32) if getattr(a, "dtype", None) in _NARROW else a
+
+
+_FLOAT32 = np.dtype(np.float32)
+_LARGE = 1 << 12  # elements from which a generated kernel is worth loading
+
+
+def _kernel(name: str, x: Any) -> Any:
+    """The generated kernel for a large float32 array; None where NumPy or scipy shall compute."""
+    if x.size >= _LARGE and x.dtype == _FLOAT32 and type(x) is np.ndarray and enabled():
+        return getattr(kernels.activations, name)
+    return None
 
 
 def widened(name: str, doc: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -88,8 +100,10 @@ def reciprocal(x: Any) -> Any:
 @_export
 def sigmoid(x: Any) -> Any:
     """1 / (1 + exp(-x))."""
-    kind = x.dtype.kind
-    if kind in "biu":
+    run = _kernel("sigmoid", x)
+    if run is not None:
+        return run(x)
+    if x.dtype.kind in "biu":
         raise TypeError("not supported: sigmoid of integers")
     if x.dtype.itemsize == 2:
         return sigmoid(x.astype(np.float32)).astype(x.dtype)
@@ -267,6 +281,16 @@ for _name, _theirs, _doc in (
     ("zeta", "zeta", "The Hurwitz zeta function."),
 ):
     from_scipy(_name, _theirs, _doc)
+
+
+_erf = globals()["erf"]
+
+
+@_export
+def erf(x: Any) -> Any:
+    """2/sqrt(pi) times the integral of exp(-t^2) from 0 to x."""
+    run = _kernel("erf", x)
+    return _erf(x) if run is None else run(x)
 
 
 def _scipy(name: str) -> Any:

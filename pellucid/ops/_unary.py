@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..core.bind import NUMBERS
-from ..core.inplace import direct_form, inplace_form, into
+from ..core.inplace import inplace_form, into
 from ..core.primitive import Primitive, Rule, defop
 from ..core.public import FUNCTIONS, METHODS
 from ..core.tensor import Tensor
+from ._direct import direct_form
 from ._rules import mismatch, require_tensor
 from ._samples import REAL, Domain, elementwise
 

@@ -12,6 +12,7 @@ from ..core.primitive import defop
 from ..core.public import METHODS, public
 from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError, DtypeError, OperationError
+from ._direct import write_directly
 from ._rules import mismatch, require_tensor, zero_gradient
 from ._samples import POSITIVE, REAL, elementwise
 from ._unary import unary
@@ -149,7 +150,7 @@ def _scaled(input: Any, other: Any, alpha: Number) -> Any:
     return other * alpha
 
 
-@public(methods="=", inplace="add_ __iadd__", ufunc=np.add, out=True)
+@public(methods="=", inplace="add_ __iadd__", out=True)
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """`input + alpha * other`, broadcast and promoted.
 
@@ -170,7 +171,7 @@ def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) ->
     return _add_scaled(add_op, input, other, alpha)
 
 
-@public(methods="=", inplace="sub_ subtract_ __isub__", ufunc=np.subtract, names="sub subtract", out=True)
+@public(methods="=", inplace="sub_ subtract_ __isub__", names="sub subtract", out=True)
 def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """`input - alpha * other`, broadcast and promoted.
 
@@ -195,7 +196,7 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     return sub_op.call(other, input) if alpha == 1 else _add_scaled(sub_op, other, input, alpha)
 
 
-@public(names="mul multiply", methods="=", inplace="mul_ multiply_ __imul__", ufunc=np.multiply, out=True)
+@public(names="mul multiply", methods="=", inplace="mul_ multiply_ __imul__", out=True)
 def mul(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """`input * other`, broadcast and promoted.
 
@@ -239,7 +240,7 @@ trunc_divide_op = defop(
 )
 
 
-@public(names="div divide", methods="=", inplace="=", ufunc=np.true_divide, out=True)
+@public(names="div divide", methods="=", inplace="=", out=True)
 def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = None) -> Tensor:
     """`input / other`, broadcast and promoted; integers give floats unless a rounding mode is chosen.
 
@@ -262,7 +263,7 @@ def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | 
     raise OperationError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
 
 
-@public(methods="=", inplace="true_divide_ __itruediv__ __idiv__", ufunc=np.true_divide, out=True)
+@public(methods="=", inplace="true_divide_ __itruediv__ __idiv__", out=True)
 def true_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """`input / other`; integers give floats.
 
@@ -562,3 +563,9 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
 
 def _c_name(x: Tensor) -> str:
     return x.dtype.c_name
+
+
+write_directly("add_ __iadd__", np.add)
+write_directly("sub_ subtract_ __isub__", np.subtract)
+write_directly("mul_ multiply_ __imul__", np.multiply)
+write_directly("div_ divide_ true_divide_ __itruediv__ __idiv__", np.true_divide)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..backends.kernels import fused
 from ..core.primitive import defop
 from ..core.public import public
 from ..core.tensor import Tensor
@@ -124,10 +125,19 @@ rsqrt = unary(
     autocast="float32",
 )
 
+
+def _sigmoid_grad(F: Any, g: Any, out: Any) -> Any:
+    if F.raw:
+        kernel = fused("sigmoid_backward", g, out)
+        if kernel is not None:
+            return kernel(g, out)
+    return g * F.conj((1 - out) * out)
+
+
 sigmoid = unary(
     "sigmoid",
     "sigmoid",
-    lambda F, g, out: g * F.conj((1 - out) * out),
+    _sigmoid_grad,
     complex=True,
     doc="The logistic function `1 / (1 + exp(-input))` of each element.",
     example="torch.sigmoid(torch.tensor([-1.0, 0.0, 1.0]))",

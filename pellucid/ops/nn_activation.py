@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import config
-from ..backends.kernels import kernels
+from ..backends.kernels import fused
 from ..core import random
 from ..core.bind import wrap
 from ..core.inplace import check_writable, overwrite
@@ -24,20 +23,6 @@ from ..errors import ArgumentValueError, OperationError
 from ..shapes import normalize_dim
 from ._rules import require_tensor
 from ._unary import document
-
-_F32 = np.dtype(np.float32)
-_MIN = 64  # elements from which a kernel call is worth its fixed cost
-
-
-def _fused(name: str, *arrays: Any) -> Any:
-    """The generated kernel, when it applies to these arrays."""
-    x = arrays[-1]
-    if x.size < _MIN:
-        return None
-    if type(x) is np.ndarray and x.dtype is _F32 and config.kernels:
-        return getattr(kernels.activations, name)
-    return None
-
 
 def activation(
     name: str,
@@ -55,18 +40,18 @@ def activation(
     """
 
     def with_params(xp: Any, x: Any, **params: Any) -> Any:
-        run = _fused(kernel, x) if kernel else None
+        run = fused(kernel, x) if kernel else None
         return plain(xp, x, **params) if run is None else run(x, *params.values())
 
     def alone(xp: Any, x: Any) -> Any:
-        run = _fused(kernel, x) if kernel else None
+        run = fused(kernel, x) if kernel else None
         return plain(xp, x) if run is None else run(x)
 
     forward = alone if plain.__code__.co_argcount == 2 else with_params
 
     def gradient(F: Any, g: Any, value: Any, params: dict[str, Any]) -> Any:
         if kernel and F.raw and type(g) is np.ndarray:
-            run = _fused(kernel + "_backward", g, value)
+            run = fused(kernel + "_backward", g, value)
             if run is not None:
                 return run(g, value, *params.values())
         return slope(F, g, value, **params)
@@ -101,7 +86,7 @@ def _floating(x: Any, name: str) -> Tensor:
 # ---- relu ---------------------------------------------------------------------------------------
 def _relu_grad(F: Any, g: Any, out: Any) -> Any:
     if F.raw:
-        run = _fused("relu_backward", g, out)
+        run = fused("relu_backward", g, out)
         if run is not None:
             return run(g, out)
     return g * (out > 0)

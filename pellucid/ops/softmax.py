@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
+from .. import config, dtypes
+from ..backends.kernels import kernels
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
@@ -21,11 +22,19 @@ _ALONG = ((((3, 4),), {"dim": 0}), (((2, 3, 4),), {"dim": 2}))
 
 
 def _softmax_grad(F: Any, g: Any, out: Any, dim: int) -> Any:
+    if F.raw and config.kernels and type(out) is np.ndarray and out.dtype == np.float32:
+        made = kernels.softmax.softmax_backward(g, out, dim)
+        if made is not None:
+            return made
     weighted = g * out
     return weighted - out * F.sum(weighted, dim=(dim,), keepdim=True)
 
 
 def _log_softmax_grad(F: Any, g: Any, out: Any, dim: int) -> Any:
+    if F.raw and config.kernels and type(out) is np.ndarray and out.dtype == np.float32:
+        made = kernels.softmax.log_softmax_backward(g, out, dim)
+        if made is not None:
+            return made
     return g - F.exp(out) * F.sum(g, dim=(dim,), keepdim=True)
 
 

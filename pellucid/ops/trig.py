@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..backends.kernels import fused
 from ..core.public import public
 from ._samples import POSITIVE, REAL, UNIT
 from ._unary import binary, unary
@@ -105,10 +106,19 @@ cosh = unary(
     autocast="float32",
 )
 
+
+def _tanh_grad(F: Any, g: Any, out: Any) -> Any:
+    if F.raw:
+        kernel = fused("tanh_backward", g, out)
+        if kernel is not None:
+            return kernel(g, out)
+    return g * F.conj(1 - out * out)
+
+
 tanh = unary(
     "tanh",
     "tanh",
-    lambda F, g, out: g * F.conj(1 - out * out),
+    _tanh_grad,
     complex=True,
     doc="Hyperbolic tangent of each element.",
     example="torch.tanh(torch.tensor([0.0, 1.0]))",
