@@ -177,6 +177,8 @@ def tensor(
         array = place(to_array(data, dtype), where)
     result = make_tensor(array)
     if requires_grad:
+        if not (result.dtype.is_floating_point or result.dtype.is_complex):
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         set_requires_grad(result, True)
     return result
 

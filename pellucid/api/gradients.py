@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core import observe, reverse
+from ..core.inplace import RETAIN as _RETAIN
 from ..core.modes import state
 from ..core.public import method, public
 from ..core.tape import Node, RemovableHandle, register
@@ -76,7 +77,7 @@ def detach_(input: Tensor) -> Tensor:
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "
             "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on "
             "these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as "
-            "a solution."
+            "the solution."
         )
     input._node = None
     input._rg = False
@@ -110,9 +111,6 @@ def retain_grad(self: Tensor) -> None:
             tensor._grad = g.clone() if held is None else held + g
 
     _tensor_hooks(node, index)[_RETAIN] = keep
-
-
-_RETAIN = -1
 
 
 def _place(tensor: Tensor) -> tuple[Node, int]:

@@ -338,7 +338,7 @@ def _make_nary(op: Primitive) -> Callable[..., Any]:
                 r, extra = r
             if type(r) is not ndarray:
                 r = asarray(r)
-            if rg and differentiable and local.grad:
+            if rg and differentiable and local.grad and r.dtype.kind not in "biu":
                 needs = tuple([None if x is None else x._rg for x in args])
                 recorder = recorders.get(needs)  # type: ignore[arg-type]
                 if recorder is None:

@@ -166,7 +166,7 @@ class _FunctionPrimitive(Primitive):
         out = []
         for k, r in enumerate(results):
             if r is not None and not isinstance(r, Tensor):
-                raise ArgumentTypeError(f"expected Variable or None (got {type(r).__name__})")
+                raise GraphError(f"expected Variable or None (got {type(r).__name__})")
             if r is not None and node.inputs[k] is not None:
                 _check_shape(self, k, r, node.inputs[k])
             out.append(r._array if F.raw and r is not None else r)

@@ -7,6 +7,7 @@ the result of a `copy_slices` node (the old base with the viewed part replaced),
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -312,6 +313,8 @@ after_write: list[Callable[[Tensor, Tensor], None]] = []
 def rebase(t: Tensor, node: Any) -> None:
     """Make `node` the producer of `t`, and of the part of the base that `t` views."""
     view = t._view
+    if t._x is not None and t._x.get("retains"):
+        _move_retained(t, node)
     if view is None or view.kind == "no_grad":
         t._node = node
         t._rg = True
@@ -324,6 +327,19 @@ def rebase(t: Tensor, node: Any) -> None:
         base._node = record(copy_slices, (old, part), needs, {"chain": view.chain}, [base])
         base._rg = True
     refresh_views(base)
+
+
+def _move_retained(t: Tensor, node: Any) -> None:
+    """The gradient that `retain_grad` keeps is that of the tensor's new value."""
+    old, k = (t._node.node, t._node.index) if type(t._node) is OutputSlot else (t._node, 0)
+    new, n = (node.node, node.index) if type(node) is OutputSlot else (node, 0)
+    hooks = (old.ext or {}).get("tensor_hooks", {}).get(k)
+    keep = None if hooks is None else hooks.pop(RETAIN, None)
+    if keep is not None:
+        new.extra().setdefault("tensor_hooks", {}).setdefault(n, OrderedDict())[RETAIN] = keep
+
+
+RETAIN = -1  # the key of `retain_grad` among a tensor's hooks
 
 
 def _joined(t: Tensor, node: Any) -> Tensor:
@@ -364,51 +380,6 @@ def inplace_form(function: Callable[..., Tensor], name: str) -> Callable[..., Te
     method.__name__ = name
     method.__qualname__ = f"Tensor.{name}"
     method.__doc__ = f"In-place version of :func:`{function.__name__}`: writes the result into this tensor and returns it."
-    return method
-
-
-def direct_form(slow: Callable[..., Tensor], write: Callable[..., Any], name: str) -> Callable[..., Tensor]:
-    """The in-place form `slow` with a short way for its common case: no gradient to record, no view, one floating-point dtype.
-
-    `write(array, array)` or `write(array, other, array)` is a ufunc that writes into its last argument and refuses, before it
-    writes anything, what does not fit; then, and in every other case, `slow` is called.
-    """
-
-    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        if (
-            len(args) < 2
-            and not kwargs
-            and not state.slow
-            and type(self) in FAST_TYPES
-            and not (self._rg and local.grad)
-            and self._view is None
-            and self._x is None
-            and self._array.dtype.char in "fd"
-            and 0 not in self._array.strides  # a detached expanded tensor is no view to autograd
-        ):
-            a = self._array
-            try:
-                if not args:
-                    write(a, a)
-                    bump(self, name)
-                    return self
-                other = args[0]
-                kind = type(other)
-                if kind is float or kind is int:
-                    write(a, other, a)
-                    bump(self, name)
-                    return self
-                if kind in FAST_TYPES and other._array.dtype is a.dtype and not (other._rg and local.grad):
-                    write(a, other._array, a)
-                    bump(self, name)
-                    return self
-            except (TypeError, ValueError):
-                pass
-        return slow(self, *args, **kwargs)
-
-    method.__name__ = name
-    method.__qualname__ = f"Tensor.{name}"
-    method.__doc__ = slow.__doc__
     return method
 
 

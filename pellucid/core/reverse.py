@@ -658,12 +658,12 @@ def grad(
     run = Run(create_graph, keep, [t._node or t for t in inputs], grad_outputs)
     _drive(run, outputs, grad_outputs)
     results: list[Tensor | None] = []
-    for t in inputs:
+    for k, t in enumerate(inputs):
         g = run.found.get(_key(t._node or t))
         if g is None:
             if not allow_unused:
                 raise GraphError(
-                    "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this "
+                    f"The differentiated Tensor at index {k} appears to not have been used in the graph. Set allow_unused=True if this "
                     "is the desired behavior.",
                     op="autograd.grad",
                 )

@@ -157,7 +157,7 @@ class AccumulateGrad:
         return ()
 
     def name(self) -> str:
-        return "struct torch::autograd::AccumulateGrad"
+        return "torch::autograd::AccumulateGrad"
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -258,7 +258,8 @@ def saved_tensors(node: Node) -> list[Any]:
     """
     check_saved(node)
     values: list[Any] = []
-    assert node.saved is not None
+    if not node.saved:
+        return values
     for (kind, index), value in zip(node.plan.entries, node.saved, strict=True):
         if kind == "in":
             values.append(_joined(value, node.inputs[index]))
@@ -365,12 +366,13 @@ def _overwritten(node: Node) -> Exception:
     """The error for a saved value that was overwritten, naming both operations."""
     changed = [v for v in node.versions if v.writer is not None] or list(node.versions)
     version = changed[0]
-    array = None
+    array, maker = None, ""
     plan = node.plan
     assert node.saved is not None
     for position, v in zip(plan.versioned, node.versions, strict=False):
         if v is version:
             array = node.saved[position]
+            maker = _maker(node, plan.entries[position]) if plan.entries[position][0] in ("in", "out") else ""
     name = DTYPE_TYPE_NAMES.get(str(getattr(array, "dtype", "")), "Float")
     shape = list(getattr(array, "shape", ()))
     expected = version.count - (sum(v.count for v in node.versions) - node.total)
@@ -382,11 +384,22 @@ def _overwritten(node: Node) -> Exception:
     lines.append(f"{writer} overwrote it" + (f" at {wrote}" if wrote else ""))
     return GraphError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[torch.{name}Tensor {shape}] is at version {version.count}; expected version {expected} instead.",
+        f"[torch.{name}Tensor {shape}]{maker} is at version {version.count}; expected version {expected} instead. Hint: enable anomaly "
+        "detection to find the operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, "
+        "check_nan=False).",
         op=node.op.grad_name,
         notes=lines,
         hint=f"use the out-of-place form of {writer}, or clone() the tensor before writing to it",
     )
+
+
+def _maker(node: Node, entry: tuple[str, int]) -> str:
+    """PyTorch's words for where a saved value came from: ', which is output 0 of Exp,'."""
+    edge: Any = node if entry[0] == "out" else node.inputs[entry[1]]
+    source_node, index = (edge.node, edge.index) if type(edge) is OutputSlot else (edge, entry[1] if edge is node else 0)
+    if not isinstance(source_node, Node):
+        return ""
+    return f", which is output {index} of {source_node.op.grad_name.partition('Backward')[0]},"
 
 
 DTYPE_TYPE_NAMES = {

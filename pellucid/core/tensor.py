@@ -9,6 +9,7 @@ import numpy as np
 
 from ..backends.meta import MetaArray
 from ..dtypes import BY_NUMPY, Size, device, dtype
+from ..errors import GraphError
 from .modes import local
 
 _new = object.__new__
@@ -23,6 +24,24 @@ class Version:
     count = 0
     writer: Any = None
     views: list[weakref.ref[Any]] | None = None  # live differentiable views, kept by the base
+
+
+class InferenceVersion(Version):
+    """The counter of tensors made in inference mode: nothing is counted, and saving one for backward is refused."""
+
+    @property
+    def count(self) -> int:  # type: ignore[override]
+        if local.inference:
+            return 0
+        raise GraphError(
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
+            "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
+            "`torch.no_grad()` instead of `torch.inference_mode()`."
+        )
+
+    @count.setter
+    def count(self, value: int) -> None:
+        pass
 
 
 class View:
@@ -146,6 +165,8 @@ class Tensor:
 
     @property
     def _version(self) -> int:
+        if self.is_inference():
+            raise RuntimeError("Inference tensors do not track version counter.")
         return 0 if self._ver is None else self._ver.count
 
     @property
@@ -217,7 +238,10 @@ def make_tensor(array: Any, cls: Any = Tensor) -> Any:
     self._grad = None
     self._ver = None
     self._view = None
-    self._x = {"inference": True} if local.inference else None
+    self._x = None
+    if local.inference:
+        self._ver = InferenceVersion()
+        self._x = {"inference": True}
     return self
 
 
@@ -273,8 +297,15 @@ def _check_grad(tensor: Tensor, grad: Any) -> None:
     if grad is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
     if grad._array.dtype != tensor._array.dtype:
-        raise RuntimeError(f"assigned grad has data of a different type: expected {tensor.dtype}, got {grad.dtype}")
+        name = {"float32": "float", "float64": "double", "int64": "long", "float16": "c10::Half", "bfloat16": "c10::BFloat16"}
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype '{name.get(grad.dtype.name, grad.dtype.name)}' to a tensor with grad_dtype "
+            f"'{tensor.dtype.scalar_type_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You "
+            "can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. "
+            "Diverging the dtypes of a tensor and its gradient may break downstream systems that assume they match."
+        )
     if grad._array.shape != tensor._array.shape:
         raise RuntimeError(
-            f"assigned grad has data of a different size: expected shape {list(tensor._array.shape)}, got {list(grad._array.shape)}"
+            f"attempting to assign a gradient of size '{list(grad._array.shape)}' to a tensor of size '{list(tensor._array.shape)}'. "
+            "Please ensure that the gradient and the tensor are the same size"
         )

@@ -1,0 +1,182 @@
+"""The engine's own promises: deep and wide graphs in linear time and without recursion, memory freed with the last reference."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import pellucid as torch
+
+
+@pytest.fixture(autouse=True)
+def no_collector():
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def test_a_million_operations_in_a_row():
+    x = torch.ones((), requires_grad=True)
+    y = x
+    for _ in range(1_000_000):
+        y = -y
+    y.backward()
+    assert x.grad.item() == 1.0
+    del y
+
+
+def test_many_uses_of_one_tensor():
+    x = torch.ones((), dtype=torch.float64, requires_grad=True)
+    parts = [x * k for k in range(20_000)]
+    torch.stack(parts).sum().backward()
+    assert x.grad.item() == float(sum(range(20_000)))
+
+
+def test_a_ladder_is_walked_once():
+    x = torch.tensor(1.0, dtype=torch.float64, requires_grad=True)
+    y = x
+    for _ in range(60):
+        y = y + y  # 2**60 paths
+    y.backward()
+    assert x.grad.item() == 2.0**60
+
+
+def arrays_freed(make):
+    """Whether the array of an intermediate tensor is freed when the last reference to the result goes."""
+    x = torch.ones(1000, requires_grad=True)
+    middle = make(x)
+    alive = weakref.ref(middle._array)
+    result = (middle * middle).sum()
+    del middle
+    assert alive() is not None
+    return x, result, alive
+
+
+def test_memory_goes_with_the_last_reference():
+    _, result, alive = arrays_freed(torch.exp)
+    del result
+    assert alive() is None
+
+
+def test_memory_goes_with_backward():
+    x, result, alive = arrays_freed(torch.exp)
+    result.backward()
+    assert alive() is None
+    assert x.grad is not None
+
+
+def test_no_cycles_through_hooks_functions_and_errors():
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = x.exp()
+            ctx.save_for_backward(x, y)
+            return y
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[1]
+
+    x = torch.ones(10, requires_grad=True)
+    y = Double.apply(x * 2)
+    y.retain_grad()
+    y.register_hook(lambda g: g * 2)
+    alive = weakref.ref(y)
+    node = weakref.ref(y.grad_fn)
+    y.sum().backward()
+    del y
+    assert alive() is None
+    assert node() is None
+
+
+def test_no_cycles_in_views_and_writes():
+    x = torch.ones(4, requires_grad=True)
+    y = x * 1
+    part = y[1:3]
+    part.mul_(2)
+    y[0] = 5.0
+    refs = [weakref.ref(t) for t in (y, part)]
+    y.sum().backward()
+    assert x.grad.tolist() == [0.0, 2.0, 2.0, 1.0]
+    del y, part
+    assert [r() for r in refs] == [None, None]
+
+
+def test_no_cycles_after_double_backward():
+    x = torch.ones(5, dtype=torch.float64, requires_grad=True)
+    y = (x**3).sum()
+    (g,) = torch.autograd.grad(y, x, create_graph=True)
+    (h,) = torch.autograd.grad(g.sum(), x)
+    refs = [weakref.ref(t) for t in (y, g, h)]
+    assert h.tolist() == [6.0] * 5
+    del y, g, h
+    assert [r() for r in refs] == [None] * 3
+
+
+def test_gradients_are_nobody_elses_memory():
+    x = torch.ones(3, requires_grad=True)
+    w = torch.ones(3, requires_grad=True)
+    seed = torch.ones(3)
+    (x + w).backward(seed)
+    x.grad.add_(1)
+    assert w.grad.tolist() == seed.tolist() == [1.0, 1.0, 1.0]
+    (x + w).backward(seed)
+    assert seed.tolist() == [1.0, 1.0, 1.0]
+    assert x.grad.tolist() == [3.0, 3.0, 3.0]
+
+
+def test_writes_are_noticed_and_explained():
+    x = torch.ones(2, requires_grad=True)
+    y = x.exp()
+    z = y * 2
+    y.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation") as info:
+        z.sum().backward()
+    assert "add_" in str(info.value)
+    assert "test_reverse.py" in str(info.value)
+
+
+def test_a_freed_graph_is_named():
+    x = torch.ones(2, requires_grad=True)
+    y = (x * x).sum()
+    y.backward()
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time") as info:
+        y.backward()
+    assert "test_reverse.py" in str(info.value)
+
+
+def test_views_and_bases_follow_writes():
+    x = torch.arange(6.0, dtype=torch.float64).requires_grad_()
+    base = x * 1
+    a, b = base[:4], base[2:]
+    a.mul_(3)
+    b.pow_(2)
+    loss = (base * base).sum() + a.sum() + b.sum()
+    (g,) = torch.autograd.grad(loss, x)
+    v = np.arange(6.0)
+    wanted = np.zeros(6)
+    wanted[:2] = 2 * 9 * v[:2] + 3
+    wanted[2:4] = 4 * 81 * v[2:4] ** 3 + 2 * 2 * 9 * v[2:4]
+    wanted[4:] = 4 * v[4:] ** 3 + 2 * v[4:]
+    np.testing.assert_allclose(g.numpy(), wanted)
+
+
+def test_inference_tensors_stay_out_of_the_graph():
+    with torch.inference_mode():
+        x = torch.ones(2)
+        y = x * 2
+        y.add_(1)
+    assert y.tolist() == [3.0, 3.0]
+    assert (torch.ones(2, requires_grad=True) + y).requires_grad
+    with pytest.raises(RuntimeError, match="Inference tensors cannot be saved for backward"):
+        _ = torch.ones(2, requires_grad=True) * y
+    with pytest.raises(RuntimeError, match="Inference tensors do not track version counter"):
+        _ = y._version
+
+
+def test_whole_numbers_need_no_gradient():
+    x = torch.ones(2, requires_grad=True)
+    assert not x.long().requires_grad
+    assert not (x > 0).requires_grad
+    assert not x.argmax().requires_grad
