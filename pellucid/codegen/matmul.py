@@ -489,10 +489,11 @@ def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.
     """`np.matmul(a, b, out)`, by the generated code where that pays and by NumPy elsewhere."""
     if a.size > 63 and b.size > 511 and _pays(a, b):  # the least that can pay; small products do not ask further
         made = gufuncs()
-        if made is not None and out is None:
-            return made["matmul"](a, b)
-        if made is not None and out.dtype is _F32 and out.flags.c_contiguous:
-            return made["matmul"](a, b, out=out)
+        if made is not None:
+            if out is None:
+                return made["matmul"](a, b)
+            if out.dtype is _F32 and out.flags.c_contiguous:
+                return made["matmul"](a, b, out=out)
     return np.matmul(a, b) if out is None else np.matmul(a, b, out=out)
 
 
