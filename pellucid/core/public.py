@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ..errors import DtypeError
-from .inplace import check_out, direct_form, inplace_form, into
+from .inplace import check_out, inplace_form, into
 from .tensor import Tensor
 
 FUNCTIONS: dict[str, dict[str, Any]] = {}  # namespace ("torch", "linalg", "nn.functional") -> name -> function
@@ -28,7 +28,6 @@ def public(
     names: str = "",
     methods: str | None = None,
     inplace: str | None = None,
-    ufunc: Any = None,
     out: bool | str = False,
 ) -> Callable[[Function], Function]:
     """Register a function under PyTorch's names.
@@ -38,7 +37,6 @@ def public(
         names: its names there when they differ from the function's own (aliases), space-separated.
         methods: names as a Tensor method ("" none); None: none. "=" stands for the function's own names.
         inplace: names of in-place methods to make from it ("=": each method name with an underscore); the first argument is written.
-        ufunc: what the in-place methods call directly when no gradient is recorded (`core.inplace.direct_form`).
         out: the namespace function also takes `out=`; "exact": of the result's own dtype, and nowhere near the arguments' memory.
     """
 
@@ -55,8 +53,6 @@ def public(
         if inplace is not None:
             for name in [m + "_" for m in (method_names or own)] if inplace == "=" else inplace.split():
                 form = inplace_form(function, name)
-                if ufunc is not None:
-                    form = direct_form(form, ufunc, name)
                 METHODS[name] = form
                 if namespace.split()[0] == "torch" and not name.startswith("__"):
                     FUNCTIONS["torch"].setdefault(name, form)
