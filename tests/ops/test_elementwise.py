@@ -164,3 +164,15 @@ def test_scipy_is_loaded_only_when_needed():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout.split() == ["False", "True"], done.stderr
+
+
+@pytest.mark.parametrize("name", ["erf", "sigmoid"])
+def test_large_arrays_get_the_same_values_from_kernels(name):
+    """Arrays from 4096 float32 elements on may go to a generated kernel: 2 ulp, special values and strides included."""
+    function = getattr(torch, name)
+    x = torch.cat(
+        [torch.linspace(-12, 12, 9000), torch.tensor([float("nan"), float("inf"), float("-inf"), -0.0, 1e-40, 90.0, -90.0])]
+    )
+    got, exact = function(x).double(), function(x.double())
+    assert torch.allclose(got, exact, rtol=2.5e-7, atol=1e-38, equal_nan=True)
+    assert torch.equal(function(x.view(-1)[::2].contiguous())[:4000], function(x[::2])[:4000])
