@@ -497,7 +497,6 @@ def _set_slowly(x: Tensor, index: Any, value: Any) -> None:
         value = _without_leading_ones(value)
     if not spec:
         view = _BY_LAST[slice].call(x, index=basic)
-        view._x = x._x if x._x is None else view._x
         shape = view._array.shape
         own = value._array.shape
         if own != shape:

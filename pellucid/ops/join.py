@@ -355,10 +355,14 @@ def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] =
     return roll_op.call(input, shifts=steps, dims=tuple(shapes.normalize_dim(d, a.ndim, scalar_is_vector=False) for d in axes))  # type: ignore[no-any-return]
 
 
+def _flip(xp: Any, x: Any, *, dims: tuple[int, ...]) -> Any:
+    return xp.copy(x[tuple([slice(None, None, -1) if d in dims else slice(None) for d in range(x.ndim)])])
+
+
 flip_op = defop(
     "flip",
     "input",
-    forward=lambda xp, x, *, dims: xp.copy(xp.flip(x, dims)),
+    forward=_flip,
     aval=lambda x, dims: x,
     vjp={"input": lambda F, g, dims: F.flip(g, dims=dims)},
     jvp="linear",
