@@ -102,6 +102,16 @@ def min(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return _min(x, axis, None, None, keepdims)
 
 
+def argmax(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """As `np.argmax`."""
+    return x.argmax(axis, keepdims=keepdims)
+
+
+def argmin(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """As `np.argmin`."""
+    return x.argmin(axis, keepdims=keepdims)
+
+
 def matmul(a: Any, b: Any) -> Any:
     """As `np.matmul`, but two-byte floats are multiplied in float32, and a batch of matrices times one matrix is one product."""
     kind = a.dtype

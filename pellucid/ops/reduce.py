@@ -328,6 +328,23 @@ amin_op = defop(
 )  # fmt: skip
 
 
+def _whole(name: str, onnx: str) -> Any:
+    """The largest or smallest element of all."""
+    return defop(
+        f"{name}_all",
+        "input",
+        forward=name,
+        aval=lambda x: ((), x[1]),
+        vjp={"input": lambda F, g, input, out, input_shape: _extreme_grad(F, g, input, out, input_shape, None, False)},
+        grad_name=name.capitalize(),
+        onnx=onnx,
+        samples=cases(*_OVER_ALL),
+    )
+
+
+max_all_op, min_all_op = _whole("max", "ReduceMax"), _whole("min", "ReduceMin")
+
+
 def check_nonempty(name: str, shape: tuple[int, ...], dims: Any) -> None:
     """Refuse a reduction without neutral element over no elements."""
     if 0 not in shape:

@@ -18,7 +18,7 @@ from ..shapes import check_nonempty_reduction, normalize_dim
 from ._reduction import kept, numpy_names
 from ._rules import require_tensor
 from ._samples import REAL, Sample, cases, draw
-from .reduce import amax_op, amin_op
+from .reduce import max_all_op, min_all_op
 
 
 # ---- elements by position along a dimension ---------------------------------------------------
@@ -130,12 +130,14 @@ def _real_only(input: Any, name: str, kernel: str) -> None:
 
 
 def _extreme(name: str, op: Any, whole: Any, pairwise: str, input: Any, dim: Any, keepdim: Any, other: Any) -> Any:
+    if dim is None and other is None and isinstance(input, Tensor) and input._array.size and input._array.dtype.kind in "fiu":
+        return whole.call(input)
     _real_only(input, name, f"{name}_all" if dim is None else f"{name}(): does not support complex input")
     if isinstance(dim, Tensor) or other is not None:
         return FUNCTIONS["torch"][pairwise](input, dim if other is None else other)
     if dim is None:
         check_nonempty_reduction(name, input._array.shape, None)
-        return whole.call(input, dim=None, keepdim=False)
+        return whole.call(input)
     return _along(op, name, input, dim, keepdim)
 
 
@@ -158,7 +160,7 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor 
     values=tensor([5., 7.]),
     indices=tensor([1, 0]))
     """
-    return _extreme("max", max_op, amax_op, "maximum", input, dim, keepdim, other)
+    return _extreme("max", max_op, max_all_op, "maximum", input, dim, keepdim, other)
 
 
 @public(methods="=", out=True)
@@ -170,7 +172,7 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor 
     >>> torch.min(torch.tensor([3.0, 1.0, 2.0]))
     tensor(1.)
     """
-    return _extreme("min", min_op, amin_op, "minimum", input, dim, keepdim, other)
+    return _extreme("min", min_op, min_all_op, "minimum", input, dim, keepdim, other)
 
 
 def _arg_aval(x: Any, *, dim: Any, keepdim: bool) -> Any:

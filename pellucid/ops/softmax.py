@@ -73,6 +73,10 @@ logsumexp_op = defop(
 
 
 def _along(op: Any, name: str, input: Tensor, dim: Any, dtype: dtypes.dtype | None) -> Tensor:
+    if dtype is None and type(dim) is int and isinstance(input, Tensor):
+        a = input._array
+        if a.dtype.kind == "f" and 0 < a.ndim > dim >= -a.ndim:  # the everyday call, without further questions
+            return op.call(input, dim=dim % a.ndim)  # type: ignore[no-any-return]
     input = as_dtype(require_tensor(input, name), dtype)
     if dim is None:
         raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')
