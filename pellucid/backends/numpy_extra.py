@@ -9,7 +9,6 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 from numpy import asarray
 
@@ -17,7 +16,11 @@ from ..errors import OperationError, UnsupportedError
 from .kernels import enabled, kernels
 
 __all__: list[str] = []
-_NARROW = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
+
+
+def _narrow(kind: np.dtype[Any]) -> bool:
+    """True for float16 and bfloat16."""
+    return kind.itemsize == 2 and kind.kind in "fV"
 
 
 def _export(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -34,7 +37,9 @@ def _kind(arrays: tuple[Any, ...]) -> np.dtype[Any]:
 
 
 def _wide(a: Any) -> Any:
-    return a.astype(np.float32) if getattr(a, "dtype", None) in _NARROW else a
+    if hasattr(a, "dtype") and _narrow(a.dtype):
+        return a.astype(np.float32)
+    return a
 
 
 _FLOAT32 = np.dtype(np.float32)
@@ -54,7 +59,7 @@ def widened(name: str, doc: str) -> Callable[[Callable[..., Any]], Callable[...,
     def decorate(compute: Callable[..., Any]) -> Callable[..., Any]:
         def function(*arrays: Any) -> Any:
             kind = _kind(arrays)
-            if kind in _NARROW:
+            if _narrow(kind):
                 return asarray(compute(*map(_wide, arrays))).astype(kind)
             if kind.kind in "biu":
                 raise TypeError(f"not supported: {name} of {kind}")

@@ -275,11 +275,16 @@ where_op = defop(
     samples=_where_samples,
 )
 _record_where = where_op.call
+_PLAIN = (float, int)
 
 
 def _where_call(condition: Any, input: Any, other: Any) -> Tensor:
     """Gradient rules give numbers as branches, and conditions of any shape."""
-    if not isinstance(input, Tensor) or not isinstance(other, Tensor) or input._array.dtype is not other._array.dtype:
+    if isinstance(input, Tensor) and type(other) in _PLAIN and input._array.dtype.char in "fd":
+        other = wrap(np.asarray(other, input._array.dtype))
+    elif isinstance(other, Tensor) and type(input) in _PLAIN and other._array.dtype.char in "fd":
+        input = wrap(np.asarray(input, other._array.dtype))
+    elif not isinstance(input, Tensor) or not isinstance(other, Tensor) or input._array.dtype is not other._array.dtype:
         kind = common_dtype([input, other]).numpy
         input = F.cast(input, dtype=kind) if isinstance(input, Tensor) else wrap(np.asarray(input, kind))
         other = F.cast(other, dtype=kind) if isinstance(other, Tensor) else wrap(np.asarray(other, kind))
