@@ -9,3 +9,4 @@ from . import new as new
 from . import settings as settings
 
 from . import attach as attach  # isort: skip (after everything that registers)
+from . import overriding as overriding  # isort: skip

@@ -25,8 +25,13 @@ def attach() -> None:
 
 def publish(scope: dict[str, Any], namespace: str) -> None:
     """Put the functions of a namespace ("torch", "linalg", ...) into a module's globals."""
+    SCOPES.append((scope, namespace))
     for name, function in FUNCTIONS.get(namespace, {}).items():
         scope[name] = function
+
+
+# Every (module globals, namespace) that functions were published into; `api.overriding` goes through them.
+SCOPES: list[tuple[dict[str, Any], str]] = []
 
 
 def suggestion(name: str, scope: Any) -> str:

@@ -1,0 +1,132 @@
+"""`__torch_function__`: subclasses and modes are asked as PyTorch asks them."""
+
+import numpy as np
+import pytest
+
+import pellucid
+import pellucid.overrides
+
+torch = pytest.importorskip("torch")
+
+
+def name_of(func):
+    return getattr(func, "__name__", "?")
+
+
+def logged(m):
+    log = []
+
+    class Logging(m.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            log.append((name_of(func), len(types)))
+            return super().__torch_function__(func, types, args, kwargs)
+
+    x = m.tensor([1.0, 2.0, 3.0]).as_subclass(Logging)
+    log.clear()
+    results = [
+        m.add(x, 1), x.exp(), x + x, 2 * x, m.cat([x, x]), x.sum(), m.stack([m.ones(3), x]), x[0], x.max(0)[0], m.nn.functional.relu(x),
+        m.mul(m.ones(3), x), -x, x > 1,
+    ]  # fmt: skip
+    shape = tuple(x.shape)
+    return (
+        [type(r).__name__ for r in results],
+        [np.round(np.asarray(r.tolist(), float), 4).tolist() for r in results],
+        shape,
+        [n for n, _ in log],
+    )
+
+
+def test_logging_subclass():
+    theirs, ours = logged(torch), logged(pellucid)
+    assert ours[:3] == theirs[:3]
+    for name in ("add", "exp", "cat", "sum", "stack", "relu", "mul", "__get__"):
+        assert name in ours[3]
+        assert name in theirs[3]
+
+
+def taken_over(m):
+    handled = {}
+
+    class Scalar(m.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            if func in handled:
+                return handled[func](*args, **(kwargs or {}))
+            return NotImplemented
+
+    handled[m.mean] = lambda x: "mean"
+    handled[m.Tensor.sin] = lambda x: "sin"
+    x = m.ones(2).as_subclass(Scalar)
+    messages = []
+    for call in (lambda: m.exp(x), lambda: x.cos()):
+        with pytest.raises(TypeError) as info:
+            call()
+        messages.append("NotImplemented" in str(info.value))
+    return m.mean(x), x.sin(), messages
+
+
+def test_functions_are_found_by_identity_and_refused_when_nobody_answers():
+    assert taken_over(pellucid) == taken_over(torch)
+
+
+def with_modes(m):
+    log = []
+
+    class Mode(m.overrides.TorchFunctionMode):
+        def __init__(self, tag):
+            self.tag = tag
+
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            log.append((self.tag, name_of(func)))
+            return func(*args, **(kwargs or {}))
+
+    x = m.ones(2)
+    with Mode("a"), Mode("b"):
+        y = m.add(x, 1)
+        z = y.exp()
+        w = m.zeros(2)
+    m.add(x, 1)
+    return log, np.round(z.tolist(), 4).tolist(), w.tolist()
+
+
+def test_modes():
+    assert with_modes(pellucid) == with_modes(torch)
+
+
+def test_a_mode_changes_results_and_disabling_stops_it():
+    class Twice(pellucid.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            result = func(*args, **(kwargs or {}))
+            return result * 2 if func == pellucid.ones else result
+
+    with Twice():
+        assert pellucid.ones(2).tolist() == [2.0, 2.0]
+        with pellucid.DisableTorchFunction():
+            assert pellucid.ones(2).tolist() == [1.0, 1.0]
+    assert pellucid.ones(2).tolist() == [1.0, 1.0]
+    assert not hasattr(pellucid.Tensor.exp, "__wrapped_method__")
+
+
+def test_helpers():
+    overrides = pellucid.overrides
+
+    class Mine(pellucid.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return "taken"
+
+    x = pellucid.ones(1).as_subclass(Mine)
+    assert overrides.has_torch_function((x,))
+    assert not overrides.has_torch_function((pellucid.ones(1),))
+    with pellucid.DisableTorchFunctionSubclass():
+        assert not overrides.has_torch_function((x,))
+
+    @overrides.wrap_torch_function(lambda a: (a,))
+    def f(a):
+        return "ran"
+
+    assert f(x) == "taken"
+    assert f(pellucid.ones(1)) == "ran"
+    assert overrides.is_tensor_like(x)
+    assert overrides.resolve_name(pellucid.Tensor.add) == "torch.Tensor.add" or overrides.resolve_name(pellucid.add) == "torch.add"
