@@ -6,6 +6,7 @@ The static view of the result is the generated `tensor.pyi`.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable
 from typing import Any
 
 from .. import ops as _ops
@@ -28,10 +29,13 @@ def publish(scope: dict[str, Any], namespace: str) -> None:
     SCOPES.append((scope, namespace))
     for name, function in FUNCTIONS.get(namespace, {}).items():
         scope[name] = function
+    for hook in after_publish:
+        hook(scope, namespace)
 
 
 # Every (module globals, namespace) that functions were published into; `api.overriding` goes through them.
 SCOPES: list[tuple[dict[str, Any], str]] = []
+after_publish: list[Callable[[dict[str, Any], str], None]] = []
 
 
 def suggestion(name: str, scope: Any) -> str:

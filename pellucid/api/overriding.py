@@ -170,12 +170,22 @@ _PLAIN = {Tensor, Parameter, int, float, bool, complex, str, type(None)}
 # ---- putting the dispatching versions in place -----------------------------------------------
 def _namespaces(wrap: bool) -> None:
     for scope, namespace in attach.SCOPES:
-        for name in attach.FUNCTIONS.get(namespace, {}):
-            value = scope.get(name)
-            if wrap and callable(value) and not isinstance(value, (type, Dispatching)) and hasattr(value, "__name__"):
-                scope[name] = Dispatching(value)
-            elif not wrap and isinstance(value, Dispatching):
-                scope[name] = value.function
+        _namespace(scope, namespace, wrap)
+
+
+def _namespace(scope: dict[str, Any], namespace: str, wrap: bool) -> None:
+    for name in attach.FUNCTIONS.get(namespace, {}):
+        value = scope.get(name)
+        if wrap and callable(value) and not isinstance(value, (type, Dispatching)) and hasattr(value, "__name__"):
+            scope[name] = Dispatching(value)
+        elif not wrap and isinstance(value, Dispatching):
+            scope[name] = value.function
+
+
+def _published(scope: dict[str, Any], namespace: str) -> None:
+    """A namespace that is loaded while functions can be taken over."""
+    if _installed["classes"] or _installed["modes"]:
+        _namespace(scope, namespace, True)
 
 
 def _method(function: Any, name: str) -> Any:
@@ -253,5 +263,6 @@ def exit_mode(mode: Any) -> None:
             _namespaces(False)
 
 
+attach.after_publish.append(_published)
 Tensor.__torch_function__ = classmethod(default)  # type: ignore[attr-defined]
 Tensor.__init_subclass__ = classmethod(_init_subclass)  # type: ignore[assignment]
