@@ -142,29 +142,25 @@ class MultiProcessIter(_BaseDataLoaderIter):
 
     def _message(self) -> tuple[_Worker, Any]:
         """The next message of any worker; RuntimeError when one died or the timeout is over."""
-        by_pipe = {worker.results: worker for worker in self._workers}
-        by_sentinel = {worker.process.sentinel: worker for worker in self._workers}
+        pipes = {worker.results: worker for worker in self._workers}
         limit = time.monotonic() + self._timeout if self._timeout > 0 else None
         while True:
             left = None if limit is None else max(0.0, limit - time.monotonic())
-            ready = connection.wait([*by_pipe, *by_sentinel], left)
+            ready = connection.wait(list(pipes), left)
             if not ready:
                 self._finish()
                 raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
-            for item in ready:
-                if item in by_pipe:
-                    worker = by_pipe[item]
-                    try:
-                        return worker, pickle.loads(worker.results.recv_bytes())
-                    except EOFError:
-                        by_pipe.pop(item)
-            dead = [by_sentinel[item] for item in ready if item in by_sentinel]
-            gone = [worker for worker in dead if not worker.results.poll()]
-            if gone:
-                pids = ", ".join(str(worker.process.pid) for worker in gone)
-                codes = ", ".join(str(worker.process.exitcode) for worker in gone)
-                self._finish()
-                raise RuntimeError(f"DataLoader worker (pid(s) {pids}) exited unexpectedly with exit code(s) {codes}")
+            for pipe in ready:
+                worker = pipes[pipe]
+                try:
+                    return worker, pickle.loads(pipe.recv_bytes())
+                except (EOFError, ConnectionResetError):  # the worker's end was closed, and all it sent has been read
+                    worker.process.join(timeout=1.0)
+                    pid, code = worker.process.pid, worker.process.exitcode
+                    self._finish()
+                    raise RuntimeError(
+                        f"DataLoader worker (pid(s) {pid}) exited unexpectedly with exit code(s) {code}"
+                    ) from None
 
     def _receive(self) -> int:
         """Take in one result; its number."""
