@@ -39,7 +39,7 @@ class ExponentialFamily(Distribution):
         with enable_grad():
             theta = [p if p.requires_grad else p.detach().requires_grad_() for p in self._natural_params]
             normalizer = self._log_normalizer(*theta)
-            slopes = reverse.grad(normalizer.sum(), theta, None, create_graph=True)
+            slopes = reverse.grad([normalizer.sum()], theta, [None], create_graph=True)
         result = result + normalizer
         batch = len(self._batch_shape)
         for parameter, slope in zip(theta, slopes, strict=True):

@@ -39,6 +39,7 @@ from . import nn_windows as nn_windows
 from . import pad as pad
 from . import power as power
 from . import random_create as random_create
+from . import random_gamma as random_gamma
 from . import reduce as reduce
 from . import reduce_norm as reduce_norm
 from . import reduce_select as reduce_select
