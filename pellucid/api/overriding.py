@@ -145,8 +145,9 @@ def dispatch(public: Any, run: Callable[..., Any], args: tuple[Any, ...], kwargs
 class Dispatching:
     """A function of a namespace that asks modes and argument types first; equal to the function it stands for."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], name: str) -> None:
         functools.update_wrapper(self, function)
+        self.__name__ = name
         self.function = function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -177,7 +178,7 @@ def _namespace(scope: dict[str, Any], namespace: str, wrap: bool) -> None:
     for name in attach.FUNCTIONS.get(namespace, {}):
         value = scope.get(name)
         if wrap and callable(value) and not isinstance(value, (type, Dispatching)) and hasattr(value, "__name__"):
-            scope[name] = Dispatching(value)
+            scope[name] = Dispatching(value, name)
         elif not wrap and isinstance(value, Dispatching):
             scope[name] = value.function
 
