@@ -507,7 +507,7 @@ def general(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any
             handler = getattr(kind, "__pellucid_bind__", None)
             if handler is not None:
                 return handler(op, args, params)
-    if local.autocast is not None and op.autocast is not None:
+    if local.autocast is not None:
         args = local.autocast.cast(op, args)
     tensors = _check_types(op, args)
     given = tensors

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
 
+from ..core.modes import local
 from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError
 
@@ -39,3 +42,19 @@ def keyword(named: dict[str, Any], function: str, *names: str) -> Any:
     if named:
         raise ArgumentTypeError(f"{function}() got an unexpected keyword argument '{next(iter(named))}'")
     return value
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def full_precision(function: Function) -> Function:
+    """Decorator for losses: under autocast they take float32, as PyTorch's do."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        policy = local.autocast
+        if policy is None:
+            return function(*args, **kwargs)
+        return function(*map(policy.widen, args), **{k: policy.widen(v) for k, v in kwargs.items()})
+
+    return wrapper  # type: ignore[return-value]

@@ -25,7 +25,6 @@ exp = unary(
     example="torch.exp(torch.tensor([0.0, 1.0]))",
     shows="tensor([1.0000, 2.7183])",
     onnx="Exp",
-    autocast="float32",
 )
 
 exp2 = unary(
@@ -48,7 +47,6 @@ expm1 = unary(
     example="torch.expm1(torch.tensor([0.0, 1e-6]))",
     shows="tensor([0.0000e+00, 1.0000e-06])",
     namespace="torch special",
-    autocast="float32",
 )
 
 log = unary(
@@ -61,7 +59,6 @@ log = unary(
     example="torch.log(torch.tensor([1.0, 10.0]))",
     shows="tensor([0.0000, 2.3026])",
     onnx="Log",
-    autocast="float32",
 )
 
 log2 = unary(
@@ -73,7 +70,6 @@ log2 = unary(
     doc="Logarithm to base 2 of each element.",
     example="torch.log2(torch.tensor([1.0, 8.0]))",
     shows="tensor([0., 3.])",
-    autocast="float32",
 )
 
 log10 = unary(
@@ -85,7 +81,6 @@ log10 = unary(
     doc="Logarithm to base 10 of each element.",
     example="torch.log10(torch.tensor([1.0, 1000.0]))",
     shows="tensor([0., 3.])",
-    autocast="float32",
 )
 
 log1p = unary(
@@ -98,7 +93,6 @@ log1p = unary(
     example="torch.log1p(torch.tensor([0.0, 1e-6]))",
     shows="tensor([0.0000e+00, 1.0000e-06])",
     namespace="torch special",
-    autocast="float32",
 )
 
 sqrt = unary(
@@ -122,7 +116,6 @@ rsqrt = unary(
     doc="1 divided by the square root of each element.",
     example="torch.rsqrt(torch.tensor([4.0, 0.25]))",
     shows="tensor([0.5000, 2.0000])",
-    autocast="float32",
 )
 
 

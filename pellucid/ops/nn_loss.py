@@ -17,7 +17,7 @@ from ..core.public import public
 from ..core.tensor import Tensor
 from ..errors import ArgumentValueError, IndexOutOfRangeError, OperationError, ShapeValueError
 from ..shapes import broadcast_shapes
-from ._rules import require_tensor
+from ._rules import full_precision, require_tensor
 from .nn_linear import linear
 
 _F32 = np.dtype(np.float32)
@@ -121,6 +121,7 @@ def _out_of_range(t: np.ndarray, classes: int, ignore_index: int) -> None:
 
 
 @public(namespace="nn.functional")
+@full_precision
 def nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
     reduce: bool | None = None, reduction: str = "mean",
@@ -218,10 +219,12 @@ cross_entropy_op = defop(
     vjp={"input": _ce_vjp},
     grad_name="NllLoss",
     onnx="SoftmaxCrossEntropyLoss",
+    autocast="float32",
 )
 
 
 @public(namespace="nn.functional")
+@full_precision
 def cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
     reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0,
@@ -406,10 +409,12 @@ bce_logits_op = defop(
     forward=_bce_logits_forward,
     vjp={"input": lambda F, g, input, target: g * (F.sigmoid(input) - target), "target": lambda g, input: -g * input},
     elementwise=True,
+    autocast="float32",
 )
 
 
 @public(namespace="nn.functional")
+@full_precision
 def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean", pos_weight: Tensor | None = None,
@@ -455,6 +460,7 @@ softplus_of = defop(
 
 
 @public(namespace="nn.functional torch")
+@full_precision
 def kl_div(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
     log_target: bool = False,

@@ -15,7 +15,7 @@ from ..core.public import public
 from ..core.tensor import Tensor
 from ..errors import ArgumentValueError, OperationError, ShapeValueError
 from ..shapes import broadcast_shapes
-from ._rules import require_tensor
+from ._rules import full_precision, require_tensor
 from .nn_loss import check_pair, get_reduction, reduce_loss
 
 mse_op = defop(
@@ -30,10 +30,12 @@ mse_op = defop(
     elementwise=True,
     batch="elementwise",
     grad_name="MseLoss",
+    autocast="float32",
 )
 
 
 @public(namespace="nn.functional")
+@full_precision
 def mse_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
     weight: Tensor | None = None,
@@ -60,6 +62,7 @@ def mse_loss(
 
 
 @public(namespace="nn.functional")
+@full_precision
 def l1_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
     weight: Tensor | None = None,
@@ -82,6 +85,7 @@ def l1_loss(
 
 
 @public(namespace="nn.functional")
+@full_precision
 def smooth_l1_loss(
     input: Tensor,
     target: Tensor,
@@ -102,6 +106,7 @@ def smooth_l1_loss(
 
 
 @public(namespace="nn.functional")
+@full_precision
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None) -> Tensor:
     """Squared error below `delta` and delta times absolute error above. Source: Huber, 1964."""
     check_pair("huber_loss", input, target)
@@ -118,6 +123,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
 
 
 @public(namespace="nn.functional")
+@full_precision
 def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
@@ -162,6 +168,7 @@ def gaussian_nll_loss(
 
 
 @public(namespace="nn.functional")
+@full_precision
 def poisson_nll_loss(
     input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: bool | None = None, eps: float = 1e-8,
     reduce: bool | None = None, reduction: str = "mean",
@@ -183,6 +190,7 @@ def poisson_nll_loss(
 
 
 @public(namespace="nn.functional torch")
+@full_precision
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean",
@@ -200,6 +208,7 @@ def margin_ranking_loss(
 
 
 @public(namespace="nn.functional torch")
+@full_precision
 def hinge_embedding_loss(
     input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean",
@@ -244,6 +253,7 @@ def _check_multi(name: str, x: Tensor, t: Tensor, label_rows: bool) -> tuple[int
 
 
 @public(namespace="nn.functional")
+@full_precision
 def multi_margin_loss(
     input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean",
@@ -282,6 +292,7 @@ def multi_margin_loss(
 
 
 @public(namespace="nn.functional")
+@full_precision
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
@@ -343,6 +354,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
 
 
 @public(namespace="nn.functional torch")
+@full_precision
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean",
@@ -366,6 +378,7 @@ def cosine_embedding_loss(
 
 
 @public(namespace="nn.functional torch")
+@full_precision
 def triplet_margin_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6, swap: bool = False,
     size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
@@ -432,6 +445,7 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, o
 
 
 @public(namespace="nn.functional torch")
+@full_precision
 def ctc_loss(
     log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = "mean",
     zero_infinity: bool = False,

@@ -117,7 +117,6 @@ layer_norm_op = defop(
     vjp=_layer_norm_vjp,
     grad_name="NativeLayerNorm",
     onnx="LayerNormalization",
-    autocast="float32",
 )
 
 

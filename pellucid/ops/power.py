@@ -59,7 +59,6 @@ pow_op = defop(
     elementwise=True,
     batch="elementwise",
     onnx="Pow",
-    autocast="float32",
     check=_check_pow,
     samples=elementwise(POSITIVE, REAL, complex=True),
 )

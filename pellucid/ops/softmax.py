@@ -41,13 +41,13 @@ def _log_softmax_grad(F: Any, g: Any, out: Any, dim: int) -> Any:
 softmax_op = defop(
     "softmax", "input", forward=lambda xp, x, *, dim: xp.softmax(x, dim) if x.ndim else x / x, aval=lambda x, dim: x,
     vjp={"input": lambda F, g, out, out_shape, dim: _softmax_grad(F, g, out, dim) if out_shape else g * 0.0},
-    onnx="Softmax", autocast="float32", samples=cases(*_ALONG),
+    onnx="Softmax", samples=cases(*_ALONG),
 )  # fmt: skip
 
 log_softmax_op = defop(
     "log_softmax", "input", forward=lambda xp, x, *, dim: xp.log_softmax(x, dim) if x.ndim else x - x, aval=lambda x, dim: x,
     vjp={"input": lambda F, g, out, out_shape, dim: _log_softmax_grad(F, g, out, dim) if out_shape else g * 0.0},
-    onnx="LogSoftmax", autocast="float32", samples=cases(*_ALONG),
+    onnx="LogSoftmax", samples=cases(*_ALONG),
 )  # fmt: skip
 
 

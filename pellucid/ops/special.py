@@ -50,7 +50,6 @@ erfinv = unary(
     "erfinv",
     lambda F, g, out: g * (F.exp(out * out) / _TWO_BY_ROOT_PI),
     namespace="torch special",
-    autocast="float32",
     domain=UNIT,
     doc="The inverse of the error function; NaN outside [-1, 1].",
     example="torch.erfinv(torch.tensor([0.0, 0.5]))",

@@ -42,7 +42,6 @@ tan = unary(
     example="torch.tan(torch.tensor([0.0, 1.0]))",
     shows="tensor([0.0000, 1.5574])",
     onnx="Tan",
-    autocast="float32",
 )
 
 asin = unary(
@@ -55,7 +54,6 @@ asin = unary(
     example="torch.asin(torch.tensor([0.0, 1.0]))",
     shows="tensor([0.0000, 1.5708])",
     onnx="Asin",
-    autocast="float32",
 )
 
 acos = unary(
@@ -68,7 +66,6 @@ acos = unary(
     example="torch.acos(torch.tensor([0.0, 1.0]))",
     shows="tensor([1.5708, 0.0000])",
     onnx="Acos",
-    autocast="float32",
 )
 
 atan = unary(
@@ -91,7 +88,6 @@ sinh = unary(
     example="torch.sinh(torch.tensor([0.0, 1.0]))",
     shows="tensor([0.0000, 1.1752])",
     onnx="Sinh",
-    autocast="float32",
 )
 
 cosh = unary(
@@ -103,7 +99,6 @@ cosh = unary(
     example="torch.cosh(torch.tensor([0.0, 1.0]))",
     shows="tensor([1.0000, 1.5431])",
     onnx="Cosh",
-    autocast="float32",
 )
 
 

@@ -143,8 +143,9 @@ def second_backward():
 
 @case(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: [torch.FloatTensor [2]] is at "
-    "version 1; expected version 0 instead.",
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [torch.FloatTensor [2]], which is "
+    "output 0 of Exp, is at version 1; expected version 0 instead. Hint: enable anomaly detection to find the operation that failed to "
+    "compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).",
 )
 def overwritten_value():
     x = torch.ones(2, requires_grad=True)
@@ -191,7 +192,7 @@ def numpy_of_recorded():
     return torch.ones(1, requires_grad=True).numpy()
 
 
-@case(RuntimeError, "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.")  # fmt: skip
+@case(RuntimeError, "The differentiated Tensor at index 0 appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.")  # fmt: skip
 def unused_input():
     x, y = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
     return torch.autograd.grad(x.sum(), y)

@@ -1,0 +1,9 @@
+"""Automatic mixed precision: `autocast` and `GradScaler` (PyTorch's `torch.amp`)."""
+
+from __future__ import annotations
+
+from .autocast_mode import autocast as autocast
+from .autocast_mode import custom_bwd as custom_bwd
+from .autocast_mode import custom_fwd as custom_fwd
+from .autocast_mode import is_autocast_available as is_autocast_available
+from .grad_scaler import GradScaler as GradScaler

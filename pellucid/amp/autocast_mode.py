@@ -1,0 +1,197 @@
+"""Autocast: matrix products in bfloat16 or float16, losses and factorisations in float32, everything else as it comes.
+
+The policy is that of PyTorch's CPU backend. An operation's record says which group it belongs to (`autocast=` in `defop`).
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from .. import dtypes
+from ..core.modes import ContextDecorator, local, state
+from ..core.primitive import TENSORS as F
+from ..core.primitive import Primitive
+from ..core.tensor import Tensor
+
+_FLOATS = (dtypes.float32, dtypes.bfloat16, dtypes.float16)
+
+# Groups of operations beyond what the records say: factorisations and transforms have no half-precision form.
+_FLOAT32_PREFIXES = ("linalg_", "fft_")
+_FLOAT32 = {"prod", "cdist", "quantile", "kthvalue", "cholesky", "det", "svd", "qr", "eigh", "eig", "inv", "solve", "lstsq"}
+
+
+class _Policy:
+    """What `core.bind` asks while autocast is on."""
+
+    __slots__ = ("cache", "dtype", "use_cache")
+
+    def __init__(self, dtype: dtypes.dtype, use_cache: bool) -> None:
+        self.dtype = dtype
+        self.use_cache = use_cache
+        # Parameters cast once inside a block serve every use in it, and share one gradient path.
+        self.cache: dict[int, tuple[Tensor, int, Tensor]] = {}
+
+    def cast(self, op: Primitive, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments in the precision of the operation's group."""
+        group = op.autocast
+        if group is None and (op.name in _FLOAT32 or op.name.startswith(_FLOAT32_PREFIXES)):
+            group = "float32"
+        if group is None:
+            return args
+        tensors = [x for x in args if isinstance(x, Tensor) and x.dtype in _FLOATS]
+        if group == "lower":
+            target = self.dtype
+        elif group == "float32":
+            target = dtypes.float32
+        else:
+            kinds = {x.dtype for x in tensors}
+            if len(kinds) < 2:
+                return args
+            target = dtypes.float32
+        return tuple(self.to(x, target) if isinstance(x, Tensor) and x.dtype in _FLOATS else x for x in args)
+
+    def widen(self, value: Any) -> Any:
+        """A low-precision tensor in float32; anything else as it is."""
+        if isinstance(value, Tensor) and value.dtype in (dtypes.bfloat16, dtypes.float16):
+            return self.to(value, dtypes.float32)
+        return value
+
+    def to(self, x: Tensor, target: dtypes.dtype) -> Tensor:
+        if x.dtype is target:
+            return x
+        cacheable = self.use_cache and x._node is None and x._rg and target is self.dtype and local.grad
+        if cacheable:
+            known = self.cache.get(id(x))
+            if known is not None and known[0] is x and known[1] == x._version:
+                return known[2]
+        policy, local.autocast = local.autocast, None
+        try:
+            result: Tensor = F.cast(x, dtype=target.numpy)
+        finally:
+            local.autocast = policy
+        if cacheable:
+            self.cache[id(x)] = (x, x._version, result)
+        return result
+
+
+class autocast(ContextDecorator):  # noqa: N801 (PyTorch's name)
+    """Context manager and decorator: run matrix products, convolutions and attention in a lower precision.
+
+    Args:
+        device_type: "cpu"; "cuda" warns and does nothing, as PyTorch without CUDA.
+        dtype: bfloat16 (the default) or float16.
+        enabled: False switches autocast off inside the block.
+        cache_enabled: cast each parameter once per block.
+
+    >>> import pellucid as torch
+    >>> layer = torch.nn.Linear(4, 2)
+    >>> with torch.autocast("cpu", dtype=torch.bfloat16):
+    ...     y = layer(torch.ones(1, 4))
+    >>> y.dtype
+    torch.bfloat16
+    """
+
+    def __init__(
+        self, device_type: str, dtype: dtypes.dtype | None = None, enabled: bool = True, cache_enabled: bool | None = None
+    ) -> None:
+        if not isinstance(device_type, str):
+            raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+        if device_type not in ("cpu", "cuda", "xpu", "mps", "meta"):
+            raise RuntimeError(f"User specified an unsupported autocast device_type '{device_type}'")
+        self.device = device_type
+        self.fast_dtype = dtype if dtype is not None else dtypes.bfloat16 if device_type == "cpu" else dtypes.float16
+        if device_type != "cpu" and enabled:
+            warnings.warn(
+                f"User provided device_type of '{device_type}', but {device_type.upper()} is not available. Disabling",
+                UserWarning,
+                stacklevel=2,
+            )
+            enabled = False
+        elif enabled and self.fast_dtype not in (dtypes.bfloat16, dtypes.float16):
+            warnings.warn(
+                "In CPU autocast, but the target dtype is not supported. Disabling autocast.\nCPU Autocast only supports dtype of "
+                "torch.bfloat16, torch.float16 currently.",
+                UserWarning,
+                stacklevel=2,
+            )
+            enabled = False
+        self._enabled = enabled
+        self._cache = True if cache_enabled is None else cache_enabled
+        self._previous: list[Any] = []
+
+    def clone(self) -> autocast:
+        return autocast(self.device, self.fast_dtype, self._enabled, self._cache)
+
+    def __enter__(self) -> autocast:
+        self._previous.append(local.autocast)
+        if self.device == "cpu":
+            outer = local.autocast
+            local.autocast = _Policy(self.fast_dtype, self._cache) if self._enabled else None
+            if self._enabled and outer is not None and outer.dtype is self.fast_dtype:
+                local.autocast.cache = outer.cache
+        state.slow += 1
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        state.slow -= 1
+        local.autocast = self._previous.pop()
+
+
+def is_autocast_available(device_type: str) -> bool:
+    """True for the CPU."""
+    return device_type == "cpu"
+
+
+def is_autocast_enabled(device_type: str | None = None) -> bool:
+    """True inside `autocast`; without an argument the question is about CUDA, as in PyTorch."""
+    return device_type == "cpu" and local.autocast is not None
+
+
+def get_autocast_dtype(device_type: str) -> dtypes.dtype:
+    """The lower precision of a device type."""
+    if local.autocast is not None and device_type == "cpu":
+        found: dtypes.dtype = local.autocast.dtype
+        return found
+    return dtypes.bfloat16 if device_type == "cpu" else dtypes.float16
+
+
+def custom_fwd(
+    fwd: Callable[..., Any] | None = None, *, device_type: str = "cpu", cast_inputs: dtypes.dtype | None = None
+) -> Callable[..., Any]:
+    """Decorator for the forward of an `autograd.Function`: remembers the autocast state, or casts the inputs and switches it off."""
+    if fwd is None:
+        return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
+
+    @functools.wraps(fwd)
+    def decorated(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        ctx._fwd_used_autocast = local.autocast is not None and cast_inputs is None
+        ctx._dtype = get_autocast_dtype(device_type)
+        if cast_inputs is None or local.autocast is None:
+            return fwd(ctx, *args, **kwargs)
+        with autocast(device_type, enabled=False):
+            cast = [_cast_input(a, cast_inputs) for a in args]
+            return fwd(ctx, *cast, **{k: _cast_input(v, cast_inputs) for k, v in kwargs.items()})
+
+    return decorated
+
+
+def _cast_input(value: Any, dtype: dtypes.dtype) -> Any:
+    if isinstance(value, Tensor) and value.dtype in _FLOATS:
+        return F.cast(value, dtype=dtype.numpy)
+    return value
+
+
+def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str = "cpu") -> Callable[..., Any]:
+    """Decorator for the backward that belongs to a `custom_fwd`: runs under the autocast state of the forward."""
+    if bwd is None:
+        return functools.partial(custom_bwd, device_type=device_type)
+
+    @functools.wraps(bwd)
+    def decorated(ctx: Any, *args: Any) -> Any:
+        with autocast(device_type, dtype=ctx._dtype, enabled=ctx._fwd_used_autocast):
+            return bwd(ctx, *args)
+
+    return decorated

@@ -1,0 +1,182 @@
+"""Gradient scaling for float16: small gradients are lifted above the smallest number, and steps with overflow are skipped."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ..core.tensor import Tensor, version_of
+
+
+class GradScaler:
+    """Scales a loss before backward and its gradients back before the optimizer's step.
+
+    Args:
+        device: "cpu"; "cuda" warns and switches the scaler off, as PyTorch without CUDA.
+        init_scale: the first factor.
+        growth_factor, growth_interval: the factor grows after so many steps without an overflow.
+        backoff_factor: it shrinks after an overflow.
+        enabled: False makes every method pass things through.
+
+    Source: Micikevicius et al., "Mixed Precision Training", 2017.
+
+    >>> import pellucid as torch
+    >>> w = torch.ones(1, requires_grad=True)
+    >>> optimizer, scaler = torch.optim.SGD([w], lr=0.5), torch.amp.GradScaler("cpu")
+    >>> scaler.scale((w * 2).sum()).backward()
+    >>> scaler.step(optimizer)
+    >>> scaler.update()
+    >>> w
+    tensor([0.], requires_grad=True)
+    """
+
+    def __init__(
+        self, device: str = "cuda", init_scale: float = 2.0**16, growth_factor: float = 2.0, backoff_factor: float = 0.5,
+        growth_interval: int = 2000, enabled: bool = True,
+    ) -> None:  # fmt: skip
+        self._device = device
+        self._enabled = enabled
+        if enabled and device != "cpu":
+            warnings.warn(
+                f"torch.{device}.amp.GradScaler is enabled, but {device.upper()} is not available.  Disabling.", UserWarning, stacklevel=2
+            )
+            self._enabled = False
+        if self._enabled:
+            if growth_factor <= 1.0:
+                raise AssertionError("The growth factor must be > 1.0.")
+            if backoff_factor >= 1.0:
+                raise AssertionError("The backoff factor must be < 1.0.")
+        self._scale = float(init_scale)
+        self._growth_factor, self._backoff_factor, self._growth_interval = growth_factor, backoff_factor, growth_interval
+        self._growth_tracker = 0
+        self._found: dict[int, bool] = {}  # optimizer -> whether its gradients overflowed, once unscaled in this step
+        self._stepped: set[int] = set()
+
+    def scale(self, outputs: Any) -> Any:
+        """The loss, or a nested list of losses, times the factor."""
+        if not self._enabled:
+            return outputs
+        if isinstance(outputs, Tensor):
+            return outputs * self._scale  # type: ignore[operator]
+        if isinstance(outputs, Iterable):
+            scaled = [self.scale(o) for o in outputs]
+            return type(outputs)(scaled) if isinstance(outputs, (list, tuple)) else scaled  # type: ignore[call-arg]
+        raise ValueError("outputs must be a Tensor or an iterable of Tensors")
+
+    def unscale_(self, optimizer: Any) -> None:
+        """Divide the optimizer's gradients by the factor, for instance before clipping them."""
+        if not self._enabled:
+            return
+        if id(optimizer) in self._found:
+            if id(optimizer) in self._stepped:
+                raise RuntimeError("unscale_() is being called after step().")
+            raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+        inverse = 1.0 / self._scale
+        overflow = False
+        for group in optimizer.param_groups:
+            for p in group["params"]:
+                g = p._grad
+                if g is None:
+                    continue
+                if g._array.dtype == np.float16:
+                    raise ValueError("Attempting to unscale FP16 gradients.")
+                g._array *= g._array.dtype.type(inverse)
+                version_of(g).count += 1
+                overflow = overflow or not bool(np.isfinite(g._array).all())
+        self._found[id(optimizer)] = overflow
+
+    def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        """`optimizer.step()`, unless a gradient is infinite or NaN."""
+        if not self._enabled:
+            return optimizer.step(*args, **kwargs)
+        if "closure" in kwargs:
+            raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
+        if id(optimizer) in self._stepped:
+            raise RuntimeError("step() has already been called since the last update().")
+        if id(optimizer) not in self._found:
+            self.unscale_(optimizer)
+        self._stepped.add(id(optimizer))
+        if self._found[id(optimizer)]:
+            return None
+        return optimizer.step(*args, **kwargs)
+
+    def update(self, new_scale: float | Tensor | None = None) -> None:
+        """Set the factor for the next step: given, shrunk after an overflow, or grown after many good steps."""
+        if not self._enabled:
+            return
+        if new_scale is not None:
+            self._scale = float(new_scale)
+        else:
+            if not self._found:
+                raise AssertionError("No inf checks were recorded prior to update.")
+            if True in self._found.values():
+                self._scale *= self._backoff_factor
+                self._growth_tracker = 0
+            else:
+                self._growth_tracker += 1
+                if self._growth_tracker == self._growth_interval:
+                    self._scale *= self._growth_factor
+                    self._growth_tracker = 0
+        self._found.clear()
+        self._stepped.clear()
+
+    def get_scale(self) -> float:
+        """The factor; 1.0 when disabled."""
+        return self._scale if self._enabled else 1.0
+
+    def get_growth_factor(self) -> float:
+        """How much the factor grows."""
+        return self._growth_factor
+
+    def set_growth_factor(self, new_factor: float) -> None:
+        """Set how much the factor grows."""
+        self._growth_factor = new_factor
+
+    def get_backoff_factor(self) -> float:
+        """How much the factor shrinks."""
+        return self._backoff_factor
+
+    def set_backoff_factor(self, new_factor: float) -> None:
+        """Set how much the factor shrinks."""
+        self._backoff_factor = new_factor
+
+    def get_growth_interval(self) -> int:
+        """After how many good steps the factor grows."""
+        return self._growth_interval
+
+    def set_growth_interval(self, new_interval: int) -> None:
+        """Set after how many good steps the factor grows."""
+        self._growth_interval = new_interval
+
+    def is_enabled(self) -> bool:
+        """False when the scaler passes everything through."""
+        return self._enabled
+
+    def state_dict(self) -> dict[str, Any]:
+        """The factor and its settings; empty when disabled."""
+        if not self._enabled:
+            return {}
+        return {
+            "scale": self._scale,
+            "growth_factor": self._growth_factor,
+            "backoff_factor": self._backoff_factor,
+            "growth_interval": self._growth_interval,
+            "_growth_tracker": self._growth_tracker,
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what `state_dict` gave."""
+        if not self._enabled:
+            return
+        if not state_dict:
+            raise RuntimeError(
+                "The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler."
+            )
+        self._scale = state_dict["scale"]
+        self._growth_factor, self._backoff_factor = state_dict["growth_factor"], state_dict["backoff_factor"]
+        self._growth_interval, self._growth_tracker = state_dict["growth_interval"], state_dict["_growth_tracker"]
+
+
