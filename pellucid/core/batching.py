@@ -35,7 +35,14 @@ class BatchedArray(MetaArray):
     def _refuse(self, *args: Any, **kwargs: Any) -> Any:
         raise NeedsLoop("vmap: the values of a batched tensor cannot be read")
 
-    __array__ = __array_function__ = __array_ufunc__ = __getitem__ = __iter__ = __len__ = _refuse  # type: ignore[assignment]
+    __hash__ = object.__hash__
+    for _name in (
+        "__array__ __array_function__ __array_ufunc__ __getitem__ __setitem__ __iter__ __len__ __bool__ __int__ __float__ __index__ __eq__ "
+        "__ne__ __lt__ __le__ __gt__ __ge__ __neg__ __invert__ __abs__ __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ "
+        "__rtruediv__ __floordiv__ __rfloordiv__ __mod__ __rmod__ __pow__ __rpow__ __matmul__ __rmatmul__ __and__ __rand__ __or__ __ror__ "
+        "__xor__ __rxor__"
+    ).split():
+        locals()[_name] = _refuse
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -143,6 +150,8 @@ class Batched(Tensor):
 def physical(t: Tensor) -> Tensor:
     """All samples, the batch dimension first."""
     assert t._x is not None
+    if t._x["array"] is not t._array:
+        raise NeedsLoop("vmap: a batched tensor was given another array (an in-place transposition, `.data = `, ...)")
     return t._x["physical"]  # type: ignore[no-any-return]
 
 
@@ -157,7 +166,7 @@ def batched(samples: Tensor, level: int) -> Tensor:
     array = samples._array
     t._array = BatchedArray(tuple(array.shape[1:]), array.dtype)
     t._node, t._rg, t._grad, t._ver, t._view = None, samples._rg, None, None, None
-    t._x = {"physical": samples, "level": level}
+    t._x = {"physical": samples, "level": level, "array": t._array}
     return t
 
 
