@@ -522,4 +522,7 @@ def _ctc_one(lp: Tensor, labels: np.ndarray, blank: int) -> Tensor:
         two = F.where(wrap(skip), F.constant_pad_nd(alpha, pad=(2, 0), value=low)[:size], low)
         alpha = F.logsumexp(F.stack(alpha, one, two, dim=0), dim=(0,), keepdim=False) + emit[k]
     ends = alpha[size - 2 :] if size > 1 else alpha
-    return -F.logsumexp(ends, dim=(0,), keepdim=False)  # type: ignore[no-any-return]
+    # PyTorch's gradient takes log_probs for normalised: exp(log_probs) minus the posterior, not minus the posterior alone. The two agree
+    # behind a log_softmax.
+    total = lp.exp().sum()  # type: ignore[attr-defined]
+    return (total - total.detach()) - F.logsumexp(ends, dim=(0,), keepdim=False)  # type: ignore[no-any-return]

@@ -285,7 +285,7 @@ def batch_norm(
             out = out + bias.reshape(shape)  # type: ignore[attr-defined]
         return out if out._array.dtype == a.dtype else F.cast(out, dtype=a.dtype)  # type: ignore[no-any-return]
     out = batch_norm_op.call(input, weight, bias, eps=float(eps))
-    if (running_mean is not None or running_var is not None) and type(a) is np.ndarray:
+    if (running_mean is not None or running_var is not None) and type(a) is np.ndarray and a.size:
         _update_running(a, running_mean, running_var, 0.0 if momentum is None else momentum, out, eps)
     return out  # type: ignore[no-any-return]
 
