@@ -101,9 +101,26 @@ def with_out(function: Function, exact: bool = False) -> Function:
         parts = [into(o, r, function.__name__) for o, r in zip(target, result, strict=True)]
         return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
 
-    signature = inspect.signature(function)
-    parameters = list(signature.parameters.values())
-    where = len(parameters) - (1 if parameters and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD else 0)
-    parameters.insert(where, inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
-    wrapper.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    wrapper.__signature__ = _WithOut(function)  # type: ignore[attr-defined]
     return wrapper  # type: ignore[return-value]
+
+
+class _WithOut(inspect.Signature):
+    """The signature of a function with `out=` added; read when somebody asks, not for every function at every start."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    def __getattr__(self, name: str) -> Any:
+        # Signature's own two slots, which are empty so far.
+        if name not in ("_parameters", "_return_annotation"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        signature = inspect.signature(self._function)
+        parameters = list(signature.parameters.values())
+        where = len(parameters) - (1 if parameters and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD else 0)
+        parameters.insert(where, inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
+        super().__init__(parameters, return_annotation=signature.return_annotation)
+        return getattr(self, name)
+
+    def __reduce__(self) -> Any:
+        return _WithOut, (self._function,)
