@@ -123,7 +123,7 @@ class Batched(Tensor):
             "please file an issue at https://github.com/pytorch/pytorch/issues ."
         )
 
-    def numpy(self, *, force: bool = False) -> Any:
+    def numpy(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: there is one array per sample."""
         raise OperationError("Cannot access data pointer of Tensor that doesn't have storage", op="numpy")
 
@@ -261,6 +261,9 @@ RULES: dict[str, Callable[..., Any]] = {}
 def run(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """An operation with Batched arguments."""
     level = max(_innermost(x) for x in args)
+    for value in params.values():
+        if isinstance(value, (Batched, BatchedArray)):
+            raise NeedsLoop(f"vmap: a parameter of {op.name} differs from sample to sample")
     tensors = _check_types(op, args)
     if op.promote is not None:
         # By the rules for one sample: a batch of numbers still counts as a number.

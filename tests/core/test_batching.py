@@ -1,0 +1,111 @@
+"""Every public function gives under `vmap` what it gives sample by sample, or refuses; it never gives something else."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import pellucid as torch
+import pellucid.func
+import pellucid.nn.functional
+from pellucid.core.public import FUNCTIONS, METHODS
+
+TABLES = {**FUNCTIONS, "Tensor": METHODS}
+UNDEFINED = {"empty_like", "new", "new_empty", "new_empty_strided", "resize_", "resize_as_"}  # results with undefined values
+OTHERS = {
+    "manual_seed", "seed", "set_num_threads", "set_num_interop_threads", "__init__", "__setstate__", "__reduce_ex__", "__repr__", "__str__",
+    "__format__", "__deepcopy__",
+}  # fmt: skip
+rng = np.random.default_rng(0)
+
+
+def tensors(value):
+    return isinstance(value, torch.Tensor) or (
+        isinstance(value, tuple) and value and all(isinstance(v, torch.Tensor) for v in value)
+    )
+
+
+def stacked(rows):
+    return tuple(map(stacked, zip(*rows, strict=True))) if isinstance(rows[0], tuple) else torch.stack(rows)
+
+
+def compare(wanted, got):
+    if isinstance(wanted, tuple):
+        assert len(wanted) == len(got)
+        for a, b in zip(wanted, got, strict=True):
+            compare(a, b)
+        return
+    assert wanted.shape == got.shape
+    assert wanted.dtype is got.dtype
+    np.testing.assert_allclose(got.tolist(), wanted.tolist(), rtol=1e-5, atol=1e-8)
+
+
+def check(function, arguments, dims):
+    """Compare where the function takes samples; what it refuses under vmap must be an error, not another value."""
+    samples = [[x[k] if d == 0 else x for x, d in zip(arguments, dims, strict=True)] for k in range(3)]
+    try:
+        rows = [function(*[x.clone() for x in sample]) for sample in samples]
+        wanted = stacked(rows) if tensors(rows[0]) else None
+    except Exception:  # not a function of such arguments
+        return False
+    if wanted is None:
+        return False
+    try:
+        got = torch.func.vmap(lambda *xs: function(*[x.clone() for x in xs]), in_dims=dims)(*arguments)
+    except Exception:
+        return False
+    compare(wanted, got)
+    return True
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("space", TABLES)
+def test_functions_of_one_tensor(space):
+    x = torch.tensor(rng.random((3, 4, 4)) * 0.8 + 0.1)
+    compared = 0
+    for name, function in list(TABLES[space].items()):
+        if name in UNDEFINED | OTHERS or name.startswith("set_") or isinstance(function, type) or not callable(function):
+            continue
+        compared += check(function, (x,), (0,))
+        compared += check(lambda a, f=function: f(a, 0), (x,), (0,))
+    assert compared or space in ("signal.windows",)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("space", ["torch", "nn.functional", "linalg"])
+@pytest.mark.parametrize("dims", [(0, 0), (0, None), (None, 0)])
+def test_functions_of_two_tensors(space, dims):
+    pairs = [(rng.random((3, 4, 4)) + 0.1, rng.random((3, 4)) + 0.1), (rng.random((3, 4, 4)), rng.integers(0, 4, (3, 2)))]
+    compared = 0
+    for name, function in list(TABLES[space].items()):
+        if name in UNDEFINED | OTHERS or name.startswith("set_") or isinstance(function, type) or not callable(function):
+            continue
+        for p, q in pairs:
+            x, y = torch.tensor(p), torch.tensor(q)
+            compared += check(function, (x if dims[0] == 0 else x[0], y if dims[1] == 0 else y[0]), dims)
+    assert compared > 5
+
+
+def test_gradients_of_samples():
+    w = torch.tensor(rng.standard_normal((2, 1, 3, 3)))
+    x = torch.tensor(rng.standard_normal((5, 1, 1, 6, 6)))
+
+    def loss(weight, image):
+        return torch.nn.functional.max_pool2d(torch.nn.functional.conv2d(image, weight).relu(), 2).square().sum()
+
+    got = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0))(w, x)
+    for k in range(5):
+        compare(torch.func.grad(loss)(w, x[k]), got[k])
+
+
+def test_nothing_is_left_behind():
+    with pytest.raises(RuntimeError):
+        torch.func.vmap(lambda a: a.sum().item())(torch.ones(3, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert torch.rand(2).shape == (2,)
+    from pellucid.core import batching, modes, random
+
+    assert batching.levels.stack == []
+    assert random.draw_guards == []
+    assert modes.state.slow == 0
