@@ -264,6 +264,8 @@ def batch_norm(
     if a.ndim == 1 and a.size == 0:
         return input.clone()  # type: ignore[no-any-return, attr-defined]
     if training:
+        if eps <= 0.0:
+            raise ArgumentValueError(f"batch_norm eps must be positive during training, but got {eps}")
         check_several_values(a.shape)
     if a.ndim < 2:
         raise ShapeError(f"Expected at least 2 dimensions, but got {a.ndim}-dimensional tensor", op="batch_norm")
