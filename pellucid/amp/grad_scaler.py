@@ -41,7 +41,9 @@ class GradScaler:
         self._enabled = enabled
         if enabled and device != "cpu":
             warnings.warn(
-                f"torch.{device}.amp.GradScaler is enabled, but {device.upper()} is not available.  Disabling.", UserWarning, stacklevel=2
+                f"torch.{device}.amp.GradScaler is enabled, but {device.upper()} is not available.  Disabling.",
+                UserWarning,
+                stacklevel=2,
             )
             self._enabled = False
         if self._enabled:
@@ -178,5 +180,3 @@ class GradScaler:
         self._scale = state_dict["scale"]
         self._growth_factor, self._backoff_factor = state_dict["growth_factor"], state_dict["backoff_factor"]
         self._growth_interval, self._growth_tracker = state_dict["growth_interval"], state_dict["_growth_tracker"]
-
-

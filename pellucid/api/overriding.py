@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..core.modes import local
-from ..core.public import METHODS, PROPERTIES
+from ..core.public import FUNCTIONS, METHODS, PROPERTIES
 from ..core.tensor import Parameter, Tensor
 from . import attach
 
@@ -53,7 +53,7 @@ def _converted(result: Any, cls: Any) -> Any:
         return result
     if isinstance(result, Tensor):
         if not isinstance(result, cls):
-            result = result.as_subclass(cls)  # type: ignore[attr-defined]
+            result = result.as_subclass(cls)
         return result
     if isinstance(result, (tuple, list)):
         values = [_converted(r, cls) for r in result]
@@ -175,7 +175,7 @@ def _namespaces(wrap: bool) -> None:
 
 
 def _namespace(scope: dict[str, Any], namespace: str, wrap: bool) -> None:
-    for name in attach.FUNCTIONS.get(namespace, {}):
+    for name in FUNCTIONS.get(namespace, {}):
         value = scope.get(name)
         if wrap and callable(value) and not isinstance(value, (type, Dispatching)) and hasattr(value, "__name__"):
             scope[name] = Dispatching(value, name)
@@ -266,4 +266,4 @@ def exit_mode(mode: Any) -> None:
 
 attach.after_publish.append(_published)
 Tensor.__torch_function__ = classmethod(default)  # type: ignore[attr-defined]
-Tensor.__init_subclass__ = classmethod(_init_subclass)  # type: ignore[assignment]
+Tensor.__init_subclass__ = classmethod(_init_subclass)  # type: ignore[assignment, arg-type]

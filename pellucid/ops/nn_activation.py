@@ -24,6 +24,7 @@ from ..shapes import normalize_dim
 from ._rules import require_tensor
 from ._unary import document
 
+
 def activation(
     name: str,
     plain: Callable[..., Any],

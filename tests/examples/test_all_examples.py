@@ -12,7 +12,13 @@ import pytest
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.py"))
 # The first and last of these numbers that an example prints; the last must be smaller for the ones that descend steadily.
-STEADY = {"char_gpt": r"loss ([\d.]+)", "vae": r"loss ([\d.]+)", "dcgan": r"Loss_D ([\d.]+)", "gcn": r"loss ([\d.]+)", "neural_ode": r"loss ([\d.]+)"}
+STEADY = {
+    "char_gpt": r"loss ([\d.]+)",
+    "vae": r"loss ([\d.]+)",
+    "dcgan": r"Loss_D ([\d.]+)",
+    "gcn": r"loss ([\d.]+)",
+    "neural_ode": r"loss ([\d.]+)",
+}
 
 
 @pytest.mark.parametrize("name", NAMES)

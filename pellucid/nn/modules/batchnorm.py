@@ -142,7 +142,7 @@ class BatchNorm2d(_BatchNorm):
     Example:
         >>> import pellucid as torch
         >>> torch.nn.BatchNorm2d(3)
-        BatchNorm2d(3, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True)
+        BatchNorm2d(3, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
     """
 
     def _check_input_dim(self, input: Tensor) -> None:
