@@ -98,7 +98,7 @@ class Batched(Tensor):
 
     def detach(self) -> Tensor:
         """The samples outside the graph."""
-        return batched(physical(self).detach(), level_of(self))  # type: ignore[attr-defined]
+        return batched(physical(self).detach(), level_of(self))
 
     data = property(detach)
 
@@ -129,14 +129,14 @@ class Batched(Tensor):
 
     tolist = item
     __int__ = __float__ = __index__ = __complex__ = item
-    __array__ = numpy  # type: ignore[assignment]
+    __array__ = numpy
 
     def __getitem__(self, index: Any) -> Any:
         items = index if isinstance(index, tuple) else (index,)
         if any(isinstance(i, Batched) and i._array.ndim == 0 and i._array.dtype.kind in "iu" for i in items):
             # A number per sample: an index tensor of one element, whose dimension is dropped again.
             raise NeedsLoop("vmap: indexing with one number per sample")
-        return Tensor.__getitem__(self, index)  # type: ignore[attr-defined]
+        return Tensor.__getitem__(self, index)
 
     def __repr__(self, **_: Any) -> str:  # type: ignore[override]
         return f"BatchedTensor(lvl={level_of(self)}, bdim=0, value=\n    {physical(self)}\n)"

@@ -23,7 +23,8 @@ import numpy as np
 from ..errors import ArgumentTypeError, GraphError, OperationError
 from . import inplace, reverse, tape
 from .batching import batched, level_of, lift, lower, physical
-from .bind import NUMBERS, after_operation
+from .bind import NUMBERS as NUMBERS
+from .bind import after_operation
 from .inplace import copy_slices, replay_tensor
 from .modes import enable_grad, local, state
 from .primitive import TENSORS, Primitive, _parameters
@@ -267,7 +268,7 @@ def _from_vjp(op: Primitive, tensors: Any, given: list[Any], params: dict[str, A
                 make_tensor(np.zeros(out._array.shape, out._array.dtype))
                 if type(out._array) is np.ndarray
                 else _zeros(out).detach()
-            )  # type: ignore[attr-defined]
+            )
             g._rg = out._array.dtype.kind not in "biu"
             dummies.append(g)
         saved = tuple(_value(op, entry, tensors, made, aux) for entry in plan.entries)

@@ -11,6 +11,7 @@ class Spec:
     """The structure of a container: what kind it is, its keys, and the structures inside. A leaf has no kind."""
 
     __slots__ = ("children", "count", "keys", "kind")
+    count: int
 
     def __init__(self, kind: Any = None, keys: Any = None, children: tuple[Spec, ...] = ()) -> None:
         self.kind = kind

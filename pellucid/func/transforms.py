@@ -85,7 +85,7 @@ def _replaced(args: tuple[Any, ...], argnums: ArgNums, new: Any) -> tuple[Any, .
 
 def _zeros(x: Tensor) -> Tensor:
     with no_grad():
-        return x.detach() * 0 if level_of(x) else F.full(shape=tuple(x._array.shape), value=0, dtype=x._array.dtype)  # type: ignore[attr-defined, no-any-return]
+        return x.detach() * 0 if level_of(x) else F.full(shape=tuple(x._array.shape), value=0, dtype=x._array.dtype)
 
 
 def _differentiate(outputs: list[Any], inputs: list[Tensor], seeds: Any, create: bool, keep: bool = False) -> list[Tensor]:
