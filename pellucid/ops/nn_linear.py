@@ -115,7 +115,10 @@ def _hint(x: tuple[int, ...], weight: tuple[int, ...]) -> str | None:
         return "the batch dimension is missing, or was flattened away: use flatten(1), not flatten()"
     if x[-1] == out:
         return "the weight looks transposed: it is (out_features, in_features)"
-    return f"the input has {x[-1]} features in its last dimension and the layer expects {features}: make in_features {x[-1]}, or change the layer before"
+    return (
+        f"the input has {x[-1]} features in its last dimension and the layer expects {features}: make in_features {x[-1]}, or change the "
+        "layer before"
+    )
 
 
 @public(namespace="nn.functional")
