@@ -109,3 +109,30 @@ def test_nothing_is_left_behind():
     assert batching.levels.stack == []
     assert random.draw_guards == []
     assert modes.state.slow == 0
+
+
+def test_gradients_of_samples_of_a_module():
+    torch.manual_seed(0)
+    module = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2))
+    parameters = dict(module.named_parameters())
+    x, y = torch.randn(5, 3), torch.tensor([0, 1, 0, 1, 1])
+
+    def loss(p, a, b):
+        out = torch.func.functional_call(module, p, (a.unsqueeze(0),))
+        return torch.nn.functional.cross_entropy(out, b.unsqueeze(0))
+
+    got = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0, 0))(parameters, x, y)
+    torch.nn.functional.cross_entropy(module(x), y).backward()
+    for name, parameter in module.named_parameters():
+        np.testing.assert_allclose(got[name].mean(0).tolist(), parameter.grad.tolist(), rtol=1e-5, atol=1e-7)
+        assert parameter is parameters[name]
+
+
+def test_an_ensemble_of_modules():
+    models = [torch.nn.Linear(3, 2) for _ in range(4)]
+    x = torch.ones(5, 3)
+    parameters, buffers = torch.func.stack_module_state(models)
+    call = torch.func.functional_call
+    got = torch.func.vmap(lambda p, b: call(models[0], (p, b), (x,)))(parameters, buffers)
+    np.testing.assert_allclose(got.tolist(), torch.stack([m(x) for m in models]).tolist(), rtol=1e-6)
+    assert got.requires_grad
