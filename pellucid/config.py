@@ -93,6 +93,11 @@ VARIABLES: dict[str, Variable] = {
         lambda: True,
         "0 stops recording which source line made each tensor (errors and drawings then say less).",
     ),
+    "contracts": Variable(
+        _switch,
+        lambda: True,
+        "0 switches off the checks of functions decorated with debug.shapes.",
+    ),
 }
 
 cache_dir: Path
@@ -100,6 +105,7 @@ cache: bool
 num_threads: int
 kernels: bool
 sources: bool
+contracts: bool
 
 
 def read_environment(environ: Mapping[str, str] = os.environ) -> dict[str, Any]:

@@ -193,6 +193,10 @@ class OutOfMemoryError(PellucidError, RuntimeError):
     """The memory for a result could not be allocated."""
 
 
+class ContractError(PellucidError, AssertionError):
+    """A shape or value is not what an assertion or a contract of `pellucid.debug` says."""
+
+
 class LinAlgError(PellucidError, RuntimeError):
     """A matrix has no factorisation or inverse of the wanted kind."""
 

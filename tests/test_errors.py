@@ -10,7 +10,7 @@ BUILTINS = {
     "GraphError": RuntimeError, "OperationError": RuntimeError, "CompileError": RuntimeError, "DimensionError": IndexError,
     "IndexOutOfRangeError": IndexError, "ArgumentTypeError": TypeError, "ArgumentValueError": ValueError,
     "UnsupportedError": NotImplementedError, "MissingAttributeError": AttributeError, "MissingKeyError": KeyError,
-    "OutOfMemoryError": RuntimeError, "LinAlgError": RuntimeError,
+    "OutOfMemoryError": RuntimeError, "LinAlgError": RuntimeError, "ContractError": AssertionError,
 }  # fmt: skip
 
 
