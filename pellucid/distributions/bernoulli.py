@@ -67,7 +67,7 @@ class Bernoulli(ExponentialFamily):
     def variance(self) -> Tensor:
         return self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Any = Size()) -> Tensor:
+    def sample(self, sample_shape: Any = ()) -> Tensor:
         with no_grad():
             return T.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))  # type: ignore[no-any-return]
 

@@ -81,7 +81,7 @@ class Categorical(Distribution):
     def variance(self) -> Tensor:
         return T.full(self._extended_shape(), float("nan"), dtype=self.probs.dtype)  # type: ignore[no-any-return]
 
-    def sample(self, sample_shape: Any = Size()) -> Tensor:
+    def sample(self, sample_shape: Any = ()) -> Tensor:
         sample_shape = Size(sample_shape)
         with no_grad():
             rows = self.probs.reshape(-1, self._num_events)

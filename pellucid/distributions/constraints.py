@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.tensor import Tensor
-from ..dtypes import bool_
-from ..dtypes import finfo
+from ..dtypes import bool_, finfo
 from ..errors import ArgumentValueError
 from ._functions import L, T
 

@@ -39,9 +39,9 @@ class Distribution:
             raise ArgumentValueError(f"expected True or False, got {value!r}")
         Distribution._validate_args = value
 
-    def __init__(self, batch_shape: Any = Size(), event_shape: Any = Size(), validate_args: bool | None = None) -> None:
-        self._batch_shape = batch_shape
-        self._event_shape = event_shape
+    def __init__(self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None) -> None:
+        self._batch_shape = Size(batch_shape)
+        self._event_shape = Size(event_shape)
         if validate_args is not None:
             self._validate_args = validate_args
         if self._validate_args:
@@ -126,12 +126,12 @@ class Distribution:
         """The standard deviation."""
         return self.variance.sqrt()
 
-    def sample(self, sample_shape: Any = Size()) -> Tensor:
+    def sample(self, sample_shape: Any = ()) -> Tensor:
         """Samples of shape `sample_shape + batch_shape + event_shape`, without gradients."""
         with no_grad():
             return self.rsample(sample_shape)
 
-    def rsample(self, sample_shape: Any = Size()) -> Tensor:
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
         """Samples through which gradients flow to the parameters."""
         raise self._lacks("rsample")
 
@@ -167,7 +167,7 @@ class Distribution:
     def _lacks(self, name: str) -> UnsupportedError:
         return UnsupportedError(f"{type(self)} does not implement {name}")
 
-    def _extended_shape(self, sample_shape: Any = Size()) -> Size:
+    def _extended_shape(self, sample_shape: Any = ()) -> Size:
         """The shape of a sample of `sample_shape`."""
         return Size(Size(sample_shape) + self._batch_shape + self._event_shape)
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from ..core.modes import no_grad
 from ..core.tensor import Tensor
-from ..devices import Size
 from . import constraints
 from ._functions import T
 from .exp_family import ExponentialFamily
@@ -52,12 +51,12 @@ class Normal(ExponentialFamily):
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         return self._expand_parameters(Normal, batch_shape, _instance)
 
-    def sample(self, sample_shape: Any = Size()) -> Tensor:
+    def sample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         with no_grad():
             return T.normal(self.loc.expand(shape), self.scale.expand(shape))  # type: ignore[no-any-return]
 
-    def rsample(self, sample_shape: Any = Size()) -> Tensor:
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         noise = T.normal(T.zeros(shape, dtype=self.loc.dtype), T.ones(shape, dtype=self.loc.dtype))
         return self.loc + noise * self.scale

@@ -63,7 +63,7 @@ class Uniform(Distribution):
     def variance(self) -> Tensor:
         return (self.high - self.low).pow(2) / 12
 
-    def rsample(self, sample_shape: Any = Size()) -> Tensor:
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         noise = T.rand(shape, dtype=self.low.dtype, device=self.low.device)
         return self.low + noise * (self.high - self.low)

@@ -1,0 +1,64 @@
+"""The half-Cauchy distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..core.tensor import Tensor
+from . import constraints
+from ._functions import T
+from .cauchy import Cauchy
+from .transformed_distribution import TransformedDistribution
+from .transforms import AbsTransform
+
+__all__ = ["HalfCauchy"]
+
+
+class HalfCauchy(TransformedDistribution):
+    """The absolute value of a `Cauchy(0, scale)` number."""
+
+    arg_constraints: Any = {"scale": constraints.positive}
+    support = constraints.nonnegative
+    has_rsample = True
+
+    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
+        super().__init__(Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        new = self._get_checked_instance(HalfCauchy, _instance)
+        return super().expand(batch_shape, _instance=new)
+
+    @property
+    def scale(self) -> Tensor:
+        return self.base_dist.scale
+
+    @property
+    def mean(self) -> Tensor:
+        return T.full(self._extended_shape(), math.inf, dtype=self.scale.dtype, device=self.scale.device)
+
+    @property
+    def mode(self) -> Tensor:
+        return T.zeros_like(self.scale)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.base_dist.variance
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        value = T.as_tensor(value, dtype=self.base_dist.scale.dtype, device=self.base_dist.scale.device)
+        density = math.log(2 / math.pi) - self.scale.log() - (value / self.scale).pow(2).log1p()
+        return T.where(value >= 0, density, -math.inf)  # type: ignore[no-any-return]
+
+    def cdf(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        return 2 * self.base_dist.cdf(value) - 1
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return self.base_dist.icdf((value + 1) / 2)
+
+    def entropy(self) -> Tensor:
+        return self.base_dist.entropy() - math.log(2)
