@@ -32,7 +32,7 @@ def _rebuild(like: Any, mapping: Callable[[], dict[Any, Any]], items: Callable[[
         values = mapping()
         try:
             if isinstance(like, MutableMapping):
-                clone = copy.copy(like)
+                clone: Any = copy.copy(like)
                 clone.update(values)
                 return clone
             return type(like)(values)  # type: ignore[call-arg]
@@ -46,7 +46,7 @@ def _rebuild(like: Any, mapping: Callable[[], dict[Any, Any]], items: Callable[[
         elements = items()
         try:
             if isinstance(like, MutableSequence):
-                clone = copy.copy(like)
+                clone = copy.copy(like)  # type: ignore[arg-type]
                 for i, element in enumerate(elements):
                     clone[i] = element
                 return clone

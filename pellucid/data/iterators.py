@@ -67,7 +67,7 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
     def __init__(self, loader: Any) -> None:
         super().__init__(loader)
         assert self._timeout == 0, "a timeout needs num_workers > 0"
-        make = FETCHERS[self._dataset_kind]
+        make: Any = FETCHERS[self._dataset_kind]
         self._fetcher = make(self._dataset, self._auto_collation, self._collate_fn, self._drop_last)
 
     def _next_data(self) -> Any:

@@ -142,7 +142,7 @@ class MultiProcessIter(_BaseDataLoaderIter):
 
     def _message(self) -> tuple[_Worker, Any]:
         """The next message of any worker; RuntimeError when one died or the timeout is over."""
-        pipes = {worker.results: worker for worker in self._workers}
+        pipes: dict[Any, _Worker] = {worker.results: worker for worker in self._workers}
         limit = time.monotonic() + self._timeout if self._timeout > 0 else None
         while True:
             left = None if limit is None else max(0.0, limit - time.monotonic())
@@ -158,9 +158,7 @@ class MultiProcessIter(_BaseDataLoaderIter):
                     worker.process.join(timeout=1.0)
                     pid, code = worker.process.pid, worker.process.exitcode
                     self._finish()
-                    raise RuntimeError(
-                        f"DataLoader worker (pid(s) {pid}) exited unexpectedly with exit code(s) {code}"
-                    ) from None
+                    raise RuntimeError(f"DataLoader worker (pid(s) {pid}) exited unexpectedly with exit code(s) {code}") from None
 
     def _receive(self) -> int:
         """Take in one result; its number."""

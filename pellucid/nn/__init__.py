@@ -7,9 +7,11 @@ from typing import Any
 from . import functional as functional
 from . import init as init
 from . import modules as modules
+from . import parallel as parallel
 from . import parameter as parameter
 from . import utils as utils
 from .modules import *  # noqa: F403
+from .parallel import DataParallel as DataParallel
 from .parameter import Buffer as Buffer
 from .parameter import Parameter as Parameter
 from .parameter import UninitializedBuffer as UninitializedBuffer

@@ -41,7 +41,7 @@ class Buffer(metaclass=_BufferMeta):
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
         if data is None:
             data = make_tensor(np.empty(0, get_default_dtype().numpy))
-        result = data.detach()  # type: ignore[attr-defined]
+        result: Any = data.detach()  # type: ignore[attr-defined]
         if data.requires_grad:
             set_requires_grad(result, True)
         result.persistent = persistent
@@ -62,6 +62,7 @@ class _Uninitialized:
     _array: Any
     _rg: bool
     _keeps_type = False
+    persistent: Any
 
     @staticmethod
     def __pellucid_bind__(op: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -103,7 +104,8 @@ class _Uninitialized:
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) in memo:
             return memo[id(self)]
-        result = type(self)(self._rg) if isinstance(self, Parameter) else type(self)(persistent=self.persistent)  # type: ignore[attr-defined]
+        kind: Any = type(self)
+        result = kind(self._rg) if isinstance(self, Parameter) else kind(persistent=self.persistent)
         result._array = np.empty(0, self._array.dtype)
         memo[id(self)] = result
         return result
@@ -112,7 +114,7 @@ class _Uninitialized:
         return type(self), ((self._rg,) if isinstance(self, Parameter) else ())
 
 
-class UninitializedParameter(_Uninitialized, Parameter):
+class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[misc]
     """A parameter whose shape is found at the first call of its lazy module."""
 
     cls_to_become = Parameter
@@ -126,7 +128,7 @@ class UninitializedParameter(_Uninitialized, Parameter):
         super().__init__()
 
 
-class UninitializedBuffer(_Uninitialized, Tensor):
+class UninitializedBuffer(_Uninitialized, Tensor):  # type: ignore[misc]
     """A buffer whose shape is found at the first call of its lazy module."""
 
     cls_to_become = Tensor

@@ -183,7 +183,7 @@ class _Memory:
             self.ro.append(1.0 / ys)
             self.scale = ys / y.dot(y)
         q = -gradient
-        alphas = [None] * len(self.ro)
+        alphas: list[Any] = [None] * len(self.ro)
         for i in reversed(range(len(self.ro))):
             alphas[i] = self.steps[i].dot(q) * self.ro[i]
             q = q + self.differences[i] * -alphas[i]

@@ -57,7 +57,7 @@ class SGD(ArrayOptimizer):
         buffers = None
         first = False
         if momentum:
-            held = [state.get("momentum_buffer") for state in states]
+            held: list[Any] = [state.get("momentum_buffer") for state in states]
             first = all(b is None for b in held)
             if first:
                 buffers = [p.copy() for p in params]

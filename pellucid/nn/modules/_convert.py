@@ -101,24 +101,24 @@ class ConvertMixin:
         """Give parameters and buffers new memory on a device, with undefined values."""
         return self._apply(lambda t: t.new_empty(t.shape, device=device), recurse=recurse)  # type: ignore[attr-defined]
 
-    def _cast(self, kind: dtypes.dtype) -> Self:
+    def _to_floating(self, kind: dtypes.dtype) -> Self:
         return self._apply(lambda t: t.to(kind) if t.is_floating_point() else t)  # type: ignore[attr-defined]
 
     def float(self) -> Self:
         """Cast floating-point parameters and buffers to float32."""
-        return self._cast(dtypes.float32)
+        return self._to_floating(dtypes.float32)
 
     def double(self) -> Self:
         """Cast floating-point parameters and buffers to float64."""
-        return self._cast(dtypes.float64)
+        return self._to_floating(dtypes.float64)
 
     def half(self) -> Self:
         """Cast floating-point parameters and buffers to float16."""
-        return self._cast(dtypes.float16)
+        return self._to_floating(dtypes.float16)
 
     def bfloat16(self) -> Self:
         """Cast floating-point parameters and buffers to bfloat16."""
-        return self._cast(dtypes.bfloat16)
+        return self._to_floating(dtypes.bfloat16)
 
     def type(self, dst_type: Any) -> Self:
         """Cast all parameters and buffers to `dst_type`."""

@@ -178,12 +178,12 @@ class HooksMixin:
         done: set[int] = set()
         outcome: list[Any] = [None, args, kwargs]
         try:
-            return self._run(args, kwargs, done, outcome)
+            return self._forward_with_hooks(args, kwargs, done, outcome)
         except Exception:
             self._run_always_called(done, outcome)
             raise
 
-    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any], done: set[int], outcome: list[Any]) -> Any:
+    def _forward_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any], done: set[int], outcome: list[Any]) -> Any:
         for key, hook in (*global_hooks.forward_pre.items(), *self._forward_pre_hooks.items()):
             if key in self._forward_pre_hooks_with_kwargs:
                 changed = hook(self, args, kwargs)

@@ -107,17 +107,17 @@ class StateMixin:
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         """Put this module's own tensors into `destination`; subclasses may override it."""
-        for name, value in self._own_state():
+        for name, value in self._own_state_items():
             destination[prefix + name] = value if keep_vars else _detached(value)
-        if self._has_extra("get_extra_state"):
+        if self._defines_extra_state("get_extra_state"):
             destination[f"{prefix}{_EXTRA}"] = self.get_extra_state()
 
-    def _own_state(self) -> Iterator[tuple[str, Any]]:
+    def _own_state_items(self) -> Iterator[tuple[str, Any]]:
         for name, value in itertools.chain(self._parameters.items(), self._buffers.items()):
             if value is not None and name not in self._non_persistent_buffers_set:
                 yield name, value
 
-    def _has_extra(self, method: str) -> bool:
+    def _defines_extra_state(self, method: str) -> bool:
         return getattr(type(self), method) is not getattr(StateMixin, method)
 
     def get_extra_state(self) -> Any:
@@ -191,14 +191,14 @@ class StateMixin:
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         assign = local_metadata.get("assign_to_params_buffers", False)
-        for name, value in list(self._own_state()):
+        for name, value in list(self._own_state_items()):
             key = prefix + name
             if key in state_dict:
-                self._load_one(name, key, value, state_dict[key], assign, error_msgs)
+                self._load_one_tensor(name, key, value, state_dict[key], assign, error_msgs)
             elif strict:
                 missing_keys.append(key)
         extra = f"{prefix}{_EXTRA}"
-        if self._has_extra("set_extra_state"):
+        if self._defines_extra_state("set_extra_state"):
             if extra in state_dict:
                 self.set_extra_state(state_dict[extra])
             elif strict:
@@ -209,11 +209,11 @@ class StateMixin:
             for key in state_dict:
                 if key.startswith(prefix) and key != extra:
                     head, *rest = key[len(prefix) :].split(".", 1)
-                    known = head in self._modules if rest else head in dict(self._own_state())
+                    known = head in self._modules if rest else head in dict(self._own_state_items())
                     if not known:
                         unexpected_keys.append(key)
 
-    def _load_one(self, name: str, key: str, value: Any, given: Any, assign: bool, errors: list[str]) -> None:
+    def _load_one_tensor(self, name: str, key: str, value: Any, given: Any, assign: bool, errors: list[str]) -> None:
         if not isinstance(given, Tensor):
             errors.append(
                 f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but received '

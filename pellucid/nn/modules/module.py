@@ -134,7 +134,7 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
         if is_parameter(value):
             if params is None:
                 raise MissingAttributeError("cannot assign parameters before Module.__init__() call")
-            self._forget(name, "_parameters")
+            self._forget_attribute(name, "_parameters")
             self.register_parameter(name, value)
             return
         if params is not None and name in params:
@@ -149,7 +149,7 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
         if isinstance(value, Module):
             if modules is None:
                 raise MissingAttributeError("cannot assign module before Module.__init__() call")
-            self._forget(name, "_modules")
+            self._forget_attribute(name, "_modules")
             modules[name] = _hooks.on_registration("module", self, name, value)
             return
         if modules is not None and name in modules:
@@ -162,11 +162,11 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
         buffers = own.get("_buffers")
         if isinstance(value, Tensor) or (buffers is not None and name in buffers):
             if buffers is not None and (isinstance(value, Buffer) or name in buffers):
-                self._assign_buffer(name, value, buffers)
+                self._assign_buffer_attribute(name, value, buffers)
                 return
         _set(self, name, value)
 
-    def _assign_buffer(self, name: str, value: Any, buffers: dict[str, Any]) -> None:
+    def _assign_buffer_attribute(self, name: str, value: Any, buffers: dict[str, Any]) -> None:
         if value is not None and not isinstance(value, Tensor):
             raise ArgumentTypeError(
                 f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
@@ -174,11 +174,11 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
         if name in buffers and not isinstance(value, Buffer):
             buffers[name] = _hooks.on_registration("buffer", self, name, value)
             return
-        self._forget(name, "_buffers")
+        self._forget_attribute(name, "_buffers")
         persistent = value.persistent if value is not None else name not in self._non_persistent_buffers_set
         self.register_buffer(name, value, persistent)
 
-    def _forget(self, name: str, keep: str) -> None:
+    def _forget_attribute(self, name: str, keep: str) -> None:
         own = self.__dict__
         own.pop(name, None)
         for table in ("_parameters", "_buffers", "_modules"):
@@ -203,7 +203,7 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
         keys = [*dir(type(self)), *own, *self._parameters, *self._modules, *self._buffers]
         return sorted(key for key in dict.fromkeys(keys) if not key[:1].isdigit())
 
-    def _check_name(self, kind: str, name: Any, table: dict[str, Any]) -> None:
+    def _check_registered_name(self, kind: str, name: Any, table: dict[str, Any]) -> None:
         if not isinstance(name, str):
             raise ArgumentTypeError(f"{kind} name should be a string. Got {typename(name)}")
         if kind != "module":
@@ -217,7 +217,7 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
         """Add a tensor that is state but no parameter; part of the `state_dict` when `persistent`."""
         if "_buffers" not in self.__dict__:
             raise MissingAttributeError("cannot assign buffer before Module.__init__() call")
-        self._check_name("buffer", name, self._buffers)
+        self._check_registered_name("buffer", name, self._buffers)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise ArgumentTypeError(f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)")
         self._buffers[name] = _hooks.on_registration("buffer", self, name, tensor)
@@ -230,7 +230,7 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
         """Add a parameter, or None for one that is switched off."""
         if "_parameters" not in self.__dict__:
             raise MissingAttributeError("cannot assign parameter before Module.__init__() call")
-        self._check_name("parameter", name, self._parameters)
+        self._check_registered_name("parameter", name, self._parameters)
         if param is not None:
             if not is_parameter(param):
                 raise ArgumentTypeError(
@@ -248,7 +248,7 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
         """Add a child module."""
         if not isinstance(module, Module) and module is not None:
             raise ArgumentTypeError(f"{typename(module)} is not a Module subclass")
-        self._check_name("module", name, self._modules)
+        self._check_registered_name("module", name, self._modules)
         self._modules[name] = _hooks.on_registration("module", self, name, module)
 
     register_module = add_module
@@ -279,7 +279,7 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
             raise MissingAttributeError(f"`{leaf}` is not an nn.Module")
         setattr(parent, leaf, module)
 
-    def _at(self, target: str) -> tuple[Any, str]:
+    def _get_by_path(self, target: str) -> tuple[Any, str]:
         path, _, leaf = target.rpartition(".")
         owner = self.get_submodule(path)
         if not hasattr(owner, leaf):
@@ -288,14 +288,14 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
 
     def get_parameter(self, target: str) -> Parameter:
         """The parameter at a dotted path."""
-        value, leaf = self._at(target)
+        value, leaf = self._get_by_path(target)
         if not is_parameter(value):
             raise MissingAttributeError(f"`{leaf}` is not an nn.Parameter")
         return value  # type: ignore[no-any-return]
 
     def get_buffer(self, target: str) -> Tensor:
         """The buffer at a dotted path."""
-        value, leaf = self._at(target)
+        value, leaf = self._get_by_path(target)
         path = target.rpartition(".")[0]
         if leaf not in self.get_submodule(path)._buffers:
             raise MissingAttributeError(f"`{leaf}` is not a buffer")

@@ -43,8 +43,8 @@ class ParametrizationList(ModuleList):
         super().__init__(modules)
         self.unsafe = unsafe
         shape, dtype = original.shape, original.dtype
+        new: Any = original
         with no_grad():
-            new = original
             for module in reversed(list(self)):
                 inverse = getattr(module, "right_inverse", None)
                 if inverse is not None:

@@ -1,0 +1,24 @@
+"""`torch.nn.parallel`: on a CPU there is one device, and the module itself runs on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .modules.module import Module
+
+
+class DataParallel(Module):
+    """Calls `module`, which stays where it is: without several GPUs there is nothing to divide a batch among.
+
+    Names in the `state_dict` begin with "module.", as in PyTorch.
+    """
+
+    def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
+        super().__init__()
+        self.module = module
+        self.device_ids: list[int] = []
+        self.output_device = output_device
+        self.dim = dim
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        return self.module(*inputs, **kwargs)
