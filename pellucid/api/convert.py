@@ -218,8 +218,17 @@ def to_device(x: Tensor, where: dtypes.device) -> Tensor:
     raise UnsupportedError("Cannot copy out of meta tensor; no data!")
 
 
+def _foreign(name: str, value: Any) -> ArgumentTypeError:
+    """PyTorch's error for a method called on something else, `Tensor.item("text")`; to be raised."""
+    return ArgumentTypeError(
+        f"descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a '{type(value).__name__}' object"
+    )
+
+
 def _converter(name: str, kind: dtypes.dtype) -> None:
     def convert(self: Tensor, memory_format: Any = None) -> Tensor:
+        if not isinstance(self, Tensor):
+            raise _foreign(name, self)
         return _to_dtype(self, kind)
 
     convert.__name__ = name
@@ -231,6 +240,7 @@ for _name, _kind in (
     ("float", dtypes.float32), ("double", dtypes.float64), ("half", dtypes.float16), ("bfloat16", dtypes.bfloat16),
     ("int", dtypes.int32), ("long", dtypes.int64), ("short", dtypes.int16), ("char", dtypes.int8), ("byte", dtypes.uint8),
     ("bool", dtypes.bool_), ("cfloat", dtypes.complex64), ("cdouble", dtypes.complex128),
+    ("chalf", dtypes.complex32),
 ):  # fmt: skip
     _converter(_name, _kind)
 
@@ -304,6 +314,8 @@ def is_shared(self: Tensor) -> bool:
 # ---- Python and NumPy ------------------------------------------------------------------------
 def _read(x: Tensor, how: str) -> np.ndarray:
     """The values, about to leave the graph."""
+    if not isinstance(x, Tensor):
+        raise _foreign(how, x)
     if type(x._array) is MetaArray:
         if how in ("item", "float", "int", "bool"):
             raise OperationError("Tensor.item() cannot be called on meta tensors")

@@ -15,7 +15,7 @@ from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
 from ..core.tensor import Tensor
-from ..errors import ArgumentValueError, IndexOutOfRangeError, OperationError, ShapeValueError
+from ..errors import ArgumentValueError, IndexOutOfRangeError, OperationError, ShapeError, ShapeValueError
 from ..shapes import broadcast_shapes
 from ._rules import full_precision, require_tensor
 from .nn_linear import linear
@@ -524,6 +524,7 @@ def linear_cross_entropy(
     reduction: str = "mean", ignore_index: int | None = None, label_smoothing: float = 0.0, options: Any = None,
 ) -> Tensor:  # fmt: skip
     """`cross_entropy(linear(input, linear_weight, linear_bias), target, ...)`; `options` about chunks are accepted and change nothing."""
+    _check_linear_loss(input, linear_weight, linear_bias)
     classes = linear_weight._array.shape[:-1]
     if len(classes) > 1:  # one class axis and positions: a loss over several dimensions
         flat = linear_weight.reshape(-1, linear_weight._array.shape[-1])  # type: ignore[attr-defined]
@@ -535,3 +536,23 @@ def linear_cross_entropy(
     return cross_entropy(
         logits, target, weight, None, -100 if ignore_index is None else ignore_index, None, reduction, label_smoothing
     )
+
+
+def _check_linear_loss(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    """PyTorch's errors for shapes that do not fit together in `linear_cross_entropy`."""
+    x = tuple(require_tensor(input, "linear_cross_entropy")._array.shape)
+    w = tuple(require_tensor(weight, "linear_cross_entropy", "linear_weight", 2)._array.shape)
+    if not 1 <= len(x) <= 2:
+        raise ShapeError(f"expected input with dimensionality 1 or 2, got {len(x)}")
+    if len(w) < 2:
+        raise ShapeError(f"expected linear_weight with dimensionality at least 2, got {len(w)}")
+    if x[-1] != w[-1]:
+        raise ShapeError(
+            f"expected equal input and linear_weight last dimensions (in_features), got {x[-1]} and {w[-1]}, respectively"
+        )
+    if bias is not None and tuple(bias._array.shape) != w[:-1]:
+        raise ShapeError(f"expected linear_bias shape {w[:-1]}, got {tuple(bias._array.shape)}")
+    if len(w) > 2 and len(x) == 1:
+        raise ShapeError(
+            f"K-dimensional loss defined by linear_weight shape {w} requires batched input, (N, {x[-1]}), got unbatched input with shape {x}"
+        )

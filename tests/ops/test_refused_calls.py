@@ -1,0 +1,31 @@
+"""Calls that PyTorch refuses with a message of its own, which must not come out as errors of the implementation."""
+
+import pytest
+
+import pellucid as torch
+from pellucid.nn import functional as F
+
+
+@pytest.mark.parametrize("name", ["item", "cfloat", "double"])
+def test_methods_called_on_something_else(name):
+    with pytest.raises(TypeError, match=f"^descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a 'str' object"):
+        getattr(torch.Tensor, name)("text")
+
+
+def test_half_precision_complex_numbers_are_named():
+    with pytest.raises(RuntimeError, match="^torch.complex32 has no NumPy counterpart"):
+        torch.ones(2).chalf()
+
+
+@pytest.mark.parametrize(
+    ("x", "weight", "message"),
+    [
+        ((2, 2, 3), (4, 3), "expected input with dimensionality 1 or 2, got 3"),
+        ((2, 3), (3,), "expected linear_weight with dimensionality at least 2, got 1"),
+        ((2, 3), (4, 5), "expected equal input and linear_weight last dimensions"),
+        ((3,), (2, 4, 3), "K-dimensional loss defined by linear_weight shape"),
+    ],
+)
+def test_linear_cross_entropy_shapes(x, weight, message):
+    with pytest.raises(RuntimeError, match="^" + message):
+        F.linear_cross_entropy(torch.zeros(x), torch.zeros(weight), torch.zeros(2, dtype=torch.int64))
