@@ -43,11 +43,9 @@ def record({args}, r, p, aux=None):
     n.saved = ({saved})
     n.guard = {names}
     n.total = {total}
-    n.shape = r.shape
-    n.dtype = r.dtype
     n.seq = count()
     n.ext = None
-    f = getframe(2)
+    f = getframe({depth})
     while True:
         name = f.f_code.co_filename
         known = library.get(name)
@@ -58,30 +56,51 @@ def record({args}, r, p, aux=None):
         f = f.f_back
     n.code = f.f_code
     n.lasti = f.f_lasti
+{results}
+"""
+_ONE_RESULT = """
+    n.shape = r.shape
+    n.dtype = r.dtype
     t = new(Tensor)
     t._array = r
     t._node = n
     t._rg = True
     t._grad = None
-    t._ver = {out_version}
+    t._ver = {vo0}
     t._view = None
     t._x = None
     return t
 """
+_RESULTS = """
+    n.shape = [a.shape for a in r]
+    n.dtype = [a.dtype for a in r]
+    made = [wrap(a) for a in r]
+    for k, t in enumerate(made):
+        if n.dtype[k].kind not in "biu":
+            t._node = OutputSlot(n, k)
+            t._rg = True
+{versions}
+    return tuple(made)
+"""
 
 
-def _make_recorder(op: Primitive, needs: tuple[bool, ...]) -> Callable[..., Tensor]:
-    """Code that makes node and tensor for one pattern of arguments, without loops: this is the hot path of training."""
+def _make_recorder(op: Primitive, needs: tuple[Any, ...], depth: int = 2) -> Callable[..., Any]:
+    """Code that makes node and tensors for one pattern of arguments, without loops: this is the hot path of training.
+
+    `needs` says of each argument whether it wants a gradient, or None where there is no tensor: it was left out, or is a number.
+    """
     names = [f"x{i}" for i in range(len(needs))]
-    plan = op.plan(needs)
-    edges, versions, saved, guards = [], [], [], []
+    plan = op.plan(tuple([need is True for need in needs]))
+    edges, versions, saved = [], [], []
+    guards: dict[str, None] = {}
     for name, need in zip(names, needs, strict=True):
         edges.append(f"{name}._node or {name}" if need else "None")
+    several = op.outputs != 1
     for kind, i in plan.entries:
         if kind == "aux":
             saved.append("aux")
-        elif kind in ("in", "shape", "dtype") and needs[i] is None:  # an optional argument that was left out
-            saved.append("()" if kind == "shape" else "None")
+        elif kind in ("in", "shape", "dtype") and needs[i] is None:
+            saved.append({"in": names[i], "shape": "()", "dtype": "None"}[kind])
         elif kind == "in":
             saved.append(f"{names[i]}._array")
             versions += [
@@ -89,27 +108,43 @@ def _make_recorder(op: Primitive, needs: tuple[bool, ...]) -> Callable[..., Tens
                 f"    if v{i} is None:",
                 f"        v{i} = {names[i]}._ver = Version()",
             ]
-            guards.append(f"v{i}")
-        elif kind == "out":
-            saved.append("r")
-            versions.append("    vo = Version()")
-            guards.append("vo")
+            guards[f"v{i}"] = None
+        elif kind in ("ins", "shapes"):
+            rest = range(i, len(names))
+            values = [f"{names[k]}._array" + (".shape" if kind == "shapes" else "") for k in rest]
+            saved.append(f"[{', '.join(values)}]")
+            for k in rest if kind == "ins" else ():
+                versions.append(f"    v{k} = version_of({names[k]})")
+                guards[f"v{k}"] = None
+        elif kind in ("out", "outs"):
+            places = range(op.outputs) if kind == "outs" else (i,)
+            saved.append("tuple(r)" if kind == "outs" else f"r[{i}]" if several else "r")
+            for k in places:
+                if f"vo{k}" not in guards:
+                    versions.append(f"    vo{k} = Version()")
+                    guards[f"vo{k}"] = None
         elif kind in ("shape", "dtype"):
             saved.append(f"{names[i]}._array.{kind}")
         else:
-            saved.append(f"r.{kind.removeprefix('out_')}")
+            saved.append(("r[0]." if several else "r.") + kind.removeprefix("out_"))
+    if several:
+        results = _RESULTS.format(versions="\n".join(f"    made[{g[2:]}]._ver = {g}" for g in guards if g[1] == "o"))
+    else:
+        results = _ONE_RESULT.format(vo0="vo0" if "vo0" in guards else "None")
     code = _RECORDER.format(
         args=", ".join(names),
         edges="".join(e + ", " for e in edges),
         versions="\n".join(versions),
         saved="".join(s + ", " for s in saved),
-        names=guards[0] if len(guards) == 1 else "(" + "".join(g + ", " for g in guards) + ")",
+        names=next(iter(guards)) if len(guards) == 1 else "(" + "".join(g + ", " for g in guards) + ")",
         total=" + ".join(f"{g}.count" for g in guards) or "0",
-        out_version="vo" if "vo" in guards else "None",
+        depth=depth,
+        results=results,
     )
     scope = {
         "new": _new, "kind": node_type(op), "op": op, "plan": plan, "Version": Version, "count": count, "getframe": _getframe,
-        "library": _library, "is_library": is_library, "Tensor": Tensor,
+        "library": _library, "is_library": is_library, "Tensor": Tensor, "OutputSlot": OutputSlot, "version_of": version_of,
+        "wrap": wrap,
     }  # fmt: skip
     exec(code, scope)
     return scope["record"]  # type: ignore[return-value]
@@ -137,8 +172,6 @@ def _make_call(op: Primitive) -> Callable[..., Any]:
             return _make_binary(op)
     if op.view and op.outputs == 1 and len(op.args) == 1:
         return _make_view(op)
-    if op.variadic and op.outputs == 1 and not op.view and op.promote in (None, "common"):
-        return _make_variadic(op)
     return _make_nary(op)
 
 
@@ -146,6 +179,8 @@ def _make_unary(op: Primitive) -> Callable[..., Any]:
     forward = op.numpy_forward
     differentiable = op.vjp is not None
     same_dtype = op.promote == "float"
+    # NumPy's functions refuse an array without data; a rule that reads nothing but shapes would answer with a real one.
+    rule = not isinstance(op.forward, str)
     # Dtypes that the general path must see: it checks, and turns integers into floats.
     aside = ("biu" if same_dtype else "") + ("bc" if op.check is not None else "")
     recorder: Any = None
@@ -155,7 +190,7 @@ def _make_unary(op: Primitive) -> Callable[..., Any]:
         tx = type(x)
         if (tx is Tensor or tx is Parameter) and not state.slow:
             a = x._array
-            if aside and a.dtype.kind in aside:
+            if aside and a.dtype.kind in aside or rule and type(a) is not ndarray:
                 return general(op, (x,), {})
             try:
                 r = forward(a)
@@ -181,6 +216,8 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
     differentiable = op.vjp is not None
     promotes = op.promote is not None
     same_dtype = op.promote == "float"
+    # NumPy's functions refuse an array without data; a rule that reads nothing but shapes would answer with a real one.
+    rule = not isinstance(op.forward, str)
     # Dtypes that the general path must see: it checks, and turns integers into floats.
     aside = ("biu" if same_dtype else "") + ("bc" if op.check is not None else "")
     recorders: dict[tuple[bool, bool], Any] = {}
@@ -191,11 +228,11 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
         if not state.slow:
             if tx is Tensor or tx is Parameter:
                 a = x._array
-                if aside and a.dtype.kind in aside:
+                if aside and a.dtype.kind in aside or rule and type(a) is not ndarray:
                     return general(op, (x, y), {}) if isinstance(y, OPERANDS) or not operator else NotImplemented
                 if ty is Tensor or ty is Parameter:
                     b = y._array
-                    if a.dtype is b.dtype:
+                    if a.dtype is b.dtype and (not rule or type(b) is ndarray):
                         try:
                             r = forward(a, b)
                         except Exception:
@@ -226,7 +263,7 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
                         return wrap(r)
             elif promotes and (ty is Tensor or ty is Parameter) and (tx is float or tx is int):
                 b = y._array
-                if b.dtype.char in "fdFD":
+                if b.dtype.char in "fdFD" and (not rule or type(b) is ndarray):
                     try:
                         r = forward(x, b)
                     except Exception:
@@ -264,88 +301,68 @@ def make_operators(op: Primitive) -> tuple[Callable[..., Any], Callable[..., Any
 
 def _record_number(op: Primitive, recorders: dict[Any, Any], tensor: Tensor, number: Any, r: Any, place: int) -> Tensor:
     """Record a binary operation between a tensor and a Python number."""
-    key: Any = ("number", place)
-    recorder = recorders.get(key)
+    needs = (True, None) if place == 0 else (None, True)
+    recorder = recorders.get(needs)
     if recorder is None:
-        recorder = recorders[key] = _make_number_recorder(op, place)
-    return recorder(tensor, number, r, _NONE)
-
-
-def _make_number_recorder(op: Primitive, place: int) -> Callable[..., Tensor]:
-    needs = (True, False) if place == 0 else (False, True)
-    plan = op.plan(needs)
-    saved, guards, versions = [], [], []
-    for kind, i in plan.entries:
-        if kind == "aux":
-            saved.append("aux")
-        elif kind == "in" and i == place:
-            saved.append("x._array")
-            versions.append("    vx = x._ver\n    if vx is None:\n        vx = x._ver = Version()")
-            guards.append("vx")
-        elif kind == "in":
-            saved.append("y")
-        elif kind == "out":
-            saved.append("r")
-            versions.append("    vo = Version()")
-            guards.append("vo")
-        elif kind in ("shape", "dtype"):
-            saved.append(f"x._array.{kind}" if i == place else ("()" if kind == "shape" else "None"))
-        else:
-            saved.append(f"r.{kind.removeprefix('out_')}")
-    code = _RECORDER.format(
-        args="x, y",
-        edges="x._node or x, None" if place == 0 else "None, x._node or x",
-        versions="\n".join(versions),
-        saved="".join(s + ", " for s in saved),
-        names=guards[0] if len(guards) == 1 else "(" + "".join(g + ", " for g in guards) + ")",
-        total=" + ".join(f"{g}.count" for g in guards) or "0",
-        out_version="vo" if "vo" in guards else "None",
-    ).replace("getframe(2)", "getframe(3)")
-    scope = {
-        "new": _new, "kind": node_type(op), "op": op, "plan": plan, "Version": Version, "count": count, "getframe": _getframe,
-        "library": _library, "is_library": is_library, "Tensor": Tensor,
-    }  # fmt: skip
-    exec(code, scope)
-    return scope["record"]  # type: ignore[return-value]
+        recorder = recorders[needs] = _make_recorder(op, needs, 3)
+    return recorder(tensor, number, r, _NONE) if place == 0 else recorder(number, tensor, r, _NONE)  # type: ignore[no-any-return]
 
 
 def _make_nary(op: Primitive) -> Callable[..., Any]:
+    """The caller of an operation with any number of arguments and results."""
     forward = op.numpy_forward
     differentiable = op.vjp is not None
-    single = op.outputs == 1 and not op.view and op.promote is None and not op.variadic
+    promotes = op.promote is not None
+    several = op.outputs != 1
+    simple = not op.view and op.promote in (None, "common") and op.outputs != -1
     with_aux = op.aux
-    recorders: dict[tuple[bool, ...], Any] = {}
+    # Dtypes that the general path must see, because it checks them.
+    aside = "bc" if op.check is not None else ""
+    recorders: dict[tuple[bool | None, ...], Any] = {}
 
     def call(*args: Any, **params: Any) -> Any:
-        if single and not state.slow:
-            rg = False
-            arrays = []
-            for x in args:
-                tx = type(x)
-                if tx is Tensor or tx is Parameter:
-                    arrays.append(x._array)
-                    rg = rg or x._rg
-                elif x is None:
-                    arrays.append(None)
-                else:
+        if not simple or state.slow:
+            return general(op, args, params)
+        rg = False
+        arrays = []
+        kind = None
+        for x in args:
+            tx = type(x)
+            if tx is Tensor or tx is Parameter:
+                a = x._array
+                # A rule that reads nothing but shapes would answer for an array without data.
+                if type(a) is not ndarray or aside and a.dtype.kind in aside:
                     return general(op, args, params)
-            try:
-                r = forward(*arrays, **params)
-            except Exception:
+                if promotes and a.dtype is not kind:
+                    if kind is not None:
+                        return general(op, args, params)
+                    kind = a.dtype
+                arrays.append(a)
+                rg = rg or x._rg
+            elif x is None:
+                arrays.append(None)
+            else:
                 return general(op, args, params)
-            extra = None
-            if with_aux:
-                r, extra = r
-            if type(r) is not ndarray:
-                r = asarray(r)
-            if rg and differentiable and local.grad and r.dtype.kind not in "biu":
-                needs = tuple([None if x is None else x._rg for x in args])
-                recorder = recorders.get(needs)  # type: ignore[arg-type]
-                if recorder is None:
-                    recorder = recorders[needs] = _make_recorder(op, needs)  # type: ignore[arg-type, index]
-                return recorder(*args, r, params, extra)
-            return wrap(r)
-        return general(op, args, params)
+        try:
+            r = forward(*arrays, **params)
+        except Exception:
+            return general(op, args, params)
+        extra = None
+        if with_aux:
+            r, extra = r
+        if several:
+            r = [a if type(a) is ndarray else asarray(a) for a in r]
+        elif type(r) is not ndarray:
+            r = asarray(r)
+        if rg and differentiable and local.grad and (several or r.dtype.kind not in "biu"):
+            needs = tuple([None if x is None else x._rg for x in args])
+            if len(needs) > 16:  # of a list, whose length may be another every time
+                return finish(op, args, needs, params, r, extra)  # type: ignore[arg-type]
+            recorder = recorders.get(needs)
+            if recorder is None:
+                recorder = recorders[needs] = _make_recorder(op, needs)
+            return recorder(*args, r, params, extra)
+        return tuple([wrap(a) for a in r]) if several else wrap(r)
 
     call.__name__ = op.name
     return call
@@ -356,7 +373,7 @@ def _make_view(op: Primitive) -> Callable[..., Any]:
 
     def call(x: Any, **params: Any) -> Any:
         tx = type(x)
-        if (tx is Tensor or tx is Parameter) and not state.slow:
+        if (tx is Tensor or tx is Parameter) and not state.slow and type(x._array) is ndarray:
             try:
                 r = forward(x._array, **params)
             except Exception:
@@ -385,40 +402,6 @@ def _shortened(base: Tensor, r: ndarray) -> Any:
         "geometry": tuple([s // size for s in a.strides]),
     }
     return ((PRIMITIVES["as_strided"], params, None),)
-
-
-def _make_variadic(op: Primitive) -> Callable[..., Any]:
-    forward = op.numpy_forward
-    promotes = op.promote is not None
-    differentiable = op.vjp is not None
-
-    def call(*args: Any, **params: Any) -> Any:
-        if state.slow:
-            return general(op, args, params)
-        arrays = []
-        rg = False
-        for x in args:
-            tx = type(x)
-            if tx is not Tensor and tx is not Parameter:
-                return general(op, args, params)
-            arrays.append(x._array)
-            rg = rg or x._rg
-        if promotes and len({a.dtype for a in arrays}) != 1:
-            return general(op, args, params)
-        try:
-            r = forward(*arrays, **params)
-        except Exception:
-            return general(op, args, params)
-        if type(r) is not ndarray:
-            if type(r) is MetaArray:
-                return general(op, args, params)
-            r = asarray(r)
-        if rg and differentiable and local.grad:
-            return finish(op, args, tuple([x._rg for x in args]), params, r)
-        return wrap(r)
-
-    call.__name__ = op.name
-    return call
 
 
 def views_result(op: Primitive, x: Tensor, arrays: list[Any], params: dict[str, Any]) -> tuple[Tensor, ...]:

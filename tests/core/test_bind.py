@@ -1,0 +1,105 @@
+"""The callers of operations: arrays without data, several results, many arguments; recorded and not."""
+
+import numpy as np
+import pytest
+
+import pellucid as torch
+from pellucid.backends.meta import MetaArray
+from pellucid.core.primitive import PRIMITIVES, defop
+from pellucid.core.tensor import make_tensor
+
+
+@pytest.fixture
+def record():
+    """`defop` for records that are gone after the test."""
+    before = set(PRIMITIVES)
+    yield defop
+    for name in set(PRIMITIVES) - before:
+        del PRIMITIVES[name]
+
+
+def same(*avals, **params):
+    return avals[0]
+
+
+# Rules that read nothing but the shape, which an array without data has too.
+READERS = {
+    "unary": ("x", lambda xp, x: np.zeros(x.shape), {"aval": same}),
+    "binary": ("x y", lambda xp, x, y: np.zeros(x.shape), {"aval": same}),
+    "nary": ("x y z", lambda xp, x, y, z: np.zeros(x.shape), {"aval": same}),
+    "parameters": ("x", lambda xp, x, *, k=1: np.zeros(x.shape), {"aval": same}),
+    "variadic": ("*x", lambda xp, *x: np.zeros(x[0].shape), {"aval": same}),
+    "several": ("x", lambda xp, x: (np.zeros(x.shape), np.zeros(x.shape)), {"aval": lambda x: [x, x], "outputs": 2}),
+    "aux": ("x", lambda xp, x: (np.zeros(x.shape), None), {"aval": same, "aux": True}),
+    "promoted": ("x y", lambda xp, x, y: np.zeros(x.shape), {"aval": same, "promote": "common"}),
+}
+
+
+@pytest.mark.parametrize("case", READERS)
+def test_no_rule_sees_an_array_without_data(record, case):
+    args, rule, rest = READERS[case]
+    op = record(f"toy_{case}", args, forward=rule, **rest)
+    count = len(op.args)
+    for k in range(count):
+        # 0-d tensors with data may stand beside those without.
+        arrays = [make_tensor(np.zeros(()) if j < k else MetaArray((2, 3), np.float64)) for j in range(count)]
+        if k and case != "promoted":
+            continue
+        made = op.call(*arrays)
+        assert all(t.is_meta for t in (made if isinstance(made, tuple) else (made,)))
+    real = op.call(*[make_tensor(np.zeros((2, 3))) for _ in range(count)])
+    assert not any(t.is_meta for t in (real if isinstance(real, tuple) else (real,)))
+
+
+def test_a_number_beside_a_tensor_without_data(record):
+    op = record("toy_number", "x y", forward=lambda xp, x, y: np.zeros((2, 3)), elementwise=True, promote="common")
+    meta = make_tensor(MetaArray((2, 3), np.float64))
+    assert op.call(meta, 1.0).is_meta
+    assert op.call(1.0, meta).is_meta
+
+
+def test_several_results_are_recorded_with_their_places(record):
+    op = record(
+        "toy_two", "x", outputs=2,
+        forward=lambda xp, x: (x * 2.0, x.argmax(0)),
+        vjp={"x": lambda g, out1, x_shape: 2.0 * g[0]},
+    )  # fmt: skip
+    x = torch.tensor([1.0, 3.0, 2.0], requires_grad=True)
+    double, place = op.call(x)
+    assert double.requires_grad and not place.requires_grad
+    assert double.grad_fn.next_functions[0][0].variable is x
+    assert double.output_nr == 0 and place.grad_fn is None
+    double.sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_writing_to_a_saved_result_of_several_is_noticed():
+    x = torch.tensor([3.0, 1.0, 2.0], requires_grad=True)
+    values, indices = x.sort()
+    indices.zero_()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        values.sum().backward()
+
+
+def test_a_long_list_is_recorded_without_a_line_of_code_for_each():
+    parts = [torch.full((2,), float(k), requires_grad=k % 2 == 0) for k in range(40)]
+    (torch.cat(parts) * torch.arange(80.0)).sum().backward()
+    assert parts[39].grad is None
+    assert parts[38].grad.tolist() == [76.0, 77.0]
+
+
+def test_a_list_that_mixes_constants_and_variables():
+    a, b = torch.tensor([1.0], requires_grad=True), torch.tensor([2.0])
+    torch.stack((b, a, b, a)).sum().backward()
+    assert a.grad.tolist() == [2.0] and b.grad is None
+
+
+def test_checks_come_before_the_fast_way(record):
+    def check(*arrays, **params):
+        raise RuntimeError("refused")
+
+    op = record("toy_checked", "x y z", forward=lambda xp, x, y, z: x, check=check)
+    flags = [make_tensor(np.zeros(2, bool))] * 3
+    with pytest.raises(RuntimeError, match="refused"):
+        op.call(*flags)
+    assert op.call(*[make_tensor(np.zeros(2))] * 3).shape == (2,)
