@@ -1,0 +1,6 @@
+"""Programs that leave the library: recorded graphs that are stored and run again, and ONNX files."""
+
+from .program import Dim, ExportedProgram, GraphModule, export
+from .storage import load, save
+
+__all__ = ["Dim", "ExportedProgram", "GraphModule", "export", "load", "save"]

@@ -1,0 +1,462 @@
+"""A call recorded as a list of steps without side effects: what the exporters read.
+
+Every operation of the engine is watched while the function runs. Writes to tensors become new values, arrays that operations hold in
+their parameters (an index, a mask) become values as well, and what no operation made is a parameter, a buffer or a constant.
+
+A constant could hide something that was computed from the inputs outside the engine, and a size could hide the batch. So
+`record_checked` runs the function more than once: with other input values (everything recorded must be the same), and with
+other sizes along the dynamic axes (every size that differs must be a multiple of them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pellucid.backends import numpy_cpu
+from pellucid.core import observe
+from pellucid.core.inplace import replay
+from pellucid.core.modes import no_grad
+from pellucid.core.primitive import PRIMITIVES
+from pellucid.core.tensor import Tensor, make_tensor
+from pellucid.errors import UnsupportedError
+
+
+class Ref(NamedTuple):
+    """A value of the trace, by its number."""
+
+    value: int
+
+
+class Size(NamedTuple):
+    """A size that is `factor` times the product of dynamic sizes, given by name."""
+
+    factor: int
+    names: tuple[str, ...]
+
+    def at(self, sizes: dict[str, int]) -> int:
+        """The size for given dynamic sizes."""
+        out = self.factor
+        for name in self.names:
+            out *= sizes[name]
+        return out
+
+    def __str__(self) -> str:
+        return "*".join([*([str(self.factor)] if self.factor != 1 else []), *self.names])
+
+
+@dataclass
+class Step:
+    """One operation: its name, arguments (`Ref`, number or None), parameters (arrays replaced by `Ref`) and result values."""
+
+    op: str
+    inputs: tuple[Any, ...]
+    params: dict[str, Any]
+    outputs: tuple[int, ...]
+
+
+@dataclass
+class Trace:
+    """Steps in order, with what the values are."""
+
+    steps: list[Step] = field(default_factory=list)
+    shapes: list[tuple[Any, ...]] = field(default_factory=list)  # of every value; a `Size` for a dynamic size, None if unknown
+    dtypes: list[np.dtype[Any]] = field(default_factory=list)
+    inputs: list[int] = field(default_factory=list)
+    state: dict[int, str] = field(default_factory=dict)  # value -> name in the state_dict
+    constants: dict[int, np.ndarray[Any, Any]] = field(default_factory=dict)
+    outputs: list[int] = field(default_factory=list)
+    result: Any = None  # the structure of the result around the outputs
+
+    def new_value(self, shape: tuple[Any, ...], dtype: np.dtype[Any]) -> int:
+        """The number of a new value."""
+        self.shapes.append(tuple(shape))
+        self.dtypes.append(np.dtype(dtype))
+        return len(self.shapes) - 1
+
+
+# ---- structures of results -----------------------------------------------------------------
+def flatten(tree: Any, leaves: list[Any]) -> Any:
+    """The structure of nested tuples, lists and dicts as JSON-able data; the tensors are appended to `leaves`."""
+    if isinstance(tree, Tensor):
+        leaves.append(tree)
+        return {"leaf": len(leaves) - 1}
+    if isinstance(tree, (tuple, list)):
+        kind = "tuple" if isinstance(tree, tuple) else "list"
+        return {kind: [flatten(part, leaves) for part in tree]}
+    if isinstance(tree, dict):
+        if not all(isinstance(key, str) for key in tree):
+            raise UnsupportedError("export: only dicts with str keys can be arguments or results of an exported function")
+        return {"dict": {key: flatten(part, leaves) for key, part in tree.items()}}
+    if tree is None or isinstance(tree, (bool, int, float, str)):
+        return {"plain": tree}
+    raise UnsupportedError(f"export: a {type(tree).__name__} cannot be an argument or a result of an exported function")
+
+
+def unflatten(tree: Any, leaves: list[Any]) -> Any:
+    """The structure with the leaves put back."""
+    ((kind, part),) = tree.items()
+    if kind == "leaf":
+        return leaves[part]
+    if kind == "plain":
+        return part
+    if kind == "dict":
+        return {key: unflatten(item, leaves) for key, item in part.items()}
+    made = [unflatten(item, leaves) for item in part]
+    return tuple(made) if kind == "tuple" else made
+
+
+# ---- recording -------------------------------------------------------------------------------
+def _place(array: Any) -> Any:
+    """Where an array lies in memory and how it is read."""
+    return (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype)
+
+
+class Recorder:
+    """An observer that writes down a `Trace`."""
+
+    def __init__(self, named_state: dict[str, Tensor], inputs: list[Tensor]) -> None:
+        self.trace = Trace()
+        self.known: dict[int, tuple[int, int]] = {}  # id of a tensor -> its value, writes to its base until then
+        self.places: dict[Any, int] = {}
+        self.writes: dict[int, int] = {}  # id of a base -> how often it was written through a view
+        self.alive: list[Any] = []
+        self.owners: dict[tuple[int, Any], int] = {}  # memory of a parameter or buffer, read in order -> value
+        self.steady: set[int] = set()
+        trace = self.trace
+        for tensor in inputs:
+            trace.inputs.append(self.bind(tensor))
+        for name, tensor in named_state.items():
+            if id(tensor) in self.known:
+                continue
+            value = self.bind(tensor)
+            trace.state[value] = name
+            self.steady.add(value)
+            array = tensor._array
+            if array.size and array.flags.c_contiguous:
+                self.owners[array.__array_interface__["data"][0], array.dtype] = value
+
+    def bind(self, tensor: Tensor, value: int | None = None) -> int:
+        """Let a tensor stand for a value, a new one if none is given."""
+        array = tensor._array
+        if value is None:
+            value = self.trace.new_value(array.shape, array.dtype)
+        self.known[id(tensor)] = (value, self.base_writes(tensor))
+        self.alive.append((tensor, array))
+        if array.size and isinstance(array, np.ndarray):
+            self.places[_place(array)] = value
+        return value
+
+    def base_writes(self, tensor: Tensor) -> int:
+        base = tensor if tensor._view is None else tensor._view.base
+        return self.writes.get(id(base), 0)
+
+    def value_of(self, tensor: Tensor) -> int:
+        """The value that a tensor stands for now."""
+        entry = self.known.get(id(tensor))
+        view = tensor._view
+        if entry is None:
+            if view is not None and view.base is not tensor and id(view.base) in self.known:
+                return self.replayed(tensor)
+            return self.bind(tensor, self.from_outside(tensor._array))
+        value, writes = entry
+        if view is not None and writes != self.base_writes(tensor):
+            return self.replayed(tensor)
+        return value
+
+    def replayed(self, tensor: Tensor) -> int:
+        """A view read again from its base, which was written since."""
+        view = tensor._view
+        value = self.value_of(view.base)
+        array = view.base._array
+        for op, params, index in view.chain:
+            array = op.run_forward(numpy_cpu, (array,), params)
+            parts = list(array) if index is not None else [array]
+            outs = [self.trace.new_value(part.shape, part.dtype) for part in parts]
+            self.trace.steps.append(Step(op.name, (Ref(value),), self.with_refs(params), tuple(outs)))
+            array, value = parts[index or 0], outs[index or 0]
+        return self.bind(tensor, value)
+
+    def from_outside(self, array: Any) -> int:
+        """The value of an array that no operation made: part of the state in another shape, or a constant."""
+        if not isinstance(array, np.ndarray):
+            raise UnsupportedError("export: meta tensors have no values to export")
+        if array.size and array.flags.c_contiguous:
+            owner = self.owners.get((array.__array_interface__["data"][0], array.dtype))
+            if owner is not None and np.prod(self.trace.shapes[owner], dtype=int) == array.size:
+                if self.trace.shapes[owner] == array.shape:
+                    return owner
+                return self.add("reshape", (Ref(owner),), {"shape": array.shape}, array)
+        value = self.trace.new_value(array.shape, array.dtype)
+        self.trace.constants[value] = array.copy()
+        return value
+
+    def add(self, op: str, inputs: tuple[Any, ...], params: dict[str, Any], result: Any) -> int:
+        value = self.trace.new_value(result.shape, result.dtype)
+        self.trace.steps.append(Step(op, inputs, params, (value,)))
+        return value
+
+    def with_refs(self, part: Any) -> Any:
+        """Parameters with arrays and tensors replaced by the values they are."""
+        if isinstance(part, Tensor):
+            return Ref(self.value_of(part))
+        if isinstance(part, np.ndarray):
+            found = self.places.get(_place(part)) if part.size else None
+            if found is None:
+                found = self.from_outside(part)
+                self.alive.append(part)
+                if part.size:
+                    self.places[_place(part)] = found
+            return Ref(found)
+        if isinstance(part, dict):
+            return {key: self.with_refs(item) for key, item in part.items()}
+        if isinstance(part, list):
+            return [self.with_refs(item) for item in part]
+        if isinstance(part, tuple):
+            return tuple([self.with_refs(item) for item in part])
+        return part
+
+    # -- events
+    def operation(self, op: Any, inputs: Any, params: dict[str, Any], outputs: Any) -> None:
+        """An operation ran."""
+        name = op.name if op.name in PRIMITIVES else {"detach": "alias"}.get(op.name, op.name)
+        args = tuple([Ref(self.value_of(x)) if isinstance(x, Tensor) else x for x in inputs])
+        made = outputs if isinstance(outputs, tuple) else (outputs,)
+        params = self.with_refs(params)
+        self.trace.steps.append(Step(name, args, params, tuple([self.bind(t) for t in made])))
+
+    def inplace(self, name: str, tensor: Tensor, result: Any) -> None:
+        """A tensor was overwritten with a result."""
+        old = self.known.get(id(tensor))
+        base = tensor if tensor._view is None else tensor._view.base
+        base_entry = self.known.get(id(base))
+        for entry in (old, base_entry):
+            if entry is not None and entry[0] in self.steady:
+                raise UnsupportedError(f"export: {name} writes to {self.trace.state[entry[0]]!r}; call .eval() or write to a copy")
+            if entry is not None and entry[0] in self.trace.inputs:
+                raise UnsupportedError(f"export: {name} writes to an input of the exported function; write to a copy")
+        value = self.value_of(result) if isinstance(result, Tensor) else self.from_outside(np.asarray(result))
+        array = tensor._array
+        if self.trace.dtypes[value] != array.dtype:
+            source = value
+            value = self.trace.new_value(self.trace.shapes[source], array.dtype)
+            self.trace.steps.append(Step("cast", (Ref(source),), {"dtype": array.dtype}, (value,)))
+        if self.trace.shapes[value] != array.shape:
+            value = self.add("expand", (Ref(value),), {"shape": array.shape}, array)
+        if base is not tensor:
+            self.write_through(base, tensor, value)
+        self.writes[id(base)] = self.writes.get(id(base), 0) + 1
+        self.places.clear()  # arrays that lie where something was written are found no more
+        self.bind(tensor, value)
+        if base is not tensor:
+            self.bind(base, self.known[id(base)][0])
+
+    def write_through(self, base: Tensor, view: Tensor, value: int) -> None:
+        """The base of a view after the view was written."""
+        chain = view._view.chain
+        if id(base) not in self.known:
+            array = base._array.copy()
+            replay(numpy_cpu, array, chain)[...] = 0  # what stood there does not matter, and the new data is no constant
+            self.known[id(base)] = (self.from_outside(array), 0)
+            self.alive.append(base)
+        named = tuple([(op.name, self.with_refs(params), index) for op, params, index in chain])
+        inputs = (Ref(self.known[id(base)][0]), Ref(value))
+        self.known[id(base)] = (self.add("copy_slices", inputs, {"chain": named}, base._array), 0)
+
+
+def record(function: Callable[..., Any], named_state: dict[str, Tensor], args: Any, kwargs: dict[str, Any]) -> Trace:
+    """The trace of one call."""
+    leaves: list[Any] = []
+    flatten([list(args), kwargs], leaves)
+    recorder = Recorder(named_state, leaves)
+    with no_grad(), observe.observing(recorder):
+        result = function(*args, **kwargs)
+        made: list[Any] = []
+        recorder.trace.result = flatten(result, made)
+        recorder.trace.outputs = [recorder.value_of(t) for t in made]
+    return recorder.trace
+
+
+# ---- checks by repetition --------------------------------------------------------------------
+def other_values(array: Any, moderate: bool = False) -> Any:
+    """Values of the same kind in another order, and changed as well (unless `moderate`), so that sums and extremes differ too."""
+    out = array.reshape(-1)[::-1].reshape(array.shape).copy()
+    if moderate:
+        return out
+    if array.dtype.kind == "b":
+        return ~array
+    if array.dtype.kind in "iu":
+        return np.where(out > 0, out - 1, out).astype(array.dtype)
+    return (out * np.asarray(0.75, array.dtype) + np.asarray(0.125, array.dtype)).astype(array.dtype)
+
+
+def other_size(array: Any, sizes: dict[int, int]) -> Any:
+    """The array with other sizes along some axes, its values repeated."""
+    for axis, size in sizes.items():
+        array = np.take(array, np.arange(size) % max(array.shape[axis], 1), axis=axis)
+    return np.ascontiguousarray(array)
+
+
+def map_tensors(tree: Any, change: Callable[[int, Any], Any]) -> Any:
+    """Arguments with the array of the k-th tensor replaced by `change(k, array)`."""
+    leaves: list[Any] = []
+    spec = flatten(tree, leaves)
+    return unflatten(spec, [make_tensor(change(k, t._array)) for k, t in enumerate(leaves)])
+
+
+def record_checked(
+    function: Callable[..., Any],
+    named_state: dict[str, Tensor],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    dynamic: dict[int, dict[int, str]] | None = None,
+) -> Trace:
+    """The trace of a call, with sizes along `dynamic` axes (input -> axis -> name) by name.
+
+    Raises:
+        UnsupportedError: something recorded depends on the values of the inputs, or on a dynamic size in another way
+            than as a multiple.
+    """
+    args, kwargs = tuple(args), dict(kwargs)
+    dynamic = {k: axes for k, axes in (dynamic or {}).items() if axes}
+    first, second = _two_sizes(args, kwargs, dynamic)
+    if dynamic:
+        args, kwargs = map_tensors([list(args), kwargs], lambda k, a: other_size(a, _sizes(dynamic, k, first)))
+    trace = record(function, named_state, args, kwargs)
+    again = None
+    for moderate in (False, True):
+        changed = map_tensors([list(args), kwargs], lambda k, a, moderate=moderate: other_values(a, moderate))
+        try:
+            again = record(function, named_state, *changed)
+            break
+        except Exception:  # not every function takes every value; the same ones in another order must do
+            if moderate:
+                raise
+    assert again is not None
+    merge(trace, again, {}, {}, "the values of the inputs")
+    if dynamic:
+        larger = map_tensors([list(args), kwargs], lambda k, a: other_size(a, _sizes(dynamic, k, second)))
+        merge(trace, record(function, named_state, *larger), first, second, "a dynamic size")
+    return trace
+
+
+def _sizes(dynamic: dict[int, dict[int, str]], k: int, sizes: dict[str, int]) -> dict[int, int]:
+    return {axis: sizes[name] for axis, name in dynamic.get(k, {}).items()}
+
+
+def _two_sizes(args: Any, kwargs: Any, dynamic: dict[int, dict[int, str]]) -> tuple[dict[str, int], dict[str, int]]:
+    """Two different sizes for each dynamic name; the first as given, but 1 is avoided, which broadcasts."""
+    leaves: list[Any] = []
+    flatten([list(args), kwargs], leaves)
+    first: dict[str, int] = {}
+    for k, axes in dynamic.items():
+        for axis, name in axes.items():
+            size = max(leaves[k]._array.shape[axis], 2)
+            if first.setdefault(name, size) != size:
+                raise UnsupportedError(f"export: the dynamic axis {name!r} has the sizes {first[name]} and {size} in the inputs")
+    return first, {name: size + 1 + k for k, (name, size) in enumerate(first.items())}
+
+
+def _differs(what: str, where: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"export: {where} depends on {what} in a way that operations on tensors do not show "
+        "(a random number, a value read with .item() or .numpy(), or a branch on the data)"
+    )
+
+
+def merge(trace: Trace, other: Trace, first: dict[str, int], second: dict[str, int], what: str) -> None:
+    """Compare two traces of one function; sizes that differ become `Size` in `trace`."""
+
+    def size(a: Any, b: Any, where: str) -> Any:
+        if a == b:
+            return a
+        names = list(first)
+        for picked in [(n,) for n in names] + [(n, m) for i, n in enumerate(names) for m in names[i:]]:
+            whole, wide = 1, 1
+            for n in picked:
+                whole, wide = whole * first[n], wide * second[n]
+            if a % whole == 0 and b % wide == 0 and a // whole == b // wide != 0:
+                return Size(a // whole, picked)
+        raise _differs(what, where)
+
+    def shape_size(a: Any, b: Any) -> Any:
+        """As `size`; None where it follows from a dynamic size in some other way (the length after a convolution)."""
+        try:
+            return size(a, b, "a shape")
+        except UnsupportedError:
+            if not first:
+                raise
+            return None
+
+    def part(a: Any, b: Any, where: str) -> Any:
+        if type(a) is not type(b):
+            raise _differs(what, where)
+        if isinstance(a, Ref):
+            if a != b:
+                raise _differs(what, where)
+            return a
+        if isinstance(a, (tuple, list)):
+            if len(a) != len(b):
+                raise _differs(what, where)
+            return type(a)([part(x, y, where) for x, y in zip(a, b, strict=True)])
+        if isinstance(a, dict):
+            return {key: part(a[key], b[key], where) for key in a}
+        if isinstance(a, slice):
+            return slice(*[part(getattr(a, n), getattr(b, n), where) for n in ("start", "stop", "step")])
+        if type(a) is int:
+            return size(a, b, where)
+        if a is b or a == b or (a != a and b != b):
+            return a
+        raise _differs(what, where)
+
+    if [s.op for s in trace.steps] != [s.op for s in other.steps] or len(trace.shapes) != len(other.shapes):
+        raise _differs(what, "the sequence of operations")
+    if trace.result != other.result or trace.outputs != other.outputs or trace.constants.keys() != other.constants.keys():
+        raise _differs(what, "the result's structure")
+    for step, twin in zip(trace.steps, other.steps, strict=True):
+        if step.outputs != twin.outputs:
+            raise _differs(what, f"the number of results of {step.op}")
+        step.inputs = part(step.inputs, twin.inputs, f"an argument of {step.op}")
+        step.params = part(step.params, twin.params, f"a parameter of {step.op}")
+    users = {r.value: s.op for s in reversed(trace.steps) for r in refs([s.inputs, s.params])}
+    grown: list[Step] = []
+    for value, array in list(trace.constants.items()):
+        where = f"a constant used by {users.get(value, 'the result')}"
+        twin_array = other.constants[value]
+        if array.shape == twin_array.shape and np.array_equal(array, twin_array, equal_nan=array.dtype.kind in "fc"):
+            continue
+        shape = tuple([size(a, b, where) for a, b in zip(array.shape, twin_array.shape, strict=True)])
+        grown.append(_grown(array, twin_array, shape, value, _differs(what, where)))
+        del trace.constants[value]
+    trace.steps[:0] = grown
+    for k, (a, b) in enumerate(zip(trace.shapes, other.shapes, strict=True)):
+        if len(a) != len(b) or trace.dtypes[k] != other.dtypes[k]:
+            raise _differs(what, "a shape")
+        trace.shapes[k] = tuple([shape_size(x, y) for x, y in zip(a, b, strict=True)])
+
+
+def _grown(array: Any, twin: Any, shape: tuple[Any, ...], value: int, error: Exception) -> Step:
+    """The step that makes a constant whose shape depends on a dynamic size: filled with one number, or counting up."""
+    for a in (array, twin):
+        if a.size == 0:
+            raise error
+    if (array == array.flat[0]).all() and (twin == array.flat[0]).all():
+        return Step("full", (), {"shape": shape, "value": array.flat[0].item(), "dtype": array.dtype}, (value,))
+    if array.ndim == 1 and all(np.array_equal(a, np.arange(len(a))) for a in (array, twin)):
+        return Step("arange", (), {"end": shape[0], "dtype": array.dtype}, (value,))
+    raise error
+
+
+def refs(tree: Any) -> Iterator[Ref]:
+    """Every `Ref` in nested parameters."""
+    if isinstance(tree, Ref):
+        yield tree
+    elif isinstance(tree, dict):
+        for item in tree.values():
+            yield from refs(item)
+    elif isinstance(tree, (tuple, list)):
+        for item in tree:
+            yield from refs(item)
