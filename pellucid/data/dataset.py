@@ -9,9 +9,11 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+
 from ..core.public import FUNCTIONS
 from ..core.random import default_generator
-from ..core.tensor import Tensor
+from ..core.tensor import Tensor, make_tensor, version_of
 from ..errors import ArgumentValueError
 
 T_co = TypeVar("T_co", covariant=True)
@@ -50,6 +52,21 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
     def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
         return tuple([t[index] for t in self.tensors])  # type: ignore[index]
+
+    def __getitems__(self, indices: list[int]) -> list[tuple[Tensor, ...]]:
+        """Many samples at once."""
+        plain = type(self).__getitem__ is TensorDataset.__getitem__
+        if not plain or any(t._rg or type(t._array) is not np.ndarray for t in self.tensors):
+            return [self[i] for i in indices]
+        # Views like those of indexing, without its bookkeeping for gradients.
+        columns = []
+        for t in self.tensors:
+            array, version = t._array, version_of(t)
+            column = [make_tensor(array[i, ...]) for i in indices]
+            for sample in column:
+                sample._ver = version
+            columns.append(column)
+        return list(zip(*columns))
 
     def __len__(self) -> int:
         return self.tensors[0].shape[0]

@@ -153,7 +153,7 @@ class MultiProcessIter(_BaseDataLoaderIter):
             for pipe in ready:
                 worker = pipes[pipe]
                 try:
-                    return worker, pickle.loads(pipe.recv_bytes())
+                    return worker, pickle.loads(worker.results.recv_bytes())
                 except (EOFError, ConnectionResetError):  # the worker's end was closed, and all it sent has been read
                     worker.process.join(timeout=1.0)
                     pid, code = worker.process.pid, worker.process.exitcode

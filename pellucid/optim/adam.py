@@ -80,8 +80,8 @@ class Adam(ArrayOptimizer):
         if not enabled():
             return False
         counters = [state["step"]._array for state in states]
-        before = float(counters[0])
-        if any(c != before for c in counters):
+        before = counters[0].item()
+        if any(c.item() != before for c in counters):
             return False
         largest = [s["max_exp_avg_sq"]._array for s in states] if group["amsgrad"] else None
         done = kernels.optim.adam(
@@ -91,7 +91,7 @@ class Adam(ArrayOptimizer):
         )  # fmt: skip
         if done:
             for counter in counters:
-                counter += 1
+                counter.fill(before + 1)
         return bool(done)
 
     def _update(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:

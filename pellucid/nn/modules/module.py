@@ -176,7 +176,7 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
             return
         self._forget_attribute(name, "_buffers")
         persistent = value.persistent if value is not None else name not in self._non_persistent_buffers_set
-        self.register_buffer(name, value, persistent)
+        self.register_buffer(name, value, bool(persistent))
 
     def _forget_attribute(self, name: str, keep: str) -> None:
         own = self.__dict__
