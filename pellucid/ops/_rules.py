@@ -58,3 +58,11 @@ def full_precision(function: Function) -> Function:
         return function(*map(policy.widen, args), **{k: policy.widen(v) for k, v in kwargs.items()})
 
     return wrapper  # type: ignore[return-value]
+
+
+def per_dimension(value: Any, n: int) -> tuple[int, ...]:
+    """A size for each of `n` dimensions, given as one number or as a sequence (of one or of n)."""
+    if isinstance(value, int):
+        return (value,) * n
+    value = tuple(int(v) for v in value)
+    return value * n if len(value) == 1 else value

@@ -12,7 +12,7 @@ from ..core.primitive import defop
 from ..core.public import public
 from ..core.tensor import Tensor
 from ..errors import DtypeError, PellucidError
-from ._rules import require_tensor
+from ._rules import per_dimension, require_tensor
 
 Sizes = int | Sequence[int]
 
@@ -88,13 +88,6 @@ conv_weight_grad = defop(
 )
 
 
-def _tuple(value: Any, n: int) -> tuple[int, ...]:
-    if isinstance(value, int):
-        return (value,) * n
-    value = tuple(int(v) for v in value)
-    return value * n if len(value) == 1 else value
-
-
 def _check_dtypes(name: str, x: Tensor, weight: Tensor, bias: Tensor | None) -> None:
     if x._array.dtype != weight._array.dtype:
         raise DtypeError(
@@ -132,11 +125,11 @@ def _convolve(n: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, pad
     single = x.ndim == n + 1
     if single:
         x = F.unsqueeze(x, dim=0)
-    stride, dilation = _tuple(stride, n), _tuple(dilation, n)
+    stride, dilation = per_dimension(stride, n), per_dimension(dilation, n)
     if isinstance(padding, str):
         pads = ((0, 0),) * n if padding == "valid" else shapes.same_padding(weight._array.shape[2:], dilation)
     else:
-        pads = tuple((p, p) for p in _tuple(padding, n))
+        pads = tuple((p, p) for p in per_dimension(padding, n))
     out = conv_op.call(x, weight, bias, stride=stride, padding=pads, dilation=dilation, groups=groups)
     return F.squeeze(out, dims=(0,)) if single else out  # type: ignore[no-any-return]
 
@@ -210,9 +203,9 @@ def _transpose(
     if single:
         x, out_shape = F.unsqueeze(x, dim=0), (1, *out_shape)
     # The output padding is a smaller padding at the end: the convolution of the result then has the input's size exactly.
-    pads = tuple((p, p - extra) for p, extra in zip(_tuple(padding, n), _tuple(output_padding, n), strict=True))
+    pads = tuple((p, p - extra) for p, extra in zip(per_dimension(padding, n), per_dimension(output_padding, n), strict=True))
     out = conv_input_grad.call(
-        x, weight, x_shape=tuple(out_shape), stride=_tuple(stride, n), padding=pads, dilation=_tuple(dilation, n), groups=groups
+        x, weight, x_shape=tuple(out_shape), stride=per_dimension(stride, n), padding=pads, dilation=per_dimension(dilation, n), groups=groups
     )
     if bias is not None:
         out = out + bias.reshape(1, -1, *(1,) * n)  # type: ignore[attr-defined]

@@ -12,7 +12,7 @@ from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
 from ..core.tensor import Tensor
-from ._rules import require_tensor
+from ._rules import per_dimension, require_tensor
 
 Sizes = int | Sequence[int]
 
@@ -127,17 +127,10 @@ adaptive_avg_grad = defop(
 )
 
 
-def _tuple(value: Any, n: int) -> tuple[int, ...]:
-    if isinstance(value, int):
-        return (value,) * n
-    value = tuple(int(v) for v in value)
-    return value * n if len(value) == 1 else value
-
-
 def _stride(stride: Any, kernel: tuple[int, ...], n: int) -> tuple[int, ...]:
     if stride is None or (not isinstance(stride, int) and not tuple(stride)):
         return kernel
-    return _tuple(stride, n)
+    return per_dimension(stride, n)
 
 
 def _batched(x: Tensor, n: int) -> tuple[Tensor, int]:
@@ -160,16 +153,16 @@ def _max(
     name = f"max_pool{n}d"
     x = require_tensor(input, name)
     shapes.pool_shape(name, x._array.shape, kernel_size, stride, padding, dilation, ceil_mode)
-    kernel = _tuple(kernel_size, n)
+    kernel = per_dimension(kernel_size, n)
     x, lead = _batched(x, n)
     out = max_pool_op.call(
-        x, kernel=kernel, stride=_stride(stride, kernel, n), padding=_tuple(padding, n), dilation=_tuple(dilation, n),
+        x, kernel=kernel, stride=_stride(stride, kernel, n), padding=per_dimension(padding, n), dilation=per_dimension(dilation, n),
         ceil_mode=bool(ceil_mode),
     )  # fmt: skip
     if not return_indices:
         return _back(out, lead)
     index = max_pool_op.numpy_forward(
-        x._array, kernel=kernel, stride=_stride(stride, kernel, n), padding=_tuple(padding, n), dilation=_tuple(dilation, n),
+        x._array, kernel=kernel, stride=_stride(stride, kernel, n), padding=per_dimension(padding, n), dilation=per_dimension(dilation, n),
         ceil_mode=bool(ceil_mode),
     )[1]  # fmt: skip
     return _back(out, lead), _back(wrap(index), lead)
@@ -250,10 +243,10 @@ def _avg(
     shapes.pool_shape(name, x._array.shape, kernel_size, stride, padding, 1, ceil_mode)
     if divisor is not None and divisor == 0:
         raise RuntimeError("divisor must be not zero")
-    kernel = _tuple(kernel_size, n)
+    kernel = per_dimension(kernel_size, n)
     x, lead = _batched(x, n)
     out = avg_pool_op.call(
-        x, kernel=kernel, stride=_stride(stride, kernel, n), padding=_tuple(padding, n), ceil_mode=bool(ceil_mode),
+        x, kernel=kernel, stride=_stride(stride, kernel, n), padding=per_dimension(padding, n), ceil_mode=bool(ceil_mode),
         include_pad=bool(include_pad), divisor=divisor,
     )  # fmt: skip
     return _back(out, lead)

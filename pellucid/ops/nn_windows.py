@@ -17,8 +17,8 @@ from ..core.public import public
 from ..core.random_fill import uniform
 from ..core.tensor import Tensor
 from ..errors import ArgumentValueError, OperationError
-from ._rules import require_tensor
-from .nn_pool import _back, _batched, _stride, _tuple, avg_pool1d, avg_pool2d, avg_pool3d
+from ._rules import per_dimension, require_tensor
+from .nn_pool import _back, _batched, _stride, avg_pool1d, avg_pool2d, avg_pool3d
 
 Sizes = int | Sequence[int]
 
@@ -99,7 +99,7 @@ def unfold(input: Tensor, kernel_size: Sizes, dilation: Sizes = 1, padding: Size
     torch.Size([1, 8, 9])
     """
     x = require_tensor(input, "im2col")
-    kernel, dil, pad, step = (_tuple(v, 2) for v in (kernel_size, dilation, padding, stride))
+    kernel, dil, pad, step = (per_dimension(v, 2) for v in (kernel_size, dilation, padding, stride))
     shapes.unfold_windows_shape(x._array.shape, kernel, dil, pad, step)
     x, lead = _batched(x, 2)
     return _back(unfold_op.call(x, kernel=kernel, dilation=dil, padding=pad, stride=step), lead)
@@ -116,7 +116,7 @@ def fold(
     torch.Size([1, 1, 4, 4])
     """
     x = require_tensor(input, "col2im")
-    size, kernel, dil, pad, step = (_tuple(v, 2) for v in (output_size, kernel_size, dilation, padding, stride))
+    size, kernel, dil, pad, step = (per_dimension(v, 2) for v in (output_size, kernel_size, dilation, padding, stride))
     shapes.fold_shape(x._array.shape, size, kernel, dil, pad, step)
     single = x.ndim == 2
     if single:
@@ -129,8 +129,8 @@ def _unpool(
     n: int, input: Tensor, indices: Tensor, kernel_size: Any, stride: Any, padding: Any, output_size: Sequence[int] | None
 ) -> Tensor:
     x, i = require_tensor(input, f"max_unpool{n}d"), require_tensor(indices, f"max_unpool{n}d", "indices", 2)
-    kernel = _tuple(kernel_size, n)
-    steps, pads = _stride(stride, kernel, n), _tuple(padding, n)
+    kernel = per_dimension(kernel_size, n)
+    steps, pads = _stride(stride, kernel, n), per_dimension(padding, n)
     usual = [(s - 1) * t - 2 * p + k for s, t, p, k in zip(x._array.shape[-n:], steps, pads, kernel, strict=True)]
     if output_size is None:
         size = usual
@@ -200,7 +200,7 @@ for _n in (1, 2, 3):
 # ---- p-norm pools -------------------------------------------------------------------------------
 def _lp(n: int, input: Tensor, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool) -> Tensor:
     pool: Any = (avg_pool1d, avg_pool2d, avg_pool3d)[n - 1]
-    kernel = _tuple(kernel_size, n)
+    kernel = per_dimension(kernel_size, n)
     x = require_tensor(input, f"lp_pool{n}d")
     out = pool(x**norm_type, kernel_size, stride, 0, ceil_mode)  # type: ignore[operator]
     return (out.sign() * out.abs().relu() * math.prod(kernel)) ** (1.0 / norm_type)  # type: ignore[no-any-return]
@@ -242,14 +242,14 @@ def _fractional(
     x = require_tensor(input, f"fractional_max_pool{n}d")
     if output_size is None and output_ratio is None:
         raise ArgumentValueError(f"fractional_max_pool{n}d requires specifying either an output_size or an output_ratio")
-    kernel = _tuple(kernel_size, n)
+    kernel = per_dimension(kernel_size, n)
     if x.ndim not in (n + 1, n + 2):
         raise OperationError(f"fractional_max_pool{n}d(): Expected {n + 1}D or {n + 2}D tensor, but got: {list(x._array.shape)}")
     if output_size is None:
         ratio = (output_ratio,) * n if isinstance(output_ratio, float) else tuple(output_ratio)
         out = tuple(int(s * r) for s, r in zip(x._array.shape[-n:], ratio, strict=True))
     else:
-        out = _tuple(output_size, n)
+        out = per_dimension(output_size, n)
     for d in range(n):
         if out[d] + kernel[d] - 1 > x._array.shape[d - n]:
             raise OperationError(
