@@ -24,7 +24,8 @@ Target: TypeAlias = "np.ndarray | tuple[int, ...]"
 
 _BLOCK = 1 << 16  # values at a time: what they need stays in a core's cache
 _MASK24 = np.uint32((1 << 24) - 1)
-_SCALE24 = np.float32(2.0**-24)
+_WIDE_MASK24 = np.array((1 << 24) - 1, np.uint64)
+_SCALE24 = np.array(2.0**-24, np.float32)
 
 NAMES = {
     "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
@@ -36,6 +37,7 @@ C_NAMES = {
     "int64": "long int", "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int",
     "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
 }  # fmt: skip
+_FLOAT32 = np.dtype(np.float32)
 DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 LARGEST = {
     "float16": 65504.0,
@@ -124,8 +126,10 @@ def uniform24(generator: Generator, count: int) -> np.ndarray:
     """float32 uniforms in [0, 1), one word each."""
     if count <= _BLOCK:
         words = generator.words(count)
-        if words.dtype == np.uint64:
-            words = words.astype(np.uint32)
+        if words.itemsize == 8:  # few: the conversion costs less than a second array of words
+            np.bitwise_and(words, _WIDE_MASK24, words)
+            values = words.astype(np.float32)
+            return np.multiply(values, _SCALE24, values)
         words &= _MASK24
         values = words.view(np.int32).astype(np.float32)
         values *= _SCALE24
@@ -150,6 +154,9 @@ def uniform(generator: Generator, target: Target, low: float = 0.0, high: float 
     [0.49625658988952637, 0.7682217955589294]
     """
     count, kind = spec(target, dtype)
+    if kind is _FLOAT32 and low == 0.0 and high == 1.0:
+        with generator.lock:
+            return deliver(target, uniform24(generator, count))
     name = name_of(kind)
     if name in _COMPLEX:
         pairs, real, finish = _real_view(target, dtype)
@@ -163,8 +170,6 @@ def uniform(generator: Generator, target: Target, low: float = 0.0, high: float 
         if name == "float64":
             values = generator.uniform53(count)
             return deliver(target, values if unit else _spread(values, low, high, kind))
-        if unit and name == "float32":
-            return deliver(target, uniform24(generator, count))
         values = np.empty(count, kind)
         for start in range(0, count, _BLOCK):
             part = values[start : start + _BLOCK]
@@ -245,6 +250,9 @@ def normal_serial(generator: Generator, count: int) -> np.ndarray:
     pairs = (count - have + 1) // 2
     if not pairs:
         return out
+    if pairs <= _FEW_PAIRS:
+        _serial_few(generator, out, have, pairs)
+        return out
     uniforms = generator.uniform53(2 * pairs)
     radius = np.sqrt(-2.0 * exact(math.log1p, -uniforms[1::2]))
     theta = 2.0 * math.pi * uniforms[::2]
@@ -255,6 +263,23 @@ def normal_serial(generator: Generator, count: int) -> np.ndarray:
     if kept.size < pairs:
         generator.normal = float(sines[-1])
     return out
+
+
+def _serial_few(generator: Generator, out: np.ndarray, have: int, pairs: int) -> None:
+    """The same numbers one by one: a handful costs less than the calls of array functions."""
+    words = generator.words(4 * pairs).tolist()
+    made = []
+    for k in range(0, 4 * pairs, 4):
+        first, second = (((words[j] << 32 | words[j + 1]) & _MASK53) * 2.0**-53 for j in (k, k + 2))
+        radius, theta = math.sqrt(-2.0 * math.log1p(-second)), 2.0 * math.pi * first
+        made += [radius * math.cos(theta), radius * math.sin(theta)]
+    if 2 * pairs > out.size - have:
+        generator.normal = made.pop()
+    out[have:] = made
+
+
+_FEW_PAIRS = 8
+_MASK53 = (1 << 53) - 1
 
 
 def _normal_blocks64(generator: Generator, count: int, mean: float, std: float) -> np.ndarray:

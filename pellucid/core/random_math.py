@@ -113,13 +113,15 @@ def scale(values: np.ndarray, mean: float, std: float) -> np.ndarray:
 
 
 _library: Any = None
+_waiting = [2000]  # small draws until the kernels pay for loading the compiler: about 0.15 s
 
 
 def kernel(name: str, load: bool) -> Any:
-    """A function of `codegen.random_kernels`; None before anybody needed it enough to load it, or without a compiler."""
+    """A function of `codegen.random_kernels`; None before large or many draws make loading it worth while, or without a compiler."""
     global _library
     if _library is None:
-        if not load:
+        _waiting[0] -= 1
+        if not load and _waiting[0] >= 0:
             return None
         from pellucid.codegen import random_kernels
 
