@@ -34,6 +34,7 @@ from . import nn_loss as nn_loss
 from . import nn_loss_pairs as nn_loss_pairs
 from . import nn_norm as nn_norm
 from . import nn_pool as nn_pool
+from . import nn_positional as nn_positional
 from . import nn_resample as nn_resample
 from . import nn_windows as nn_windows
 from . import pad as pad
