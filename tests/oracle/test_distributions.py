@@ -28,6 +28,26 @@ PARAMETERS = [
     ("Bernoulli", {"probs": UNIT}),
     ("Bernoulli", {"logits": REAL}),
     ("Bernoulli", {"probs": 0.3}),
+    ("Binomial", {"total_count": COUNT, "probs": UNIT}),
+    ("Binomial", {"total_count": 6, "logits": REAL}),
+    ("ContinuousBernoulli", {"probs": UNIT}),
+    ("ContinuousBernoulli", {"logits": REAL / 100}),
+    ("GeneralizedPareto", {"loc": REAL, "scale": POSITIVE, "concentration": UNIT - 0.4}),
+    ("LKJCholesky", {"dim": 3, "concentration": POSITIVE}),
+    ("LowRankMultivariateNormal", {"loc": REAL, "cov_factor": TALL, "cov_diag": POSITIVE}),
+    ("LowRankMultivariateNormal", {"loc": REAL[0], "cov_factor": TALL[0], "cov_diag": POSITIVE}),
+    ("Multinomial", {"total_count": 6, "probs": SIMPLEX}),
+    ("Multinomial", {"total_count": 6, "logits": REAL}),
+    ("NegativeBinomial", {"total_count": COUNT, "probs": UNIT}),
+    ("NegativeBinomial", {"total_count": 4, "logits": REAL}),
+    ("OneHotCategorical", {"probs": SIMPLEX}),
+    ("OneHotCategoricalStraightThrough", {"logits": REAL}),
+    ("RelaxedBernoulli", {"temperature": POSITIVE[0, :1], "probs": UNIT}),
+    ("RelaxedOneHotCategorical", {"temperature": POSITIVE[0, :1], "logits": REAL}),
+    ("VonMises", {"loc": REAL, "concentration": LARGE}),
+    ("VonMises", {"loc": REAL, "concentration": POSITIVE}),
+    ("Wishart", {"df": LARGE[:, 0] + 2, "covariance_matrix": COVARIANCE}),
+    ("Wishart", {"df": 4.5, "scale_tril": MATRIX[0]}),
     ("Beta", {"concentration1": POSITIVE, "concentration0": LARGE}),
     ("Beta", {"concentration1": 0.5, "concentration0": 2.0}),
     ("Categorical", {"probs": SIMPLEX}),
@@ -82,9 +102,6 @@ def tensors(library, parameters, dtype, grad=True):
 
 def pair(name, parameters, dtype="float64"):
     made = [tensors(lib, parameters, dtype) for lib in (pellucid, torch)]
-    if name == "Multinomial":
-        for m in made:
-            m["total_count"] = 6
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return getattr(ours, name)(**made[0]), getattr(theirs, name)(**made[1]), *made
