@@ -14,7 +14,7 @@ from weakref import ref as _ref
 import numpy as np
 from numpy import ndarray
 
-from .. import dtypes
+from .. import config, dtypes
 from ..backends.meta import MetaArray
 from ..backends.numpy_cpu import address
 from ..errors import ArgumentTypeError, PellucidError
@@ -45,17 +45,21 @@ def record({args}, r, p, aux=None):
     n.total = {total}
     n.seq = count()
     n.ext = None
-    f = getframe({depth})
-    while True:
-        name = f.f_code.co_filename
-        known = library.get(name)
-        if known is None:
-            known = is_library(name)
-        if not known or f.f_back is None:
-            break
-        f = f.f_back
-    n.code = f.f_code
-    n.lasti = f.f_lasti
+    if config.sources:
+        f = getframe({depth})
+        while True:
+            name = f.f_code.co_filename
+            known = library.get(name)
+            if known is None:
+                known = is_library(name)
+            if not known or f.f_back is None:
+                break
+            f = f.f_back
+        n.code = f.f_code
+        n.lasti = f.f_lasti
+    else:
+        n.code = None
+        n.lasti = 0
 {results}
 """
 _ONE_RESULT = """
@@ -144,7 +148,7 @@ def _make_recorder(op: Primitive, needs: tuple[Any, ...], depth: int = 2) -> Cal
     scope = {
         "new": _new, "kind": node_type(op), "op": op, "plan": plan, "Version": Version, "count": count, "getframe": _getframe,
         "library": _library, "is_library": is_library, "Tensor": Tensor, "OutputSlot": OutputSlot, "version_of": version_of,
-        "wrap": wrap,
+        "wrap": wrap, "config": config,
     }  # fmt: skip
     exec(code, scope)
     return scope["record"]  # type: ignore[return-value]

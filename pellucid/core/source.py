@@ -8,7 +8,7 @@ import sys
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from .. import errors
+from .. import config, errors
 
 # The package itself; frames of these files are not the user's.
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -46,7 +46,9 @@ def user_frame(depth: int = 1) -> FrameType | None:
 
 
 def capture(depth: int = 2) -> Site | None:
-    """The user's current position; no reference to the frame is kept (it would pin its locals)."""
+    """The user's current position, None with `config.sources` off; no reference to the frame is kept (it would pin its locals)."""
+    if not config.sources:
+        return None
     frame = user_frame(depth)
     return None if frame is None else (frame.f_code, frame.f_lasti)
 
