@@ -5,8 +5,10 @@ from . import construct as construct
 from . import convert as convert
 from . import display as display
 from . import gradients as gradients
+from . import layouts as layouts
 from . import new as new
 from . import settings as settings
+from . import symbols as symbols
 
 from . import attach as attach  # isort: skip (after everything that registers)
 from . import overriding as overriding  # isort: skip

@@ -1,0 +1,178 @@
+"""Names that compilers and libraries on top ask for: symbolic numbers, control flow as functions, what this build has."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import dtypes, errors
+from ..core.public import FUNCTIONS, public
+from ..core.tensor import Tensor
+from ..errors import OperationError
+from ..ops._rules import require_tensor
+
+
+class _Symbol:
+    """Nothing is an instance of it: sizes are Python numbers, also while compiling."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        raise errors.UnsupportedError(f"torch.{cls.__name__}: sizes are Python numbers here; there are no symbolic ones")
+
+
+class SymInt(_Symbol):
+    """The type of symbolic integers, for `isinstance`; there are none."""
+
+
+class SymFloat(_Symbol):
+    """The type of symbolic real numbers, for `isinstance`; there are none."""
+
+
+class SymBool(_Symbol):
+    """The type of symbolic truth values, for `isinstance`; there are none."""
+
+
+FUNCTIONS["torch"].update({
+    "SymInt": SymInt, "SymFloat": SymFloat, "SymBool": SymBool, "OutOfMemoryError": errors.OutOfMemoryError,
+    "AcceleratorError": errors.DeviceError, "has_lapack": True, "has_spectral": True, "has_mkl": False, "has_openmp": False,
+    "legacy_contiguous_format": dtypes.contiguous_format,
+})  # fmt: skip
+
+
+# ---- numbers ----------------------------------------------------------------------------------
+@public()
+def sym_int(a: Any) -> int:
+    """`int(a)`.
+
+    >>> import pellucid as torch
+    >>> torch.sym_int(2.5)
+    2
+    """
+    return int(a)
+
+
+@public()
+def sym_float(a: Any) -> float:
+    """`float(a)`."""
+    return float(a)
+
+
+@public()
+def sym_not(a: Any) -> bool:
+    """`not a`."""
+    return not a
+
+
+@public()
+def sym_sqrt(a: float) -> float:
+    """The square root of a number."""
+    return math.sqrt(a)
+
+
+@public()
+def sym_max(a: Any, b: Any) -> Any:
+    """The larger of two numbers; a float when one of them is.
+
+    >>> import pellucid as torch
+    >>> torch.sym_max(2, 1.0)
+    2.0
+    """
+    return _like(max(a, b), a, b)
+
+
+@public()
+def sym_min(a: Any, b: Any) -> Any:
+    """The smaller of two numbers; a float when one of them is."""
+    return _like(min(a, b), a, b)
+
+
+def _like(value: Any, a: Any, b: Any) -> Any:
+    return float(value) if isinstance(a, float) or isinstance(b, float) else value
+
+
+@public()
+def sym_sum(args: Sequence[Any]) -> Any:
+    """The sum of numbers."""
+    return sum(args)
+
+
+@public()
+def sym_ite(b: bool, t: Any, f: Any) -> Any:
+    """`t if b else f`."""
+    return t if b else f
+
+
+# ---- control flow -----------------------------------------------------------------------------
+def _true(pred: Any) -> bool:
+    if not isinstance(pred, (bool, int, float, Tensor)):
+        raise OperationError(f"Expect pred to be bool or tensor, but got {pred}.")
+    if isinstance(pred, Tensor) and pred.numel() != 1:
+        raise OperationError(f"Expect pred to be bool or single-element tensor, but got {pred}.")
+    return bool(pred)
+
+
+@public()
+def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Sequence[Any] = ()) -> Any:
+    """The result of one of two functions, called at once.
+
+    Args:
+        pred: a bool or a tensor of one element.
+        true_fn, false_fn: called with `operands` when `pred` is true, or false.
+
+    Raises:
+        RuntimeError: `pred` is no condition, a branch is not callable, or `operands` is no tuple or list.
+
+    >>> import pellucid as torch
+    >>> torch.cond(torch.tensor(True), lambda x: x + 1, lambda x: x - 1, (torch.tensor(2),))
+    tensor(3)
+    """
+    if not callable(true_fn) or not callable(false_fn):
+        raise OperationError("Expect both branches to be callable.")
+    if not isinstance(operands, (tuple, list)):
+        raise OperationError(
+            "Expect operands to be a tuple of possibly nested dict/list/tuple that only consists of tensor leaves, "
+            f"but got {operands}."
+        )
+    return (true_fn if _true(pred) else false_fn)(*operands)
+
+
+@public()
+def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried_inputs: Sequence[Any]) -> Any:
+    """Call `body_fn` on its own results, first on `carried_inputs`, as long as `cond_fn` of them is true; the last results.
+
+    Raises:
+        RuntimeError: no functions, or `carried_inputs` is no tuple or list; the body returns another number of values.
+
+    >>> import pellucid as torch
+    >>> torch.while_loop(lambda i: i < 3, lambda i: (i + 1,), (torch.tensor(0),))
+    (tensor(3),)
+    """
+    if not callable(cond_fn) or not callable(body_fn):
+        raise OperationError("Expect cond_fn and body_fn to be callable.")
+    if not isinstance(carried_inputs, (tuple, list)):
+        raise OperationError(f"Expect carried_inputs to be a tuple or list, but got {type(carried_inputs)}.")
+    carried = tuple(carried_inputs)
+    while _true(cond_fn(*carried)):
+        made = body_fn(*carried)
+        made = tuple(made) if isinstance(made, (tuple, list)) else (made,)
+        if len(made) != len(carried):
+            raise OperationError(
+                f"body_fn should return the same number of elements as carried_inputs: {len(made)} vs {len(carried)}"
+            )
+        carried = made
+    return carried
+
+
+# ---- places -----------------------------------------------------------------------------------
+@public()
+def get_device(input: Tensor) -> int:
+    """The number of the accelerator that holds a tensor; -1 for the CPU."""
+    return require_tensor(input, "get_device").get_device()  # type: ignore[no-any-return, attr-defined]
+
+
+@public()
+def get_file_path(*path_components: str) -> str:
+    """A path relative to the folder that the library is installed in."""
+    here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    return os.path.join(here, *path_components)
