@@ -13,8 +13,11 @@ from .contracts import (
     shape_str,
     shapes,
 )
+from .drawing import Drawing, draw, graph_html, graph_svg
+from .graph import graph_lines, graph_text, print_autograd_graph, topological_order, visualize_autograd_graph
 
 __all__ = [
-    "Bool", "Complex", "Float", "Int", "Shaped", "contracts_enabled", "enable_contracts", "expect_close", "expect_shape", "shape_str",
-    "shapes",
+    "Bool", "Complex", "Drawing", "Float", "Int", "Shaped", "contracts_enabled", "draw", "enable_contracts", "expect_close",
+    "expect_shape", "graph_html", "graph_lines", "graph_svg", "graph_text", "print_autograd_graph", "shape_str", "shapes",
+    "topological_order", "visualize_autograd_graph",
 ]  # fmt: skip
