@@ -32,9 +32,10 @@ for _name in ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode", "i
 
 # Loaded when first used, so that `import pellucid` stays fast.
 _LAZY = (
-    "amp", "autograd", "backends", "compiler", "cuda", "data", "datasets", "debug", "distributions", "export", "fft", "func",
-    "hub", "interop", "jit", "linalg", "masked", "mps", "multiprocessing", "nested", "nn", "onnx", "optim", "overrides",
-    "profiler", "random", "serialization", "signal", "sparse", "special", "testing", "types", "utils", "version", "xpu",
+    "accelerator", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "data", "datasets", "debug",
+    "distributions", "export", "fft", "func", "functional", "hub", "interop", "jit", "linalg", "masked", "mps",
+    "multiprocessing", "nested", "nn", "onnx", "optim", "overrides", "profiler", "random", "serialization", "signal",
+    "sparse", "special", "storage", "testing", "types", "utils", "version", "xpu",
 )  # fmt: skip
 
 _LAZY_NAMES = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import attention as attention
 from . import functional as functional
 from . import init as init
 from . import modules as modules

@@ -1,0 +1,41 @@
+"""`torch.accelerator` without one: questions are answered (there is none), everything that needs one refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .errors import DeviceError
+
+_NONE = "Cannot access accelerator device when none is available."
+
+
+def is_available() -> bool:
+    """False."""
+    return False
+
+
+def device_count() -> int:
+    """0."""
+    return 0
+
+
+def current_accelerator(check_available: bool = False) -> None:
+    """None."""
+    return None
+
+
+def _refusal(name: str) -> Any:
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise DeviceError(_NONE, op=f"torch.accelerator.{name}")
+
+    refuse.__name__ = name
+    refuse.__doc__ = "Refused: there is no accelerator."
+    return refuse
+
+
+for _name in (
+    "current_device_idx", "current_device_index", "current_stream", "device_index", "empty_cache", "get_memory_info",
+    "max_memory_allocated", "max_memory_reserved", "memory_allocated", "memory_reserved", "memory_stats",
+    "reset_accumulated_memory_stats", "reset_peak_memory_stats", "set_device_idx", "set_device_index", "set_stream", "synchronize",
+):  # fmt: skip
+    globals()[_name] = _refusal(_name)

@@ -1,0 +1,69 @@
+"""The share of a data set that one of several processes trains on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sized
+from typing import Any
+
+from ..core.public import FUNCTIONS
+from ..core.random import Generator
+from ..errors import ArgumentValueError, OperationError
+from .sampler import Sampler
+
+
+class DistributedSampler(Sampler[int]):
+    """Every `num_replicas`-th sample, beginning with number `rank`, of an order that all processes share.
+
+    Args:
+        dataset: what is sampled; its length counts.
+        num_replicas, rank: how many processes there are, and which one this is; there is no process group to ask, so both are
+            needed.
+        shuffle: a new random order in each epoch; say which epoch it is with `set_epoch`.
+        seed: the same in all processes.
+        drop_last: leave out the samples that do not fill a round of all processes, instead of repeating some.
+
+    Raises:
+        RuntimeError: `num_replicas` or `rank` is not given. ValueError: `rank` is not below `num_replicas`.
+
+    >>> from pellucid.utils.data import DistributedSampler
+    >>> list(DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
+    [1, 3, 0]
+    """
+
+    def __init__(
+        self,
+        dataset: Sized,
+        num_replicas: int | None = None,
+        rank: int | None = None,
+        shuffle: bool = True,
+        seed: int = 0,
+        drop_last: bool = False,
+    ) -> None:
+        if num_replicas is None or rank is None:
+            raise OperationError("Requires distributed package to be available", hint="pass num_replicas= and rank=")
+        if rank >= num_replicas or rank < 0:
+            raise ArgumentValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
+        self.dataset, self.num_replicas, self.rank = dataset, num_replicas, rank
+        self.shuffle, self.seed, self.drop_last, self.epoch = shuffle, seed, drop_last, 0
+        n = len(dataset)
+        self.num_samples = n // num_replicas if drop_last and n % num_replicas else math.ceil(n / num_replicas)
+        self.total_size = self.num_samples * num_replicas
+
+    def __iter__(self) -> Iterator[int]:
+        n = len(self.dataset)
+        order: list[Any] = list(range(n))
+        if self.shuffle:
+            generator = Generator()
+            generator.manual_seed(self.seed + self.epoch)
+            order = FUNCTIONS["torch"]["randperm"](n, generator=generator).tolist()
+        if not self.drop_last and order:
+            order = (order * math.ceil(self.total_size / n))[: self.total_size]
+        return iter(order[self.rank : self.total_size : self.num_replicas])
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+    def set_epoch(self, epoch: int) -> None:
+        """Say which epoch comes, so that all processes shuffle alike and each epoch differently."""
+        self.epoch = epoch
