@@ -18,6 +18,7 @@ from ..core.tensor import Tensor
 from ..core.tensor import Tensor as Variable
 from . import function as function
 from . import graph as graph
+from . import profiler as profiler
 from .anomaly_mode import detect_anomaly as detect_anomaly
 from .anomaly_mode import set_detect_anomaly as set_detect_anomaly
 from .gradcheck import GradcheckError as GradcheckError

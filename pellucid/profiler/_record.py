@@ -1,0 +1,244 @@
+"""What the profiler writes down, and how it gets to see it.
+
+While a recorder runs, it is an observer (which sends every operation through `core.bind.general`), and three functions of the
+engine are wrapped with a clock: `bind.general`, which runs one operation; `Run.watched`, which runs one backward node; and the
+pair `module_enter`/`module_exit` of the observers. So a duration is the time between entering and leaving that function, as
+`perf_counter_ns` has it, with the cost of looking (a few microseconds an operation) inside. Operations take the general path
+while they are watched, and are slower than without a profiler; the ratios of large operations are right, the sum of many small
+ones is too large.
+
+Optimizers say only that a step is over: its event begins where the thread's previous event ended.
+
+Memory is what results take: the bytes of new arrays, views not counted. What is freed is not seen.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from functools import wraps
+from time import perf_counter_ns
+from typing import Any
+
+from ..core import bind, observe
+from ..core.reverse import Run
+from ..core.source import is_library
+from ..core.tensor import Tensor
+
+MOST_EVENTS = 1_000_000
+
+
+class Event:
+    """One thing that took time on one thread. Times are in nanoseconds of `perf_counter_ns`."""
+
+    __slots__ = (
+        "category", "children_memory", "children_ns", "end_ns", "memory", "name", "parent", "shapes", "stack", "start_ns", "thread",
+    )  # fmt: skip
+
+    def __init__(self, name: str, category: str, thread: int, parent: Event | None) -> None:
+        self.name = name
+        self.category = category
+        self.thread = thread
+        self.parent = parent
+        self.shapes: list[list[int]] = []
+        self.stack: list[str] = []
+        self.memory = 0
+        self.children_ns = 0
+        self.children_memory = 0
+        self.start_ns = self.end_ns = 0
+
+    @property
+    def duration_ns(self) -> int:
+        return self.end_ns - self.start_ns
+
+    @property
+    def self_ns(self) -> int:
+        return max(0, self.duration_ns - self.children_ns)
+
+    # PyTorch's names, in microseconds and bytes.
+    @property
+    def key(self) -> str:
+        return self.name
+
+    @property
+    def cpu_time_total(self) -> float:
+        return self.duration_ns / 1e3
+
+    cpu_time = cpu_time_total
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        return self.self_ns / 1e3
+
+    @property
+    def cpu_memory_usage(self) -> int:
+        return self.memory
+
+    @property
+    def self_cpu_memory_usage(self) -> int:
+        return self.memory - self.children_memory
+
+    @property
+    def input_shapes(self) -> list[list[int]]:
+        return self.shapes
+
+    @property
+    def cpu_parent(self) -> Event | None:
+        return self.parent
+
+    def __repr__(self) -> str:
+        return f"<Event {self.name} {self.cpu_time_total:.3f}us>"
+
+
+class _Thread(threading.local):
+    def __init__(self) -> None:
+        self.open: list[Event] = []
+        self.last_ns = 0
+
+
+class Recorder:
+    """Collects events of all threads between `start` and `stop`."""
+
+    def __init__(self, shapes: bool = False, memory: bool = False, stacks: bool = False, modules: bool = False) -> None:
+        self.with_shapes = shapes
+        self.with_memory = memory
+        self.with_stacks = stacks
+        self.with_modules = modules
+        self.events: list[Event] = []
+        self.dropped = 0
+        self.start_ns = self.end_ns = 0
+        self._thread = _Thread()
+
+    def start(self) -> None:
+        with _lock:
+            if not recorders:
+                _install()
+            recorders.append(self)
+        observe.add_observer(self)
+        self.start_ns = perf_counter_ns()
+
+    def stop(self) -> None:
+        self.end_ns = perf_counter_ns()
+        observe.remove_observer(self)
+        with _lock:
+            recorders.remove(self)
+            if not recorders:
+                _uninstall()
+
+    # ---- ranges --------------------------------------------------------------------------------
+    def enter(self, name: str, category: str) -> Event:
+        thread = self._thread
+        event = Event(name, category, threading.get_ident(), thread.open[-1] if thread.open else None)
+        if self.with_stacks:
+            event.stack = user_stack()
+        thread.open.append(event)
+        event.start_ns = perf_counter_ns()
+        return event
+
+    def leave(self, event: Event) -> None:
+        now = perf_counter_ns()
+        thread = self._thread
+        while thread.open and thread.open.pop() is not event:
+            pass  # ranges inside it that were never left end with it, unrecorded
+        self._finish(event, now)
+
+    def _finish(self, event: Event, now: int) -> None:
+        event.end_ns = self._thread.last_ns = now
+        parent = event.parent
+        if parent is not None:
+            parent.children_ns += event.duration_ns
+            parent.children_memory += event.memory
+            parent.memory += event.memory
+        if len(self.events) < MOST_EVENTS:
+            self.events.append(event)
+        else:
+            self.dropped += 1
+
+    def describe(self, event: Event, inputs: Any, outputs: Any, new: bool) -> None:
+        """Fill in what the options ask for."""
+        if self.with_shapes:
+            event.shapes = [list(x.shape) if isinstance(x, Tensor) else [] for x in inputs]
+        if self.with_memory and new:
+            event.memory += sum(_bytes(x) for x in (outputs if isinstance(outputs, (tuple, list)) else (outputs,)))
+
+    # ---- events of the engine ------------------------------------------------------------------
+    def module_enter(self, module: Any, name: str, args: Any, kwargs: Any) -> None:
+        if self.with_modules:
+            self.enter(f"nn.Module: {type(module).__name__}" + (f" ({name})" if name else ""), "module")
+
+    def module_exit(self, module: Any, name: str, result: Any) -> None:
+        if self.with_modules:
+            for event in reversed(self._thread.open):
+                if event.category == "module":
+                    self.leave(event)
+                    break
+
+    def optimizer_step(self, optimizer: Any) -> None:
+        thread = self._thread
+        name = f"Optimizer.step#{type(optimizer).__name__}.step"
+        event = Event(name, "optimizer", threading.get_ident(), thread.open[-1] if thread.open else None)
+        floor = event.parent.start_ns if event.parent is not None else self.start_ns
+        event.start_ns = max(thread.last_ns, floor)
+        self._finish(event, perf_counter_ns())
+
+
+def _bytes(value: Any) -> int:
+    array = value._array if isinstance(value, Tensor) else value
+    return int(getattr(array, "nbytes", 0))
+
+
+def user_stack() -> list[str]:
+    """The user's frames, innermost first."""
+    frame: Any = sys._getframe(1)
+    found = []
+    while frame is not None:
+        code = frame.f_code
+        if not is_library(code.co_filename):
+            found.append(f"{code.co_filename}({frame.f_lineno}): {code.co_name}")
+        frame = frame.f_back
+    return found
+
+
+# ---- the clocks --------------------------------------------------------------------------------
+recorders: list[Recorder] = []
+_lock = threading.Lock()
+_originals: dict[str, Callable[..., Any]] = {}
+
+
+def _install() -> None:
+    general, watched = bind.general, Run.watched
+    _originals.update(general=general, watched=watched)
+
+    @wraps(general)
+    def timed_general(op: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        running = [(r, r.enter(op.name, "operation")) for r in recorders]
+        made = None
+        try:
+            made = general(op, args, params)
+            return made
+        finally:
+            for recorder, event in reversed(running):
+                recorder.describe(event, args, made, not op.view)
+                recorder.leave(event)
+
+    @wraps(watched)
+    def timed_watched(self: Run, plan: Any, node: Any, F: Any, g: Any, s: Any) -> Any:
+        running = [(r, r.enter(node.name(), "backward")) for r in recorders]
+        gs = None
+        try:
+            gs = watched(self, plan, node, F, g, s)
+            return gs
+        finally:
+            for recorder, event in reversed(running):
+                if not self.tensors:  # otherwise its operations are events of their own
+                    recorder.describe(event, (), gs, not node.op.view)
+                recorder.leave(event)
+
+    bind.general = timed_general
+    Run.watched = timed_watched  # type: ignore[method-assign]
+
+
+def _uninstall() -> None:
+    bind.general = _originals["general"]
+    Run.watched = _originals["watched"]  # type: ignore[method-assign]
