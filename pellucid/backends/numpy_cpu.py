@@ -15,6 +15,7 @@ from numpy import asarray, ndarray
 from .. import config
 from .kernels import kernels
 from .numpy_extra import *  # noqa: F403
+from .numpy_fast import *  # noqa: F403
 from .numpy_nn import *  # noqa: F403
 
 name = "numpy"

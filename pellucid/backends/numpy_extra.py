@@ -14,6 +14,7 @@ from numpy import asarray
 
 from ..errors import OperationError, UnsupportedError
 from .kernels import enabled, kernels
+from .numpy_fast import cube
 
 __all__: list[str] = []
 
@@ -115,9 +116,14 @@ def sigmoid(x: Any) -> Any:
     result = np.negative(x)
     if type(result) is not np.ndarray:
         return 1 / (np.exp(result) + 1)
+    one = _ONE.get(result.dtype, 1)
     np.exp(result, result)
-    np.add(result, 1, result)
-    return np.divide(1, result, result)
+    np.add(result, one, result)
+    return np.divide(one, result, result)
+
+
+# NumPy takes an array without dimensions in half the time that it takes for a Python number.
+_ONE = {kind: np.ones((), kind) for kind in (np.dtype(np.float32), np.dtype(np.float64))}
 
 
 @_export
@@ -348,7 +354,7 @@ def pow(x: Any, y: Any) -> Any:
             return _negative_powers(x, y)
         return np.power(x, y)
     # ndarray.__pow__ knows the small powers; np.power does not.
-    return x * x * x if y == 3 else x**y
+    return cube(x) if y == 3 else x**y
 
 
 def _negative_powers(x: Any, y: Any) -> Any:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from ..backends.kernels import fused
 from ..core.primitive import defop
 from ..core.public import public
 from ..core.tensor import Tensor
+from ._direct import write_directly
 from ._rules import require_tensor
 from ._samples import POSITIVE, elementwise
 from ._unary import binary, unary
@@ -207,3 +210,7 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     tensor([0.0000, 1.0986])
     """
     return logit_op.call(require_tensor(input, "logit"), eps=eps)
+
+
+write_directly("exp_", np.exp)
+write_directly("log_", np.log)

@@ -436,7 +436,7 @@ def _triangle(name: str, which: str) -> None:
     op = defop(
         name,
         "input",
-        forward=lambda xp, x, *, diagonal: getattr(xp, name)(x, diagonal),
+        forward=lambda xp, x, *, diagonal: xp.triangle(x, diagonal, name == "tril"),
         aval=lambda x, diagonal: x,
         vjp={"input": lambda F, g, diagonal: getattr(F, name)(g, diagonal=diagonal)},
         jvp="linear",

@@ -82,19 +82,10 @@ _number_extremum("fmin", _smaller, "smaller", "tensor([1., 2.])")
 
 
 # ---- clamp ------------------------------------------------------------------------------------
-def _bound(x: Any, value: Any) -> Any:
-    """A Python number in the dtype of `x`."""
-    return x.dtype.type(value)
-
-
 def _clamp(xp: Any, x: Any, *, min: Any, max: Any) -> Any:
     if x.dtype.kind == "c":
         raise UnsupportedError("clamp is not supported for complex types")
-    if min is None:
-        return xp.minimum(x, _bound(x, max))
-    low = xp.maximum(x, _bound(x, min))
-    # In place where it can: the first result is nobody else's.
-    return low if max is None else xp.minimum(low, _bound(x, max), **({"out": low} if low.ndim else {}))
+    return xp.clip_numbers(x, min, max)
 
 
 def _inside(input: Any, min: Any, max: Any) -> Any:

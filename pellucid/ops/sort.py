@@ -22,17 +22,18 @@ from .reduce_select import chosen_grad
 def order_of(x: Any, dim: int, descending: bool) -> Any:
     """Indices that sort `x` along `dim`, equals in their order; NaN last, or first when descending."""
     if not descending:
-        return np.argsort(x, dim, kind="stable")
+        return x.argsort(dim, kind="stable")
     # Sorting the reversed array and reading the result backwards keeps equals in their order.
     n = x.shape[dim]
-    return n - 1 - np.flip(np.argsort(np.flip(x, dim), dim, kind="stable"), dim)
+    backwards = (*[slice(None)] * dim, slice(None, None, -1))
+    return np.subtract(n - 1, x[backwards].argsort(dim, kind="stable")[backwards])
 
 
 def _sort(xp: Any, x: Any, *, dim: int, descending: bool) -> Any:
     if x.ndim == 0:
         return x.copy(), np.zeros((), np.int64)
     order = order_of(x, dim, descending)
-    return np.take_along_axis(x, order, dim), order
+    return xp.take_along_axis(x, order, dim), order
 
 
 def _order_grad(F: Any, g: Any, out1: Any, input_shape: Any, dim: int) -> Any:
@@ -58,8 +59,8 @@ def _topk(xp: Any, x: Any, *, k: int, dim: int, largest: bool) -> Any:
         values = np.take_along_axis(x, rough, dim)
         index = np.take_along_axis(rough, order_of(values, dim, largest), dim)
     else:
-        index = np.take(order_of(x, dim, largest), range(k), dim)
-    return np.take_along_axis(x, index, dim), index
+        index = order_of(x, dim, largest)[(*[slice(None)] * dim, slice(k))].copy()
+    return xp.take_along_axis(x, index, dim), index
 
 
 def _topk_aval(x: Any, *, k: int, dim: int, largest: bool) -> Any:
