@@ -67,6 +67,7 @@ class Trace:
     dtypes: list[np.dtype[Any]] = field(default_factory=list)
     inputs: list[int] = field(default_factory=list)
     state: dict[int, str] = field(default_factory=dict)  # value -> name in the state_dict
+    state_arrays: dict[int, Any] = field(default_factory=dict)
     constants: dict[int, np.ndarray[Any, Any]] = field(default_factory=dict)
     outputs: list[int] = field(default_factory=list)
     result: Any = None  # the structure of the result around the outputs
@@ -134,6 +135,7 @@ class Recorder:
                 continue
             value = self.bind(tensor)
             trace.state[value] = name
+            trace.state_arrays[value] = tensor._array
             self.steady.add(value)
             array = tensor._array
             if array.size and array.flags.c_contiguous:

@@ -1,0 +1,13 @@
+"""What `onnx.export` raises, under PyTorch's names."""
+
+from __future__ import annotations
+
+from pellucid.errors import PellucidError
+
+
+class OnnxExporterError(PellucidError, RuntimeError):
+    """The model cannot be written as ONNX."""
+
+
+class UnsupportedOperatorError(OnnxExporterError):
+    """The model uses operations that have no translation to ONNX; the message lists all of them."""
