@@ -133,6 +133,7 @@ class _FunctionPrimitive(Primitive):
         self.cls = cls
         self.entries = (("custom", 0),)
         self.versioned = ()
+        self.saves_nothing = False
 
     def plan(self, needs: tuple[bool, ...]) -> Any:
         return self

@@ -26,6 +26,9 @@ Rule = Callable[..., Any]
 PRIMITIVES: dict[str, Primitive] = {}
 
 
+_DESCRIPTIONS = frozenset({"shape", "dtype", "shapes", "out_shape", "out_dtype"})
+
+
 class Plan:
     """How one operation is differentiated for one pattern of arguments that need a gradient."""
 
@@ -34,7 +37,8 @@ class Plan:
     def __init__(self, entries: list[tuple[str, int]], backward: Callable[..., tuple[Any, ...]]) -> None:
         self.entries = tuple(entries)
         self.backward = backward
-        self.saves_nothing = not entries
+        # Shapes and dtypes are not freed: such a node can be differentiated again.
+        self.saves_nothing = all(kind in _DESCRIPTIONS for kind, _ in entries)
         # Positions of saved values that can be overwritten (the others are shapes and dtypes).
         self.versioned = tuple(k for k, (kind, _) in enumerate(entries) if kind in ("in", "out", "ins"))
 

@@ -187,7 +187,7 @@ class Run:
                 gs = plan.backward(F, g, s, node.params)
             if node.ext is not None and "post_hooks" in node.ext:
                 gs = _post_hooks(node, gs, g)
-            if not keep and s:
+            if not keep and s and not plan.saves_nothing:
                 node.saved = None
                 node.versions = ()
                 node.total = self.site
@@ -549,7 +549,7 @@ def _plain_backward(root: Tensor, keep: bool) -> None:
             if guard and total != node.total:
                 check_saved(node)
             gs = node.plan.backward(RAW, g, s, node.params)
-            if s and not keep:
+            if s and not keep and not node.plan.saves_nothing:
                 if site is None:
                     site = source.capture(3)
                 node.saved = None

@@ -25,6 +25,8 @@ from .half_cauchy import HalfCauchy as HalfCauchy
 from .half_normal import HalfNormal as HalfNormal
 from .independent import Independent as Independent
 from .inverse_gamma import InverseGamma as InverseGamma
+from .kl import kl_divergence as kl_divergence
+from .kl import register_kl as register_kl
 from .kumaraswamy import Kumaraswamy as Kumaraswamy
 from .laplace import Laplace as Laplace
 from .lkj_cholesky import LKJCholesky as LKJCholesky

@@ -26,6 +26,7 @@ class Functions:
 
 
 T = Functions("torch", "nn.functional", "special")
+N = Functions("nn.functional")
 L = Functions("linalg")
 
 EULER = 0.57721566490153286060

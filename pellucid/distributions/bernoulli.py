@@ -8,7 +8,7 @@ from ..core.modes import no_grad
 from ..core.tensor import Tensor
 from ..devices import Size
 from . import constraints
-from ._functions import T
+from ._functions import N, T
 from .exp_family import ExponentialFamily
 from .utils import broadcast_all, lazy_property, logits_to_probs, only_one, probs_to_logits, shape_of
 
@@ -75,10 +75,10 @@ class Bernoulli(ExponentialFamily):
         if self._validate_args:
             self._validate_sample(value)
         logits, value = broadcast_all(self.logits, value)
-        return -T.binary_cross_entropy_with_logits(logits, value, reduction="none")
+        return -N.binary_cross_entropy_with_logits(logits, value, reduction="none")
 
     def entropy(self) -> Tensor:
-        return T.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")  # type: ignore[no-any-return]
+        return N.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")  # type: ignore[no-any-return]
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         values = T.arange(2, dtype=self._param.dtype, device=self._param.device)

@@ -38,7 +38,7 @@ class Cauchy(Distribution):
 
     @property
     def variance(self) -> Tensor:
-        return T.full(self._extended_shape(), float("nan"), dtype=self.loc.dtype, device=self.loc.device)
+        return T.full(self._extended_shape(), float("inf"), dtype=self.loc.dtype, device=self.loc.device)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)

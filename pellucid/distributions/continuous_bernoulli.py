@@ -8,7 +8,7 @@ from typing import Any
 from ..core.tensor import Tensor
 from ..errors import ArgumentValueError
 from . import constraints
-from ._functions import T
+from ._functions import N, T
 from ._probs import BinaryParameter
 from .exp_family import ExponentialFamily
 from .utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs, shape_of
@@ -98,7 +98,7 @@ class ContinuousBernoulli(BinaryParameter, ExponentialFamily):
         if self._validate_args:
             self._validate_sample(value)
         logits, value = broadcast_all(self.logits, value)
-        return self._log_norm() - T.binary_cross_entropy_with_logits(logits, value, reduction="none")
+        return self._log_norm() - N.binary_cross_entropy_with_logits(logits, value, reduction="none")
 
     def cdf(self, value: Tensor) -> Tensor:
         if self._validate_args:

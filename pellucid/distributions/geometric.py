@@ -9,7 +9,7 @@ from ..core.tensor import Tensor
 from ..dtypes import finfo
 from ..errors import ArgumentValueError
 from . import constraints
-from ._functions import T
+from ._functions import N, T
 from .distribution import Distribution
 from .utils import broadcast_all, lazy_property, logits_to_probs, only_one, probs_to_logits, shape_of
 
@@ -82,4 +82,4 @@ class Geometric(Distribution):
         return value * (-probs).log1p() + self.probs.log()
 
     def entropy(self) -> Tensor:
-        return T.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs  # type: ignore[no-any-return]
+        return N.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs  # type: ignore[no-any-return]

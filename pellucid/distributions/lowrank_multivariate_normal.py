@@ -113,12 +113,15 @@ class LowRankMultivariateNormal(Distribution):
     def _log_det(self) -> Tensor:
         return 2 * half_log_det(self._capacitance_tril) + self._unbroadcasted_cov_diag.log().sum(-1)
 
+    def _mahalanobis(self, difference: Tensor) -> Tensor:
+        """`x.T inv(covariance) x`, by Woodbury's identity."""
+        low = batch_mahalanobis(self._capacitance_tril, batch_mv(self._scaled, difference))
+        return (difference.pow(2) / self._unbroadcasted_cov_diag).sum(-1) - low
+
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        difference = value - self.loc
-        low = batch_mahalanobis(self._capacitance_tril, batch_mv(self._scaled, difference))
-        distance = (difference.pow(2) / self._unbroadcasted_cov_diag).sum(-1) - low
+        distance = self._mahalanobis(value - self.loc)
         return -0.5 * (self._event_shape[0] * LOG_2PI + self._log_det() + distance)
 
     def entropy(self) -> Tensor:

@@ -168,7 +168,8 @@ class Wishart(ExponentialFamily):
             if again.dim() == 0:
                 sample, drawn = drawn.reshape(sample.shape), drawn
             else:
-                sample = sample.masked_scatter(again.view(again.shape + (1,) * (sample.dim() - again.dim())), drawn)
+                where = again.view(again.shape + (1,) * (sample.dim() - again.dim())).expand(sample.shape)
+                sample = sample.masked_scatter(where, drawn)
             singular = self._any_of_batch(~self.support.check(drawn))
             again = again.masked_scatter(again, singular)
         return sample

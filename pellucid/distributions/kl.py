@@ -1,0 +1,7 @@
+"""Kullback-Leibler divergences."""
+
+from . import _kl_cross as _kl_cross
+from . import _kl_same as _kl_same
+from ._kl_registry import kl_divergence, register_kl
+
+__all__ = ["kl_divergence", "register_kl"]
