@@ -316,13 +316,19 @@ def _read(x: Tensor, how: str) -> np.ndarray:
     """The values, about to leave the graph."""
     if not isinstance(x, Tensor):
         raise _foreign(how, x)
-    if type(x._array) is MetaArray:
+    try:
+        array = x._array
+    except AttributeError:  # `Tensor.item(3)`
+        raise ArgumentTypeError(
+            f"descriptor '{how}' for 'torch._C.TensorBase' objects doesn't apply to a '{type(x).__name__}' object"
+        ) from None
+    if type(array) is MetaArray:
         if how in ("item", "float", "int", "bool"):
             raise OperationError("Tensor.item() cannot be called on meta tensors")
         raise UnsupportedError("Cannot copy out of meta tensor; no data!")
     if state.slow and observe.observers:
         observe.notify("read", x, how)
-    return x._array  # type: ignore[no-any-return]
+    return array  # type: ignore[no-any-return]
 
 
 @method()

@@ -42,6 +42,10 @@ def log(x: Any) -> Any:
 
 def cube(x: Any) -> Any:
     """x * x * x, in one array."""
+    if x.size >= _LARGE and _served(x):
+        run = kernels.activations.cube
+        if run is not None:
+            return run(x)
     result = x * x
     return np.multiply(result, x, result) if type(result) is ndarray else result * x
 

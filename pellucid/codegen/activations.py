@@ -88,6 +88,7 @@ EXPRESSIONS: dict[str, tuple[list[e.Expression], list[e.Expression]]] = {
     "negative": ([x], [-x]),
     "sqrt": ([x], [e.sqrt(x)]),
     "square": ([x], [x * x]),
+    "cube": ([x], [x * x * x]),
     "where": ([keep, x, y], [e.where(keep, x, y)]),
 }
 

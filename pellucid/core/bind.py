@@ -410,28 +410,33 @@ def _shortened(base: Tensor, r: ndarray) -> Any:
 
 def views_result(op: Primitive, x: Tensor, arrays: list[Any], params: dict[str, Any]) -> tuple[Tensor, ...]:
     """As `view_result`, for an operation that makes several views."""
-    if x._rg and local.grad or x._x is not None:
+    if x._x is not None:
         return finish(op, (x,), (x._rg,), params, arrays)  # type: ignore[no-any-return]
+    grad = local.grad
+    if x._rg and grad:
+        recorder = op.recorder
+        if recorder is None:
+            recorder = op.recorder = _make_recorder(op, (True,))
+        made = recorder(x, arrays, params)
+    else:
+        made = tuple([wrap(r) for r in arrays])
     version = x._ver
     if version is None:
         version = x._ver = Version()
     parent = x._view
     base, chain = (x, ()) if parent is None else (parent.base, parent.chain)
     kind = "multi" if parent is None or parent.kind == "grad" else parent.kind
-    made = []
-    for k, r in enumerate(arrays):
-        t = wrap(r)
+    for k, t in enumerate(made):
         t._ver = version
         t._view = View(base, (*chain, (op, params, k)), kind)
-        made.append(t)
-    if local.grad:
+    if grad:
         views = version.views
         if views is None:
             views = version.views = []
         elif len(views) > 32 + len(made):
             views[:] = [v for v in views if v() is not None]
         views += [_ref(t) for t in made]
-    return tuple(made)
+    return made  # type: ignore[no-any-return]
 
 
 def view_result(op: Primitive, x: Tensor, r: ndarray, params: dict[str, Any]) -> Tensor:

@@ -50,6 +50,8 @@ def test_cube_of_arrays_and_scalars():
     x = np.array([2.0, -3.0])
     assert numpy_fast.cube(x).tolist() == [8.0, -27.0] and x.tolist() == [2.0, -3.0]
     assert numpy_fast.cube(np.array(2.0)) == 8.0
+    x = RNG.standard_normal(5001).astype(np.float32)
+    np.testing.assert_array_equal(numpy_fast.cube(x), x * x * x)
 
 
 @pytest.mark.parametrize("shape", [(5,), (3, 4), (2, 70, 90)])
