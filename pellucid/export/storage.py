@@ -37,7 +37,7 @@ def encode(part: Any) -> Any:
     if isinstance(part, Ref):
         return {"ref": part.value}
     if isinstance(part, Size):
-        return {"size": [part.factor, *part.names]}
+        return {"size": [part.factor, part.offset, *part.names]}
     if isinstance(part, tuple):
         return {"tuple": [encode(item) for item in part]}
     if isinstance(part, list):
@@ -67,7 +67,7 @@ def decode(part: Any) -> Any:
     if kind == "ref":
         return Ref(value)
     if kind == "size":
-        return Size(value[0], tuple(value[1:]))
+        return Size(value[0], tuple(value[2:]), value[1])
     if kind == "tuple":
         return tuple([decode(item) for item in value])
     if kind == "dict":

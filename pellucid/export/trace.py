@@ -32,20 +32,22 @@ class Ref(NamedTuple):
 
 
 class Size(NamedTuple):
-    """A size that is `factor` times the product of dynamic sizes, given by name."""
+    """A size that follows from dynamic sizes, given by name: `factor` times their product, plus `offset`."""
 
     factor: int
     names: tuple[str, ...]
+    offset: int = 0
 
     def at(self, sizes: dict[str, int]) -> int:
         """The size for given dynamic sizes."""
         out = self.factor
         for name in self.names:
             out *= sizes[name]
-        return out
+        return out + self.offset
 
     def __str__(self) -> str:
-        return "*".join([*([str(self.factor)] if self.factor != 1 else []), *self.names])
+        product = "*".join([*([str(self.factor)] if self.factor != 1 else []), *self.names])
+        return product + (f"{self.offset:+d}" if self.offset else "")
 
 
 @dataclass
@@ -324,13 +326,16 @@ def record_checked(
     """
     args, kwargs = tuple(args), dict(kwargs)
     dynamic = {k: axes for k, axes in (dynamic or {}).items() if axes}
-    first, second = _two_sizes(args, kwargs, dynamic)
-    if dynamic:
-        args, kwargs = map_tensors([list(args), kwargs], lambda k, a: other_size(a, _sizes(dynamic, k, first)))
-    trace = record(function, named_state, args, kwargs)
+    first = _first_sizes(args, kwargs, dynamic)
+
+    def resized(sizes: dict[str, int]) -> Any:
+        return map_tensors([list(args), kwargs], lambda k, a: other_size(a, _sizes(dynamic, k, sizes)))
+
+    start = resized(first)
+    trace = record(function, named_state, *start)
     again = None
     for moderate in (False, True):
-        changed = map_tensors([list(args), kwargs], lambda k, a, moderate=moderate: other_values(a, moderate))
+        changed = map_tensors(start, lambda k, a, moderate=moderate: other_values(a, moderate))
         try:
             again = record(function, named_state, *changed)
             break
@@ -338,19 +343,35 @@ def record_checked(
             if moderate:
                 raise
     assert again is not None
-    merge(trace, again, {}, {}, "the values of the inputs")
+    merge([trace, again], [], "the values of the inputs")
     if dynamic:
-        larger = map_tensors([list(args), kwargs], lambda k, a: other_size(a, _sizes(dynamic, k, second)))
-        merge(trace, record(function, named_state, *larger), first, second, "a dynamic size")
+        # Sizes have a limit above more often when they are large (positions that were learned), below when they are small.
+        up = all(size < 24 for size in first.values())
+        for last_try, sign in enumerate((1, -1) if up else (-1, 1)):
+            points = [first] + [
+                {name: max(size + sign * STEPS[k % len(STEPS)][j], 2) for k, (name, size) in enumerate(first.items())} for j in (0, 1)
+            ]
+            try:
+                others = [record(function, named_state, *resized(sizes)) for sizes in points[1:]]
+                break
+            except Exception:
+                if last_try:
+                    raise
+        merge([trace, *others], points, "a dynamic size")
     return trace
+
+
+# By how much each dynamic size changes in the two further recordings: quotients all different, so that what is seen to change
+# tells which size it follows.
+STEPS = ((3, 8), (5, 7), (2, 11), (9, 4), (6, 13))
 
 
 def _sizes(dynamic: dict[int, dict[int, str]], k: int, sizes: dict[str, int]) -> dict[int, int]:
     return {axis: sizes[name] for axis, name in dynamic.get(k, {}).items()}
 
 
-def _two_sizes(args: Any, kwargs: Any, dynamic: dict[int, dict[int, str]]) -> tuple[dict[str, int], dict[str, int]]:
-    """Two different sizes for each dynamic name; the first as given, but 1 is avoided, which broadcasts."""
+def _first_sizes(args: Any, kwargs: Any, dynamic: dict[int, dict[int, str]]) -> dict[str, int]:
+    """The dynamic sizes as given; but 1 is avoided, which broadcasts."""
     leaves: list[Any] = []
     flatten([list(args), kwargs], leaves)
     first: dict[str, int] = {}
@@ -359,7 +380,9 @@ def _two_sizes(args: Any, kwargs: Any, dynamic: dict[int, dict[int, str]]) -> tu
             size = max(leaves[k]._array.shape[axis], 2)
             if first.setdefault(name, size) != size:
                 raise UnsupportedError(f"export: the dynamic axis {name!r} has the sizes {first[name]} and {size} in the inputs")
-    return first, {name: size + 1 + k for k, (name, size) in enumerate(first.items())}
+    if len(first) > len(STEPS):
+        raise UnsupportedError(f"export: at most {len(STEPS)} different dynamic sizes, got {', '.join(first)}")
+    return first
 
 
 def _differs(what: str, where: str) -> UnsupportedError:
@@ -369,86 +392,104 @@ def _differs(what: str, where: str) -> UnsupportedError:
     )
 
 
-def merge(trace: Trace, other: Trace, first: dict[str, int], second: dict[str, int], what: str) -> None:
-    """Compare two traces of one function; sizes that differ become `Size` in `trace`."""
+def follow(seen: list[int], points: list[dict[str, int]]) -> Size | None:
+    """How a size that was seen changing follows from the dynamic sizes, if it does."""
+    names = list(points[0]) if points else []
+    for name in names:
+        at = [p[name] for p in points]
+        if at[1] != at[0]:
+            factor, rest = divmod(seen[1] - seen[0], at[1] - at[0])
+            found = Size(factor, (name,), seen[0] - factor * at[0])
+            if rest == 0 and factor > 0 and all(found.at(p) == n for p, n in zip(points, seen, strict=True)):
+                return found
+    for i, name in enumerate(names):
+        for other in names[i:]:
+            factor, rest = divmod(seen[0], points[0][name] * points[0][other])
+            found = Size(factor, (name, other))
+            if rest == 0 and factor > 0 and all(found.at(p) == n for p, n in zip(points, seen, strict=True)):
+                return found
+    return None
 
-    def size(a: Any, b: Any, where: str) -> Any:
-        if a == b:
-            return a
-        names = list(first)
-        for picked in [(n,) for n in names] + [(n, m) for i, n in enumerate(names) for m in names[i:]]:
-            whole, wide = 1, 1
-            for n in picked:
-                whole, wide = whole * first[n], wide * second[n]
-            if a % whole == 0 and b % wide == 0 and a // whole == b // wide != 0:
-                return Size(a // whole, picked)
-        raise _differs(what, where)
 
-    def shape_size(a: Any, b: Any) -> Any:
-        """As `size`; None where it follows from a dynamic size in some other way (the length after a convolution)."""
-        try:
-            return size(a, b, "a shape")
-        except UnsupportedError:
-            if not first:
-                raise
-            return None
+def merge(traces: list[Trace], points: list[dict[str, int]], what: str) -> None:
+    """Compare traces of one function, made at `points` of the dynamic sizes; what differs becomes a `Size` in the first."""
+    trace, others = traces[0], traces[1:]
 
-    def part(a: Any, b: Any, where: str) -> Any:
-        if type(a) is not type(b):
+    def size(seen: list[int], where: str) -> Any:
+        if seen.count(seen[0]) == len(seen):
+            return seen[0]
+        found = follow(seen, points)
+        if found is None:
             raise _differs(what, where)
-        if isinstance(a, Ref):
-            if a != b:
+        return found
+
+    def shape(k: int) -> tuple[Any, ...]:
+        """A value's shape; None where it follows from a dynamic size in some other way (the length after a stride)."""
+        out: list[Any] = []
+        if len({len(t.shapes[k]) for t in traces}) > 1 or len({t.dtypes[k] for t in traces}) > 1:
+            raise _differs(what, "a shape")
+        for seen in zip(*[t.shapes[k] for t in traces], strict=True):
+            try:
+                out.append(size(list(seen), "a shape"))
+            except UnsupportedError:
+                if not points:
+                    raise
+                out.append(None)
+        return tuple(out)
+
+    def part(seen: list[Any], where: str) -> Any:
+        first = seen[0]
+        if any(type(x) is not type(first) for x in seen):
+            raise _differs(what, where)
+        if isinstance(first, (tuple, list)) and not isinstance(first, Ref):
+            if any(len(x) != len(first) for x in seen):
                 raise _differs(what, where)
-            return a
-        if isinstance(a, (tuple, list)):
-            if len(a) != len(b):
-                raise _differs(what, where)
-            return type(a)([part(x, y, where) for x, y in zip(a, b, strict=True)])
-        if isinstance(a, dict):
-            return {key: part(a[key], b[key], where) for key in a}
-        if isinstance(a, slice):
-            return slice(*[part(getattr(a, n), getattr(b, n), where) for n in ("start", "stop", "step")])
-        if type(a) is int:
-            return size(a, b, where)
-        if a is b or a == b or (a != a and b != b):
-            return a
+            return type(first)([part(list(items), where) for items in zip(*seen, strict=True)])
+        if isinstance(first, dict):
+            return {key: part([x[key] for x in seen], where) for key in first}
+        if isinstance(first, slice):
+            return slice(*[part([getattr(x, n) for x in seen], where) for n in ("start", "stop", "step")])
+        if type(first) is int:
+            return size(seen, where)
+        if all(x is first or x == first or (x != x and first != first) for x in seen):
+            return first
         raise _differs(what, where)
 
-    if [s.op for s in trace.steps] != [s.op for s in other.steps] or len(trace.shapes) != len(other.shapes):
-        raise _differs(what, "the sequence of operations")
-    if trace.result != other.result or trace.outputs != other.outputs or trace.constants.keys() != other.constants.keys():
-        raise _differs(what, "the result's structure")
-    for step, twin in zip(trace.steps, other.steps, strict=True):
-        if step.outputs != twin.outputs:
-            raise _differs(what, f"the number of results of {step.op}")
-        step.inputs = part(step.inputs, twin.inputs, f"an argument of {step.op}")
-        step.params = part(step.params, twin.params, f"a parameter of {step.op}")
+    for other in others:
+        if [s.op for s in trace.steps] != [s.op for s in other.steps] or len(trace.shapes) != len(other.shapes):
+            raise _differs(what, "the sequence of operations")
+        if [s.outputs for s in trace.steps] != [s.outputs for s in other.steps]:
+            raise _differs(what, "the number of results of an operation")
+        if trace.result != other.result or trace.outputs != other.outputs or trace.constants.keys() != other.constants.keys():
+            raise _differs(what, "the result's structure")
+    for step, *twins in zip(*[t.steps for t in traces], strict=True):
+        step.inputs = part([s.inputs for s in (step, *twins)], f"an argument of {step.op}")
+        step.params = part([s.params for s in (step, *twins)], f"a parameter of {step.op}")
     users = {r.value: s.op for s in reversed(trace.steps) for r in refs([s.inputs, s.params])}
     grown: list[Step] = []
     for value, array in list(trace.constants.items()):
-        where = f"a constant used by {users.get(value, 'the result')}"
-        twin_array = other.constants[value]
-        if array.shape == twin_array.shape and np.array_equal(array, twin_array, equal_nan=array.dtype.kind in "fc"):
+        seen = [t.constants[value] for t in traces]
+        if all(a.shape == array.shape and np.array_equal(a, array, equal_nan=a.dtype.kind in "fc") for a in seen):
             continue
-        shape = tuple([size(a, b, where) for a, b in zip(array.shape, twin_array.shape, strict=True)])
-        grown.append(_grown(array, twin_array, shape, value, _differs(what, where)))
+        where = f"a constant used by {users.get(value, 'the result')}"
+        if not points or len({a.ndim for a in seen}) > 1:
+            raise _differs(what, where)
+        grown_shape = tuple([size(list(sizes), where) for sizes in zip(*[a.shape for a in seen], strict=True)])
+        grown.append(_grown(seen, grown_shape, value, _differs(what, where)))
         del trace.constants[value]
     trace.steps[:0] = grown
-    for k, (a, b) in enumerate(zip(trace.shapes, other.shapes, strict=True)):
-        if len(a) != len(b) or trace.dtypes[k] != other.dtypes[k]:
-            raise _differs(what, "a shape")
-        trace.shapes[k] = tuple([shape_size(x, y) for x, y in zip(a, b, strict=True)])
+    trace.shapes[:] = [shape(k) for k in range(len(trace.shapes))]
 
 
-def _grown(array: Any, twin: Any, shape: tuple[Any, ...], value: int, error: Exception) -> Step:
+def _grown(seen: list[Any], shape: tuple[Any, ...], value: int, error: Exception) -> Step:
     """The step that makes a constant whose shape depends on a dynamic size: filled with one number, or counting up."""
-    for a in (array, twin):
-        if a.size == 0:
-            raise error
-    if (array == array.flat[0]).all() and (twin == array.flat[0]).all():
-        return Step("full", (), {"shape": shape, "value": array.flat[0].item(), "dtype": array.dtype}, (value,))
-    if array.ndim == 1 and all(np.array_equal(a, np.arange(len(a))) for a in (array, twin)):
-        return Step("arange", (), {"end": shape[0], "dtype": array.dtype}, (value,))
+    array = seen[0]
+    if all(a.size for a in seen):
+        number = array.flat[0]
+        if all((a == number).all() for a in seen):
+            return Step("full", (), {"shape": shape, "value": number.item(), "dtype": array.dtype}, (value,))
+        if array.ndim == 1 and all(np.array_equal(a, np.arange(len(a))) for a in seen):
+            return Step("arange", (), {"end": shape[0], "dtype": array.dtype}, (value,))
     raise error
 
 

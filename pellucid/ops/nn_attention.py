@@ -142,8 +142,8 @@ def scaled_dot_product_attention(
     factor = 1.0 / math.sqrt(q._array.shape[-1]) if scale is None else scale
     bias = attn_mask
     if bias is not None and bias._array.dtype.kind == "b":
-        low = np.where(bias._array, 0.0, -np.inf).astype(q._array.dtype)
-        bias = wrap(low)
+        kind = q._array.dtype
+        bias = F.where(bias, wrap(np.zeros((), kind)), wrap(np.full((), -np.inf, kind)))
     elif bias is not None and bias._array.dtype != q._array.dtype:
         raise OperationError(
             f"Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: {bias.dtype} and  "

@@ -97,11 +97,15 @@ class Graph:
                 name = self.emit("Mul", [name, part])
             if n.factor != 1:
                 name = self.emit("Mul", [name, self.const(np.array([n.factor]))])
+            if n.offset:
+                name = self.emit("Add", [name, self.const(np.array([n.offset]))])
             self.sizes_known[n] = name
         return name
 
     def ints(self, numbers: Sequence[Any]) -> str:
         """Integers, some of them perhaps dynamic sizes, as an int64 tensor of one dimension."""
+        if any(n is None for n in numbers):
+            raise UnsupportedOperatorError("a size that is no multiple of a dynamic one")
         if not any(isinstance(n, Size) for n in numbers):
             return self.const(np.array([int(n) for n in numbers], np.int64))
         parts = [self.size(n) if isinstance(n, Size) else self.const(np.array([n], np.int64)) for n in numbers]

@@ -100,7 +100,8 @@ def _slice(c: Context) -> Any:
 
 @rule("select")
 def _select(c: Context) -> Any:
-    return c.emit("Gather", c[0], c.const(np.array(c.p["index"], np.int64)), axis=int(c.p["dim"]))
+    at = c.emit("Squeeze", c.ints([c.p["index"]]), c.ints([0]))
+    return c.emit("Gather", c[0], at, axis=int(c.p["dim"]))
 
 
 @rule("index_select_int", "index_slice", "index_unsqueeze")
@@ -126,12 +127,14 @@ def _basic_index(c: Context) -> Any:
                 name = cut(c, name, axis, start, end, step)
             place += 1
         elif isinstance(item, (int, np.integer)) and not isinstance(item, bool):
-            chosen.append((axis, int(item)))
+            chosen.append((axis, c.const(np.array(item, np.int64))))
+        elif isinstance(item, Size):
+            chosen.append((axis, c.emit("Squeeze", c.ints([item]), c.ints([0]))))
         else:
             raise c.refuse(f"by a {type(item).__name__}")
         axis += 1
     for where, number in reversed(chosen):
-        name = c.emit("Gather", name, c.const(np.array(number, np.int64)), axis=where)
+        name = c.emit("Gather", name, number, axis=where)
     if new:
         name = c.emit("Unsqueeze", name, c.ints(new))
     return name if name != c[0] else c.emit("Identity", name)
