@@ -123,6 +123,11 @@ def matmul(a: Any, b: Any) -> Any:
         shape = a.shape
         return matmul(a.reshape(-1, shape[-1]), b).reshape(*shape[:-1], b.shape[-1])
     if kind is _F32 and b.size > 2048 and a.size > 2048 and config.kernels:
+        # The gradient of a sum is one number for all elements: packing it is dearer than writing it out once.
+        if 0 in a.strides:
+            a = np.ascontiguousarray(a)
+        if 0 in b.strides:
+            b = np.ascontiguousarray(b)
         return kernels.matmul.multiply(a, b)
     return _matmul(a, b)
 
