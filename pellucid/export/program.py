@@ -16,7 +16,6 @@ from pellucid.errors import ArgumentTypeError, ArgumentValueError, UnsupportedEr
 from .trace import Ref, Size, Step, Trace, flatten, record_checked, refs, unflatten
 
 
-
 class Dim:
     """A dynamic size for `dynamic_shapes`, by name.
 

@@ -349,7 +349,8 @@ def record_checked(
         up = all(size < 24 for size in first.values())
         for last_try, sign in enumerate((1, -1) if up else (-1, 1)):
             points = [first] + [
-                {name: max(size + sign * STEPS[k % len(STEPS)][j], 2) for k, (name, size) in enumerate(first.items())} for j in (0, 1)
+                {name: max(size + sign * STEPS[k % len(STEPS)][j], 2) for k, (name, size) in enumerate(first.items())}
+                for j in (0, 1)
             ]
             try:
                 others = [record(function, named_state, *resized(sizes)) for sizes in points[1:]]

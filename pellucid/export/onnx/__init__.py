@@ -152,7 +152,9 @@ def _dynamic(
             rank = leaves[inputs.index(name)]._array.ndim
             for axis in chosen:
                 if not -rank <= axis < rank:
-                    raise ArgumentValueError(f"onnx.export(): dynamic_axes names axis {axis} of {name!r}, which has {rank} dimensions")
+                    raise ArgumentValueError(
+                        f"onnx.export(): dynamic_axes names axis {axis} of {name!r}, which has {rank} dimensions"
+                    )
             dynamic[inputs.index(name)] = {axis % rank: str(word) for axis, word in chosen.items()}
         elif name in outputs:
             words[name] = {axis: str(word) for axis, word in chosen.items()}
@@ -243,7 +245,9 @@ def _encode(
     trace = graph.trace
     used = {name for node in graph.nodes for name in node.inputs}
     arrays = {name: array for name, array in graph.initializers.items() if name in used}
-    described = [wire.value_bytes(n, trace.dtypes[v], _dims(n, trace.shapes[v], {})) for n, v in zip(inputs, trace.inputs, strict=True)]
+    described = [
+        wire.value_bytes(n, trace.dtypes[v], _dims(n, trace.shapes[v], {})) for n, v in zip(inputs, trace.inputs, strict=True)
+    ]
     if as_inputs or not export_params:
         described += [wire.value_bytes(n, trace.dtypes[v], trace.shapes[v]) for n, v in state.items()]
     initializers = [wire.tensor_bytes(name, array) for name, array in arrays.items()]

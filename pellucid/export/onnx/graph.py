@@ -113,9 +113,7 @@ class Graph:
 
     def encoded(self) -> list[bytes]:
         """The nodes as protobuf messages."""
-        return [
-            wire.node_bytes(n.op, n.inputs, n.outputs, n.attributes, f"{n.op}_{k}") for k, n in enumerate(self.nodes)
-        ]
+        return [wire.node_bytes(n.op, n.inputs, n.outputs, n.attributes, f"{n.op}_{k}") for k, n in enumerate(self.nodes)]
 
 
 class Context:

@@ -21,9 +21,7 @@ DATA_TYPES = {
     "float32": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7, "bool": 9, "float16": 10, "float64": 11,
     "uint32": 12, "uint64": 13, "complex64": 14, "complex128": 15, "bfloat16": 16,
 }  # fmt: skip
-NUMPY_TYPES = {
-    number: np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name) for name, number in DATA_TYPES.items()
-}
+NUMPY_TYPES = {number: np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name) for name, number in DATA_TYPES.items()}
 IR_VERSIONS = {17: 8, 18: 8, 19: 9, 20: 9, 21: 10}
 LIMIT = 2**31 - 1  # a protobuf message is shorter
 
