@@ -1,37 +1,27 @@
-"""Data sets small enough to ship: what examples, tests and first steps need without a download."""
+"""Data sets from local files, one small set that comes with the package, and transforms of pictures. Nothing is downloaded."""
 
 from __future__ import annotations
 
-import csv
-import gzip
-from pathlib import Path
+import importlib as _importlib
+from typing import Any as _Any
 
-import numpy as np
-from numpy.typing import NDArray
+from ._digits import load_digits
 
-__all__ = ["load_digits"]
+# Loaded when first used: these need tensors and layers, `load_digits` needs NumPy alone.
+_HOMES = dict.fromkeys(
+    ("CSVDataset", "Characters", "Digits", "FashionMNIST", "ImageSet", "KMNIST", "MNIST", "NPZDataset", "TextLines"), "_sets"
+) | dict.fromkeys(("DataFileError", "DataFileNotFoundError", "read_idx"), "_read")
 
-_DIGITS = Path(__file__).with_name("digits.csv.gz")
+__all__ = ["load_digits", "transforms", *_HOMES]
 
 
-def load_digits() -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return the 1,797 handwritten digits of the UCI set as images and labels.
+def __getattr__(name: str) -> _Any:
+    if name == "transforms":
+        return _importlib.import_module(f"{__name__}.transforms")
+    if name in _HOMES:
+        return getattr(_importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
-    Returns:
-        images: `(1797, 8, 8)`, uint8, each pixel the number of inked points from 0 to 16 in a cell of 4x4.
-        labels: `(1797,)`, int64, the digit from 0 to 9.
 
-    Both are new arrays at every call. The digits were written by 13 people; the order is that of the original file.
-
-    Source: E. Alpaydin and C. Kaynak (1998), Optical Recognition of Handwritten Digits, UCI Machine Learning
-    Repository, doi:10.24432/C50P49, licence CC BY 4.0 (see LICENSE.digits.txt beside the data).
-
-    Example:
-        >>> from pellucid.datasets import load_digits
-        >>> images, labels = load_digits()
-        >>> images.shape, images.dtype.name, labels[:5].tolist()
-        ((1797, 8, 8), 'uint8', [0, 1, 2, 3, 4])
-    """
-    with gzip.open(_DIGITS, "rt", encoding="ascii", newline="") as lines:
-        table = np.array([[int(value) for value in row] for row in csv.reader(lines)], dtype=np.int64)
-    return table[:, :64].astype(np.uint8).reshape(-1, 8, 8), table[:, 64].copy()
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

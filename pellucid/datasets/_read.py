@@ -1,0 +1,100 @@
+"""Reading local files, with words about what is wrong with them. Nothing is ever downloaded."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import struct
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import PellucidError
+
+# The third byte of an IDX file: its element type, stored with the most significant byte first.
+_IDX_TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
+
+
+class DataFileError(PellucidError, ValueError):
+    """A data file is damaged, or not what it was taken for."""
+
+
+class DataFileNotFoundError(PellucidError, FileNotFoundError):
+    """A data file is not where it was looked for."""
+
+
+def existing(candidates: Iterable[Any], what: str) -> Path:
+    """The first of the paths that exists.
+
+    Raises:
+        DataFileNotFoundError: when none does, with all that were tried.
+    """
+    paths = [Path(os.fspath(path)) for path in candidates]
+    for path in paths:
+        if path.is_file():
+            return path
+    raise DataFileNotFoundError(
+        f"{what} not found",
+        notes=tuple(f"looked for {path}" for path in paths),
+        hint="files are not downloaded; put them there, or give the folder that holds them",
+    )
+
+
+def contents(path: Path) -> bytes:
+    """The bytes of a file, decompressed when it begins as gzip files do."""
+    raw = path.read_bytes()
+    if raw[:2] != b"\x1f\x8b":
+        return raw
+    try:
+        return gzip.decompress(raw)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataFileError(
+            f"{path} is damaged: {error}", hint="the copy or download was probably cut short; get the file again"
+        ) from error  # fmt: skip
+
+
+def read_idx(path: str | os.PathLike[str]) -> np.ndarray:
+    """Read an IDX file (the format of MNIST and its relatives), plain or compressed with gzip.
+
+    Raises:
+        FileNotFoundError: when the file is not there.
+        ValueError: when it is not an IDX file, or is shorter or longer than its header says.
+
+    Source: Y. LeCun, C. Cortes, C. Burges, The MNIST database of handwritten digits.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.NamedTemporaryFile() as file:
+        ...     _ = file.write(bytes([0, 0, 8, 1, 0, 0, 0, 3, 7, 8, 9]))
+        ...     file.flush()
+        ...     read_idx(file.name).tolist()
+        [7, 8, 9]
+    """
+    found = existing([path], "the IDX file")
+    raw = contents(found)
+    if len(raw) < 4 or raw[:2] != b"\0\0" or raw[2] not in _IDX_TYPES:
+        raise DataFileError(f"{found} is not an IDX file: it begins with {raw[:4].hex(' ') or 'nothing'}")
+    dims = raw[3]
+    start = 4 + 4 * dims
+    if len(raw) < start:
+        raise DataFileError(f"{found} is cut short: {len(raw)} bytes, and its header alone takes {start}")
+    shape = struct.unpack(f">{dims}I", raw[4:start])
+    kind = np.dtype(_IDX_TYPES[raw[2]])
+    expected = start + int(np.prod(shape, dtype=np.int64)) * kind.itemsize
+    if len(raw) != expected:
+        word = "cut short" if len(raw) < expected else "too long"
+        raise DataFileError(f"{found} is {word}: shape {list(shape)} takes {expected} bytes, the file has {len(raw)}")
+    return np.frombuffer(raw, kind, offset=start).reshape(shape).astype(kind.newbyteorder("="))
+
+
+def text_of(path: str | os.PathLike[str], encoding: str) -> str:
+    """A file's text, decompressed where needed; line ends become newlines."""
+    found = existing([path], "the text file")
+    try:
+        text = contents(found).decode(encoding)
+    except UnicodeDecodeError as error:
+        raise DataFileError(f"{found} is not text in {encoding}: {error.reason} at byte {error.start}") from error
+    return text.replace("\r\n", "\n").replace("\r", "\n")
