@@ -35,14 +35,14 @@ _LAZY = (
     "accelerator", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "data", "datasets", "debug",
     "distributions", "export", "fft", "func", "functional", "hub", "interop", "jit", "linalg", "masked", "mps",
     "multiprocessing", "nested", "nn", "onnx", "optim", "overrides", "profiler", "random", "serialization", "signal",
-    "sparse", "special", "storage", "testing", "types", "utils", "version", "xpu",
+    "sparse", "special", "storage", "testing", "torch_version", "types", "utils", "version", "xpu",
 )  # fmt: skip
 
 _LAZY_NAMES = {
     "autocast": "amp", "is_autocast_enabled": "amp.autocast_mode", "get_autocast_dtype": "amp.autocast_mode",
     "is_autocast_available": "amp.autocast_mode", "GradScaler": "amp",
     "vmap": "func", "save": "serialization", "load": "serialization", "return_types": "core", "__config__": "__config__",
-    "DisableTorchFunctionSubclass": "overrides", "DisableTorchFunction": "overrides",
+    "explain": "debug", "DisableTorchFunctionSubclass": "overrides", "DisableTorchFunction": "overrides",
     "is_anomaly_enabled": "autograd.anomaly_mode", "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
 }  # fmt: skip
 
