@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import dtypes, errors
+from ..core.modes import local
 from ..core.public import FUNCTIONS, public
 from ..core.tensor import Tensor
 from ..errors import OperationError
@@ -176,3 +177,47 @@ def get_file_path(*path_components: str) -> str:
     """A path relative to the folder that the library is installed in."""
     here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     return os.path.join(here, *path_components)
+
+
+@public()
+def to_dlpack(tensor: Tensor, /) -> Any:
+    """A DLPack capsule that shares the tensor's memory."""
+    return require_tensor(tensor, "to_dlpack", "tensor").__dlpack__()  # type: ignore[attr-defined]
+
+
+# ---- modes asked for and set one at a time ------------------------------------------------------
+@public()
+def is_autocast_cpu_enabled() -> bool:
+    """True inside `autocast("cpu")`."""
+    return local.autocast is not None
+
+
+@public()
+def is_autocast_cache_enabled() -> bool:
+    """Whether parameters are cast once in each `autocast` block; True outside of one."""
+    return local.autocast is None or local.autocast.use_cache
+
+
+@public()
+def clear_autocast_cache() -> None:
+    """Forget the casts of parameters in the `autocast` block around the call."""
+    if local.autocast is not None:
+        local.autocast.cache.clear()
+
+
+@public()
+def get_autocast_cpu_dtype() -> dtypes.dtype:
+    """The precision of the `autocast` block around the call; bfloat16 outside of one."""
+    return dtypes.bfloat16 if local.autocast is None else local.autocast.dtype
+
+
+@public()
+def get_autocast_gpu_dtype() -> dtypes.dtype:
+    """float16, the default precision of devices that are not there."""
+    return dtypes.float16
+
+
+@public()
+def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
+    """Switch anomaly mode on or off, with or without the check for NaN, until it is switched again."""
+    local.anomaly, local.anomaly_check_nan = bool(enabled), bool(check_nan)

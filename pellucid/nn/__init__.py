@@ -6,6 +6,7 @@ from typing import Any
 
 from . import attention as attention
 from . import functional as functional
+from . import grad as grad
 from . import init as init
 from . import modules as modules
 from . import parallel as parallel

@@ -244,3 +244,30 @@ def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: M
     """The state after one step of a recurrent network with ReLU."""
     total: Any = nn_linear.linear(input, w_ih, b_ih) + nn_linear.linear(hx, w_hh, b_hh)  # type: ignore[operator]
     return total.relu()  # type: ignore[no-any-return]
+
+
+@public(namespace="torch nn.functional", out=True)
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """Convolution over time of `(time, batch, channels)`.
+
+    Args:
+        input: `(T, B, C_in)`.
+        weight: `(width, C_in, C_out)`.
+        bias: `(C_out,)`.
+        pad: zeros at both ends of the time.
+
+    Returns:
+        `(T + 2 * pad - width + 1, B, C_out)`.
+
+    Raises:
+        RuntimeError: other numbers of dimensions.
+    """
+    x: Any = require_tensor(input, "conv_tbc")
+    w: Any = require_tensor(weight, "conv_tbc", "weight", 2)
+    if x.ndim != 3:
+        raise OperationError("Input must have 3 dims: time, batch, in_channel")
+    if w.ndim != 3:
+        raise OperationError("Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.")
+    if require_tensor(bias, "conv_tbc", "bias", 3).ndim != 1:
+        raise OperationError("Bias must be 1-D")
+    return nn_conv.conv1d(x.permute(1, 2, 0), w.permute(2, 1, 0), bias, padding=pad).permute(2, 0, 1)  # type: ignore[no-any-return, attr-defined]

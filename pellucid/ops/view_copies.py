@@ -48,6 +48,8 @@ _VIEWS: dict[str, Callable[..., Any]] = {
     "split_copy": view_parts.split,
     "split_with_sizes_copy": view_parts.split_with_sizes,
     "unbind_copy": view_parts.unbind,
+    "view_as_real_copy": lambda input: FUNCTIONS["torch"]["view_as_real"](input),
+    "view_as_complex_copy": lambda input: FUNCTIONS["torch"]["view_as_complex"](input),
 }
 for _name, _function in _VIEWS.items():
     _copying(_name, _function)  # type: ignore[arg-type]
