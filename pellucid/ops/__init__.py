@@ -36,6 +36,7 @@ from . import nn_norm as nn_norm
 from . import nn_pool as nn_pool
 from . import nn_positional as nn_positional
 from . import nn_resample as nn_resample
+from . import nn_rnn as nn_rnn
 from . import nn_windows as nn_windows
 from . import pad as pad
 from . import power as power

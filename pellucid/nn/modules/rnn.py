@@ -9,6 +9,7 @@ from typing import Any
 
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, ArgumentValueError, OperationError
+from ...ops import nn_rnn
 from .. import functional as F
 from .. import init
 from .._functions import T
@@ -219,6 +220,11 @@ class RNNBase(Module):
     def _direction(self, data: Any, state: list[Any], names: list[str], sizes: Any, reverse: bool) -> tuple[Any, Any]:
         """One layer in one direction over all time steps."""
         own = dict(zip([n.split("_l")[0] for n in names], (getattr(self, n) for n in names)))
+        if sizes is None and "weight_hr" not in own:
+            bias = (own.get("bias_ih"), own.get("bias_hh"))
+            made = nn_rnn.layer(self.mode, data, state, (own["weight_ih"], own["weight_hh"], *bias), reverse)
+            if made is not None:
+                return made
         weights = (own["weight_hh"], own.get("bias_hh"), own.get("weight_hr"))
         gates = F.linear(data, own["weight_ih"], own.get("bias_ih"))  # all time steps at once
         if sizes is not None:
