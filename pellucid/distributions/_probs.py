@@ -40,19 +40,19 @@ class CategoricalParameter:
 
     @property
     def _param(self) -> Tensor:
-        return self._categorical._param  # type: ignore[no-any-return]
+        return self._categorical._param
 
     @property
     def probs(self) -> Tensor:
-        return self._categorical.probs  # type: ignore[no-any-return]
+        return self._categorical.probs
 
     @property
     def logits(self) -> Tensor:
-        return self._categorical.logits  # type: ignore[no-any-return]
+        return self._categorical.logits
 
     @property
     def param_shape(self) -> Size:
-        return self._categorical.param_shape  # type: ignore[no-any-return]
+        return self._categorical.param_shape
 
     def _expand_categorical(self, cls: type, base: type, batch_shape: Any, _instance: Any) -> Any:
         new = self._get_checked_instance(cls, _instance)  # type: ignore[attr-defined]

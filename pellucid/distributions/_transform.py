@@ -46,7 +46,7 @@ class Transform:
     @property
     def event_dim(self) -> int:
         if self.domain.event_dim == self.codomain.event_dim:
-            return self.domain.event_dim  # type: ignore[no-any-return]
+            return self.domain.event_dim
         raise ArgumentValueError("Please use either .domain.event_dim or .codomain.event_dim")
 
     @property
@@ -84,7 +84,7 @@ class Transform:
             return self._call(x)
         old_x, old_y = self._cached_x_y
         if x is old_x:
-            return old_y  # type: ignore[no-any-return]
+            return old_y
         y = self._call(x)
         self._cached_x_y = x, y
         return y
@@ -94,7 +94,7 @@ class Transform:
             return self._inverse(y)
         old_x, old_y = self._cached_x_y
         if y is old_y:
-            return old_x  # type: ignore[no-any-return]
+            return old_x
         x = self._inverse(y)
         self._cached_x_y = x, y
         return x
@@ -147,7 +147,7 @@ class _InverseTransform(Transform):
 
     @property
     def bijective(self) -> bool:  # type: ignore[override]
-        return self._inv.bijective  # type: ignore[no-any-return]
+        return self._inv.bijective
 
     @property
     def sign(self) -> Any:
@@ -172,10 +172,10 @@ class _InverseTransform(Transform):
         return f"{type(self).__name__}({self._inv!r})"
 
     def __call__(self, x: Tensor) -> Tensor:
-        return self._inv._inv_call(x)  # type: ignore[no-any-return]
+        return self._inv._inv_call(x)
 
     def _inv_call(self, y: Tensor) -> Tensor:
-        return self._inv(y)  # type: ignore[no-any-return]
+        return self._inv(y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return -self._inv.log_abs_det_jacobian(y, x)
@@ -264,7 +264,7 @@ class ComposeTransform(Transform):
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         if not self.parts:
-            return T.zeros_like(x)  # type: ignore[no-any-return]
+            return T.zeros_like(x)
         values = [x]
         for part in self.parts[:-1]:
             values.append(part(values[-1]))
@@ -274,7 +274,7 @@ class ComposeTransform(Transform):
         for part, before, after in zip(self.parts, values[:-1], values[1:], strict=True):
             total = total + sum_rightmost(part.log_abs_det_jacobian(before, after), event_dim - part.domain.event_dim)
             event_dim += part.codomain.event_dim - part.domain.event_dim
-        return total  # type: ignore[no-any-return]
+        return total
 
     def forward_shape(self, shape: Any) -> Any:
         for part in self.parts:
@@ -330,7 +330,7 @@ class IndependentTransform(Transform):
     def _inverse(self, y: Tensor) -> Tensor:
         if y.dim() < self.codomain.event_dim:
             raise ArgumentValueError("Too few dimensions on input")
-        return self.base_transform.inv(y)  # type: ignore[no-any-return]
+        return self.base_transform.inv(y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return sum_rightmost(self.base_transform.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims)

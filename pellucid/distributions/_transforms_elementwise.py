@@ -80,7 +80,7 @@ class SigmoidTransform(SameForAll):
 
     def _call(self, x: Tensor) -> Tensor:
         info = finfo(x.dtype)
-        return T.clamp(T.sigmoid(x), min=info.tiny, max=1.0 - info.eps)  # type: ignore[no-any-return]
+        return T.clamp(T.sigmoid(x), min=info.tiny, max=1.0 - info.eps)
 
     def _inverse(self, y: Tensor) -> Tensor:
         info = finfo(y.dtype)
@@ -88,7 +88,7 @@ class SigmoidTransform(SameForAll):
         return y.log() - (-y).log1p()
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return -T.softplus(-x) - T.softplus(x)  # type: ignore[no-any-return]
+        return -T.softplus(-x) - T.softplus(x)
 
 
 class SoftplusTransform(SameForAll):
@@ -100,13 +100,13 @@ class SoftplusTransform(SameForAll):
     sign = +1
 
     def _call(self, x: Tensor) -> Tensor:
-        return T.softplus(x)  # type: ignore[no-any-return]
+        return T.softplus(x)
 
     def _inverse(self, y: Tensor) -> Tensor:
         return (-y).expm1().neg().log() + y
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return -T.softplus(-x)  # type: ignore[no-any-return]
+        return -T.softplus(-x)
 
 
 class TanhTransform(SameForAll):
@@ -121,11 +121,11 @@ class TanhTransform(SameForAll):
         return x.tanh()
 
     def _inverse(self, y: Tensor) -> Tensor:
-        return T.atanh(y)  # type: ignore[no-any-return]
+        return T.atanh(y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         # log(1 - tanh(x)**2) without cancellation.
-        return 2.0 * (math.log(2.0) - x - T.softplus(-2.0 * x))  # type: ignore[no-any-return]
+        return 2.0 * (math.log(2.0) - x - T.softplus(-2.0 * x))
 
 
 class AbsTransform(SameForAll):
@@ -192,7 +192,7 @@ class AffineTransform(Transform):
         return self.scale.sign()
 
     def _call(self, x: Tensor) -> Tensor:
-        return self.loc + self.scale * x  # type: ignore[no-any-return]
+        return self.loc + self.scale * x
 
     def _inverse(self, y: Tensor) -> Tensor:
         return (y - self.loc) / self.scale
@@ -201,9 +201,9 @@ class AffineTransform(Transform):
         scale = self.scale
         result = T.full_like(x, math.log(abs(scale))) if isinstance(scale, Number) else T.abs(scale).log()  # type: ignore[arg-type]
         if not self.event_dim:
-            return result.expand(x.shape)  # type: ignore[no-any-return]
+            return result.expand(x.shape)
         summed = result.view(result.size()[: -self.event_dim] + (-1,)).sum(-1)
-        return summed.expand(x.shape[: -self.event_dim])  # type: ignore[no-any-return]
+        return summed.expand(x.shape[: -self.event_dim])
 
     def forward_shape(self, shape: Any) -> Any:
         return T.broadcast_shapes(shape, getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ()))
@@ -228,13 +228,13 @@ class CumulativeDistributionTransform(Transform):
         return self.distribution.support
 
     def _call(self, x: Tensor) -> Tensor:
-        return self.distribution.cdf(x)  # type: ignore[no-any-return]
+        return self.distribution.cdf(x)
 
     def _inverse(self, y: Tensor) -> Tensor:
-        return self.distribution.icdf(y)  # type: ignore[no-any-return]
+        return self.distribution.icdf(y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return self.distribution.log_prob(x)  # type: ignore[no-any-return]
+        return self.distribution.log_prob(x)
 
     def with_cache(self, cache_size: int = 1) -> Any:
         return self if self._cache_size == cache_size else CumulativeDistributionTransform(self.distribution, cache_size=cache_size)

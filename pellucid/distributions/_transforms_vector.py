@@ -53,12 +53,12 @@ class StickBreakingTransform(SameForAll):
 
     def _offset(self, count: int, like: Tensor) -> Tensor:
         """log of how many entries still share the stick: K-1, ..., 1."""
-        return (count + 1 - T.ones(count, dtype=like.dtype).cumsum(-1)).log()  # type: ignore[no-any-return]
+        return (count + 1 - T.ones(count, dtype=like.dtype).cumsum(-1)).log()
 
     def _call(self, x: Tensor) -> Tensor:
         z = T.sigmoid(x - self._offset(x.shape[-1], x))
         left = (1 - z).cumprod(-1)
-        return T.pad(z, [0, 1], value=1) * T.pad(left, [1, 0], value=1)  # type: ignore[no-any-return]
+        return T.pad(z, [0, 1], value=1) * T.pad(left, [1, 0], value=1)
 
     def _inverse(self, y: Tensor) -> Tensor:
         taken = y[..., :-1]
@@ -67,7 +67,7 @@ class StickBreakingTransform(SameForAll):
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         x = x - self._offset(x.shape[-1], x)
-        return (-x + T.logsigmoid(x) + y[..., :-1].log()).sum(-1)  # type: ignore[no-any-return]
+        return (-x + T.logsigmoid(x) + y[..., :-1].log()).sum(-1)
 
     def forward_shape(self, shape: Any) -> Any:
         _at_least_1d(shape)
@@ -99,10 +99,10 @@ class PositiveDefiniteTransform(SameForAll):
 
     def _call(self, x: Tensor) -> Tensor:
         factor = LowerCholeskyTransform()(x)
-        return factor @ factor.mT  # type: ignore[no-any-return]
+        return factor @ factor.mT
 
     def _inverse(self, y: Tensor) -> Tensor:
-        return LowerCholeskyTransform().inv(L.cholesky(y))  # type: ignore[no-any-return]
+        return LowerCholeskyTransform().inv(L.cholesky(y))
 
 
 class CorrCholeskyTransform(Transform):
@@ -121,7 +121,7 @@ class CorrCholeskyTransform(Transform):
         r = vec_to_tril_matrix(x.clamp(min=-1 + eps, max=1 - eps), diag=-1)
         left = (1 - r**2).sqrt().cumprod(-1)
         r = r + T.eye(r.shape[-1], dtype=r.dtype, device=r.device)
-        return r * T.pad(left[..., :-1], [1, 0], value=1)  # type: ignore[no-any-return]
+        return r * T.pad(left[..., :-1], [1, 0], value=1)
 
     def _inverse(self, y: Tensor) -> Tensor:
         left = 1 - T.cumsum(y * y, dim=-1)
@@ -133,7 +133,7 @@ class CorrCholeskyTransform(Transform):
         left = tril_matrix_to_vec(1 - (y * y).cumsum(dim=-1), diag=-2)
         of_sticks = 0.5 * left.log().sum(-1)
         of_tanh = -2 * (x + T.softplus(-2 * x) - math.log(2.0)).sum(dim=-1)
-        return of_sticks + of_tanh  # type: ignore[no-any-return]
+        return of_sticks + of_tanh
 
     def forward_shape(self, shape: Any) -> Any:
         _at_least_1d(shape)
@@ -201,10 +201,10 @@ class CatTransform(_Several):
         return list(value.split(self.lengths, self.dim))
 
     def _call(self, x: Tensor) -> Tensor:
-        return T.cat([t(v) for t, v in zip(self.transforms, self._checked(x), strict=True)], dim=self.dim)  # type: ignore[no-any-return]
+        return T.cat([t(v) for t, v in zip(self.transforms, self._checked(x), strict=True)], dim=self.dim)
 
     def _inverse(self, y: Tensor) -> Tensor:
-        return T.cat([t.inv(v) for t, v in zip(self.transforms, self._checked(y), strict=True)], dim=self.dim)  # type: ignore[no-any-return]
+        return T.cat([t.inv(v) for t, v in zip(self.transforms, self._checked(y), strict=True)], dim=self.dim)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         found = []
@@ -213,7 +213,10 @@ class CatTransform(_Several):
             found.append(sum_rightmost(slope, self.event_dim - transform.event_dim))
         dim = self.dim if self.dim < 0 else self.dim - x.dim()
         dim += self.event_dim
-        return T.cat(found, dim=dim) if dim < 0 else sum(found)  # type: ignore[no-any-return]
+        if dim < 0:
+            return T.cat(found, dim=dim)
+        total: Any = sum(found)
+        return total
 
     @constraints.dependent_property
     def domain(self) -> Any:  # type: ignore[override]
@@ -240,14 +243,14 @@ class StackTransform(_Several):
         return list(value.unbind(self.dim))
 
     def _call(self, x: Tensor) -> Tensor:
-        return T.stack([t(v) for t, v in zip(self.transforms, self._checked(x), strict=True)], dim=self.dim)  # type: ignore[no-any-return]
+        return T.stack([t(v) for t, v in zip(self.transforms, self._checked(x), strict=True)], dim=self.dim)
 
     def _inverse(self, y: Tensor) -> Tensor:
-        return T.stack([t.inv(v) for t, v in zip(self.transforms, self._checked(y), strict=True)], dim=self.dim)  # type: ignore[no-any-return]
+        return T.stack([t.inv(v) for t, v in zip(self.transforms, self._checked(y), strict=True)], dim=self.dim)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         triples = zip(self.transforms, self._checked(x), self._checked(y), strict=True)
-        return T.stack([t.log_abs_det_jacobian(u, v) for t, u, v in triples], dim=self.dim)  # type: ignore[no-any-return]
+        return T.stack([t.log_abs_det_jacobian(u, v) for t, u, v in triples], dim=self.dim)
 
     @constraints.dependent_property
     def domain(self) -> Any:  # type: ignore[override]

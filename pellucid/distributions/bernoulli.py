@@ -61,7 +61,7 @@ class Bernoulli(ExponentialFamily):
     @property
     def mode(self) -> Tensor:
         mode = (self.probs >= 0.5).to(self.probs.dtype)
-        return T.where(self.probs == 0.5, T.full_like(mode, float("nan")), mode)  # type: ignore[no-any-return]
+        return T.where(self.probs == 0.5, T.full_like(mode, float("nan")), mode)
 
     @property
     def variance(self) -> Tensor:
@@ -69,7 +69,7 @@ class Bernoulli(ExponentialFamily):
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         with no_grad():
-            return T.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))  # type: ignore[no-any-return]
+            return T.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
@@ -78,16 +78,16 @@ class Bernoulli(ExponentialFamily):
         return -N.binary_cross_entropy_with_logits(logits, value, reduction="none")
 
     def entropy(self) -> Tensor:
-        return N.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")  # type: ignore[no-any-return]
+        return N.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         values = T.arange(2, dtype=self._param.dtype, device=self._param.device)
         values = values.view((-1,) + (1,) * len(self._batch_shape))
-        return values.expand((-1,) + self._batch_shape) if expand else values  # type: ignore[no-any-return]
+        return values.expand((-1,) + self._batch_shape) if expand else values
 
     @property
     def _natural_params(self) -> tuple[Tensor, ...]:
         return (T.logit(self.probs),)
 
     def _log_normalizer(self, x: Tensor) -> Tensor:  # type: ignore[override]
-        return T.log1p(T.exp(x))  # type: ignore[no-any-return]
+        return T.log1p(T.exp(x))

@@ -71,7 +71,7 @@ class Categorical(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        return T.full(self._extended_shape(), float("nan"), dtype=self.probs.dtype)  # type: ignore[no-any-return]
+        return T.full(self._extended_shape(), float("nan"), dtype=self.probs.dtype)
 
     @property
     def mode(self) -> Tensor:
@@ -79,14 +79,14 @@ class Categorical(Distribution):
 
     @property
     def variance(self) -> Tensor:
-        return T.full(self._extended_shape(), float("nan"), dtype=self.probs.dtype)  # type: ignore[no-any-return]
+        return T.full(self._extended_shape(), float("nan"), dtype=self.probs.dtype)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         sample_shape = Size(sample_shape)
         with no_grad():
             rows = self.probs.reshape(-1, self._num_events)
             drawn = T.multinomial(rows, sample_shape.numel(), True).T
-            return drawn.reshape(self._extended_shape(sample_shape))  # type: ignore[no-any-return]
+            return drawn.reshape(self._extended_shape(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
@@ -102,4 +102,4 @@ class Categorical(Distribution):
     def enumerate_support(self, expand: bool = True) -> Tensor:
         values = T.arange(self._num_events, dtype=int64, device=self._param.device)
         values = values.view((-1,) + (1,) * len(self._batch_shape))
-        return values.expand((-1,) + self._batch_shape) if expand else values  # type: ignore[no-any-return]
+        return values.expand((-1,) + self._batch_shape) if expand else values

@@ -60,7 +60,7 @@ class Dirichlet(ExponentialFamily):
         excess = (self.concentration - 1).clamp(min=0.0)
         mode = excess / excess.sum(-1, True)
         largest = T.one_hot(self.concentration.argmax(-1), self._event_shape[0]).to(mode)
-        return T.where((self.concentration < 1).all(dim=-1, keepdim=True), largest, mode)  # type: ignore[no-any-return]
+        return T.where((self.concentration < 1).all(dim=-1, keepdim=True), largest, mode)
 
     @property
     def variance(self) -> Tensor:
@@ -71,7 +71,7 @@ class Dirichlet(ExponentialFamily):
         a, k = self.concentration, self.concentration.size(-1)
         total = a.sum(-1)
         spread = (k - total) * T.digamma(total) + ((a - 1.0) * T.digamma(a)).sum(-1)
-        return T.lgamma(a).sum(-1) - T.lgamma(total) - spread  # type: ignore[no-any-return]
+        return T.lgamma(a).sum(-1) - T.lgamma(total) - spread
 
     @property
     def _natural_params(self) -> tuple[Tensor, ...]:

@@ -78,7 +78,7 @@ class Distribution:
         """`expand` for a class whose state is its parameters and the attributes named in `others`."""
         new = self._get_checked_instance(cls, _instance)
         batch_shape = Size(batch_shape)
-        for name in (*cls.arg_constraints, *others):
+        for name in (*cls.arg_constraints, *others):  # type: ignore[attr-defined]
             value = self.__dict__.get(name)
             if isinstance(value, Tensor):
                 setattr(new, name, value.expand(batch_shape + value.shape[len(self._batch_shape) :]))
@@ -162,7 +162,7 @@ class Distribution:
 
     def perplexity(self) -> Tensor:
         """The exponential of the entropy."""
-        return T.exp(self.entropy())  # type: ignore[no-any-return]
+        return T.exp(self.entropy())
 
     def _lacks(self, name: str) -> UnsupportedError:
         return UnsupportedError(f"{type(self)} does not implement {name}")

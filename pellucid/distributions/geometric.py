@@ -61,7 +61,7 @@ class Geometric(Distribution):
 
     @property
     def mode(self) -> Tensor:
-        return T.zeros_like(self.probs)  # type: ignore[no-any-return]
+        return T.zeros_like(self.probs)
 
     @property
     def variance(self) -> Tensor:
@@ -82,4 +82,4 @@ class Geometric(Distribution):
         return value * (-probs).log1p() + self.probs.log()
 
     def entropy(self) -> Tensor:
-        return N.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs  # type: ignore[no-any-return]
+        return N.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs

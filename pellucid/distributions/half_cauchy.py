@@ -50,7 +50,7 @@ class HalfCauchy(TransformedDistribution):
             self._validate_sample(value)
         value = T.as_tensor(value, dtype=self.base_dist.scale.dtype, device=self.base_dist.scale.device)
         density = math.log(2 / math.pi) - self.scale.log() - (value / self.scale).pow(2).log1p()
-        return T.where(value >= 0, density, -math.inf)  # type: ignore[no-any-return]
+        return T.where(value >= 0, density, -math.inf)
 
     def cdf(self, value: Tensor) -> Tensor:
         if self._validate_args:

@@ -49,7 +49,7 @@ class HalfNormal(TransformedDistribution):
         if self._validate_args:
             self._validate_sample(value)
         density = self.base_dist.log_prob(value) + math.log(2)
-        return T.where(value >= 0, density, -math.inf)  # type: ignore[no-any-return]
+        return T.where(value >= 0, density, -math.inf)
 
     def cdf(self, value: Tensor) -> Tensor:
         if self._validate_args:

@@ -52,12 +52,12 @@ class Independent(Distribution):
 
     @property
     def has_rsample(self) -> bool:  # type: ignore[override]
-        return self.base_dist.has_rsample  # type: ignore[no-any-return]
+        return self.base_dist.has_rsample
 
     @property
     def has_enumerate_support(self) -> bool:  # type: ignore[override]
         # The support is a product, which is not enumerated.
-        return False if self.reinterpreted_batch_ndims > 0 else self.base_dist.has_enumerate_support  # type: ignore[no-any-return]
+        return False if self.reinterpreted_batch_ndims > 0 else self.base_dist.has_enumerate_support
 
     @constraints.dependent_property
     def support(self) -> Any:
@@ -66,21 +66,21 @@ class Independent(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        return self.base_dist.mean  # type: ignore[no-any-return]
+        return self.base_dist.mean
 
     @property
     def mode(self) -> Tensor:
-        return self.base_dist.mode  # type: ignore[no-any-return]
+        return self.base_dist.mode
 
     @property
     def variance(self) -> Tensor:
-        return self.base_dist.variance  # type: ignore[no-any-return]
+        return self.base_dist.variance
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        return self.base_dist.sample(sample_shape)  # type: ignore[no-any-return]
+        return self.base_dist.sample(sample_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return self.base_dist.rsample(sample_shape)  # type: ignore[no-any-return]
+        return self.base_dist.rsample(sample_shape)
 
     def log_prob(self, value: Tensor) -> Tensor:
         return sum_rightmost(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
@@ -91,7 +91,7 @@ class Independent(Distribution):
     def enumerate_support(self, expand: bool = True) -> Tensor:
         if self.reinterpreted_batch_ndims > 0:
             raise UnsupportedError("Enumeration over cartesian product is not implemented")
-        return self.base_dist.enumerate_support(expand=expand)  # type: ignore[no-any-return]
+        return self.base_dist.enumerate_support(expand=expand)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_dist}, {self.reinterpreted_batch_ndims})"

@@ -49,7 +49,7 @@ class InverseGamma(TransformedDistribution):
     @property
     def variance(self) -> Tensor:
         a = self.concentration
-        return T.where(a > 2, self.rate.square() / ((a - 1).square() * (a - 2)), math.inf)  # type: ignore[no-any-return]
+        return T.where(a > 2, self.rate.square() / ((a - 1).square() * (a - 2)), math.inf)
 
     def entropy(self) -> Tensor:
         a = self.concentration

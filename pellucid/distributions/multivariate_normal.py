@@ -16,7 +16,7 @@ __all__ = ["MultivariateNormal"]
 
 def batch_mv(matrix: Tensor, vector: Tensor) -> Tensor:
     """Matrices times vectors, batches broadcast."""
-    return T.matmul(matrix, vector.unsqueeze(-1)).squeeze(-1)  # type: ignore[no-any-return]
+    return T.matmul(matrix, vector.unsqueeze(-1)).squeeze(-1)
 
 
 def batch_mahalanobis(factor: Tensor, difference: Tensor) -> Tensor:
@@ -26,13 +26,13 @@ def batch_mahalanobis(factor: Tensor, difference: Tensor) -> Tensor:
     lead = len(batch) - (factor.dim() - 2)
     if lead <= 0:
         solved = L.solve_triangular(factor, difference.unsqueeze(-1), upper=False)
-        return solved.squeeze(-1).pow(2).sum(-1)  # type: ignore[no-any-return]
+        return solved.squeeze(-1).pow(2).sum(-1)
     # Dimensions that only the vectors have become columns of one right-hand side: one solve for each factor.
     columns = difference.expand(batch[:lead] + T.broadcast_shapes(batch[lead:], factor.shape[:-2]) + (n,))
     inner = columns.shape[lead:-1]
     columns = columns.reshape((-1,) + inner + (n,)).movedim(0, -1)
     solved = L.solve_triangular(factor, columns, upper=False)
-    return solved.pow(2).sum(-2).movedim(-1, 0).reshape(batch[:lead] + inner)  # type: ignore[no-any-return]
+    return solved.pow(2).sum(-2).movedim(-1, 0).reshape(batch[:lead] + inner)
 
 
 def precision_to_scale_tril(precision: Tensor) -> Tensor:
@@ -40,7 +40,7 @@ def precision_to_scale_tril(precision: Tensor) -> Tensor:
     # With rows and columns reversed, the factor of the precision is the transposed inverse of the one wanted.
     inverse_factor = T.flip(L.cholesky(T.flip(precision, (-2, -1))), (-2, -1)).transpose(-2, -1)
     identity = T.eye(precision.shape[-1], dtype=precision.dtype, device=precision.device)
-    return L.solve_triangular(inverse_factor, identity, upper=False)  # type: ignore[no-any-return]
+    return L.solve_triangular(inverse_factor, identity, upper=False)
 
 
 def half_log_det(factor: Tensor) -> Tensor:
@@ -114,12 +114,12 @@ class MultivariateNormal(Distribution):
     @lazy_property
     def covariance_matrix(self) -> Tensor:
         factor = self._unbroadcasted_scale_tril
-        return T.matmul(factor, factor.mT).expand(self._batch_shape + self._event_shape + self._event_shape)  # type: ignore[no-any-return]
+        return T.matmul(factor, factor.mT).expand(self._batch_shape + self._event_shape + self._event_shape)
 
     @lazy_property
     def precision_matrix(self) -> Tensor:
         inverse = T.cholesky_inverse(self._unbroadcasted_scale_tril)
-        return inverse.expand(self._batch_shape + self._event_shape + self._event_shape)  # type: ignore[no-any-return]
+        return inverse.expand(self._batch_shape + self._event_shape + self._event_shape)
 
     @property
     def mean(self) -> Tensor:

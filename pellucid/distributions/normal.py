@@ -54,7 +54,7 @@ class Normal(ExponentialFamily):
     def sample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         with no_grad():
-            return T.normal(self.loc.expand(shape), self.scale.expand(shape))  # type: ignore[no-any-return]
+            return T.normal(self.loc.expand(shape), self.scale.expand(shape))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -75,7 +75,7 @@ class Normal(ExponentialFamily):
         return self.loc + self.scale * T.erfinv(2 * value - 1) * math.sqrt(2)
 
     def entropy(self) -> Tensor:
-        return 0.5 + 0.5 * math.log(2 * math.pi) + T.log(self.scale)  # type: ignore[no-any-return]
+        return 0.5 + 0.5 * math.log(2 * math.pi) + T.log(self.scale)
 
     @property
     def _natural_params(self) -> tuple[Tensor, ...]:

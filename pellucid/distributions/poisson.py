@@ -46,7 +46,7 @@ class Poisson(ExponentialFamily):
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         with no_grad():
-            return T.poisson(self.rate.expand(self._extended_shape(sample_shape)))  # type: ignore[no-any-return]
+            return T.poisson(self.rate.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
@@ -59,4 +59,4 @@ class Poisson(ExponentialFamily):
         return (T.log(self.rate),)
 
     def _log_normalizer(self, x: Tensor) -> Tensor:  # type: ignore[override]
-        return T.exp(x)  # type: ignore[no-any-return]
+        return T.exp(x)

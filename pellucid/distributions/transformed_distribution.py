@@ -77,7 +77,7 @@ class TransformedDistribution(Distribution):
 
     @property
     def has_rsample(self) -> bool:  # type: ignore[override]
-        return self.base_dist.has_rsample  # type: ignore[no-any-return]
+        return self.base_dist.has_rsample
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         with no_grad():
@@ -103,7 +103,7 @@ class TransformedDistribution(Distribution):
             slope = transform.log_abs_det_jacobian(x, y)
             total = total - sum_rightmost(slope, event_dim - transform.domain.event_dim)
             y = x
-        return total + sum_rightmost(self.base_dist.log_prob(y), event_dim - len(self.base_dist.event_shape))  # type: ignore[no-any-return]
+        return total + sum_rightmost(self.base_dist.log_prob(y), event_dim - len(self.base_dist.event_shape))
 
     def _flipped_where_decreasing(self, value: Tensor) -> Tensor:
         """Probabilities of the base as those of the whole: a decreasing transform turns p into 1 - p."""
@@ -112,7 +112,7 @@ class TransformedDistribution(Distribution):
             sign = sign * transform.sign
         if isinstance(sign, int) and sign == 1:
             return value
-        return sign * (value - 0.5) + 0.5  # type: ignore[no-any-return]
+        return sign * (value - 0.5) + 0.5
 
     def cdf(self, value: Tensor) -> Tensor:
         for transform in reversed(self.transforms):

@@ -72,7 +72,7 @@ class Uniform(Distribution):
         if self._validate_args:
             self._validate_sample(value)
         inside = self.low.le(value) & self.high.gt(value)
-        return T.log(inside.type_as(self.low)) - T.log(self.high - self.low)  # type: ignore[no-any-return]
+        return T.log(inside.type_as(self.low)) - T.log(self.high - self.low)
 
     def cdf(self, value: Tensor) -> Tensor:
         if self._validate_args:
@@ -83,4 +83,4 @@ class Uniform(Distribution):
         return value * (self.high - self.low) + self.low
 
     def entropy(self) -> Tensor:
-        return T.log(self.high - self.low)  # type: ignore[no-any-return]
+        return T.log(self.high - self.low)

@@ -143,3 +143,14 @@ def only_one(first: str, second: str, a: Any, b: Any) -> None:
     """Refuse two parametrisations at once, and none."""
     if (a is None) == (b is None):
         raise ArgumentValueError(f"Either `{first}` or `{second}` must be specified, but not both.")
+
+
+def standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
+    """Normal random numbers of mean 0 and variance 1."""
+    result: Tensor = T.randn(shape, dtype=dtype, device=device)
+    return result
+
+
+# The names under which libraries on top of PyTorch's distributions reach for these.
+_sum_rightmost = sum_rightmost
+_standard_normal = standard_normal

@@ -22,7 +22,7 @@ from ..errors import UnsupportedError
 from ._rules import require_tensor
 from .random_create import default_generator
 
-Array = np.ndarray[Any, Any]
+Array = Any  # NumPy's, or a Python number for a 0-d one
 _NEGLIGIBLE = -40.0  # logarithm of an integrand, relative to its start, below which the rest does not count
 
 
@@ -48,7 +48,7 @@ def _integral(log_weight: Callable[[Array, Array], Array], factor: Callable[[Arr
     near, far, weights = (a.reshape(-1, *[1] * np.ndim(top)) for a in _nodes())
     v = cut * near
     values = np.exp(log_weight(v, (top - cut) + cut * far)) * factor(v) * weights
-    return cut * np.where(np.isfinite(values), values, 0.0).sum(0)  # type: ignore[no-any-return]
+    return cut * np.where(np.isfinite(values), values, 0.0).sum(0)
 
 
 def _gamma_slope(alpha: Array, x: Array) -> Array:
@@ -60,7 +60,7 @@ def _gamma_slope(alpha: Array, x: Array) -> Array:
     # Below the mean of the logarithm: t = x exp(-v); above it: t = x exp(v).
     below = _integral(lambda v, _: -alpha * v - x * np.expm1(-v), lambda v: mean - log_x + v, infinite)
     above = _integral(lambda v, _: alpha * v - x * np.expm1(v), lambda v: log_x + v - mean, infinite)
-    return x * np.where(log_x < mean, below, above)  # type: ignore[no-any-return]
+    return x * np.where(log_x < mean, below, above)
 
 
 def _beta_slope(x: Array, alpha: Array, beta: Array) -> Array:
@@ -75,7 +75,9 @@ def _beta_slope(x: Array, alpha: Array, beta: Array) -> Array:
     )
     # The part above x: t = x exp(v) up to t = 1 where x is small, else 1 - t = (1 - x) exp(-v).
     left = x * _integral(
-        lambda v, rest: alpha * v + (beta - 1) * np.log(-np.expm1(-rest) / y), lambda v: log_x + v - mean, np.maximum(-log_x, 1e-300)
+        lambda v, rest: alpha * v + (beta - 1) * np.log(-np.expm1(-rest) / y),
+        lambda v: log_x + v - mean,
+        np.maximum(-log_x, 1e-300),
     )
     right = y * _integral(
         lambda v, _: -beta * v + (alpha - 1) * np.log1p(-y * np.expm1(-v) / x),
@@ -151,7 +153,7 @@ def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
     torch.Size([2])
     """
     alpha = require_tensor(input, "_standard_gamma")._array
-    return standard_gamma.call(input, make_tensor(random_reject.standard_gamma(generator or default_generator, alpha)))  # type: ignore[no-any-return]
+    return standard_gamma.call(input, make_tensor(random_reject.standard_gamma(generator or default_generator, alpha)))
 
 
 @public(names="_sample_dirichlet")
@@ -163,16 +165,16 @@ def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
     tensor([1.0000])
     """
     alpha = require_tensor(input, "_sample_dirichlet")._array
-    return sample_dirichlet.call(input, make_tensor(random_reject.dirichlet(generator or default_generator, alpha)))  # type: ignore[no-any-return]
+    return sample_dirichlet.call(input, make_tensor(random_reject.dirichlet(generator or default_generator, alpha)))
 
 
 @public(names="_standard_gamma_grad")
 def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
     """The derivative of gamma samples `output` for their shape parameters `input`."""
-    return standard_gamma_grad.call(input, output)  # type: ignore[no-any-return]
+    return standard_gamma_grad.call(input, output)
 
 
 @public(names="_dirichlet_grad")
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
     """The derivative of Dirichlet samples' components `x` for their parameter, divided by 1 - x."""
-    return dirichlet_grad.call(x, alpha, total)  # type: ignore[no-any-return]
+    return dirichlet_grad.call(x, alpha, total)

@@ -1,0 +1,56 @@
+"""Derivatives of gamma and Dirichlet samples against derivatives of quantiles."""
+
+import numpy as np
+import pytest
+from scipy import special
+
+import pellucid as torch
+from pellucid.ops.random_gamma import _beta_slope, _gamma_slope
+
+LEVELS = np.array([1e-4, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 1 - 1e-4])
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.3, 1.0, 2.5, 9.0, 80.0, 1e4])
+def test_gamma(alpha):
+    # The quantile function moves with alpha as the sample of that level does.
+    h = 1e-4 * alpha
+    ends = [special.gammaincinv(alpha + k * h, LEVELS) for k in (-2, -1, 1, 2)]
+    wanted = (ends[0] - 8 * ends[1] + 8 * ends[2] - ends[3]) / (12 * h)
+    x = special.gammaincinv(alpha, LEVELS)
+    found = _gamma_slope(np.full_like(x, alpha), x)
+    np.testing.assert_allclose(found, wanted, rtol=2e-7, atol=1e-300)
+
+
+@pytest.mark.parametrize("alpha", [0.2, 1.0, 3.0, 40.0, 900.0])
+@pytest.mark.parametrize("beta", [0.2, 1.0, 3.0, 40.0, 900.0])
+def test_beta(alpha, beta):
+    h = 1e-4 * alpha
+    ends = [special.betaincinv(alpha + k * h, beta, LEVELS) for k in (-2, -1, 1, 2)]
+    wanted = (ends[0] - 8 * ends[1] + 8 * ends[2] - ends[3]) / (12 * h)
+    x = special.betaincinv(alpha, beta, LEVELS)
+    inside = (x > 1e-12) & (x < 1 - 1e-6)
+    found = _beta_slope(x, np.full_like(x, alpha), np.full_like(x, beta))
+    np.testing.assert_allclose(found[inside], wanted[inside], rtol=2e-5)
+
+
+def test_the_mean_of_gamma_samples_has_the_gradient_of_the_mean():
+    torch.manual_seed(0)
+    alpha = torch.tensor([0.4, 2.0, 11.0], dtype=torch.float64, requires_grad=True)
+    torch.distributions.Gamma(alpha, 2.0).rsample((4000,)).mean(0).sum().backward()
+    np.testing.assert_allclose(alpha.grad.numpy(), 0.5, rtol=0.06)
+
+
+def test_the_mean_of_dirichlet_samples_has_the_gradient_of_the_mean():
+    torch.manual_seed(0)
+    a = torch.tensor([0.4, 2.0, 1.0], dtype=torch.float64, requires_grad=True)
+    d = torch.distributions.Dirichlet(a)
+    (sampled,) = torch.autograd.grad(d.rsample((4000,)).mean(0)[0], a)
+    (exact,) = torch.autograd.grad(d.mean[0], a)
+    np.testing.assert_allclose(sampled.numpy(), exact.numpy(), rtol=0.1)
+
+
+def test_a_second_derivative_is_refused_by_name():
+    a = torch.tensor([1.5], requires_grad=True)
+    (g,) = torch.autograd.grad(torch._standard_gamma(a).sum(), a, create_graph=True)
+    with pytest.raises(NotImplementedError, match="_standard_gamma_grad"):
+        g.sum().backward()
