@@ -16,10 +16,12 @@ from .contracts import (
 from .drawing import Drawing, draw, graph_html, graph_svg
 from .explanation import Explanation, explain
 from .graph import graph_lines, graph_text, print_autograd_graph, topological_order, visualize_autograd_graph
+from .layers import Summary, summary
 from .watching import Watch, watch
 
 __all__ = [
-    "Bool", "Complex", "Drawing", "Explanation", "Float", "Int", "Shaped", "contracts_enabled", "draw", "enable_contracts", "expect_close",
-    "expect_shape", "explain", "graph_html", "graph_lines", "graph_svg", "graph_text", "print_autograd_graph", "shape_str", "shapes",
-    "topological_order", "visualize_autograd_graph", "Watch", "watch",
+    "Bool", "Complex", "Drawing", "Explanation", "Float", "Int", "Shaped", "Summary", "Watch", "contracts_enabled",
+    "draw", "enable_contracts", "expect_close", "expect_shape", "explain", "graph_html", "graph_lines", "graph_svg",
+    "graph_text", "print_autograd_graph", "shape_str", "shapes", "summary", "topological_order",
+    "visualize_autograd_graph", "watch",
 ]  # fmt: skip

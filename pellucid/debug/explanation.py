@@ -514,7 +514,8 @@ def _explain_no_graph(error: PellucidError, where: Line | None) -> Explanation:
         if step is not None:
             return _cut(step, "the loss", [step], "backward was called on a value without a graph: what it was computed from")
         return Explanation(
-            "not-requires-grad", f"backward was called on a value that no tensor requiring a gradient takes part in (watched since {describe(notes.started)})",
+            "not-requires-grad", f"backward was called on a value that, as far as was watched, no tensor requiring a gradient takes part in "
+            f"(since {describe(notes.started)})",
             "give the parameters requires_grad=True and use them in the loss", where,
         )  # fmt: skip
     return Explanation(
