@@ -72,10 +72,16 @@ def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> 
 
 
 def save_file(tensors: dict[str, Tensor], filename: str | os.PathLike[str], metadata: dict[str, str] | None = None) -> None:
-    """Write a safetensors file."""
+    """Write a safetensors file; another file of that name is replaced only when the new one is complete."""
     import safetensors
 
-    safetensors.serialize_file(_entries(tensors), os.fspath(filename), metadata=metadata)
+    part = f"{os.fspath(filename)}.{os.getpid()}.part"
+    try:
+        safetensors.serialize_file(_entries(tensors), part, metadata=metadata)
+        os.replace(part, filename)
+    finally:
+        if os.path.exists(part):
+            os.remove(part)
 
 
 def load(data: bytes) -> dict[str, Tensor]:
@@ -97,7 +103,101 @@ def load(data: bytes) -> dict[str, Tensor]:
 
 
 def load_file(filename: str | os.PathLike[str], device: Any = "cpu") -> dict[str, Tensor]:
-    """The tensors in a safetensors file."""
+    """The tensors in a safetensors file.
+
+    Raises:
+        safetensors.SafetensorError: the file is damaged or cut short.
+    """
+    import safetensors
+
     with open(filename, "rb") as file:
-        found = load(file.read())
+        data = file.read()
+    try:
+        found = load(data)
+    except safetensors.SafetensorError as error:
+        raise safetensors.SafetensorError(f"{os.fspath(filename)} is damaged or cut short: {error}") from error
     return {name: t.to(device) for name, t in found.items()} if str(device) != "cpu" else found  # type: ignore[attr-defined]
+
+
+def _kept_names(state: dict[str, Tensor], preferred: Any = ()) -> dict[str, str]:
+    """For each name that is left out, the name that is kept of the tensors with the same memory.
+
+    Raises:
+        RuntimeError: tensors share memory and none of them covers all of it.
+    """
+    groups: dict[int, list[str]] = {}
+    for name, t in state.items():
+        if t._array.size:
+            groups.setdefault(t.untyped_storage().data_ptr(), []).append(name)  # type: ignore[attr-defined]
+    removed: dict[str, str] = {}
+    for names in groups.values():
+        if len(names) == 1:
+            continue
+        spans = {name: np.lib.array_utils.byte_bounds(state[name]._array) for name in names}
+        if _apart(list(spans.values())):
+            continue  # parts of one memory without overlap, each stored for itself
+        low, high = min(a for a, _ in spans.values()), max(b for _, b in spans.values())
+        whole = sorted(
+            name for name in names if spans[name] == (low, high) and state[name].numel() * state[name].element_size() == high - low
+        )  # type: ignore[attr-defined]
+        if not whole:
+            raise RuntimeError(
+                "Error while trying to find names to remove to save state dict, but found no suitable name to keep for saving amongst: "
+                f"{set(names)}. None is covering the entire storage. Refusing to save/load the model since you could be storing much more "
+                "memory than needed. Please refer to https://huggingface.co/docs/safetensors/torch_shared_tensors for more information. "
+                "Or open an issue."
+            )
+        kept = next((name for name in whole if name in preferred), whole[0])
+        removed.update({name: kept for name in sorted(names) if name != kept})
+    return removed
+
+
+def _apart(spans: list[tuple[int, int]]) -> bool:
+    ordered = sorted(spans)
+    return all(first[1] <= second[0] for first, second in zip(ordered, ordered[1:], strict=False))
+
+
+def save_model(
+    model: Any, filename: str | os.PathLike[str], metadata: dict[str, str] | None = None, force_contiguous: bool = True
+) -> None:
+    """Write a module's state_dict; of tensors that share memory one is written, and the others' names are noted in the metadata.
+
+    Raises:
+        RuntimeError: tensors share memory and none of them covers all of it.
+    """
+    state = dict(model.state_dict())
+    notes = dict(metadata or {})
+    for name, kept in _kept_names(state).items():
+        notes.setdefault(name, kept)
+        del state[name]
+    if force_contiguous:
+        # Parts of one memory become tensors of their own.
+        state = {name: make_tensor(np.array(t._array, order="C")) for name, t in state.items()}
+    save_file(state, filename, notes)
+
+
+def load_model(
+    model: Any, filename: str | os.PathLike[str], strict: bool = True, device: Any = "cpu"
+) -> tuple[list[str], list[str]]:
+    """Load a file into a module: (missing names, unexpected names), without those that share memory with a name in the file.
+
+    Raises:
+        RuntimeError: under `strict`, a name is missing or unexpected; a shape differs.
+    """
+    state = load_file(filename, device)
+    removed = _kept_names(dict(model.state_dict()), preferred=state.keys())
+    left, unexpected = model.load_state_dict(state, strict=False)
+    missing = set(left)
+    more = list(unexpected)
+    for name in removed:
+        if name in missing:
+            missing.remove(name)
+        else:
+            more.append(name)
+    if strict and (missing or more):
+        text = f"Error(s) in loading state_dict for {type(model).__name__}:"
+        for label, names in (("Missing", sorted(missing)), ("Unexpected", sorted(more))):
+            if names:
+                text += f"\n    {label} key(s) in state_dict: " + ", ".join(f'"{name}"' for name in names)
+        raise RuntimeError(text)
+    return sorted(missing), more
