@@ -50,6 +50,7 @@ from . import rounding as rounding
 from . import scan as scan
 from . import scatter as scatter
 from . import search as search
+from . import segments as segments
 from . import softmax as softmax
 from . import sort as sort
 from . import special as special

@@ -1,0 +1,120 @@
+"""Reductions of consecutive segments of a dimension (`torch.segment_reduce`)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..core.public import FUNCTIONS, public
+from ..core.tensor import Tensor
+from ..errors import OperationError, UnsupportedError
+from . import compare, join, reduce
+from ._rules import require_tensor
+
+_MEANING: dict[str, tuple[Callable[..., Any], float]] = {
+    "sum": (reduce.sum, 0.0),
+    "mean": (reduce.mean, math.nan),
+    "prod": (reduce.prod, 1.0),
+    "max": (reduce.amax, -math.inf),
+    "min": (reduce.amin, math.inf),
+}
+_MEANING |= {"amax": _MEANING["max"], "amin": _MEANING["min"]}
+
+
+@public(out=True)
+def segment_reduce(
+    data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None,
+    axis: int = 0, unsafe: bool = False, initial: float | None = None,
+) -> Tensor:  # fmt: skip
+    """Reduce consecutive segments of the dimension `axis`.
+
+    Args:
+        data: floating point.
+        reduce: "sum", "mean", "prod", "max" or "min".
+        lengths: integers, `(*data.shape[:axis], segments)`, how long each segment is; or
+        offsets: where each segment begins and the last one ends, one number more.
+        unsafe: the lengths need not fill the dimension; they still must fit in.
+        initial: the value that each segment begins with; a mean of something counts it as 0 more elements.
+
+    Raises:
+        RuntimeError: neither lengths nor offsets; lengths that do not fill the dimension; another `axis` than their last one.
+
+    >>> import pellucid as torch
+    >>> torch.segment_reduce(torch.tensor([1.0, 2.0, 4.0]), "sum", lengths=torch.tensor([2, 1]))
+    tensor([3., 4.])
+    """
+    require_tensor(data, "segment_reduce", "data")
+    if data.ndim == 0:
+        raise OperationError("segment_reduce(): Expected data to have at least one dimension.")
+    if reduce not in _MEANING:
+        raise OperationError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    if indices is not None:
+        raise OperationError("segment_reduce(): indices based reduction is not supported yet.")
+    if lengths is None and offsets is None:
+        raise OperationError("segment_reduce(): Either lengths or offsets must be defined.")
+    if not data.dtype.is_floating_point:
+        raise UnsupportedError(f"\"segment_reduce\" not implemented for '{data.dtype.scalar_type_name}'")
+    bounds = _bounds(data, lengths, offsets, axis % max(data.ndim, 1), axis, unsafe)
+    function, empty = _MEANING[reduce]
+    axis %= data.ndim
+    rest = data._array.shape[axis + 1 :]
+    rows: Any = data.reshape(-1, *data._array.shape[axis:])  # type: ignore[attr-defined]
+    made = []
+    for row, own in zip(rows.unbind(0) if rows.shape[0] else (), bounds.reshape(-1, bounds.shape[-1]), strict=True):
+        for start, stop in itertools.pairwise(own.tolist()):
+            part = row[start:stop]
+            if start == stop:
+                made.append(row.new_full(rest, empty if initial is None else initial))
+            else:
+                made.append(_begin(reduce, function(part, 0), initial, stop - start))
+    shape = (*bounds.shape[:-1], bounds.shape[-1] - 1, *rest)
+    return join.stack(made).reshape(shape) if made else data.new_zeros(shape)  # type: ignore[no-any-return, attr-defined]
+
+
+def _begin(reduce: str, value: Any, initial: float | None, count: int) -> Any:
+    """The result of a segment that began with `initial`."""
+    if initial is None:
+        return value
+    if reduce == "sum":
+        return value + initial
+    if reduce == "mean":
+        return value + initial / count
+    if reduce == "prod":
+        return value * initial
+    first = value >= initial if reduce in ("max", "amax") else value <= initial
+    return compare.where(first | (value != value), value, value.new_full((), initial))
+
+
+def _bounds(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: int, given: int, unsafe: bool) -> np.ndarray:
+    """Where the segments begin and end, checked: one number more than there are segments."""
+    name, numbers = ("lengths", lengths) if lengths is not None else ("offsets", offsets)
+    assert numbers is not None
+    array = require_tensor(numbers, "segment_reduce", name)._array
+    if array.dtype.kind != "i":
+        raise UnsupportedError(f"\"_segment_reduce_{name}_cpu_kernel1\" not implemented for '{numbers.dtype.scalar_type_name}'")
+    if given != array.ndim - 1:
+        raise OperationError(f"segment_reduce(): Expected axis to be the last dimension of {name} but got {given}.")
+    if array.shape[:-1] != data._array.shape[:axis]:
+        raise OperationError(f"segment_reduce(): Expected all dimensions of {name} before axis to be those of data.")
+    size = data._array.shape[axis]
+    steps = array if name == "lengths" else np.diff(array, axis=-1)
+    if (steps < 0).any() or (name == "offsets" and (array < 0).any()):
+        raise OperationError(f"{name} contains negative value!")
+    bounds = (
+        array if name == "offsets" else np.concatenate([np.zeros((*array.shape[:-1], 1), array.dtype), array.cumsum(-1)], axis=-1)
+    )
+    if not bounds.shape[-1]:
+        raise OperationError("segment_reduce(): offsets must have one number more than there are segments.")
+    last = bounds[..., -1]
+    if (last > size).any() or (name == "lengths" and not unsafe and (last != size).any()):
+        raise OperationError(
+            f"segment_reduce(): Expected all rows of {name} along axis to sum to data.size(lengths.dim()-1) when !unsafe."
+        )
+    return bounds  # type: ignore[no-any-return]
+
+
+FUNCTIONS["torch"]["_segment_reduce"] = FUNCTIONS["torch"]["segment_reduce"]
