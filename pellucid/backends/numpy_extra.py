@@ -414,6 +414,8 @@ def _refuse_zero(x: Any, y: Any) -> None:
 def addcmul(x: Any, a: Any, b: Any, value: Any) -> Any:
     """x + value * a * b, rounded once for two-byte floats."""
     kind = x.dtype
+    if kind.itemsize > 2:
+        return x + (a * b if value == 1 else a * b * value)
     product = _wide(a) * _wide(b)
     return (_wide(x) + (product if value == 1 else product * value)).astype(kind, copy=False)
 

@@ -482,8 +482,9 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
     >>> torch.addcmul(torch.ones(2), torch.ones(2), torch.tensor([1.0, 2.0]), value=0.5)
     tensor([1.5000, 2.0000])
     """
-    _three("addcmul", input, tensor1, tensor2)
-    if isinstance(value, float) and common_dtype([input, tensor1, tensor2]).is_integral:
+    if not (isinstance(input, Tensor) and isinstance(tensor1, Tensor) and isinstance(tensor2, Tensor)):
+        _three("addcmul", input, tensor1, tensor2)
+    if isinstance(value, float) and input._array.dtype.kind not in "fc" and common_dtype([input, tensor1, tensor2]).is_integral:
         value = int(value)
     return addcmul_op.call(*_common(input, tensor1, tensor2), value=value)
 
