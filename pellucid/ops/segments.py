@@ -62,9 +62,9 @@ def segment_reduce(
     function, empty = _MEANING[reduce]
     axis %= data.ndim
     rest = data._array.shape[axis + 1 :]
-    rows: Any = data.reshape(-1, *data._array.shape[axis:])  # type: ignore[attr-defined]
+    rows: Any = data.reshape(math.prod(data._array.shape[:axis]), *data._array.shape[axis:])  # type: ignore[attr-defined]
     made = []
-    for row, own in zip(rows.unbind(0) if rows.shape[0] else (), bounds.reshape(-1, bounds.shape[-1]), strict=True):
+    for row, own in zip(rows.unbind(0) if rows.shape[0] else (), bounds.reshape(rows.shape[0], bounds.shape[-1]), strict=True):
         for start, stop in itertools.pairwise(own.tolist()):
             part = row[start:stop]
             if start == stop:

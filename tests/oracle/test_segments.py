@@ -44,3 +44,8 @@ def test_refusals(how, message):
         given = {k: root.tensor(v) if k == "lengths" else v for k, v in how.items()}
         with pytest.raises(RuntimeError, match=message):
             root.segment_reduce(root.ones(2, 3), given.pop("reduce", "sum"), **given)
+
+
+def test_nothing_to_reduce():
+    for root in (torch, pellucid):
+        assert root.segment_reduce(root.zeros(0), "max", lengths=root.tensor([0, 0])).tolist() == [-np.inf, -np.inf]
