@@ -1,0 +1,146 @@
+"""`torch.hub` without the network: models from local folders and files that are already there. Nothing is downloaded."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NoReturn
+from urllib.parse import urlparse
+
+from .errors import UnsupportedError
+from .serialization import load as _load_file
+
+__all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
+
+_chosen: str | None = None
+
+
+def get_dir() -> str:
+    """The folder for hub files: the one set, else `hub` below `TORCH_HOME`, `XDG_CACHE_HOME/torch` or `~/.cache/torch`."""
+    if _chosen is not None:
+        return _chosen
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join("~", ".cache")
+    return os.path.join(os.path.expanduser(os.environ.get("TORCH_HOME") or os.path.join(cache, "torch")), "hub")
+
+
+def set_dir(d: str | os.PathLike[str]) -> None:
+    """Choose the folder for hub files."""
+    global _chosen
+    _chosen = os.path.expanduser(os.fspath(d))
+
+
+def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> NoReturn:
+    """Refused.
+
+    Raises:
+        NotImplementedError: always; nothing is downloaded.
+    """
+    raise UnsupportedError(
+        "torch.hub.download_url_to_file is not supported: nothing is downloaded", hint=f"fetch {url} to {dst} yourself"
+    )
+
+
+def load_state_dict_from_url(
+    url: str,
+    model_dir: str | None = None,
+    map_location: Any = None,
+    progress: bool = True,
+    check_hash: bool = False,
+    file_name: str | None = None,
+    weights_only: bool = True,
+) -> Any:
+    """Load the file that the URL names from `model_dir` (`checkpoints` in the hub's folder by default), where it must be already.
+
+    Raises:
+        NotImplementedError: when it is not there, with the place.
+    """
+    path = Path(model_dir or os.path.join(get_dir(), "checkpoints")) / (file_name or os.path.basename(urlparse(url).path))
+    if not path.is_file():
+        raise UnsupportedError(
+            "torch.hub.load_state_dict_from_url is not supported for files that are not there yet: nothing is downloaded",
+            hint=f"fetch {url} to {path} yourself",
+        )
+    return _load_file(path, map_location=map_location, weights_only=weights_only)
+
+
+# ---- local folders with a hubconf.py -----------------------------------------------------------
+def _hubconf(name: str, folder: Any, source: str) -> ModuleType:
+    if source not in ("github", "local"):
+        raise ValueError(f'Unknown source: "{source}". Allowed values: "github" | "local".')
+    if source == "github":
+        raise UnsupportedError(
+            f"torch.hub.{name} is not supported for source='github': nothing is downloaded",
+            hint="clone the repository and pass its folder with source='local'",
+        )
+    path = Path(os.fspath(folder)).expanduser() / "hubconf.py"
+    if not path.is_file():
+        raise FileNotFoundError(f"no hubconf.py in {path.parent}")
+    spec = importlib.util.spec_from_file_location("hubconf", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.parent))
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(path.parent))
+    missing = [package for package in getattr(module, "dependencies", []) if importlib.util.find_spec(package) is None]
+    if missing:
+        raise RuntimeError(f"Missing dependencies: {', '.join(missing)}")
+    return module
+
+
+def _entry(module: ModuleType, model: str) -> Any:
+    entry = getattr(module, model, None)
+    if not callable(entry):
+        raise RuntimeError(f"Cannot find callable {model} in hubconf")
+    return entry
+
+
+def load(
+    repo_or_dir: Any,
+    model: str,
+    *args: Any,
+    source: str = "github",
+    trust_repo: Any = None,
+    force_reload: bool = False,
+    verbose: bool = True,
+    skip_validation: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Call the entry `model` of the `hubconf.py` in a local folder; the rest goes to the entry.
+
+    Raises:
+        NotImplementedError: for source="github" (the default, as in PyTorch).
+        RuntimeError: for an entry or a dependency that is missing.
+    """
+    return _entry(_hubconf("load", repo_or_dir, source), model)(*args, **kwargs)
+
+
+def help(
+    github: Any,
+    model: str,
+    force_reload: bool = False,
+    skip_validation: bool = False,
+    trust_repo: Any = None,
+    *,
+    source: str = "github",
+) -> str | None:
+    """The docstring of an entry; see `load`."""
+    return _entry(_hubconf("help", github, source), model).__doc__
+
+
+def list(
+    github: Any,
+    force_reload: bool = False,
+    skip_validation: bool = False,
+    trust_repo: Any = None,
+    verbose: bool = True,
+    *,
+    source: str = "github",
+) -> Any:
+    """The names of the entries; see `load`."""
+    module = _hubconf("list", github, source)
+    return [name for name in dir(module) if callable(getattr(module, name)) and not name.startswith("_")]
