@@ -6,6 +6,7 @@ one product with the state's weights and one fused function (`codegen.recurrent`
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -37,6 +38,21 @@ def _each(gates: np.ndarray, count: int) -> list[list[np.ndarray]]:
     return [list(step) for step in parts]
 
 
+class _Scratch:
+    """Arrays for one call; their memory is kept for the next one, because fresh memory costs a page fault for every 4 KB."""
+
+    def __init__(self, count: int, shape: tuple[int, ...], dtype: Any) -> None:
+        length = math.prod(shape) * dtype.itemsize
+        room = -(-length // 128) * 128
+        self.taken = kernels.conv_memory.take(max(count * room, 128))
+        memory = self.taken.memory
+        start = self.taken.address - memory.ctypes.data
+        self.arrays = [memory[start + k * room : start + k * room + length].view(dtype).reshape(shape) for k in range(count)]
+
+    def give(self) -> None:
+        kernels.conv_memory.give(self.taken)
+
+
 def _rows(a: np.ndarray) -> np.ndarray:
     return a.reshape(-1, a.shape[-1])
 
@@ -52,7 +68,7 @@ def forward(
 
     Returns:
         ((T, B, H), (B, H)) and for "lstm" the last cells (B, H); (states, cells, gates): states and cells (T + 1, B, H) lie in the order of
-        the steps, with the initial one at the end that the direction starts from.
+        the steps, with the initial one at the end that the direction starts from; for "gru" cells are the state's part of n.
     """
     steps, batch, _ = x.shape
     size = w_hh.shape[1]
@@ -67,16 +83,15 @@ def forward(
     first, shift = (steps, 0) if reverse else (0, 1)  # the state after step t stands at t + shift
     states = np.empty((steps + 1, batch, size), dtype)
     states[first] = hx
-    cells = gates = None
-    if mode == "lstm":
-        cells = np.empty((steps + 1, batch, size), dtype)
-        cells[first] = cx
+    x_parts = _each(from_x, count)  # the gates replace their input's part
+    cells = None  # of LSTM; of GRU the state's part of n, which backward needs
     if mode in ("lstm", "gru"):
-        gates = np.empty((steps, batch, 4 * size), dtype)  # of GRU: r, z, n and the state's part of n
-        kept = _each(gates, 4)
+        cells = np.empty((steps + 1, batch, size), dtype)
+        cell = list(cells)
+    if mode == "lstm":
+        cell[first][...] = cx
     from_h = np.empty((batch, count * size), dtype)
     h_parts = _each(from_h[None], count)[0]
-    x_parts = _each(from_x, count)
     bias_n = None if mode != "gru" else dtype.type(0) if b_hh is None else b_hh[2 * size :]
     weight = np.ascontiguousarray(w_hh.T)
     product = _product(states[0], weight)
@@ -87,16 +102,17 @@ def forward(
             new = t + shift
             old = t + 1 - shift
             product(after[old], weight, out=from_h)
-            if cells is not None:
-                step(*x_parts[t], *h_parts, cells[old], *kept[t], cells[new], after[new])
-            elif gates is not None:
-                step(*x_parts[t], *h_parts, bias_n, after[old], *kept[t], after[new])
+            part = x_parts[t]
+            if mode == "lstm":
+                step(*part, *h_parts, cell[old], *part, cell[new], after[new])
+            elif mode == "gru":
+                step(*part, *h_parts, bias_n, after[old], *part, cell[new], after[new])
             else:
                 step(from_x[t], from_h, after[new])
     last = 0 if reverse else steps
     # Copies: the caller may write into the results, and backward needs the states.
     made: tuple[Any, ...] = (states[shift : shift + steps].copy(), states[last].copy())
-    return (made if cells is None else (*made, cells[last].copy())), (states, cells, gates)
+    return ((*made, cell[last].copy()) if mode == "lstm" else made), (states, cells, from_x)
 
 
 def backward(mode: str, g: Any, x: Any, w_ih: Any, w_hh: Any, aux: Any, needs: Any, reverse: bool) -> tuple[Any, ...]:
@@ -108,28 +124,31 @@ def backward(mode: str, g: Any, x: Any, w_ih: Any, w_hh: Any, aux: Any, needs: A
     dtype = x.dtype
     shift = 0 if reverse else 1
     back = g[1].copy()  # the gradient of the state, going back in time
-    d_gates = np.empty((steps, batch, count * size), dtype)
+    # The gradients of the gates, and of the state's part of the gates: another one only where n has a factor r.
+    scratch = _Scratch(2 if mode == "gru" else 1, (steps, batch, count * size), dtype)
+    d_gates, d_state = scratch.arrays[0], scratch.arrays[-1]
     parts = _each(d_gates, count)
-    d_state = d_gates  # of the state's part of the gates: another one only where n has a factor r
+    kept = _each(gates, count)
+    through = d_cell = None
     if mode == "gru":
-        d_state = np.empty_like(d_gates)
         d_n = [step[2] for step in _each(d_state, 3)]
-    kept = None if gates is None else _each(gates, 4)
-    through = None if mode != "gru" else np.zeros_like(back)
-    d_cell = None if mode != "lstm" else g[2].copy()
+        through = np.zeros_like(back)
+    if mode == "lstm":
+        d_cell = g[2].copy()
     product = _product(d_gates[0], w_hh)
     step = _step(mode + "_backward", dtype)
+    state, cell = list(states), None if cells is None else list(cells)
     with np.errstate(all="ignore"):
         for t in range(steps) if reverse else reversed(range(steps)):
             new = t + shift
             old = t + 1 - shift
-            if cells is not None:
-                step(*kept[t], cells[new], cells[old], g[0][t], back, d_cell, *parts[t], d_cell)  # type: ignore[index]
-            elif kept is not None:
-                step(*kept[t], states[old], g[0][t], back, through, *parts[t], d_n[t], through)
+            if mode == "lstm":
+                step(*kept[t], cell[new], cell[old], g[0][t], back, d_cell, *parts[t], d_cell)
+            elif mode == "gru":
+                step(*kept[t], cell[new], state[old], g[0][t], back, through, *parts[t], d_n[t], through)
                 d_state[t, :, : 2 * size] = d_gates[t, :, : 2 * size]
             else:
-                step(states[new], g[0][t], back, d_gates[t])
+                step(state[new], g[0][t], back, d_gates[t])
             product(d_state[t], w_hh, out=back)
         if through is not None:
             back += through
@@ -141,5 +160,6 @@ def backward(mode: str, g: Any, x: Any, w_ih: Any, w_hh: Any, aux: Any, needs: A
         db_ih = numpy_cpu.sum(flat, axis=0) if needs[5] else None
         db_hh = None
         if needs[6]:
-            db_hh = numpy_cpu.sum(flat_state, axis=0) if db_ih is None or flat is not flat_state and mode == "gru" else db_ih.copy()
+            db_hh = numpy_cpu.sum(flat_state, axis=0) if db_ih is None or mode == "gru" else db_ih.copy()
+    scratch.give()
     return dx, back if needs[1] else None, d_cell if needs[2] else None, dw_ih, dw_hh, db_ih, db_hh
