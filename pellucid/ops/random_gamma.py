@@ -29,8 +29,8 @@ _NEGLIGIBLE = -40.0  # logarithm of an integrand, relative to its start, below w
 @cache
 def _nodes() -> tuple[Array, Array, Array]:
     """Double exponential quadrature of [0, 1]: distances from 0, distances from 1, weights (Takahasi, Mori, 1974)."""
-    step = 0.08
-    t = np.arange(-44, 45) * step
+    step = 0.1
+    t = np.arange(-35, 36) * step
     q = np.pi / 2 * np.sinh(t)
     return 1 / (1 + np.exp(-2 * q)), 1 / (1 + np.exp(2 * q)), step * np.pi / 4 * np.cosh(t) / np.cosh(q) ** 2
 
@@ -39,7 +39,7 @@ def _integral(log_weight: Callable[[Array, Array], Array], factor: Callable[[Arr
     """The integral over v from 0 to `top` of exp(log_weight(v, top - v)) factor(v), for weights that fall from 1."""
     low = np.full_like(top, -30.0)
     high = np.log(top)
-    for _ in range(14):
+    for _ in range(10):
         middle = (low + high) / 2
         v = np.exp(middle)
         small = log_weight(v, top - v) < _NEGLIGIBLE
@@ -51,40 +51,52 @@ def _integral(log_weight: Callable[[Array, Array], Array], factor: Callable[[Arr
     return cut * np.where(np.isfinite(values), values, 0.0).sum(0)
 
 
+def _by_case(case: Array, rules: tuple[Callable[..., Array], ...], *arrays: Array) -> Array:
+    """Rule k of the entries where `case` is k."""
+    out = np.empty(case.shape)
+    for k, rule in enumerate(rules):
+        chosen = case == k
+        if chosen.any():
+            out[chosen] = rule(*(a[chosen] for a in arrays))
+    return out
+
+
 def _gamma_slope(alpha: Array, x: Array) -> Array:
     """dx/da of a gamma sample x (1-d float64 arrays)."""
     from scipy.special import digamma
 
-    mean, log_x = digamma(alpha), np.log(x)
-    infinite = np.full_like(x, 1e12)
-    # Below the mean of the logarithm: t = x exp(-v); above it: t = x exp(v).
-    below = _integral(lambda v, _: -alpha * v - x * np.expm1(-v), lambda v: mean - log_x + v, infinite)
-    above = _integral(lambda v, _: alpha * v - x * np.expm1(v), lambda v: log_x + v - mean, infinite)
-    return x * np.where(log_x < mean, below, above)
+    def below(alpha: Array, x: Array, ahead: Array) -> Array:  # t = x exp(-v)
+        return x * _integral(lambda v, _: -alpha * v - x * np.expm1(-v), lambda v: v - ahead, np.full_like(x, 1e12))
+
+    def above(alpha: Array, x: Array, ahead: Array) -> Array:  # t = x exp(v)
+        return x * _integral(lambda v, _: alpha * v - x * np.expm1(v), lambda v: v + ahead, np.full_like(x, 1e12))
+
+    ahead = np.log(x) - digamma(alpha)  # of the mean of the logarithm
+    return _by_case((ahead >= 0).astype(int), (below, above), alpha, x, ahead)
 
 
 def _beta_slope(x: Array, alpha: Array, beta: Array) -> Array:
     """dx/da of a beta sample x (1-d float64 arrays)."""
     from scipy.special import digamma
 
-    mean, log_x, y = digamma(alpha) - digamma(alpha + beta), np.log(x), 1 - x
-    infinite = np.full_like(x, 1e12)
-    # t = x exp(-v), the part below x.
-    below = x * _integral(
-        lambda v, _: -alpha * v + (beta - 1) * np.log1p(-x * np.expm1(-v) / y), lambda v: mean - log_x + v, infinite
-    )
-    # The part above x: t = x exp(v) up to t = 1 where x is small, else 1 - t = (1 - x) exp(-v).
-    left = x * _integral(
-        lambda v, rest: alpha * v + (beta - 1) * np.log(-np.expm1(-rest) / y),
-        lambda v: log_x + v - mean,
-        np.maximum(-log_x, 1e-300),
-    )
-    right = y * _integral(
-        lambda v, _: -beta * v + (alpha - 1) * np.log1p(-y * np.expm1(-v) / x),
-        lambda v: np.log1p(-y * np.exp(-v)) - mean,
-        infinite,
-    )
-    return np.where(log_x < mean, below, np.where(x < 0.5, left, right))
+    def below(x: Array, alpha: Array, beta: Array, mean: Array) -> Array:  # t = x exp(-v)
+        y, ahead = 1 - x, np.log(x) - mean
+        fall = lambda v, _: -alpha * v + (beta - 1) * np.log1p(-x * np.expm1(-v) / y)
+        return x * _integral(fall, lambda v: v - ahead, np.full_like(x, 1e12))
+
+    def above(x: Array, alpha: Array, beta: Array, mean: Array) -> Array:  # t = x exp(v), up to t = 1
+        y, ahead = 1 - x, np.log(x) - mean
+        fall = lambda v, rest: alpha * v + (beta - 1) * np.log(-np.expm1(-rest) / y)
+        return x * _integral(fall, lambda v: v + ahead, np.maximum(-np.log(x), 1e-300))
+
+    def far_above(x: Array, alpha: Array, beta: Array, mean: Array) -> Array:  # 1 - t = (1 - x) exp(-v)
+        y = 1 - x
+        fall = lambda v, _: -beta * v + (alpha - 1) * np.log1p(-y * np.expm1(-v) / x)
+        return y * _integral(fall, lambda v: np.log1p(-y * np.exp(-v)) - mean, np.full_like(x, 1e12))
+
+    mean = digamma(alpha) - digamma(alpha + beta)  # of the logarithm
+    case = np.where(np.log(x) < mean, 0, np.where(x < 0.5, 1, 2))
+    return _by_case(case, (below, above, far_above), x, alpha, beta, mean)
 
 
 def _over(slope: Callable[..., Array], *arrays: Any) -> Any:

@@ -18,7 +18,7 @@ def test_gamma(alpha):
     wanted = (ends[0] - 8 * ends[1] + 8 * ends[2] - ends[3]) / (12 * h)
     x = special.gammaincinv(alpha, LEVELS)
     found = _gamma_slope(np.full_like(x, alpha), x)
-    np.testing.assert_allclose(found, wanted, rtol=2e-7, atol=1e-300)
+    np.testing.assert_allclose(found, wanted, rtol=2e-7 if alpha > 0.1 else 5e-6, atol=1e-300)
 
 
 @pytest.mark.parametrize("alpha", [0.2, 1.0, 3.0, 40.0, 900.0])
