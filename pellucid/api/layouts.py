@@ -132,7 +132,5 @@ for _name in "to_sparse to_sparse_coo to_sparse_csr to_sparse_csc to_sparse_bsr 
 for _name in "int_repr q_scale q_zero_point q_per_channel_scales q_per_channel_zero_points q_per_channel_axis qscheme".split():
     METHODS[_name] = _refusal(f"Tensor.{_name}", *_QUANTISED)
 METHODS["to_mkldnn"] = _refusal("Tensor.to_mkldnn", "opaque layouts", "keep the tensor dense")
-for _name in "coo csr csc bsr bsc compressed".split():
-    FUNCTIONS["torch"][f"sparse_{_name}_tensor"] = _refusal(f"torch.sparse_{_name}_tensor", *_SPARSE)
 for _name in "quantize_per_tensor quantize_per_channel quantize_per_tensor_dynamic".split():
     FUNCTIONS["torch"][_name] = _refusal(f"torch.{_name}", *_QUANTISED)
