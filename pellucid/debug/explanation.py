@@ -17,6 +17,7 @@ from ..core.source import Line, describe, is_library
 from ..core.tape import Node
 from ..core.tensor import OutputSlot, Tensor
 from ..errors import PellucidError
+from ._names import carried
 from .graph import Facts, shape_text
 from .watching import Fault, Step, Watch, current
 
@@ -142,9 +143,12 @@ _HOW = {
 }  # fmt: skip
 
 
+_COPIED = ("was copied into a new tensor, before this line, as {name} does", "use the tensor itself; for a copy, clone()")
+
+
 def _cut(step: Step, name: str, steps: list[Step], lead: str = "") -> Explanation:
     call = f"{step.name}()" if step.name != "data" else ".data"
-    says, fix = (text.format(name=call) for text in _HOW[step.kind])
+    says, fix = (text.format(name=call) for text in (_COPIED if step.name == "torch.tensor" else _HOW[step.kind]))
     module = f" in module {step.module}" if step.module else ""
     way = [f"{s.name}" + (f" at {s.line}" if s.line else "") + ("" if s.kind == "op" else f"  <- {s.kind}") for s in steps]
     return Explanation(step.kind, f"{lead or name} {says}{module}: no gradient flows back through that", fix, step.line, way)
@@ -325,6 +329,13 @@ def _missing_by_notes(t: Tensor, name: str, notes: Watch) -> Explanation | None:
     if notes.dropped:
         return Explanation("unknown", f"{name} has no gradient, and why cannot be known: the oldest notes were dropped",
                            f"watch fewer steps, or raise the limit: debug.watch(limit={2 * notes.limit})")  # fmt: skip
+    for step in exits:
+        names = carried(step.site, notes.backwards[-1][1]) if step.kind.startswith("through-n") else None
+        if names is not None:
+            facts = [f"the source shows the way to backward() at {where}: through {', '.join(names) or 'the same statement'}"]
+            found = _cut(step, name, [step], f"what was computed from {name}")
+            found.evidence += facts
+            return found
     if number is None or not notes.users.get(number):
         facts = [f"watched since {since}: no operation used it"]
     else:

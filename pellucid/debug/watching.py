@@ -71,6 +71,7 @@ class Watch:
         self._facts: dict[int, dict[str, Any]] = {}  # by token of leaves: accumulated, cleared, zero
         self._arrays: dict[int, tuple[Any, int]] = {}  # arrays of tainted tensors by id: (weak reference, token)
         self._digests: dict[bytes, Step] = {}  # values that left the graph, by content
+        self._contents: dict[bytes | None, int] = {}  # computed values, by content
         self._zero: dict[int, tuple[Any, Fault]] = {}  # during a backward: where the gradient of a node became zero
         self._modules: list[str] = []
         self.masks: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()  # bool masks as numbers, by id of array
@@ -175,7 +176,10 @@ class Watch:
         sources = []
         for x in inputs:
             if isinstance(x, Tensor):
-                if self.comes_from_gradients(x):
+                if x._node is None and x._rg and self.known(x) is None:
+                    number = self._returned(x)
+                    sources.append(self._taint(x) if number is None else number)
+                elif self.comes_from_gradients(x):
                     sources.append(self._taint(x))
                 elif self.known(x) is None:
                     number = self._returned(x)
@@ -208,7 +212,12 @@ class Watch:
             node = t.grad_fn
             if node is not None and self._modules:
                 node.extra().setdefault("module", self._modules[-1])
-            self._note(kind, op.name, tuple(sources), self._taint(t))
+            number = self._taint(t)
+            self._note(kind, op.name, tuple(sources), number)
+            if _telling(t._array):
+                self._contents[_digest(t._array)] = number
+                if len(self._contents) > 4096:
+                    del self._contents[next(iter(self._contents))]
 
     def inplace(self, name: str, tensor: Tensor, result: Any) -> None:
         if isinstance(result, Tensor) and self.comes_from_gradients(result) and result is not tensor:
@@ -251,10 +260,18 @@ class Watch:
         digest = _digest(t._array)
         step = None if digest is None else self._digests.get(digest)
         if step is None:
-            return None
+            origin = self._repeated(t._array)
+            if origin is None:
+                return None
+            step = Step("through-number", "torch.tensor", (origin,), None, source.capture(3), None)
         number = self._taint(t)
         self._note(step.kind, step.name, step.inputs, number, step.site)
         return number
+
+    def _repeated(self, array: np.ndarray) -> int | None:
+        """The number of a computed value that a new tensor repeats element by element, as `torch.tensor(value)` does."""
+        digest = _digest(array) if _telling(array) else None
+        return None if digest is None else self._contents.get(digest)
 
     def _finite(self, op: Any, inputs: Any, made: Any) -> None:
         if self.bad_forward is not None:
@@ -379,6 +396,13 @@ def _digest(array: Any) -> bytes | None:
         return None
     kind = b"i" if array.dtype.kind in "biu" else b"f"  # 3 is not 3.0: one was never the other's number
     return kind + hashlib.blake2b(np.ascontiguousarray(array, np.float32).tobytes(), digest_size=16).digest()
+
+
+def _telling(array: Any) -> bool:
+    """True for values that two tensors hardly have in common by chance: several floating point numbers, not all the same."""
+    if type(array) is not np.ndarray or array.dtype.kind != "f" or not 1 < array.size <= _DIGESTED:
+        return False
+    return bool(array.min() != array.max())
 
 
 def _written_down(x: float) -> bool:

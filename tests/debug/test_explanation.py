@@ -213,6 +213,51 @@ def test_watched_not_ancestor():
     assert any("# only logged" in fact for fact in found.evidence)
 
 
+def test_numbers_and_arrays_that_were_computed_with():
+    w, b = leaf(1.5, 2.0), leaf(2.0)
+    with debug.watch():
+        k = (w * 2).sum().item()  # cut
+        k = 3 * k + 1
+        loss = (b * k).sum()
+        loss.backward()
+    assert "through k, loss" in check(w, "through-number", "# cut").evidence[-1]
+    with debug.watch():
+        a = (w * 2).detach().numpy()  # cut
+        a = np.maximum(a, 0) * 5
+        (b * torch.from_numpy(a)).sum().backward()
+    check(w, "through-numpy", "# cut")
+
+
+def test_a_name_that_is_used_again_carries_nothing():
+    w, b = leaf(1.5, 2.0), leaf(2.0)
+    with debug.watch():
+        k = (w * 2).sum().item()
+        print(k)
+        k = 5
+        loss = (b * k).sum()
+        loss.backward()
+    check(w, "not-ancestor")
+
+
+def test_watched_copy_into_a_new_tensor():
+    w, b = leaf(1.5, 2.5), leaf(2.0)
+    with debug.watch():
+        h = w * 3
+        with pytest.warns(UserWarning, match="copy construct"):
+            h = torch.tensor(h, requires_grad=True)
+        (h * b).sum().backward()  # first use
+    assert "new tensor" in check(w, "through-number", "# first use").text
+    check(h, "none")
+
+
+def test_parameters_that_begin_alike_are_not_copies_of_each_other():
+    w, b = leaf(1.5, 2.5), leaf(1.5, 2.5)
+    with debug.watch():
+        (w * 2).sum()
+        (b * 3).sum().backward()
+    check(w, "not-ancestor")
+
+
 def test_a_number_in_the_program_is_no_number_from_a_tensor():
     w, b = leaf(1.5), leaf(2.0)
     with debug.watch():
