@@ -108,6 +108,7 @@ def save(ep: ExportedProgram, f: str | os.PathLike[str] | Any) -> None:
         "inputs": trace.inputs,
         "in_spec": ep._in_spec,
         "state": {str(v): name for v, name in trace.state.items()},
+        "state_dict": list(ep.state_dict),
         "trainable": [name for name, t in ep.state_dict.items() if t.requires_grad],
         "constants": list(trace.constants),
         "steps": [[s.op, encode(s.inputs), encode(s.params), list(s.outputs)] for s in trace.steps],
@@ -154,8 +155,7 @@ def load(f: str | os.PathLike[str] | Any) -> ExportedProgram:
         result=graph["result"],
     )
     state = OrderedDict()
-    for key, array in stored.items():
-        if key.startswith("state."):
-            name = key.removeprefix("state.")
-            state[name] = Parameter(make_tensor(array)) if name in graph["trainable"] else make_tensor(array)
+    for name in graph["state_dict"]:
+        tensor = make_tensor(stored[f"state.{name}"])
+        state[name] = Parameter(tensor) if name in graph["trainable"] else tensor
     return ExportedProgram(trace, state, graph["in_spec"], {k: tuple(v) for k, v in graph["bounds"].items()})

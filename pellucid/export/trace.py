@@ -129,9 +129,11 @@ class Recorder:
         self.alive: list[Any] = []
         self.owners: dict[tuple[int, Any], int] = {}  # memory of a parameter or buffer, read in order -> value
         self.steady: set[int] = set()
+        self.varying: set[int] = set()  # values that depend on the inputs
         trace = self.trace
         for tensor in inputs:
             trace.inputs.append(self.bind(tensor))
+        self.varying.update(trace.inputs)
         for name, tensor in named_state.items():
             if id(tensor) in self.known:
                 continue
@@ -180,7 +182,7 @@ class Recorder:
             array = op.run_forward(numpy_cpu, (array,), params)
             parts = list(array) if index is not None else [array]
             outs = [self.trace.new_value(part.shape, part.dtype) for part in parts]
-            self.trace.steps.append(Step(op.name, (Ref(value),), self.with_refs(params), tuple(outs)))
+            self.append(Step(op.name, (Ref(value),), self.with_refs(params), tuple(outs)))
             array, value = parts[index or 0], outs[index or 0]
         return self.bind(tensor, value)
 
@@ -200,8 +202,14 @@ class Recorder:
 
     def add(self, op: str, inputs: tuple[Any, ...], params: dict[str, Any], result: Any) -> int:
         value = self.trace.new_value(result.shape, result.dtype)
-        self.trace.steps.append(Step(op, inputs, params, (value,)))
+        self.append(Step(op, inputs, params, (value,)))
         return value
+
+    def append(self, step: Step) -> None:
+        """Add a step, and note whether its results depend on the inputs."""
+        self.trace.steps.append(step)
+        if any(ref.value in self.varying for ref in refs([step.inputs, step.params])):
+            self.varying.update(step.outputs)
 
     def with_refs(self, part: Any) -> Any:
         """Parameters with arrays and tensors replaced by the values they are."""
@@ -230,7 +238,21 @@ class Recorder:
         args = tuple([Ref(self.value_of(x)) if isinstance(x, Tensor) else x for x in inputs])
         made = outputs if isinstance(outputs, tuple) else (outputs,)
         params = self.with_refs(params)
-        self.trace.steps.append(Step(name, args, params, tuple([self.bind(t) for t in made])))
+        if name == "index" or (name == "index_put" and inputs[1].numel() != 1):
+            for ref in refs(args):
+                if ref.value in self.varying and self.trace.dtypes[ref.value].kind == "b" and ref != args[0]:
+                    raise UnsupportedError(
+                        "export: indexing with a mask that depends on the inputs gives a result whose size depends on the inputs"
+                    )
+        self.append(Step(name, args, params, tuple([self.bind(t) for t in made])))
+
+    def read(self, tensor: Tensor, how: str) -> None:
+        """A value left the engine: what is done with it cannot be seen."""
+        if self.value_of(tensor) in self.varying:
+            raise UnsupportedError(
+                f"export: the function reads a value that depends on the inputs ({how}): what it does with it, "
+                "a branch on the data or a computation elsewhere, is not recorded"
+            )
 
     def inplace(self, name: str, tensor: Tensor, result: Any) -> None:
         """A tensor was overwritten with a result."""
@@ -247,7 +269,7 @@ class Recorder:
         if self.trace.dtypes[value] != array.dtype:
             source = value
             value = self.trace.new_value(self.trace.shapes[source], array.dtype)
-            self.trace.steps.append(Step("cast", (Ref(source),), {"dtype": array.dtype}, (value,)))
+            self.append(Step("cast", (Ref(source),), {"dtype": array.dtype}, (value,)))
         if self.trace.shapes[value] != array.shape:
             value = self.add("expand", (Ref(value),), {"shape": array.shape}, array)
         if base is not tensor:

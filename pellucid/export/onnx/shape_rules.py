@@ -167,6 +167,11 @@ def _index(c: Context) -> Any:
     """The indexed axes are brought to the front for GatherND, and the result's to where NumPy puts them."""
     axes = [k for k, here in enumerate(c.p["spec"]) if here]
     indices = [c[k + 1] for k in range(len(axes))]
+    masks = [k for k, x in enumerate(c.step.inputs[1:]) if c.graph.trace.dtypes[x.value].kind == "b"]
+    if masks:
+        if len(axes) > 1 or len(c.shape(1)) != 1:
+            raise c.refuse("by a mask of several dimensions")
+        indices = [c.const(np.flatnonzero(c.array(c.step.inputs[1])))]
     if len(axes) == 1:
         return c.emit("Gather", c[0], indices[0], axis=axes[0])
     rank, broad = len(c.shape()), max(len(c.shape(k + 1)) for k in range(len(axes)))
@@ -184,6 +189,15 @@ def _index(c: Context) -> Any:
     total = broad + len(rest)
     moved = list(range(broad, broad + axes[0])) + list(range(broad)) + list(range(broad + axes[0], total))
     return c.emit("Transpose", out, perm=moved)
+
+
+@rule("index_put")
+def _index_put(c: Context) -> Any:
+    """One value put where a mask is true; other forms have no translation."""
+    whole = len(c) == 3 and c.shape(2) == c.shape(0) and c.graph.trace.dtypes[c.step.inputs[2].value].kind == "b"
+    if not whole or c.p["accumulate"] or any(n != 1 for n in c.shape(1)):
+        raise c.refuse("other than one value under a mask")
+    return c.emit("Where", c[2], c.emit("Reshape", c[1], c.const(np.zeros(0, np.int64))), c[0])
 
 
 @rule("copy_slices")
