@@ -23,6 +23,7 @@ from .watching import Fault, Step, Watch, current
 
 _WATCH = "call pellucid.debug.watch() before the forward pass and run it again: then the way of each value is noted"
 _ZERO = 1e-12
+_HUGE = 1e6
 
 
 class Explanation:
@@ -110,8 +111,11 @@ def _explain_tensor(t: Tensor, loss: Tensor | None, name: str) -> Explanation:
         if not _is_finite(t._grad):
             return _non_finite_gradient(t, name, notes)
         array = t._grad._array
-        if array.size and float(np.max(np.abs(np.asarray(array)))) <= _ZERO:
+        size = float(np.max(np.abs(np.asarray(array)))) if array.size else 1.0
+        if size <= _ZERO:
             return _zero_gradient(t, loss, name, notes)
+        if size >= _HUGE:
+            return _huge_gradient(t, size, name, notes)
         return Explanation("none", f"{name} has a finite gradient that is not zero")
     if t._node is not None:
         return _non_leaf(t, name)
@@ -371,6 +375,26 @@ def _zero_gradient(t: Tensor, loss: Tensor | None, name: str, notes: Watch | Non
         "unknown", f"the gradient of {name} is zero, and why cannot be known now: what backward passed through is freed",
         "call pellucid.debug.watch() before backward() and run it again, or give explain(tensor, loss=loss) before the graph is freed",
     )  # fmt: skip
+
+
+def _huge_gradient(t: Tensor, size: float, name: str, notes: Watch | None) -> Explanation:
+    growth = notes.about(t).get("growth") if notes is not None else None
+    if growth is None:
+        return Explanation("unknown", f"the gradient of {name} is huge ({size:.3g}), and why cannot be known now", _WATCH)
+    path = f"on the way back it grew from {growth.first:.3g} to {growth.last:.3g}, {growth.factors} operations enlarged it"
+    worst = f"the largest factor, {growth.largest:.3g}, is that of {growth.name} at {growth.line}"
+    if growth.factors >= 2 and growth.last >= 1e4 * growth.first:
+        return Explanation(
+            "exploded", f"the gradient of {name} is huge ({size:.3g}) because factors above one multiply: {path}",
+            "make the factors smaller (initial weights, normalisation, fewer steps through time) or clip: clip_grad_norm_", growth.line, [worst],
+        )  # fmt: skip
+    return Explanation(
+        "none",
+        f"the gradient of {name} is large ({size:.3g}) and finite; no chain of operations made it so",
+        "",
+        None,
+        [path, worst],
+    )
 
 
 def _replay(loss: Tensor, t: Tensor) -> Fault | None:

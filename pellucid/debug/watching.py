@@ -52,6 +52,22 @@ class Fault(NamedTuple):
         return source.describe(self.site)
 
 
+class Growth(NamedTuple):
+    """How a gradient grew on its way: magnitude at first and at the end, factors above one, and the largest of them with its place."""
+
+    first: float
+    last: float
+    factors: int
+    largest: float
+    name: str
+    site: source.Site | None
+
+    @property
+    def line(self) -> source.Line | None:
+        """The user's line with the largest factor."""
+        return source.describe(self.site)
+
+
 class Watch:
     """The notes. `debug.watch()` makes one and starts it; it is a context manager, and `stop()` ends it."""
 
@@ -71,6 +87,7 @@ class Watch:
         self._facts: dict[int, dict[str, Any]] = {}  # by token of leaves: accumulated, cleared, zero
         self._arrays: dict[int, tuple[Any, int]] = {}  # arrays of tainted tensors by id: (weak reference, token)
         self._digests: dict[bytes, Step] = {}  # values that left the graph, by content
+        self._growth: dict[int, tuple[Any, Growth]] = {}  # during a backward, by id of node
         self._contents: dict[bytes | None, int] = {}  # computed values, by content
         self._zero: dict[int, tuple[Any, Fault]] = {}  # during a backward: where the gradient of a node became zero
         self._modules: list[str] = []
@@ -283,6 +300,7 @@ class Watch:
 
     def backward_start(self, roots: Any) -> None:
         self._zero.clear()
+        self._growth.clear()
         for t in roots:
             if self.known(t) is None:
                 self._returned(t)
@@ -300,6 +318,7 @@ class Watch:
                 continue
             target = edge.node if type(edge) is OutputSlot else edge
             small = _largest(gi)
+            self._note_growth(node, target, largest, small)
             if small > TINY * largest and small != 0:
                 self._zero.pop(id(target), None)
                 continue
@@ -313,8 +332,24 @@ class Watch:
             if isinstance(target, Tensor):
                 self._about(target)["zero"] = fault
 
+    def _note_growth(self, node: Node, target: Any, before: float, after: float) -> None:
+        if not (0 < before < np.inf and after < np.inf):
+            return
+        held = self._growth.get(id(node))
+        so_far = held[1] if held is not None and held[0] is node else Growth(before, before, 0, 0.0, "", None)
+        factor = after / before
+        grown = so_far._replace(last=after, factors=so_far.factors + (factor > 1))
+        if factor > so_far.largest:
+            grown = grown._replace(largest=factor, name=node.name(), site=node.source)
+        known = self._growth.get(id(target))
+        if known is None or known[0] is not target or known[1].last < after:
+            self._growth[id(target)] = (target, grown)
+            if isinstance(target, Tensor):
+                self._about(target)["growth"] = grown
+
     def backward_end(self, roots: Any) -> None:
         self._zero.clear()
+        self._growth.clear()
 
     def accumulate(self, leaf: Tensor, grad: Any) -> None:
         self._about(leaf)["accumulated"] = self.backwards[-1][1] if self.backwards else None
@@ -332,7 +367,7 @@ class Watch:
         return self._facts.setdefault(self.token(t), {})
 
     def about(self, t: Tensor) -> dict[str, Any]:
-        """What is noted of a leaf: `accumulated`, `cleared` (sites) and `zero` (a Fault)."""
+        """What is noted of a leaf: `accumulated`, `cleared` (sites), `zero` (a Fault), `growth` (a Growth)."""
         number = self.known(t)
         return {} if number is None else self._facts.get(number, {})
 

@@ -340,6 +340,25 @@ def test_a_gradient_that_is_not_zero_by_another_way():
     check(w, "none")
 
 
+def test_exploded():
+    w = leaf(1.0, 2.0)
+    with debug.watch():
+        h = w
+        for _ in range(8):
+            h = h * 30  # grows
+        h.sum().backward()
+    found = check(w, "exploded", "# grows")
+    assert "8 operations enlarged it" in found.text
+    x = leaf(1.0, 2.0)
+    y = x * 1e8
+    y.sum().backward()
+    check(x, "unknown")
+    with debug.watch():
+        x.grad = None
+        (x * 1e8).sum().backward()
+    assert "large" in check(x, "none").text
+
+
 # ---- NaN and Inf -----------------------------------------------------------------------------
 def test_nan_forward():
     w = leaf(-1.0, 2.0)
