@@ -14,6 +14,7 @@ from .. import dtypes
 from ..backends.meta import MetaArray
 from ..core import random, random_distributions, random_fill, random_integers, random_reject
 from ..core.inplace import write
+from ..core.modes import local
 from ..core.primitive import defop
 from ..core.public import FUNCTIONS, METHODS, method, public
 from ..core.tensor import Tensor, make_tensor
@@ -134,6 +135,9 @@ def _maker(name: str, fill: Fill, doc: str) -> None:
         pin_memory: bool = False,
         **kwargs: Any,
     ) -> Tensor:
+        if size and not kwargs and generator is dtype is out is layout is device is local.device is None:  # the everyday call
+            made = make_tensor(fill(default_generator, sizes(size, name), dtypes.get_default_dtype().numpy))
+            return want_gradient(made) if requires_grad else made
         if "size" in kwargs and not size:
             size = (kwargs.pop("size"),)
         if kwargs:

@@ -29,9 +29,13 @@ def _var(xp: Any, x: Any, *, dim: Any, correction: Any, keepdim: bool) -> Any:
     else:
         away = wide - xp.sum(wide, dim, None, None, True) / real(n)
         square = away * away if kind.kind != "c" else away.real**2 + away.imag**2
-        with np.errstate(all="ignore"):
-            made = xp.sum(square, dim, None, None, keepdim) / real(n - correction if n > correction else 0)
-    return made if kind.kind == "c" else made.astype(kind)
+        made = xp.sum(square, dim, None, None, keepdim)
+        if n > correction:
+            made = made / real(n - correction)
+        else:
+            with np.errstate(all="ignore"):
+                made = made / real(0)
+    return made if kind.kind == "c" else made.astype(kind, copy=False)
 
 
 def _var_grad(F: Any, g: Any, input: Any, input_shape: Any, dim: Any, correction: Any, keepdim: bool) -> Any:

@@ -103,3 +103,36 @@ def test_checks_come_before_the_fast_way(record):
     with pytest.raises(RuntimeError, match="refused"):
         op.call(*flags)
     assert op.call(*[make_tensor(np.zeros(2))] * 3).shape == (2,)
+
+
+@pytest.mark.parametrize("grad", [False, True])
+def test_two_dtypes(grad):
+    x = torch.tensor([0.5, 1.5], requires_grad=grad)
+    whole = torch.tensor([1, 2])
+    assert (x + whole).dtype is torch.float32 and (whole * x).tolist() == [0.5, 3.0]
+    assert (whole + torch.tensor(2.5)).dtype is torch.float32
+    assert (whole.to(torch.int8) + torch.tensor(300)).dtype is torch.int8  # a tensor without dimensions does not widen
+    assert (x > whole).tolist() == [False, False]
+    double = torch.tensor([1.0, 2.0], dtype=torch.float64)
+    assert (x + double).dtype is torch.float64
+    with pytest.raises(RuntimeError, match="must match the size"):
+        x + torch.arange(3)
+    if grad:
+        (x * double).sum().backward()
+        assert x.grad.tolist() == [1.0, 2.0] and x.grad.dtype is torch.float32
+
+
+@pytest.mark.parametrize("name", ["item", "tolist", "__float__", "__int__", "__bool__", "__index__"])
+def test_reading_what_is_no_tensor(name):
+    with pytest.raises(TypeError, match="doesn't apply to a 'list' object"):
+        getattr(torch.Tensor, name)([])
+
+
+def test_views_of_parts_are_recorded():
+    x = torch.tensor([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]], requires_grad=True)
+    first, second = x.unbind(0)
+    assert first.grad_fn.name() == "UnbindBackward0" and second.output_nr == 1 and second._base is x
+    (second * first.detach()).sum().backward()
+    assert x.grad.tolist() == [[0.0, 0.0, 0.0], [0.0, 1.0, 2.0]]
+    with pytest.raises(RuntimeError, match="returns multiple views|leaf Variable"):
+        first.mul_(2.0)
