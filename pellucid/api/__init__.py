@@ -8,6 +8,7 @@ from . import gradients as gradients
 from . import layouts as layouts
 from . import new as new
 from . import settings as settings
+from . import sharing as sharing
 from . import symbols as symbols
 
 from . import attach as attach  # isort: skip (after everything that registers)

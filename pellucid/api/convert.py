@@ -299,18 +299,6 @@ def is_pinned(self: Tensor, device: Any = None) -> bool:
     return False
 
 
-@method()
-def share_memory_(self: Tensor) -> Tensor:
-    """The tensor itself. Sending a tensor to a worker process copies it into shared memory when it is sent."""
-    return self
-
-
-@method()
-def is_shared(self: Tensor) -> bool:
-    """False: memory becomes shared when a tensor is sent to another process."""
-    return False
-
-
 # ---- Python and NumPy ------------------------------------------------------------------------
 def _read(x: Tensor, how: str) -> np.ndarray:
     """The values, about to leave the graph."""

@@ -1,0 +1,201 @@
+"""Python's `multiprocessing`, with tensors (PyTorch's `torch.multiprocessing`).
+
+A tensor in shared memory (`share_memory_`, `Module.share_memory`) arrives in another process as the same memory; any other tensor
+arrives as a copy. PyTorch moves every tensor that it sends into shared memory; here `share_memory_` says so.
+"""
+
+from __future__ import annotations
+
+import multiprocessing as _multiprocessing
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from multiprocessing import connection as _connection
+from multiprocessing import reduction as _reduction
+from typing import Any
+
+from .api import sharing as _sharing
+from .core.tensor import Parameter, Tensor
+
+__all__ = [
+    *_multiprocessing.__all__, "ProcessContext", "ProcessExitedException", "ProcessRaisedException", "SpawnContext",
+    "get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy", "spawn", "start_processes",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        return getattr(_multiprocessing, name)
+    except AttributeError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+
+
+# ---- tensors on their way ----------------------------------------------------------------------
+def _rebuild(descriptor: Any, size: int, *facts: Any) -> Tensor:
+    return _sharing.tensor_in(_sharing.open_map(descriptor.detach(), size), *facts)
+
+
+def _reduce(tensor: Tensor) -> Any:
+    within = _sharing.map_of(tensor._array)
+    if within is None or tensor._node is not None:
+        return tensor.__reduce_ex__(2)
+    where = _sharing.layout(tensor._array, within)
+    return _rebuild, (_reduction.DupFd(within.fd), len(within), where, isinstance(tensor, Parameter), tensor.requires_grad)
+
+
+if sys.platform != "win32":
+    _reduction.ForkingPickler.register(Tensor, _reduce)
+    _reduction.ForkingPickler.register(Parameter, _reduce)
+
+
+def get_all_sharing_strategies() -> set[str]:
+    """The ways to share memory: one.
+
+    >>> get_all_sharing_strategies()
+    {'file_descriptor'}
+    """
+    return {"file_descriptor"}
+
+
+def get_sharing_strategy() -> str:
+    """The way memory is shared."""
+    return "file_descriptor"
+
+
+def set_sharing_strategy(new_strategy: str) -> None:
+    """Accept PyTorch's names; memory is shared by file descriptors in any case."""
+    if new_strategy not in ("file_descriptor", "file_system"):
+        raise AssertionError(f"unknown sharing strategy {new_strategy!r}")
+
+
+# ---- a function in several processes -----------------------------------------------------------
+class ProcessException(Exception):
+    """A process of `spawn` failed."""
+
+    def __init__(self, msg: str, error_index: int, error_pid: int) -> None:
+        super().__init__(msg)
+        self.msg = msg
+        self.error_index = error_index
+        self.pid = error_pid
+
+
+class ProcessRaisedException(ProcessException):
+    """The function raised; the text holds the traceback."""
+
+
+class ProcessExitedException(ProcessException):
+    """The process ended by itself with `exit_code`, or was killed by `signal_name`."""
+
+    def __init__(self, msg: str, error_index: int, error_pid: int, exit_code: int, signal_name: str | None = None) -> None:
+        super().__init__(msg, error_index, error_pid)
+        self.exit_code = exit_code
+        self.signal_name = signal_name
+
+
+def _run(fn: Callable[..., Any], index: int, args: tuple[Any, ...], errors: Any) -> None:
+    try:
+        fn(index, *args)
+    except KeyboardInterrupt:
+        pass  # the parent was interrupted, too
+    except Exception:
+        errors.send(traceback.format_exc())
+        errors.close()
+        sys.exit(1)
+
+
+class ProcessContext:
+    """Processes that were started together."""
+
+    def __init__(self, processes: Sequence[Any], errors: Sequence[Any]) -> None:
+        self.processes = list(processes)
+        self._errors = list(errors)
+
+    def pids(self) -> list[int]:
+        """The processes' numbers."""
+        return [int(process.pid) for process in self.processes]
+
+    def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
+        """Wait for a process to end; True when all have. When one failed, the others are stopped and its error is raised.
+
+        `timeout` and `grace_period` (for the others to end by themselves) are in seconds.
+        """
+        running = {process.sentinel: i for i, process in enumerate(self.processes) if process.is_alive()}
+        if running:
+            _connection.wait(list(running), timeout)
+        failed = next((i for i, p in enumerate(self.processes) if p.exitcode not in (None, 0)), None)
+        if failed is None:
+            return all(process.exitcode == 0 for process in self.processes)
+        end = time.monotonic() + (grace_period or 0)
+        for process in self.processes:
+            process.join(max(0.0, end - time.monotonic()))
+        for process in self.processes:
+            if process.is_alive():
+                process.terminate()
+        for process in self.processes:
+            process.join()
+        raise self._error(failed)
+
+    def _error(self, index: int) -> ProcessException:
+        process, receiver = self.processes[index], self._errors[index]
+        code = process.exitcode
+        try:
+            text = receiver.recv() if receiver.poll() else None
+        except EOFError:
+            text = None
+        if text is not None:
+            return ProcessRaisedException(
+                f"\n\n-- Process {index} terminated with the following error:\n{text}", index, process.pid
+            )  # fmt: skip
+        if code < 0:
+            import signal
+
+            name = signal.Signals(-code).name
+            return ProcessExitedException(f"process {index} terminated with signal {name}", index, process.pid, code, name)
+        return ProcessExitedException(f"process {index} terminated with exit code {code}", index, process.pid, code)
+
+
+SpawnContext = ProcessContext
+
+
+def start_processes(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    nprocs: int = 1,
+    join: bool = True,
+    daemon: bool = False,
+    start_method: str = "spawn",
+) -> ProcessContext | None:
+    """Run `fn(i, *args)` in `nprocs` processes; with `join`, wait for all of them, else return their context.
+
+    Raises:
+        ProcessRaisedException: the function raised in one of them.
+        ProcessExitedException: one of them ended otherwise.
+    """
+    context = _multiprocessing.get_context(start_method)
+    processes, errors = [], []
+    for i in range(nprocs):
+        receiver, sender = context.Pipe(duplex=False)
+        process = context.Process(target=_run, args=(fn, i, args, sender), daemon=daemon)  # type: ignore[attr-defined]
+        process.start()
+        sender.close()
+        processes.append(process)
+        errors.append(receiver)
+    started = ProcessContext(processes, errors)
+    if not join:
+        return started
+    while not started.join():
+        pass
+    return None
+
+
+def spawn(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    nprocs: int = 1,
+    join: bool = True,
+    daemon: bool = False,
+    start_method: str = "spawn",
+) -> ProcessContext | None:
+    """Run `fn(i, *args)` in `nprocs` fresh processes; see `start_processes`."""
+    return start_processes(fn, args, nprocs, join, daemon, start_method)
