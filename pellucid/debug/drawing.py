@@ -70,7 +70,7 @@ def _box(edge: Any, output: bool, names: dict[int, str], facts: Facts) -> _Box:
         lines = [names.get(id(edge), type(edge).__name__.lower() if type(edge) is not Tensor else "leaf"), shape_text(edge.shape)]
         title, kind = f"{type(edge).__name__} {edge.dtype}, requires_grad={edge._rg}", "leaf"
     for label, table in (("value", facts.values), ("grad", facts.grads)):
-        value = table.get(id(edge))
+        value: Any = table.get(id(edge))
         text = brief(value) if getattr(value, "size", 0) and value.size <= 4 else None
         if text is not None:
             lines.append(f"{label} {text}")
@@ -79,7 +79,8 @@ def _box(edge: Any, output: bool, names: dict[int, str], facts: Facts) -> _Box:
 
 def _boxes(t: Tensor, max_nodes: int, names: dict[int, str]) -> tuple[list[_Box], int]:
     """Boxes with their arrows (`above`: what a box is made of), and the number of nodes left out."""
-    order, more = [], 0
+    order: list[Any] = []
+    more = 0
     for edge in breadth_first(t):
         if len(order) < max_nodes:
             order.append(edge)
@@ -197,7 +198,7 @@ def _place(layers: list[list[_Box]]) -> tuple[float, float]:
             for box, a, b in zip(layer, right, left, strict=True):
                 box.x = (a + b) / 2
     first = min(b.x - b.width / 2 for layer in layers for b in layer)
-    y = PAD
+    y = float(PAD)
     for layer in layers:
         height = max(b.height for b in layer)
         for box in layer:

@@ -304,10 +304,10 @@ def _missing_by_notes(t: Tensor, name: str, notes: Watch) -> Explanation | None:
     about = notes.about(t)
     if "accumulated" in about:
         cleared = describe(about.get("cleared"))
-        where = f" at {cleared}" if cleared else ""
+        place = f" at {cleared}" if cleared else ""
         got = describe(about["accumulated"])
         return Explanation(
-            "set-to-none", f"{name} got its gradient, and it was cleared after that{where}",
+            "set-to-none", f"{name} got its gradient, and it was cleared after that{place}",
             "read .grad after backward() and before zero_grad()", cleared or got, [f"the gradient came from the backward call at {got}"],
         )  # fmt: skip
     number = notes.known(t)

@@ -107,7 +107,7 @@ def _bytes(count: int) -> str:
 
 def _multiplications(op: Any, inputs: Any, outputs: Any) -> int:
     """Multiply-adds of one operation that contracts its arguments: each output element times the length of the sum behind it."""
-    arrays = [x._array if isinstance(x, Tensor) else None for x in inputs]
+    arrays: list[Any] = [x._array if isinstance(x, Tensor) else None for x in inputs]
     out = outputs[0] if isinstance(outputs, tuple) else outputs
     size = int(np.prod(out._array.shape)) if isinstance(out, Tensor) else 0
     name = op.name

@@ -86,7 +86,7 @@ class Watch:
         self._tainted: dict[int, None] = {}  # tokens of what comes from tensors that require a gradient, oldest first
         self._facts: dict[int, dict[str, Any]] = {}  # by token of leaves: accumulated, cleared, zero
         self._arrays: dict[int, tuple[Any, int]] = {}  # arrays of tainted tensors by id: (weak reference, token)
-        self._digests: dict[bytes, Step] = {}  # values that left the graph, by content
+        self._digests: dict[bytes | None, Step] = {}  # values that left the graph, by content
         self._growth: dict[int, tuple[Any, Growth]] = {}  # during a backward, by id of node
         self._contents: dict[bytes | None, int] = {}  # computed values, by content
         self._zero: dict[int, tuple[Any, Fault]] = {}  # during a backward: where the gradient of a node became zero
