@@ -114,6 +114,37 @@ def gpt(lib):
     return training(lib, model, lib.randint(0, 65, (12, 64)), lib.randint(0, 65, (12 * 64,)), optimizer)
 
 
+@suite.case("LSTM language model 2x128, 20x35 tokens, SGD", target=1.0)
+def lstm(lib):
+    nn = lib.nn
+    lib.manual_seed(0)
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.tokens, self.lstm, self.head = nn.Embedding(200, 128), nn.LSTM(128, 128, 2), nn.Linear(128, 200)
+
+        def forward(self, index):
+            return self.head(self.lstm(self.tokens(index))[0]).view(-1, 200)
+
+    model = Model()
+    optimizer = lib.optim.SGD(model.parameters(), lr=0.1)
+    return training(lib, model, lib.randint(0, 200, (35, 20)), lib.randint(0, 200, (700,)), optimizer)
+
+
+@suite.case("LSTM 64, 20 steps of 8, forward and backward", target=1.0)
+def small_lstm(lib):
+    lib.manual_seed(0)
+    model, x = lib.nn.LSTM(64, 64), lib.randn(20, 8, 64)
+
+    def work():
+        for p in model.parameters():
+            p.grad = None
+        model(x)[0].sum().backward()
+
+    return work
+
+
 @suite.case("element-wise chain on 2 million values, forward and backward", target=1.0)
 def elementwise(lib):
     x = lib.linspace(-3, 3, 2_000_000, requires_grad=True)
