@@ -1,8 +1,8 @@
 """Array libraries behind one namespace (seam 1): what forward rules compute with.
 
 PyTorch keeps the switches of vendor libraries under the same name (`torch.backends.cudnn.deterministic = True`), and so they are
-here too: `cudnn`, `cuda`, `mps`, `mkl`, `mkldnn` and `openmp` say that the library is not there, and take the settings that
-scripts make for it.
+here too: `cudnn`, `cuda`, `mps`, `mkl`, `mkldnn`, `openmp` and others say that the library is not there, and take the settings
+that scripts make for it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-_VENDORS = ("cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp")
+_VENDORS = (
+    "cpu", "cuda", "cudnn", "cusparselt", "kleidiai", "mkl", "mkldnn", "mps", "nnpack", "openmp", "opt_einsum",
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -20,3 +20,53 @@ matmul = SimpleNamespace(
 def is_built() -> bool:
     """Whether this build can use CUDA: it cannot."""
     return False
+
+
+# Which kernels attention may use on a CUDA device: settings that are kept, and change nothing on the CPU.
+_attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
+
+
+def enable_flash_sdp(enabled: bool) -> None:
+    """Keep the setting.
+
+    >>> enable_flash_sdp(False)
+    >>> flash_sdp_enabled()
+    False
+    >>> enable_flash_sdp(True)
+    """
+    _attention["flash"] = enabled
+
+
+def flash_sdp_enabled() -> bool:
+    """The setting."""
+    return _attention["flash"]
+
+
+def enable_mem_efficient_sdp(enabled: bool) -> None:
+    """Keep the setting."""
+    _attention["mem_efficient"] = enabled
+
+
+def mem_efficient_sdp_enabled() -> bool:
+    """The setting."""
+    return _attention["mem_efficient"]
+
+
+def enable_math_sdp(enabled: bool) -> None:
+    """Keep the setting."""
+    _attention["math"] = enabled
+
+
+def math_sdp_enabled() -> bool:
+    """The setting."""
+    return _attention["math"]
+
+
+def enable_cudnn_sdp(enabled: bool) -> None:
+    """Keep the setting."""
+    _attention["cudnn"] = enabled
+
+
+def cudnn_sdp_enabled() -> bool:
+    """The setting."""
+    return _attention["cudnn"]

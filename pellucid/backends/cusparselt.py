@@ -1,0 +1,13 @@
+"""NVIDIA's cuSPARSELt, which Pellucid does not use.
+
+>>> import pellucid as torch
+>>> torch.backends.cusparselt.is_available()
+False
+"""
+
+from __future__ import annotations
+
+
+def is_available() -> bool:
+    """Whether the library is there: it is not."""
+    return False
