@@ -119,7 +119,7 @@ def _gather(xp: Any, x: Any, index: Any, *, dim: int) -> Any:
     if quick is not None:
         return quick
     bounded(index, x.shape[dim], dim)
-    if x.shape[:dim] == shape[:dim] and x.shape[dim + 1 :] == shape[dim + 1 :]:
+    if shape and x.shape[:dim] == shape[:dim] and x.shape[dim + 1 :] == shape[dim + 1 :]:
         return xp.take_along_axis(x, index, dim)
     return xp.ascontiguousarray(x).reshape(-1).take(places(x.shape, index, dim)).reshape(shape)
 

@@ -29,3 +29,8 @@ def test_half_precision_complex_numbers_are_named():
 def test_linear_cross_entropy_shapes(x, weight, message):
     with pytest.raises(RuntimeError, match="^" + message):
         F.linear_cross_entropy(torch.zeros(x), torch.zeros(weight), torch.zeros(2, dtype=torch.int64))
+
+
+def test_gather_from_a_number_is_a_number():
+    assert torch.gather(torch.tensor(2.0), 0, torch.tensor(0)).shape == ()
+    assert torch.gather(torch.ones(2), 0, torch.tensor([1])).shape == (1,)
