@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import pellucid  # noqa: E402  (of this checkout)
-from pellucid.core.primitive import PRIMITIVES  # noqa: E402
+from pellucid.core.primitive import PRIMITIVES, takes_only_arrays  # noqa: E402
 from pellucid.core.public import FUNCTIONS  # noqa: E402
 from pellucid.core.tensor import Tensor  # noqa: E402
 
@@ -195,7 +195,8 @@ def _signature(function: Callable[..., Any]) -> tuple[inspect.Signature, dict[st
             words = ("self", "other")[: len(names)]
         kinds = {True: inspect.Parameter.VAR_POSITIONAL, False: inspect.Parameter.POSITIONAL_OR_KEYWORD}
         parameters = [inspect.Parameter(w.strip("*"), kinds[w.startswith("*")], annotation=Any) for w in words]
-        if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in names.values()):
+        takes_parameters = op is None or not takes_only_arrays(op.forward)
+        if takes_parameters and any(p.kind is inspect.Parameter.VAR_KEYWORD for p in names.values()):
             parameters.append(inspect.Parameter("parameters", inspect.Parameter.VAR_KEYWORD, annotation=Any))
         returns = Tensor if op is None or op.outputs == 1 else Any
         return inspect.Signature(parameters, return_annotation=returns), {}

@@ -263,6 +263,7 @@ def _sentence(name: str, module: ModuleType | None = None) -> str:
         f"{ALIAS}{other.removeprefix(HOME)}.{leaf}"
         for other, loaded in list(sys.modules.items())
         if not leaf.startswith("_")
+        and "._" not in other
         and other.partition(".")[0] == HOME
         and f"{other}.".split(".")[1] not in _INTERNAL
         and leaf in vars(loaded)
