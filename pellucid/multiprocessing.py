@@ -16,6 +16,7 @@ from multiprocessing import reduction as _reduction
 from typing import Any
 
 from .api import sharing as _sharing
+from .backends import shared_memory as _memory
 from .core.tensor import Parameter, Tensor
 
 __all__ = [
@@ -33,14 +34,14 @@ def __getattr__(name: str) -> Any:
 
 # ---- tensors on their way ----------------------------------------------------------------------
 def _rebuild(descriptor: Any, size: int, *facts: Any) -> Tensor:
-    return _sharing.tensor_in(_sharing.open_map(descriptor.detach(), size), *facts)
+    return _sharing.tensor_in(_memory.open_map(descriptor.detach(), size), *facts)
 
 
 def _reduce(tensor: Tensor) -> Any:
-    within = _sharing.map_of(tensor._array)
+    within = _memory.map_of(tensor._array)
     if within is None or tensor._node is not None:
         return tensor.__reduce_ex__(2)
-    where = _sharing.layout(tensor._array, within)
+    where = _memory.layout(tensor._array, within)
     return _rebuild, (_reduction.DupFd(within.fd), len(within), where, isinstance(tensor, Parameter), tensor.requires_grad)
 
 

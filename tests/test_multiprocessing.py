@@ -42,6 +42,7 @@ def test_sharing_keeps_values_and_layout():
     x = torch.randn(2, 3, 4, 5, dtype=torch.float64).contiguous(memory_format=torch.channels_last)
     before = x.clone()
     assert not x.is_shared() and x.share_memory_() is x and x.is_shared() and x[0].is_shared()
+    assert x.untyped_storage().is_shared() and not before.untyped_storage().is_shared()
     assert torch.equal(x, before) and x.stride() == before.stride() and x.share_memory_() is x
     assert torch.zeros(0, 3).share_memory_().shape == (0, 3)
 

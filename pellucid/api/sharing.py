@@ -1,67 +1,19 @@
 """Tensors in memory that processes share: `share_memory_`, and what `pellucid.multiprocessing` sends to another process.
 
-The memory is a nameless file in RAM (`memfd_create`, else a deleted temporary file) mapped as shared: forked processes have it at
-once, others are given its descriptor.
+Forked processes have the memory at once; others are given its file's descriptor.
 """
 
 from __future__ import annotations
 
-import mmap
-import os
 import sys
-import tempfile
-from typing import Any
 
 import numpy as np
 
 from ..backends.meta import MetaArray
+from ..backends.shared_memory import Layout, SharedMap, map_of, new_map
 from ..core.public import method
 from ..core.tensor import Parameter, Tensor, make_tensor
 from ..errors import OperationError
-
-Layout = tuple[Any, tuple[int, ...], tuple[int, ...], int]  # dtype, shape, strides, offset in bytes
-
-
-class SharedMap(mmap.mmap):
-    """A mapping that knows its file's descriptor, and closes it at its end."""
-
-    fd: int
-
-    def __del__(self) -> None:
-        os.close(self.fd)
-
-
-def open_map(fd: int, size: int) -> SharedMap:
-    """Map a file whose descriptor now belongs to the mapping."""
-    made = SharedMap(fd, size)
-    made.fd = fd
-    return made
-
-
-def new_map(size: int) -> SharedMap:
-    """A mapping of new memory, all zero."""
-    size = max(size, 1)
-    if hasattr(os, "memfd_create"):
-        fd = os.memfd_create("pellucid")
-    else:
-        with tempfile.TemporaryFile() as file:
-            fd = os.dup(file.fileno())
-    os.ftruncate(fd, size)
-    return open_map(fd, size)
-
-
-def map_of(array: Any) -> SharedMap | None:
-    """The shared mapping that an array lies in."""
-    while isinstance(array, np.ndarray):
-        array = array.base
-        if isinstance(array, memoryview):
-            array = array.obj
-    return array if isinstance(array, SharedMap) else None
-
-
-def layout(array: np.ndarray, within: SharedMap) -> Layout:
-    start = np.frombuffer(within, np.uint8).__array_interface__["data"][0]
-    return array.dtype, array.shape, array.strides, array.__array_interface__["data"][0] - start
 
 
 def tensor_in(within: SharedMap, where: Layout, parameter: bool, requires_grad: bool) -> Tensor:

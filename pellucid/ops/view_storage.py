@@ -12,6 +12,7 @@ from numpy import ndarray
 from .. import dtypes, shapes
 from ..backends.meta import MetaArray
 from ..backends.numpy_cpu import address
+from ..backends.shared_memory import map_of
 from ..core.inplace import bump
 from ..core.modes import local
 from ..core.primitive import defop
@@ -309,8 +310,8 @@ class UntypedStorage:
         return False
 
     def is_shared(self) -> bool:
-        """False: memory becomes shared when a tensor is sent to another process."""
-        return False
+        """Whether other processes can share the memory; see `Tensor.share_memory_`."""
+        return map_of(self._owner) is not None
 
     def element_size(self) -> int:
         """1: a storage counts bytes."""
