@@ -5,8 +5,18 @@ from __future__ import annotations
 import enum
 
 from .export.onnx import OnnxExporterError, UnsupportedOperatorError, export, supported_operations
+from .export.onnx.load import OnnxModule, load
 
-__all__ = ["OnnxExporterError", "TrainingMode", "UnsupportedOperatorError", "export", "is_in_onnx_export", "supported_operations"]
+__all__ = [
+    "OnnxExporterError",
+    "OnnxModule",
+    "TrainingMode",
+    "UnsupportedOperatorError",
+    "export",
+    "is_in_onnx_export",
+    "load",
+    "supported_operations",
+]
 
 
 class TrainingMode(enum.Enum):

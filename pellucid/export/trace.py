@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -175,7 +176,7 @@ class Recorder:
 
     def replayed(self, tensor: Tensor) -> int:
         """A view read again from its base, which was written since."""
-        view = tensor._view
+        view: Any = tensor._view
         value = self.value_of(view.base)
         array = view.base._array
         for op, params, index in view.chain:
@@ -282,7 +283,8 @@ class Recorder:
 
     def write_through(self, base: Tensor, view: Tensor, value: int) -> None:
         """The base of a view after the view was written."""
-        chain = view._view.chain
+        how: Any = view._view
+        chain = how.chain
         if id(base) not in self.known:
             array = base._array.copy()
             replay(numpy_cpu, array, chain)[...] = 0  # what stood there does not matter, and the new data is no constant
@@ -323,7 +325,7 @@ def other_size(array: Any, sizes: dict[int, int]) -> Any:
     """The array with other sizes along some axes, its values repeated."""
     for axis, size in sizes.items():
         array = np.take(array, np.arange(size) % max(array.shape[axis], 1), axis=axis)
-    return np.ascontiguousarray(array)
+    return np.array(array, order="C")
 
 
 def map_tensors(tree: Any, change: Callable[[int, Any], Any]) -> Any:
@@ -357,9 +359,9 @@ def record_checked(
     trace = record(function, named_state, *start)
     again = None
     for moderate in (False, True):
-        changed = map_tensors(start, lambda k, a, moderate=moderate: other_values(a, moderate))
+        change = partial(other_values, moderate=moderate)
         try:
-            again = record(function, named_state, *changed)
+            again = record(function, named_state, *map_tensors(start, lambda k, a: change(a)))  # noqa: B023
             break
         except Exception:  # not every function takes every value; the same ones in another order must do
             if moderate:

@@ -1,5 +1,6 @@
-"""ONNX files: their structure by the reader of the wire format, their results by onnxruntime where it is installed."""
+"""ONNX files: their structure, their results when read back, and their results by onnxruntime where it is installed."""
 
+import importlib.util
 import io
 import math
 
@@ -9,6 +10,7 @@ import pytest
 import pellucid as torch
 from pellucid import nn
 from pellucid.export.onnx import wire
+from pellucid.export.onnx.load import load
 from pellucid.nn import functional as F
 
 from .models import CASES, Function, cnn, tensors
@@ -35,9 +37,19 @@ def check_structure(data, opset):
 
 
 def check_results(data, model, *calls):
-    """Equal results from onnxruntime, if there is one."""
-    onnx = pytest.importorskip("onnx")
-    runtime = pytest.importorskip("onnxruntime")
+    """Equal results when the file is read back, and from onnxruntime, if there is one."""
+    again = load(io.BytesIO(data))
+    for args in calls:
+        with torch.no_grad():
+            want = tensors([model(*args)])
+        got = tensors([again(*[args[int(name[1:])] for name in again.input_names])])
+        for g, w in zip(got, want, strict=True):
+            torch.testing.assert_close(g, w, rtol=1e-4, atol=1e-4, equal_nan=True)
+    if importlib.util.find_spec("onnx") is None or importlib.util.find_spec("onnxruntime") is None:
+        return
+    import onnx
+    import onnxruntime as runtime
+
     onnx.checker.check_model(onnx.load_from_string(data), full_check=True)
     options = runtime.SessionOptions()
     options.log_severity_level = 3
@@ -167,6 +179,51 @@ def test_layers(name):
     check_results(data, model.eval(), (x,))
 
 
+def test_inputs_and_results_of_other_forms():
+    class Model(nn.Module):
+        def forward(self, x, scale, unused=None, *, shift):
+            return {"a": x * scale + shift, "b": [x, torch.ones(2)]}
+
+    args, shift = (torch.randn(2, 3), torch.tensor(2.0)), torch.randn(3)
+    file = io.BytesIO()
+    torch.onnx.export(Model(), args, file, kwargs={"shift": shift}, input_names=["x0", "x1", "x2"])
+    read = check_structure(file.getvalue(), 18)
+    assert {name: shape for name, (_, shape) in read.inputs.items()} == {"x0": (2, 3), "x1": (), "x2": (3,)}
+    assert [shape for _, shape in read.outputs.values()] == [(2, 3), (2, 3), (2,)]
+    check_results(file.getvalue(), lambda x, scale, shift: Model()(x, scale, shift=shift), (*args, shift))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float64])
+def test_other_float_types(dtype):
+    model, x = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.LayerNorm(8)).to(dtype), torch.ones(2, 4, dtype=dtype)
+    read = check_structure(exported(model, (x,)), 18)
+    assert {str(a.dtype) for a in read.initializers.values()} == {str(dtype).removeprefix("torch.")}
+    if dtype is torch.float64:
+        check_results(exported(model, (x,)), model, (x,))
+
+
+def test_sizes_that_follow_from_the_batch():
+    def function(x):
+        n = x.shape[0]
+        return (
+            x.flatten(1), x.view(n * 3, -1), x.unsqueeze(0).expand(2, -1, -1, -1), torch.zeros(n, 2) + x[:, 0, :2], x.reshape(-1, 8),
+            torch.cat([x, x], 0), x.repeat(2, 1, 1), x[:-1], x[1:], x[-1], x.sum(0), torch.arange(n), x.transpose(0, 1).reshape(3, -1),
+        )  # fmt: skip
+
+    data = exported(Function(function), (X[:, :, 0],), dynamic_axes={"x0": {0: "n"}})
+    shapes = [shape for _, shape in check_structure(data, 18).outputs.values()]
+    assert shapes[1] == ("3*n", 8)
+    assert shapes[7] == ("n-1", 3, 8)
+    check_results(data, function, (X[:, :, 0],), (torch.randn(5, 3, 8),))
+
+
+def test_sizes_after_a_stride():
+    model = nn.Sequential(nn.Conv2d(3, 4, 3, stride=2), nn.ReLU(), nn.MaxPool2d(2)).eval()
+    data = exported(model, (torch.randn(1, 3, 20, 20),), dynamic_axes={"x0": {2: "h", 3: "w"}})
+    assert next(iter(check_structure(data, 18).outputs.values()))[1] == (1, 4, "output_0_dim_2", "output_0_dim_3")
+    check_results(data, model, (torch.randn(1, 3, 31, 27),))
+
+
 def test_what_has_no_translation_is_listed_at_once():
     function = Function(lambda x: torch.linalg.det(torch.fft.fft(x).real) + torch.linalg.det(x) + torch.lgamma(x).sum())
     with pytest.raises(torch.onnx.UnsupportedOperatorError) as caught:
@@ -203,6 +260,24 @@ def test_names_files_and_parameters(tmp_path, capsys):
     bare = wire.read_model(exported(layer, (x,), export_params=False))
     assert list(bare.inputs) == ["x0", "weight", "bias"]
     assert not bare.initializers
+
+
+def test_loading_refuses_what_it_does_not_know():
+    head = wire.integer(1, 8) + wire.chunk(8, wire.integer(2, 18))
+    value = wire.value_bytes("x", np.float32, (2,)), wire.value_bytes("y", np.float32, (2,))
+    nodes = [wire.node_bytes(op, ["x"], ["y"], a, op) for op, a in (("Loop", {}), ("MaxPool", {"auto_pad": "SAME_UPPER"}))]
+    graph = b"".join(wire.chunk(1, n) for n in nodes) + wire.chunk(11, value[0]) + wire.chunk(12, value[1])
+    with pytest.raises(torch.onnx.UnsupportedOperatorError, match="no operators for: Loop, MaxPool with auto_pad"):
+        torch.onnx.load(io.BytesIO(head + wire.chunk(7, graph)))
+    old = wire.integer(1, 8) + wire.chunk(8, wire.integer(2, 9)) + wire.chunk(7, graph)
+    with pytest.raises(torch.onnx.UnsupportedOperatorError, match="the opset 9"):
+        torch.onnx.load(io.BytesIO(old))
+    again = torch.onnx.load(io.BytesIO(exported(nn.Linear(3, 2), (torch.ones(4, 3),))))
+    assert set(again.state_dict()) == {"weight", "bias"}
+    with pytest.raises(ValueError, match=r"input 'x0' should be float32\[4, 3\], not float64"):
+        again(torch.ones(4, 3, dtype=torch.float64))
+    with pytest.raises(ValueError, match="1 inputs"):
+        again()
 
 
 def test_constants_are_folded():

@@ -178,6 +178,8 @@ class ReadModel:
 
 def _read_tensor(data: bytes) -> tuple[str, Any]:
     f = fields(data)
+    if f[2][0] not in NUMPY_TYPES or set(f) & {4, 5, 6, 7, 10, 11, 13}:
+        raise UnsupportedError("onnx: only tensors that lie in the file as raw data are read")
     dtype = NUMPY_TYPES[f[2][0]]
     array = np.frombuffer(f.get(9, [b""])[0], dtype.newbyteorder("<") if dtype.kind in "iuf" else dtype)
     return f.get(8, [b""])[0].decode(), array.astype(dtype).reshape(f.get(1, []))
@@ -225,8 +227,10 @@ def read_model(data: bytes) -> ReadModel:
     nodes = []
     for part in g.get(1, []):
         n = fields(part)
-        texts = [[x.decode() for x in n.get(key, [])] for key in (1, 2)]
-        nodes.append(ReadNode(n[4][0].decode(), *texts, dict(_read_attribute(a) for a in n.get(5, []))))
+        if n.get(7, [b""])[0]:
+            raise UnsupportedError(f"onnx: operators of the domain {n[7][0].decode()!r} are not read")
+        used, made = ([x.decode() for x in n.get(key, [])] for key in (1, 2))
+        nodes.append(ReadNode(n[4][0].decode(), used, made, dict(_read_attribute(a) for a in n.get(5, []))))
     return ReadModel(
         ir_version=f[1][0],
         producer=f.get(2, [b""])[0].decode(),
