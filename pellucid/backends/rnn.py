@@ -67,8 +67,9 @@ def forward(
         w_ih, w_hh, b_ih, b_hh: (gates * H, in), (gates * H, H), and vectors or None.
 
     Returns:
-        ((T, B, H), (B, H)) and for "lstm" the last cells (B, H); (states, cells, gates): states and cells (T + 1, B, H) lie in the order of
-        the steps, with the initial one at the end that the direction starts from; for "gru" cells are the state's part of n.
+        ((T, B, H), (B, H)) and for "lstm" the last cells (B, H); (states, the same step by step, cells, gates): states (T + 1, B, H) and the T + 1
+        cells lie in the order of the steps, with the initial one at the end that the direction starts from; the gates are T lists
+        of (B, H). For "gru" the cells are the state's part of n.
     """
     steps, batch, _ = x.shape
     size = w_hh.shape[1]
@@ -84,10 +85,9 @@ def forward(
     states = np.empty((steps + 1, batch, size), dtype)
     states[first] = hx
     x_parts = _each(from_x, count)  # the gates replace their input's part
-    cells = None  # of LSTM; of GRU the state's part of n, which backward needs
+    cell: Any = None  # of LSTM; of GRU the state's part of n, which backward needs
     if mode in ("lstm", "gru"):
-        cells = np.empty((steps + 1, batch, size), dtype)
-        cell = list(cells)
+        cell = list(np.empty((steps + 1, batch, size), dtype))
     if mode == "lstm":
         cell[first][...] = cx
     from_h = np.empty((batch, count * size), dtype)
@@ -112,12 +112,12 @@ def forward(
     last = 0 if reverse else steps
     # Copies: the caller may write into the results, and backward needs the states.
     made: tuple[Any, ...] = (states[shift : shift + steps].copy(), states[last].copy())
-    return ((*made, cell[last].copy()) if mode == "lstm" else made), (states, cells, from_x)
+    return ((*made, cell[last].copy()) if mode == "lstm" else made), (states, after, cell, x_parts if cell else None)
 
 
 def backward(mode: str, g: Any, x: Any, w_ih: Any, w_hh: Any, aux: Any, needs: Any, reverse: bool) -> tuple[Any, ...]:
     """Gradients of (x, hx, cx, w_ih, w_hh, b_ih, b_hh) from those of the results, None where `needs` (in that order) says so."""
-    states, cells, gates = aux
+    states, state, cell, kept = aux
     steps, batch, _ = x.shape
     size = w_hh.shape[1]
     count = GATES[mode]
@@ -128,7 +128,7 @@ def backward(mode: str, g: Any, x: Any, w_ih: Any, w_hh: Any, aux: Any, needs: A
     scratch = _Scratch(2 if mode == "gru" else 1, (steps, batch, count * size), dtype)
     d_gates, d_state = scratch.arrays[0], scratch.arrays[-1]
     parts = _each(d_gates, count)
-    kept = _each(gates, count)
+    d_out, d_steps = list(g[0]), list(d_state)
     through = d_cell = None
     if mode == "gru":
         d_n = [step[2] for step in _each(d_state, 3)]
@@ -137,19 +137,18 @@ def backward(mode: str, g: Any, x: Any, w_ih: Any, w_hh: Any, aux: Any, needs: A
         d_cell = g[2].copy()
     product = _product(d_gates[0], w_hh)
     step = _step(mode + "_backward", dtype)
-    state, cell = list(states), None if cells is None else list(cells)
     with np.errstate(all="ignore"):
         for t in range(steps) if reverse else reversed(range(steps)):
             new = t + shift
             old = t + 1 - shift
             if mode == "lstm":
-                step(*kept[t], cell[new], cell[old], g[0][t], back, d_cell, *parts[t], d_cell)
+                step(*kept[t], cell[new], cell[old], d_out[t], back, d_cell, *parts[t], d_cell)
             elif mode == "gru":
-                step(*kept[t], cell[new], state[old], g[0][t], back, through, *parts[t], d_n[t], through)
+                step(*kept[t], cell[new], state[old], d_out[t], back, through, *parts[t], d_n[t], through)
                 d_state[t, :, : 2 * size] = d_gates[t, :, : 2 * size]
             else:
-                step(state[new], g[0][t], back, d_gates[t])
-            product(d_state[t], w_hh, out=back)
+                step(state[new], d_out[t], back, d_steps[t])
+            product(d_steps[t], w_hh, out=back)
         if through is not None:
             back += through
         flat, flat_state = _rows(d_gates), _rows(d_state)
