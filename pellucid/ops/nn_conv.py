@@ -205,7 +205,13 @@ def _transpose(
     # The output padding is a smaller padding at the end: the convolution of the result then has the input's size exactly.
     pads = tuple((p, p - extra) for p, extra in zip(per_dimension(padding, n), per_dimension(output_padding, n), strict=True))
     out = conv_input_grad.call(
-        x, weight, x_shape=tuple(out_shape), stride=per_dimension(stride, n), padding=pads, dilation=per_dimension(dilation, n), groups=groups
+        x,
+        weight,
+        x_shape=tuple(out_shape),
+        stride=per_dimension(stride, n),
+        padding=pads,
+        dilation=per_dimension(dilation, n),
+        groups=groups,
     )
     if bias is not None:
         out = out + bias.reshape(1, -1, *(1,) * n)  # type: ignore[attr-defined]
