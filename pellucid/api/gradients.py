@@ -11,7 +11,7 @@ from ..core.inplace import RETAIN as _RETAIN
 from ..core.modes import state
 from ..core.public import method, public
 from ..core.tape import Node, RemovableHandle, register
-from ..core.tensor import OutputSlot, Tensor, alias, set_requires_grad, version_of
+from ..core.tensor import OutputSlot, Tensor, alias, set_requires_grad
 from ..errors import GraphError
 
 
@@ -165,8 +165,3 @@ def as_subclass(self: Tensor, cls: type) -> Any:
         result = self.view_as(self)  # type: ignore[attr-defined]
     result.__class__ = cls
     return result
-
-
-def bump_version(tensor: Tensor) -> None:
-    """Count a write that happened behind the engine's back (`torch.autograd._unsafe...`, foreign code)."""
-    version_of(tensor).count += 1

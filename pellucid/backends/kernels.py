@@ -35,10 +35,10 @@ _F32 = np.dtype(np.float32)
 SMALL = 64  # elements below which a kernel call is not worth its fixed cost
 
 
-def fused(name: str, *arrays: Any) -> Callable[..., Any] | None:
-    """The element-wise kernel `name`, when it serves these arrays (float32, not tiny)."""
+def fused(name: str, *arrays: Any, least: int = SMALL) -> Callable[..., Any] | None:
+    """The element-wise kernel `name`, when it serves these arrays (float32, `least` elements or more)."""
     x = arrays[-1]
-    if x.size < SMALL or type(x) is not np.ndarray or x.dtype is not _F32 or not config.kernels:
+    if x.size < least or type(x) is not np.ndarray or x.dtype is not _F32 or not config.kernels:
         return None
     kernel: Callable[..., Any] | None = getattr(kernels.activations, name)
     return kernel

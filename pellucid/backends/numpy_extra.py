@@ -13,7 +13,7 @@ import numpy as np
 from numpy import asarray
 
 from ..errors import OperationError, UnsupportedError
-from .kernels import enabled, kernels
+from .kernels import fused
 from .numpy_fast import cube
 
 __all__: list[str] = []
@@ -43,15 +43,7 @@ def _wide(a: Any) -> Any:
     return a
 
 
-_FLOAT32 = np.dtype(np.float32)
 _LARGE = 1 << 12  # elements from which a generated kernel is worth loading
-
-
-def _kernel(name: str, x: Any) -> Any:
-    """The generated kernel for a large float32 array; None where NumPy or scipy shall compute."""
-    if x.size >= _LARGE and x.dtype == _FLOAT32 and type(x) is np.ndarray and enabled():
-        return getattr(kernels.activations, name)
-    return None
 
 
 def widened(name: str, doc: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -106,7 +98,7 @@ def reciprocal(x: Any) -> Any:
 @_export
 def sigmoid(x: Any) -> Any:
     """1 / (1 + exp(-x))."""
-    run = _kernel("sigmoid", x)
+    run = fused("sigmoid", x, least=_LARGE)
     if run is not None:
         return run(x)
     if x.dtype.kind in "biu":
@@ -300,7 +292,7 @@ _erf = globals()["erf"]
 @_export
 def erf(x: Any) -> Any:
     """2/sqrt(pi) times the integral of exp(-t^2) from 0 to x."""
-    run = _kernel("erf", x)
+    run = fused("erf", x, least=_LARGE)
     return _erf(x) if run is None else run(x)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import config
 from . import conv_reference, pool_reference
-from .kernels import kernels
+from .kernels import fused, kernels
 
 Pads = Sequence[Any]
 _F32 = np.dtype(np.float32)
@@ -85,10 +85,9 @@ def avg_pool_grad(
 
 def relu(x: Any) -> Any:
     """max(x, 0); NaN stays. TypeError for bool and complex arrays."""
-    if x.size >= 64 and x.dtype is _F32 and config.kernels:
-        run = kernels.activations.relu
-        if run is not None:
-            return run(x)
+    run = fused("relu", x)
+    if run is not None:
+        return run(x)
     out = np.maximum(x, 0)
     if out.dtype != x.dtype or x.dtype.kind == "c":
         raise TypeError(f"relu of {x.dtype}")

@@ -91,9 +91,6 @@ class Run:
         self.allowed: set[int] | None = None
         self.site = None
 
-    def seed(self, edge: Any, g: Any) -> None:
-        self.send(edge, g)
-
     def restrict(self, roots: Sequence[Any]) -> None:
         """Mark the nodes on a path from the roots to a wanted edge; only they run."""
         assert self.wanted is not None

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import config
-from ..backends.kernels import kernels
+from ..backends.kernels import fused
 from ..core import random
 from ..core.bind import wrap
 from ..core.inplace import check_writable, overwrite
@@ -18,14 +17,11 @@ from ..core.tensor import Tensor
 from ..errors import ArgumentValueError
 from ._rules import require_tensor
 
-_F32 = np.dtype(np.float32)
-
 
 def _apply_mask(xp: Any, x: Any, *, keep: Any, scale: float) -> Any:
-    if type(x) is np.ndarray and x.dtype is _F32 and x.size >= 64 and config.kernels:
-        run = kernels.activations.dropout
-        if run is not None and keep.shape == x.shape:
-            return run(x, keep, scale)
+    run = fused("dropout", x) if keep.shape == x.shape else None
+    if run is not None:
+        return run(x, keep, scale)
     return x * (keep * xp.asarray(scale, x.dtype)).astype(x.dtype)
 
 

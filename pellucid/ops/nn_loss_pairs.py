@@ -34,6 +34,16 @@ mse_op = defop(
 )
 
 
+def _reduce_weighted(loss: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
+    """Reduce a loss whose elements may have weights; its mean is then divided by the sum of the weights."""
+    if weight is None:
+        return reduce_loss(loss, reduction)
+    loss = loss * weight  # type: ignore[operator]
+    if reduction == "mean":
+        return loss.sum() / weight.sum()  # type: ignore[no-any-return, attr-defined]
+    return reduce_loss(loss, reduction)
+
+
 @public(namespace="nn.functional")
 @full_precision
 def mse_loss(
@@ -51,14 +61,9 @@ def mse_loss(
     reduction = get_reduction(size_average, reduce, reduction)
     check_pair("mse_loss", input, target)
     loss = mse_op.call(input, target)
-    if weight is None:
-        return reduce_loss(loss, reduction)
-    if tuple(weight._array.shape) != tuple(input._array.shape):
+    if weight is not None and tuple(weight._array.shape) != tuple(input._array.shape):
         raise ShapeValueError("Weights and input must have the same size.")
-    loss = loss * weight  # type: ignore[operator]
-    if reduction == "mean":
-        return loss.sum() / weight.sum()  # type: ignore[no-any-return, attr-defined]
-    return reduce_loss(loss, reduction)
+    return _reduce_weighted(loss, weight, reduction)
 
 
 @public(namespace="nn.functional")
@@ -75,13 +80,7 @@ def l1_loss(
     """
     reduction = get_reduction(size_average, reduce, reduction)
     check_pair("l1_loss", input, target)
-    loss = (input - target).abs()  # type: ignore[operator]
-    if weight is None:
-        return reduce_loss(loss, reduction)
-    loss = loss * weight
-    if reduction == "mean":
-        return loss.sum() / weight.sum()  # type: ignore[no-any-return, attr-defined]
-    return reduce_loss(loss, reduction)
+    return _reduce_weighted((input - target).abs(), weight, reduction)  # type: ignore[operator]
 
 
 @public(namespace="nn.functional")
@@ -113,13 +112,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     if delta <= 0:
         raise OperationError("huber_loss does not support non-positive values for delta.")
     d = (input - target).abs()  # type: ignore[operator]
-    loss = F.where(d <= delta, d * d * 0.5, (d - 0.5 * delta) * delta)
-    if weight is None:
-        return reduce_loss(loss, reduction)
-    loss = loss * weight
-    if reduction == "mean":
-        return loss.sum() / weight.sum()  # type: ignore[no-any-return, attr-defined]
-    return reduce_loss(loss, reduction)
+    return _reduce_weighted(F.where(d <= delta, d * d * 0.5, (d - 0.5 * delta) * delta), weight, reduction)
 
 
 @public(namespace="nn.functional")
