@@ -15,6 +15,7 @@ from ..backends.meta import MetaArray
 from ..core.inplace import into
 from ..core.modes import local
 from ..core.tensor import Tensor, make_tensor, set_requires_grad
+from ..core.tracing import constant
 from ..errors import ArgumentTypeError, DeviceError, OperationError, UnsupportedError
 from ..shapes import channels_last_strides
 
@@ -136,11 +137,11 @@ def build(
     if where.type == "meta":
         result = make_tensor(MetaArray(shape, kind, strides))
     else:
-        array = fill(shape, kind)
+        array = constant(fill(shape, kind))
         if strides is not None:
             held = np.ndarray(shape, kind, np.empty(array.nbytes, np.uint8), 0, strides)
             held[...] = array
-            array = held
+            array = constant(held)
         result = make_tensor(array)
     return want_gradient(result) if requires_grad else result
 

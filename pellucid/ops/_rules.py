@@ -14,9 +14,8 @@ from ..errors import ArgumentTypeError
 def require_tensor(value: Any, function: str, argument: str = "input", position: int = 1) -> Tensor:
     """The value, or PyTorch's TypeError when it is no Tensor."""
     if not isinstance(value, Tensor):
-        raise ArgumentTypeError(
-            f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}"
-        )
+        kind = "numpy." * (type(value).__module__ == "numpy") + type(value).__name__
+        raise ArgumentTypeError(f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {kind}")
     return value
 
 

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..core import tracing
 from ..core.bind import NUMBERS, common_dtype, make_operators, wrap
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import METHODS, public
 from ..core.tensor import Tensor, make_tensor
-from ..errors import DtypeError, UnsupportedError
+from ..core.tracing import constant
+from ..errors import DtypeError, UnsupportedError, warn_once
 from ._rules import mismatch, require_tensor
 from ._samples import REAL, Sample, draw
 from ._unary import binary, unary
@@ -61,7 +63,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     """
     a = require_tensor(input, "equal")._array
     b = require_tensor(other, "equal", "other", 2)._array
-    return bool(np.array_equal(a, b))
+    return bool(np.array_equal(tracing.seen(a), b))
 
 
 # ---- logic ------------------------------------------------------------------------------------
@@ -281,13 +283,13 @@ _PLAIN = (float, int)
 def _where_call(condition: Any, input: Any, other: Any) -> Tensor:
     """Gradient rules give numbers as branches, and conditions of any shape."""
     if isinstance(input, Tensor) and type(other) in _PLAIN and input._array.dtype.char in "fd":
-        other = wrap(np.asarray(other, input._array.dtype))
+        other = wrap(constant(np.asarray(other, input._array.dtype)))
     elif isinstance(other, Tensor) and type(input) in _PLAIN and other._array.dtype.char in "fd":
-        input = wrap(np.asarray(input, other._array.dtype))
+        input = wrap(constant(np.asarray(input, other._array.dtype)))
     elif not isinstance(input, Tensor) or not isinstance(other, Tensor) or input._array.dtype is not other._array.dtype:
         kind = common_dtype([input, other]).numpy
-        input = F.cast(input, dtype=kind) if isinstance(input, Tensor) else wrap(np.asarray(input, kind))
-        other = F.cast(other, dtype=kind) if isinstance(other, Tensor) else wrap(np.asarray(other, kind))
+        input = F.cast(input, dtype=kind) if isinstance(input, Tensor) else wrap(constant(np.asarray(input, kind)))
+        other = F.cast(other, dtype=kind) if isinstance(other, Tensor) else wrap(constant(np.asarray(other, kind)))
     return _record_where(condition, input, other)
 
 
@@ -318,6 +320,10 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
             raise DtypeError(
                 f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.scalar_type_name}"
             )
+        warn_once(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of PyTorch. "
+            "Use a boolean condition instead."
+        )
         condition = condition != 0
     return _where_call(condition, input, other)
 

@@ -12,6 +12,7 @@ from ..backends.meta import MetaArray
 from ..core.modes import local
 from ..core.public import FUNCTIONS, METHODS, method, public
 from ..core.tensor import Tensor, make_tensor
+from ..core.tracing import constant
 from ..errors import ArgumentTypeError, OperationError
 from ._factory import build, check_dtype, check_layout, deliver, sizes, want_gradient
 from ._rules import require_tensor
@@ -46,7 +47,7 @@ def _maker(name: str, fill: Fill, doc: str, example: str) -> Callable[..., Tenso
             and local.device is None
         ):
             # Nothing but a size: the common call.
-            return make_tensor(fill(sizes(size, name), dtypes.get_default_dtype().numpy))
+            return make_tensor(constant(fill(sizes(size, name), dtypes.get_default_dtype().numpy)))
         if kwargs:
             size = _only_size(size, kwargs, name)
         elif not size:

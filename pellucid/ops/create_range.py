@@ -12,6 +12,7 @@ from ..core.modes import local
 from ..core.primitive import TENSORS as F
 from ..core.public import public
 from ..core.tensor import Tensor, make_tensor
+from ..core.tracing import constant
 from ..errors import ArgumentTypeError, OperationError
 from ._factory import build, check_dtype, check_layout, deliver
 from ._rules import require_tensor
@@ -92,7 +93,7 @@ def arange(
         # Whole numbers and nothing else: the common call.
         first, last = (0, start) if end is None else (start, end)
         if last >= first:
-            return make_tensor(np.arange(first, last, step))
+            return make_tensor(constant(np.arange(first, last, step)))
     check_layout(layout)
     if start is None and end is None:
         raise ArgumentTypeError("arange() received an invalid combination of arguments - got (), but expected (Number end)")
@@ -320,4 +321,4 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     base = F.expand(x[:, None], shape=(len(x._array), n))  # type: ignore[index]
     if x.dtype.category == 0:
         base = F.cast(base, dtype=np.dtype(np.int64))
-    return F.pow(base, make_tensor(np.ascontiguousarray(exponents)))
+    return F.pow(base, make_tensor(constant(np.ascontiguousarray(exponents))))

@@ -25,6 +25,7 @@ from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import FUNCTIONS, METHODS
 from ..core.tensor import Parameter, Tensor, make_tensor
+from ..core.tracing import constant
 from ..errors import ArgumentTypeError, IndexOutOfRangeError, OperationError, ShapeError
 from ._rules import require_tensor
 from .view import alias_op, expand, legacy_type, reshape, unsqueeze
@@ -173,7 +174,7 @@ def _index_tensor(item: Any) -> Tensor:
     elif isinstance(item, Sequence):
         tensor = FUNCTIONS["torch"]["tensor"](list(item) if not isinstance(item, str) else item)
         if tensor._array.size == 0 and tensor._array.dtype.kind == "f":
-            tensor = make_tensor(np.empty(tensor._array.shape, np.int64))
+            tensor = make_tensor(constant(np.empty(tensor._array.shape, np.int64)))
     else:
         raise IndexOutOfRangeError(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
@@ -217,7 +218,8 @@ def parse(x: Tensor, index: Any) -> tuple[tuple[Any, ...], tuple[bool, ...], lis
                 and item._array.dtype.kind in "iu"
                 and item._array.dtype != np.uint8
             ):
-                item = int(item)
+                # Mapped by `vmap`, it is a number per sample and stays a tensor.
+                item = item if hasattr(type(item), "__pellucid_bind__") else int(item)
             elif not isinstance(item, Tensor) and hasattr(item, "__index__") and not isinstance(item, ndarray):
                 item = as_index(item)
             elif isinstance(item, ndarray) and not item.ndim and item.dtype.kind in "iu":
@@ -262,7 +264,7 @@ def parse(x: Tensor, index: Any) -> tuple[tuple[Any, ...], tuple[bool, ...], lis
         ):
             basic.append(None)
             spec.append(True)
-            tensors.append(make_tensor(np.zeros(1 if bool(item) else 0, np.int64)))
+            tensors.append(make_tensor(constant(np.zeros(1 if bool(item) else 0, np.int64))))
         elif isinstance(item, int):
             basic.append(shapes.index_position(item, shape, dim))
             dim += 1
@@ -557,12 +559,17 @@ def _without_leading_ones(value: Tensor) -> Tensor:
     return reshape(value, shape[k:])
 
 
+def _steps(a: ndarray) -> list[tuple[int, int]]:
+    """Sizes and strides, dimensions of size 1 left out."""
+    return [(n, step) for n, step in zip(a.shape, a.strides, strict=True) if n != 1]
+
+
 def _check_partial_overlap(target: Tensor, value: Tensor) -> None:
     a, b = target._array, value._array
     if type(a) is not ndarray or type(b) is not ndarray or a is b or not (a.size and b.size):
         return
     if np.may_share_memory(a, b) and not (
-        a.strides == b.strides and a.__array_interface__["data"] == b.__array_interface__["data"]
+        a.__array_interface__["data"] == b.__array_interface__["data"] and _steps(a) == _steps(b)
     ):
         if not a.flags.c_contiguous and not b.flags.c_contiguous and not np.shares_memory(a, b):
             return

@@ -9,11 +9,13 @@ from numpy import ndarray
 
 from .. import shapes
 from ..backends.scatter import add_at
+from ..core import tracing
 from ..core.bind import wrap
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import METHODS, public
 from ..core.tensor import Tensor
+from ..core.tracing import constant
 from ..errors import ArgumentTypeError, ArgumentValueError, DtypeError, IndexOutOfRangeError, OperationError, ShapeError
 from ._rules import require_tensor
 from .index import number_array, put_
@@ -33,6 +35,9 @@ def _line(index: Any) -> Any:
 
 
 # ---- index_select ----------------------------------------------------------------------------
+_INDEX_DTYPES = frozenset({np.dtype(np.int64), np.dtype(np.int32)})
+
+
 def _select_check(x: Any, index: Any, *, dim: int) -> None:
     size = x.shape[dim] if x.ndim else 1
     if index.size and (index.min() < 0 or index.max() >= size):
@@ -42,7 +47,9 @@ def _select_check(x: Any, index: Any, *, dim: int) -> None:
 def _index_select(xp: Any, x: Any, index: Any, *, dim: int) -> Any:
     if type(x) is ndarray and not inside(index, x.shape[dim] if x.ndim else 1):
         raise IndexOutOfRangeError("index out of range in self")
-    return xp.take(x.reshape(1), _line(index), axis=0).reshape(()) if x.ndim == 0 else xp.take(x, _line(index), axis=dim)
+    if x.ndim == 0:
+        return xp.take(x.reshape(1), _line(index), axis=0).reshape(())
+    return x.take(_line(index), dim) if type(x) is ndarray else xp.take(x, _line(index), axis=dim)
 
 
 index_select_op = defop(
@@ -80,7 +87,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     kind = require_tensor(index, "index_select", "index", 3)._array
     if kind.ndim > 1:
         raise IndexOutOfRangeError("index_select(): Index is supposed to be a vector")
-    if kind.dtype != np.int64 and kind.dtype != np.int32:
+    if kind.dtype not in _INDEX_DTYPES:
         raise OperationError("index_select(): Expected dtype int32 or int64 for index")
     if ndim == 0 and kind.size != 1:
         raise IndexOutOfRangeError("index_select(): Index to scalar can have only 1 value")
@@ -501,6 +508,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
         raise OperationError(
             "nonzero(): the number of elements that are not zero depends on values, which a meta tensor does not have"
         )
+    tracing.seen(a)
     found = (a.reshape(1) if a.ndim == 0 else a).nonzero()
     if as_tuple:
         return tuple(wrap(np.ascontiguousarray(d)) for d in found)
@@ -539,7 +547,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     if not a.size:
         if num_classes <= 0:
             raise OperationError("Can not infer total number of classes from empty tensor.")
-        return wrap(np.empty((*a.shape, num_classes), np.int64))
+        return wrap(constant(np.empty((*a.shape, num_classes), np.int64)))
     if a.min() < 0:
         raise OperationError("Class values must be non-negative.")
     if num_classes == -1:

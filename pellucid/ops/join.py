@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, shapes
-from ..core.bind import common_dtype
+from ..core.bind import common_dtype, wrap
+from ..core.modes import state
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import FUNCTIONS, METHODS, public
 from ..core.tensor import Tensor, make_tensor
+from ..core.tracing import constant
 from ..errors import ArgumentTypeError, OperationError, ShapeError
 from ._rules import keyword, require_tensor
 from .view import expand, reshape, sizes_of, transpose_op
@@ -101,6 +103,26 @@ def plain_ndim(tensors: Any) -> int | None:
     return ndim
 
 
+def _bare(tensors: Any) -> list[np.ndarray] | None:
+    """The arrays of plain tensors of one dtype and number of dimensions that need no gradient; None for all other arguments."""
+    if state.slow or type(tensors) not in (list, tuple) or not tensors:
+        return None
+    arrays = []
+    kind = ndim = None
+    for x in tensors:
+        if type(x) is not Tensor or x._rg:
+            return None
+        a = x._array
+        if a.dtype is not kind or a.ndim != ndim:
+            if kind is not None:
+                return None
+            kind, ndim = a.dtype, a.ndim
+        if type(a) is not np.ndarray:
+            return None
+        arrays.append(a)
+    return arrays
+
+
 @public(names="cat concat concatenate", out=True)
 def cat(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
     """The tensors one after the other along `dim`.
@@ -114,6 +136,12 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
     """
     if alias:
         dim = keyword(alias, "cat", "axis")
+    arrays = _bare(tensors)
+    if arrays is not None and arrays[0].ndim:
+        try:
+            return wrap(np.concatenate(arrays, dim))
+        except (TypeError, ValueError):
+            pass  # refused below, in PyTorch's words
     ndim = plain_ndim(tensors)
     if ndim:
         return cat_op.call(*tensors, dim=shapes.normalize_dim(dim, ndim))  # type: ignore[no-any-return]
@@ -133,6 +161,9 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
     """
     if alias:
         dim = keyword(alias, "stack", "axis")
+    arrays = _bare(tensors) if dim == 0 else None
+    if arrays is not None and len({a.shape for a in arrays}) == 1:
+        return wrap(np.array(arrays))
     ndim = plain_ndim(tensors)
     if ndim is not None:
         return stack_op.call(*tensors, dim=shapes.normalize_dim(dim, ndim + 1))  # type: ignore[no-any-return]
@@ -189,7 +220,7 @@ def block_diag(*tensors: Any) -> Tensor:
             raise ShapeError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {k} has {ndim} dimensions")
         matrices.append(x if ndim == 2 else reshape(x, (1, x._array.size)))
     if not matrices:
-        return make_tensor(np.empty((1, 0), dtypes.get_default_dtype().numpy))  # type: ignore[no-any-return]
+        return make_tensor(constant(np.empty((1, 0), dtypes.get_default_dtype().numpy)))  # type: ignore[no-any-return]
     kind = common_dtype(matrices)
     width, left, rows = sum(m._array.shape[1] for m in matrices), 0, []
     for m in matrices:
@@ -617,7 +648,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r < 0:
         raise OperationError(f"Expect a non-negative number, but got {r}")
     if r == 0:
-        return make_tensor(np.empty(0, input._array.dtype))  # type: ignore[no-any-return]
+        return make_tensor(constant(np.empty(0, input._array.dtype)))  # type: ignore[no-any-return]
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = np.array(list(choose(range(input._array.size), r)), np.int64).reshape(-1, r)
     flat = F.index_select(input, make_tensor(rows.reshape(-1)), dim=0)

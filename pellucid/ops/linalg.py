@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..core import tracing
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import FUNCTIONS, METHODS, public
 from ..core.tensor import Tensor, make_tensor
-from ..errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
+from ..errors import ArgumentTypeError, DtypeError, OperationError, ShapeError, warn_once
 from ..shapes import broadcast_shapes, normalize_dim
 from ._linalg import constant, linalg, mH, square, values
 from ._rules import require_tensor
@@ -183,6 +184,10 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     tensor([[3.],
             [3.]])
     """
+    warn_once(
+        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot instead, which "
+        "accepts a list of two or more tensors rather than multiple parameters."
+    )
     if len(matrices) == 1:
         return matrices[0]
     return FUNCTIONS["linalg"]["multi_dot"](list(matrices), out=out)  # type: ignore[no-any-return]
@@ -219,11 +224,15 @@ def torch_cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """As `linalg.cross`; without `dim` the first dimension of length 3 is taken.
 
     >>> import pellucid as torch
-    >>> torch.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]))
+    >>> torch.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]), dim=0)
     tensor([0., 0., 1.])
     """
     a, b = require_tensor(input, "cross")._array.shape, require_tensor(other, "cross", "other", 2)._array.shape
     if dim is None:
+        warn_once(
+            "Using torch.cross without specifying the dim arg is deprecated.\n"
+            "Pass dim, or use torch.linalg.cross, whose default is the last dimension."
+        )
         shape = broadcast_shapes(a, b)
         found = [d for d, n in enumerate(shape) if n == 3]
         if not found:
@@ -253,7 +262,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:  # noqa: N803
     if x._array.ndim == 0:
         x = x.unsqueeze(0)  # type: ignore[attr-defined]
     lines = F.expand(x.unsqueeze(-1), shape=(*x._array.shape, n - 1))
-    ones = make_tensor(np.ones((*x._array.shape, 1), np.int64 if kind.is_integral else x._array.dtype))
+    ones = make_tensor(tracing.constant(np.ones((*x._array.shape, 1), np.int64 if kind.is_integral else x._array.dtype)))
     return F.cat(ones, F.cumprod(lines, dim=x._array.ndim), dim=x._array.ndim)
 
 

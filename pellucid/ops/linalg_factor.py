@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..backends.meta import MetaArray
-from ..core import return_types
+from ..core import return_types, tracing
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.tensor import Tensor, make_tensor
@@ -309,13 +309,13 @@ def unpacked(lu_data: Tensor, pivots: Tensor, data: bool = True, pivot: bool = T
     m, n = lu_data._array.shape[-2:]
     k = min(m, n)
     kind = lu_data._array.dtype
-    empty = make_tensor(np.zeros(0, kind))
+    empty = make_tensor(tracing.constant(np.zeros(0, kind)))
     p = make_tensor(permutation_matrix(pivots._array, m, kind)) if pivot else empty
     if not data:
-        return p, empty, make_tensor(np.zeros(0, kind))
+        return p, empty, make_tensor(tracing.constant(np.zeros(0, kind)))
     left = lu_data if n == k else lu_data.narrow(-1, 0, k)
     top = lu_data if m == k else lu_data.narrow(-2, 0, k)
-    lower = F.tril(left, diagonal=-1) + make_tensor(np.eye(m, k, dtype=kind))
+    lower = F.tril(left, diagonal=-1) + make_tensor(tracing.constant(np.eye(m, k, dtype=kind)))
     return p, lower, F.triu(top, diagonal=0)
 
 
@@ -418,7 +418,9 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:  # noqa: N803
         raise OperationError(
             f"{name}: tau dtype {tau.dtype.scalar_type_name} does not match input dtype {A.dtype.scalar_type_name}"
         )
-    return apply_reflections(A, tau, make_tensor(np.broadcast_to(np.eye(m, n, dtype=A._array.dtype), shape).copy()), False)
+    return apply_reflections(
+        A, tau, make_tensor(tracing.constant(np.broadcast_to(np.eye(m, n, dtype=A._array.dtype), shape).copy())), False
+    )
 
 
 def reflections(A: Any, tau: Any) -> list[tuple[Tensor, Tensor]]:  # noqa: N803
@@ -426,7 +428,7 @@ def reflections(A: Any, tau: Any) -> list[tuple[Tensor, Tensor]]:  # noqa: N803
     m = A._array.shape[-2]
     k = tau._array.shape[-1]
     kind = A._array.dtype
-    lower = F.tril(A, diagonal=-1) + make_tensor(np.eye(m, A._array.shape[-1], dtype=kind))
+    lower = F.tril(A, diagonal=-1) + make_tensor(tracing.constant(np.eye(m, A._array.shape[-1], dtype=kind)))
     return [(lower.narrow(-1, i, 1), tau.narrow(-1, i, 1).unsqueeze(-1)) for i in range(k)]
 
 

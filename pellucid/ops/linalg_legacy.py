@@ -10,13 +10,18 @@ from ..core import return_types
 from ..core.primitive import TENSORS as F
 from ..core.public import FUNCTIONS, METHODS, public
 from ..core.tensor import Tensor, make_tensor
-from ..errors import DtypeError, OperationError, ShapeError
+from ..core.tracing import constant
+from ..errors import DtypeError, OperationError, ShapeError, warn_once
 from ._linalg import broadcast_batches, lapack, loop, matrices, same_dtype, square
 from ._rules import require_tensor
 from .linalg_factor import apply_reflections, checked_cholesky, householder_product, lu_input, unpacked
 from .linalg_lstsq import pinv as _pinv
 from .linalg_solve import checked_inverse, cholesky_solution
 from .linalg_solve import lu_solve as _linalg_lu_solve
+
+
+def _deprecated(name: str, successor: str, how: str) -> None:
+    warn_once(f"torch.{name} is deprecated in favor of {successor} will be removed in a future PyTorch release.\n{how}.")
 
 
 @public(methods="=", out=True)
@@ -27,6 +32,7 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     >>> torch.cholesky(torch.tensor([[4.0]]))
     tensor([[2.]])
     """
+    _deprecated("cholesky", "torch.linalg.cholesky and", "Its triangle is the lower one; for the upper one take the result's .mH")
     return checked_cholesky("cholesky", input, upper)
 
 
@@ -50,7 +56,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     tensor([[0.2500]])
     """
     shape = square(input, "cholesky_inverse")._array.shape
-    eye = make_tensor(np.broadcast_to(np.eye(shape[-1], dtype=input._array.dtype), shape).copy())
+    eye = make_tensor(constant(np.broadcast_to(np.eye(shape[-1], dtype=input._array.dtype), shape).copy()))
     return cholesky_solution("cholesky_inverse", eye, input, upper)
 
 
@@ -89,6 +95,7 @@ def qr(input: Tensor, some: bool = True) -> Any:
     >>> torch.qr(torch.eye(2)).Q.shape
     torch.Size([2, 2])
     """
+    _deprecated("qr", "torch.linalg.qr and", "some=False is mode='complete' there")
     return _qr(*F.qr(matrices(input, "linalg.qr"), mode="reduced" if some else "complete"))
 
 
@@ -103,7 +110,7 @@ def geqrf(input: Tensor) -> Any:
     x = matrices(input, "torch.geqrf", "input")._array
     k = min(x.shape[-2:])
     if x.size == 0:
-        return _geqrf(make_tensor(x.copy()), make_tensor(np.zeros((*x.shape[:-2], k), x.dtype)))
+        return _geqrf(make_tensor(x.copy()), make_tensor(constant(np.zeros((*x.shape[:-2], k), x.dtype))))
     (trf,) = lapack("geqrf", x)
     packed, tau = loop(lambda a: trf(a)[:2], x)
     return _geqrf(make_tensor(np.ascontiguousarray(packed)), make_tensor(tau))
@@ -174,7 +181,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
         s = F.svd(input, full=False)[1]
         m, n = input._array.shape[-2:]
         lead, kind = input._array.shape[:-2], input._array.dtype
-        return _svd(make_tensor(np.zeros((*lead, m, m), kind)), s, make_tensor(np.zeros((*lead, n, n), kind)))
+        return _svd(make_tensor(constant(np.zeros((*lead, m, m), kind))), s, make_tensor(constant(np.zeros((*lead, n, n), kind))))
     u, s, vh = F.svd(input, full=not some)
     return _svd(u, s, F.conj(vh).mT)
 
@@ -260,6 +267,11 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa: 
     """
     if not pivot:
         raise OperationError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
+    _deprecated(
+        "lu",
+        "torch.linalg.lu_factor / torch.linalg.lu_factor_ex and",
+        "The first gives (LU, pivots), the second (LU, pivots, info)",
+    )
     made = F.lu_factor(lu_input(A, "torch.lu_factor"))
     return _lu(*made) if get_infos else made[:2]
 
@@ -291,6 +303,7 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:  # noqa: 
     tensor([[1.],
             [1.]])
     """
+    _deprecated("lu_solve", "torch.linalg.lu_solveand", "It takes (LU, pivots, B)")
     require_tensor(b, "lu_solve", "b")
     return _linalg_lu_solve(LU_data, LU_pivots, b)
 
@@ -307,6 +320,7 @@ def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool =
     tensor([[3.]])
     """
     name = "triangular_solve"
+    _deprecated(name, "torch.linalg.solve_triangularand", "It takes (A, B, upper=) and returns the solution alone")
     require_tensor(A, name, "A", 2)
     sb = require_tensor(b, name, "b")._array.shape
     if len(sb) < 2:

@@ -10,6 +10,7 @@ from ..core import return_types
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.tensor import Tensor, make_tensor
+from ..core.tracing import constant
 from ..errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
 from ._linalg import (
     broadcast_batches,
@@ -210,7 +211,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     if vector:
         solution = solution.squeeze(-1)
     if driver == "gels":
-        rank = make_tensor(np.zeros(0, np.int64))
+        rank = make_tensor(constant(np.zeros(0, np.int64)))
     if driver in ("gels", "gelsy"):
-        s = make_tensor(np.zeros(0, s._array.dtype))
+        s = make_tensor(constant(np.zeros(0, s._array.dtype)))
     return _lstsq_result(solution, residuals, rank, s)

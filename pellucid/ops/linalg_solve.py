@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import return_types
+from ..core import return_types, tracing
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
@@ -185,7 +185,7 @@ def _solution(name: str, A: Any, B: Any, left: bool, check: bool = True) -> tupl
         info = _singular(A._array)
         if check:
             batched(title, info, SINGULAR)
-        made = make_tensor(np.full(b._array.shape, np.nan, b._array.dtype))
+        made = make_tensor(tracing.constant(np.full(b._array.shape, np.nan, b._array.dtype)))
     return (made.squeeze(-1) if vector else made), info
 
 
@@ -280,7 +280,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:  # noqa: N803
         info = _singular(A._array)
         if check_errors:
             batched("linalg.inv_ex", info, _SINGULAR_INVERSE)
-        made = make_tensor(np.full(A._array.shape, np.inf, A._array.dtype))
+        made = make_tensor(tracing.constant(np.full(A._array.shape, np.inf, A._array.dtype)))
     return _inv_ex(made, make_tensor(np.asarray(info, _INFO)))
 
 
@@ -487,7 +487,7 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
     a, b = LD._array, B._array
     lead = broadcast_shapes(a.shape[:-2], b.shape[:-2])
     if b.size == 0 or a.size == 0:
-        return make_tensor(np.zeros((*lead, *b.shape[-2:]), b.dtype))
+        return make_tensor(tracing.constant(np.zeros((*lead, *b.shape[-2:]), b.dtype)))
     kind = "hetrs" if hermitian and a.dtype.kind == "c" else "sytrs"
     (trs,) = lapack(kind, a)
     full = [np.broadcast_to(x, (*lead, *x.shape[-k:])) for x, k in ((a, 2), (pivots._array, 1), (b, 2))]

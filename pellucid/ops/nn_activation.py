@@ -18,6 +18,7 @@ from ..core.primitive import Primitive, defop
 from ..core.public import METHODS, public
 from ..core.random_distributions import exponential, rrelu_noise
 from ..core.tensor import Tensor
+from ..core.tracing import constant
 from ..dtypes import BY_NUMPY
 from ..errors import ArgumentValueError, OperationError
 from ..shapes import normalize_dim
@@ -518,7 +519,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 
 def _threshold(x: Tensor, level: float, value: float) -> Tensor:
-    return F.where(x <= level, wrap(np.asarray(value, x._array.dtype)), x)  # type: ignore[no-any-return, operator]
+    return F.where(x <= level, wrap(constant(np.asarray(value, x._array.dtype))), x)  # type: ignore[no-any-return, operator]
 
 
 @public(namespace="nn.functional torch")

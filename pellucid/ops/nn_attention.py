@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import config
+from .. import config, shapes
 from ..backends.kernels import kernels
 from ..core.bind import wrap
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
 from ..core.tensor import Tensor
+from ..core.tracing import constant
 from ..errors import OperationError
 from ._rules import require_tensor
 from .nn_dropout import dropout
@@ -85,12 +86,17 @@ def _attention_vjp(
     return gq, gk, gv, F.sum_to(gs, shape=bias_shape) if needs[3] else None
 
 
+def _attention_aval(q: Any, k: Any, v: Any, bias: Any, **_: Any) -> Any:
+    scores = shapes.matmul_shape(q[0], (*k[0][:-2], k[0][-1], k[0][-2]))
+    return shapes.matmul_shape(scores, v[0]), q[1]
+
+
 attention_op = defop(
     "scaled_dot_product_attention",
     "query key value bias?",
     forward=_attention,
     aux=True,
-    aval=lambda q, k, v, bias, **_: ((*q[0][:-1], v[0][-1]), q[1]),
+    aval=_attention_aval,
     vjp=_attention_vjp,
     grad_name="ScaledDotProductFlashAttentionForCpu",
     autocast="lower",
@@ -143,7 +149,7 @@ def scaled_dot_product_attention(
     bias = attn_mask
     if bias is not None and bias._array.dtype.kind == "b":
         kind = q._array.dtype
-        bias = F.where(bias, wrap(np.zeros((), kind)), wrap(np.full((), -np.inf, kind)))
+        bias = F.where(bias, wrap(constant(np.zeros((), kind))), wrap(constant(np.full((), -np.inf, kind))))
     elif bias is not None and bias._array.dtype != q._array.dtype:
         raise OperationError(
             f"Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: {bias.dtype} and  "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from warnings import warn
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from ..core.primitive import defop
 from ..core.public import public
 from ..core.random_distributions import bernoulli
 from ..core.tensor import Tensor
+from ..core.tracing import constant
 from ..errors import ArgumentValueError
 from ._rules import require_tensor
 
@@ -42,16 +44,23 @@ def _check_p(p: float) -> None:
         raise ArgumentValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
+def _mask_of(a: Any, p: float, kind: Any) -> Any:
+    """A number for each element, drawn in the order in which the elements lie in memory: so PyTorch fills a tensor like the input."""
+    like: Any = a.shape if type(a) is not np.ndarray or a.flags.c_contiguous else np.empty_like(a, kind)
+    return bernoulli(random.default_generator, like, 1.0 - p, kind)
+
+
 def _drop(x: Tensor, p: float, training: bool, channels: bool = False) -> Tensor:
     """`x` with a share `p` of its elements (or of its channels) zeroed and the rest scaled by 1 / (1 - p)."""
     if not training or p == 0.0 or x._array.size == 0:
         return x
     if p == 1.0:
-        return x * wrap(np.zeros((), x._array.dtype))  # type: ignore[no-any-return, operator]
-    shape = x._array.shape
-    if channels:
-        shape = (*shape[:2], *(1,) * (x.ndim - 2)) if x.ndim > 1 else shape
-    keep = bernoulli(random.default_generator, shape, 1.0 - p, bool)
+        return x * wrap(constant(np.zeros((), x._array.dtype)))  # type: ignore[no-any-return, operator]
+    if channels and x.ndim > 1:
+        shape = x._array.shape
+        keep = bernoulli(random.default_generator, (*shape[:2], *(1,) * (x.ndim - 2)), 1.0 - p, bool)
+    else:
+        keep = _mask_of(x._array, p, bool)
     return dropout_op.call(x, keep=keep, scale=1.0 / (1.0 - p))  # type: ignore[no-any-return]
 
 
@@ -99,6 +108,15 @@ def _feature(name: str, x: Tensor, p: float, training: bool, inplace: bool) -> T
     return _in_place(x, result, name + "_") if inplace else result
 
 
+def _warn_dims(name: str, ndim: int, wanted: str) -> None:
+    warn(
+        f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in an error in a future release. To retain the "
+        f"behavior and silence this warning, please use dropout instead. Note that {name} exists to provide channel-wise dropout on inputs "
+        f"with {wanted} inputs).",
+        stacklevel=3,
+    )
+
+
 @public(namespace="nn.functional")
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zero whole channels of `(N, C, L)` or `(C, L)`."""
@@ -115,12 +133,28 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 @public(namespace="nn.functional")
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zero whole channels of `(N, C, H, W)`."""
+    if input.ndim == 3:
+        warn(
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - input is "
+            "interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future release to interpret the "
+            "input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise dropout behavior, please "
+            "switch to using dropout1d instead.",
+            stacklevel=2,
+        )
+    elif input.ndim != 4:
+        _warn_dims(
+            "dropout2d", input.ndim, "2 spatial dimensions, a channel dimension, and an optional batch dimension (i.e. 3D or 4D"
+        )
     return _feature("dropout2d", input, p, training, inplace)
 
 
 @public(namespace="nn.functional")
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zero whole channels of `(N, C, D, H, W)`."""
+    if input.ndim not in (4, 5):
+        _warn_dims(
+            "dropout3d", input.ndim, "3 spatial dimensions, a channel dimension, and an optional batch dimension (i.e. 4D or 5D"
+        )
     return _feature("dropout3d", input, p, training, inplace)
 
 
@@ -128,11 +162,12 @@ def _alpha(x: Tensor, p: float, training: bool, channels: bool) -> Tensor:
     if not training or p == 0.0 or x._array.size == 0:
         return x
     if p == 1.0:
-        return x * wrap(np.zeros((), x._array.dtype))  # type: ignore[no-any-return, operator]
-    shape = x._array.shape
+        return x * wrap(constant(np.zeros((), x._array.dtype)))  # type: ignore[no-any-return, operator]
     if channels:
-        shape = (*shape[:2], *(1,) * (x.ndim - 2))
-    keep = bernoulli(random.default_generator, shape, 1.0 - p, x._array.dtype)
+        shape = x._array.shape
+        keep = bernoulli(random.default_generator, (*shape[:2], *(1,) * (x.ndim - 2)), 1.0 - p, x._array.dtype)
+    else:
+        keep = _mask_of(x._array, p, x._array.dtype)
     alpha = 1.7580993408473766
     a = 1.0 / np.sqrt((alpha * alpha * p + 1) * (1 - p))
     shift = (keep - 1) * (alpha * a) + alpha * a * p

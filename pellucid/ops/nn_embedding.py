@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import config
 from ..backends.kernels import kernels
+from ..core import tracing
 from ..core.bind import wrap
 from ..core.inplace import bump
 from ..core.modes import no_grad
@@ -15,6 +16,7 @@ from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
 from ..core.tensor import Tensor
+from ..core.tracing import constant
 from ..errors import ArgumentValueError, IndexOutOfRangeError, OperationError, UnsupportedError
 from ._rules import require_tensor
 
@@ -80,14 +82,20 @@ def _indices(name: str, input: Tensor, rows: int) -> np.ndarray:
             op=name,
             hint="indices are whole numbers: use .long()",
         )
-    if index.size and (int(index.min()) < 0 or int(index.max()) >= rows):
+    if index.size:
+        tracing.check(_check_rows, name, index, rows)
+    return index
+
+
+def _check_rows(name: str, index: np.ndarray, rows: int) -> None:
+    """Refuse indices outside of the table."""
+    if int(index.min()) < 0 or int(index.max()) >= rows:
         bad = np.flatnonzero((index < 0) | (index >= rows))[0]
         raise IndexOutOfRangeError(
             "index out of range in self",
             op=name,
             found=f"index {int(index.reshape(-1)[bad])} at element {int(bad)}; the table has {rows} rows (0 to {rows - 1})",
         )
-    return index
 
 
 def _renormalise(weight: Tensor, index: np.ndarray, max_norm: float, norm_type: float) -> None:
@@ -243,6 +251,58 @@ def _bag_max(looked: Tensor, bag: np.ndarray, bags: int) -> Tensor:
         if counts[b]:
             winner[b] = starts[b] + np.argmax(a[starts[b] : starts[b + 1]], axis=0)
     if not a.shape[0]:
-        return wrap(np.zeros((bags, columns), a.dtype))
+        return wrap(constant(np.zeros((bags, columns), a.dtype)))
     picked = F.take_along(looked, wrap(winner), dim=0, unique=True)
     return F.where(wrap((counts > 0)[:, None]), picked, 0.0)  # type: ignore[no-any-return]
+
+
+@public(names="embedding_bag")
+def embedding_bag_parts(
+    weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
+    per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+    """`nn.functional.embedding_bag` in the form of PyTorch's native function: `mode` is a number, the weight stands first.
+
+    Args:
+        mode: 0 sum, 1 mean, 2 maximum.
+
+    Returns:
+        The rows `(B, columns)`; the bag of each index; how many indices each bag has (without `padding_idx`); and, for the maximum,
+        which index each element came from (-1 in an empty bag), zeros `(B,)` otherwise.
+
+    >>> import pellucid as torch
+    >>> torch.embedding_bag(torch.eye(3), torch.tensor([0, 1, 2, 2]), torch.tensor([0, 2]))[0]
+    tensor([[1., 1., 0.],
+            [0., 0., 2.]])
+    """
+    if mode not in (0, 1, 2):
+        raise ArgumentValueError(f"embedding_bag: expected mode to be 0 (sum), 1 (mean) or 2 (max), got {mode}")
+    out = embedding_bag(
+        indices, weight, offsets, None, 2.0, scale_grad_by_freq, ("sum", "mean", "max")[mode], sparse, per_sample_weights,
+        include_last_offset, padding_idx,
+    )  # fmt: skip
+    index, bags = indices._array, out._array.shape[0]
+    bag = np.searchsorted(offsets._array[:bags], np.arange(index.size), side="right") - 1
+    kept = np.ones(index.size, bool) if padding_idx is None else index != padding_idx % weight._array.shape[0]
+    sizes = np.bincount(bag[kept], minlength=bags)
+    source = np.zeros(bags, np.int64)
+    if mode == 2:
+        source = np.full(out._array.shape, -1, np.int64)
+        for b in range(bags):
+            own = index[(bag == b) & kept]
+            if own.size:
+                source[b] = own[np.argmax(weight._array[own], axis=0)]
+    return out, wrap(bag), wrap(sizes), wrap(source)
+
+
+@public(names="embedding_renorm_")
+def embedding_renorm(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
+    """Scale the rows that are looked up down to a norm of `max_norm`, in place; returns `input`.
+
+    >>> import pellucid as torch
+    >>> torch.embedding_renorm_(torch.tensor([[3.0, 4.0], [3.0, 4.0]]), torch.tensor([1]), 1.0, 2.0)
+    tensor([[3.0000, 4.0000],
+            [0.6000, 0.8000]])
+    """
+    _renormalise(input, _indices("embedding_renorm_", indices, input._array.shape[0]).reshape(-1), max_norm, norm_type)
+    return input

@@ -5,9 +5,11 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from numpy import ndarray
+
 from .. import shapes
 from ..core.explain import located, operand
-from ..core.modes import local
+from ..core.modes import local, state
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
@@ -17,7 +19,8 @@ from ._rules import require_tensor
 
 
 def _linear_vjp(F: Any, g: Any, input: Any, weight: Any, needs: Any) -> tuple[Any, ...]:
-    gx = F.matmul(g, F.conj(weight)) if needs[0] else None
+    real = F.raw and weight.dtype.kind != "c"
+    gx = F.matmul(g, weight if real else F.conj(weight)) if needs[0] else None
     gw = gb = None
     rows, columns = weight.shape
     if needs[1] or needs[2]:
@@ -27,9 +30,9 @@ def _linear_vjp(F: Any, g: Any, input: Any, weight: Any, needs: Any) -> tuple[An
                 gw = F.full(shape=tuple(weight.shape), value=0, dtype=_numpy_dtype(g))
             else:
                 x = input if input.ndim == 2 else F.reshape(input, shape=(-1, columns))
-                gw = F.matmul(F.transpose(flat, dim0=0, dim1=1), F.conj(x))
+                gw = F.matmul(F.transpose(flat, dim0=0, dim1=1), x if real else F.conj(x))
         if needs[2]:
-            gb = F.sum(g, dim=tuple(range(g.ndim - 1)), keepdim=False)
+            gb = g if g.ndim == 1 else F.sum(g, dim=tuple(range(g.ndim - 1)), keepdim=False)
     return gx, gw, gb
 
 
@@ -90,6 +93,10 @@ def _autocasting() -> bool:
 
 def _unusual(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """Vectors, and shapes that do not fit."""
+    a, w = input._array, weight._array
+    if a.ndim == 1 and w.ndim == 2 and a.shape == w.shape[1:] and type(a) is type(w) is ndarray and not state.slow:
+        if a.dtype is w.dtype and a.dtype.kind == "f" and (bias is None or bias._array.shape == w.shape[:1]):
+            return linear_op.call(input, weight, bias)  # type: ignore[no-any-return]
     bias_shape = None if bias is None else bias._array.shape
     try:
         shapes.linear_shape(input._array.shape, weight._array.shape, bias_shape)

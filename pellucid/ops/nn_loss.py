@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from typing import Any
 
@@ -10,12 +9,15 @@ import numpy as np
 
 from .. import config
 from ..backends.kernels import kernels
+from ..core import tracing
 from ..core.bind import wrap
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
 from ..core.tensor import Tensor
-from ..errors import ArgumentValueError, IndexOutOfRangeError, OperationError, ShapeError, ShapeValueError
+from ..core.tracing import constant
+from ..dtypes import BY_NUMPY
+from ..errors import ArgumentValueError, DtypeError, IndexOutOfRangeError, OperationError, ShapeError, ShapeValueError
 from ..shapes import broadcast_shapes
 from ._rules import full_precision, require_tensor
 from .nn_linear import linear
@@ -66,7 +68,9 @@ def _check_classes(x: np.ndarray, t: np.ndarray, weight: Tensor | None, ignore_i
     if x.ndim == 1:
         if t.ndim > 1 or (t.ndim == 1 and t.size != 1):
             raise OperationError(
-                f"size mismatch (got input: {list(x.shape)}, target: {list(t.shape)})",
+                f"For 1D input, 1D target must have size 1, but got target size: {t.size}"
+                if t.ndim == 1
+                else f"size mismatch (got input: {list(x.shape)}, target: {list(t.shape)})",
                 hint="one row of logits wants one class number",
             )
     elif x.ndim == 2:
@@ -87,26 +91,27 @@ def _check_classes(x: np.ndarray, t: np.ndarray, weight: Tensor | None, ignore_i
                 raise OperationError(
                     f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {t.ndim}"
                 )
-            raise ShapeValueError(f"Expected target size {list(wanted)}, got {list(t.shape)}")
+            raise ShapeError(f"Expected target size {list(wanted)}, got {list(t.shape)}")
         if t.shape != wanted:
             if x.ndim == 4:
                 raise OperationError(f"size mismatch (got input: {list(x.shape)} , target: {list(t.shape)}")
-            raise ShapeValueError(f"Expected target size {list(wanted)}, got {list(t.shape)}")
+            raise ShapeError(f"Expected target size {list(wanted)}, got {list(t.shape)}")
     classes = x.shape[1] if x.ndim > 1 else x.shape[0]
     if weight is not None and (weight.ndim != 1 or weight._array.shape[0] != classes):
         shown = list(weight._array.shape)
         raise OperationError(
             f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of shape: {shown}"
         )
+    if weight is not None and weight._array.dtype != x.dtype and x.dtype in BY_NUMPY:
+        raise OperationError(
+            f"expected scalar type {BY_NUMPY[x.dtype].scalar_type_name} but found {weight.dtype.scalar_type_name}",
+            op="nll_loss",
+            hint=f"the weights have the dtype of the input: use weight.to({BY_NUMPY[x.dtype]})",
+        )
     if t.dtype != np.int64 and t.dtype != np.uint8:
-        from ..dtypes import BY_NUMPY
-
         name = BY_NUMPY[t.dtype].scalar_type_name
         hint = "class labels are int64: use target.long()"
-        if x.ndim > 2:
-            raise OperationError(f"expected scalar type Long but found {name}", op="nll_loss", hint=hint)
-        raise OperationError(f"expected scalar type Long but found {name}",
-                             op="nll_loss", hint=hint)  # fmt: skip
+        raise DtypeError(f"expected target dtype to be Long or Byte, but got {name}", op="nll_loss", hint=hint)
 
 
 def _out_of_range(t: np.ndarray, classes: int, ignore_index: int) -> None:
@@ -147,25 +152,30 @@ def nll_loss(
     _check_classes(x, t, weight, ignore_index, reduction)
     dim = 1 if x.ndim > 1 else 0
     t = t.astype(np.int64, copy=False)
-    _out_of_range(t, x.shape[dim], ignore_index)
+    tracing.check(_out_of_range, t, x.shape[dim], ignore_index)
     if x.ndim == 1:
         t = t.reshape(())
-    valid = t != ignore_index
-    safe = np.where(valid, t, 0)
+    weights = None if weight is None else weight._array
+    valid, safe, factor, count = tracing.effect(_row_weights, t, weights, ignore_index, x.dtype)
     picked = F.take_along(input, wrap(np.expand_dims(safe, dim)), dim=dim, unique=True)
     picked = F.squeeze(picked, dims=(dim,))
-    factor = valid.astype(x.dtype)
-    if weight is not None:
-        factor = factor * weight._array.astype(x.dtype, copy=False)[safe]
     loss = -picked * wrap(factor)
-    if not valid.all():
+    if tracing.tracers or not valid.all():
         loss = F.where(wrap(valid), loss, 0.0)
     if reduction == "none":
         return loss  # type: ignore[no-any-return]
     total = loss.sum()
-    return total if reduction == "sum" else total / float(factor.sum(dtype=np.float64)) if factor.sum() else total / wrap(
-        np.zeros((), x.dtype)
-    )  # fmt: skip
+    return total if reduction == "sum" else total / wrap(count)  # type: ignore[no-any-return]
+
+
+def _row_weights(t: np.ndarray, weight: np.ndarray | None, ignore_index: int, kind: Any) -> tuple[np.ndarray, ...]:
+    """Which rows count, their labels (0 where they do not), their weights, and the sum of those."""
+    valid = np.asarray(t != ignore_index)
+    safe = np.where(valid, t, 0)
+    factor = valid.astype(kind)
+    if weight is not None:
+        factor = factor * weight.astype(kind, copy=False)[safe]
+    return valid, safe, factor, np.asarray(factor.sum(dtype=np.float64)).astype(kind)
 
 
 @public(namespace="nn.functional")
@@ -257,10 +267,13 @@ def cross_entropy(
         x.ndim == 2 and weight is None and label_smoothing == 0.0 and t.dtype == np.int64 and t.shape == x.shape[:1]
         and reduction in ("mean", "sum", "none") and type(x) is np.ndarray and x.dtype.kind == "f"
     ):  # fmt: skip
-        _out_of_range(t, x.shape[1], ignore_index)
+        tracing.check(_out_of_range, t, x.shape[1], ignore_index, again=True)
         return cross_entropy_op.call(input, target=t, ignore_index=ignore_index, reduction=reduction)  # type: ignore[no-any-return]
     if t.shape == x.shape and t.dtype.kind not in "iub":
         return _soft_cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
+    if t.shape == x.shape and x.ndim:
+        name = target.dtype.scalar_type_name
+        raise DtypeError(f"Expected floating point type for target with class probabilities, got {name}", op="cross_entropy")
     if x.dtype.kind not in "f" and not input.dtype.is_floating_point:
         raise OperationError(
             f"\"log_softmax_lastdim_kernel_impl\" not implemented for '{input.dtype.scalar_type_name}'", op="cross_entropy"
@@ -273,16 +286,13 @@ def cross_entropy(
     if label_smoothing == 0.0:
         return plain
     classes = x.shape[dim]
-    valid = t != ignore_index
+    weights = None if weight is None else weight._array
+    valid, _, _, count = tracing.effect(_row_weights, t, weights, ignore_index, x.dtype)
     spread = -(logp * _class_weights(weight, x.ndim, dim)).sum(dim=dim) if weight is not None else -logp.sum(dim=dim)
-    if not valid.all():
-        spread = F.where(wrap(np.asarray(valid)), spread, 0.0)
+    if tracing.tracers or not valid.all():
+        spread = F.where(wrap(valid), spread, 0.0)
     if reduction == "mean":
-        if weight is not None:
-            count = float(np.where(valid, weight._array[np.where(valid, t, 0)], 0).sum(dtype=np.float64))
-        else:
-            count = float(valid.sum())
-        spread = spread.sum() / count if count else spread.sum() * math.nan
+        spread = spread.sum() / wrap(count)
     elif reduction == "sum":
         spread = spread.sum()
     return plain * (1.0 - label_smoothing) + spread * (label_smoothing / classes)  # type: ignore[no-any-return]
@@ -316,7 +326,7 @@ def _soft_cross_entropy(
     loss = -(logp * target).sum(dim=dim)
     if reduction == "mean":
         rows = loss._array.size
-        return loss.sum() / rows if rows else loss.sum() / wrap(np.zeros((), loss._array.dtype))  # type: ignore[no-any-return]
+        return loss.sum() / rows if rows else loss.sum() / wrap(constant(np.zeros((), loss._array.dtype)))  # type: ignore[no-any-return]
     return reduce_loss(loss, reduction)
 
 
@@ -390,13 +400,29 @@ def binary_cross_entropy(
         raise OperationError(
             f"Found dtype {target.dtype.scalar_type_name} but expected {input.dtype.scalar_type_name}", op="binary_cross_entropy"
         )
-    if x.size and type(x) is np.ndarray and not bool(((x >= 0) & (x <= 1)).all()):
+    if x.size and type(x) is np.ndarray:
+        tracing.check(_check_probabilities, x)
+    if t.size and type(t) is np.ndarray:
+        tracing.check(_check_targets, t)
+    return reduce_loss(_weighted(bce_op.call(input, target), weight), reduction)
+
+
+def _check_targets(t: np.ndarray) -> None:
+    if not bool(((t >= 0) & (t <= 1)).all()):
+        raise OperationError(
+            "all elements of target should be between 0 and 1",
+            op="binary_cross_entropy",
+            hint="targets are 0 and 1, or probabilities between them",
+        )
+
+
+def _check_probabilities(x: np.ndarray) -> None:
+    if not bool(((x >= 0) & (x <= 1)).all()):
         raise OperationError(
             "all elements of input should be between 0 and 1",
             op="binary_cross_entropy",
             hint="the input must be probabilities: apply sigmoid, or use binary_cross_entropy_with_logits on raw scores",
         )
-    return reduce_loss(_weighted(bce_op.call(input, target), weight), reduction)
 
 
 def _bce_logits_forward(xp: Any, x: Any, t: Any) -> Any:
@@ -439,6 +465,18 @@ def binary_cross_entropy_with_logits(
             f"Target size (torch.Size({list(t.shape)})) must be the same as input size (torch.Size({list(x.shape)}))",
             op=name,
             hint=shape_hint(x.shape, t.shape),
+        )
+    if t.dtype.kind == "b":
+        raise DtypeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.",
+            op=name,
+            hint="the target has the dtype of the input: use target.float()",
+        )
+    if t.dtype.kind in "iu":
+        raise DtypeError(
+            f"result type {input.dtype.scalar_type_name} can't be cast to the desired output type {target.dtype.scalar_type_name}",
+            op=name,
+            hint="the target has the dtype of the input: use target.float()",
         )
     if t.dtype != x.dtype:
         target = F.cast(target, dtype=x.dtype)

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import config
 from ..backends.kernels import kernels
+from ..core import tracing
 from ..core.bind import wrap
 from ..core.inplace import bump
 from ..core.primitive import TENSORS as F
@@ -58,6 +59,8 @@ def _recompute(F: Any, x: Any, axes: tuple[int, ...], count: int, eps: float, ce
 
 # ---- layer and RMS norm ------------------------------------------------------------------------
 def _layer_norm(xp: Any, x: Any, weight: Any, bias: Any, *, shape: tuple[int, ...], eps: float, centered: bool) -> Any:
+    if type(x) is np.ndarray:
+        x = np.ascontiguousarray(x)  # the result is contiguous whatever the input is
     if x.dtype is _F32 and config.kernels:
         if centered:
             made = kernels.norm.layer_norm(x, shape, weight, bias, eps)
@@ -277,8 +280,8 @@ def batch_norm(
         if running_mean is None or running_var is None:
             raise OperationError("Expected running_mean and running_var to be defined when training=False")
         shape = _channel_shape(a.ndim)
-        rstd = 1 / np.sqrt(_wide(running_var._array) + eps)
-        out = (input - F.cast(_shaped(running_mean, shape), dtype=a.dtype)) * wrap(rstd.astype(a.dtype).reshape(shape))
+        rstd = tracing.effect(_reciprocal_deviation, running_var._array, eps, shape, a.dtype)
+        out = (input - F.cast(_shaped(running_mean, shape), dtype=a.dtype)) * wrap(rstd)
         if running_var._rg or running_mean._rg:
             out = (input - running_mean.reshape(shape)) / (running_var.reshape(shape) + eps).sqrt()  # type: ignore[attr-defined]
         if weight is not None:
@@ -312,21 +315,48 @@ def _update_running(a: np.ndarray, mean: Tensor | None, var: Tensor | None, mome
     saved = None
     if node is not None and node.saved:
         saved = next((v for v in node.saved if isinstance(v, tuple) and len(v) == 3 and isinstance(v[0], str)), None)
-    axes = (0, *range(2, a.ndim))
-    count = a.size // max(a.shape[1], 1)
+    running = [None if t is None else t._array for t in (mean, var)]
     if saved is not None:
-        batch_mean = np.asarray(saved[1]).reshape(-1)
-        batch_var = 1 / np.square(np.asarray(saved[2], np.float64).reshape(-1)) - eps
+        tracing.effect(_move_by_saved, running, np.asarray(saved[1]), np.asarray(saved[2]), a.shape, momentum, eps, writes=(0,))
     else:
-        wide = _wide(a)
-        batch_mean = wide.mean(axis=axes)
-        batch_var = wide.var(axis=axes)
-    for running, value in ((mean, batch_mean), (var, batch_var * (count / max(count - 1, 1)))):
-        if running is not None:
-            r = running._array
+        tracing.effect(_move_by_batch, running, a, momentum, writes=(0,))
+    for t in (mean, var):
+        if t is not None:
+            bump(t, "batch_norm")
+
+
+def _reciprocal_deviation(variance: Any, eps: float, shape: tuple[int, ...], kind: Any) -> Any:
+    return (1 / np.sqrt(_wide(variance) + eps)).astype(kind).reshape(shape)
+
+
+def _move_by_saved(running: list[Any], mean: Any, rstd: Any, shape: tuple[int, ...], momentum: float, eps: float) -> None:
+    """Move running statistics towards the batch's, which the forward rule knows."""
+    _move(running, mean.reshape(-1), 1 / np.square(rstd.astype(np.float64).reshape(-1)) - eps, shape, momentum)
+
+
+def _move_by_batch(running: list[Any], a: Any, momentum: float) -> None:
+    """Move running statistics towards those of the batch `a`."""
+    axes = (0, *range(2, a.ndim))
+    wide = _wide(a)
+    _move(running, wide.mean(axis=axes), wide.var(axis=axes), a.shape, momentum)
+
+
+def _move(running: list[Any], mean: Any, var: Any, shape: tuple[int, ...], momentum: float) -> None:
+    count = math.prod(shape) // max(shape[1], 1)
+    for r, value in zip(running, (mean, var * (count / max(count - 1, 1))), strict=True):
+        if r is not None:
             r *= r.dtype.type(1 - momentum)
             r += (momentum * value).astype(r.dtype).reshape(r.shape)
-            bump(running, "batch_norm")
+
+
+def _move_by_instances(running: list[Any], a: Any, momentum: float) -> None:
+    """Move running statistics towards the mean over the batch of each instance's."""
+    wide = _wide(a)
+    axes = tuple(range(2, a.ndim))
+    count = math.prod(a.shape[2:])
+    for r, value in zip(running, (wide.mean(axis=axes), wide.var(axis=axes) * count / max(count - 1, 1)), strict=True):
+        r *= r.dtype.type(1 - momentum)
+        r += (momentum * value.mean(axis=0)).astype(r.dtype)
 
 
 # ---- group, instance, local response -----------------------------------------------------------
@@ -400,14 +430,9 @@ def instance_norm(
         raise ShapeError(f"Expected at least 3 dimensions, but got {len(shape)}-dimensional tensor", op="instance_norm")
     n, c = shape[0], shape[1]
     if running_mean is not None and running_var is not None:
-        a = _wide(input._array)
-        axes = tuple(range(2, len(shape)))
-        count = math.prod(shape[2:])
-        for running, value in ((running_mean, a.mean(axis=axes)), (running_var, a.var(axis=axes) * count / max(count - 1, 1))):
-            r = running._array
-            r *= r.dtype.type(1 - momentum)
-            r += (momentum * value.mean(axis=0)).astype(r.dtype)
-            bump(running, "instance_norm")
+        tracing.effect(_move_by_instances, [running_mean._array, running_var._array], input._array, momentum, writes=(0,))
+        for t in (running_mean, running_var):
+            bump(t, "instance_norm")
     rows = input.reshape(1, n * c, *shape[2:])  # type: ignore[attr-defined]
     out = batch_norm_op.call(rows, None, None, eps=float(eps)).reshape(shape)
     affine = _channel_shape(len(shape))

@@ -111,14 +111,14 @@ def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
         RuntimeError: an input of fewer than two dimensions; a probability outside [0, 1].
     """
     _two_dims(input, train)
-    return nn_dropout.dropout2d(input, p, train)
+    return nn_dropout._feature("feature_dropout", input, p, train, False)
 
 
 @public()
 def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """In-place `feature_dropout`."""
     _two_dims(input, train)
-    return nn_dropout.dropout2d(input, p, train, True)
+    return nn_dropout._feature("feature_dropout", input, p, train, True)
 
 
 def _two_dims(x: Tensor, train: bool) -> None:

@@ -18,6 +18,7 @@ from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
 from ..core.tensor import Tensor
+from ..core.tracing import constant
 from ..errors import ArgumentValueError, OperationError, UnsupportedError
 from ._rules import require_tensor
 
@@ -226,6 +227,9 @@ def interpolate(
         if out[d] == shape[axis] and (scales is None or scales[d] == 1.0):
             continue
         index, weight = _taps(kind, out[d], shape[axis], None if scales is None else scales[d], bool(align_corners), antialias)
+        constant(index)
+        if weight is not None:
+            constant(weight)
         result = taps_op.call(result, axis=axis, index=index, weight=weight, size=shape[axis])
     if x._array.dtype.kind == "u" and result._array.dtype != x._array.dtype:
         result = F.cast(result, dtype=x._array.dtype)
@@ -288,7 +292,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         axes.append(line if align_corners else line * (s - 1) / s)
     mesh = np.meshgrid(*axes, indexing="ij")
     base = np.stack([*reversed(mesh), np.ones_like(mesh[0])], -1).reshape(-1, n + 1).astype(t._array.dtype)
-    grid = F.matmul(wrap(np.broadcast_to(base, (size[0], *base.shape)).copy()), t.transpose(1, 2))  # type: ignore[attr-defined]
+    grid = F.matmul(wrap(constant(np.broadcast_to(base, (size[0], *base.shape)).copy())), t.transpose(1, 2))  # type: ignore[attr-defined]
     return grid.reshape(size[0], *size[2:], n)  # type: ignore[no-any-return]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..backends import rnn
 from ..core import reverse as engine
 from ..core.modes import enable_grad, local, state
+from ..core.observe import observers
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.tensor import Parameter, Tensor
@@ -98,6 +99,11 @@ gru_op, rnn_tanh_op, rnn_relu_op = map(_without_cell, ("gru", "rnn_tanh", "rnn_r
 _OPS = {"LSTM": lstm_op, "GRU": gru_op, "RNN_TANH": rnn_tanh_op, "RNN_RELU": rnn_relu_op}
 
 
+def _watched_as_a_whole() -> bool:
+    """Whether those who watch, and nobody else is there, want a layer as one operation: the exporters do."""
+    return state.slow == len(observers) and all(getattr(o, "whole_layers", False) for o in observers)
+
+
 def layer(mode: str, input: Tensor, states: Any, weights: Any, reverse: bool) -> tuple[Tensor, tuple[Tensor, ...]] | None:
     """One direction of one layer: the output of each step and the last states; None where the cells must run one by one.
 
@@ -107,7 +113,7 @@ def layer(mode: str, input: Tensor, states: Any, weights: Any, reverse: bool) ->
         states: (h,) or (h, c), (B, H) each.
         weights: (w_ih, w_hh, b_ih or None, b_hh or None).
     """
-    if state.slow:  # somebody watches the operations, or changes them
+    if state.slow and not _watched_as_a_whole():  # somebody watches the operations, or changes them
         return None
     given = (input, *states, *weights)
     dtype = input._array.dtype

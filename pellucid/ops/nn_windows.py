@@ -261,8 +261,15 @@ def _fractional(
         drawn = uniform(random.default_generator, (batch, channels, n), dtype=x._array.dtype)
     else:
         drawn = samples._array
-        if drawn.shape != (batch, channels, n):
-            raise OperationError(f"Expect _random_samples to have shape {[batch, channels, n]}, got {list(drawn.shape)}")
+        if drawn.ndim != 3 or samples.dtype != x.dtype:
+            raise OperationError(f"Expect _random_samples to have 3 dimensions and the dtype {x.dtype} of the input")
+        if drawn.shape[0] < batch:
+            raise OperationError("Expect _random_samples.size(0) no less then input batch size.")
+        if drawn.shape[1] != channels:
+            raise OperationError("Expect _random_samples.size(1) equals to input channel size.")
+        if drawn.shape[2] != n:
+            raise OperationError(f"Expect _random_samples.size(2) equals to {n}; got {drawn.shape[2]}.")
+        drawn = drawn[:batch]
     # Windows differ from plane to plane, so positions are gathered; samples are ordered (width, height) as PyTorch reads them.
     size = x._array.shape[2:]
     flat = np.zeros((batch, channels, *(1,) * (2 * n)), np.int64)

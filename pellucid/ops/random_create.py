@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import dtypes
 from ..backends.meta import MetaArray
-from ..core import random, random_distributions, random_fill, random_integers, random_reject
+from ..core import observe, random, random_distributions, random_fill, random_integers, random_reject
 from ..core.inplace import write
 from ..core.modes import local
 from ..core.primitive import defop
@@ -213,6 +213,9 @@ def _whole(value: Any, name: str, argument: str) -> int:
     return int(value)
 
 
+_INT64 = np.dtype(np.int64)
+
+
 @public()
 def randint(
     *args: Any,
@@ -240,6 +243,10 @@ def randint(
     >>> torch.randint(0, 10, (4,))
     tensor([4, 9, 3, 0])
     """
+    if not kwargs and len(args) > 1 and generator is out is dtype is layout is device is local.device is None and not requires_grad:
+        low, high, size = (0, *args) if len(args) == 2 else args if len(args) == 3 else (None, None, None)
+        if type(low) is type(high) is int and type(size) in (tuple, list):  # the everyday call
+            return make_tensor(random_integers.randint(default_generator, sizes((size,), "randint"), low, high, _INT64))
     low, high, size = _bounds(args, kwargs, "randint", 1)
     check_layout(layout)
     if not isinstance(size, (tuple, list)):
@@ -332,7 +339,7 @@ def normal(
                 "normal() received an invalid combination of arguments - got (float, float), but expected a size"
             )
         values = random_fill.normal_like(source, *[x._array if isinstance(x, Tensor) else x for x in (mean, std)])
-        return deliver(make_tensor(values), out, "normal")
+        return deliver(_drawn("normal", (mean, std), make_tensor(values)), out, "normal")
     check_layout(layout)
     kind = check_dtype(dtype, "normal") or (out.dtype if out is not None else dtypes.get_default_dtype())
     m, s = float(mean), float(std)
@@ -386,7 +393,25 @@ def multinomial(
         return build((*a.shape[:-1], num_samples), dtypes.int64, "meta", False, np.empty)
     if out is not None and out.dtype is not dtypes.int64:
         raise DtypeError(f"multinomial expects Long tensor out, got: {out.dtype.scalar_type_name}")
-    return deliver(make_tensor(random_distributions.multinomial(_pick(generator), a, num_samples, replacement)), out, "multinomial")
+    result = make_tensor(random_distributions.multinomial(_pick(generator), a, num_samples, replacement))
+    return deliver(_drawn("multinomial", (input,), result), out, "multinomial")
+
+
+class _Drawing:
+    """What observers are told for a sample that is no recorded operation."""
+
+    args = ("input", "other")
+    vjp = None
+
+    def __init__(self, name: str) -> None:
+        self.name, self.grad_name = name, name.capitalize()
+
+
+def _drawn(name: str, inputs: tuple[Any, ...], result: Tensor) -> Tensor:
+    """The result, of which observers hear what it was drawn from."""
+    if observe.observers:
+        observe.notify("operation", _Drawing(name), inputs, {}, result)
+    return result
 
 
 @public()

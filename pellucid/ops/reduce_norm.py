@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..core import tracing
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
@@ -385,7 +386,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:  # noqa: N803
     if p is None or p in (2, -2):
         s = F.svd(A, full=False)[1]
         if s._array.shape[-1] == 0:
-            return make_tensor(np.zeros(s._array.shape[:-1], s._array.dtype))
+            return make_tensor(tracing.constant(np.zeros(s._array.shape[:-1], s._array.dtype)))
         low, high = s.select(-1, s._array.shape[-1] - 1), s.select(-1, 0)
         return low / high if p == -2 else high / low
     if isinstance(p, str) and p not in ("fro", "nuc"):
@@ -398,7 +399,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:  # noqa: N803
             f"linalg.cond(ord={p}): A must be batches of square matrices, but they are {shape[-2]} by {shape[-1]} matrices"
         )
     if A._array.size == 0:
-        return make_tensor(np.zeros(shape[:-2], A._array.real.dtype))
+        return make_tensor(tracing.constant(np.zeros(shape[:-2], A._array.real.dtype)))
     from .linalg_solve import inv_ex
 
     inverse, info = inv_ex(A)
@@ -438,7 +439,7 @@ def matrix_rank(
     if hermitian:
         square(A, "torch.linalg.matrix_rank")
     if x.size == 0:
-        return make_tensor(np.zeros(x.shape[:-2], np.int64))
+        return make_tensor(tracing.constant(np.zeros(x.shape[:-2], np.int64)))
     s = np.abs(np.linalg.eigvalsh(x)) if hermitian else np.linalg.svd(x, compute_uv=False)
     least = cutoff(s.max(-1), x.shape, number_or_array(atol), number_or_array(rtol), x.dtype)
     return make_tensor(np.asarray((s > np.asarray(least)[..., None]).sum(-1), np.int64))

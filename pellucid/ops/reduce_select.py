@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..backends.scatter import put_few, take_few
 from ..core import return_types
 from ..core.inplace import into
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import FUNCTIONS, public
 from ..core.tensor import Tensor, make_tensor
+from ..core.tracing import constant
 from ..errors import ArgumentTypeError, DimensionError, DtypeError, OperationError, UnsupportedError
 from ..shapes import check_nonempty_reduction, normalize_dim
 from ._reduction import kept, numpy_names
@@ -28,7 +30,7 @@ def put_along_array(src: Any, index: Any, shape: tuple[int, ...], dim: int, uniq
         return np.array(src).reshape(())
     out = np.zeros(shape, src.dtype)
     if unique:
-        np.put_along_axis(out, index, src, dim)
+        put_few(out, index, src, dim)
         return out
     places = list(np.ogrid[tuple(slice(n) for n in index.shape)])
     places[dim] = index
@@ -88,7 +90,7 @@ def _choose(name: str, index_rule: Any, **given: Any) -> Any:
         if x.ndim == 0:
             return x.copy(), np.zeros((), np.int64)
         index = index_rule(x, dim, **params)
-        values = np.take_along_axis(x, index, dim)
+        values = take_few(x, index, dim)
         return (values, index) if keepdim else (np.squeeze(values, dim), np.squeeze(index, dim))
 
     samples = cases(*((shapes, {**params, **given}) for shapes, params in _ALONG))
@@ -279,7 +281,7 @@ def _median(op: Any, name: str, input: Any, dim: Any, keepdim: bool) -> Any:
             fill: Any = np.iinfo(input._array.dtype).min
         else:
             fill = np.nan
-        return make_tensor(np.full((), fill, input._array.dtype))
+        return make_tensor(constant(np.full((), fill, input._array.dtype)))
     flat = input.reshape((-1,))
     return op.call(flat, dim=0, keepdim=False)[0]
 
@@ -373,7 +375,7 @@ def _quantile(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolat
             raise ArgumentTypeError(f"{name}(): argument 'q' (position 2) must be Tensor or float, not {type(q).__name__}")
         if not 0 <= q <= 1:
             raise OperationError(f"{name}() q must be in the range [0, 1] but got {q:g}")
-        q = make_tensor(np.asarray(q, input._array.dtype))
+        q = make_tensor(constant(np.asarray(q, input._array.dtype)))
     if input.is_meta:
         raise UnsupportedError(f"{name} on a meta tensor: it reads the values")
     ndim = input._array.ndim

@@ -12,6 +12,7 @@ from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
 from ..core.tensor import Tensor, make_tensor
+from ..core.tracing import constant
 from ..errors import UnsupportedError
 from ..shapes import normalize_dim
 from ._reduction import as_dtype, numpy_names
@@ -130,9 +131,13 @@ def _running(x: Any, dim: int, better: Any) -> Any:
     if x.ndim == 0:
         return x.copy(), np.zeros((), np.int64)
     values = better.accumulate(x, dim)
-    places = np.arange(x.shape[dim]).reshape([-1 if d == dim else 1 for d in range(x.ndim)])
-    here = (x == values) | (x != x)
-    return values, np.maximum.accumulate(np.where(here, places, 0), dim)
+    places = np.arange(x.shape[dim])
+    if dim != x.ndim - 1:
+        places = places.reshape((-1, *(1,) * (x.ndim - 1 - dim)))
+    here = x == values
+    if x.dtype.kind not in "biu":
+        here |= x != x
+    return values, np.maximum.accumulate(here * places, dim)
 
 
 def _running_grad(F: Any, g: Any, out1: Any, input_shape: Any, dim: int) -> Any:
@@ -225,7 +230,7 @@ def _logcumsumexp_grad_recorded(g: Any, input: Any, out: Any, dim: int) -> Any:
     """The same sum with all pairs (i, j) spelled out: quadratic, but differentiable to any order."""
     x, out, g = (t.movedim(dim, -1) for t in (input, out, g))
     n = x._array.shape[-1]
-    later = make_tensor(np.triu(np.ones((n, n), bool)))  # row i, column j >= i
+    later = make_tensor(constant(np.triu(np.ones((n, n), bool))))  # row i, column j >= i
     gap = F.where(later, x.unsqueeze(-1) - out.unsqueeze(-2), -float("inf"))
     return (F.exp(gap) * g.unsqueeze(-2)).sum(-1).movedim(-1, dim)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from .. import shapes
-from ..backends.scatter import add_rows, gather_along, scatter_along
+from ..backends.scatter import KERNEL_SIZE, add_rows, few_places, gather_along, scatter_along, take_few
 from ..core.bind import wrap
 from ..core.inplace import check_overlap, check_writable, overwrite, write
 from ..core.primitive import TENSORS as F
@@ -71,6 +71,9 @@ def inside(index: Any, size: int) -> bool:
     """Whether all positions are in 0 ... size-1."""
     if not index.size:
         return True
+    if index.size <= 32:
+        few = index.ravel().tolist()
+        return min(few) >= 0 and max(few) < size
     if index.dtype == np.int64:  # read as unsigned numbers, negative ones are greater than any size
         return bool(np.maximum.reduce(index.view(np.uint64), axis=None) < size)
     return bool(index.min() >= 0 and index.max() < size)
@@ -111,6 +114,9 @@ def _gather(xp: Any, x: Any, index: Any, *, dim: int) -> Any:
     shape = index.shape
     if index.size == 0:
         return np.empty(shape, x.dtype)
+    if shape and index.size <= KERNEL_SIZE and len(shape) == x.ndim and type(x) is ndarray:
+        if inside(index, x.shape[dim]) and x.shape[:dim] == shape[:dim] and x.shape[dim + 1 :] == shape[dim + 1 :]:
+            return take_few(x, index, dim)
     x, index = _vectors(x, index)
     try:
         quick = gather_along(x, index, dim)
@@ -144,12 +150,14 @@ gather_op = defop(
 )
 
 
+_INDEX_DTYPES = frozenset({np.dtype(np.int64), np.dtype(np.int32)})
+
+
 def _index_of(x: Tensor, dim: int, index: Any, name: str) -> tuple[int, Tensor]:
     """Dimension and index tensor of a gather or scatter, checked but for the positions."""
     require_tensor(index, name, "index", 3)
     dim = shapes.normalize_dim(dim, x._array.ndim)
-    kind = index._array.dtype
-    if kind != np.int64 and kind != np.int32:
+    if index._array.dtype not in _INDEX_DTYPES:
         if index._array.size == 0:
             return dim, F.cast(index, dtype=np.dtype(np.int64))
         raise DtypeError(f"{name}(): Expected dtype int32/int64 for index")
@@ -177,7 +185,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
         return gather_op.call(input, index, dim=dim)  # type: ignore[no-any-return]
     if len(a or (1,)) != len(b or (1,)):
         raise ShapeError("Index tensor must have the same number of dimensions as input tensor")
-    if a:
+    if a and a != b:
         for d, (own, wanted) in enumerate(zip(a, b or (1,), strict=True)):
             if d != dim and wanted > own:
                 raise ShapeError(
@@ -197,6 +205,10 @@ def _writer(write_places: Callable[..., None]) -> Callable[..., None]:
     """An in-place rule from a function that writes values to flat places."""
 
     def rule(xp: Any, out: Any, index: Any, src: Any, *, dim: int, **params: Any) -> None:
+        few = few_places(out, index, src, dim)
+        if few is not None and index.size and inside(index, out.shape[dim]):
+            write_places(out.reshape(-1), few, src, **params)
+            return
         target, index, src = _vectors(out, index, src)
         if index.size == 0:
             return
@@ -217,6 +229,9 @@ def _writer(write_places: Callable[..., None]) -> Callable[..., None]:
 
 
 def _add_places(flat: ndarray, at: ndarray, values: Any) -> None:
+    if at.size <= 64:
+        np.add.at(flat, at, values)
+        return
     add_rows(flat[:, None], at.reshape(-1), np.ascontiguousarray(values).reshape(-1, 1))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.scatter import take_few
 from ..core import return_types
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
@@ -33,7 +34,11 @@ def _sort(xp: Any, x: Any, *, dim: int, descending: bool) -> Any:
     if x.ndim == 0:
         return x.copy(), np.zeros((), np.int64)
     order = order_of(x, dim, descending)
-    return xp.take_along_axis(x, order, dim), order
+    return _taken(xp, x, order, dim), order
+
+
+def _taken(xp: Any, x: Any, index: Any, dim: int) -> Any:
+    return take_few(x, index, dim) if type(x) is np.ndarray else xp.take_along_axis(x, index, dim)
 
 
 def _order_grad(F: Any, g: Any, out1: Any, input_shape: Any, dim: int) -> Any:
@@ -51,6 +56,9 @@ def _topk(xp: Any, x: Any, *, k: int, dim: int, largest: bool) -> Any:
     if x.ndim == 0:
         return x.copy(), np.zeros((), np.int64)
     n = x.shape[dim]
+    if k == 1 and largest and type(x) is np.ndarray and x.dtype.kind in "fiu":
+        index = x.argmax(dim, keepdims=True)  # the first one of equals, and a NaN before all numbers
+        return take_few(x, index, dim), index
     if 0 < k < n // 8 and x.dtype.kind == "f":
         # Select first, then order the few: NaN counts as largest for argpartition as for PyTorch.
         rough = np.argpartition(x, n - k if largest else k - 1, dim)
@@ -60,7 +68,7 @@ def _topk(xp: Any, x: Any, *, k: int, dim: int, largest: bool) -> Any:
         index = np.take_along_axis(rough, order_of(values, dim, largest), dim)
     else:
         index = order_of(x, dim, largest)[(*[slice(None)] * dim, slice(k))].copy()
-    return xp.take_along_axis(x, index, dim), index
+    return _taken(xp, x, index, dim), index
 
 
 def _topk_aval(x: Any, *, k: int, dim: int, largest: bool) -> Any:

@@ -10,7 +10,8 @@ import numpy as np
 from ..core.primitive import TENSORS as F
 from ..core.public import public
 from ..core.tensor import Tensor, make_tensor
-from ..errors import DimensionError, OperationError, ShapeError
+from ..core.tracing import constant
+from ..errors import DimensionError, OperationError, ShapeError, warn_once
 from ._rules import require_tensor
 
 
@@ -29,11 +30,11 @@ def _window_text(window: Any) -> str:
 def _centred(window: Any, win_length: int, n_fft: int, like: Any) -> Tensor:
     """The window (ones without) with zeros around it to n_fft values."""
     if window is None:
-        window = make_tensor(np.ones(win_length, like.real.dtype))
+        window = make_tensor(constant(np.ones(win_length, like.real.dtype)))
     if win_length == n_fft:
         return window  # type: ignore[no-any-return]
     left = (n_fft - win_length) // 2
-    zeros = [make_tensor(np.zeros(n, window._array.dtype)) for n in (left, n_fft - win_length - left)]
+    zeros = [make_tensor(constant(np.zeros(n, window._array.dtype))) for n in (left, n_fft - win_length - left)]
     return F.cat(zeros[0], window, zeros[1], dim=0)
 
 
@@ -42,7 +43,7 @@ def _padded(x: Any, amount: int, mode: str) -> Any:
     n = x._array.shape[-1]
     names = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
     if mode == "constant":
-        zeros = make_tensor(np.zeros((*x._array.shape[:-1], amount), x._array.dtype))
+        zeros = make_tensor(constant(np.zeros((*x._array.shape[:-1], amount), x._array.dtype)))
         return F.cat(zeros, x, zeros, dim=x._array.ndim - 1)
     if mode not in names:
         raise OperationError(f"Unrecognised padding mode {mode}")
@@ -82,6 +83,12 @@ def stft(
     require_tensor(input, "stft")
     if window is not None:
         require_tensor(window, "stft", "window")
+    else:
+        warn_once(
+            "A window was not provided. A rectangular window will be applied,which is known to cause spectral leakage. Other windows "
+            "such as torch.hann_window or torch.hamming_window are recommended to reduce spectral leakage.To suppress this warning and "
+            "use a rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`."
+        )
     hop = n_fft // 4 if hop_length is None else hop_length
     length = n_fft if win_length is None else win_length
     if center and align_to_window is not None:
@@ -153,6 +160,12 @@ def istft(
     torch.Size([16])
     """
     require_tensor(input, "istft")
+    if window is None:
+        warn_once(
+            "A window was not provided. A rectangular window will be applied.Please provide the same window used by stft to make the "
+            "inversion lossless.To suppress this warning and use a rectangular window, explicitly set "
+            "`window=torch.ones(n_fft, device=<device>)`."
+        )
     if not input.dtype.is_complex:
         raise OperationError("istft requires a complex-valued input tensor matching the output from stft with return_complex=True.")
     hop = n_fft // 4 if hop_length is None else hop_length

@@ -18,7 +18,7 @@ from ..core.modes import local
 from ..core.primitive import defop
 from ..core.public import FUNCTIONS, METHODS, method, public, tensor_property
 from ..core.tensor import Tensor
-from ..errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError
+from ..errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError, warn_once
 from ._rules import require_tensor
 from .view import element_strides, sizes_of
 from .view_parts import part_op
@@ -422,6 +422,11 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 @method()
 def storage(self: Tensor) -> TypedStorage:
     """The storage counted in elements."""
+    warn_once(
+        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This should "
+        "only matter to you if you are using storages directly.  To access UntypedStorage directly, use tensor.untyped_storage() "
+        "instead of tensor.storage()"
+    )
     return TypedStorage(untyped_storage(self), self.dtype)
 
 

@@ -103,11 +103,11 @@ def test_the_short_time_transform_and_back(normalized, onesided):
 def test_the_short_time_transform_refuses():
     x = torch.ones(50)
     with pytest.raises(RuntimeError, match="stft requires the return_complex parameter be given for real inputs"):
-        torch.stft(x, 16)
+        torch.stft(x, 16, window=torch.ones(16))
     with pytest.raises(RuntimeError, match="expected 0 < win_length <= n_fft, but got win_length=30"):
-        torch.stft(x, 16, win_length=30, return_complex=True)
+        torch.stft(x, 16, win_length=30, window=torch.ones(30), return_complex=True)
     spectrum = torch.stft(x, 16, window=torch.ones(16), return_complex=True)
     with pytest.raises(RuntimeError, match="window overlap add min: 1"):
         torch.istft(spectrum, 16, window=torch.zeros(16))
     with pytest.raises(RuntimeError, match="istft requires a complex-valued input tensor"):
-        torch.istft(torch.ones(9, 3), 16)
+        torch.istft(torch.ones(9, 3), 16, window=torch.ones(16))

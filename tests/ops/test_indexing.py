@@ -134,3 +134,12 @@ def test_error_names_index_and_dimension():
         torch.zeros(2, 3)[torch.tensor([True, False, True])]
     with pytest.raises(IndexError, match="too many indices for tensor of dimension 2"):
         torch.zeros(2, 3)[0, 0, 0]
+
+
+def test_a_slice_of_one_row_is_changed_in_place():
+    x = torch.arange(6.0).view(3, 2)
+    x[1:2] += 1
+    x[1:2, 1:2] *= 2
+    assert x.tolist() == [[0, 1], [3, 8], [4, 5]]
+    with pytest.raises(RuntimeError, match="refer to a single memory location"):
+        x[1:2] = x.view(-1)[1:3]
