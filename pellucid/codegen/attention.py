@@ -16,6 +16,7 @@ import numpy as np
 from pellucid.codegen import jit, math, target, threads
 from pellucid.codegen.emit import Function, Module, Value, vector
 from pellucid.codegen.matmul import ACCUMULATE, SCRATCH_FLOATS, gemm_address
+from pellucid.codegen.outputs import empty
 
 __all__ = ["attention", "attention_backward"]
 
@@ -235,8 +236,30 @@ def _signature(operands: int) -> str:
     return "p" + "a" * operands + "a" + "pa" + "i" * (3 * operands + len(_NUMBERS)) + "d" + "ii"
 
 
-_lib = jit.Library("attention", _build, {"forward": _signature(5), "backward": _signature(9)})
+_lib = jit.Library("attention", _build, {"forward": _signature(5), "backward": _signature(9)}, quick=True)
 _local = threading.local()
+
+
+def native(name: str) -> int | None:
+    """The address of a native function of this file; None where it cannot be compiled."""
+    function = getattr(_lib, name)
+    return None if function is None else jit.address(function)
+
+
+def per_thread(queries: int, keys: int, backward: bool) -> int:
+    """Floats that a thread needs."""
+    rows = _block(queries, keys)
+    return SCRATCH_FLOATS + (2 * rows * keys if backward else (rows + 16) * (keys + 1))  # rows are padded to whole vectors
+
+
+def numbers(sizes: tuple[int, int, int, int, int, int], causal: bool, scale: float, backward: bool) -> tuple[int | float, ...]:
+    """What a native function takes after the strides; `sizes` are batch, heads, queries, keys and both widths."""
+    batch, heads, queries, keys, width, out_width = sizes
+    rows = _block(queries, keys)
+    tasks = batch * heads * (1 if backward else -(-queries // rows))
+    grain = max(1, (1 << 18) // ((queries if backward else rows) * keys * width))
+    room = per_thread(queries, keys, backward)
+    return heads, queries, keys, width, out_width, rows, int(causal), room, float(scale), tasks, grain
 
 
 # The entries.
@@ -289,8 +312,8 @@ def _like(a: np.ndarray, width: int) -> np.ndarray:
     """A new array `(B, H, T, width)` whose rows lie in memory as those of `a` do: by head, or by position."""
     batch, heads, length = a.shape[:3]
     if a.strides[1] < a.strides[2]:
-        return np.empty((batch, length, heads, width), _F32).swapaxes(1, 2)
-    return np.empty((batch, heads, length, width), _F32)
+        return empty((batch, length, heads, width), _F32).swapaxes(1, 2)
+    return empty((batch, heads, length, width), _F32)
 
 
 def _fits(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> bool:
@@ -327,14 +350,11 @@ def attention(
         return None
     out = _like(q, out_width)
     lse = np.empty((batch, heads, queries), _F32)
-    rows = _block(queries, keys)
-    per_thread = SCRATCH_FLOATS + (rows + 16) * (keys + 1)  # rows are padded to whole vectors of at most 16
     scale = width**-0.5 if scale is None else scale
-    tasks = batch * heads * -(-queries // rows)
-    grain = max(1, (1 << 18) // (rows * keys * width))
-    numbers = (heads, queries, keys, width, out_width, rows, int(causal), per_thread, scale, tasks, grain)
+    passed = numbers((batch, heads, queries, keys, width, out_width), causal, scale, False)
     arrays = (q, k, v, bias, out)
-    _lib.forward(threads.team(), *arrays, lse, gemm, _scratch(per_thread), *_strides(*arrays), *numbers)
+    scratch = _scratch(per_thread(queries, keys, False))
+    _lib.forward(threads.team(), *arrays, lse, gemm, scratch, *_strides(*arrays), *passed)
     return out, lse
 
 
@@ -359,11 +379,9 @@ def attention_backward(
     if not good or gemm is None:
         return None
     dq, dk, dv = _like(q, width), _like(k, width), _like(v, out_width)
-    rows = _block(queries, keys)
-    per_thread = SCRATCH_FLOATS + 2 * rows * keys
     scale = width**-0.5 if scale is None else scale
-    grain = max(1, (1 << 18) // (queries * keys * width))
-    numbers = (heads, queries, keys, width, out_width, rows, int(causal), per_thread, scale, batch * heads, grain)
+    passed = numbers((batch, heads, queries, keys, width, out_width), causal, scale, True)
     arrays = (q, k, v, bias, out, g, dq, dk, dv)
-    _lib.backward(threads.team(), *arrays, lse, gemm, _scratch(per_thread), *_strides(*arrays), *numbers)
+    scratch = _scratch(per_thread(queries, keys, True))
+    _lib.backward(threads.team(), *arrays, lse, gemm, scratch, *_strides(*arrays), *passed)
     return dq, dk, dv

@@ -14,6 +14,7 @@ import numpy as np
 from pellucid.codegen import jit, target, threads
 from pellucid.codegen.emit import Function, Module, Value, vector
 from pellucid.codegen.norm import SUM_BLOCK, UNROLL, Sums, given, good, grain_of, inverse_root, load_or, store_map
+from pellucid.codegen.outputs import empty
 
 __all__ = ["batch_norm", "batch_norm_backward", "group_norm", "group_norm_backward"]
 
@@ -287,6 +288,14 @@ _channels = jit.Library(
 # The entries.
 
 
+def native(name: str, batch: int, channels: int, inner: int) -> tuple[int, int, int] | None:
+    """The address of the native function for a shape, its tasks and how many make a chunk; None where it is not served."""
+    if _channels.batch_norm is None or (1 < inner < NARROW and batch > 1):
+        return None
+    kernel, tasks, grain = _tasks(name, batch, channels, inner)
+    return jit.address(kernel), tasks, grain
+
+
 def _sizes(x: np.ndarray) -> tuple[int, int, int]:
     return x.shape[0], x.shape[1], pymath.prod(x.shape[2:])
 
@@ -313,7 +322,7 @@ def batch_norm(
     if 1 < inner < NARROW and batch > 1:
         made = batch_norm(_by_channel(x), weight, bias, running_mean, running_var, momentum, eps)
         return made and (_by_image(made[0], x), *made[1:])
-    out = np.empty(x.shape, _F32)
+    out = empty(x.shape, _F32)
     mean, rstd = np.empty((2, channels), _F32)
     arrays = (x, weight, bias, out, mean, rstd, running_mean, running_var)
     kernel, tasks, grain = _tasks("batch_norm", batch, channels, inner)
@@ -355,7 +364,7 @@ def batch_norm_backward(
     if 1 < inner < NARROW and batch > 1:
         made = batch_norm_backward(_by_channel(g), _by_channel(x), mean, rstd, weight)
         return made and (_by_image(made[0], x), *made[1:])
-    out = np.empty(x.shape, _F32)
+    out = empty(x.shape, _F32)
     weight_grad, bias_grad = np.empty((2, channels), _F32)
     arrays = (g, x, weight, mean, rstd, out, weight_grad, bias_grad)
     kernel, tasks, grain = _tasks("batch_norm_backward", batch, channels, inner)
@@ -379,7 +388,7 @@ def group_norm(
     if _channels.group_norm is None:
         return None
     batch, channels, inner = _sizes(x)
-    out = np.empty(x.shape, _F32)
+    out = empty(x.shape, _F32)
     rows, members = batch * groups, channels // groups
     mean, rstd = np.empty((2, rows), _F32)
     numbers = (groups, members, inner, eps, rows, grain_of(members * inner))
@@ -396,7 +405,7 @@ def group_norm_backward(
     if _channels.group_norm_backward is None:
         return None
     batch, channels, inner = _sizes(x)
-    out = np.empty(x.shape, _F32)
+    out = empty(x.shape, _F32)
     sums = np.empty((2, batch, channels), _F32)
     rows, members = batch * groups, channels // groups
     arrays = (g, x, weight, mean, rstd, out, sums[0], sums[1])

@@ -18,6 +18,7 @@ import numpy as np
 from pellucid.codegen import conv_kernels as kernels
 from pellucid.codegen import conv_lanes, conv_memory, conv_plan, conv_weight, target, threads
 from pellucid.codegen.conv_geometry import ConvGeometry, IntOrSeq, conv_geometry, input_grad_geometry
+from pellucid.codegen.outputs import empty
 
 Padding = int | Sequence[int | Sequence[int]]
 
@@ -48,7 +49,7 @@ def conv(
         out_shape, plan, lanes = _forward(x.shape, w.shape, _key(stride), _key(padding), _key(dilation), groups)
     if plan is None:
         return None
-    out = np.empty(out_shape, _FLOAT32)
+    out = empty(out_shape, _FLOAT32)
     if lanes is not None and not relu:
         return conv_lanes.run(lanes, np.ascontiguousarray(x), np.ascontiguousarray(w), out, bias)
     return _correlate(plan, x, w, out, bias, 0.0 if relu else -math.inf)
@@ -80,7 +81,7 @@ def conv_input_grad(
         shape, plan, lanes = _input_grad(g.shape, w.shape, *key)
     if plan is None:
         return None
-    out = np.empty(shape, _FLOAT32)
+    out = empty(shape, _FLOAT32)
     if lanes is not None:
         return conv_lanes.run(lanes, np.ascontiguousarray(g), np.ascontiguousarray(w), out, bias)
     return _correlate(plan, g, w, out, bias, -math.inf)

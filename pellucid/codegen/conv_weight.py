@@ -19,6 +19,7 @@ from pellucid.codegen import conv_kernels as kernels
 from pellucid.codegen import conv_memory, conv_plan, jit, threads
 from pellucid.codegen.conv_geometry import ConvGeometry
 from pellucid.codegen.emit import Function, Module, Value
+from pellucid.codegen.outputs import empty
 
 # Below this many output channels in a group, lanes over channels would be mostly empty; lanes over pixels then win.
 FEWEST_OUTER = 6
@@ -149,7 +150,7 @@ def weight_grad_plan(geo: ConvGeometry) -> WeightPlan | None:
 
 def run(plan: WeightPlan, geo: ConvGeometry, g: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Compute a planned gradient of contiguous arrays."""
-    out = np.empty(geo.w_shape, np.float32)
+    out = empty(geo.w_shape, np.float32)
     natives, packing, turning = _natives(), kernels.packing(), kernels.turning()
     team, count = threads.team(), threads.get_num_threads()
     slices = min(plan.slices, geo.n)

@@ -183,7 +183,7 @@ def make_ufunc(name: str, inputs: Sequence[Expression], outputs: Sequence[Expres
     loops, types = [], []
     for ctype in ctypes_of_loops:
         text = _loop_text(ctype, inputs, outputs)
-        natives = jit.compile_ir(text, {"loop": "pppp"}, name)
+        natives = jit.compile_ir(text, {"loop": "pppp"}, name, quick=True)
         if natives is None:
             return None
         loops.append(jit.address(natives["loop"]))

@@ -9,6 +9,7 @@ import numpy as np
 
 from pellucid.codegen import jit, target, threads
 from pellucid.codegen.emit import Function, Module, Value, vector
+from pellucid.codegen.outputs import empty
 
 __all__ = ["gather_rows", "scatter_add_rows"]
 
@@ -65,7 +66,14 @@ _lib = jit.Library(
         **{f"gather_{c}": "paaaiii" for c in _CTYPES.values()},
         **{f"scatter_{c}": "paaaiiiii" for c in _CTYPES.values()},
     },
+    quick=True,
 )
+
+
+def native(name: str) -> int | None:
+    """The address of a native function of this file; None where it cannot be compiled."""
+    function = getattr(_lib, name)
+    return None if function is None else jit.address(function)
 
 
 def _check(index: np.ndarray, count: int) -> bool:
@@ -76,13 +84,19 @@ def _check(index: np.ndarray, count: int) -> bool:
     return True
 
 
+def share(size: int, columns: int) -> int:
+    """Columns of a thread's share when rows of `size` elements in all are added."""
+    part = -(-columns // threads.get_num_threads()) if size > 4 * GRAIN else columns
+    return max(COLUMNS, -(-part // 16) * 16)
+
+
 def gather_rows(table: np.ndarray, index: np.ndarray) -> np.ndarray | None:
     """`table[index]` for a table `(V, D)`: the shape of `index`, then D. Raises IndexError outside `0..V`."""
     ctype = _CTYPES.get(table.dtype)
     if table.ndim != 2 or ctype is None or not table.flags.c_contiguous or not _check(index, table.shape[0]):
         return None
     columns = table.shape[1]
-    out = np.empty((*index.shape, columns), table.dtype)
+    out = empty((*index.shape, columns), table.dtype)
     grain = max(1, GRAIN // max(1, columns))
     getattr(_lib, f"gather_{ctype}")(threads.team(), table, index, out, columns, index.size, grain)
     return out
@@ -106,8 +120,6 @@ def scatter_add_rows(
         return None
     if not _check(index, count):
         return None
-    share = -(-columns // threads.get_num_threads()) if rows.size > 4 * GRAIN else columns
-    grain = max(COLUMNS, -(-share // 16) * 16)
-    numbers = (index.size, columns, -1 if skip is None else skip, columns, grain)
+    numbers = (index.size, columns, -1 if skip is None else skip, columns, share(rows.size, columns))
     getattr(_lib, f"scatter_{ctype}")(threads.team(), rows, index, out, *numbers)
     return out

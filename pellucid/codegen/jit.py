@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import hashlib
@@ -11,21 +12,23 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pellucid.codegen import cache, target
 
-__all__ = ["Library", "address", "compile_ir", "fastcall_works", "statistics"]
+__all__ = ["Library", "address", "compile_ir", "compile_source", "fastcall_works", "listening", "signature_of", "statistics"]
 
 _CTYPES = {"a": ctypes.c_void_p, "o": ctypes.c_void_p, "p": ctypes.c_void_p, "i": ctypes.c_int64, "d": ctypes.c_double}
 _LLTYPES = {"a": "ptr", "o": "ptr", "p": "ptr", "i": "i64", "d": "double"}
 _PYAPI = (
     "PyLong_AsLongLong PyLong_FromLongLong PyLong_AsVoidPtr PyFloat_AsDouble PyFloat_FromDouble PyErr_Occurred "
-    "PyEval_SaveThread PyEval_RestoreThread Py_IncRef"
+    "PyEval_SaveThread PyEval_RestoreThread Py_IncRef Py_DecRef PyObject_CallFunctionObjArgs"
 ).split()
+_listener = ctypes.c_void_p(0)  # the function that `listening` calls before each native function, or null
 _DATA_OFFSET = 2 * ctypes.sizeof(ctypes.c_void_p)  # `data` follows the object header in NumPy's array struct
 
 _lock = threading.Lock()
@@ -33,16 +36,18 @@ _machines: list = []
 _alive: list = []  # engines and method tables live as long as the process
 _loaded: dict[str, dict[str, Callable] | None] = {}
 _addresses: dict[int, int] = {}
+_signatures: dict[int, str] = {}
 statistics = {"compiled": 0, "loaded": 0, "seconds": 0.0}
 
 
-def compile_ir(ir_text: str, exports: dict[str, str], name: str = "") -> dict[str, Callable] | None:
+def compile_ir(ir_text: str, exports: dict[str, str], name: str = "", quick: bool = False) -> dict[str, Callable] | None:
     """Native functions for the LLVM IR in `ir_text`, by name; None (and one warning) where it cannot be compiled.
 
     `exports` gives each function's signature, one letter per argument: `a` a NumPy array whose data pointer is passed
     (`None` gives a null pointer), `o` an object's own address, `p` an address as an int, `i` a 64-bit integer,
     `d` a double; `>i` or `>d` at the end gives the result's type, void otherwise. Arrays are not checked: dtype and
-    layout are the caller's business. The GIL is released while the function runs. `name` is for messages.
+    layout are the caller's business. The GIL is released while the function runs. `name` is for messages. `quick`: a few of LLVM's
+    passes instead of all.
 
     >>> ir = "define i64 @twice(i64 %x) {\\n %y = add i64 %x, %x\\n ret i64 %y\\n}"
     >>> compile_ir(ir, {"twice": "i>i"})["twice"](21) if target.available() else 42
@@ -51,21 +56,61 @@ def compile_ir(ir_text: str, exports: dict[str, str], name: str = "") -> dict[st
     if not target.available():
         return None
     name = name or "+".join(exports)
-    fast = fastcall_works()
-    text = ir_text + "".join(_python_entry(fn, sig) for fn, sig in exports.items()) if fast else ir_text
-    if fast:
-        text += "".join(f"declare {line}\n" for line in _PYAPI_DECLARATIONS) + "@_Py_NoneStruct = external global i8\n"
-    host = target.host()
-    key = hashlib.sha256("\0".join((text, host.key)).encode()).hexdigest()
+    text = _with_entries(ir_text, exports)
+    return _compiled(_key(text, quick), lambda: text, exports, name, quick)
+
+
+def compile_source(build: Callable[[], str], exports: dict[str, str], name: str, quick: bool = False) -> dict[str, Callable] | None:
+    """`compile_ir` of the text that `build` gives, which is asked only where the disk has no code for it yet.
+
+    The text must follow from the files of this package, the processor and `name` alone.
+    """
+    if not target.available():
+        return None
+    sources = _sources()
+    if sources is None:
+        return compile_ir(build(), exports, name, quick)
+    parts = (sources, name, repr(sorted(exports.items())), str(target.host().vector_bits), str(fastcall_works()))
+    return _compiled(_key("\0".join(parts), quick), lambda: _with_entries(build(), exports), exports, name, quick)
+
+
+@functools.cache
+def _sources() -> str | None:
+    """A digest of this package's files; None where they cannot be read."""
+    digest = hashlib.sha256(sys.version.encode())
+    try:
+        files = sorted(Path(__file__).parent.glob("*.py"))
+        for path in files:
+            digest.update(path.name.encode() + path.read_bytes())
+    except OSError:
+        return None
+    return digest.hexdigest() if files else None
+
+
+def _key(text: str, quick: bool) -> str:
+    return hashlib.sha256("\0".join((text, target.host().key, "quick" if quick else "O2")).encode()).hexdigest()
+
+
+def _with_entries(text: str, exports: dict[str, str]) -> str:
+    """The module with functions that Python can call."""
+    if not fastcall_works():
+        return text
+    text += "".join(_python_entry(fn, sig) for fn, sig in exports.items())
+    text += "".join(f"declare {line}\n" for line in _PYAPI_DECLARATIONS)
+    return text + "@_Py_NoneStruct = external global i8\n@pellucid_listener = external global ptr\n"
+
+
+def _compiled(key: str, text: Callable[[], str], exports: dict[str, str], name: str, quick: bool) -> dict[str, Callable] | None:
+    """The functions under a key: those made before, from the disk, or compiled now."""
     with _lock:
         if key not in _loaded:
             started = time.perf_counter()
             try:
-                _loaded[key] = _load(key, text, exports, fast)
+                _loaded[key] = _load(key, text, exports, fastcall_works(), quick)
             except Exception as error:
                 # Whatever LLVM or the system objects to, the program can go on with NumPy.
                 _loaded[key] = None
-                _warn(name, text, error)
+                _warn(name, text(), error)
             statistics["seconds"] += time.perf_counter() - started
         return _loaded[key]
 
@@ -79,14 +124,14 @@ class Library:
     8
     """
 
-    def __init__(self, name: str, build: Callable[[], str], exports: dict[str, str]) -> None:
-        self._parts = name, build, exports
+    def __init__(self, name: str, build: Callable[[], str], exports: dict[str, str], quick: bool = False) -> None:
+        self._parts = name, build, exports, quick
 
     def __getattr__(self, attribute: str) -> Any:
-        name, build, exports = self._parts
+        name, build, exports, quick = self._parts
         if attribute not in exports:
             raise AttributeError(attribute)
-        natives = compile_ir(build(), exports, name) if target.available() else None
+        natives = compile_source(build, exports, name, quick)
         self.__dict__.update(natives or dict.fromkeys(exports))
         return self.__dict__[attribute]
 
@@ -106,7 +151,23 @@ def address(function: Callable) -> int:
     return _addresses[id(function)]
 
 
-def _load(key: str, text: str, exports: dict[str, str], fast: bool) -> dict[str, Callable]:
+@contextlib.contextmanager
+def listening(listener: Callable[..., Any]) -> Iterator[None]:
+    """Inside the block `listener(address, *arguments)` is called before each native function, in this process's only such block."""
+    before = _listener.value
+    _listener.value = id(listener)
+    try:
+        yield
+    finally:
+        _listener.value = before
+
+
+def signature_of(where: int) -> str:
+    """The signature letters of the native function at an address."""
+    return _signatures[where]
+
+
+def _load(key: str, text: Callable[[], str], exports: dict[str, str], fast: bool, quick: bool) -> dict[str, Callable]:
     llvm = target.llvm_binding()
     machine = _machine()
     code = cache.load(key)
@@ -118,14 +179,9 @@ def _load(key: str, text: str, exports: dict[str, str], fast: bool) -> dict[str,
         except RuntimeError:
             engine = None
     if engine is None:
-        module = llvm.parse_assembly(text)
+        module = llvm.parse_assembly(text())
         module.verify()
-        options = llvm.create_pipeline_tuning_options(speed_level=2)
-        options.loop_unrolling = False  # kernels unroll where it pays; more only costs compile time
-        options.loop_vectorization = False
-        options.slp_vectorization = False
-        builder = llvm.create_pass_builder(machine, options)
-        builder.getModulePassManager().run(module, builder)
+        _optimize(llvm, machine, module, quick)
         code = machine.emit_object(module)
         engine = _engine(llvm, machine, code, exports)
         statistics["compiled"] += 1
@@ -137,9 +193,31 @@ def _load(key: str, text: str, exports: dict[str, str], fast: bool) -> dict[str,
         function = _method(fn, entry) if fast else _through_ctypes(native, signature)
         _alive.append(function)
         _addresses[id(function)] = native
+        _signatures[native] = signature
         functions[fn] = function
     _alive.append(engine)
     return functions
+
+
+def _optimize(llvm: Any, machine: Any, module: Any, quick: bool) -> None:
+    """LLVM's passes. Kernels are unrolled and vectorized where that pays, so `quick` leaves only those that make registers of variables
+    and find addresses that are computed twice: a fifteenth of the time, and for most kernels the same speed.
+    """
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options.loop_unrolling = False  # more of it only costs compile time
+    options.loop_vectorization = False
+    options.slp_vectorization = False
+    builder = llvm.create_pass_builder(machine, options)
+    if not quick:
+        builder.getModulePassManager().run(module, builder)
+        return
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_sroa_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_new_gvn_pass()
+    passes.add_simplify_cfg_pass()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.run(module, builder)
 
 
 def _machine():
@@ -152,6 +230,7 @@ def _machine():
             # What LLVM calls in functions with large stack frames; Python's own executable does not export it.
             llvm.add_symbol("__chkstk", ctypes.cast(ctypes.CDLL("ntdll").__chkstk, ctypes.c_void_p).value)
         if fastcall_works():
+            llvm.add_symbol("pellucid_listener", ctypes.addressof(_listener))
             for symbol in (*_PYAPI, "_Py_NoneStruct"):
                 where = ctypes.cast(getattr(ctypes.pythonapi, symbol), ctypes.c_void_p).value
                 llvm.add_symbol(symbol, id(None) if symbol == "_Py_NoneStruct" else where)
@@ -194,6 +273,8 @@ _PYAPI_DECLARATIONS = (
     "ptr @PyEval_SaveThread()",
     "void @PyEval_RestoreThread(ptr)",
     "void @Py_IncRef(ptr)",
+    "void @Py_DecRef(ptr)",
+    "ptr @PyObject_CallFunctionObjArgs(ptr, ...)",
 )
 
 
@@ -226,10 +307,24 @@ def _python_entry(fn: str, signature: str) -> str:
     out.insert(2, "  %null = alloca ptr\n  store ptr null, ptr %null")
     passed = ", ".join(f"{_LLTYPES[letter]} %v{i}" for i, letter in enumerate(arguments))
     kind = _LLTYPES[result] if result else "void"
+    objects = [f"ptr %object{i}" for i in range(len(arguments))]
     out += [
         "  %error = call ptr @PyErr_Occurred()",
         "  %fine = icmp eq ptr %error, null",
-        "  br i1 %fine, label %go, label %refuse",
+        "  br i1 %fine, label %ask, label %refuse",
+        "ask:",
+        "  %listener = load ptr, ptr @pellucid_listener",
+        "  %quiet = icmp eq ptr %listener, null",
+        "  br i1 %quiet, label %go, label %tell",
+        "tell:",
+        f"  %where = call ptr @PyLong_FromLongLong(i64 ptrtoint (ptr @{fn} to i64))",
+        f"  %told = call ptr (ptr, ...) @PyObject_CallFunctionObjArgs({', '.join(['ptr %listener', 'ptr %where', *objects, 'ptr null'])})",
+        "  call void @Py_DecRef(ptr %where)",
+        "  %failed = icmp eq ptr %told, null",
+        "  br i1 %failed, label %refuse, label %heard",
+        "heard:",
+        "  call void @Py_DecRef(ptr %told)",
+        "  br label %go",
         "go:",
         "  %state = call ptr @PyEval_SaveThread()",
         f"  {'%r = ' if result else ''}call {kind} @{fn}({passed})",

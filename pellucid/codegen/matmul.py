@@ -62,7 +62,7 @@ def plain_tile() -> Tile:
 # The micro-kernels.
 
 
-def _emit_micro(module: Module, t: Tile, rows: int, vectors: int, packed: bool) -> None:
+def emit_micro(module: Module, t: Tile, rows: int, vectors: int, packed: bool) -> None:
     """out[i, :] (+)= sum over k of a[i, k] * b[k * stride + :], then bias and relu; `valid` columns are stored.
 
     a[i, k] lies at k * rows + i when `packed`, else at i * a_row + k.
@@ -117,7 +117,7 @@ def _prefix(packed: bool) -> str:
     return "micro.packed" if packed else "micro.plain"
 
 
-def _micro_table(t: Tile, packed: bool) -> str:
+def micro_table(t: Tile, packed: bool) -> str:
     prefix = _prefix(packed)
     names = [f"ptr @{prefix}.{rows}.{vectors}" for vectors in range(1, t.vectors + 1) for rows in range(1, t.rows + 1)]
     return f"@{prefix} = internal constant [{len(names)} x ptr] [{', '.join(names)}]\n"
@@ -126,7 +126,7 @@ def _micro_table(t: Tile, packed: bool) -> str:
 # Packing: `count` rows or columns side by side, `depth` steps; step k goes to dst[k * stride : ].
 
 
-def _emit_pack_copy(module: Module) -> None:
+def emit_pack_copy(module: Module) -> None:
     """From memory where the elements of a step lie side by side, steps `pitch` apart."""
     t = tile()
     kind = vector("float", t.lanes)
@@ -168,7 +168,7 @@ def transposed(f: Function, rows: list[Value]) -> list[Value]:
     return rows
 
 
-def _emit_pack_transpose(module: Module) -> None:
+def emit_pack_transpose(module: Module) -> None:
     """From memory where the steps lie side by side, the elements of a step `pitch` apart."""
     t = tile()
     n = t.lanes
@@ -208,7 +208,7 @@ def _emit_pack_transpose(module: Module) -> None:
     f.ret()
 
 
-def _pack(f: Function, src: Value, step: Value, across: Value, dst: Value, depth: Value, count: Value, stride) -> None:
+def pack(f: Function, src: Value, step: Value, across: Value, dst: Value, depth: Value, count: Value, stride) -> None:
     """Pack elements `across` apart within a step and `step` apart between steps; one of the two is 1."""
     stride = f.as_value(stride, "i64")
 
@@ -252,7 +252,7 @@ def _emit_pack_a(module: Module) -> None:
     a, packed, m, depth, row, step, panels = map(job.get, ("a", "packed", "m", "depth", "a_row", "a_step", "panels"))
     with f.loop(f.begin, f.end) as p:
         first, height = _panel(f, p, m, panels)
-        _pack(f, f.at(a, first * row), step, row, f.at(packed, first * depth), depth, height, height)
+        pack(f, f.at(a, first * row), step, row, f.at(packed, first * depth), depth, height, height)
     f.ret()
 
 
@@ -279,7 +279,7 @@ def _emit_columns(module: Module, t: Tile, packed: bool) -> None:
             stride.set(values["b_step"])
 
         def pack_b(b=b, valid=valid) -> None:
-            _pack(f, b, values["b_step"], values["b_column"], buffer, depth, valid, t.columns)
+            pack(f, b, values["b_step"], values["b_column"], buffer, depth, valid, t.columns)
 
         f.branch(in_place, use_b, pack_b)
         vectors = (valid + (t.lanes - 1)) / t.lanes
@@ -393,13 +393,13 @@ def _build() -> str:
     module = Module()
     tables = ""
     for t, packed in ((tile(), True), (plain_tile(), False)):
-        tables += _micro_table(t, packed)
+        tables += micro_table(t, packed)
         for vectors in range(1, t.vectors + 1):
             for rows in range(1, t.rows + 1):
-                _emit_micro(module, t, rows, vectors, packed)
+                emit_micro(module, t, rows, vectors, packed)
         _emit_columns(module, t, packed)
-    _emit_pack_copy(module)
-    _emit_pack_transpose(module)
+    emit_pack_copy(module)
+    emit_pack_transpose(module)
     _emit_pack_a(module)
     _emit_gemm(module)
     for name, epilogue in _LOOPS.items():
@@ -413,7 +413,7 @@ SCRATCH_FLOATS = BLOCK + DEPTH * 16  # what a call of the native `gemm` needs fo
 
 @functools.cache
 def _natives():
-    return jit.compile_ir(_build(), {**dict.fromkeys(_LOOPS, "pppp"), "gemm": "pppppp" + "i" * 9}, "matmul")
+    return jit.compile_source(_build, {**dict.fromkeys(_LOOPS, "pppp"), "gemm": "pppppp" + "i" * 9}, "matmul", quick=True)
 
 
 def gemm_address() -> int | None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from pellucid.codegen import jit, target, threads
 from pellucid.codegen.emit import Function, Module, Value, vector
+from pellucid.codegen.outputs import empty
 
 __all__ = ["layer_norm", "layer_norm_backward", "rms_norm", "rms_norm_backward"]
 
@@ -212,7 +213,15 @@ def _emit_rows_backward(module: Module) -> None:
 ROWS_A_PARTIAL = 64
 
 
-_rows = jit.Library("layer_norm", _build_rows, {"layer_norm": "paaaaaaidiii", "layer_norm_backward": "paaaaaaaiiiii"})
+_rows = jit.Library("layer_norm", _build_rows, {"layer_norm": "paaaaaaidiii", "layer_norm_backward": "paaaaaaaiiiii"}, quick=True)
+
+
+def native(name: str) -> int | None:
+    """The address of a native function of this file; None where it cannot be compiled."""
+    function = getattr(_rows, name)
+    return None if function is None else jit.address(function)
+
+
 # The entries.
 
 
@@ -258,7 +267,7 @@ def _row_norm(x, shape, weight, bias, eps, centered):
     rows = _as_rows(x, shape)
     if rows is None or not good(x, weight, bias) or _rows.layer_norm is None or (weight is None and bias is not None):
         return None
-    out = np.empty(x.shape, _F32)
+    out = empty(x.shape, _F32)
     mean, rstd = np.empty((2, rows), _F32)
     columns = x.size // rows if rows else 1
     numbers = (columns, eps, centered, rows, grain_of(columns))
@@ -286,7 +295,7 @@ def _row_norm_backward(g, x, mean, rstd, weight, centered):
         return None
     rows = rstd.size
     columns = x.size // rows if rows else 1
-    out = np.empty(x.shape, _F32)
+    out = empty(x.shape, _F32)
     chunks = -(-rows // ROWS_A_PARTIAL)
     partial = None if weight is None else np.zeros((chunks, 2, columns if rows else weight.size), _F32)
     grain = max(1, grain_of(columns) // ROWS_A_PARTIAL)

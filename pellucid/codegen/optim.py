@@ -173,7 +173,63 @@ _lib = jit.Library(
         **{"adam" + h: "poooo" + "d" * 9 + "iiii" for h in ("", "_heavy")},
         **{"amsgrad" + h: "pooooo" + "d" * 9 + "iiii" for h in ("", "_heavy")},
     },
+    quick=True,
 )
+
+
+# Updates of one flat parameter, for schedules: the arrays in order, the numbers, and the rule.
+UPDATES: dict[str, tuple[str, str, Callable]] = {"sgd": ("param grad", _SGD_NUMBERS, _sgd(False, False, False))}
+for _nesterov in (False, True):
+    UPDATES["sgd" + "_nesterov" * _nesterov + "_momentum"] = ("param grad buf", _SGD_NUMBERS, _sgd(True, _nesterov, False))
+for _heavy in (False, True):
+    UPDATES["adam" + "_heavy" * _heavy] = ("param grad avg sq", _ADAM_NUMBERS, _adam(False, _heavy))
+    UPDATES["amsgrad" + "_heavy" * _heavy] = ("param grad avg sq most", _ADAM_NUMBERS, _adam(True, _heavy))
+
+
+def emit_flat_update(module: Module, name: str, rule: str) -> None:
+    """Add `name(team, arrays..., numbers, n, grain)`, which updates n contiguous elements; `numbers` points to doubles."""
+    arrays, numbers, update = UPDATES[rule]
+    f = threads.parallel_export(module, name, {**dict.fromkeys(arrays.split(), "ptr"), "numbers": "ptr"})
+    width = target.host().lanes("float")
+    kind = vector("float", width)
+    values = {n: f.splat(f.trunc(f.load("double", f.numbers, k), "float"), kind) for k, n in enumerate(numbers.split())}
+    pointers = {n: f.at(getattr(f, n), f.begin) for n in arrays.split()}
+
+    def body(i: Value, mask: Value | None) -> None:
+        vectors = {n: f.load(kind, p, i, mask=mask) for n, p in pointers.items()}
+        for n, value in update(f, values, **vectors).items():
+            f.store(value, pointers[n], i, mask=mask)
+
+    f.vector_loop(f.end - f.begin, width, body)
+    f.ret()
+
+
+def adam_numbers(
+    step: int, lr: float, beta1: float, beta2: float, eps: float, weight_decay: float, decoupled: bool, maximize: bool
+) -> tuple[float, ...]:
+    """The numbers of Adam's `step`-th update, in the order in which its kernels take them."""
+    shrink, decay = (1.0 - lr * weight_decay, 0.0) if decoupled and weight_decay else (1.0, weight_decay)
+    return (
+        shrink,
+        0.0 if decoupled else decay,
+        -1.0 if maximize else 1.0,
+        1.0 - beta1,
+        1.0 - beta2,
+        beta2,
+        (1.0 - beta2**step) ** 0.5,
+        eps,
+        -(lr / (1.0 - beta1**step)),
+    )
+
+
+def sgd_numbers(lr: float, momentum: float, dampening: float, weight_decay: float, maximize: bool) -> tuple[float, ...]:
+    """The numbers of an SGD update, in the order in which its kernels take them."""
+    return weight_decay, -1.0 if maximize else 1.0, -lr, 1.0 - dampening, momentum
+
+
+def is_heavy(beta1: float) -> bool:
+    """True when Adam's mean moves by at least half towards the gradient, which is computed from the other end."""
+    return bool(np.float32(1.0 - beta1) >= 0.5)
 
 
 def _total(lists: list[list[np.ndarray]]) -> int:
@@ -217,7 +273,7 @@ def sgd(
     name = "sgd"
     if momentum:
         name += "_nesterov" * nesterov + "_momentum" + "_first" * first_step
-    numbers = (weight_decay, -1.0 if maximize else 1.0, -lr, 1.0 - dampening, momentum)
+    numbers = sgd_numbers(lr, momentum, dampening, weight_decay, maximize)
     getattr(_lib, name)(threads.team(), *lists, *numbers, len(params), 0, total, GRAIN)
     return True
 
@@ -247,19 +303,8 @@ def adam(
     total = _total(lists)
     if total < 0:
         return False
-    shrink, decay = (1.0 - lr * weight_decay, 0.0) if decoupled and weight_decay else (1.0, weight_decay)
-    numbers = (
-        shrink,
-        0.0 if decoupled else decay,
-        -1.0 if maximize else 1.0,
-        1.0 - beta1,
-        1.0 - beta2,
-        beta2,
-        (1.0 - beta2**step) ** 0.5,
-        eps,
-        -(lr / (1.0 - beta1**step)),
-    )
+    numbers = adam_numbers(step, lr, beta1, beta2, eps, weight_decay, decoupled, maximize)
     name = "amsgrad" if max_exp_avg_sqs is not None else "adam"
-    name += "_heavy" * bool(np.float32(1.0 - beta1) >= 0.5)
+    name += "_heavy" * is_heavy(beta1)
     getattr(_lib, name)(threads.team(), *lists, *numbers, len(params), 0, total, GRAIN)
     return True

@@ -18,6 +18,7 @@ import numpy as np
 from pellucid.codegen import conv, conv_kernels, conv_memory, conv_plan, jit, target, threads
 from pellucid.codegen.conv_geometry import IntOrSeq, PoolGeometry, even_windows, pool_geometry
 from pellucid.codegen.emit import Module, Value, vector
+from pellucid.codegen.outputs import empty
 
 _NEVER = -(1 << 31)  # no tap has won yet
 
@@ -49,8 +50,8 @@ def max_pool(
         out_shape, plan = _max(x.shape, *key, ceil_mode)
     if plan is None:
         return None
-    best: np.ndarray = np.empty(out_shape, _FLOAT32)
-    index: np.ndarray = np.empty(out_shape, index_dtype)
+    best: np.ndarray = empty(out_shape, _FLOAT32)
+    index: np.ndarray = empty(out_shape, index_dtype)
     if index.itemsize not in (4, 8) or index.dtype.kind != "i":
         raise TypeError(f"max_pool gives int32 or int64 indices, not {index.dtype}")
     x = np.ascontiguousarray(x)
@@ -77,7 +78,7 @@ def max_pool_grad(g: np.ndarray, index: np.ndarray, x_shape: Sequence[int]) -> n
     if not _applies(g) or index.dtype not in (np.dtype(np.int32), np.dtype(np.int64)) or index.shape != g.shape:
         return None
     g, index = np.ascontiguousarray(g), np.ascontiguousarray(index)
-    out = np.empty(tuple(x_shape), np.float32)
+    out = empty(tuple(x_shape), np.float32)
     planes, count = out.shape[0] * out.shape[1], threads.get_num_threads()
     team = threads.team() if count > 1 else 0
     grain = -(-planes // (2 * count)) if count > 1 else planes

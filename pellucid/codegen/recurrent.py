@@ -1,12 +1,13 @@
-"""One time step of recurrent layers, forward and backward, as fused functions of float32 arrays.
+"""One time step of recurrent layers, forward and backward, as formulas.
 
-    >>> x, h, out = np.zeros((2, 3), np.float32), np.ones((2, 3), np.float32), np.empty((2, 3), np.float32)
-    >>> ufunc("rnn_relu") is None or ufunc("rnn_relu")(x, h, out).tolist() == h.tolist()
+    >>> x, h, out = np.zeros((2, 3)), np.ones((2, 3)), np.empty((2, 3))
+    >>> plain("rnn_relu")(x, h, out)
+    >>> out.tolist() == h.tolist()
     True
 
-Arguments come in the order of the table below, the results last; `plain(name)` evaluates the same formulas with NumPy, for other
-dtypes and where code cannot be generated. Names: `x_*` and `h_*` are the parts of a gate that come from the input and from the state,
-`d*` gradients, `dh` the gradient of the step's output and `back` that of the state, from the step after it.
+`recurrent_layer` makes native loops of them; `plain(name)` evaluates them with NumPy (arguments in the table's order, the results last),
+for other dtypes and where code cannot be generated. Names: `x_*` and `h_*` are the parts of a gate that come from the input and from
+the state, `d*` gradients, `dh` the gradient of the step's output and `back` that of the state, from the step after it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 
 from pellucid.codegen import elementwise as e
 
+PARTS = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}  # gates, as PyTorch stacks them: i, f, g, o and r, z, n
 _VARIABLES: dict[str, e.Expression] = {}
 
 
@@ -68,12 +70,6 @@ EXPRESSIONS: dict[str, tuple[list[e.Expression], list[e.Expression]]] = {
     "rnn_relu": ([x, h], [e.where(x + h <= 0.0, 0.0, x + h)]),
     "rnn_relu_backward": ([h_new, dh, back], [e.where(h_new <= 0.0, 0.0, total)]),
 }
-
-
-@functools.cache
-def ufunc(name: str) -> np.ufunc | None:
-    """The generated function of a name; None where code cannot be generated."""
-    return e.make_ufunc(name, *EXPRESSIONS[name])
 
 
 _NUMPY: dict[str, Callable[..., Any]] = {

@@ -11,6 +11,7 @@ import numpy as np
 
 from pellucid.codegen import jit, math, target, threads
 from pellucid.codegen.emit import Function, Module, Value, vector
+from pellucid.codegen.outputs import empty
 
 __all__ = [
     "cross_entropy",
@@ -218,7 +219,23 @@ _lib = jit.Library(
         "cross_entropy_backward": "paaaaaaidiiii",
         "total": "ai>d",
     },
+    quick=True,
 )
+
+
+def available() -> bool:
+    """Whether the kernels of this file can be compiled."""
+    return _lib.cross_entropy is not None
+
+
+def native(name: str) -> int:
+    """The address of a native function of this file."""
+    return jit.address(getattr(_lib, name))
+
+
+def grain(columns: int) -> int:
+    """Rows that a chunk of a row-wise kernel has."""
+    return _grain(columns)
 
 
 # The entries.
@@ -243,7 +260,7 @@ def _over_rows(kernel, axis: int, *arrays: np.ndarray) -> np.ndarray | None:
         if not a.flags.c_contiguous:
             return _over_rows(kernel, -1, *map(np.ascontiguousarray, arrays))
     columns = first.shape[-1]
-    out = np.empty(first.shape, _F32)
+    out = empty(first.shape, _F32)
     if columns:
         kernel(threads.team(), *arrays, out, columns, first.size // columns, _grain(columns))
     return out
@@ -327,7 +344,7 @@ def cross_entropy_backward(
     if g.dtype is not _F32 or g.shape not in ((), (rows,)):
         return None
     g = np.ascontiguousarray(g) if g.ndim else np.array([g / count if count else np.nan], _F32)
-    out = np.empty((rows, columns), _F32)
+    out = empty((rows, columns), _F32)
     numbers = (ignore_index, label_smoothing, int(g.size == rows and rows > 1), columns, rows, _grain(columns))
     _lib.cross_entropy_backward(threads.team(), x, target, weight, lse, g, out, *numbers)
     return out

@@ -1,0 +1,473 @@
+"""A schedule: many kernels called one after the other by one native function, on memory whose addresses a table holds.
+
+    >>> from .loops import Access, Loop, Step, Write, emit
+    >>> x = Access("float32", (1,))
+    >>> twice = emit(Loop((4,), (x,), (), (Step("mul", (("in", 0), ("const", 2.0)), "float32"),), (Write(("step", 0), x),)), "k0")
+    >>> s = Schedule(given=2)
+    >>> s.kernel(twice, [Place("given", 0), Place("given", 1)])
+    >>> out, run = np.zeros(4, np.float32), s.compile("doubling")
+    >>> if run:
+    ...     run(np.ones(4, np.float32), out)
+    >>> out.tolist() if run else [2.0] * 4
+    [2.0, 2.0, 2.0, 2.0]
+
+What it is given at each call are arrays; what stays where it is (an arena, parameters, constants) is registered with `keep` and goes
+into the table. The text of the code holds no address, so object code can be kept on disk.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from . import jit, matmul, optim, softmax, target, threads
+from .emit import Function, Module, Value, vector
+from .loops import Kernel, Loop, emit
+
+__all__ = ["Place", "Product", "Schedule"]
+
+GRAIN = 4096
+
+
+@dataclass(frozen=True)
+class Place:
+    """An address: `offset` bytes into memory that is "given" at each call, or "kept" in the table, under a number."""
+
+    kind: str
+    index: int
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Product:
+    """A batch of float32 matrix products: `out[m, n] = a[m, k] @ b[k, n]`, strides in elements; `batch` are (count, strides of a, b, out)."""
+
+    m: int
+    n: int
+    k: int
+    a: tuple[int, int]
+    b: tuple[int, int]
+    pitch: int
+    batch: tuple[tuple[int, int, int, int], ...] = ()
+    relu: bool = False
+
+    def served(self) -> str | None:
+        """Who computes it: "gemm" (generated), "blas" (NumPy's), or nobody."""
+        if min(self.m, self.n, self.k) < 1 or self.pitch < self.n:
+            return None
+        good = 1 in self.a and 1 in self.b and min(*self.a, *self.b) > 0
+        work = self.m * self.n * self.k
+        # Narrow ones too, where the work repays packing: measured against the two others.
+        narrow = self.m >= 3 and self.n >= 8 and self.k >= 16 and work >= 1 << 17
+        if narrow or (self.m >= 4 and self.n >= 32 and self.k >= 16):
+            return "gemm" if good and matmul.gemm_address() is not None else None
+        if work <= 1 << 14:
+            return "small"
+        return "blas" if good and blas_address() is not None else None
+
+
+@functools.cache
+def blas_address() -> int | None:
+    """The address of `cblas_sgemm` with 64-bit integers in the BLAS that NumPy brings; None where it has another one."""
+    from numpy._core import _multiarray_umath as umath
+
+    try:
+        library = ctypes.CDLL(umath.__file__)
+        return ctypes.cast(library.scipy_cblas_sgemm64_, ctypes.c_void_p).value
+    except (OSError, AttributeError):
+        return None
+
+
+class Schedule:
+    """Collects calls, and compiles them to one function of the `given` arrays."""
+
+    def __init__(self, given: int) -> None:
+        self.given = given
+        self.kept: list[Any] = []  # arrays, or addresses of functions
+        self.kernels: list[Kernel] = []
+        self.numbers = 0
+        self.calls: list[Callable[[Function], None]] = []
+        self.titles: list[str] = []
+        self._packed: np.ndarray | None = None
+        self.refusals: list[Callable[[], None]] = []  # what raises when the function ends early
+        self._updates: dict[str, str] = {}
+        self._loops: dict[Loop, Kernel] = {}
+        self._small: dict[tuple[Product, bool], str] = {}
+
+    # ---- memory ----------------------------------------------------------------------------------
+    def keep(self, thing: Any) -> int:
+        """Put an array, or the address of a function, into the table; returns its number."""
+        for k, known in enumerate(self.kept):
+            if known is thing or (isinstance(thing, int) and isinstance(known, int) and known == thing):
+                return k
+        self.kept.append(thing)
+        return len(self.kept) - 1
+
+    def _scratch(self) -> np.ndarray:
+        """Room for the packed operand of a product, this schedule's own: two may run at the same time."""
+        if self._packed is None:
+            self._packed = np.empty(matmul.SCRATCH_FLOATS, np.float32)
+        return self._packed
+
+    def number(self, count: int = 1) -> int:
+        """Room for run-time numbers; returns the first one's place."""
+        self.numbers += count
+        return self.numbers - count
+
+    def _pointer(self, f: Function, place: Place | None) -> Value:
+        if place is None:
+            return Value(f, "null", "ptr")
+        base = getattr(f, f"a{place.index}") if place.kind == "given" else self._base(f, place.index)
+        return f.at(base, place.offset, "i8") if place.offset else base
+
+    def _base(self, f: Function, index: int) -> Value:
+        made = self._bases.get(index)
+        if made is None:
+            made = self._bases[index] = f.load("ptr", f.table, index)
+        return made
+
+    # ---- calls -----------------------------------------------------------------------------------
+    def loop(self, loop: Loop, places: Sequence[Place], numbers: int | None = None, title: str = "") -> None:
+        """Run a loop; equal ones are generated once."""
+        made = self._loops.get(loop)
+        if made is None:
+            made = self._loops[loop] = emit(loop, f"loop{len(self._loops)}")
+        self.kernel(made, places, numbers, title)
+
+    def kernel(self, kernel: Kernel, places: Sequence[Place], numbers: int | None = None, title: str = "") -> None:
+        """Call a loop's kernel; its run-time numbers, doubles, are those from `numbers` on."""
+        if not any(k is kernel for k in self.kernels):
+            self.kernels.append(kernel)
+        scratch = self.keep(np.empty(kernel.scratch_bytes, np.uint8)) if kernel.scratch_bytes else None
+
+        def call(f: Function) -> None:
+            arguments = [self._pointer(f, p) for p in places]
+            scalars = [kind for kind in kernel.signature[len(places) :] if kind in ("double", "i64")]
+            for k, kind in enumerate(scalars):
+                value = f.load("double", f.numbers, (numbers or 0) + k)
+                arguments.append(value if kind == "double" else f.to_int(value, "i64"))
+            arguments.append(f.team)
+            if scratch is not None:
+                arguments.append(self._base(f, scratch))
+            f.line(f"call void @{kernel.symbol}({', '.join(f'{a.ctype} {a.name}' for a in arguments)})")
+
+        self._add(call, title or kernel.symbol)
+
+    def product(self, p: Product, a: Place, b: Place, out: Place, bias: Place | None = None, title: str = "") -> None:
+        """A batch of matrix products; `bias` (n values) is added to each row."""
+        kind = p.served()
+        if kind is None:
+            raise ValueError(f"nobody computes {p}")
+        if kind == "gemm":
+            function, packed = self.keep(matmul.gemm_address()), self.keep(self._scratch())
+        elif kind == "blas":
+            function, packed = self.keep(blas_address()), -1
+        else:
+            alone = replace(p, batch=()), bias is not None
+            symbol = self._small.setdefault(alone, f"small{len(self._small)}")
+
+        def one(f: Function, a: Value, b: Value, out: Value) -> None:
+            bias_at = self._pointer(f, bias)
+            if kind == "gemm":
+                flags = (matmul.BIAS if bias else 0) | (matmul.RELU if p.relu else 0)
+                sizes = (p.m, p.n, p.k, *p.a, *p.b, p.pitch, flags)
+                pointers = (f.team, a, b, out, bias_at, self._base(f, packed))
+                text = [f"ptr {v.name}" for v in pointers] + [f"i64 {v}" for v in sizes]
+                f.line(f"call void {self._base(f, function).name}({', '.join(text)})")
+            elif kind == "blas":
+                turned_a, turned_b = p.a[1] != 1, p.b[1] != 1
+                lda, ldb = max(p.a), max(p.b)
+                lda = max(lda, p.m if turned_a else p.k)
+                ldb = max(ldb, p.k if turned_b else p.n)
+                beta = "0x3FF0000000000000" if bias else "0.0"
+                if bias:
+                    with f.loop(0, p.m) as i:
+                        row = f.at(out, i * p.pitch)
+                        f.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {row.name}, ptr {bias_at.name}, i64 {4 * p.n}, i1 false)")
+                    f.module.declarations.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
+                f.line(
+                    f"call void {self._base(f, function).name}(i32 101, i32 {112 if turned_a else 111}, i32 {112 if turned_b else 111}, "
+                    f"i64 {p.m}, i64 {p.n}, i64 {p.k}, float 1.0, ptr {a.name}, i64 {lda}, ptr {b.name}, i64 {ldb}, float {beta}, "
+                    f"ptr {out.name}, i64 {p.pitch})"
+                )
+            else:
+                f.line(f"call void @{symbol}(ptr {a.name}, ptr {b.name}, ptr {out.name}, ptr {bias_at.name})")
+
+        def nest(f: Function, batch: Any, a: Value, b: Value, out: Value) -> None:
+            if not batch:
+                one(f, a, b, out)
+                return
+            count, sa, sb, so = batch[0]
+            with f.loop(0, count) as i:
+                nest(f, batch[1:], f.at(a, i * sa), f.at(b, i * sb), f.at(out, i * so))
+
+        def call(f: Function) -> None:
+            if p.batch:
+                # Loads of the table belong before the loop.
+                for index in [x for x in (function, packed) if x >= 0] if kind != "small" else []:
+                    self._base(f, index)
+                if bias is not None:
+                    self._pointer(f, bias)
+            nest(f, p.batch, self._pointer(f, a), self._pointer(f, b), self._pointer(f, out))
+
+        times = "" if not p.batch else " x " + str(math.prod(c for c, *_ in p.batch))
+        self._add(call, title or f"product {p.m}x{p.k}x{p.n}{times} ({kind})")
+
+    def native(self, address: int, arguments: Sequence[Any], title: str = "") -> None:
+        """Call a native function: arguments are places, None (null), "team", ints (i64) or floats (double)."""
+        function = self.keep(address)
+
+        def call(f: Function) -> None:
+            text = []
+            for x in arguments:
+                if isinstance(x, Place) or x is None:
+                    text.append(f"ptr {self._pointer(f, x).name}")
+                elif x == "team":
+                    text.append(f"ptr {f.team.name}")
+                elif isinstance(x, float):
+                    text.append(f"double {f.const(x, 'double').name}")
+                else:
+                    text.append(f"i64 {int(x)}")
+            f.line(f"call void {self._base(f, function).name}({', '.join(text)})")
+
+        self._add(call, title)
+
+    def zero(self, place: Place, size: int) -> None:
+        """Clear `size` bytes."""
+
+        def call(f: Function) -> None:
+            f.module.declarations.add("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
+            f.line(f"call void @llvm.memset.p0.i64(ptr {self._pointer(f, place).name}, i8 0, i64 {size}, i1 false)")
+
+        self._add(call, f"clear {size} bytes")
+
+    def require(self, address: int, arguments: Sequence[Any], refuse: Callable[[], None], title: str = "") -> None:
+        """Call a native function of places and ints; where it gives 0 the schedule ends, and `refuse` raises."""
+        function = self.keep(address)
+        self.refusals.append(refuse)
+        code = len(self.refusals)
+
+        def call(f: Function) -> None:
+            text = [f"ptr {self._pointer(f, x).name}" if isinstance(x, Place) else f"i64 {x}" for x in arguments]
+            good = f.emit(f"call i64 {self._base(f, function).name}({', '.join(text)})", "i64")
+            self._leave(f, good.compare("eq", 0), code)
+
+        self._add(call, title)
+
+    def _leave(self, f: Function, condition: Value, code: int) -> None:
+        with f.when(condition):
+            f.line(f"ret i64 {code}")
+            f._start(f._fresh("dead"))
+
+    def update(self, rule: str, arrays: Sequence[Sequence[Place]], sizes: Sequence[int], numbers: int, title: str = "") -> None:
+        """An optimizer's update (a name of `optim.UPDATES`) of several parameters; its numbers begin at `numbers`."""
+        if rule not in self._updates:
+            self._updates[rule] = rule
+
+        def call(f: Function) -> None:
+            start = f.at(f.numbers, numbers, "double")
+            for places, size in zip(arrays, sizes, strict=True):
+                text = [f"ptr {self._pointer(f, p).name}" for p in places]
+                f.line(
+                    f"call void @update.{rule}(ptr {f.team.name}, {', '.join(text)}, ptr {start.name}, i64 {size}, i64 {optim.GRAIN})"
+                )
+
+        self._add(call, title or f"{rule} of {len(sizes)} parameters")
+
+    def put(self, places: Sequence[Place], number: int) -> None:
+        """Store a run-time number in float32 scalars."""
+
+        def call(f: Function) -> None:
+            value = f.trunc(f.load("double", f.numbers, number), "float")
+            for place in places:
+                f.store(value, self._pointer(f, place))
+
+        self._add(call, f"count in {len(places)} scalars")
+
+    def cross_entropy(
+        self, x: Place, target: Place, rows_of: Place, loss: Place, count: Any, bad: Any, rows: int, columns: int, ignore: int, mean: bool,
+        refuse: Callable[[], None],
+    ) -> None:  # fmt: skip
+        """The mean or sum of cross-entropies of contiguous float32 logits; `rows_of` is room for loss, weight and log-sum-exp of each row.
+
+        `count` (one float) gets the number of rows that count. A class out of range ends the schedule, and `refuse` raises.
+        """
+        forward, total = self.keep(softmax.native("cross_entropy")), self.keep(softmax.native("total"))
+        counted, wrong = self.keep(count), self.keep(bad)
+        self.refusals.append(refuse)
+        code = len(self.refusals)
+
+        def call(f: Function) -> None:
+            where = self._pointer(f, rows_of)
+            used, lse = f.at(where, rows, "float"), f.at(where, 2 * rows, "float")
+            at_bad = self._base(f, wrong)
+            f.store(f.const(0, "i64"), at_bad)
+            pointers = (f.team, self._pointer(f, x), self._pointer(f, target), Value(f, "null", "ptr"), where, used, lse, at_bad)
+            text = [f"ptr {v.name}" for v in pointers] + [f"i64 {ignore}", "double 0.0", f"i64 {columns}", f"i64 {rows}"]
+            text.append(f"i64 {softmax.grain(columns)}")
+            f.line(f"call void {self._base(f, forward).name}({', '.join(text)})")
+            self._leave(f, f.load("i64", at_bad).compare("ne", 0), code)
+            adder = self._base(f, total).name
+            sum_of = f.emit(f"call double {adder}(ptr {where.name}, i64 {rows})", "double")
+            number = f.emit(f"call double {adder}(ptr {used.name}, i64 {rows})", "double")
+            result = sum_of / number if mean else sum_of  # 0 / 0 is NaN, as it should be
+            f.store(f.trunc(result, "float"), self._pointer(f, loss))
+            f.store(f.trunc(number, "float"), self._base(f, counted))
+
+        self._add(call, f"cross entropy of {rows}x{columns}")
+
+    def cross_entropy_backward(
+        self,
+        x: Place,
+        target: Place,
+        lse: Place,
+        g: Place,
+        out: Place,
+        count: Any,
+        scaled: Any,
+        rows: int,
+        columns: int,
+        ignore: int,
+    ) -> None:
+        """The gradient of the logits; `count` is what `cross_entropy` filled, None for a sum; `scaled` is room for one float."""
+        backward, factor = self.keep(softmax.native("cross_entropy_backward")), self.keep(scaled)
+        counted = -1 if count is None else self.keep(count)
+
+        def call(f: Function) -> None:
+            value = f.load("float", self._pointer(f, g))
+            if counted >= 0:
+                value = value / f.load("float", self._base(f, counted))
+            at = self._base(f, factor)
+            f.store(value, at)
+            pointers = (f.team, self._pointer(f, x), self._pointer(f, target), Value(f, "null", "ptr"), self._pointer(f, lse), at)
+            text = [f"ptr {v.name}" for v in (*pointers, self._pointer(f, out))]
+            text += [f"i64 {ignore}", "double 0.0", "i64 0", f"i64 {columns}", f"i64 {rows}", f"i64 {softmax.grain(columns)}"]
+            f.line(f"call void {self._base(f, backward).name}({', '.join(text)})")
+
+        self._add(call, f"cross entropy backward of {rows}x{columns}")
+
+    def _add(self, call: Callable[[Function], None], title: str) -> None:
+        self.calls.append(call)
+        self.titles.append(title)
+
+    # ---- code ------------------------------------------------------------------------------------
+    def text(self) -> str:
+        """The module as LLVM IR."""
+        module = Module()
+        for kernel in self.kernels:
+            module.declarations |= kernel.declarations
+        for rule in self._updates:
+            optim.emit_flat_update(module, f"update.{rule}", rule)
+        for (product, biased), symbol in self._small.items():
+            emit_small(module, symbol, product, biased)
+        given = {f"a{k}": "ptr" for k in range(self.given)}
+        f = module.function("run", "i64", team="ptr", table="ptr", numbers="ptr", **given)
+        self._bases: dict[int, Value] = {}
+        for k in range(len(self.kept)):
+            self._base(f, k)
+        for call in self.calls:
+            call(f)
+        f.ret(f.const(0, "i64"))
+        return "\n".join(k.text for k in self.kernels) + "\n" + module.text()
+
+    def compile(self, name: str) -> Callable[..., None] | None:
+        """The function of the given arrays; None where there is no compiler. `run.numbers` is the array of run-time numbers."""
+        if not target.available() or not jit.fastcall_works():
+            return None
+        natives = jit.compile_ir(self.text(), {"run": "ppp" + "a" * self.given + ">i"}, name, quick=True)
+        if natives is None:
+            return None
+        native = natives["run"]
+        table = np.array([_address(t) for t in self.kept] or [0], np.int64)
+        numbers = np.zeros(max(self.numbers, 1), np.float64)
+        where, places, team = table.ctypes.data, numbers.ctypes.data, threads.team
+
+        refusals = self.refusals
+
+        def run(*arrays: np.ndarray) -> None:
+            status = native(team(), where, places, *arrays)
+            if status:
+                refusals[status - 1]()
+
+        run.numbers, run.table, run.kept = numbers, table, self.kept  # type: ignore[attr-defined]
+        run.native, run.where, run.places = native, where, places  # type: ignore[attr-defined]
+        return run
+
+
+def _address(thing: Any) -> int:
+    return thing if isinstance(thing, int) else thing.ctypes.data
+
+
+# ---- small products -------------------------------------------------------------------------------
+def emit_small(module: Module, name: str, p: Product, biased: bool) -> None:
+    """A product too small for the blocked kernel: rows of a times columns of b in registers, all strides known."""
+    f = module.function(name, internal=True, a="ptr", b="ptr", out="ptr", bias="ptr")
+    lanes = target.host().lanes("float")
+    width = min(lanes, 1 << max(p.n - 1, 0).bit_length())
+    if p.b[1] == 1 or p.n == 1:
+        _by_columns(f, p, biased, width)
+    else:
+        _by_terms(f, p, biased, lanes)
+    f.ret()
+
+
+def _by_columns(f: Function, p: Product, biased: bool, width: int) -> None:
+    """b's rows are contiguous: vectors of columns, one accumulator each for up to four rows of a."""
+    kind = vector("float", width)
+    for start in range(0, p.n, width):
+        mask = f.tail_mask(f.const(p.n - start, "i64"), width) if p.n - start < width else None
+        first = f.load(kind, f.bias, f.const(start, "i64"), mask=mask) if biased else f.const(0.0, kind)
+
+        def rows(i: Value, count: int, start: int = start, mask: Value | None = mask, first: Value = first) -> None:
+            totals = [f.var(kind, first) for _ in range(count)]
+            with f.loop(0, p.k) as k:
+                b = f.load(kind, f.b, k * p.b[0] + start, mask=mask)
+                for r, total in enumerate(totals):
+                    x = f.load("float", f.a, (i + r) * p.a[0] + k * p.a[1])
+                    total.set(f.fma(f.splat(x, kind), b, total.get()))
+            for r, total in enumerate(totals):
+                value = total.get()
+                if p.relu:
+                    value = f.select(value.compare("olt", 0.0), f.const(0.0, kind), value)
+                f.store(value, f.out, (i + r) * p.pitch + start, mask=mask)
+
+        whole = p.m - p.m % 4
+        with f.loop(0, whole, 4) as i:
+            rows(i, 4)
+        with f.loop(whole, p.m) as i:
+            rows(i, 1)
+
+
+def _by_terms(f: Function, p: Product, biased: bool, lanes: int) -> None:
+    """b's columns are contiguous or nothing is: a dot product each, in vectors of terms where both run along them."""
+    together = p.a[1] == 1 and p.b[0] == 1
+    width = min(lanes, 1 << max(p.k - 1, 0).bit_length()) if together else 1
+    kind = vector("float", width)
+    with f.loop(0, p.m) as i, f.loop(0, p.n) as j:
+        row, column = i * p.a[0], j * p.b[1]
+        total = f.var(kind, f.const(0.0, kind))
+
+        def add(k: Value, mask: Value | None) -> None:
+            if width > 1:
+                x, y = f.load(kind, f.a, row + k, mask=mask), f.load(kind, f.b, column + k, mask=mask)
+            else:
+                x, y = f.load("float", f.a, row + k * p.a[1]), f.load("float", f.b, column + k * p.b[0])
+            total.set(f.fma(x, y, total.get()))
+
+        if width > 1:
+            f.vector_loop(f.const(p.k, "i64"), width, add)
+        else:
+            with f.loop(0, p.k) as k:
+                add(k, None)
+        value = f.total(total.get()) if width > 1 else total.get()
+        if biased:
+            value = value + f.load("float", f.bias, j)
+        if p.relu:
+            value = f.select(value.compare("olt", 0.0), f.const(0.0, "float"), value)
+        f.store(value, f.out, i * p.pitch + j)

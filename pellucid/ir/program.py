@@ -1,0 +1,317 @@
+"""Programs: straight-line lists of instructions over typed, static-shaped, strided values in buffers.
+
+A `Buffer` is a piece of memory. A `Value` is how an instruction looks at it: dtype, shape, strides and offset, so a view costs no
+instruction. Most buffers are written once, by the instruction that makes them: then the text reads as single static assignment.
+What is mutated (a parameter, a running mean) is written again by a later instruction, in the order of the list.
+
+    >>> p = Program()
+    >>> x = p.value(p.buffer("input", 8, "x"), "float32", (2,))
+    >>> y = p.value(p.buffer("temp", 8), "float32", (2,))
+    >>> _ = p.add("neg", (x,), (y,))
+    >>> p.outputs.append(y)
+    >>> p.verify()
+    >>> print(p)
+    program(x: float32[2])
+      %1: float32[2] = neg(x)
+      return %1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+KINDS = ("input", "state", "constant", "temp")
+ITEMSIZE = {
+    "bool": 1, "uint8": 1, "int8": 1, "int16": 2, "uint16": 2, "float16": 2, "bfloat16": 2, "int32": 4, "uint32": 4, "float32": 4,
+    "int64": 8, "uint64": 8, "float64": 8, "complex64": 8, "complex128": 16, "float8_e4m3fn": 1, "float8_e5m2": 1,
+    "float8_e4m3fnuz": 1, "float8_e5m2fnuz": 1,
+}  # fmt: skip
+
+
+class VerificationError(ValueError):
+    """A program that no step of the compiler may produce."""
+
+
+@dataclass(slots=True, eq=False)
+class Buffer:
+    """A piece of memory of `size` bytes: an `input` of the call, `state` that outlives it (parameters, running statistics), a
+    `constant`, or a `temp` that the program itself fills.
+    """
+
+    kind: str
+    size: int
+    number: int
+    name: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class Value:
+    """A view of a buffer; strides and offset are in bytes."""
+
+    buffer: Buffer
+    dtype: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int = 0
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * ITEMSIZE[self.dtype]
+
+    @property
+    def contiguous(self) -> bool:
+        """True when the elements lie in memory one after the other, last dimension first."""
+        return self.strides == row_major(self.shape, ITEMSIZE[self.dtype]) or self.size == 0
+
+    @property
+    def whole(self) -> bool:
+        """True when the value is all of its buffer, in order."""
+        return self.offset == 0 and self.contiguous and self.nbytes == self.buffer.size
+
+    def extent(self) -> tuple[int, int]:
+        """First and one-past-last byte of the buffer that the value can touch."""
+        if self.size == 0:
+            return self.offset, self.offset
+        low = self.offset + sum(s * (n - 1) for s, n in zip(self.strides, self.shape, strict=True) if s < 0)
+        high = self.offset + sum(s * (n - 1) for s, n in zip(self.strides, self.shape, strict=True) if s > 0)
+        return low, high + ITEMSIZE[self.dtype]
+
+    def overlaps(self, other: Value) -> bool:
+        """True when the two may share a byte."""
+        if self.buffer is not other.buffer:
+            return False
+        (a, b), (c, d) = self.extent(), other.extent()
+        return a < d and c < b
+
+    def same_place(self, other: Value) -> bool:
+        """True when both look at the same elements in the same way."""
+        return (
+            self.buffer is other.buffer
+            and self.offset == other.offset
+            and self.shape == other.shape
+            and self.strides == other.strides
+            and self.dtype == other.dtype
+        )
+
+
+def row_major(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """Strides in bytes of a contiguous array."""
+    strides, step = [], itemsize
+    for n in reversed(shape):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+
+
+@dataclass(slots=True, frozen=True)
+class Ref:
+    """Stands for a value inside an instruction's parameters (the positions that a pooling gradient uses, say)."""
+
+    value: Value
+
+
+@dataclass(slots=True, frozen=True)
+class Extra:
+    """Stands for what an instruction hands to its gradient rule besides its results (statistics, a mask, in any structure)."""
+
+    instruction: Instruction
+
+
+@dataclass(slots=True, eq=False)
+class Instruction:
+    """One operation: what it reads, what it makes (new buffers) and what it writes (existing ones).
+
+    `kind` is "op" (a record of the operation table, in `record`), "copy" (`writes[0]` takes the values of `inputs[0]`), "call" (a
+    Python function that computes on arrays: a random draw, an optimizer's update; in `record`) or "constant" (`outputs[0]` gets the
+    contents of the constant in `inputs[0]` anew). Inputs are values, numbers or None.
+    """
+
+    kind: str
+    op: str
+    inputs: tuple[Any, ...]
+    outputs: tuple[Value, ...]
+    writes: tuple[Value, ...] = ()
+    params: dict[str, Any] = field(default_factory=dict)
+    record: Any = None
+    phase: str = "forward"
+    site: Any = None
+    order: int = 0
+    extras: tuple[Value, ...] = ()  # the arrays of what it hands to its gradient rule; they are among the outputs
+    hands_on: bool = False  # whether it hands anything to its gradient rule
+
+    def reads(self) -> Iterator[Value]:
+        """All values whose contents it uses, those among the parameters included."""
+        for x in self.inputs:
+            if isinstance(x, Value):
+                yield x
+        own = {v.buffer for v in self.outputs}  # memory handed to a call to be filled
+        for v in refs(self.params):
+            if v.buffer not in own:
+                yield v
+
+    def made(self) -> Iterable[Value]:
+        """All values that it stores to."""
+        return (*self.outputs, *self.writes)
+
+
+def refs(tree: Any) -> Iterator[Value]:
+    """The values inside nested parameters."""
+    if isinstance(tree, Ref):
+        yield tree.value
+    elif isinstance(tree, Extra):
+        yield from tree.instruction.extras
+    elif isinstance(tree, dict):
+        for v in tree.values():
+            yield from refs(v)
+    elif isinstance(tree, (tuple, list)):
+        for v in tree:
+            yield from refs(v)
+
+
+def substitute(tree: Any, get: Callable[[Any], Any]) -> Any:
+    """Nested parameters with `get(value)` in the place of each reference, and `get(extra)` in that of each Extra."""
+    if isinstance(tree, Ref):
+        return get(tree.value)
+    if isinstance(tree, Extra):
+        return get(tree)
+    if isinstance(tree, dict):
+        return {k: substitute(v, get) for k, v in tree.items()}
+    if isinstance(tree, tuple):
+        made = [substitute(v, get) for v in tree]
+        return type(tree)(*made) if hasattr(tree, "_fields") else tuple(made)
+    if isinstance(tree, list):
+        return [substitute(v, get) for v in tree]
+    return tree
+
+
+class Program:
+    """Buffers, instructions, and what the caller gets back."""
+
+    def __init__(self) -> None:
+        self.buffers: list[Buffer] = []
+        self.instructions: list[Instruction] = []
+        self.inputs: list[Value] = []
+        self.outputs: list[Value] = []
+
+    # ---- building --------------------------------------------------------------------------------
+    def buffer(self, kind: str, size: int, name: str = "") -> Buffer:
+        """A new buffer of `size` bytes."""
+        made = Buffer(kind, size, len(self.buffers), name)
+        self.buffers.append(made)
+        return made
+
+    def value(
+        self, buffer: Buffer, dtype: str, shape: tuple[int, ...], strides: tuple[int, ...] | None = None, offset: int = 0
+    ) -> Value:
+        """A view of a buffer, contiguous unless `strides` (bytes) are given."""
+        made = Value(buffer, dtype, tuple(shape), row_major(shape, ITEMSIZE[dtype]) if strides is None else strides, offset)
+        if buffer.kind == "input" and all(v.buffer is not buffer for v in self.inputs):
+            self.inputs.append(made)
+        return made
+
+    def add(self, op: str, inputs: tuple[Any, ...], outputs: tuple[Value, ...], kind: str = "op", **fields: Any) -> Instruction:
+        """Append an instruction."""
+        made = Instruction(kind, op, inputs, outputs, order=len(self.instructions), **fields)
+        self.instructions.append(made)
+        return made
+
+    # ---- reading ---------------------------------------------------------------------------------
+    def verify(self) -> None:
+        """Raise VerificationError when something is read before it was made, or lies outside its buffer."""
+        known = {id(b) for b in self.buffers}
+        filled = {id(b) for b in self.buffers if b.kind != "temp"}
+
+        def check(v: Value, what: str) -> None:
+            low, high = v.extent()
+            if id(v.buffer) not in known:
+                raise VerificationError(f"{what} lies in a buffer of another program")
+            if low < 0 or high > v.buffer.size:
+                raise VerificationError(f"{what} reaches over bytes {low} to {high} of a buffer of {v.buffer.size}")
+
+        for k, instruction in enumerate(self.instructions):
+            what = f"instruction {k} ({instruction.op})"
+            for v in instruction.reads():
+                check(v, f"what {what} reads")
+                if id(v.buffer) not in filled:
+                    raise VerificationError(f"{what} reads {self.name(v)}, which nothing has made yet")
+            for v in instruction.outputs:
+                check(v, f"what {what} makes")
+                if v.buffer.kind != "temp":
+                    raise VerificationError(f"{what} makes a value in a buffer of kind {v.buffer.kind}: that is a write")
+                filled.add(id(v.buffer))
+            for v in instruction.writes:
+                check(v, f"what {what} writes")
+                if v.buffer.kind == "constant":
+                    raise VerificationError(f"{what} writes to a constant")
+        for v in self.outputs:
+            check(v, "an output")
+            if id(v.buffer) not in filled:
+                raise VerificationError(f"the output {self.name(v)} is never made")
+
+    def name(self, v: Value) -> str:
+        """A value as the text form writes it: its buffer, and where in it unless it is all of it."""
+        b = v.buffer
+        base = b.name if b.name and b.kind != "temp" else f"%{b.number}"
+        if v.whole:
+            return base
+        if v.contiguous:
+            return f"{base}[{v.offset}:{v.offset + v.nbytes}]"
+        return f"{base}[{v.offset}; strides {','.join(map(str, v.strides))}]"
+
+    def typed(self, v: Value) -> str:
+        return f"{self.name(v)}: {v.dtype}[{', '.join(map(str, v.shape))}]"
+
+    def line(self, i: Instruction, sites: bool = False) -> str:
+        """One instruction as text."""
+        arguments = [self._shown(x) for x in i.inputs]
+        arguments += [f"{k}={self._shown(v)}" for k, v in i.params.items()]
+        call = f"{i.op}({', '.join(arguments)})"
+        left = [self.typed(v) for v in i.outputs] + [f"{self.name(v)} <-" for v in i.writes]
+        if i.outputs:
+            text = f"{', '.join(left)} = {call}"
+        elif i.writes:
+            text = f"{', '.join(self.name(v) for v in i.writes)} <- {call}"
+        else:
+            text = call
+        if sites and i.site is not None:
+            text += f"    # {i.site}"
+        return text
+
+    def _shown(self, x: Any) -> str:
+        if isinstance(x, Value):
+            return self.name(x)
+        if isinstance(x, Ref):
+            return self.name(x.value)
+        if isinstance(x, Extra):
+            return f"extra of {', '.join(self.name(v) for v in x.instruction.outputs[:1])}"
+        if isinstance(x, (list, tuple)):
+            inner = ", ".join(self._shown(v) for v in x)
+            return f"[{inner}]" if isinstance(x, list) else f"({inner})"
+        if isinstance(x, (bool, int, float, complex, str, type(None), slice)):
+            return repr(x)
+        if hasattr(x, "dtype") and hasattr(x, "shape"):
+            return f"<{x.dtype}{list(x.shape)}>"
+        return getattr(x, "__name__", None) or type(x).__name__
+
+    def text(self, sites: bool = False) -> str:
+        """All of it, one instruction a line; with `sites` each line ends with the user's file and line."""
+        lines = [f"program({', '.join(self.typed(v) for v in self.inputs)})"]
+        phase = "forward"
+        for i in self.instructions:
+            if i.phase != phase:
+                phase = i.phase
+                lines.append(f"  -- {phase}")
+            lines.append("  " + self.line(i, sites))
+        lines.append(f"  return {', '.join(self.name(v) for v in self.outputs)}")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.text()

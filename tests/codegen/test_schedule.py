@@ -1,0 +1,106 @@
+"""Schedules: calls in order, on kept and given memory."""
+
+import numpy as np
+import pytest
+
+from pellucid.codegen import jit, target
+from pellucid.codegen.loops import Access, Loop, Step, Write
+from pellucid.codegen.schedule import Place, Product, Schedule
+
+pytestmark = pytest.mark.skipif(not target.available() or not jit.fastcall_works(), reason="no compiler")
+
+X = Access("float32", (1,))
+
+
+def scaled(factor, size=6):
+    return Loop((size,), (X,), (), (Step("mul", (("in", 0), ("const", factor)), "float32"),), (Write(("step", 0), X),))
+
+
+def given(k, offset=0):
+    return Place("given", k, offset)
+
+
+def test_equal_loops_are_generated_once():
+    s = Schedule(given=2)
+    middle = Place("kept", s.keep(np.zeros(6, np.float32)))
+    for source, out in ((given(0), middle), (middle, middle), (middle, given(1))):
+        s.loop(scaled(2.0), [source, out])
+    s.loop(scaled(3.0), [given(1), given(1)])
+    assert len(s.kernels) == 2
+    text = s.text()
+    assert text.count("define void @loop0(") == 1 and text.count("call void @loop0(") == 3
+    out = np.zeros(6, np.float32)
+    s.compile("test")(np.arange(6, dtype=np.float32), out)
+    assert out.tolist() == [24.0 * k for k in range(6)]
+
+
+PRODUCTS = [
+    (16, 32, 20),
+    (16, 4, 32),
+    (3, 5, 7),
+    (1, 10, 128),
+    (2, 1, 9),
+    (128, 10, 128),
+    (5, 300, 700),
+    (4, 32, 16),
+    (300, 10, 128),
+    (3, 512, 128),
+]
+
+
+@pytest.mark.parametrize("m, n, k", PRODUCTS)
+@pytest.mark.parametrize("turned", ["", "a", "b", "ab"])
+@pytest.mark.parametrize("biased", [False, True])
+def test_products(m, n, k, turned, biased):
+    rng = np.random.default_rng(m * n + k)
+    a, b, bias = (rng.standard_normal(shape).astype(np.float32) for shape in ((m, k), (k, n), (n,)))
+    p = Product(m, n, k, (1, m) if "a" in turned else (k, 1), (1, k) if "b" in turned else (n, 1), n)
+    if p.served() is None:
+        pytest.skip("a layout that nobody computes")
+    s = Schedule(given=4)
+    s.product(p, given(0), given(1), given(2), given(3) if biased else None)
+    out = np.full((m, n), np.nan, np.float32)
+    s.compile("test")(
+        np.ascontiguousarray(a.T) if "a" in turned else a, np.ascontiguousarray(b.T) if "b" in turned else b, out, bias
+    )
+    expected = a.astype(np.float64) @ b.astype(np.float64) + (bias if biased else 0)
+    np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_equal_small_products_are_generated_once():
+    s = Schedule(given=3)
+    p = Product(2, 3, 4, (4, 1), (3, 1), 3)
+    for _ in range(3):
+        s.product(p, given(0), given(1), given(2))
+    assert s.text().count("define internal void @small") == 1
+
+
+def test_clearing_memory():
+    s = Schedule(given=1)
+    s.zero(given(0, 8), 12)
+    a = np.ones(7, np.float32)
+    s.compile("test")(a)
+    assert a.tolist() == [1, 1, 0, 0, 0, 1, 1]
+
+
+def test_a_check_that_fails_ends_the_schedule():
+    inside = jit.compile_ir(
+        "define i64 @first_is(ptr %p, i64 %n) {\n %v = load i64, ptr %p\n %c = icmp eq i64 %v, %n\n %r = zext i1 %c to i64\n ret i64 %r\n}",
+        {"first_is": "ai>i"},
+    )["first_is"]
+    refused = []
+    s = Schedule(given=2)
+    s.require(jit.address(inside), [given(0), 5], lambda: refused.append(1))
+    s.zero(given(1), 4)
+    run = s.compile("test")
+    a = np.ones(1, np.float32)
+    run(np.array([4]), a)
+    assert refused == [1] and a[0] == 1
+    run(np.array([5]), a)
+    assert refused == [1] and a[0] == 0
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_both_lists_of_passes(quick):
+    ir = "define i64 @twice(i64 %x) {\n %p = alloca i64\n store i64 %x, ptr %p\n %v = load i64, ptr %p\n %y = add i64 %v, %v\n ret i64 %y\n}"
+    assert jit.compile_ir(ir, {"twice": "i>i"}, quick=quick)["twice"](21) == 42
