@@ -1,0 +1,249 @@
+"""`torch.compile` and `torch.compiler`: functions, modules and whole training steps, traced once and run as native code.
+
+    >>> import pellucid as torch
+    >>> @torch.compile
+    ... def smooth(x):
+    ...     return (x * torch.sigmoid(x)).sum()
+    >>> float(smooth(torch.zeros(3))), float(smooth(torch.zeros(3)))
+    (0.0, 0.0)
+
+The first call of each kind runs eagerly while it is written down (`trace.py`); later calls check that nothing that was read has
+changed (`surroundings.py`, `step.py`) and run the program (`execute.py`). What cannot be compiled runs eagerly, and says why once.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from contextlib import ContextDecorator
+from typing import Any, TypeVar
+
+from ..core import tracing
+from ..nn.modules.module import Module
+from .function import STANCE, CompiledFunction, CompileError, CompileWarning
+
+__all__ = [
+    "CompileError", "CompileWarning", "CompiledFunction", "OptimizedModule", "allow_in_graph", "assume_constant_result", "compile",
+    "cudagraph_mark_step_begin", "disable", "explain", "get_default_backend", "is_compiling", "is_dynamo_compiling", "is_exporting",
+    "list_backends", "reset", "set_default_backend", "set_stance",
+]  # fmt: skip
+
+T = TypeVar("T")
+_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+_STANCES = ("default", "force_eager", "eager_on_recompile", "fail_on_recompile", "eager_then_compile", "aot_eager_then_compile")
+_state: dict[str, Any] = {"backend": "inductor"}
+
+
+class OptimizedModule(Module):
+    """What `compile` makes of a module: the module itself is `_orig_mod`, and does the work.
+
+    Attributes are those of the module; the names in `state_dict()` begin with `_orig_mod.`, as PyTorch's do.
+    """
+
+    def __init__(self, mod: Module) -> None:
+        super().__init__()
+        self._orig_mod = mod
+        self.__dict__["training"] = mod.training
+
+    def _compiled(self) -> CompiledFunction:
+        made = self.__dict__.get("_compiled_call")
+        if made is None:
+            made = self.__dict__["_compiled_call"] = CompiledFunction(self._orig_mod.__call__, **self.__dict__.get("_options", {}))
+        return made
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self._compiled()(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_orig_mod":
+            return self._modules["_orig_mod"]
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(self._orig_mod, name)
+
+    def __len__(self) -> int:
+        return len(self._orig_mod)  # type: ignore[arg-type]
+
+
+def compile(
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] | None = None,
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    name: str | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
+) -> Any:
+    """Return a function, or module, that is traced at its first call and runs as native code afterwards.
+
+    Give it a function of tensors, a module (its forward is compiled, and its backward as one node of the graph), or a function that
+    does a whole training step: `zero_grad`, forward, loss, `backward`, `optimizer.step`. Results are those of running eagerly.
+
+    Args:
+        model: a function or module; without it a decorator is returned.
+        fullgraph: raise CompileError, with file and line, where the function cannot be compiled; otherwise it runs eagerly and a
+            CompileWarning says why.
+        dynamic: accepted; each shape is traced once, and the last few are kept.
+        backend: "inductor" (or None) compiles, "eager" runs eagerly; a callable is refused.
+        mode, options, name, isolate_recompiles, shapes_spec: accepted, without effect.
+        disable: return the function as it is.
+        recompile_limit: how many traced versions are kept (8).
+
+    Raises:
+        RuntimeError: for an unknown mode, or for mode and options together.
+        TypeError: when `model` cannot be called.
+
+    Example:
+        >>> import pellucid as torch
+        >>> model = torch.nn.Linear(2, 1)
+        >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        >>> @torch.compile
+        ... def step(x, y):
+        ...     optimizer.zero_grad()
+        ...     loss = torch.nn.functional.mse_loss(model(x), y)
+        ...     loss.backward()
+        ...     optimizer.step()
+        ...     return loss
+        >>> x, y = torch.ones(4, 2), torch.ones(4, 1)
+        >>> losses = [step(x, y).item() for _ in range(20)]
+        >>> losses[-1] < losses[0]
+        True
+    """
+    if mode is not None and options is not None:
+        raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
+    if mode is not None and mode not in _MODES:
+        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
+    if model is None:
+        return lambda later: compile(
+            later, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable,
+            recompile_limit=recompile_limit,
+        )  # fmt: skip
+    if not callable(model):
+        raise TypeError(f"torch.compile takes a function or a module, not {type(model).__name__}")
+    chosen = _state["backend"] if backend is None else backend
+    if disable or chosen == "eager" or getattr(model, "_torchdynamo_disable", False):
+        return model
+    if callable(chosen):
+        raise RuntimeError(
+            "compile(backend=) takes a name: the graph of operations that a custom backend expects does not exist here"
+        )
+    if chosen not in list_backends():
+        raise RuntimeError(f"Invalid backend: {chosen!r}, see `torch._dynamo.list_backends()` for available backends.")
+    settings = {"fullgraph": fullgraph, "limit": recompile_limit or 8}
+    if isinstance(model, Module):
+        wrapped = OptimizedModule(model)
+        wrapped.__dict__["_options"] = settings
+        return wrapped
+    if isinstance(model, type):
+        return model
+    if isinstance(model, CompiledFunction):
+        return model
+    return CompiledFunction(model, **settings)
+
+
+def explain(compiled: Any) -> Any:
+    """How a compiled function was traced, guarded, fused and laid out in memory: an object with `.text` and `.html`."""
+    if isinstance(compiled, OptimizedModule):
+        compiled = compiled._compiled()
+    return compiled.explain()
+
+
+# ---- marks on functions ------------------------------------------------------------------------
+def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
+    """Mark a function (or make a decorator that does) as one that always runs eagerly: a step that calls it is not compiled."""
+    if fn is None:
+        return functools.partial(disable, recursive=recursive, reason=reason)
+
+    @functools.wraps(fn)
+    def eager(*args: Any, **kwargs: Any) -> Any:
+        for tracer in tracing.tracers:
+            tracer.refuse(f"the step calls {getattr(fn, '__name__', 'a function')}, which is marked with compiler.disable"
+                          + (f" ({reason})" if reason else ""))  # fmt: skip
+        return fn(*args, **kwargs)
+
+    eager._torchdynamo_disable = True  # type: ignore[attr-defined]
+    return eager
+
+
+def allow_in_graph(fn: T) -> T:
+    """Return the function as it is."""
+    return fn
+
+
+def assume_constant_result(fn: T) -> T:
+    """Return the function as it is; it runs at every call."""
+    return fn
+
+
+# ---- state -------------------------------------------------------------------------------------
+def is_compiling() -> bool:
+    """True while a function is being traced."""
+    return bool(tracing.tracers)
+
+
+is_dynamo_compiling = is_compiling
+
+
+def is_exporting() -> bool:
+    """False: `torch.export` does not trace through this."""
+    return False
+
+
+def reset() -> None:
+    """Forget the settings made with `set_stance` and `set_default_backend`, and what all functions have traced."""
+    STANCE[0] = "default"
+    _state.clear()
+    _state["backend"] = "inductor"
+    for function in list(CompiledFunction.living):
+        function.forget()
+
+
+def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
+    """The names that `compile(backend=)` takes.
+
+    >>> list_backends()
+    ['eager', 'inductor']
+    """
+    return ["eager", "inductor"]
+
+
+def set_default_backend(backend: str | Callable[..., Any] | None) -> None:
+    """Use a backend where `compile` is not told one: "inductor" (the default) or "eager"."""
+    _state["backend"] = "inductor" if backend is None else backend
+
+
+def get_default_backend() -> str | Callable[..., Any]:
+    """The name last given to `set_default_backend`."""
+    return _state["backend"]
+
+
+def cudagraph_mark_step_begin() -> None:
+    """Do nothing: there are no CUDA graphs."""
+
+
+class set_stance(ContextDecorator):  # noqa: N801
+    """What compiled functions do, as a call, a block or a decorator: "default", or "force_eager" to run them all eagerly; "fail_on_recompile"
+    and "eager_on_recompile" say what happens where another version would be traced.
+
+    Raises:
+        RuntimeError: for an unknown stance.
+    """
+
+    def __init__(self, stance: str = "default", *, skip_guard_eval_unsafe: bool = False, force_backend: Any = None) -> None:
+        if stance not in _STANCES:
+            raise RuntimeError(f"invalid torch.compile stance '{stance}'")
+        self.before = STANCE[0]
+        STANCE[0] = self.stance = stance
+
+    def __enter__(self) -> set_stance:
+        STANCE[0] = self.stance
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        STANCE[0] = self.before

@@ -1,0 +1,128 @@
+"""The quick check before a call: one generated function that compares everything a version depends on.
+
+Attributes of modules change only through `Module.__setattr__` and its like, which count in `state.structure`: while that number stands
+still they need no look. Everything else (closures, globals, optimizers, the memory of parameters) is compared at each call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numpy import ndarray
+
+from ..core.modes import local, state
+from ..core.tensor import Tensor
+from ..nn.modules.module import Module
+from .surroundings import Guard
+
+
+def split(guards: list[Guard], modules: list[Module]) -> tuple[list[Guard], list[Guard]]:
+    """The guards that `state.structure` covers, and the others."""
+    tables = {id(m) for m in modules}
+    for m in modules:
+        tables.update(id(v) for v in m.__dict__.values() if isinstance(v, (dict, set)))
+    covered = [g for g in guards if id(g.holder) in tables]
+    return covered, [g for g in guards if id(g.holder) not in tables]
+
+
+def checker(
+    tensors: list[Tensor],
+    plain: bool,
+    others: list[Guard],
+    covered: list[Guard],
+    held: list[tuple[Tensor, ndarray]],
+    rg: list[tuple[Tensor, bool]],
+    grads: list[tuple[Tensor, Tensor | None]],
+    flags: Callable[[], Any],
+) -> Callable[[tuple[Any, ...]], Any] | None:
+    """A function from positional arguments to their arrays, None where this version may not serve the call (ask `why_not`).
+
+    Only for functions whose arguments are all tensors (`plain`).
+    """
+    if not plain:
+        return None
+    scope: dict[str, Any] = {
+        "state": state,
+        "local": local,
+        "covered": covered,
+        "now": [state.structure],
+        "all": all,
+        "type": type,
+        "map": map,
+        "id": id,
+    }
+    lines = ["def check(args):", f"    if len(args) != {len(tensors)}: return None"]
+    for k, t in enumerate(tensors):
+        scope[f"T{k}"], scope[f"S{k}"], scope[f"D{k}"], scope[f"R{k}"] = type(t), t._array.shape, t._array.dtype, t._array.strides
+        lines += [
+            f"    t{k} = args[{k}]",
+            f"    if type(t{k}) is not T{k}: return None",
+            f"    a{k} = t{k}._array",
+            f"    if a{k}.shape != S{k} or a{k}.dtype is not D{k} or a{k}.strides != R{k} or t{k}._rg is not {t._rg}: return None",
+        ]
+        if t._node is None and t._rg:
+            lines.append(f"    if t{k}._node is not None: return None")
+    lines.append(
+        f"    if local.grad is not {local.grad} or local.inference is not {local.inference} or local.autocast is not None "
+        "or local.saved_hooks or local.anomaly: return None"
+    )
+    lines += [
+        "    if state.structure != now[0]:",
+        "        if not all([g.holds() for g in covered]): return None",
+        "        now[0] = state.structure",
+    ]
+    tests = []
+    for k, g in enumerate(others):
+        scope[f"h{k}"], scope[f"e{k}"], scope[f"k{k}"], scope[f"c{k}"] = g.holder, g.expected, g.key, type(g.expected)
+        if g.kind == "len":
+            tests.append(f"len(h{k}) != {g.expected}")
+            continue
+        if g.kind == "array":
+            scope[f"g{k}"] = g
+            tests.append(f"not g{k}.holds()")
+            continue
+        if g.kind == "values":
+            tests.append(f"[*map(id, h{k}.values())] != e{k}")
+            continue
+        if g.kind == "cell":
+            read = f"h{k}.cell_contents"
+        elif g.kind == "item":
+            read = f"h{k}[k{k}]"
+        elif isinstance(g.key, str) and g.key.isidentifier():
+            read = f"h{k}.{g.key}"
+        else:
+            scope[f"g{k}"] = g
+            tests.append(f"not g{k}.holds()")
+            continue
+        if g.same or g.expected is None or isinstance(g.expected, bool):
+            tests.append(f"{read} is not e{k}")
+        elif g.expected != g.expected:
+            scope[f"g{k}"] = g
+            tests.append(f"not g{k}.holds()")
+        else:
+            lines.append(f"    v = {read}")
+            lines.append(f"    if v is not e{k} and (type(v) is not c{k} or v != e{k}): return None")
+    for k, (t, a) in enumerate(held):
+        scope[f"p{k}"], scope[f"m{k}"] = t, a
+        tests.append(f"p{k}._array is not m{k}")
+    for k, (t, flag) in enumerate(rg):
+        scope[f"q{k}"] = t
+        tests.append(f"q{k}._rg is not {flag}")
+    for k, (t, g) in enumerate(grads):
+        scope[f"l{k}"] = t
+        if g is None:
+            tests.append(f"l{k}._grad is not None")
+        else:
+            scope[f"s{k}"], scope[f"z{k}"] = g._array.shape, g._array.strides
+            lines.append(f"    g = l{k}._grad")
+            lines.append(f"    if g is None or g._array.shape != s{k} or g._array.strides != z{k}: return None")
+    for start in range(0, len(tests), 8):
+        lines.append(f"    if {' or '.join(tests[start : start + 8])}: return None")
+    result = ", ".join(f"a{k}" for k in range(len(tensors)))
+    lines.append(f"    return [{result}]")
+    body = "\n".join(lines)
+    guarded = body.replace("def check(args):", "def check(args):\n  try:").replace("\n    ", "\n      ")
+    guarded += "\n  except (KeyError, IndexError, AttributeError, ValueError): return None"
+    exec(guarded, scope)
+    return scope["check"]

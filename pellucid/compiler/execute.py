@@ -1,0 +1,443 @@
+"""Running a program: memory is bound once, then each call runs the instructions in order, without tensors and without a graph.
+
+Temporaries live in an arena; what leaves the call (results, gradients) and what a later backward needs gets memory of its own at
+each call. An instruction without native code is a call of its operation's array function, whose result is copied to its place.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from struct import Struct
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from ..backends.numpy_cpu import address
+from ..codegen import jit, target, threads
+from ..codegen.outputs import offering
+from ..codegen.schedule import Place, Schedule
+from ..core.primitive import RAW
+from ..ir import Buffer, Extra, Instruction, Program, Value
+from ..ir.program import row_major, substitute
+from .fuse import Item, loop_of, schedule
+from .lowerings import HANDED, LOWERINGS
+from .memory import lifetimes, plan
+from .updates import update_of
+
+Array = ndarray
+_strided = np.lib.stride_tricks.as_strided
+
+
+def numpy_dtype(name: str) -> np.dtype:
+    """The NumPy dtype of a value's dtype name; those of ml_dtypes too."""
+    try:
+        return np.dtype(name)
+    except TypeError:
+        import ml_dtypes
+
+        return np.dtype(getattr(ml_dtypes, name))
+
+
+def look(memory: ndarray, value: Value) -> ndarray:
+    """The array of a value in its buffer's memory, given as bytes."""
+    return np.ndarray(value.shape, numpy_dtype(value.dtype), memory, value.offset, value.strides)
+
+
+class Executable:
+    """A part of a program (its forward, or its backward) bound to memory."""
+
+    def __init__(
+        self,
+        program: Program,
+        instructions: Sequence[Instruction],
+        contents: dict[Buffer, ndarray],
+        external: dict[Buffer, ndarray],
+        dynamic: Sequence[Buffer],
+        fresh: Sequence[Buffer],
+        extras: dict[Instruction, Any] | None = None,
+        native: bool = True,
+        roots: dict[Buffer, Any] | None = None,
+        apart: bool = False,
+    ) -> None:
+        self.program = program
+        self.instructions = list(instructions)
+        self.contents = contents
+        self.roots = roots or {}
+        self.apart = apart  # each item by itself, and the optimizer's state copied: to be measured
+        self.failure: str | None = None
+        self.external = external
+        self.dynamic = list(dynamic)  # given at each call
+        self.fresh = list(fresh)  # made at each call
+        self.changing = {b: k for k, b in enumerate([*self.dynamic, *self.fresh])}
+        # Where the first element of what is given lies: arrays may run backwards through their memory.
+        self.first = {v.buffer: v.offset for v in program.inputs}
+        self.shared: dict[Instruction, Any] = {}  # memory that native code of one instruction leaves to that of another
+        native = native and target.available() and jit.fastcall_works()
+        self.extras: dict[Instruction, Any] = {} if extras is None else extras
+        try:
+            self._lay_out(native)
+        except Exception as error:
+            if not native:
+                raise
+            self.failure = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+
+    def _lay_out(self, native: bool) -> None:
+        """Decide what runs how, and where everything lies."""
+        if native:
+            self.items = schedule(self.instructions, set(self.fresh), self.number_of, self.lower)
+        else:
+            self.items = [Item("eager", [i], reason="there is no compiler") for i in self.instructions]
+        stored = {v.buffer for item in self.items if item.kind == "loop" for v in item.stored}
+        stored |= {v.buffer for item in self.items if item.kind != "loop" for i in item.instructions for v in i.made()}
+        lives = {
+            b: life for b, life in lifetimes((item.instructions for item in self.items), stored).items() if b not in self.changing
+        }
+        self.offsets, self.arena_bytes = plan(lives)
+        self.arena = _aligned(self.arena_bytes)
+        self._static: dict[Buffer, ndarray] = {}
+        self._arrays: dict[Value, ndarray] = {}
+        self.steps: list[Callable[[list[Any]], None]] = []
+        self.before: list[Callable[[], bool]] = []  # what is computed, and checked, before a call
+        self.holders: list[tuple[Any, ndarray]] = []
+        self.schedules: list[Schedule] = []
+        self.kernels = 0
+        self.kept: list[Any] = []
+        self.refused: list[Any] = []  # the memory of a call that ended early
+        self._bind()
+
+    # ---- memory ----------------------------------------------------------------------------------
+    def memory(self, buffer: Buffer) -> ndarray:
+        """The bytes of a buffer that stays where it is."""
+        made = self._static.get(buffer)
+        if made is None:
+            if buffer in self.contents:
+                made = _bytes(self.contents[buffer])
+            elif buffer in self.external:
+                made = _bytes(self.external[buffer])
+            else:
+                start = self.offsets[buffer]
+                made = self.arena[start : start + buffer.size]
+            self._static[buffer] = made
+        return made
+
+    def array(self, value: Value) -> ndarray | None:
+        """The array of a value, None when it is another one at each call."""
+        if value.buffer in self.changing:
+            return None
+        made = self._arrays.get(value)
+        if made is None:
+            made = self._arrays[value] = look(self.memory(value.buffer), value)
+        return made
+
+    def getter(self, value: Any) -> Callable[[list[Any]], Any]:
+        """A function from the memory of the call to the array of a value (or to a number, or what was handed on)."""
+        if isinstance(value, Extra):
+            instruction, extras = value.instruction, self.extras
+            form = HANDED.get(instruction.op)
+            if form is None:
+                return lambda env: extras[instruction]
+            parts = [self.getter(v) for v in instruction.extras]
+            # Native code leaves the arrays alone; the gradient rule wants them in its structure.
+            return lambda env: extras[instruction] if instruction in extras else form([get(env) for get in parts])
+        if not isinstance(value, Value):
+            return lambda env: value
+        fixed = self.array(value)
+        if fixed is not None:
+            return lambda env: fixed
+        k = self.changing[value.buffer]
+        kind, shape, offset, strides = numpy_dtype(value.dtype), value.shape, value.offset, value.strides
+        plain = value.whole
+
+        def get(env: list[Any]) -> ndarray:
+            memory = env[k]
+            if plain and memory.shape == shape and memory.dtype == kind and memory.flags.c_contiguous:
+                return memory
+            if memory.flags.c_contiguous:
+                return ndarray(shape, kind, memory, offset, strides)
+            start = _low(memory)
+            return _strided(_at(memory, start + offset, kind), shape, strides)
+
+        return get
+
+    def tree(self, params: Any) -> Callable[[list[Any]], Any]:
+        """A function from the memory of the call to parameters with arrays in the place of references."""
+        getters: list[tuple[Any, Callable[[list[Any]], Any]]] = []
+        varies = False
+
+        def find(v: Any) -> Any:
+            nonlocal varies
+            varies |= isinstance(v, Extra) or v.buffer in self.changing
+            getters.append((v, self.getter(v)))
+            return None
+
+        substitute(params, find)
+        if not getters:
+            return lambda env: params
+        table = {id(v): get for v, get in getters}
+        if not varies:
+            fixed = substitute(params, lambda v: table[id(v)]([]))
+            return lambda env: fixed
+        return lambda env: substitute(params, lambda v: table[id(v)](env))
+
+    # ---- instructions ----------------------------------------------------------------------------
+    def _bind(self) -> None:
+        segment: list[Item] = []
+        for item in self.items:
+            if item.kind != "eager":
+                segment.append(item)
+                if self.apart:
+                    self._flush(segment)
+                continue
+            self._flush(segment)
+            i = item.instructions[0]
+            self.steps.append(getattr(self, "_" + i.kind)(i))
+        self._flush(segment)
+
+    def lower(self, i: Instruction) -> Any:
+        """Native code for an instruction that is no loop and no product, or why there is none."""
+        rule = LOWERINGS.get(i.op)
+        if i.kind == "call" and rule is None:
+            return update_of(i)
+        return "no native code" if rule is None else rule(i, self)
+
+    def number_of(self, v: Value) -> Any:
+        """The number that a constant of one element holds, repeated or not; None for everything else."""
+        array = self.contents.get(v.buffer)
+        known = array is not None and array.size == 1 and array.dtype.kind in "fiub" and v.size and v.dtype == array.dtype.name
+        return array.item() if known else None  # type: ignore[union-attr]
+
+    # ---- native code -------------------------------------------------------------------------------
+    def place(self, v: Value, schedule: Schedule) -> Place:
+        """Where a value lies, for a schedule."""
+        k = self.changing.get(v.buffer)
+        if k is not None:
+            return Place("given", k, v.offset - self.first.get(v.buffer, 0))
+        if v.buffer in self.offsets:
+            return Place("kept", schedule.keep(self.arena), self.offsets[v.buffer] + v.offset)
+        return Place("kept", schedule.keep(self.memory(v.buffer)), v.offset)
+
+    def _flush(self, segment: list[Item]) -> None:
+        """Compile the items gathered so far to one function."""
+        if not segment:
+            return
+        items, segment[:] = list(segment), []
+        schedule = Schedule(len(self.changing))
+        numbers: list[tuple[int, Any]] = []
+        for item in items:
+            if item.kind == "loop":
+                loop, values = loop_of(item)
+                self.kernels += 1
+                title = f"loop {'x'.join(map(str, item.shape)) or 'scalar'}: " + ", ".join(i.op for i in item.instructions)
+                schedule.loop(loop, [self.place(v, schedule) for v in values], title=title)
+            elif item.kind == "product":
+                product, a, b, bias = item.product
+                out = item.instructions[0].outputs[0]
+                places = [self.place(v, schedule) for v in (a, b, out)]
+                schedule.product(product, *places, bias=None if bias is None else self.place(bias, schedule))
+            elif item.kind == "native":
+                item.product.emit(schedule)
+            else:
+                update = item.product.copy() if self.apart else item.product
+                at = schedule.number(update.count)
+                arrays = [
+                    [self.place(p, schedule), self.place(g, schedule), *[Place("kept", schedule.keep(s[k])) for s in update.states]]
+                    for k, (p, g) in enumerate(zip(update.params, update.grads, strict=True))
+                ]
+                schedule.update(update.rule, arrays, [p.size for p in update.params], at)
+                if update.counters:
+                    schedule.put([Place("kept", schedule.keep(c)) for c in update.counters], at + update.count - 1)
+                numbers.append((at, update))
+                self.holders += update.holders
+        run = schedule.compile("a compiled step")
+        if run is None:
+            raise RuntimeError("its native code could not be compiled")
+        self.schedules.append(schedule)
+        held = run.numbers  # type: ignore[attr-defined]
+        for at, update in numbers:
+            self.before.append(_filler(held, at, update.count, update.numbers))
+        native, where, places, team = run.native, run.where, run.places, threads.team  # type: ignore[attr-defined]
+        self.kept.append(run)
+        refusals = schedule.refusals
+
+        def step(env: list[Any]) -> None:
+            status = native(team(), where, places, *env)
+            if status:
+                self.refused = env
+                refusals[status - 1]()
+
+        self.steps.append(step)
+
+    def _op(self, i: Instruction) -> Callable[[list[Any]], None]:
+        forward = i.record.numpy_forward
+        inputs = [self.getter(v) for v in i.inputs]
+        params = self.tree(i.params)
+        own = {v.buffer for v in i.outputs}
+        outputs = [self.getter(v) for v in i.outputs if v not in i.extras]
+        handed = [self.getter(v) if v.buffer in own else None for v in i.extras]
+        extras, hands_on, several = self.extras, i.hands_on, i.record.outputs != 1
+        offers = self._offers(i)
+
+        def run(env: list[Any]) -> None:
+            with offering([get(env) for get in offers]):
+                made = forward(*[get(env) for get in inputs], **params(env))
+            if hands_on:
+                made, extra = made
+                extras[i] = extra
+                if handed:
+                    for get, a in zip(handed, _flat(extra), strict=True):
+                        if get is not None:
+                            np.copyto(get(env), a, casting="unsafe")
+            for get, a in zip(outputs, made if several else (made,), strict=True):
+                _put(get(env), a)
+
+        return run
+
+    def _offers(self, i: Instruction) -> list[Callable[[list[Any]], Any]]:
+        """The memory of an instruction's results, in the form in which its kernels make arrays."""
+        found = {}
+        for v in i.outputs:
+            known = self.roots.get(v.buffer)
+            if known is not None and v.buffer.size == known[1].itemsize * int(np.prod(known[0])) and v.buffer.size >= 256:
+                found[v.buffer] = self.getter(Value(v.buffer, str(known[1]), known[0], row_major(known[0], known[1].itemsize)))
+        return list(found.values())
+
+    def _copy(self, i: Instruction) -> Callable[[list[Any]], None]:
+        target, origin = self.getter(i.made()[0]), self.getter(i.inputs[0])
+        return lambda env: np.copyto(target(env), origin(env), casting="unsafe")
+
+    _constant = _copy
+
+    def _call(self, i: Instruction) -> Callable[[list[Any]], None]:
+        function, returned = i.record
+        params = self.tree(i.params)
+        results = [self.getter(v) for v in returned]
+
+        def run(env: list[Any]) -> None:
+            given = params(env)
+            made = function(*given["args"], **given["kwargs"])
+            for get, a in zip(results, _flat(made, True), strict=True):
+                place = get(env)
+                if place is not a:
+                    np.copyto(place, a, casting="unsafe")
+
+        return run
+
+    def _rule(self, i: Instruction) -> Callable[[list[Any]], None]:
+        rule, places, _ = i.record
+        params = self.tree(i.params)
+        outputs = [None if v is None or v not in i.outputs else self.getter(v) for v in places]
+        backward = rule.backward
+        offers = self._offers(i)
+
+        def run(env: list[Any]) -> None:
+            given = params(env)
+            with offering([get(env) for get in offers]):
+                made = backward(RAW, given["g"], given["s"], given["params"])
+            for get, a in zip(outputs, made, strict=True):
+                if get is not None:
+                    _put(get(env), a)
+
+        return run
+
+    def ready(self) -> bool:
+        """Compute the numbers that the call needs; False when an optimizer's options ask for another program."""
+        return all(prepare() for prepare in self.before)
+
+    def __call__(self, given: list[ndarray]) -> list[Any]:
+        """Run once on the dynamic buffers' arrays; returns those and the fresh ones."""
+        env = given
+        for b in self.fresh:
+            env.append(np.empty(b.size, np.uint8))
+        for step in self.steps:
+            step(env)
+        return env
+
+
+def executable(*args: Any, **kwargs: Any) -> Executable:
+    """A part of a program bound to memory; where its native code cannot be made it runs without, and a warning says so once."""
+    made = Executable(*args, **kwargs)
+    if made.failure is None:
+        return made
+    if made.failure not in _warned:
+        _warned.add(made.failure)
+        warnings.warn(f"a compiled step runs without native code of its own: {made.failure}", RuntimeWarning, stacklevel=2)
+    return Executable(*args, **kwargs, native=False)
+
+
+_warned: set[str] = set()
+
+
+def _put(place: ndarray, a: Any) -> None:
+    """Store a result, unless the kernel has already done so."""
+    if type(a) is ndarray and a.strides == place.strides and a.shape == place.shape and address(a) == address(place):
+        return
+    np.copyto(place, a, casting="unsafe")
+
+
+def _filler(numbers: ndarray, at: int, count: int, make: Callable[[], Any]) -> Callable[[], bool]:
+    pack = Struct(f"={count}d").pack_into  # a third of what storing a tuple in an array costs
+    where = 8 * at
+
+    def fill() -> bool:
+        made = make()
+        if made is None:
+            return False
+        pack(numbers, where, *made)
+        return True
+
+    return fill
+
+
+def _aligned(size: int) -> ndarray:
+    """Memory that begins on a cache line."""
+    memory = np.empty(size + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    return memory[start : start + size]
+
+
+def _flat(value: Any, numbers: bool = False) -> list[Any]:
+    if type(value) is ndarray:
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (tuple, list)):
+        return [a for v in value for a in _flat(v)]
+    return [value] if numbers and isinstance(value, np.generic) else []
+
+
+def _bytes(array: ndarray) -> ndarray:
+    """The bytes from an array's first address to its last."""
+    if array.flags.c_contiguous:
+        return array.reshape(-1).view(np.uint8) if array.size else np.empty(0, np.uint8)
+    low, high = _extent(array)
+    return _strided(_at(array, low, np.dtype(np.uint8)), (high - low,), (1,))
+
+
+def _extent(array: ndarray) -> tuple[int, int]:
+    from .trace import _bounds
+
+    low, high = _bounds(array)
+    start = array.__array_interface__["data"][0]
+    return low - start, high - start
+
+
+def _low(array: ndarray) -> int:
+    return _extent(array)[0]
+
+
+class _Window:
+    """Memory at an address, for NumPy, that keeps its owner alive."""
+
+    def __init__(self, owner: ndarray, address: int, kind: np.dtype) -> None:
+        self.owner = owner
+        self.__array_interface__ = {"data": (address, not owner.flags.writeable), "shape": (1,), "typestr": "|u1", "version": 3}
+
+
+def _at(array: ndarray, shift: int, kind: np.dtype) -> ndarray:
+    """A one-element array `shift` bytes from the start of an array."""
+    address = array.__array_interface__["data"][0] + shift
+    window = _Window(array, address, kind)
+    window.__array_interface__["shape"] = (kind.itemsize,)
+    return np.asarray(window).view(kind)

@@ -1,0 +1,151 @@
+"""What `compile` returns: a function that keeps traced versions of itself, and runs eagerly where there can be none."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from ..core import observe, tracing
+from ..core.modes import state
+from ..core.tensor import Tensor
+from .errors import Refusal
+from .step import Version, flatten
+
+LIMIT = 8  # traced versions of one function
+ATTEMPTS = 3  # calls that may change what they depend on (optimizer state made at the first step) before that is taken as a refusal
+
+
+STANCE = ["default"]  # what compiled functions do; `compiler.set_stance` sets it
+
+
+class CompileWarning(UserWarning):
+    """A function given to `compile` runs eagerly; the message says why, and the line."""
+
+
+class CompileError(RuntimeError):
+    """A function given to `compile(fullgraph=True)` cannot be compiled; the message says why, and the line."""
+
+
+class CompiledFunction:
+    """A function that traces its first call with each kind of arguments, and runs what it traced afterwards."""
+
+    living: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
+
+    def __init__(
+        self, function: Callable[..., Any], fullgraph: bool = False, limit: int = LIMIT, dynamic: bool | None = None
+    ) -> None:
+        functools.update_wrapper(self, function, updated=())
+        self._torchdynamo_orig_callable = function
+        self.function = function
+        self.fullgraph = fullgraph
+        self.limit = limit
+        self.versions: list[Version] = []
+        self.refused: dict[Any, str] = {}
+        self.history: list[str] = []  # what was traced, and why again
+        self._attempts: dict[Any, int] = {}
+        self._warned = False
+        CompiledFunction.living.add(self)
+
+    def forget(self) -> None:
+        """Drop what was traced."""
+        self.versions.clear()
+        self.refused.clear()
+        self.history.clear()
+        self._attempts.clear()
+        self._warned = False
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """As a decorator of a method: compiled per instance."""
+        if instance is None:
+            return self
+        name = f"_compiled_{self.function.__name__}"
+        made = instance.__dict__.get(name)
+        if made is None:
+            made = CompiledFunction(self.function.__get__(instance, owner), self.fullgraph, self.limit)
+            instance.__dict__[name] = made
+        return made
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not state.slow and not kwargs and STANCE[0] == "default" and self.versions:
+            version = self.versions[0]
+            if version.fast:
+                result = version.quick(args)
+                if result is not NotImplemented:
+                    return result
+        if tracing.tracers or observe.observers or state.slow or STANCE[0] == "force_eager":
+            # Somebody watches, or an outer function is being traced: what they must see are the operations.
+            return self.function(*args, **kwargs)
+        tensors: list[Tensor] = []
+        structure = flatten((args, kwargs), tensors)
+        if any(
+            hasattr(type(t), "__pellucid_bind__") for t in tensors
+        ):  # tensors without an array of their own, such as nested ones
+            return self.function(*args, **kwargs)
+        reason = None
+        for k, version in enumerate(self.versions):
+            reason = version.why_not(structure, tensors)
+            if reason is None:
+                result = version(tensors)
+                if result is NotImplemented:  # another thread is inside
+                    return self.function(*args, **kwargs)
+                if k:
+                    self.versions.insert(0, self.versions.pop(k))
+                return result
+        if self.versions and STANCE[0] == "eager_on_recompile":
+            return self.function(*args, **kwargs)
+        if self.versions and STANCE[0] == "fail_on_recompile":
+            raise RuntimeError(f"Detected recompile when torch.compile stance is 'fail_on_recompile': {reason}")
+        return self._trace(args, kwargs, structure, tensors, reason)
+
+    def _trace(self, args: Any, kwargs: Any, structure: Any, tensors: list[Tensor], reason: str | None) -> Any:
+        key = (structure, tuple([(t._array.shape, t._array.dtype) for t in tensors]))
+        if key in self.refused or any(
+            type(t) is not Tensor and not hasattr(type(t), "_is_plain") and not _plain(t) for t in tensors
+        ):
+            return self.function(*args, **kwargs)
+        version = Version(self.function, args, kwargs, False)
+        first = version.first
+        version.first = None
+        if version.refusal is None:
+            self.history.append(f"traced, because {reason or 'it was the first call'}")
+            self.versions.insert(0, version)
+            if len(self.versions) > self.limit:
+                self.versions.pop()
+                self.history.append(f"dropped the version used longest ago: more than {self.limit}")
+                if len(self.history) > 8 * self.limit:
+                    self._give_up(key, Refusal(f"it was traced {len(self.history)} times; the last reason was that {reason}"))
+            return first
+        if version.quiet:
+            return first
+        if version.transient:
+            self._attempts[key] = self._attempts.get(key, 0) + 1
+            if self._attempts[key] < ATTEMPTS:
+                self.history.append(f"traced again at the next call: {version.refusal}")
+                return first
+        self._give_up(key, version.refusal)
+        return first
+
+    def _give_up(self, key: Any, refusal: Refusal) -> None:
+        self.refused[key] = str(refusal)
+        self.history.append(f"runs eagerly: {refusal}")
+        name = getattr(self.function, "__qualname__", type(self.function).__name__)
+        if self.fullgraph:
+            raise CompileError(f"{name} cannot be compiled: {refusal}")
+        if not self._warned:
+            self._warned = True
+            warnings.warn(f"{name} runs eagerly: {refusal}", CompileWarning, stacklevel=4)
+
+    def explain(self) -> Any:
+        """How the versions traced so far were compiled: an object with `.text`, and `.html`."""
+        from .explanation import explain
+
+        return explain(self)
+
+
+def _plain(t: Tensor) -> bool:
+    from ..core.tensor import Parameter
+
+    return type(t) in (Tensor, Parameter)

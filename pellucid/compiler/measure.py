@@ -1,0 +1,107 @@
+"""How long each item of a compiled step takes, beside what memory and arithmetic of this machine allow (the roofline)."""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ..codegen import matmul, optim
+from ..codegen.loops import emit
+from .execute import Executable
+from .fuse import Item, loop_of
+
+
+@dataclass
+class Timing:
+    """One item: seconds (None: it was not run), bytes moved at least, and operations."""
+
+    item: Item
+    title: str
+    seconds: float | None
+    bytes: int
+    flops: int
+
+    @property
+    def roof(self) -> float:
+        """The seconds that this machine needs at least."""
+        bandwidth, speed = machine()
+        return max(self.bytes / bandwidth, self.flops / speed)
+
+
+@functools.cache
+def machine() -> tuple[float, float]:
+    """Bytes and float32 operations a second of one thread: a copy of 32 MB, and a product of 768-row matrices."""
+    a, b = np.ones(1 << 22, np.float64), np.empty(1 << 22, np.float64)
+    x = np.ones((768, 768), np.float32)
+    copy = min(_once(lambda: np.copyto(b, a)) for _ in range(5))
+    product = min(_once(lambda: matmul.multiply(x, x)) for _ in range(5))
+    return 2 * a.nbytes / copy, 2 * 768**3 / product
+
+
+def _once(work: Any) -> float:
+    start = perf_counter()
+    work()
+    return perf_counter() - start
+
+
+def work_of(item: Item) -> tuple[int, int]:
+    """Bytes that an item must move, and operations that it makes."""
+    if item.kind == "loop":
+        kernel = emit(loop_of(item)[0], "measured")
+        return kernel.bytes, kernel.flops
+    if item.kind == "product":
+        p = item.product[0]
+        times = math.prod(count for count, *_ in p.batch)
+        return 4 * times * (p.m * p.k + p.k * p.n + p.m * p.n), 2 * times * p.m * p.n * p.k
+    if item.kind == "native":
+        return item.product.bytes, item.product.flops
+    if item.kind == "update":
+        size = sum(p.size for p in item.product.params)
+        arrays = len(optim.UPDATES[item.product.rule][0].split())
+        return 4 * size * (2 * arrays - 1), 12 * size
+    seen = {v.buffer: v.nbytes for i in item.instructions for v in (*i.reads(), *i.made())}
+    return sum(seen.values()), 0
+
+
+def title_of(item: Item) -> str:
+    """What an item computes, in a line."""
+    names = ", ".join(i.op for i in item.instructions)
+    if item.kind == "loop":
+        return f"loop over {'x'.join(map(str, item.shape)) or 'a scalar'}: {names}"
+    if item.kind == "product":
+        p = item.product[0]
+        times = math.prod(count for count, *_ in p.batch)
+        return f"product {p.m}x{p.k}x{p.n}" + (f", {times} times" if times > 1 else "") + f" by {p.served()}"
+    if item.kind == "native":
+        return item.product.title
+    if item.kind == "update":
+        return f"{item.product.rule} update of {len(item.product.params)} parameters"
+    return names
+
+
+def timings(run: Executable, repeat: int = 7) -> list[Timing]:
+    """Run each item by itself, on copies of everything that it writes; random draws and updates in Python are not run."""
+    items = run.items
+    made = [Timing(item, title_of(item), None, *work_of(item)) for item in items]
+    external = {b: a.copy() for b, a in run.external.items()}
+    sandbox = Executable(run.program, run.instructions, run.contents, external, run.dynamic, run.fresh, roots=run.roots, apart=True)
+    if sandbox.failure is not None or len(sandbox.steps) != len(items):
+        return made
+    sizes = {b: b.size for b in run.dynamic}
+    env = [np.zeros(max(sizes[b], 1), np.uint8) for b in run.dynamic]
+    env += [np.zeros(max(b.size, 1), np.uint8) for b in run.fresh]
+    sandbox.arena[:] = 0
+    sandbox.ready()
+    for timing, step in zip(made, sandbox.steps, strict=True):
+        if timing.item.kind == "eager" and timing.item.instructions[0].kind == "call":
+            continue
+        try:
+            timing.seconds = min(_once(lambda step=step: step(env)) for _ in range(repeat))
+        except Exception:  # zeros are no labels, or no indices, for it
+            timing.seconds = None
+    return made

@@ -1,0 +1,82 @@
+"""The graph node of a compiled function whose result is differentiated outside of it: its backward is the program's second half."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core import source
+from ..core.primitive import Plan, Primitive
+from ..core.tape import Node, count, node_type
+from ..core.tensor import OutputSlot, Tensor, make_tensor, version_of
+from ..errors import GraphError
+
+_FIELDS = {
+    "args": (), "variadic": True, "forward": None, "inplace": None, "aval": None, "vjp": None, "jvp": None, "view": False,
+    "promote": None, "elementwise": False, "outputs": -1, "batch": None, "lower": None, "onnx": None, "samples": None,
+    "autocast": None, "check": None, "wide_numbers": False, "aux": False,
+}  # fmt: skip
+COMPILED = Primitive(name="compiled_function", grad_name="CompiledFunctionBackward", **_FIELDS)
+
+
+def _backward(F: Any, g: Any, s: Any, p: Any) -> Any:
+    if not F.raw:
+        raise GraphError(
+            "torch.compile with aot_autograd does not currently support double backward",
+            op="CompiledFunctionBackward",
+            hint="run the function without compiling it (torch.compiler.disable) to differentiate its gradient",
+        )
+    version, saved, extras = s
+    return version.back(saved, extras, [np.asarray(x) for x in g])
+
+
+def _spent(F: Any, g: Any, s: Any, p: Any) -> Any:
+    raise AssertionError("a freed graph is refused before its rule runs")
+
+
+_PLAN = Plan([("in", 0)] * 3, _backward)
+_PLAN.versioned = ()
+_SPENT = Plan([("in", 0)], _spent)
+
+
+def _node(leaves: list[Tensor], results: list[Tensor], plan: Plan) -> Node:
+    kind = node_type(COMPILED)
+    node: Node = object.__new__(kind)
+    node.op = COMPILED
+    node.params = {}
+    node.plan = plan
+    node.inputs = tuple([t._node or t for t in leaves])
+    node.versions = ()
+    node.total = 0
+    node.seq = count()
+    node.shape = [t._array.shape for t in results]
+    node.dtype = [t._array.dtype for t in results]
+    node.ext = None
+    node.source = source.capture(3)
+    for k, t in enumerate(results):
+        t._node = OutputSlot(node, k)
+        t._rg = True
+    return node
+
+
+def record(version: Any, results: list[Tensor], leaves: list[Tensor], read: list[Tensor], saved: list[Any], extras: Any) -> None:
+    """Make `results` the results of one node over `leaves`; `read` are tensors whose values its backward uses."""
+    node = _node(leaves, results, _PLAN)
+    node.saved = (version, saved, extras)
+    node.versions = tuple([version_of(t) for t in read])
+    node.total = sum(v.count for v in node.versions)
+
+
+def freed(result: Tensor) -> None:
+    """Make `result` what it is after a backward inside the compiled function: a tensor whose graph is spent."""
+    node = _node([], [result], _SPENT)
+    node.saved = None
+    node.total = source.capture(4)  # type: ignore[assignment]
+
+
+def spent_slot(shape: tuple[int, ...], kind: Any) -> OutputSlot:
+    """The place in the graph that results of a step whose graph is spent share."""
+    result = make_tensor(np.empty(shape, kind))
+    freed(result)
+    return result._node  # type: ignore[no-any-return]

@@ -1,0 +1,568 @@
+"""One traced version of a function: its program bound to memory, the guards under which it holds, and how results leave it."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Callable
+from sys import getrefcount
+from typing import Any
+
+import numpy as np
+from numpy import empty, ndarray
+
+from ..core import reverse
+from ..core.bind import wrap
+from ..core.modes import local, state
+from ..core.tape import Node
+from ..core.tensor import OutputSlot, Tensor, version_of
+from ..ir import Value
+from .checking import checker, split
+from .errors import Refusal
+from .execute import executable, look, numpy_dtype
+from .node import freed, record, spent_slot
+from .numbers import is_read
+from .surroundings import Surroundings, Witness, changed
+from .trace import Tracer, owner
+
+
+# ---- arguments and results ------------------------------------------------------------------------
+def flatten(value: Any, found: list[Tensor]) -> Any:
+    """A hashable description of a nested argument or result; its tensors are appended to `found`."""
+    if is_read(value):
+        found.append(value)
+        return ("number", len(found) - 1)
+    if isinstance(value, Tensor):
+        for k, t in enumerate(found):
+            if t is value:
+                return ("again", k)
+        found.append(value)
+        return ("tensor", len(found) - 1)
+    if isinstance(value, tuple):
+        return (type(value), *[flatten(v, found) for v in value])
+    if isinstance(value, list):
+        return ("list", *[flatten(v, found) for v in value])
+    if isinstance(value, dict):
+        return (type(value), *[(k, flatten(v, found)) for k, v in value.items()])
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return (type(value), *[(f.name, flatten(getattr(value, f.name), found)) for f in dataclasses.fields(value)])
+    if isinstance(value, (bool, int, float, complex, str, bytes, type(None), np.generic)):
+        return (type(value), repr(value) if isinstance(value, float) else value)
+    return ("object", id(value))
+
+
+class Slot:
+    """Stands for a tensor in the structure of a result."""
+
+    def __init__(self, place: int) -> None:
+        self.place = place
+
+
+def rebuild(value: Any, place: Callable[[Tensor], Any]) -> Any:
+    """A result of the same structure with other tensors."""
+    if isinstance(value, (Tensor, Slot)) or is_read(value):
+        return place(value)
+    if isinstance(value, tuple):
+        made = [rebuild(v, place) for v in value]
+        return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)
+    if isinstance(value, list):
+        return [rebuild(v, place) for v in value]
+    if isinstance(value, dict):
+        made = [(k, rebuild(v, place)) for k, v in value.items()]
+        return type(value)(made)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.replace(value, **{f.name: rebuild(getattr(value, f.name), place) for f in dataclasses.fields(value)})
+    return value
+
+
+def signature(tensors: list[Tensor]) -> tuple[Any, ...]:
+    """What the program depends on of its tensor arguments."""
+    return tuple([(type(t), t._array.shape, t._array.dtype, t._array.strides, t._rg, t._node is None) for t in tensors])
+
+
+def flags() -> tuple[Any, ...]:
+    """The modes that a program depends on."""
+    from ..dtypes import get_default_dtype
+
+    return (local.grad, local.inference, local.autocast is None, get_default_dtype(), len(local.saved_hooks), local.anomaly)
+
+
+# ---- a traced version ------------------------------------------------------------------------------
+class Version:
+    """A program for one kind of call."""
+
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], strict: bool) -> None:
+        self.function = function
+        self.flags = flags()
+        self.refusal: Refusal | None = None
+        self.transient = False  # the next call may be compiled
+        self.quiet = False  # nothing is wrong: a call of another kind may be
+        self.hits = 0
+        self._lock = threading.Lock()
+        self._trace(args, kwargs, strict)
+
+    # ---- tracing -----------------------------------------------------------------------------------
+    def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any], strict: bool) -> None:
+        around = self.around = Surroundings(self.function, args, kwargs)
+        tensors: list[Tensor] = []
+        self.structure_key = flatten((args, kwargs), tensors)
+        self.signature = signature(tensors)
+        tracer = self.tracer = Tracer(around, strict)
+        leaves = {id(t): t for t, _ in around.tensors.values()}
+        leaves.update((id(t), t) for t in tensors)
+        grads = {k: t._grad for k, t in leaves.items()}
+        arrays = {k: t._array for k, t in leaves.items()}
+        wants = {k: t._rg for k, t in leaves.items()}
+        values = []
+        if not around.complete:
+            tracer.refuse("the function can reach too many objects to watch", None)
+        for k, t in enumerate(tensors):
+            if type(t._array) is not ndarray:
+                tracer.refuse("an argument has no data, or is of a custom kind")
+                break
+            if any(np.may_share_memory(t._array, o._array) for o in tensors[:k]):
+                tracer.refuse("two arguments share memory")
+                self.quiet = True
+                break
+            values.append(tracer.declare(t._array, "input", f"x{k}" if len(tensors) > 1 else "x"))
+        self.inputs = values
+        witness = Witness()
+        streams = around.drawn()
+        with tracer.active(), witness.watching():
+            self.first = self.function(*args, **kwargs)
+        if around.drawn() != streams:
+            tracer.refuse("the step draws random numbers past this library, which a program could not repeat", witness.entry)
+        self.refusal = tracer.refusal
+        if self.refusal is not None:
+            return
+        try:
+            self._settle(around, witness, leaves, grads, arrays, wants, tensors)
+            self._results(tensors, around)
+            self._build(around, tensors, args, kwargs)
+            self.skeleton = rebuild(self.first, lambda t: Slot(self.places[id(t)]))
+            self.first = rebuild(self.first, lambda t: t if isinstance(t, Tensor) else _plain_number(t))
+            self.single = isinstance(self.skeleton, Slot) and self.skeleton.place == 0
+            self.program = tracer.program
+            del self.tracer, self.around, self.differentiable, self.places, self.grad_changes
+        except Refusal as refusal:
+            self.refusal = refusal
+
+    def _settle(
+        self, around: Surroundings, witness: Witness, leaves: Any, grads: Any, arrays: Any, wants: Any, tensors: list[Tensor]
+    ) -> None:
+        """Find what the call did besides computing: gradients left behind, and changes that a replay would not make."""
+        if witness.impure:
+            call, site = witness.impure[0]
+            raise Refusal(f"the step {call}, which a program could not repeat", site)
+        if witness.read is not None:
+            raise Refusal(f"{witness.read[0]} looks at values to decide what to do", witness.read[1])
+        guards = around.relevant(witness.names, witness.dynamic)
+        broken = changed(guards)
+        if broken:
+            self.transient = True
+            raise Refusal(f"the step changes {broken[0].path}, which a program would not do")
+        self.guards = guards
+        self.kept = around._kept  # objects that guards know by their identity
+        self.structure = state.structure
+        self.grad_changes: list[tuple[Tensor, Any]] = []
+        for key, t in leaves.items():
+            if t._array is not arrays[key]:
+                raise Refusal("the step gives a tensor other memory (.data =, set_, resize_)")
+            if t._rg != wants[key]:
+                raise Refusal("the step changes requires_grad of a tensor")
+            if t._grad is not grads[key] or key in self.tracer.cleared and t._grad is None:
+                self.grad_changes.append((t, t._grad))
+        needed = self.tracer.needs_grad
+        read = {id(a) for a in self.tracer.external.values()}
+        self.grads_before = [
+            (t, grads[k]) for k, t in leaves.items() if k in needed or grads[k] is not None and id(grads[k]._array) in read
+        ]
+
+    def _results(self, tensors: list[Tensor], around: Surroundings) -> None:
+        """Name the values that leave: results, and gradients."""
+        tracer, program = self.tracer, self.tracer.program
+        found: list[Tensor] = []
+        shape = flatten(self.first, found)
+        if "object" in _kinds(shape):
+            raise Refusal("the step returns an object that is no tensor, number or container")
+        self.outputs: list[tuple[Any, ...]] = []
+        known = {id(t): ("argument", k) for k, t in enumerate(tensors)}
+        known = {id(t): ("state", t) for t, _ in around.tensors.values()} | known
+        self.differentiable: list[Tensor] = []
+        self.places: dict[int, int] = {}
+        if tracer.numbers and ("plain" in _kinds(shape) or any(all(n is not t for t in found) for n in tracer.numbers)):
+            raise Refusal("the step computes or decides with a tensor's value as a number", tracer.numbers[0].site)
+        for t in found:
+            self.places[id(t)] = len(self.outputs)
+            if is_read(t):
+                value = t.value  # type: ignore[attr-defined]
+                if value.buffer.kind == "temp" and any(v.buffer is value.buffer for i in program.instructions for v in i.writes):
+                    raise Refusal("the step reads a tensor's value as a number, and overwrites the tensor")
+                if value.buffer.kind != "temp" or not value.whole:
+                    value = self._copied(value)
+                program.outputs.append(value)
+                self.outputs.append(("number", value, False, False))
+                continue
+            if id(t) in known:
+                self.outputs.append(known[id(t)])
+                continue
+            value = tracer.value(t._array, "the result")
+            if value.buffer.kind == "constant":
+                value = self._copied(value)
+            program.outputs.append(value)
+            spent = t._rg and _freed(t)
+            if t._rg and not spent:
+                self.differentiable.append(t)
+            self.outputs.append(("new", value, t._rg, spent))
+        self.gradients: list[tuple[Tensor, Value | None]] = []
+        for t, g in self.grad_changes:
+            if g is None:
+                self.gradients.append((t, None))
+                continue
+            value = tracer.value(g._array, "a gradient")
+            if value.buffer.kind != "temp" or not value.whole:
+                value = self._copied(value)
+            program.outputs.append(value)
+            self.gradients.append((t, value))
+        self.split = len(program.instructions)
+        self.seeds: list[Value] = []
+        self.wanted: list[Tensor | int] = []  # leaves: positions among the arguments, or state
+        self.returned: list[Value | None] = []
+        if self.differentiable:
+            self._trace_backward(tensors, around)
+
+    def _copied(self, value: Value) -> Value:
+        program = self.tracer.program
+        made = program.value(program.buffer("temp", max(value.nbytes, 1)), value.dtype, value.shape)
+        program.add("copy", (value,), (made,), kind="copy")
+        return made
+
+    def _trace_backward(self, tensors: list[Tensor], around: Surroundings) -> None:
+        """The gradients of the results with respect to arguments and state, as the second half of the program."""
+        tracer = self.tracer
+        leaves = [t for t in tensors if t._rg]
+        leaves += [t for t, _ in around.tensors.values() if t._rg and all(t is not o for o in leaves)]
+        if not leaves:
+            raise Refusal("the result requires grad through a tensor that is no argument and not found from one")
+        outs = self.differentiable
+        seeds = []
+        for k, t in enumerate(outs):
+            if _has_hooks(t):
+                raise Refusal("the step leaves a graph with hooks behind")
+            seed = wrap(np.ones(t._array.shape, t._array.dtype))
+            self.seeds.append(tracer.declare(seed._array, "input", f"g{k}" if len(outs) > 1 else "g"))
+            seeds.append(seed)
+        tracer.phase = "backward"
+        try:
+            with tracer.active():
+                got = reverse.grad(outs, leaves, seeds, retain_graph=True, create_graph=False, allow_unused=True)
+        except Refusal:
+            raise
+        except Exception as error:  # the caller may never ask for gradients
+            raise Refusal(f"its gradient raises {type(error).__name__}") from error
+        if tracer.refusal is not None:
+            raise tracer.refusal
+        position = {id(t): k for k, t in enumerate(tensors)}
+        for t, g in zip(leaves, got, strict=True):
+            if g is not None:
+                self.wanted.append(position.get(id(t), t))
+                value = tracer.value(g._array, "a gradient")
+                if value.buffer.kind != "temp" or not value.whole or value in tracer.program.outputs:
+                    value = self._copied(value)
+                tracer.program.outputs.append(value)
+                self.returned.append(value)
+
+    # ---- binding -----------------------------------------------------------------------------------
+    def _build(self, around: Surroundings, tensors: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        tracer, program = self.tracer, self.tracer.program
+        program.verify()
+        forward, backward = program.instructions[: self.split], program.instructions[self.split :]
+        dynamic = [v.buffer for v in self.inputs]
+        gradient_state = {id(g._array): (t, g) for t, g in self.grads_before if g is not None}
+        self.moving: list[Tensor] = []  # gradients that existed at the start: another array at each call
+        for buffer, array in tracer.external.items():
+            if buffer.kind == "state" and id(array) in gradient_state:
+                self.moving.append(gradient_state[id(array)][0])
+                dynamic.append(buffer)
+        made_forward = {v.buffer for i in forward for v in i.made() if v.buffer.kind == "temp"}
+        used_backward = {v.buffer for i in backward for v in (*i.reads(), *i.made()) if v.buffer.kind == "temp"}
+        self.saved = sorted(made_forward & used_backward, key=lambda b: b.number)
+        leaving = [o[1].buffer for o in self.outputs if o[0] in ("new", "number") and o[1].buffer.kind == "temp"]
+        leaving += [v.buffer for _, v in self.gradients if v is not None]
+        fresh = list(dict.fromkeys([*leaving, *self.saved]))
+        external = {b: a for b, a in tracer.external.items() if b not in dynamic}
+        self.run = executable(program, forward, tracer.contents, external, dynamic, fresh, roots=tracer.roots)
+        self.run_back = None
+        if self.seeds:
+            dynamic_back = [*dynamic, *self.saved, *[v.buffer for v in self.seeds]]
+            fresh_back = list(dict.fromkeys(v.buffer for v in self.returned if v is not None))
+            crossing = [v.buffer for i in backward for v in i.reads() if v.buffer in leaving and v.buffer not in self.saved]
+            assert not crossing
+            self.run_back = executable(
+                program, backward, tracer.contents, external, dynamic_back, fresh_back, self.run.extras, roots=tracer.roots
+            )
+        reading = {v.buffer for i in backward for v in i.reads()}
+        self.read_back: list[Tensor | int] = [k for k, v in enumerate(self.inputs) if v.buffer in reading]
+        self.state = [(t, a) for a in external.values() for t in [self._holder(a)] if t is not None]
+        self.written = [
+            t
+            for t, a in self.state
+            if any(v.buffer in external and external[v.buffer] is a for i in program.instructions for v in i.writes)
+        ]
+        self.read_back += [t for t, a in self.state if any(external.get(b) is a for b in reading)]
+        self.state += self.run.holders
+        modules = [m for m, _ in around.modules]
+        covered, others = split(self.guards, modules)
+        grads = self.grads_before
+        plain = not kwargs and all(isinstance(a, Tensor) for a in args) and len({id(a) for a in args}) == len(args)
+        plain = plain and len(args) == len(tensors) and not any(t._rg for t in tensors)
+        rg = self.flags_of_state = [(t, t._rg) for t, _ in self.state if t._rg or t.is_leaf and t.dtype.is_floating_point]
+        self.check = checker(tensors, plain, others, covered, self.state, rg, grads, flags)
+        self.own_roots = {id(owner(a)) for _, a in self.state}
+        self.fast = self._fast_path()
+        self._plan_quick()
+
+    def _plan_quick(self) -> None:
+        """What `quick` makes: results and gradients (whose memory may be used again), in the order of `run.fresh`."""
+        grad_of = {v.buffer: (v, t) for t, v in self.gradients if v is not None}
+        self.layout: list[tuple[Any, Any, Tensor | None]] = []
+        position = {}
+        for b in self.run.fresh:
+            value, t = grad_of.get(b, (None, None))
+            if value is None:
+                value = next((o[1] for o in self.outputs if o[0] in ("new", "number") and o[1].buffer is b and o[1].whole), None)
+            if value is None:
+                self.fast = False
+                return
+            position[b] = len(self.inputs) + len(self.layout)
+            self.layout.append((value.shape, numpy_dtype(value.dtype), t))
+        if any(o[0] not in ("new", "number") or not o[1].whole or o[1].buffer not in position for o in self.outputs):
+            self.fast = False
+            return
+        self.reused: list[Any] = [None] * len(self.layout)
+        self.removed = [t for t, v in self.gradients if v is None]
+        self.counters = [version_of(t) for t in self.written]
+        self.leaving = []
+        for o in self.outputs:
+            value = o[1]
+            spent = spent_slot(value.shape, numpy_dtype(value.dtype)) if o[3] else None
+            self.leaving.append((position[value.buffer], spent, o[0] == "number"))
+
+    def _fast_path(self) -> bool:
+        """True when results are plain: tensors of their own and gradients, nothing that needs a graph."""
+        return (
+            self.check is not None
+            and self.run_back is None
+            and not self.moving
+            and all(o[0] in ("new", "number") for o in self.outputs)
+        )
+
+    def _holder(self, array: ndarray) -> Tensor | None:
+        found = self.around.tensors.get(id(array))
+        return None if found is None else found[0]
+
+    # ---- calling -----------------------------------------------------------------------------------
+    def why_not(self, structure: Any, tensors: list[Tensor]) -> str | None:
+        """What differs from the call that was traced; None when the program serves this call."""
+        if structure != self.structure_key:
+            return "other arguments"
+        if signature(tensors) != self.signature:
+            return "a tensor argument of another shape, dtype, layout or requires_grad"
+        if flags() != self.flags:
+            return "another grad mode, autocast or default dtype"
+        for g in self.guards:
+            if not g.holds():
+                return f"{g.path} changed"
+        for t, a in self.state:
+            if t._array is not a:
+                return "a tensor has other memory"
+        for t, rg in self.flags_of_state:
+            if t._rg != rg:
+                return "requires_grad of a tensor changed"
+        for t, g in self.grads_before:
+            if (t._grad is None) != (g is None):
+                return "a gradient that was there is gone, or the reverse"
+            if g is not None and (t._grad._array.shape, t._grad._array.strides) != (g._array.shape, g._array.strides):  # type: ignore[union-attr]
+                return "a gradient is laid out otherwise"
+        own = {id(owner(a)) for _, a in self.state}
+        for k, t in enumerate(tensors):
+            root = id(owner(t._array))
+            if root in own or any(root == id(owner(o._array)) and np.may_share_memory(o._array, t._array) for o in tensors[:k]):
+                return "an argument shares memory with another one, or with a parameter"
+        return None
+
+    def quick(self, args: tuple[Any, ...]) -> Any:
+        """The result of an everyday call, NotImplemented when another version, or eager, must answer."""
+        arrays = self.check(args)  # type: ignore[misc]
+        if arrays is None:
+            return NotImplemented
+        roots = self.own_roots
+        views = 0
+        for a in arrays:
+            if id(a) in roots or a.base is not None and id(owner(a)) in roots:
+                return NotImplemented
+            views += a.base is not None
+        if views and len(arrays) > 1 and _overlap(arrays):
+            return NotImplemented
+        if not self._lock.acquire(blocking=False):
+            return NotImplemented
+        try:
+            run = self.run
+            for prepare in run.before:
+                if not prepare():
+                    return NotImplemented
+            reused = self.reused
+            fresh = []
+            for k, (shape, kind, t) in enumerate(self.layout):
+                if t is not None:
+                    held = reused[k]
+                    # A gradient's memory is used again when nobody but the parameter and this version knows it.
+                    if held is not None and t._grad is held[0] and getrefcount(held[0]) == 3 and getrefcount(held[1]) == 3:
+                        arrays.append(held[1])
+                        continue
+                    made = empty(shape, kind)
+                    fresh.append((k, t, wrap(made), made))
+                else:
+                    made = empty(shape, kind)
+                arrays.append(made)
+            for step in run.steps:
+                step(arrays)
+        finally:
+            self._lock.release()
+        self.hits += 1
+        for t in self.removed:
+            t._grad = None
+        for k, t, grad, made in fresh:
+            t._grad = grad
+            reused[k] = (grad, made)
+        for version in self.counters:
+            version.count += 1
+        out = []
+        for k, spent, number in self.leaving:
+            if number:
+                out.append(arrays[k].item())
+                continue
+            t = wrap(arrays[k])
+            if spent is not None:
+                t._node = spent
+                t._rg = True
+            out.append(t)
+        return out[0] if self.single else rebuild(self.skeleton, lambda slot: out[slot.place])
+
+    def __call__(self, tensors: list[Tensor]) -> Any:
+        """The result of a call that `why_not` admitted."""
+        if not self._lock.acquire(blocking=False):
+            return NotImplemented
+        try:
+            if not self.run.ready():
+                return NotImplemented
+            env = self.run([*[t._array for t in tensors], *[t._grad._array for t in self.moving]])  # type: ignore[union-attr]
+            extras = dict(self.run.extras) if self.run_back is not None else {}
+        finally:
+            self._lock.release()
+        self.hits += 1
+        changing = self.run.changing
+
+        def memory(value: Value) -> ndarray:
+            if value.buffer in changing:
+                block = env[changing[value.buffer]]
+                if value.whole and block.dtype == np.uint8 and block.ndim == 1:
+                    return look(block, value)
+                return self.run.getter(value)(env)
+            return self.run.array(value)  # type: ignore[return-value]
+
+        for t, value in self.gradients:
+            t._grad = None if value is None else wrap(memory(value))
+        for t in self.written:
+            version_of(t).count += 1
+        made: list[Tensor] = []
+        for output in self.outputs:
+            if output[0] == "argument":
+                made.append(tensors[output[1]])
+            elif output[0] == "state":
+                made.append(output[1])
+            elif output[0] == "number":
+                made.append(memory(output[1]).item())
+            else:
+                made.append(wrap(memory(output[1])))
+        if self.seeds:
+            self._join(made, tensors, env, extras)
+        for output, t in zip(self.outputs, made, strict=True):
+            if output[0] == "new" and output[3]:
+                freed(t)
+        return rebuild(self.skeleton, lambda t: made[t.place])
+
+    def _join(self, made: list[Tensor], tensors: list[Tensor], env: list[Any], extras: Any) -> None:
+        """Make the results that require grad the results of one node, whose gradient rule is the program's second half."""
+        roots = [t for o, t in zip(self.outputs, made, strict=True) if o[0] == "new" and o[2] and not o[3]]
+        leaves = [tensors[t] if isinstance(t, int) else t for t in self.wanted]
+        read = [tensors[t] if isinstance(t, int) else t for t in self.read_back]
+        saved = env[: len(self.run.dynamic)] + [env[self.run.changing[b]] for b in self.saved]
+        record(self, roots, leaves, read, saved, extras)
+
+    def back(self, saved: list[Any], extras: Any, seeds: list[ndarray]) -> list[ndarray]:
+        """Run the second half."""
+        run = self.run_back
+        assert run is not None
+        with self._lock:
+            before = dict(run.extras)
+            run.extras.update(extras)
+            env = run([*saved, *[np.ascontiguousarray(s) for s in seeds]])
+            run.extras.update(before)
+        return [run.getter(v)(env) for v in self.returned]
+
+
+def _overlap(arrays: list[ndarray]) -> bool:
+    return any(np.may_share_memory(a, b) for k, a in enumerate(arrays) for b in arrays[:k])
+
+
+def _plain_number(value: Any) -> Any:
+    """A number without its watcher."""
+    return float.__float__(value) if isinstance(value, float) else int.__int__(value)
+
+
+def _kinds(shape: Any) -> set[Any]:
+    found = set()
+    if isinstance(shape, tuple):
+        if shape and shape[0] == "object":
+            found.add("object")
+        if len(shape) == 2 and shape[0] in (int, float, complex):
+            found.add("plain")
+        for s in shape:
+            found |= _kinds(s)
+    return found
+
+
+def _freed(t: Tensor) -> bool:
+    """True when backward went through the graph of a tensor and freed it."""
+    node = t._node.node if type(t._node) is OutputSlot else t._node
+    seen: set[int] = set()
+    stack = [node]
+    while stack:
+        n = stack.pop()
+        if not isinstance(n, Node) or id(n) in seen:
+            continue
+        seen.add(id(n))
+        if n.saved is None:
+            return True
+        stack += [e.node if type(e) is OutputSlot else e for e in n.inputs if e is not None]
+    return False
+
+
+def _has_hooks(t: Tensor) -> bool:
+    node = t._node.node if type(t._node) is OutputSlot else t._node
+    seen: set[int] = set()
+    stack = [node]
+    while stack:
+        n = stack.pop()
+        if isinstance(n, Tensor):
+            if n._x is not None and ({"hooks", "acc_pre_hooks", "acc_post_hooks", "post_accumulate"} & n._x.keys()):
+                return True
+            continue
+        if not isinstance(n, Node) or id(n) in seen:
+            continue
+        seen.add(id(n))
+        if n.ext is not None and {"tensor_hooks", "pre_hooks", "post_hooks"} & n.ext.keys():
+            return True
+        stack += [e.node if type(e) is OutputSlot else e for e in n.inputs if e is not None]
+    return False

@@ -1,0 +1,196 @@
+"""The models of `examples/`, each training step compiled as a whole: eager's losses over many steps."""
+
+import re
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+import pellucid as torch
+import pellucid.nn.functional as F
+
+nn = torch.nn
+EXAMPLES = Path(__file__).parents[2] / "examples"
+STEPS = 12
+
+
+def load(name):
+    """An example's definitions, with this library under PyTorch's name."""
+    text = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
+    text = re.sub(r"^import torch$", "import pellucid as torch", text, flags=re.M)
+    text = re.sub(r"^(import|from) torch\b", r"\1 pellucid", text, flags=re.M)
+    module = types.ModuleType(f"example_{name}")
+    module.__file__ = str(EXAMPLES / f"{name}.py")
+    sys.modules[module.__name__] = module
+    exec(compile(text, module.__file__, "exec"), module.__dict__)
+    return module
+
+
+def trained(model, optimizer, loss_of, clip=None):
+    def step(*batch):
+        optimizer.zero_grad()
+        loss = loss_of(*batch)
+        loss.backward()
+        if clip is not None:
+            nn.utils.clip_grad_norm_(model.parameters(), clip)
+        optimizer.step()
+        return loss.detach()
+
+    return step
+
+
+def normal(g, *shape):
+    return torch.randn(*shape, generator=g)
+
+
+def whole(g, n, *shape):
+    return torch.randint(0, n, shape, generator=g)
+
+
+def char_gpt(e):
+    m = e.GPT(30, 16, 2, 2, 32)
+    return trained(m, torch.optim.AdamW(m.parameters(), 1e-3), lambda x, y: m(x, y)[1], 1.0), lambda g: (
+        whole(g, 30, 4, 16),
+        whole(g, 30, 4, 16),
+    )
+
+
+def dcgan(e):
+    net, critic = e.Generator().apply(e.weights_init), e.Discriminator().apply(e.weights_init)
+    slow, fast = torch.optim.Adam(critic.parameters(), lr=2e-4), torch.optim.Adam(net.parameters(), lr=2e-4)
+    criterion = nn.BCELoss()
+
+    def step(real):
+        count = real.size(0)
+        critic.zero_grad()
+        ones, zeros = torch.full((count,), 1.0), torch.full((count,), 0.0)
+        real_loss = criterion(critic(real).view(-1), ones)
+        real_loss.backward()
+        fake = net(torch.randn(count, e.NZ, 1, 1))
+        fake_loss = criterion(critic(fake.detach()).view(-1), zeros)
+        fake_loss.backward()
+        slow.step()
+        net.zero_grad()
+        loss = criterion(critic(fake).view(-1), ones)
+        loss.backward()
+        fast.step()
+        return loss.detach() + real_loss.detach() + fake_loss.detach()
+
+    return step, lambda g: (normal(g, 8, 1, 8, 8),)
+
+
+def ddpm(e):
+    m, diffusion = e.Unet(), e.Diffusion(20)
+    return trained(m, torch.optim.AdamW(m.parameters(), 1e-3), lambda x, t: diffusion.loss(m, x, t), 1.0), lambda g: (
+        normal(g, 4, 1, 8, 8), whole(g, 20, 4)
+    )  # fmt: skip
+
+
+def digits(e):
+    m = e.Network()
+    return trained(m, torch.optim.SGD(m.parameters(), lr=0.1, momentum=0.9), lambda x, y: F.cross_entropy(m(x), y)), lambda g: (
+        normal(g, 16, 1, 8, 8), whole(g, 10, 16)
+    )  # fmt: skip
+
+
+def gcn(e):
+    m = e.GCN(4, 16, 4)
+    g = torch.Generator().manual_seed(0)
+    source, target, weight = whole(g, 30, 90), whole(g, 30, 90), torch.rand(90, generator=g)
+    known = torch.arange(10)
+    step = trained(m, torch.optim.Adam(m.parameters(), lr=0.01), lambda x, y: F.nll_loss(m(x, source, target, weight)[known], y))
+    return step, lambda g: (normal(g, 30, 4), whole(g, 4, 10))
+
+
+def neural_ode(e):
+    m = e.ODEFunc()
+    t = torch.linspace(0.0, 0.2, 4)
+    step = trained(m, torch.optim.RMSprop(m.parameters(), lr=1e-3), lambda y, wanted: (e.odeint(m, y, t) - wanted).abs().mean())
+    return step, lambda g: (normal(g, 6, 1, 2), normal(g, 4, 6, 1, 2))
+
+
+def realnvp(e):
+    masks = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+    m = nn.ModuleList([e.AffineCoupling(mask) for mask in masks])
+    base = torch.distributions.Independent(torch.distributions.Normal(torch.zeros(2), torch.ones(2)), 1)
+    flow = torch.distributions.TransformedDistribution(base, list(m), validate_args=False)
+    return trained(m, torch.optim.Adam(m.parameters(), lr=5e-3), lambda x: -flow.log_prob(x).mean()), lambda g: (normal(g, 16, 2),)
+
+
+def resnet(e):
+    m = e.ResNet((8, 16))
+    step = trained(
+        m, torch.optim.SGD(m.parameters(), lr=0.05, momentum=0.9, weight_decay=5e-4),
+        lambda x, y: F.cross_entropy(m(x), y, label_smoothing=0.05),
+    )  # fmt: skip
+    return step, lambda g: (normal(g, 4, 3, 16, 16), whole(g, 4, 4))
+
+
+def vae(e):
+    m = e.VAE()
+    return trained(m, torch.optim.Adam(m.parameters(), lr=1e-3), lambda x: e.loss_function(*_parts(m(x), x))), lambda g: (
+        torch.rand(8, 64, generator=g),
+    )
+
+
+def _parts(made, x):
+    rebuilt, mean, log_var = made
+    return rebuilt, x, mean, log_var
+
+
+def vit(e):
+    m = e.ViT()
+    return trained(m, torch.optim.AdamW(m.parameters(), lr=2e-3), lambda x, y: F.cross_entropy(m(x), y), 1.0), lambda g: (
+        normal(g, 8, 1, 8, 8), whole(g, 10, 8)
+    )  # fmt: skip
+
+
+def word_lstm(e):
+    m = e.RNNModel(len(e.WORDS), 16, 16, 2)
+
+    def step(x, y, h, c):
+        m.zero_grad()
+        out, (h, c) = m(x, (h, c))
+        loss = F.nll_loss(out, y)
+        loss.backward()
+        nn.utils.clip_grad_norm_(m.parameters(), 0.25)
+        with torch.no_grad():
+            for p in m.parameters():
+                p.add_(p.grad, alpha=-0.5)
+        return loss.detach() + h.detach().sum() + c.detach().sum()
+
+    return step, lambda g: (whole(g, 20, 6, 4), whole(g, 20, 24), normal(g, 2, 4, 16), normal(g, 2, 4, 16))
+
+
+def actor_critic(e):
+    m = e.Policy()
+
+    def loss_of(states, actions, returns):
+        probs, values = m(states)
+        chosen = torch.distributions.Categorical(probs, validate_args=False).log_prob(actions)
+        advantage = returns - values.squeeze(-1)
+        return -(chosen * advantage.detach()).sum() + F.smooth_l1_loss(values.squeeze(-1), returns)
+
+    return trained(m, torch.optim.Adam(m.parameters(), lr=3e-2), loss_of), lambda g: (
+        normal(g, 12, 4),
+        whole(g, 2, 12),
+        normal(g, 12),
+    )
+
+
+MODELS = [char_gpt, dcgan, ddpm, digits, gcn, neural_ode, realnvp, resnet, vae, vit, word_lstm, actor_critic]
+
+
+@pytest.mark.parametrize("make", MODELS, ids=lambda f: f.__name__)
+def test_model(make):
+    example = load(make.__name__)
+    results = []
+    for compiled in (False, True):
+        torch.manual_seed(0)
+        step, batch = make(example)
+        run = torch.compile(step) if compiled else step
+        g = torch.Generator().manual_seed(1)
+        results.append([run(*batch(g)).item() for _ in range(STEPS)])
+    assert sum(v.hits for v in run.versions) >= STEPS - 3, run.history
+    assert results[1] == pytest.approx(results[0], rel=2e-3, abs=2e-3)
