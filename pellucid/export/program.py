@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,23 @@ class Dim:
 
     def __repr__(self) -> str:
         return f"Dim({self.__name__!r})"
+
+    AUTO: Any
+    DYNAMIC: Any
+    STATIC: Any
+
+
+class _Hint:
+    """A dynamic size without a name: sizes that are equal in the example are one."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"Dim.{self.name}"
+
+
+Dim.AUTO, Dim.DYNAMIC, Dim.STATIC = map(_Hint, ("AUTO", "DYNAMIC", "STATIC"))
 
 
 class ExportedProgram:
@@ -68,7 +85,48 @@ class ExportedProgram:
         """
         return "\n".join(_lines(self._trace))
 
+    tensor_constants = constants
     graph_module = property(lambda self: self.module())
+
+    def named_parameters(self) -> Iterator[tuple[str, Tensor]]:
+        """The parameters, which require grad, with their names in the module."""
+        return ((name, t) for name, t in self._state.items() if t.requires_grad)
+
+    def parameters(self) -> Iterator[Tensor]:
+        """The parameters."""
+        return (t for _, t in self.named_parameters())
+
+    def named_buffers(self) -> Iterator[tuple[str, Tensor]]:
+        """The other tensors of the state with their names in the module."""
+        return ((name, t) for name, t in self._state.items() if not t.requires_grad)
+
+    def buffers(self) -> Iterator[Tensor]:
+        """The buffers."""
+        return (t for _, t in self.named_buffers())
+
+    @property
+    def graph_signature(self) -> ExportGraphSignature:
+        """Which values of the graph are inputs, parameters, buffers and results.
+
+        >>> import pellucid as torch
+        >>> torch.export.export(torch.nn.Linear(2, 1), (torch.ones(3, 2),)).graph_signature.inputs_to_parameters
+        {'%1': 'weight', '%2': 'bias'}
+        """
+        trace = self._trace
+        named = {f"%{value}": name for value, name in trace.state.items()}
+        trained = {name for name, _ in self.named_parameters()}
+        return ExportGraphSignature(
+            tuple([f"%{v}" for v in trace.inputs]),
+            tuple([f"%{v}" for v in trace.outputs]),
+            {key: name for key, name in named.items() if name in trained},
+            {key: name for key, name in named.items() if name not in trained},
+        )
+
+    @property
+    def range_constraints(self) -> dict[str, tuple[int | None, int | None]]:
+        """The dynamic sizes by name, each with its smallest and largest value (None: no bound)."""
+        found = {n.names[0] for v in self._trace.inputs for n in self._trace.shapes[v] if isinstance(n, Size)}
+        return {name: self._bounds.get(name) or (None, None) for name in sorted(found)}
 
     def module(self) -> GraphModule:
         """A callable that runs the graph; gradients flow to its parameters."""
@@ -81,6 +139,25 @@ class ExportedProgram:
         return "ExportedProgram:\n" + "\n".join("    " + line for line in _lines(self._trace))
 
 
+class ExportGraphSignature(NamedTuple):
+    """The inputs and results of an exported graph by their values' names."""
+
+    user_inputs: tuple[str, ...]
+    user_outputs: tuple[str, ...]
+    inputs_to_parameters: dict[str, str]
+    inputs_to_buffers: dict[str, str]
+
+    @property
+    def parameters(self) -> list[str]:
+        """The names of the parameters in the module."""
+        return list(self.inputs_to_parameters.values())
+
+    @property
+    def buffers(self) -> list[str]:
+        """The names of the buffers in the module."""
+        return list(self.inputs_to_buffers.values())
+
+
 class GraphModule:
     """The recorded operations as a callable with the module's parameters and buffers."""
 
@@ -91,13 +168,27 @@ class GraphModule:
         """Parameters and buffers by name."""
         return OrderedDict(self._program.state_dict)
 
-    def named_parameters(self) -> Iterator[tuple[str, Tensor]]:
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
         """The parameters, which require grad, with their names."""
         return ((name, t) for name, t in self._program.state_dict.items() if t.requires_grad)
+
+    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
+        """The other tensors of the state with their names."""
+        return ((name, t) for name, t in self._program.state_dict.items() if not t.requires_grad)
 
     def parameters(self) -> Iterator[Tensor]:
         """The parameters."""
         return (t for _, t in self.named_parameters())
+
+    def train(self, mode: bool = True) -> GraphModule:
+        """Refused: the operations are those of the mode in which the module was exported."""
+        raise UnsupportedError("Calling train() is not supported yet.")
+
+    def eval(self) -> GraphModule:
+        """Refused, as `train` is."""
+        raise UnsupportedError("Calling eval() is not supported yet.")
 
     @property
     def code(self) -> str:
@@ -272,6 +363,11 @@ def export(
     return ExportedProgram(trace, OrderedDict((name, t) for name, t in state.items()), spec, bounds)
 
 
+def named_axes(mod: Any, args: Any, kwargs: Any, given: Any) -> dict[int, dict[int, str]]:
+    """The dynamic axes by the number of the input, with their names; see `export`."""
+    return _dynamic_axes(mod, args, kwargs, given)[0]
+
+
 def _dynamic_axes(mod: Any, args: Any, kwargs: Any, given: Any) -> tuple[dict[int, dict[int, str]], dict[str, Any]]:
     """Dynamic axes by the number of the input, and the bounds of the names."""
     if not given:
@@ -297,10 +393,15 @@ def _dynamic_axes(mod: Any, args: Any, kwargs: Any, given: Any) -> tuple[dict[in
         if isinstance(want, (tuple, list)):
             want = dict(enumerate(want))
         for axis, dim in (want or {}).items():
-            if isinstance(dim, Dim):
+            size = leaves[0]._array.shape[axis] if isinstance(dim, _Hint) and leaves else 0
+            if isinstance(dim, str):
+                axes.setdefault(k, {})[axis] = dim
+            elif dim is Dim.DYNAMIC or (dim is Dim.AUTO and size > 1):
+                axes.setdefault(k, {})[axis] = f"s{size}"
+            elif isinstance(dim, Dim):
                 axes.setdefault(k, {})[axis] = dim.__name__
                 bounds[dim.__name__] = (dim.min, dim.max)
-            elif dim is not None and not isinstance(dim, int):
+            elif dim is not None and not isinstance(dim, (int, _Hint)):
                 raise ArgumentTypeError(f"dynamic_shapes: expected Dim, int or None for axis {axis}, got {type(dim).__name__}")
         k += len(leaves)
     return axes, bounds

@@ -89,8 +89,15 @@ def _safetensors() -> Any:
     return module
 
 
-def save(ep: ExportedProgram, f: str | os.PathLike[str] | Any) -> None:
+def save(
+    ep: ExportedProgram, f: str | os.PathLike[str] | Any, *, extra_files: dict[str, Any] | None = None,
+    opset_version: dict[str, int] | None = None, pickle_protocol: int = 2,
+) -> None:  # fmt: skip
     """Store an exported program in a file or a binary stream, without pickle.
+
+    Args:
+        extra_files: names and contents (text or bytes) that are put into the file as well.
+        opset_version: must be None. pickle_protocol: without meaning, there is no pickle.
 
     >>> import io
     >>> import pellucid as torch
@@ -118,22 +125,46 @@ def save(ep: ExportedProgram, f: str | os.PathLike[str] | Any) -> None:
     }
     tensors = {f"state.{name}": np.array(t._array, order="C") for name, t in ep.state_dict.items()}
     tensors |= {f"constant.{v}": np.array(a, order="C") for v, a in trace.constants.items()}
+    if opset_version is not None:
+        raise UnsupportedError("export.save(): opset_version is not supported")
     target = f if hasattr(f, "write") else f"{os.fspath(f)}.part"
     with zipfile.ZipFile(target, "w") as archive:
         archive.writestr("graph.json", json.dumps(graph))
         archive.writestr("tensors.safetensors", _safetensors().save(tensors))
+        for name, content in (extra_files or {}).items():
+            archive.writestr(f"extra/{name}", content)
     if not hasattr(f, "write"):
         os.replace(target, f)
 
 
-def load(f: str | os.PathLike[str] | Any) -> ExportedProgram:
+def load(
+    f: str | os.PathLike[str] | Any, *, extra_files: dict[str, Any] | None = None, expected_opset_version: dict[str, int] | None = None
+) -> ExportedProgram:  # fmt: skip
     """Read a program that `save` stored.
+
+    Args:
+        extra_files: its keys are names given to `save`; the values become their contents, as text where they are UTF-8.
+        expected_opset_version: must be None.
 
     Raises:
         RuntimeError: not such a file, damaged, or written by a newer version.
+        NotImplementedError: a program that PyTorch stored.
     """
+    if expected_opset_version is not None:
+        raise UnsupportedError("export.load(): expected_opset_version is not supported")
     try:
         with zipfile.ZipFile(f) as archive:
+            if any(name.endswith("archive_format") for name in archive.namelist()):
+                raise UnsupportedError(
+                    "export.load(): PyTorch wrote this file; its graphs of ATen operators are not read here. Write the model with "
+                    "torch.onnx.export, or its state_dict with torch.save"
+                )
+            for name in extra_files or {}:
+                content = archive.read(f"extra/{name}")
+                try:
+                    extra_files[name] = content.decode()  # type: ignore[index]
+                except UnicodeDecodeError:
+                    extra_files[name] = content  # type: ignore[index]
             graph = json.loads(archive.read("graph.json"))
             stored = _safetensors().load(archive.read("tensors.safetensors"))
     except (zipfile.BadZipFile, KeyError, ValueError) as error:

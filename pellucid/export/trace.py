@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pellucid.backends import numpy_cpu
-from pellucid.core import observe
+from pellucid.core import observe, source
 from pellucid.core.inplace import replay
 from pellucid.core.modes import no_grad
 from pellucid.core.primitive import PRIMITIVES
@@ -59,6 +59,7 @@ class Step:
     inputs: tuple[Any, ...]
     params: dict[str, Any]
     outputs: tuple[int, ...]
+    site: Any = field(default=None, compare=False)  # the user's line, see `core.source`
 
 
 @dataclass
@@ -121,6 +122,8 @@ def _place(array: Any) -> Any:
 
 class Recorder:
     """An observer that writes down a `Trace`."""
+
+    whole_layers = True  # recurrent layers come as one operation, so that the length may be open
 
     def __init__(self, named_state: dict[str, Tensor], inputs: list[Tensor]) -> None:
         self.trace = Trace()
@@ -245,7 +248,7 @@ class Recorder:
                     raise UnsupportedError(
                         "export: indexing with a mask that depends on the inputs gives a result whose size depends on the inputs"
                     )
-        self.append(Step(name, args, params, tuple([self.bind(t) for t in made])))
+        self.append(Step(name, args, params, tuple([self.bind(t) for t in made]), source.capture()))
 
     def read(self, tensor: Tensor, how: str) -> None:
         """A value left the engine: what is done with it cannot be seen."""
@@ -369,21 +372,32 @@ def record_checked(
     assert again is not None
     merge([trace, again], [], "the values of the inputs")
     if dynamic:
-        # Sizes have a limit above more often when they are large (positions that were learned), below when they are small.
-        up = all(size < 24 for size in first.values())
-        for last_try, sign in enumerate((1, -1) if up else (-1, 1)):
-            points = [first] + [
-                {name: max(size + sign * STEPS[k % len(STEPS)][j], 2) for k, (name, size) in enumerate(first.items())}
-                for j in (0, 1)
-            ]
-            try:
-                others = [record(function, named_state, *resized(sizes)) for sizes in points[1:]]
-                break
-            except Exception:
-                if last_try:
-                    raise
+        points, others = _elsewhere(lambda sizes: record(function, named_state, *resized(sizes)), first)
         merge([trace, *others], points, "a dynamic size")
     return trace
+
+
+def _elsewhere(run: Callable[[dict[str, int]], Trace], first: dict[str, int]) -> tuple[list[dict[str, int]], list[Trace]]:
+    """Two more recordings with other dynamic sizes, and the points of all three.
+
+    Sizes have a limit above more often when they are large (positions that were learned), below when they are small; and some
+    must be multiples of a power of two (images that are halved several times).
+    """
+    up = all(size < 24 for size in first.values())
+    tries = [(1, 1), (-1, 1)] if up else [(-1, 1), (1, 1)]
+    tries += [(1, 2), (-1, 2), (1, 4), (-1, 4), (1, 8), (1, 16), (1, 32)]
+    error: Exception | None = None
+    for sign, unit in tries:
+        points = [first] + [
+            {name: max(size + sign * unit * STEPS[k % len(STEPS)][j], 2) for k, (name, size) in enumerate(first.items())}
+            for j in (0, 1)
+        ]
+        try:
+            return points, [run(sizes) for sizes in points[1:]]
+        except Exception as caught:  # the first one tells most about the function
+            error = error or caught
+    assert error is not None
+    raise error
 
 
 # By how much each dynamic size changes in the two further recordings: quotients all different, so that what is seen to change

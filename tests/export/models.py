@@ -94,8 +94,9 @@ def cases():
         "residual": (Residual(), (R(2, 4, 6, 6),), ({0: "n", 2: "h", 3: "w"},), (R(3, 4, 9, 7),)),
         "gpt": (GPT(), (ids(2, 5),), ({0: "n", 1: "t"},), (ids(4, 3),)),
         "vit": (ViT(), (R(2, 3, 8, 8),), ({0: "n"},), (R(3, 3, 8, 8),)),
-        "lstm": (nn.LSTM(4, 5, 2, batch_first=True, bidirectional=True), (R(2, 3, 4),), ({0: "n"},), (R(4, 3, 4),)),
-        "gru": (nn.GRU(4, 5), (R(3, 2, 4),), ({1: "n"},), (R(3, 5, 4),)),
+        "lstm": (nn.LSTM(4, 5, 2, batch_first=True, bidirectional=True), (R(2, 3, 4),), ({0: "n", 1: "t"},), (R(4, 7, 4),)),
+        "gru": (nn.GRU(4, 5), (R(3, 2, 4),), ({0: "t", 1: "n"},), (R(6, 5, 4),)),
+        "rnn": (nn.RNN(4, 5, nonlinearity="relu", bias=False), (R(3, 2, 4),), ({0: "t", 1: "n"},), (R(6, 5, 4),)),
     }
     for name, (model, *rest) in made.items():
         with torch.no_grad():

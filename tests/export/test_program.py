@@ -145,3 +145,38 @@ def test_files(tmp_path):
         load(path)
     with pytest.raises(TypeError, match="must be an instance of 'ExportedProgram'"):
         save(torch.nn.Linear(1, 1), path)
+
+
+def test_parts_and_signature():
+    layer = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3)).eval()
+    program = export(layer, (torch.ones(4, 2),), dynamic_shapes=({0: Dim("n", min=2, max=9)},))
+    assert [name for name, _ in program.named_parameters()] == ["0.weight", "0.bias", "1.weight", "1.bias"]
+    assert [name for name, _ in program.named_buffers()] == ["1.running_mean", "1.running_var", "1.num_batches_tracked"]
+    assert (len(list(program.parameters())), len(list(program.buffers()))) == (4, 3)
+    signature = program.graph_signature
+    assert (signature.user_inputs, len(signature.user_outputs)) == (("%0",), 1)
+    assert signature.parameters == [name for name, _ in program.named_parameters()]
+    assert set(signature.buffers) <= {name for name, _ in program.named_buffers()}
+    assert program.range_constraints == {"n": (2, 9)}
+    for method in ("train", "eval"):
+        with pytest.raises(NotImplementedError, match=rf"Calling {method}\(\) is not supported yet"):
+            getattr(program.module(), method)()
+
+
+def test_extra_files():
+    program = export(torch.nn.ReLU(), (torch.ones(2),))
+    file = io.BytesIO()
+    save(program, file, extra_files={"notes.txt": "grüße", "raw": b"\xff\x00"})
+    found = {"notes.txt": "", "raw": ""}
+    load(file, extra_files=found)
+    assert found == {"notes.txt": "grüße", "raw": b"\xff\x00"}
+    with pytest.raises(RuntimeError, match="no complete file"):
+        load(file, extra_files={"missing": ""})
+
+
+def test_files_of_pytorch_are_told_apart():
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("model/archive_format", "pt2")
+    with pytest.raises(NotImplementedError, match="PyTorch wrote this file"):
+        load(file)

@@ -8,17 +8,21 @@ from contextlib import contextmanager
 from typing import Any
 
 from pellucid._version import __version__
+from pellucid.core import source
 from pellucid.core.tensor import Tensor, make_tensor
 from pellucid.errors import ArgumentValueError, UnsupportedError
 from pellucid.export.program import named_state, run_step
 from pellucid.export.trace import Ref, Size, Trace, flatten, record_checked, refs
 
 from . import math_rules as math_rules
+from . import more_rules as more_rules
 from . import nn_rules as nn_rules
 from . import shape_rules as shape_rules
 from . import wire
 from .errors import OnnxExporterError, UnsupportedOperatorError
 from .graph import RULES, Context, Graph, Node
+from .listing import lines
+from .read import read_model
 
 __all__ = ["OnnxExporterError", "UnsupportedOperatorError", "export", "export_bytes", "supported_operations"]
 
@@ -42,35 +46,13 @@ def export(
     dynamic_axes: Mapping[str, Any] | None = None, keep_initializers_as_inputs: bool = False, training: Any = None,
     do_constant_folding: bool = True, dynamo: bool = False,
 ) -> None:  # fmt: skip
-    """Write a model as an ONNX file: its forward for example inputs, in eval mode, with the parameters by their state_dict names.
-
-    Args:
-        model: a module, or a function of tensors.
-        args: the positional arguments in a tuple (or one tensor).
-        f: path or binary stream.
-        kwargs: keyword arguments of the call; they follow `args` among the inputs.
-        export_params: False: parameters become inputs of the graph.
-        verbose: print the graph.
-        input_names: names of the inputs, tensors in the order of the arguments; further names rename parameters.
-        output_names: names of the outputs.
-        opset_version: 17 to 21 (default 18).
-        dynamic_axes: for names of inputs the axes whose size is open: `{"x": {0: "batch"}}` or `{"x": [0]}`. Inputs that share a
-            name share the size. What is named for outputs follows from the inputs and is only checked for the name.
-        keep_initializers_as_inputs: list parameters as inputs too.
-        training: None or TrainingMode.EVAL; a model in training is not exported.
-        do_constant_folding: compute operations on constants now.
-        dynamo: accepted; there is one way to export.
-
-    Raises:
-        UnsupportedOperatorError: lists every operation without translation.
-        NotImplementedError: something recorded depends on the values of the inputs.
-
-    Source: ONNX operators, https://onnx.ai/onnx/operators/
+    """Write a model as an ONNX file; `torch.onnx.export` describes the arguments.
 
     >>> import io
     >>> import pellucid as torch
+    >>> from pellucid.export.onnx import export
     >>> file = io.BytesIO()
-    >>> torch.onnx.export(torch.nn.Linear(3, 2), (torch.ones(1, 3),), file, input_names=["x"], dynamic_axes={"x": {0: "n"}})
+    >>> export(torch.nn.Linear(3, 2), (torch.ones(1, 3),), file, input_names=["x"], dynamic_axes={"x": {0: "n"}})
     >>> file.getvalue()[2:12]
     b'\\x12\\x08pellucid'
     """
@@ -83,14 +65,30 @@ def export(
         do_constant_folding,
     )  # fmt: skip
     if verbose:
-        print(_listing(wire.read_model(data)))
+        print("\n".join(lines(read_model(data))))
+    write(data, f)
+
+
+def write(data: bytes, f: str | os.PathLike[str] | Any) -> None:
+    """Put bytes into a binary stream, or into a file, which replaces an older one at once."""
     if hasattr(f, "write"):
         f.write(data)
         return
     part = f"{os.fspath(f)}.part"
     with open(part, "wb") as file:
         file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
     os.replace(part, f)
+
+
+def model_proto(data: bytes) -> Any:
+    """The model as an object of the `onnx` package."""
+    try:
+        import onnx
+    except ImportError as error:
+        raise UnsupportedError("ONNXProgram.model_proto needs the onnx package: pip install onnx") from error
+    return onnx.load_from_string(data)
 
 
 def export_bytes(
@@ -114,7 +112,7 @@ def export_bytes(
     if len(set(inputs)) != len(inputs):
         raise ArgumentValueError(f"onnx.export(): input_names must differ from each other, got {inputs}")
     dynamic, words = _dynamic(dynamic_axes or {}, inputs, list(output_names or []), leaves)
-    with _eval_mode(model):
+    with eval_mode(model):
         trace = record_checked(model, named_state(model), positional, given, dynamic)
     if len(inputs) != len(trace.inputs) or len(set(trace.inputs)) != len(inputs):
         raise ArgumentValueError("onnx.export(): the same tensor was given for two inputs; pass a copy")
@@ -128,7 +126,7 @@ def export_bytes(
 
 
 @contextmanager
-def _eval_mode(model: Any) -> Any:
+def eval_mode(model: Any) -> Any:
     """The model's modules in eval mode, each as it was afterwards."""
     modules = [m for m in model.modules() if m.training] if hasattr(model, "modules") else []
     for module in modules:
@@ -163,13 +161,25 @@ def _dynamic(
     return dynamic, words
 
 
+def _open(tree: Any) -> bool:
+    """Whether nested parameters contain a dynamic or an unknown size."""
+    if isinstance(tree, Size):
+        return True
+    if isinstance(tree, Ref):
+        return False
+    if isinstance(tree, slice):
+        return _open([tree.start, tree.stop, tree.step])
+    parts = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, (tuple, list)) else ()
+    return any(_open(part) for part in parts)
+
+
 def _fold(trace: Trace) -> None:
     """Compute the steps that have only constants as arguments."""
     kept = []
     for step in trace.steps:
         used = [ref.value for ref in refs([step.inputs, step.params])]
         known = all(value in trace.constants for value in used) and (used or step.op not in ("full", "arange"))
-        if not known or any(isinstance(n, Size) for v in step.outputs for n in trace.shapes[v]):
+        if not known or _open([step.inputs, step.params, [trace.shapes[v] for v in step.outputs]]):
             kept.append(step)
             continue
         values = {value: make_tensor(trace.constants[value]) for value in used}
@@ -199,7 +209,7 @@ def _name_values(graph: Graph, inputs: list[str], renamed: dict[int, str]) -> di
 
 def _translate(graph: Graph) -> None:
     """Every step by its rule; what has none is reported together."""
-    missing: dict[str, int] = {}
+    missing: dict[str, list[Any]] = {}
     for step in graph.trace.steps:
         translate = RULES.get(step.op)
         kinds = {graph.trace.dtypes[v] for v in step.outputs}
@@ -210,13 +220,17 @@ def _translate(graph: Graph) -> None:
                 wire.data_type(kind)
             made = translate(Context(graph, step))
         except UnsupportedOperatorError as error:
-            missing[str(error).splitlines()[0]] = missing.get(str(error).splitlines()[0], 0) + 1
+            missing.setdefault(str(error).splitlines()[0], []).append(source.describe(step.site))
             made = [f"missing {step.op}"] * len(step.outputs)
         made = [made] if isinstance(made, str) else made
         graph.names.update(zip(step.outputs, made, strict=True))
     if missing:
-        listed = ", ".join(f"{name} ({count} times)" if count > 1 else name for name, count in sorted(missing.items()))
-        raise UnsupportedOperatorError(f"Exporting to ONNX opset version {graph.opset} is not supported for: {listed}")
+        found = sorted(missing.items())
+        listed = ", ".join(f"{name} ({len(lines)} times)" if len(lines) > 1 else name for name, lines in found)
+        where = [f"  {name} at {line}" for name, lines in found for line in dict.fromkeys(map(str, filter(None, lines)))]
+        raise UnsupportedOperatorError(
+            "\n".join([f"Exporting to ONNX opset version {graph.opset} is not supported for: {listed}", *where])
+        )
 
 
 def _name_outputs(graph: Graph, wanted: list[str]) -> list[tuple[str, int]]:
@@ -266,12 +280,3 @@ def _dims(name: str, shape: Sequence[Any], words: dict[int, str]) -> list[int | 
         else:
             out.append(n if isinstance(n, int) else str(n))
     return out
-
-
-def _listing(model: wire.ReadModel) -> str:
-    """The graph as text, a line for each node."""
-    lines = [f"{name}: {kind.name}{list(dims)}" for name, (kind, dims) in model.inputs.items()]
-    for node in model.nodes:
-        extra = "".join(f", {key}={value}" for key, value in node.attributes.items())
-        lines.append(f"{', '.join(node.outputs)} = {node.op}({', '.join(node.inputs)}{extra})")
-    return "\n".join([*lines, "return " + ", ".join(model.outputs)])

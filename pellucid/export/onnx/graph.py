@@ -166,7 +166,9 @@ class Context:
         return self.graph.trace.dtypes[self.step.outputs[0]]
 
     def number(self, x: Any) -> str:
-        """A number as a constant of the arguments' dtype."""
+        """A number as a constant of the arguments' dtype; a dynamic size as what computes it."""
+        if isinstance(x, Size):
+            return self.cast(self.emit("Squeeze", self.graph.size(x), self.ints([0])), self.dtype)
         return self.const(np.asarray(x).astype(self.dtype))
 
     def name(self, ref: Ref) -> str:

@@ -13,7 +13,7 @@ SAME = {
     "abs": "Abs", "acos": "Acos", "acosh": "Acosh", "asin": "Asin", "asinh": "Asinh", "atan": "Atan", "atanh": "Atanh",
     "ceil": "Ceil", "cos": "Cos", "cosh": "Cosh", "erf": "Erf", "exp": "Exp", "floor": "Floor", "log": "Log", "neg": "Neg",
     "reciprocal": "Reciprocal", "relu": "Relu", "round": "Round", "sigmoid": "Sigmoid", "sign": "Sign", "sin": "Sin",
-    "sinh": "Sinh", "sqrt": "Sqrt", "tan": "Tan", "tanh": "Tanh", "isnan": "IsNaN", "isinf": "IsInf", "hardswish": "HardSwish",
+    "sinh": "Sinh", "sqrt": "Sqrt", "tan": "Tan", "tanh": "Tanh", "isnan": "IsNaN", "isinf": "IsInf",
     "alias": "Identity", "clone": "Identity", "contiguous": "Identity", "index_alias": "Identity", "conj": "Identity",
     "replaced": "Identity", "softplus_of": "Softplus",
     "add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "pow": "Pow", "where": "Where",
@@ -108,6 +108,11 @@ def _log1p(c: Context) -> Any:
 @rule("log2", "log10")
 def _log_base(c: Context) -> Any:
     return c.emit("Div", c.emit("Log", c[0]), c.number(math.log(2 if c.step.op == "log2" else 10)))
+
+
+@rule("logaddexp")
+def _logaddexp(c: Context) -> Any:
+    return c.emit("Add", c.emit("Max", *c.names), c.emit("Softplus", c.emit("Neg", c.emit("Abs", c.emit("Sub", *c.names)))))
 
 
 @rule("erfc")
@@ -236,6 +241,13 @@ def _silu(c: Context) -> Any:
 @rule("mish")
 def _mish(c: Context) -> Any:
     return c.emit("Mul", c[0], c.emit("Tanh", c.emit("Softplus", c[0])))
+
+
+@rule("hardswish")
+def _hardswish(c: Context) -> Any:
+    if c.graph.opset >= 14:
+        return c.emit("HardSwish", c[0])
+    return c.emit("Mul", c[0], c.emit("HardSigmoid", c[0], alpha=1 / 6, beta=0.5))
 
 
 @rule("hardsigmoid")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .graph import Context, rule
+from .shape_rules import seen
 
 
 @rule("linear")
@@ -129,13 +130,14 @@ def _adaptive_pool(c: Context) -> Any:
 @rule("layer_norm")
 def _layer_norm(c: Context) -> Any:
     shape = c.fixed(c.p["shape"])
-    if c.p["centered"]:
+    axes = list(range(-len(shape), 0))
+    if c.p["centered"] and c.graph.opset >= 17:
         scale = c[1] or c.const(np.ones(shape, c.dtype))
         names = [c[0], scale, c[2]] if c.has(2) else [c[0], scale]
         return c.emit("LayerNormalization", *names, axis=-len(shape), epsilon=float(c.p["eps"]))
-    axes = list(range(-len(shape), 0))
-    mean = c.reduce("ReduceMean", c.emit("Mul", c[0], c[0]), axes, True)
-    out = c.emit("Div", c[0], c.emit("Sqrt", c.emit("Add", mean, c.number(c.p["eps"]))))
+    x = c.emit("Sub", c[0], c.reduce("ReduceMean", c[0], axes, True)) if c.p["centered"] else c[0]
+    mean = c.reduce("ReduceMean", c.emit("Mul", x, x), axes, True)
+    out = c.emit("Div", x, c.emit("Sqrt", c.emit("Add", mean, c.number(c.p["eps"]))))
     out = c.emit("Mul", out, c[1]) if c.has(1) else out
     return c.emit("Add", out, c[2]) if c.has(2) else out
 
@@ -166,13 +168,41 @@ def _attention(c: Context) -> Any:
     query = c.emit("Mul", c[0], c.number(float(c.p["scale"])))
     scores = c.emit("MatMul", query, c.emit("Transpose", c[1], perm=perm))
     if c.p["causal"]:
-        size = c.ints([c.shape()[-2], c.shape(1)[-2]])
-        ones = c.emit("ConstantOfShape", size, value=np.ones(1, np.int32))
-        seen = c.cast(c.emit("Trilu", ones, upper=0), np.bool_)
-        scores = c.emit("Where", seen, scores, c.number(-np.inf))
+        mask = seen(c, c.shape()[-2], c.shape(1)[-2], 0)
+        scores = c.emit("Where", mask, scores, c.number(-np.inf))
     if c.has(3):
         scores = c.emit("Add", scores, c[3])
     return c.emit("MatMul", c.emit("Softmax", scores, axis=-1), c[2])
+
+
+# ---- recurrent layers ------------------------------------------------------------------------
+_LAYERS: dict[str, tuple[str, list[int], dict[str, Any]]] = {
+    "lstm_layer": ("LSTM", [0, 3, 1, 2], {}),
+    "gru_layer": ("GRU", [1, 0, 2], {"linear_before_reset": 1}),
+    "rnn_tanh_layer": ("RNN", [0], {"activations": ["Tanh"]}),
+    "rnn_relu_layer": ("RNN", [0], {"activations": ["Relu"]}),
+}
+
+
+@rule(*_LAYERS)
+def _recurrent(c: Context) -> Any:
+    """One direction of one layer: the gates come in another order, and everything has an axis for directions."""
+    op, order, options = _LAYERS[c.step.op]
+    states = 2 if op == "LSTM" else 1
+    size = c.fixed(c.shape(2 + states))[1]
+    rows = c.const(np.concatenate([np.arange(k * size, (k + 1) * size) for k in order]))
+
+    def gates(k: int) -> str:
+        return c[k] if len(order) == 1 else c.emit("Gather", c[k], rows, axis=0)  # type: ignore[no-any-return]
+
+    def wide(name: str) -> str:
+        return c.emit("Unsqueeze", name, c.ints([0]))  # type: ignore[no-any-return]
+
+    first = 1 + states
+    bias = wide(c.emit("Concat", gates(first + 2), gates(first + 3), axis=0)) if c.has(first + 2) else ""
+    given = [c[0], wide(gates(first)), wide(gates(first + 1)), bias, "", *[wide(c[1 + k]) for k in range(states)]]
+    made = c.emit(op, *given, count=1 + states, hidden_size=size, direction="reverse" if c.p["reverse"] else "forward", **options)
+    return [c.emit("Squeeze", made[0], c.ints([1])), *[c.emit("Squeeze", name, c.ints([0])) for name in made[1:]]]
 
 
 # ---- embedding and resampling ----------------------------------------------------------------

@@ -18,7 +18,10 @@ def reshape(c: Context, name: str, shape: Any, before: Any) -> str:
     """A Reshape that keeps dynamic sizes open: 0 copies a size from the same place, -1 stands for at most one more."""
     target: list[Any] = list(shape)
     if 0 in target:
-        return c.emit("Reshape", name, c.ints(target), allowzero=1)  # type: ignore[no-any-return]
+        allow = 1 if c.graph.opset >= 14 else None
+        if allow is None and -1 not in target and any(n != 0 and before[k : k + 1] != (n,) for k, n in enumerate(target)):
+            raise c.refuse("to a shape with a size of 0 needs opset 14")
+        return c.emit("Reshape", name, c.ints(target), allowzero=allow)  # type: ignore[no-any-return]
     for k, n in enumerate(target):
         if isinstance(n, Size) and k < len(before) and before[k] == n:
             target[k] = 0
@@ -219,6 +222,8 @@ def _scatter(c: Context) -> Any:
     if set(c.p) - {"dim"}:
         raise c.refuse("with a reduction")
     reduction = "add" if c.step.op == "scatter_add" else None
+    if reduction and c.graph.opset < 16:
+        raise c.refuse("needs opset 16")
     return c.emit("ScatterElements", c[0], c[1], c[2], axis=int(c.p["dim"]), reduction=reduction)
 
 
@@ -264,10 +269,24 @@ def _roll(c: Context) -> Any:
     return name if name != c[0] else c.emit("Identity", name)
 
 
+def seen(c: Context, rows: Any, columns: Any, diagonal: int, upper: bool = False) -> str:
+    """A bool matrix that is true up to a diagonal (or from it on), for opsets before Trilu."""
+    ends = [c.emit("Squeeze", c.ints([n]), c.ints([0])) for n in (rows, columns)]
+    row, column = [c.emit("Range", c.const(np.array(0)), end, c.const(np.array(1))) for end in ends]
+    row = c.emit("Unsqueeze", c.emit("Add", row, c.const(np.array(diagonal))), c.ints([1]))
+    return c.emit("LessOrEqual" if upper else "GreaterOrEqual", row, column)  # type: ignore[no-any-return]
+
+
 @rule("tril", "triu")
 def _trilu(c: Context) -> Any:
+    upper = c.step.op == "triu"
     x = c.cast(c[0], np.int32) if c.dtype == np.bool_ else c[0]
-    out = c.emit("Trilu", x, c.const(np.array(c.p["diagonal"], np.int64)), upper=int(c.step.op == "triu"))
+    if c.graph.opset < 14:
+        mask = seen(c, c.shape()[-2], c.shape()[-1], int(c.p["diagonal"]), upper)
+        zero = c.const(np.zeros((), np.int32)) if c.dtype == np.bool_ else c.number(0)
+        out = c.emit("Where", mask, x, zero)
+    else:
+        out = c.emit("Trilu", x, c.const(np.array(c.p["diagonal"], np.int64)), upper=int(upper))
     return c.cast(out, np.bool_) if c.dtype == np.bool_ else out
 
 

@@ -1,4 +1,4 @@
-"""ONNX files in the protobuf encoding, written and read without the `onnx` package.
+"""ONNX files in the protobuf encoding, written without the `onnx` package.
 
 Source: the field numbers of onnx.proto (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto) and the encoding described at
 https://protobuf.dev/programming-guides/encoding/.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 import ml_dtypes
@@ -22,7 +21,7 @@ DATA_TYPES = {
     "uint32": 12, "uint64": 13, "complex64": 14, "complex128": 15, "bfloat16": 16,
 }  # fmt: skip
 NUMPY_TYPES = {number: np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name) for name, number in DATA_TYPES.items()}
-IR_VERSIONS = {17: 8, 18: 8, 19: 9, 20: 9, 21: 10}
+IR_VERSIONS = {13: 7, 14: 7, 15: 8, 16: 8, 17: 8, 18: 8, 19: 9, 20: 9, 21: 10, 22: 10, 23: 11}
 LIMIT = 2**31 - 1  # a protobuf message is shorter
 
 
@@ -80,6 +79,8 @@ def attribute_bytes(name: str, value: Any) -> bytes:
         return head + chunk(4, value) + integer(20, 3)
     if isinstance(value, np.ndarray):
         return head + chunk(5, tensor_bytes("", value)) + integer(20, 4)
+    if value and all(isinstance(x, str) for x in value):
+        return head + b"".join(chunk(9, x) for x in value) + integer(20, 8)
     if all(isinstance(x, (int, np.integer)) for x in value):
         return head + b"".join(integer(8, int(x)) for x in value) + integer(20, 7)
     return head + b"".join(real(7, x) for x in value) + integer(20, 6)
@@ -112,131 +113,3 @@ def model_bytes(
     graph += b"".join(chunk(key, x) for key, items in parts[1:] for x in items)
     head = integer(1, IR_VERSIONS[opset]) + chunk(2, "pellucid") + chunk(3, version)
     return head + chunk(7, graph) + chunk(8, chunk(1, "") + integer(2, opset))
-
-
-# ---- reading ---------------------------------------------------------------------------------
-def fields(data: bytes) -> dict[int, list[Any]]:
-    """The fields of a message by number: integers as they are, the rest as bytes.
-
-    Raises:
-        RuntimeError: the bytes are cut short or are no protobuf message.
-    """
-    out: dict[int, list[Any]] = {}
-    at = 0
-
-    def number() -> int:
-        nonlocal at
-        value = shift = 0
-        while True:
-            if at >= len(data) or shift > 63:
-                raise OperationError("onnx: the file is damaged or cut short")
-            byte = data[at]
-            at += 1
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return value - (1 << 64) if value >> 63 else value
-
-    while at < len(data):
-        tag = number()
-        kind = tag & 7
-        if kind == 0:
-            out.setdefault(tag >> 3, []).append(number())
-            continue
-        if kind not in (1, 2, 5):
-            raise OperationError("onnx: the file is damaged or is not an ONNX model")
-        size = number() if kind == 2 else 8 if kind == 1 else 4
-        if size < 0 or at + size > len(data):
-            raise OperationError("onnx: the file is damaged or cut short")
-        out.setdefault(tag >> 3, []).append(data[at : at + size])
-        at += size
-    return out
-
-
-@dataclass
-class ReadNode:
-    """A NodeProto that was read."""
-
-    op: str
-    inputs: list[str]
-    outputs: list[str]
-    attributes: dict[str, Any]
-
-
-@dataclass
-class ReadModel:
-    """What `read_model` finds in a file."""
-
-    ir_version: int
-    producer: str
-    opset: int
-    nodes: list[ReadNode]
-    initializers: dict[str, Any]
-    inputs: dict[str, tuple[Any, tuple[int | str, ...]]] = field(default_factory=dict)
-    outputs: dict[str, tuple[Any, tuple[int | str, ...]]] = field(default_factory=dict)
-
-
-def _read_tensor(data: bytes) -> tuple[str, Any]:
-    f = fields(data)
-    if f[2][0] not in NUMPY_TYPES or set(f) & {4, 5, 6, 7, 10, 11, 13}:
-        raise UnsupportedError("onnx: only tensors that lie in the file as raw data are read")
-    dtype = NUMPY_TYPES[f[2][0]]
-    array = np.frombuffer(f.get(9, [b""])[0], dtype.newbyteorder("<") if dtype.kind in "iuf" else dtype)
-    return f.get(8, [b""])[0].decode(), array.astype(dtype).reshape(f.get(1, []))
-
-
-def _read_attribute(data: bytes) -> tuple[str, Any]:
-    f = fields(data)
-    kind = f[20][0]
-    name = f[1][0].decode()
-    if kind == 1:
-        return name, struct.unpack("<f", f[2][0])[0]
-    if kind == 2:
-        return name, f[3][0]
-    if kind == 3:
-        return name, f[4][0].decode()
-    if kind == 4:
-        return name, _read_tensor(f[5][0])[1]
-    if kind == 6:
-        return name, [struct.unpack("<f", x)[0] for x in f.get(7, [])]
-    if kind == 7:
-        return name, f.get(8, [])
-    raise UnsupportedError(f"onnx: the attribute {name!r} has a type that is not read ({kind})")
-
-
-def _read_value(data: bytes) -> tuple[str, tuple[Any, tuple[int | str, ...]]]:
-    f = fields(data)
-    tensor = fields(fields(f[2][0])[1][0])
-    dims = []
-    for part in fields(tensor.get(2, [b""])[0]).get(1, []):
-        d = fields(part)
-        dims.append(d[2][0].decode() if 2 in d else d.get(1, [0])[0])
-    return f[1][0].decode(), (NUMPY_TYPES[tensor[1][0]], tuple(dims))
-
-
-def read_model(data: bytes) -> ReadModel:
-    """The graph of an ONNX file as `onnx.export` writes it.
-
-    Raises:
-        RuntimeError: the bytes are cut short or are no ONNX model.
-    """
-    f = fields(data)
-    if 7 not in f or 8 not in f:
-        raise OperationError("onnx: the file is damaged or is not an ONNX model")
-    g = fields(f[7][0])
-    nodes = []
-    for part in g.get(1, []):
-        n = fields(part)
-        if n.get(7, [b""])[0]:
-            raise UnsupportedError(f"onnx: operators of the domain {n[7][0].decode()!r} are not read")
-        used, made = ([x.decode() for x in n.get(key, [])] for key in (1, 2))
-        nodes.append(ReadNode(n[4][0].decode(), used, made, dict(_read_attribute(a) for a in n.get(5, []))))
-    return ReadModel(
-        ir_version=f[1][0],
-        producer=f.get(2, [b""])[0].decode(),
-        opset=fields(f[8][0])[2][0],
-        nodes=nodes,
-        initializers=dict(_read_tensor(t) for t in g.get(5, [])),
-        inputs=dict(_read_value(v) for v in g.get(11, [])),
-        outputs=dict(_read_value(v) for v in g.get(12, [])),
-    )

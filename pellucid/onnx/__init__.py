@@ -1,13 +1,14 @@
-"""`torch.onnx`: models as ONNX files."""
+"""`torch.onnx`: models as ONNX files, and ONNX files as models."""
 
 from __future__ import annotations
 
-import enum
+from pellucid.export.onnx import OnnxExporterError, UnsupportedOperatorError, supported_operations
 
-from .export.onnx import OnnxExporterError, UnsupportedOperatorError, export, supported_operations
-from .export.onnx.load import OnnxModule, load
+from .module import OnnxModule, load, supported_operators
+from .program import ONNXProgram, TrainingMode, export
 
 __all__ = [
+    "ONNXProgram",
     "OnnxExporterError",
     "OnnxModule",
     "TrainingMode",
@@ -16,15 +17,8 @@ __all__ = [
     "is_in_onnx_export",
     "load",
     "supported_operations",
+    "supported_operators",
 ]
-
-
-class TrainingMode(enum.Enum):
-    """In which mode a model is exported; only EVAL is supported."""
-
-    EVAL = 0
-    PRESERVE = 1
-    TRAINING = 2
 
 
 def is_in_onnx_export() -> bool:
