@@ -41,6 +41,12 @@ def _count(text: str) -> int:
     return number
 
 
+def _megabytes(text: str) -> int:
+    if not text.strip().isdecimal() or int(text) > 1024:
+        raise ValueError("a whole number of megabytes, up to 1024")
+    return int(text)
+
+
 def _directory(text: str) -> Path:
     if not text.strip():
         raise ValueError("the path of a folder")
@@ -83,6 +89,11 @@ VARIABLES: dict[str, Variable] = {
         _default_num_threads,
         "Threads for one operation. Default: OMP_NUM_THREADS, else the cores that the process may use.",
     ),
+    "keep_memory": Variable(
+        _megabytes,
+        lambda: 128,
+        "Megabytes of freed memory that the C library keeps for the next arrays (GNU/Linux); 0 leaves its settings alone.",
+    ),
     "kernels": Variable(
         _switch,
         lambda: True,
@@ -98,14 +109,21 @@ VARIABLES: dict[str, Variable] = {
         lambda: True,
         "0 switches off the checks of functions decorated with debug.shapes.",
     ),
+    "progress": Variable(
+        _switch,
+        lambda: True,
+        "0 silences the bars of data.progress.",
+    ),
 }
 
 cache_dir: Path
 cache: bool
 num_threads: int
+keep_memory: int
 kernels: bool
 sources: bool
 contracts: bool
+progress: bool
 
 
 def read_environment(environ: Mapping[str, str] = os.environ) -> dict[str, Any]:

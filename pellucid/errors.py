@@ -10,8 +10,24 @@ The facts stay on the exception as attributes (`op`, `operands`, `source`, `hint
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Self
+
+WARNED: set[str] = set()  # texts of warnings that a process gives once
+warn_always = False
+
+
+def warn_once(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line of the user's program, once per process, or each time after `set_warn_always(True)`."""
+    if text in WARNED and not warn_always:
+        return
+    WARNED.add(text)
+    package, level, frame = __name__.partition(".")[0], 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)
 
 
 class Operand(NamedTuple):
@@ -24,8 +40,20 @@ class Operand(NamedTuple):
     source: object = None
 
 
+class Noted(NamedTuple):
+    """What is found out when an error is made, and used where whoever raised it says nothing: see `PellucidError.add`."""
+
+    op: str | None
+    operands: list[Operand]
+    dims: tuple[int, ...]
+    notes: tuple[str, ...]
+    hint: str | None
+
+
 # Finds the user's line when an error is made inside the library; `core.source` puts itself here.
 locate: Callable[[], object] | None = None
+# Notes the tensors of the call that failed and the likely repair in `error.noted`; `api.error_facts` puts itself here.
+gather: Callable[[Any], None] | None = None
 
 
 class PellucidError(Exception):
@@ -67,6 +95,8 @@ class PellucidError(Exception):
     found: object = None
     notes: tuple[str, ...] = ()
     hint: str | None = None
+    noted: Noted | None = None
+    shows_operands = False  # are the tensors of the call that failed of interest?
 
     def __init__(self, sentence: str = "", **facts: Any) -> None:
         # One positional argument, as the built-in exceptions take, so that `type(e)(text)` and pickling rebuild it.
@@ -77,6 +107,8 @@ class PellucidError(Exception):
             where = locate()
             if where is not None:
                 self.source = where
+        if gather is not None and self.shows_operands:
+            gather(self)
 
     def add(
         self,
@@ -103,15 +135,28 @@ class PellucidError(Exception):
             self.notes = self.notes + notes
         return self
 
+    def complete(self) -> Self:
+        """Take over what was noted when the error was made, where nothing better was said since; returns the error."""
+        noted, self.noted = self.noted, None
+        if noted is not None:
+            placed = any(note.startswith("in module ") for note in self.notes)
+            # The same tensors, with the names that the user's program has for them.
+            if [o.shape for o in self.operands] == [o.shape for o in noted.operands] and self.operands:
+                self.operands = tuple(noted.operands)
+            self.add(op=noted.op, operands=noted.operands, dims=noted.dims, notes=() if placed else noted.notes)
+            self.hint = noted.hint or self.hint
+        return self
+
     @property
     def sentence(self) -> str:
         """The text given by whoever raised the error: PyTorch's own."""
         return str(self.args[0]) if self.args else ""
 
     def __str__(self) -> str:
-        return "\n".join([self.sentence, *explain_lines(self)])
+        return "\n".join([self.sentence, *explain_lines(self.complete())])
 
     def __reduce__(self) -> tuple[Any, ...]:
+        self.complete()
         # Sources may be code objects and dtypes may be anything: what travels to another process is their text.
         state = dict(self.__dict__)
         if "source" in state:
@@ -136,13 +181,19 @@ def _plain(operand: Operand) -> Operand:
 class ShapeError(PellucidError, RuntimeError):
     """Shapes do not fit the operation or each other."""
 
+    shows_operands = True
+
 
 class ShapeValueError(PellucidError, ValueError):
     """Shapes do not fit, where PyTorch raises `ValueError`: most losses, batch norm with one value per channel."""
 
+    shows_operands = True
+
 
 class DtypeError(PellucidError, RuntimeError):
     """The operation is not defined for these element types, or they may not be mixed."""
+
+    shows_operands = True
 
 
 class DeviceError(PellucidError, RuntimeError):
@@ -156,6 +207,8 @@ class GraphError(PellucidError, RuntimeError):
 class OperationError(PellucidError, RuntimeError):
     """An operation was refused for a reason other than shape, element type, device or graph."""
 
+    shows_operands = True
+
 
 class CompileError(PellucidError, RuntimeError):
     """A function could not be traced or turned into native code."""
@@ -164,17 +217,25 @@ class CompileError(PellucidError, RuntimeError):
 class DimensionError(PellucidError, IndexError):
     """A dimension number is outside the tensor's dimensions."""
 
+    shows_operands = True
+
 
 class IndexOutOfRangeError(PellucidError, IndexError):
     """An index is outside its dimension, or there are more indices than dimensions."""
+
+    shows_operands = True
 
 
 class ArgumentTypeError(PellucidError, TypeError):
     """An argument has a type that the function does not take, or is missing."""
 
+    shows_operands = True
+
 
 class ArgumentValueError(PellucidError, ValueError):
     """An argument has the right type and an impossible value."""
+
+    shows_operands = True
 
 
 class UnsupportedError(PellucidError, NotImplementedError):
@@ -199,6 +260,8 @@ class ContractError(PellucidError, AssertionError):
 
 class LinAlgError(PellucidError, RuntimeError):
     """A matrix has no factorisation or inverse of the wanted kind."""
+
+    shows_operands = True
 
 
 def explain_lines(error: PellucidError) -> list[str]:

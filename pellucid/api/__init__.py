@@ -4,9 +4,11 @@ from . import array_api as array_api
 from . import construct as construct
 from . import convert as convert
 from . import display as display
+from . import error_facts as error_facts
 from . import gradients as gradients
 from . import layouts as layouts
 from . import new as new
+from . import notebook as notebook
 from . import settings as settings
 from . import sharing as sharing
 from . import symbols as symbols

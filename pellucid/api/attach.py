@@ -38,6 +38,10 @@ SCOPES: list[tuple[dict[str, Any], str]] = []
 after_publish: list[Callable[[dict[str, Any], str], None]] = []
 
 
+# What the root lends to layers below the ones it is made in, by name: `compile`.
+LENT: dict[str, Callable[..., Any]] = {}
+
+
 def suggestion(name: str, scope: Any) -> str:
     """' Did you mean ...' for a name that is not there."""
     close = difflib.get_close_matches(name, [n for n in scope if not n.startswith("_")], n=3)

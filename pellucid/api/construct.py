@@ -12,7 +12,8 @@ from ..backends.meta import MetaArray
 from ..core.modes import local
 from ..core.public import METHODS, public
 from ..core.tensor import Tensor, make_tensor, set_requires_grad
-from ..errors import ArgumentTypeError, ArgumentValueError, DeviceError
+from ..core.tracing import constant
+from ..errors import ArgumentTypeError, ArgumentValueError, DeviceError, warn_once
 
 
 def check_device(where: Any) -> dtypes.device:
@@ -32,6 +33,10 @@ _CPU = dtypes.device("cpu")
 
 def _has_tensor(data: Any) -> bool:
     return any(isinstance(x, Tensor) or (isinstance(x, (list, tuple)) and _has_tensor(x)) for x in data)
+
+
+def _numbers_only(data: Any) -> bool:
+    return all(_numbers_only(x) for x in data) if isinstance(data, (list, tuple)) else isinstance(data, (bool, int, float, complex))
 
 
 def _plain(data: Any) -> Any:
@@ -175,6 +180,8 @@ def tensor(
             array = place(array, where if device is not None else data.device)
     else:
         array = place(to_array(data, dtype), where)
+        if _numbers_only(data):
+            constant(array)
     result = make_tensor(array)
     if requires_grad:
         if not (result.dtype.is_floating_point or result.dtype.is_complex):
@@ -240,13 +247,26 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     return make_tensor(ndarray.view(np.ndarray) if type(ndarray) is not np.ndarray else ndarray)
 
 
+class _Capsule:
+    """A DLPack capsule as the object that NumPy wants."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)  # the CPU
+
+
 @public()
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor that shares memory with any object that offers `__dlpack__`."""
+    """A tensor that shares memory with any object that offers `__dlpack__`, or with a DLPack capsule."""
     if isinstance(ext_tensor, Tensor):
         return make_tensor(ext_tensor._array.copy() if copy else ext_tensor._array)
     check_device(device)
-    array = np.from_dlpack(ext_tensor)
+    array = np.from_dlpack(_Capsule(ext_tensor) if type(ext_tensor).__name__ == "PyCapsule" else ext_tensor)
     if copy:
         array = array.copy()
     elif not array.flags.writeable:
@@ -281,7 +301,14 @@ def frombuffer(buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int
             f"requested buffer length ({count} * {dtype.itemsize} bytes) after offset ({offset} bytes) must not be greater than actual "
             f"buffer length ({size} bytes)"
         )
-    result = make_tensor(np.frombuffer(buffer, dtype.numpy, count, offset))
+    array = np.frombuffer(buffer, dtype.numpy, count, offset)
+    if not array.flags.writeable:
+        warn_once(
+            "The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can write to the "
+            "underlying (supposedly non-writable) buffer using the tensor. You may want to copy the buffer to protect its data or make "
+            "it writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program."
+        )
+    result = make_tensor(array)
     if requires_grad:
         set_requires_grad(result, True)
     return result

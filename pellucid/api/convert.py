@@ -10,14 +10,14 @@ import numpy as np
 
 from .. import dtypes
 from ..backends.meta import MetaArray
-from ..core import observe
+from ..core import observe, tracing
 from ..core.inplace import check_writable, overwrite
 from ..core.modes import local, no_grad, state
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import METHODS, method, public, tensor_property
 from ..core.tensor import Tensor, make_tensor
-from ..errors import ArgumentTypeError, GraphError, OperationError, UnsupportedError
+from ..errors import ArgumentTypeError, GraphError, OperationError, UnsupportedError, warn_once
 from .construct import check_device
 
 
@@ -322,7 +322,7 @@ def _read(x: Tensor, how: str) -> np.ndarray:
 @method()
 def item(self: Tensor) -> Any:
     """The value of a one-element tensor as a Python number."""
-    array = _read(self, "item")
+    array = self._array if tracing.tracers and type(self) is Tensor else _read(self, "item")
     if array.size != 1:
         raise OperationError(
             f"a Tensor with {array.size} elements cannot be converted to Scalar",
@@ -330,7 +330,8 @@ def item(self: Tensor) -> Any:
             hint="reduce it first (.mean(), .sum()), or use .tolist() for all values",
         )
     value = array.item() if array.dtype.kind != "V" else float(array.reshape(())[()])
-    return float(value) if isinstance(value, np.floating) or self.dtype.is_floating_point else value
+    value = float(value) if isinstance(value, np.floating) or self.dtype.is_floating_point else value
+    return tracing.number(value, self)
 
 
 @method()
@@ -401,6 +402,11 @@ def _number(name: str, convert: Any) -> None:
             if name == "index":
                 raise ArgumentTypeError("only integer tensors of a single element can be converted to an index")
             raise OperationError(f"a Tensor with {array.size} elements cannot be converted to Scalar")
+        if self._rg and local.grad and name != "int":  # integers are silent in PyTorch
+            warn_once(
+                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+                "Consider using tensor.detach() first."
+            )
         return convert(item(self))
 
     METHODS[f"__{name}__"] = method_

@@ -79,6 +79,8 @@ def detach_(input: Tensor) -> Tensor:
             "these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as "
             "the solution."
         )
+    if state.slow and observe.observers:
+        observe.notify("operation", _DETACH, (input,), {}, input)
     input._node = None
     input._rg = False
     return input

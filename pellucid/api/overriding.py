@@ -14,6 +14,7 @@ from typing import Any
 from ..core.modes import local
 from ..core.public import FUNCTIONS, METHODS, PROPERTIES
 from ..core.tensor import Parameter, Tensor
+from ..errors import UnsupportedError
 from . import attach
 
 _NEVER = {
@@ -168,6 +169,36 @@ class Dispatching:
 _PLAIN = {Tensor, Parameter, int, float, bool, complex, str, type(None)}
 
 
+def public_name(func: Any, preferred: frozenset[str] = frozenset()) -> str:
+    """The public name of a function, method or property getter as `__torch_function__` gets it; of several, a preferred one."""
+    name = getattr(func, "__name__", "")
+    owner = getattr(func, "__self__", None)
+    if name in ("__get__", "__set__") and isinstance(owner, property) and owner.fget is not None:
+        return str(getattr(owner.fget, "__name__", name))
+    return _method_names(preferred).get(getattr(func, "__wrapped_method__", func), str(name))
+
+
+@functools.cache
+def _method_names(preferred: frozenset[str]) -> dict[Any, str]:
+    """Methods whose functions go by another name of their own."""
+    named = [(function, name) for name, function in METHODS.items() if getattr(function, "__name__", name) != name]
+    return dict(sorted(named, key=lambda pair: pair[1] in preferred))
+
+
+class NoArray:
+    """In place of the array of a tensor type that has none. Whoever asks for it learns that."""
+
+    def __init__(self, kind: str = "nested tensor") -> None:
+        self.kind = kind
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "kind":
+            raise AttributeError(name)
+        raise UnsupportedError(
+            f"a {self.kind} has no array (`{name}` of it was asked for): this operation does not take {self.kind}s"
+        )
+
+
 # ---- putting the dispatching versions in place -----------------------------------------------
 def _namespaces(wrap: bool) -> None:
     for scope, namespace in attach.SCOPES:
@@ -195,6 +226,7 @@ def _method(function: Any, name: str) -> Any:
         # What `torch.Tensor.name` is now: handlers compare with it.
         return dispatch(vars(Tensor)[name], function, args, kwargs)
 
+    method.__name__ = name  # `__getitem__`, whatever the function that does it is called
     method.__wrapped_method__ = function  # type: ignore[attr-defined]
     return method
 

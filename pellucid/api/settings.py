@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
+from .. import dtypes, errors
 from ..core.public import FUNCTIONS, public
 from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError
@@ -26,7 +26,6 @@ class _Settings:
     warn_only = False
     precision = "highest"
     interop_threads = 1
-    warn_always = False
 
 
 @public()
@@ -138,14 +137,14 @@ def set_flush_denormal(mode: bool) -> bool:
 
 @public()
 def set_warn_always(b: bool) -> None:
-    """Remembered for `is_warn_always_enabled`."""
-    _Settings.warn_always = bool(b)
+    """Give warnings that otherwise come once per process each time."""
+    errors.warn_always = bool(b)
 
 
 @public()
 def is_warn_always_enabled() -> bool:
     """What `set_warn_always` was told."""
-    return _Settings.warn_always
+    return errors.warn_always
 
 
 @public()

@@ -187,34 +187,10 @@ def to_dlpack(tensor: Tensor, /) -> Any:
 
 # ---- modes asked for and set one at a time ------------------------------------------------------
 @public()
-def is_autocast_cpu_enabled() -> bool:
-    """True inside `autocast("cpu")`."""
-    return local.autocast is not None
-
-
-@public()
-def is_autocast_cache_enabled() -> bool:
-    """Whether parameters are cast once in each `autocast` block; True outside of one."""
-    return local.autocast is None or local.autocast.use_cache
-
-
-@public()
 def clear_autocast_cache() -> None:
     """Forget the casts of parameters in the `autocast` block around the call."""
     if local.autocast is not None:
         local.autocast.cache.clear()
-
-
-@public()
-def get_autocast_cpu_dtype() -> dtypes.dtype:
-    """The precision of the `autocast` block around the call; bfloat16 outside of one."""
-    return dtypes.bfloat16 if local.autocast is None else local.autocast.dtype
-
-
-@public()
-def get_autocast_gpu_dtype() -> dtypes.dtype:
-    """float16, the default precision of devices that are not there."""
-    return dtypes.float16
 
 
 @public()

@@ -10,6 +10,7 @@ from ..core import batching_rules, reverse
 from ..core.batching import Level, batched, level_of, levels, lift, lower, physical
 from ..core.bind import wrap
 from ..core.tensor import Tensor
+from ..core.tracing import constant
 from ..dtypes import BY_NUMPY
 from ..errors import GraphError, OperationError, UnsupportedError
 
@@ -59,7 +60,7 @@ def _differentiate(
     for k, (out, seed) in enumerate(zip(outputs, seeds, strict=True)):
         if level_of(out) != level:
             continue  # it depends on none of the inputs
-        seed = wrap(np.ones((), BY_NUMPY[out._array.dtype].numpy)) if seed is None and not out._array.shape else seed
+        seed = wrap(constant(np.ones((), BY_NUMPY[out._array.dtype].numpy))) if seed is None and not out._array.shape else seed
         if seed is None:
             raise GraphError("grad can be implicitly created only for scalar outputs", op="backward")
         if seed._array.shape != out._array.shape:

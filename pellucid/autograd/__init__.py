@@ -17,17 +17,19 @@ from ..core.modes import set_grad_enabled as set_grad_enabled
 from ..core.tensor import Tensor
 from ..core.tensor import Tensor as Variable
 from . import function as function
+from . import grad_mode as grad_mode
 from . import graph as graph
 from . import profiler as profiler
 from .anomaly_mode import detect_anomaly as detect_anomaly
 from .anomaly_mode import set_detect_anomaly as set_detect_anomaly
+from .grad_mode import set_multithreading_enabled as set_multithreading_enabled
 from .gradcheck import GradcheckError as GradcheckError
 from .gradcheck import gradcheck as gradcheck
 from .gradcheck import gradgradcheck as gradgradcheck
 
 __all__ = [
     "Function", "GradcheckError", "Variable", "backward", "detect_anomaly", "enable_grad", "grad", "gradcheck", "gradgradcheck",
-    "graph", "inference_mode", "is_grad_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+    "graph", "inference_mode", "is_grad_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled",
 ]  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from ..core.bind import wrap
 from ..core.modes import enable_grad, is_grad_enabled, set_grad_enabled
 from ..core.primitive import TENSORS as F
 from ..core.tensor import Tensor
+from ..core.tracing import constant
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -69,7 +70,7 @@ def _vector(v: Any, others: Tensors, several: bool, name: str, missing: str) -> 
 
 
 def _ones(x: Tensor) -> Tensor:
-    return wrap(np.ones(x._array.shape, x._array.dtype))
+    return wrap(constant(np.ones(x._array.shape, x._array.dtype)))
 
 
 def _grad(
@@ -126,7 +127,7 @@ def _filled(gs: Sequence[Any], like: Tensors, strict: bool, create_graph: bool, 
         if g is None:
             if strict:
                 raise RuntimeError(_MISSING[stage].format(k=k))
-            g = wrap(np.zeros(x._array.shape, x._array.dtype))
+            g = wrap(constant(np.zeros(x._array.shape, x._array.dtype)))
         elif strict and create_graph and not g.requires_grad:
             matrix = "hessian" if "double" in stage else "jacobian"
             raise RuntimeError(
@@ -184,7 +185,7 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         )  # fmt: skip
         several_out, outs = _tuple(func(*xs), OUTPUTS, "jvp")
         _require_grad(outs, "outputs", strict)
-        dummies = tuple(wrap(np.zeros(o._array.shape, o._array.dtype)).requires_grad_() for o in outs)
+        dummies = tuple(wrap(constant(np.zeros(o._array.shape, o._array.dtype))).requires_grad_() for o in outs)
         first = _grad(outs, xs, dummies, True)
         _require_grad(first, "grad_inputs", strict)
         wanted = [(g, s) for g, s in zip(first, vector, strict=True) if g is not None]
@@ -241,7 +242,7 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     with enable_grad():
         several, xs, vector, outs, slopes = _second(func, inputs, v, create_graph, strict, "hvp")
         _require_grad(slopes, "jacobian", strict)
-        dummies = tuple(wrap(np.zeros(x._array.shape, x._array.dtype)).requires_grad_() for x in xs)
+        dummies = tuple(wrap(constant(np.zeros(x._array.shape, x._array.dtype))).requires_grad_() for x in xs)
         twice = _grad(slopes, xs, dummies, True)
         _require_grad(twice, "hessian", strict)
         wanted = [(g, s) for g, s in zip(twice, vector, strict=True) if g is not None]
@@ -301,9 +302,11 @@ def jacobian(
 
 def _rows(out: Tensor, xs: Tensors, create_graph: bool) -> Tensors:
     size = out._array.size
-    basis = wrap(np.eye(size, dtype=out._array.dtype).reshape(size, *out._array.shape))
+    basis = wrap(constant(np.eye(size, dtype=out._array.dtype).reshape(size, *out._array.shape)))
     gs = _grad([out], xs, [basis], create_graph, batched=True)
-    return tuple(wrap(np.zeros((size, *x._array.shape), x._array.dtype)) if g is None else g for g, x in zip(gs, xs, strict=True))
+    return tuple(
+        wrap(constant(np.zeros((size, *x._array.shape), x._array.dtype))) if g is None else g for g, x in zip(gs, xs, strict=True)
+    )
 
 
 def _row_by_row(out: Tensor, xs: Tensors, i: int, create_graph: bool, strict: bool) -> Tensors:
@@ -316,14 +319,15 @@ def _row_by_row(out: Tensor, xs: Tensors, i: int, create_graph: bool, strict: bo
             if g is None:
                 if strict:
                     raise RuntimeError(f"Output {i} of the user-provided function is independent of input {k}. {STRICT}.")
-                g = wrap(np.zeros(x._array.shape, x._array.dtype))
+                g = wrap(constant(np.zeros(x._array.shape, x._array.dtype)))
             elif strict and create_graph and not g.requires_grad:
                 raise RuntimeError(
                     f"The jacobian of the user-provided function is independent of input {k}. {STRICT} when create_graph=True."
                 )
             column.append(g)
     return tuple(
-        F.stack(*c, dim=0) if c else wrap(np.zeros((0, *x._array.shape), x._array.dtype)) for c, x in zip(columns, xs, strict=True)
+        F.stack(*c, dim=0) if c else wrap(constant(np.zeros((0, *x._array.shape), x._array.dtype)))
+        for c, x in zip(columns, xs, strict=True)
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy import asarray, ndarray
 
 from .. import config
+from . import memory as _memory  # noqa: F401  (arrays are made from here on)
 from .kernels import kernels
 from .numpy_extra import *  # noqa: F403
 from .numpy_fast import *  # noqa: F403

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy import ndarray
 from .kernels import enabled, kernels
 
 KERNEL_SIZE = 2048  # values from which on a generated kernel is used
+ROWS_SIZE = 256  # the same for adding rows, where NumPy must sort them
 
 
 def add_rows(out: ndarray, rows: ndarray, values: ndarray) -> None:
@@ -26,7 +28,7 @@ def add_rows(out: ndarray, rows: ndarray, values: ndarray) -> None:
         return
     kind = out.dtype.kind
     wide = out.shape[1]
-    if values.size >= KERNEL_SIZE and wide >= 8 and kind == "f" and out.dtype.itemsize >= 4 and enabled():
+    if values.size >= ROWS_SIZE and wide > 1 and kind == "f" and out.dtype.itemsize >= 4 and enabled():
         index = np.ascontiguousarray(rows, np.int64)
         if kernels.embedding.scatter_add_rows(np.ascontiguousarray(values), index, out.shape[0], out=out) is not None:
             return
@@ -155,6 +157,51 @@ def _alike(x: ndarray, index: ndarray, dim: int) -> bool:
         and x.shape[:dim] == index.shape[:dim]
         and x.shape[dim + 1 :] == index.shape[dim + 1 :]
     )
+
+
+@functools.lru_cache(maxsize=512)
+def _starts(shape: tuple[int, ...], picked: tuple[int, ...], dim: int) -> tuple[ndarray, int]:
+    """Flat positions, in a C-ordered array of `shape`, of places 0 along `dim` for an index of shape `picked`; the step along `dim`."""
+    at: Any = np.zeros((1,) * len(shape), np.int64)
+    step = dim_step = 1
+    for d in range(len(shape) - 1, -1, -1):
+        if d == dim:
+            dim_step = step
+        else:
+            at = at + (np.arange(picked[d]) * step).reshape(-1, *(1,) * (len(shape) - 1 - d))
+        step *= shape[d]
+    return at, dim_step
+
+
+def take_few(x: ndarray, index: ndarray, dim: int) -> ndarray:
+    """`np.take_along_axis` for an index without negative positions; a few elements cost a quarter of it."""
+    if x.size > 4096 or index.size > 4096 or index.ndim != x.ndim or x.shape[:dim] != index.shape[:dim]:
+        return np.take_along_axis(x, index, dim)
+    if x.shape[dim + 1 :] != index.shape[dim + 1 :]:
+        return np.take_along_axis(x, index, dim)
+    if x.ndim == 1:
+        return x.take(index)
+    starts, step = _starts(x.shape, index.shape, dim)
+    return x.take(index + starts if step == 1 else index * step + starts)
+
+
+def put_few(out: ndarray, index: ndarray, values: ndarray, dim: int) -> None:
+    """`np.put_along_axis` into a new, C-ordered array, for an index without negative positions."""
+    if out.size > 4096 or index.size > 4096 or index.shape != values.shape or out.shape[:dim] != index.shape[:dim]:
+        np.put_along_axis(out, index, values, dim)
+    elif out.shape[dim + 1 :] != index.shape[dim + 1 :]:
+        np.put_along_axis(out, index, values, dim)
+    else:
+        starts, step = _starts(out.shape, index.shape, dim)
+        out.reshape(-1)[index * step + starts] = values
+
+
+def few_places(out: ndarray, index: ndarray, values: ndarray, dim: int) -> ndarray | None:
+    """Flat positions of a few places of a C-ordered array, or None where the general way serves: many, or other shapes."""
+    if index.size > 64 or values.shape != index.shape or index.ndim != out.ndim or not out.ndim or not out.flags.c_contiguous:
+        return None
+    starts, step = _starts(out.shape, index.shape, dim)
+    return index * step + starts  # type: ignore[no-any-return]
 
 
 def gather_along(x: ndarray, index: ndarray, dim: int) -> ndarray | None:

@@ -131,13 +131,6 @@ class Batched(Tensor):
     __int__ = __float__ = __index__ = __complex__ = item
     __array__ = numpy
 
-    def __getitem__(self, index: Any) -> Any:
-        items = index if isinstance(index, tuple) else (index,)
-        if any(isinstance(i, Batched) and i._array.ndim == 0 and i._array.dtype.kind in "iu" for i in items):
-            # A number per sample: an index tensor of one element, whose dimension is dropped again.
-            raise NeedsLoop("vmap: indexing with one number per sample")
-        return Tensor.__getitem__(self, index)
-
     def __repr__(self, **_: Any) -> str:  # type: ignore[override]
         return f"BatchedTensor(lvl={level_of(self)}, bdim=0, value=\n    {physical(self)}\n)"
 

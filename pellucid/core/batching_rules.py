@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .batching import RULES, NeedsLoop, aligned, spread
 from .primitive import TENSORS as F
 from .primitive import Primitive
+from .tensor import make_tensor
 
 Values = list[Any]
 Flags = list[bool]
@@ -142,11 +145,44 @@ for _name in ("index_select_int", "index_slice", "index_unsqueeze", "index_alias
 
 
 def _index(op: Primitive, size: int, values: Values, flags: Flags, params: dict[str, Any]) -> Any:
+    """Index tensors, batched or not; one without dimensions takes its dimension away, as a number would."""
     spec = params["spec"]
-    first, last = spec.index(True), len(spec) - 1 - spec[::-1].index(True)
-    if any(flags[1:]) or not all(spec[first : last + 1]):
+    x, indices = values[0], values[1:]
+    if any(i._array.dtype.kind == "b" for i in indices):
         return None
-    return op.call(*values, spec=(False, *spec))
+    picked = max(i._array.ndim - f for i, f in zip(indices, flags[1:], strict=True))
+    if any(flags[1:]):
+        indices = aligned_to(indices, flags[1:], picked)
+    places = iter(v._array.ndim - f for v, f in zip(values[1:], flags[1:], strict=True))
+    target = _front([here for here in spec if not here or next(places)])
+    if flags[0]:
+        # Samples and their own indices go together: the number of the sample is one more index.
+        count = make_tensor(np.arange(size).reshape(size, *(1,) * picked))
+        spec, indices = (True, *spec) if any(flags[1:]) else (False, *spec), [count, *indices] if any(flags[1:]) else indices
+    r = op.call(x, *indices, spec=spec)
+    wide = picked + any(flags[1:])
+    at = _front(list(spec))
+    block = list(range(at, at + wide))
+    rest = [d for d in range(r._array.ndim) if d not in block]
+    batch = [block.pop(0)] if any(flags[1:]) else [rest.pop(0)]
+    order = (*batch, *rest[:target], *block, *rest[target:])
+    return r if order == tuple(range(len(order))) else F.permute(r, dims=order)
+
+
+def aligned_to(values: Values, flags: Flags, ndim: int) -> Values:
+    """Batched tensors with dimensions of size 1 after the batch's, so that their samples have `ndim` dimensions."""
+    return [
+        F.reshape(v, shape=(v._array.shape[0], *(1,) * (ndim + 1 - v._array.ndim), *v._array.shape[1:])) if f else v
+        for v, f in zip(values, flags, strict=True)
+    ]
+
+
+def _front(spec: list[bool]) -> int:
+    """Where NumPy puts the dimensions that index tensors pick: at the first of them, in front of all if they stand apart."""
+    if True not in spec:
+        return 0
+    first, last = spec.index(True), len(spec) - 1 - spec[::-1].index(True)
+    return first if all(spec[first : last + 1]) else 0
 
 
 RULES["index"] = _index

@@ -16,7 +16,8 @@ from .tensor import Tensor
 
 
 def _operands(op: Primitive, tensors: list[Any]) -> list[Operand]:
-    names = [op.args[i] if i < len(op.args) else f"{op.args[-1]}[{i}]" for i in range(len(tensors))]
+    fixed = len(op.args) - op.variadic
+    names = [op.args[i] if i < fixed else f"{op.args[-1]}[{i - fixed}]" for i in range(len(tensors))]
     return [operand(name, x) for name, x in zip(names, tensors, strict=True) if isinstance(x, Tensor)]
 
 
@@ -30,16 +31,14 @@ def located_op(error: PellucidError, op: Primitive, tensors: list[Any]) -> Pellu
 
 def located(error: PellucidError, name: str, operands: list[Operand]) -> PellucidError:
     """Add the function, the user's line, the module that is running and the operands to an error."""
-    module = source.module_path()
-    notes = [f"in module {module}"] if module and not error.notes else []
+    notes = [f"in module {module}"] if (module := source.module_path()) and not error.notes else []
     return error.add(op=name, source=source.describe(source.capture(3)), operands=operands, notes=notes)
 
 
 def operand(name: str, x: Tensor) -> Operand:
     """A tensor as an error shows it: shape, dtype, and what made it where."""
-    node = x.grad_fn
-    line = node.line if node is not None else None
-    return Operand(name, tuple(x._array.shape), x.dtype, node.name() if node is not None else None, line)
+    made = () if x.grad_fn is None else (x.grad_fn.name(), x.grad_fn.line)
+    return Operand(name, tuple(x._array.shape), x.dtype, *made)
 
 
 def explained(error: Exception, op: Primitive, tensors: list[Any], arrays: list[Any], params: dict[str, Any]) -> Exception:
@@ -59,16 +58,12 @@ def explained(error: Exception, op: Primitive, tensors: list[Any], arrays: list[
             return located_op(ours, op, tensors)
     kind = next((a.dtype for a in arrays if isinstance(a, ndarray)), None)
     if isinstance(error, np.exceptions.AxisError):
-        axis, ndim = error.axis, error.ndim or 0
-        bound = max(ndim, 1)
-        return located_op(
-            DimensionError(f"Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but got {axis})"),
-            op, tensors,
-        )  # fmt: skip
+        bound = max(error.ndim or 0, 1)
+        sentence = f"Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but got {error.axis})"
+        return located_op(DimensionError(sentence), op, tensors)
     if isinstance(error, TypeError) and kind is not None and ("ufunc" in str(error) or "not supported" in str(error)):
         name = dtypes.BY_NUMPY[kind].scalar_type_name if kind in dtypes.BY_NUMPY else str(kind)
         return located_op(UnsupportedError(f"\"{op.name}_cpu\" not implemented for '{name}'"), op, tensors)
-    if isinstance(error, (TypeError, ValueError, IndexError, RuntimeError, ArithmeticError, np.linalg.LinAlgError)):
-        cls = ArgumentTypeError if isinstance(error, TypeError) else OperationError
-        return located_op(cls(f"{op.name}: {error}"), op, tensors)
-    return error
+    cls = ArgumentTypeError if isinstance(error, TypeError) else OperationError
+    known = isinstance(error, (TypeError, ValueError, IndexError, RuntimeError, ArithmeticError, np.linalg.LinAlgError))
+    return located_op(cls(f"{op.name}: {error}"), op, tensors) if known else error

@@ -16,7 +16,7 @@ import numpy as np
 from ..backends import numpy_cpu
 from ..dtypes import BY_NUMPY, can_cast
 from ..errors import ArgumentTypeError, DtypeError, GraphError, OperationError, ShapeError
-from . import observe, source
+from . import observe, source, tracing
 from .bind import record
 from .modes import enable_grad, local, no_grad, state
 from .primitive import TENSORS, defop
@@ -244,7 +244,7 @@ def _save_own(node: Any, r: np.ndarray, a: np.ndarray, t: Tensor) -> None:
         return
     if any(type(v) is np.ndarray and (v is a or np.may_share_memory(v, a)) and v is not r for v in node.saved):
         node.saved = tuple(
-            [v.copy() if type(v) is np.ndarray and v is not r and np.may_share_memory(v, a) else v for v in node.saved]
+            [tracing.copied(v) if type(v) is np.ndarray and v is not r and np.may_share_memory(v, a) else v for v in node.saved]
         )
         kept = [v for v in node.versions if v is not t._ver]
         node.versions, node.total = tuple(kept), sum(v.count for v in kept)
@@ -415,4 +415,5 @@ def into(out: Tensor, result: Tensor, name: str) -> Tensor:
         if type(out._array) is np.ndarray:
             np.copyto(writable(out._array), r, casting="unsafe")
     bump(out, name)
+    _after(out, name, None, result)
     return out

@@ -14,13 +14,15 @@ import numpy as np
 class _State:
     """`slow` counts the reasons to leave the fast path: observers, dual numbers, saved-tensor hooks, autocast, tracing.
 
-    It is process-wide and only a hint: the general path looks at the thread's own state.
+    It is process-wide and only a hint: the general path looks at the thread's own state. `structure` counts changes of modules
+    (an attribute set, a parameter or hook registered), so that compiled code knows when to look again.
     """
 
-    __slots__ = ("slow",)
+    __slots__ = ("slow", "structure")
 
     def __init__(self) -> None:
         self.slow = 0
+        self.structure = 0
 
 
 class _ThreadModes(threading.local):

@@ -21,6 +21,9 @@ EVENTS = (
     "backward_node",  # (node, grad_output, grad_inputs)
     "backward_end",  # (roots,)
     "accumulate",  # (leaf, grad)
+    "grad_set",  # (tensor, value): `.grad` was assigned, to None as well
+    "data_taken",  # (tensor, result): `.data` was read
+    "requires_grad",  # (tensor, value): the flag of a leaf was set
     "optimizer_step",  # (optimizer,) after the step
     "optimizer_zero_grad",  # (optimizer,)
     "mode",  # (name, value): grad mode, train/eval, ...

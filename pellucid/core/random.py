@@ -13,11 +13,16 @@ A 64-bit draw is two words, the first one high. How each distribution uses the w
 from __future__ import annotations
 
 import secrets
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from pellucid.core import tracing
+
+from .. import config
 
 DEFAULT_SEED = 67280421310721
 STATE_BYTES = 5056
@@ -33,6 +38,32 @@ _STATE = np.dtype(
         "itemsize": STATE_BYTES,
     }
 )
+
+
+_waiting = [20_000]  # small draws that loading the compiler would pay for
+_twister: Any = None  # the library, once loaded; False where it cannot serve
+
+
+def _native(name: str, count: int) -> Any:
+    """A function of `codegen.twister`, or None."""
+    global _twister
+    if _twister is None:
+        if not config.kernels:
+            return None
+        if count < _BULK:  # few numbers wait until somebody has loaded the compiler, or they are many together
+            _waiting[0] -= 1
+            if _waiting[0] > 0 and "llvmlite" not in sys.modules:
+                return None
+        from ..codegen.twister import library
+
+        # NumPy promises where the state lies, and its layout is looked at: both must give the same words.
+        probe, out = np.random.MT19937(1), np.empty(1300, np.uint32)
+        words = np.random.MT19937(1).random_raw(1300)
+        if library.words is not None:
+            library.words(probe.ctypes.state_address, out, 1300)
+        same = library.words is not None and np.array_equal(out, words)
+        _twister = library if same else False
+    return getattr(_twister, name) if _twister and config.kernels else None
 
 
 # Called before random numbers are drawn; `vmap` puts its guard here while it runs.
@@ -56,6 +87,7 @@ class Generator:
         "_raw",
         "_seed",
         "_seeder",
+        "_state",
         "device",
         "_lock",
         "normal",
@@ -69,6 +101,7 @@ class Generator:
         self._lock = threading.RLock()
         self._bits = np.random.MT19937(0)
         self._raw = self._bits.random_raw
+        self._state = self._bits.ctypes.state_address
         self._bulk = np.random.Generator(self._bits).integers
         self._seeder = np.random.RandomState(self._bits).seed
         self._reseed(DEFAULT_SEED)
@@ -100,11 +133,13 @@ class Generator:
         seed = int(seed)
         if not -(2**63) <= seed < 2**64:
             raise ValueError("Overflow when unpacking long long")
+        tracing.seen(None, "the step seeds a random stream")
         self._reseed(seed % 2**64)
         return self
 
     def seed(self) -> int:
         """Start the stream anew from a seed of the operating system's entropy, and return that seed."""
+        tracing.seen(None, "the step seeds a random stream")
         seed = secrets.randbits(53)
         self._reseed(seed)
         return seed
@@ -115,6 +150,7 @@ class Generator:
 
     def get_state(self) -> np.ndarray:
         """The state as 5056 bytes (uint8) in PyTorch's layout, for `set_state` here or there."""
+        tracing.seen(None, "the step reads the state of a random stream")
         with self._lock:
             record = np.zeros((), _STATE)
             state: Any = self._bits.state["state"]
@@ -143,6 +179,7 @@ class Generator:
         >>> bool((a.words(3) == b.words(3)).all())
         True
         """
+        tracing.seen(None, "the step sets the state of a random stream")
         array = np.asarray(new_state)
         if array.dtype != np.uint8:
             raise TypeError("RNG state must be a torch.ByteTensor")
@@ -178,8 +215,20 @@ class Generator:
 
     def words(self, count: int) -> np.ndarray:
         """The next `count` 32-bit words, as uint64 when few and as uint32 when many."""
-        drawn: np.ndarray = self._raw(count) if count < _BULK else self._bulk(0, 0xFFFFFFFF, count, np.uint32, True)
-        return drawn
+        if count < _BULK:
+            few: np.ndarray = self._raw(count)
+            return few
+        drawn = self.native("words", count, np.uint32)
+        return self._bulk(0, 0xFFFFFFFF, count, np.uint32, True) if drawn is None else drawn  # type: ignore[no-any-return]
+
+    def native(self, name: str, count: int, dtype: Any, *more: float) -> np.ndarray | None:
+        """`count` numbers made by a function of `codegen.twister`; None where that is not loaded, which only many numbers pay for."""
+        run = _native(name, count)
+        if run is None:
+            return None
+        out = np.empty(count, dtype)
+        run(self._state, out, count, *more)
+        return out
 
     def wide_words(self, count: int) -> np.ndarray:
         """The next `count` 64-bit draws (uint64): two words each, the first one high."""
@@ -193,6 +242,9 @@ class Generator:
 
     def uniform53(self, count: int) -> np.ndarray:
         """The next `count` float64 uniforms in [0, 1): the low 53 bits of a 64-bit draw."""
+        made = self.native("uniform53", count, np.float64)
+        if made is not None:
+            return made
         wide = self.wide_words(count)
         wide &= np.uint64((1 << 53) - 1)
         return wide.view(np.int64) * 2.0**-53

@@ -28,11 +28,13 @@ from pellucid.core.random_fill import (
     uniform24,
 )
 from pellucid.core.random_math import exact, fma
+from pellucid.core.tracing import repeatable
 
 _ALL_TYPES = frozenset(C_NAMES) - {"uint16", "uint32", "uint64"}
 _TINIEST = 5e-324
 
 
+@repeatable
 def bernoulli(generator: Generator, target: Target, p: float = 0.5, dtype: Any = np.float32) -> np.ndarray:
     """Ones with probability `p`, else zeros: u < p.
 
@@ -52,10 +54,14 @@ def bernoulli(generator: Generator, target: Target, p: float = 0.5, dtype: Any =
     with generator.lock:
         if random_mkl.active():
             return random_mkl.deliver_in_index_order(target, random_mkl.bernoulli(generator, count, p).astype(kind))
+        made = generator.native("bernoulli", count, kind, p) if kind is _FLOAT32 else None
+        if made is not None:
+            return deliver(target, made)
         hits = generator.uniform53(count) < p
     return deliver(target, hits if kind == np.bool_ else hits.astype(kind))
 
 
+@repeatable
 def bernoulli_like(generator: Generator, p: np.ndarray, target: Target | None = None, dtype: Any = None) -> np.ndarray:
     """Ones with the probabilities of the array `p`, broadcast to the target (default: the shape and dtype of p).
 
@@ -85,6 +91,7 @@ def bernoulli_like(generator: Generator, p: np.ndarray, target: Target | None = 
     return deliver(target, (uniforms < chances.reshape(-1).astype(uniforms.dtype, copy=False)).astype(kind))
 
 
+@repeatable
 def dropout_mask(generator: Generator, target: Target, p: float = 0.5, dtype: Any = np.float32) -> np.ndarray:
     """What dropout multiplies with: 1 / (1 - p) with probability 1 - p, else 0. Draws nothing for p = 0 or p = 1.
 
@@ -109,6 +116,7 @@ def dropout_mask(generator: Generator, target: Target, p: float = 0.5, dtype: An
     return mask
 
 
+@repeatable
 def exponential(generator: Generator, target: Target, lambd: float = 1.0, dtype: Any = np.float32) -> np.ndarray:
     """Exponential values of rate `lambd`: -ln(1 - u) / lambd.
 
@@ -130,11 +138,17 @@ def exponential(generator: Generator, target: Target, lambd: float = 1.0, dtype:
         if count and random_mkl.active() and math.isfinite(lambd):
             values = random_mkl.exponential(generator, count, lambd, kind)
             return random_mkl.deliver_in_index_order(target, values)
-        values = _exactly(math.log1p, -generator.uniform53(count), kind)
+        if count <= _FEW:
+            words = generator.words(2 * count).tolist()
+            uniforms = [((words[k] << 32 | words[k + 1]) & _MASK53) * 2.0**-53 for k in range(0, 2 * count, 2)]
+            values = np.array([math.log1p(-u) for u in uniforms])
+        else:
+            values = _exactly(math.log1p, -generator.uniform53(count), kind)
     values *= -1.0 / lambd
     return deliver(target, round_to(values, kind))
 
 
+@repeatable
 def geometric(generator: Generator, target: Target, p: float, dtype: Any = np.float32) -> np.ndarray:
     """Geometric values, 1, 2, ...: ceil(ln(u) / ln(1 - p)).
 
@@ -155,6 +169,7 @@ def geometric(generator: Generator, target: Target, p: float, dtype: Any = np.fl
     return deliver(target, round_to(values, kind))
 
 
+@repeatable
 def cauchy(generator: Generator, target: Target, median: float = 0.0, sigma: float = 1.0, dtype: Any = np.float32) -> np.ndarray:
     """Cauchy values: median + sigma * tan(pi (u - 1/2)).
 
@@ -178,6 +193,7 @@ def cauchy(generator: Generator, target: Target, median: float = 0.0, sigma: flo
     return deliver(target, round_to(fma(tangents, sigma, median), kind))
 
 
+@repeatable
 def log_normal(generator: Generator, target: Target, mean: float = 1.0, std: float = 2.0, dtype: Any = np.float32) -> np.ndarray:
     """exp of normal values with `mean` and `std`, made one by one as the normal fill makes fewer than 16.
 
@@ -218,6 +234,7 @@ def _exactly(function: Any, values: np.ndarray, kind: np.dtype) -> np.ndarray:
     return rough
 
 
+@repeatable
 def multinomial(generator: Generator, weights: np.ndarray, num_samples: int, replacement: bool = False) -> np.ndarray:
     """Indices (int64) drawn by the weights of a vector, or of each row of a matrix.
 
@@ -236,12 +253,16 @@ def multinomial(generator: Generator, weights: np.ndarray, num_samples: int, rep
     if not len(rows):
         return np.empty(shape, np.int64)
     if not replacement or num_samples == 1:
-        q = exponential(generator, weights.shape, 1.0, weights.dtype).reshape(rows.shape)
+        wide, short = _compute(rows.dtype), rows.dtype
+        q = exponential(generator, weights.shape, 1.0, short).reshape(rows.shape)
         with np.errstate(all="ignore"):
-            ratios = (rows.astype(_compute(rows.dtype)) / q.astype(_compute(rows.dtype))).astype(rows.dtype)
+            if wide is short:
+                ratios = rows / q
+            else:
+                ratios = (rows.astype(wide) / q.astype(wide)).astype(short).astype(wide)
         if num_samples == 1:
-            return np.argmax(ratios.astype(_compute(rows.dtype)), -1).astype(np.int64).reshape(shape)
-        ranked = np.argsort(-ratios.astype(_compute(rows.dtype)), -1, kind="stable")
+            return ratios.argmax(-1).astype(np.int64, copy=False).reshape(shape)
+        ranked = np.argsort(-ratios, -1, kind="stable")
         return np.ascontiguousarray(ranked[:, :num_samples]).reshape(shape)
     sums = np.add.accumulate(rows.astype(_compute(rows.dtype)), -1)
     sums /= sums[:, -1:].copy()
@@ -255,13 +276,17 @@ def multinomial(generator: Generator, weights: np.ndarray, num_samples: int, rep
 
 
 def _compute(kind: np.dtype) -> np.dtype:
-    return np.dtype(np.float64 if kind == np.float64 else np.float32)
+    return kind if kind is _FLOAT32 or kind == _FLOAT64 else _FLOAT32
+
+
+_FEW, _MASK53 = 8, (1 << 53) - 1  # up to so many numbers are made one by one, which costs less than the calls of array functions
+_FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
 def _check_weights(weights: np.ndarray, num_samples: int, replacement: bool) -> None:
     if not 0 < weights.ndim <= 2:
         raise RuntimeError("prob_dist must be 1 or 2 dim")
-    if weights.dtype.name not in DIGITS:
+    if name_of(weights.dtype) not in DIGITS:
         name = NAMES.get(weights.dtype.name, weights.dtype.name)
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {name}")
     if num_samples <= 0:
@@ -270,16 +295,20 @@ def _check_weights(weights: np.ndarray, num_samples: int, replacement: bool) -> 
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     if weights.shape[-1] > 1 << 24:
         raise RuntimeError("number of categories cannot exceed 2^24")
-    wide = weights.astype(np.float64, copy=False)
-    if wide.size and not (np.isfinite(wide).all() and wide.min() >= 0):
+    wide = weights if weights.dtype.kind == "f" else weights.astype(np.float32)
+    if not wide.size:
+        return
+    largest = np.maximum.reduce(wide, -1)
+    if not (np.minimum.reduce(wide, None) >= 0 and np.maximum.reduce(largest, None) < math.inf):  # NaN is no number of these
         if not replacement or num_samples == 1:
             raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
         entry = "< 0" if not wide[~(np.isfinite(wide) & (wide >= 0))][0] >= 0 else "= infinity or NaN"
         raise RuntimeError(f"invalid multinomial distribution (encountering probability entry {entry})")
-    if (wide.sum(-1) == 0).any():
+    if np.minimum.reduce(largest, None) == 0:
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
 
 
+@repeatable
 def rrelu_noise(generator: Generator, values: np.ndarray, lower: float = 1.0 / 8, upper: float = 1.0 / 3) -> np.ndarray:
     """The slopes of rrelu in training: uniform in [lower, upper) where a value is <= 0, else 1 (nothing is drawn).
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from pellucid.core.random import Generator
 from pellucid.core.random_math import exact, fma, normal_blocks32, scale
+from pellucid.core.tracing import repeatable
 
 Target: TypeAlias = "np.ndarray | tuple[int, ...]"
 
@@ -124,6 +125,9 @@ def require_float(kernel: str, dtype: np.dtype) -> None:
 
 def uniform24(generator: Generator, count: int) -> np.ndarray:
     """float32 uniforms in [0, 1), one word each."""
+    made = generator.native("uniform24", count, np.float32)
+    if made is not None:
+        return made
     if count <= _BLOCK:
         words = generator.words(count)
         if words.itemsize == 8:  # few: the conversion costs less than a second array of words
@@ -144,6 +148,7 @@ def uniform24(generator: Generator, count: int) -> np.ndarray:
 # ---------------------------------------------------------------------------------------------------------- uniform
 
 
+@repeatable
 def uniform(generator: Generator, target: Target, low: float = 0.0, high: float = 1.0, dtype: Any = np.float32) -> np.ndarray:
     """Uniform values in [low, high): u * (high - low) + low, rounded once (`rand`, `uniform_`).
 
@@ -206,6 +211,7 @@ def _check_uniform(low: float, high: float, kind: np.dtype) -> None:
 # ----------------------------------------------------------------------------------------------------------- normal
 
 
+@repeatable
 def normal(generator: Generator, target: Target, mean: float = 0.0, std: float = 1.0, dtype: Any = np.float32) -> np.ndarray:
     """Normal values by Box and Muller's transform (`randn`, `normal_`).
 
@@ -270,9 +276,10 @@ def _serial_few(generator: Generator, out: np.ndarray, have: int, pairs: int) ->
     words = generator.words(4 * pairs).tolist()
     made = []
     for k in range(0, 4 * pairs, 4):
-        first, second = (((words[j] << 32 | words[j + 1]) & _MASK53) * 2.0**-53 for j in (k, k + 2))
-        radius, theta = math.sqrt(-2.0 * math.log1p(-second)), 2.0 * math.pi * first
-        made += [radius * math.cos(theta), radius * math.sin(theta)]
+        theta = 2.0 * math.pi * (((words[k] << 32 | words[k + 1]) & _MASK53) * 2.0**-53)
+        radius = math.sqrt(-2.0 * math.log1p(-((words[k + 2] << 32 | words[k + 3]) & _MASK53) * 2.0**-53))
+        made.append(radius * math.cos(theta))
+        made.append(radius * math.sin(theta))
     if 2 * pairs > out.size - have:
         generator.normal = made.pop()
     out[have:] = made
@@ -320,6 +327,7 @@ def round_to(values: np.ndarray, kind: np.dtype) -> np.ndarray:
     return values.astype(kind, copy=False)
 
 
+@repeatable
 def normal_like(generator: Generator, mean: Any, std: Any) -> np.ndarray:
     """Normal values with arrays for `mean`, `std` or both, broadcast against each other (`torch.normal`).
 

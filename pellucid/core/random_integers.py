@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from typing import Any
@@ -11,11 +12,13 @@ import numpy as np
 from pellucid.core.random import Generator
 from pellucid.core.random_fill import C_NAMES, DIGITS, LARGEST, NAMES, Target, deliver, name_of, refuse, spec
 from pellucid.core.random_math import kernel
+from pellucid.core.tracing import repeatable
 
 _PERM_NATIVE = 1 << 17  # from here on, it pays to load the compiler for the swaps
 _PERM_WIDE = (2**32 - 1) // 20  # from here on, 32 bits would favour small offsets
 
 
+@repeatable
 def randint(generator: Generator, target: Target, low: int, high: int, dtype: Any = np.int64) -> np.ndarray:
     """Integers in [low, high), of any dtype: r mod (high - low) + low, with 64-bit draws from a range of 2**28 on.
 
@@ -38,6 +41,7 @@ def randint(generator: Generator, target: Target, low: int, high: int, dtype: An
     return _from_range(generator, target, count, kind, low, high - low)
 
 
+@repeatable
 def random_integers(
     generator: Generator, target: Target, low: int | None = None, high: int | None = None, dtype: Any = np.int64
 ) -> np.ndarray:
@@ -151,6 +155,13 @@ def _finite(value: float) -> float:
     return value if math.isfinite(value) else -(2.0**63)  # what C makes of an infinite float as an integer
 
 
+@functools.cache
+def _limits(kind: np.dtype) -> tuple[int, int]:
+    """The smallest and the largest integer of a dtype, which NumPy takes microseconds to say."""
+    info = np.iinfo(kind)
+    return int(info.min), int(info.max)
+
+
 def _check_range(low: int, last: int, kind: np.dtype) -> None:
     name = name_of(kind)
     if name not in C_NAMES:
@@ -162,7 +173,7 @@ def _check_range(low: int, last: int, kind: np.dtype) -> None:
     elif name == "uint64":
         least, most = 0, 2**63 - 1
     else:
-        least, most = int(np.iinfo(kind).min), int(np.iinfo(kind).max)
+        least, most = _limits(kind)
     for what, value in (("from", low), ("to - 1", last)):
         if not least <= value <= most:
             raise RuntimeError(f"{what} is out of bounds for {C_NAMES[name]}")
@@ -174,6 +185,7 @@ def _check_range(low: int, last: int, kind: np.dtype) -> None:
             )
 
 
+@repeatable
 def randperm(generator: Generator, count: int, dtype: Any = np.int64) -> np.ndarray:
     """A permutation of 0 .. count-1 by Fisher and Yates: entry i is swapped with entry i + r mod (count - i).
 

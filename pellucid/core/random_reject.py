@@ -17,6 +17,7 @@ import numpy as np
 
 from pellucid.core.random import Generator
 from pellucid.core.random_fill import refuse, require_float, round_to
+from pellucid.core.tracing import repeatable
 
 _THIRD = float(np.float32(1.0) / np.float32(3.0))
 _SQUEEZE = float(np.float32(0.0331))
@@ -60,6 +61,7 @@ class _Draws:
 # ------------------------------------------------------------------------------------------------------------ gamma
 
 
+@repeatable
 def standard_gamma(generator: Generator, alpha: np.ndarray) -> np.ndarray:
     """Gamma values of shape parameter `alpha` (float32 or float64, any shape) and scale 1.
 
@@ -74,6 +76,7 @@ def standard_gamma(generator: Generator, alpha: np.ndarray) -> np.ndarray:
     return np.maximum(values, np.finfo(alpha.dtype).tiny)
 
 
+@repeatable
 def dirichlet(generator: Generator, alpha: np.ndarray) -> np.ndarray:
     """Dirichlet values over the last axis of `alpha` (float32 or float64): gamma values divided by their sum.
 
@@ -129,6 +132,7 @@ def _gammas(generator: Generator, alpha: np.ndarray) -> np.ndarray:
 # ---------------------------------------------------------------------------------------------------------- poisson
 
 
+@repeatable
 def poisson(generator: Generator, rates: np.ndarray) -> np.ndarray:
     """Poisson values of the given rates, in the rates' float dtype.
 
@@ -188,6 +192,7 @@ _TAILS = [
 ]  # fmt: skip
 
 
+@repeatable
 def binomial(generator: Generator, count: np.ndarray, prob: np.ndarray) -> np.ndarray:
     """Binomial values: successes in `count` trials of probability `prob` (broadcast; both float32 or both float64).
 

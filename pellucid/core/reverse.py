@@ -15,7 +15,7 @@ import numpy as np
 from numpy import ndarray
 
 from ..errors import GraphError, OperationError
-from . import observe, source
+from . import observe, source, tracing
 from .bind import wrap
 from .modes import enable_grad, local, no_grad, state
 from .primitive import RAW, TENSORS
@@ -57,15 +57,6 @@ def fit_tensor(g: Tensor, shape: tuple[int, ...], dtype: Any) -> Tensor:
         if g._array.dtype != dtype:
             g = TENSORS.cast(g, dtype=dtype)
     return g
-
-
-def _meta(edge: Any) -> tuple[Any, Any]:
-    """Shape and dtype of the value at an edge."""
-    if isinstance(edge, Node):
-        return edge.shape, edge.dtype
-    if type(edge) is OutputSlot:
-        return edge.node.shape[edge.index], edge.node.dtype[edge.index]
-    return edge._array.shape, edge._array.dtype
 
 
 _PLAIN = (Tensor, Parameter, type(None))
@@ -277,8 +268,16 @@ class Run:
                 if _key(leaf) in self.wanted:
                     self.found[_key(leaf)] = g
                 continue
-            accumulate(leaf, g, self.tensors)
+            self.give(leaf, g)
             g = None
+
+    def give(self, leaf: Tensor, g: Any) -> None:
+        """Add a gradient to `leaf.grad`."""
+        accumulate(leaf, g, self.tensors)
+
+    def own(self, g: ndarray) -> ndarray:
+        """The gradient in memory of its own."""
+        return g if g.base is None else g.copy()
 
 
 # True once saved-tensor hooks were used anywhere: from then on saved values are looked through for packed ones.
@@ -624,15 +623,16 @@ def backward(
         if isinstance(t._node, Node) and t._array.size == 1 and not local.anomaly and not local.saved_hooks:
             _plain_backward(t, keep)
             return
+    kind = tracing.tracers[-1].Run if tracing.tracers else Run
     if inputs is None:
-        _drive(Run(create_graph, keep, None, grad_tensors), tensors, grad_tensors)
+        _drive(kind(create_graph, keep, None, grad_tensors), tensors, grad_tensors)
         return
-    run = Run(create_graph, keep, [t._node or t for t in inputs], grad_tensors)
+    run = kind(create_graph, keep, [t._node or t for t in inputs], grad_tensors)
     _drive(run, tensors, grad_tensors)
     for t in inputs:
         g = run.found.pop(_key(t._node or t), None)
         if g is not None:
-            accumulate(t, g, run.tensors)
+            run.give(t, g)
 
 
 def grad(
@@ -652,7 +652,8 @@ def grad(
                 op="autograd.grad",
                 hint="call requires_grad_() on it first",
             )
-    run = Run(create_graph, keep, [t._node or t for t in inputs], grad_outputs)
+    kind = tracing.tracers[-1].Run if tracing.tracers else Run
+    run = kind(create_graph, keep, [t._node or t for t in inputs], grad_outputs)
     _drive(run, outputs, grad_outputs)
     results: list[Tensor | None] = []
     for k, t in enumerate(inputs):
@@ -666,9 +667,5 @@ def grad(
                 )
             results.append(None)
         else:
-            results.append(
-                g
-                if run.tensors
-                else wrap(np.array(g, copy=True) if isinstance(g, ndarray) and g.base is not None else np.asarray(g))
-            )
+            results.append(g if run.tensors else wrap(run.own(np.asarray(g))))
     return tuple(results)

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 
 from .. import config, errors
 
-# The package itself; frames of these files are not the user's.
-_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+# The package itself and Python's own modules; frames of these files, and of installed packages, are not the user's.
+_CORE = os.path.dirname(os.path.abspath(__file__))
+_ROOTS = (os.path.dirname(_CORE) + os.sep, os.path.dirname(os.path.abspath(os.__file__)) + os.sep)
+_INSTALLED = tuple(f"{os.sep}{folder}{os.sep}" for folder in ("site-packages", "dist-packages"))
 _library: dict[str, bool] = {}
 
 Site = tuple[CodeType, int]
@@ -30,11 +32,12 @@ class Line(NamedTuple):
 
 
 def is_library(filename: str) -> bool:
-    """True for a file of this package (not its examples or tests)."""
+    """True for a file of this package (not its examples or tests), of Python itself, and of an installed package."""
     known = _library.get(filename)
     if known is None:
-        known = _library[filename] = os.path.abspath(filename).startswith(_ROOT)
-    return known
+        path = os.path.abspath(filename)
+        known = path.startswith(_ROOTS) or filename.startswith("<frozen") or any(folder in path for folder in _INSTALLED)
+    return _library.setdefault(filename, known)
 
 
 def user_frame(depth: int = 1) -> FrameType | None:

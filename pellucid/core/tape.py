@@ -10,6 +10,7 @@ from typing import Any
 
 from ..errors import GraphError
 from . import source
+from .modes import state
 from .primitive import Primitive
 from .tensor import OutputSlot, Tensor, make_tensor
 
@@ -212,9 +213,11 @@ class RemovableHandle:
         self.hooks_ref: Callable[[], Any] = weakref.ref(hooks) if hasattr(hooks, "__weakref__") else lambda: hooks
         self.id = next(_handle_ids)
         self.extra = extra if isinstance(extra, (tuple, list)) else (extra,)
+        state.structure += 1
 
     def remove(self) -> None:
         """Take the hook out; nothing happens when it is out already."""
+        state.structure += 1
         hooks = self.hooks_ref()
         if hooks is not None:
             hooks.pop(self.id, None)

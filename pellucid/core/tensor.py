@@ -10,7 +10,8 @@ import numpy as np
 from ..backends.meta import MetaArray
 from ..dtypes import BY_NUMPY, Size, device, dtype
 from ..errors import GraphError
-from .modes import local
+from . import observe
+from .modes import local, state
 
 _new = object.__new__
 _tuple_new = tuple.__new__
@@ -138,10 +139,12 @@ class Tensor:
         if value is not None:
             _check_grad(self, value)
         self._grad = value
+        if state.slow:
+            observe.notify("grad_set", self, value)
 
     @grad.deleter
     def grad(self) -> None:
-        self._grad = None
+        self.grad = None
 
     @property
     def retains_grad(self) -> bool:
@@ -151,7 +154,10 @@ class Tensor:
     @property
     def data(self) -> Tensor:
         """The same values without history; writes to it are not seen by autograd."""
-        return make_tensor(self._array)
+        result: Tensor = make_tensor(self._array)
+        if state.slow:
+            observe.notify("data_taken", self, result)
+        return result
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -275,6 +281,8 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
     if value and tensor._x is not None and tensor._x.get("inference") and not local.inference:
         raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
     tensor._rg = value
+    if state.slow:
+        observe.notify("requires_grad", tensor, value)
 
 
 def _warn_non_leaf_grad(tensor: Tensor) -> None:

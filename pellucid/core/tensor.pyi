@@ -20,7 +20,8 @@ import numpy as np
 from ..backends.meta import MetaArray
 from ..dtypes import BY_NUMPY, Size, device, dtype
 from ..errors import GraphError
-from .modes import local
+from . import observe
+from .modes import local, state
 _new: _Any
 _tuple_new: _Any
 _CPU: _Any
@@ -144,6 +145,7 @@ class Tensor:
     def _is_view(self) -> builtins.bool: ...
     @staticmethod
     def _make_subclass(cls: builtins.type, data: Tensor, require_grad: builtins.bool = False) -> _Any: ...
+    def _repr_html_(self) -> builtins.str: ...
     @property
     def _version(self) -> builtins.int: ...
     def abs(self) -> Tensor: ...

@@ -194,6 +194,7 @@ def test_as_strided_gradients_where_places_repeat():
     assert base.grad.tolist() == [[1, 5, 5], [1, 5, 5]]
 
 
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
 def test_storages():
     x = torch.arange(6.0).reshape(2, 3)
     part = x[1, 1:]

@@ -103,7 +103,7 @@ def label_batch():
     return F.cross_entropy(torch.zeros(4, 3), torch.tensor([0, 1, 2]))
 
 
-@case(RuntimeError, "expected scalar type Long but found Float")
+@case(RuntimeError, "expected target dtype to be Long or Byte, but got Float")
 def label_dtype():
     return F.cross_entropy(torch.zeros(2, 3), torch.tensor([0.0, 1.0]))
 

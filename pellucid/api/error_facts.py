@@ -1,0 +1,206 @@
+"""What an error shows beside its sentence: the tensors of the failing call, lined up, the module that ran, and the likely repair.
+
+Errors are raised where a mistake is noticed, deep inside, where the caller's tensors are not at hand. So the frames between there and
+the user's line are read when the error is made: the public function that failed, and its arguments by name.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import sys
+from functools import lru_cache
+from types import CodeType, FrameType
+from typing import Any
+
+from .. import errors
+from ..core import explain, source
+from ..core.primitive import Primitive
+from ..core.public import FUNCTIONS, METHODS
+from ..core.tensor import Tensor
+from ..errors import ArgumentTypeError, Operand, PellucidError
+
+_TENSORS = 8  # tensors of one call that are shown
+_FRAMES = 6  # how many of the user's frames are searched for the names of tensors
+
+
+_codes: dict[CodeType, str | None] = {}  # public functions by their code; None for code that several of them share
+
+
+def _public_name(frame: FrameType) -> str | None:
+    """The name under which the user calls the function that a frame runs; None for a function of the library's own."""
+    if not _codes:
+        for names in (METHODS, *FUNCTIONS.values()):
+            for public, function in names.items():
+                while function is not None:
+                    code = getattr(function, "__code__", None)
+                    if code is not None:
+                        _codes[code] = public if _codes.get(code, public) == public else None
+                    function = getattr(function, "__wrapped__", None)
+    name: str | None = _codes.get(frame.f_code)
+    if name is None and frame.f_code in _codes or frame.f_code.co_flags & 0x10:  # made by another function: see its variables
+        made = frame.f_locals.get("name")
+        name = made if isinstance(made, str) and (made in METHODS or any(made in table for table in FUNCTIONS.values())) else name
+    return name
+
+
+def _arguments(frame: FrameType) -> dict[str, Any]:
+    code = frame.f_code
+    count = code.co_argcount + code.co_kwonlyargcount
+    values = {name: frame.f_locals[name] for name in code.co_varnames[:count] if name in frame.f_locals}
+    if code.co_flags & 0x04 and len(code.co_varnames) > count:  # *args
+        rest = frame.f_locals.get(code.co_varnames[count], ())
+        for k, value in enumerate(rest):
+            values["other" if len(rest) == 1 else f"{code.co_varnames[count]}[{k}]"] = value
+    return values
+
+
+def _tensors(values: dict[str, Any]) -> dict[str, Tensor]:
+    found: dict[str, Tensor] = {}
+    for name, value in values.items():
+        if isinstance(value, Tensor):
+            found["input" if name == "self" else name] = value
+        elif isinstance(value, (list, tuple)) and value and all(isinstance(v, Tensor) for v in value):
+            found.update({f"{name}[{k}]": v for k, v in enumerate(value)})
+    return {name: found[name] for name in list(found)[:_TENSORS]}
+
+
+_INDEXING = ("__getitem__", "__setitem__")  # these say more than what they call
+
+
+def _call(frame: FrameType | None) -> tuple[str, dict[str, Tensor], dict[str, Any]] | None:
+    """The innermost public function of the library that was given tensors: its name, the tensors, all arguments."""
+    inner = public = None
+    while frame is not None and source.is_library(frame.f_code.co_filename):
+        name, values = frame.f_code.co_name, frame.f_locals
+        op = values.get("op")
+        if frame.f_code.co_filename == explain.__file__:
+            pass  # explains errors itself
+        elif name == "general" and isinstance(op, Primitive):
+            args = values.get("tensors", values.get("args", ()))
+            fixed = len(op.args) - op.variadic
+            names = [op.args[k] if k < fixed else f"{op.args[-1]}[{k - fixed}]" for k in range(len(args))]
+            inner = inner or _tensors_of(op.name, dict(zip(names, args, strict=False)) | dict(values.get("params", {})))
+        else:
+            given = _arguments(frame)
+            known = type(given.get("self")).__name__ if name == "forward" else _public_name(frame)
+            found = _tensors_of(known or name, given)
+            if known is not None and (public is None or known in _INDEXING):
+                public = found or public
+            elif not name.startswith("_"):
+                inner = inner or found
+        frame = frame.f_back
+    return public or inner
+
+
+def _tensors_of(name: str, given: dict[str, Any]) -> tuple[str, dict[str, Tensor], dict[str, Any]] | None:
+    tensors = _tensors(given)
+    return (name, tensors, given) if tensors else None
+
+
+def _module(frame: FrameType | None) -> Any:
+    """The innermost module whose forward is running."""
+    while frame is not None:
+        candidate = frame.f_locals.get("self") if frame.f_code.co_name == "forward" else None
+        if isinstance(getattr(candidate, "_modules", None), dict):
+            return candidate
+        frame = frame.f_back
+    return None
+
+
+def gather(error: PellucidError) -> None:
+    """Note the failing call's tensors, the module and the repair, for the text of the error."""
+    try:
+        _gather(error)
+    except Exception:  # objects in the frames may do anything when looked at, and must not replace the error itself
+        error.noted = None
+
+
+def _gather(error: PellucidError) -> None:
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename == errors.__file__:
+        frame = frame.f_back
+    if frame is None or not source.is_library(frame.f_code.co_filename):
+        return  # made by the user
+    call = _call(frame)
+    about_types = isinstance(error, ArgumentTypeError)
+    if call is None:
+        if not about_types:
+            return
+        call = "", {}, {}
+    from .error_hints import Case, advise  # read when the first error is made
+
+    name, tensors, values = call
+    case = Case(tensors, _module(frame), error.sentence, name, values)
+    hint = advise(case)
+    path = source.module_path()
+    known = {} if about_types else _variables(frame)
+    operands = [] if about_types else [_operand(n, t, known) for n, t in tensors.items()]
+    error.noted = errors.Noted(name or None, operands, case.dims, (f"in module {path}",) if path else (), hint)
+
+
+def _variables(frame: FrameType) -> dict[int, tuple[str, source.Line | None]]:
+    """The tensors among the variables of the user's frames, by id: the innermost name, and the line that assigned it last."""
+    at: FrameType | None = frame
+    found: dict[int, tuple[str, source.Line | None]] = {}
+    for _ in range(_FRAMES):
+        while at is not None and source.is_library(at.f_code.co_filename):
+            at = at.f_back
+        if at is None:
+            break
+        for name, value in at.f_locals.items():
+            if isinstance(value, Tensor) and not name.startswith("_"):
+                known, line = found.get(id(value), (name, None))
+                found[id(value)] = known, line or _assigned(at, name)
+        at = at.f_back
+    return found
+
+
+@lru_cache(maxsize=32)
+def _functions(text: str) -> list[Any]:
+    """The file itself and its functions, as trees, from its text."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return []
+    return [tree, *(n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)))]
+
+
+def _assigned(frame: FrameType, name: str) -> source.Line | None:
+    """The last line before the frame's own that assigns a variable, in the text of its function."""
+    code, here = frame.f_code, frame.f_lineno
+    trees = _functions("".join(linecache.getlines(code.co_filename)))
+    if code.co_name == "<module>":
+        trees = trees[:1]
+    else:
+        trees = [t for t in trees[1:] if t.name == code.co_name and t.lineno <= here <= (t.end_lineno or t.lineno)][-1:]
+    inner = {
+        id(n)
+        for t in trees
+        for f in ast.walk(t)
+        if isinstance(f, (ast.FunctionDef, ast.Lambda)) and f is not t
+        for n in ast.walk(f)
+    }
+    lines = [
+        n.lineno
+        for t in trees
+        for n in ast.walk(t)
+        if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) and n.lineno < here and id(n) not in inner
+    ]
+    if not lines:
+        return None
+    text = linecache.getline(code.co_filename, max(lines)).strip()
+    return source.Line(code.co_filename, max(lines), code.co_qualname, text)
+
+
+def _operand(name: str, t: Tensor, known: dict[int, tuple[str, source.Line | None]]) -> Operand:
+    """A tensor as the error shows it: with the user's name for it, and what made it where, by the graph or else by the source."""
+    node = t.grad_fn
+    written, line = known.get(id(t), (None, None))
+    label = name if written is None or written == name else f"{name} ({written})"
+    if node is not None:
+        return Operand(label, tuple(t._array.shape), t.dtype, node.name(), node.line)
+    return Operand(label, tuple(t._array.shape), t.dtype, None, line)
+
+
+errors.gather = gather

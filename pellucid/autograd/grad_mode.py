@@ -1,0 +1,24 @@
+"""The gradient modes under the name of their module in PyTorch (`torch.autograd.grad_mode`)."""
+
+from __future__ import annotations
+
+from ..core.modes import ContextDecorator
+from ..core.modes import enable_grad as enable_grad
+from ..core.modes import inference_mode as inference_mode
+from ..core.modes import no_grad as no_grad
+from ..core.modes import set_grad_enabled as set_grad_enabled
+
+__all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled"]
+
+
+class set_multithreading_enabled(ContextDecorator):  # noqa: N801 (PyTorch's name)
+    """Accepted, without effect: backward walks the graph in the thread that called it."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = mode
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        pass

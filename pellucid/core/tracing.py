@@ -1,0 +1,73 @@
+"""What code that computes past the operations tells a tracer, so that what it does can be repeated.
+
+A tracer (the compiler's) sees every operation through `core.bind`. Arrays also come from elsewhere: constants, random draws, fused
+updates. Those places say so here; with no tracer it costs a look at an empty list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# The compiler's recorders while they trace; usually none.
+tracers: list[Any] = []
+
+
+def constant(array: Any) -> Any:
+    """The same new array, after telling a tracer that it depends on no tensor's values."""
+    if tracers:
+        tracers[-1].constant(array)
+    return array
+
+
+def copied(array: Any) -> Any:
+    """A copy of an array, made past the operations."""
+    made = array.copy()
+    if tracers:
+        tracers[-1].copied(array, made)
+    return made
+
+
+def seen(array: Any, what: str = "a shape, or what is done next, depends on values") -> Any:
+    """The same array, after telling a tracer that something follows from its values which a program cannot repeat."""
+    if tracers:
+        tracers[-1].refuse(what)
+    return array
+
+
+def number(value: Any, tensor: Any) -> Any:
+    """A number that leaves a tensor, as a tracer wants to see it used."""
+    return tracers[-1].number_read(value, tensor) if tracers else value
+
+
+def check(function: Callable[..., Any], *args: Any, again: bool = False) -> None:
+    """Call a function that only raises, for wrong values; `again` says that the operation that follows would raise by itself."""
+    if tracers:
+        tracers[-1].check(function, args, again)
+    else:
+        function(*args)
+
+
+def effect(function: Callable[..., Any], *args: Any, writes: tuple[int, ...] = ()) -> Any:
+    """Call a function that computes on arrays past the operations (a fused update), so that a tracer can repeat the call.
+
+    Arrays among the arguments, in lists and tuples too, are what it reads; those at the positions `writes` are overwritten.
+    """
+    if tracers:
+        return tracers[-1].effect(function, args, {}, writes)
+    return function(*args)
+
+
+def repeatable(function: F) -> F:
+    """Decorator of a function that draws random numbers: `function(generator, target, ...)` fills an array or returns one."""
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if tracers:
+            return tracers[-1].effect(function, args, kwargs, (1,))
+        return function(*args, **kwargs)
+
+    return call  # type: ignore[return-value]
