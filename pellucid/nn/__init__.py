@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import attention as attention
+from . import common_types as common_types
 from . import functional as functional
 from . import grad as grad
 from . import init as init

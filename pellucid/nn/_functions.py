@@ -34,4 +34,5 @@ class _Namespace:
 
 
 T = _Functions()
+_attach.publish(vars(T), "torch")  # so that function modes are asked here, too
 attach = _attach

@@ -125,6 +125,9 @@ def _straight(start: Any, end: Any, share: float) -> Any:
     return (end - start) * share + start
 
 
+_PHASE = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
+
+
 class OneCycleLR(LRScheduler):
     """From `max_lr / div_factor` up to `max_lr`, then down to that divided by `final_div_factor`; momentum the other way.
 
@@ -161,18 +164,19 @@ class OneCycleLR(LRScheduler):
         if anneal_strategy not in ("cos", "linear"):
             raise ArgumentValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
         top = float(pct_start * self.total_steps) - 1
-        # (last step, start and end of the learning rate, start and end of momentum)
         if three_phase:
-            self._schedule_phases = [
+            phases = [
                 (top, "initial_lr", "max_lr", "max_momentum", "base_momentum"),
                 (float(2 * pct_start * self.total_steps) - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum"),
                 (self.total_steps - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum"),
             ]
         else:
-            self._schedule_phases = [
+            phases = [
                 (top, "initial_lr", "max_lr", "max_momentum", "base_momentum"),
                 (self.total_steps - 1, "max_lr", "min_lr", "base_momentum", "max_momentum"),
             ]
+        # Dicts with PyTorch's keys, because they are part of the state_dict.
+        self._schedule_phases = [dict(zip(_PHASE, phase, strict=True)) for phase in phases]
         self._anneal_func_type = anneal_strategy
         if last_epoch == -1:
             for high, group in zip(per_group("max_lr", optimizer, max_lr), optimizer.param_groups):
@@ -192,10 +196,10 @@ class OneCycleLR(LRScheduler):
         anneal = _cosine if self._anneal_func_type == "cos" else _straight
         start = 0.0
         for phase in self._schedule_phases:
-            if at <= phase[0] or phase is self._schedule_phases[-1]:
+            if at <= phase["end_step"] or phase is self._schedule_phases[-1]:
                 break
-            start = phase[0]
-        end, lr_from, lr_to, momentum_from, momentum_to = phase
+            start = phase["end_step"]
+        end, lr_from, lr_to, momentum_from, momentum_to = (phase[key] for key in _PHASE)
         share = (at - start) / (end - start)
         rates = []
         for group in self.optimizer.param_groups:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core.tensor import Tensor
-from .optimizer import ArrayOptimizer, add_decay, check, check_lr, step_counter, to_number, zeros
+from .optimizer import ArrayOptimizer, add_decay, check, check_lr, decayed, mixed, step_counter, to_number, zeros
 
 
 class Adadelta(ArrayOptimizer):
@@ -57,3 +57,12 @@ class Adadelta(ArrayOptimizer):
         steps *= rho
         steps += delta * delta * (1 - rho)
         p += delta * -to_number(group["lr"])
+
+    def _recorded(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> Any:
+        rho, eps = group["rho"], group["eps"]
+        state["step"] += 1
+        g = decayed(g, p, group["weight_decay"])
+        square = state["square_avg"] = mixed(state["square_avg"], g * g, 1 - rho)
+        delta = (state["acc_delta"] + eps).sqrt() / (square + eps).sqrt() * g
+        state["acc_delta"] = mixed(state["acc_delta"], delta * delta, 1 - rho)
+        return p - delta * group["lr"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .optimizer import ArrayOptimizer, add_decay, check, check_lr, full, step_counter, to_number
+from .optimizer import ArrayOptimizer, add_decay, check, check_lr, decayed, full, step_counter, to_number
 
 
 class Adagrad(ArrayOptimizer):
@@ -60,3 +60,10 @@ class Adagrad(ArrayOptimizer):
         total = state["sum"]
         total += g * g
         p += g * -rate / (np.sqrt(total) + group["eps"])
+
+    def _recorded(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> Any:
+        state["step"] += 1
+        g = decayed(g, p, group["weight_decay"])
+        rate = group["lr"] / (1 + (float(state["step"]) - 1) * group["lr_decay"])
+        total = state["sum"] = state["sum"] + g * g
+        return p - g * rate / (total.sqrt() + group["eps"])

@@ -9,7 +9,7 @@ import numpy as np
 from ..backends.kernels import enabled, kernels
 from ..core.tensor import Tensor
 from ..errors import ArgumentValueError
-from .optimizer import ArrayOptimizer, add_decay, check, check_lr, step_counter, to_number, zeros
+from .optimizer import ArrayOptimizer, add_decay, check, check_lr, decayed, mixed, step_counter, to_number, zeros
 
 
 def check_betas(betas: Any) -> None:
@@ -29,6 +29,8 @@ class Adam(ArrayOptimizer):
         weight_decay: times p, added to the gradient; taken off p directly with `decoupled_weight_decay`.
         amsgrad: divide by the largest mean square so far.
         maximize: climb instead of descending.
+        differentiable: record the step, so that gradients flow through it to the start, the gradients and tensor options; the
+            parameter must not be a leaf that requires a gradient.
         foreach, fused, capturable: accepted; all parameters are updated in one native call where they are contiguous float32 arrays.
 
     Source: Kingma, Ba, "Adam", 2015; Reddi, Kale, Kumar, "On the convergence of Adam and beyond", 2018.
@@ -62,8 +64,9 @@ class Adam(ArrayOptimizer):
             if kinds[k]:
                 check(capturable or not foreach, f"betas[{k}] as a Tensor is not supported for capturable=False and foreach=True")
                 check(betas[k].numel() == 1, f"Tensor betas[{k}] must be 1-element")
+        betas = tuple(b if differentiable else to_number(b) for b in betas)
         defaults = {
-            "lr": lr, "betas": tuple(to_number(b) for b in betas), "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
             "maximize": maximize, "foreach": foreach, "capturable": capturable, "differentiable": differentiable, "fused": fused,
             "decoupled_weight_decay": decoupled_weight_decay,
         }  # fmt: skip
@@ -115,6 +118,21 @@ class Adam(ArrayOptimizer):
         denominator /= (1 - beta2**step) ** 0.5
         denominator += group["eps"]
         p += mean * -(lr / (1 - beta1**step)) / denominator
+
+    def _recorded(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> Any:
+        (beta1, beta2), lr, decay = group["betas"], group["lr"], group["weight_decay"]
+        state["step"] += 1
+        step = float(state["step"])
+        if group["decoupled_weight_decay"]:
+            p = p * (1 - lr * decay)
+        else:
+            g = decayed(g, p, decay)
+        mean = state["exp_avg"] = mixed(state["exp_avg"], g, 1 - beta1)
+        square = state["exp_avg_sq"] = mixed(state["exp_avg_sq"], g * g, 1 - beta2)
+        if group["amsgrad"]:
+            square = state["max_exp_avg_sq"] = state["max_exp_avg_sq"].maximum(square)
+        denominator = square.sqrt() / (1 - beta2**step) ** 0.5 + group["eps"]
+        return p - mean * (lr / (1 - beta1**step)) / denominator
 
 
 def lerp(start: Any, end: Any, weight: float) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core.tensor import Tensor
 from .adam import check_betas, lerp
-from .optimizer import ArrayOptimizer, add_decay, check, check_lr, step_counter, to_number, zeros
+from .optimizer import ArrayOptimizer, add_decay, check, check_lr, decayed, mixed, step_counter, to_number, zeros
 
 
 class Adamax(ArrayOptimizer):
@@ -54,3 +54,11 @@ class Adamax(ArrayOptimizer):
         largest *= beta2
         np.maximum(largest, np.abs(g) + group["eps"], out=largest)
         p += state["exp_avg"] * -(to_number(group["lr"]) / (1 - beta1 ** float(state["step"]))) / largest
+
+    def _recorded(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> Any:
+        beta1, beta2 = group["betas"]
+        state["step"] += 1
+        g = decayed(g, p, group["weight_decay"])
+        mean = state["exp_avg"] = mixed(state["exp_avg"], g, 1 - beta1)
+        largest = state["exp_inf"] = (state["exp_inf"] * beta2).maximum(g.abs() + group["eps"])
+        return p - mean * (group["lr"] / (1 - beta1 ** float(state["step"]))) / largest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.tensor import Tensor
-from .optimizer import ArrayOptimizer, add_decay, check, check_lr, step_counter, to_number, zeros
+from .optimizer import ArrayOptimizer, add_decay, check, check_lr, decayed, full, mixed, step_counter, to_number, zeros
 
 
 class ASGD(ArrayOptimizer):
@@ -61,3 +61,16 @@ class ASGD(ArrayOptimizer):
             mean[...] = p
         state["eta"][...] = lr / ((1 + lambd * lr * step) ** group["alpha"])
         state["mu"][...] = 1 / max(1, step - group["t0"])
+
+    def _recorded(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> Any:
+        lr, lambd = group["lr"], group["lambd"]
+        state["step"] += 1
+        step, held, mu = float(state["step"]), state["eta"], float(state["mu"])
+        eta = held if held.requires_grad else float(held)
+        g = decayed(g, p, group["weight_decay"])
+        p = p * (1 - lambd * eta) - g * eta
+        state["ax"] = p.clone() if mu == 1 else mixed(state["ax"], p, mu)
+        rate = lr / ((1 + lambd * lr * step) ** group["alpha"])
+        state["eta"] = rate if isinstance(rate, Tensor) else full(held, rate)
+        state["mu"] = full(state["mu"], 1 / max(1, step - group["t0"]))
+        return p

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core import tracing
 from ..core.modes import enable_grad, no_grad
 from ..core.tensor import Tensor, make_tensor, version_of
 from ..errors import ArgumentValueError, OperationError
@@ -77,7 +78,7 @@ class LBFGS(Optimizer):
         loss = float(closure())
         gradient = self._gradient()
         for p, a in zip(self._params, start):
-            p._array[...] = a
+            tracing.seen(p._array)[...] = a
             version_of(p).count += 1
         return loss, gradient
 

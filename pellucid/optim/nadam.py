@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core.tensor import Tensor
 from .adam import check_betas, lerp
-from .optimizer import ArrayOptimizer, add_decay, check, check_lr, step_counter, to_number, zeros
+from .optimizer import ArrayOptimizer, add_decay, check, check_lr, decayed, mixed, step_counter, to_number, zeros
 
 
 class NAdam(ArrayOptimizer):
@@ -73,3 +73,20 @@ class NAdam(ArrayOptimizer):
         denominator += group["eps"]
         p += g * (-lr * (1.0 - mu) / (1.0 - product)) / denominator
         p += mean * (-lr * mu_next / (1.0 - product * mu_next)) / denominator
+
+    def _recorded(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> Any:
+        (beta1, beta2), lr, decay = group["betas"], group["lr"], group["weight_decay"]
+        state["step"] += 1
+        step = float(state["step"])
+        if group["decoupled_weight_decay"]:
+            p = p * (1 - lr * decay)
+        else:
+            g = decayed(g, p, decay)
+        mu = beta1 * (1.0 - 0.5 * (0.96 ** (step * group["momentum_decay"])))
+        mu_next = beta1 * (1.0 - 0.5 * (0.96 ** ((step + 1) * group["momentum_decay"])))
+        product = state["mu_product"] = state["mu_product"] * mu
+        mean = state["exp_avg"] = mixed(state["exp_avg"], g, 1 - beta1)
+        square = state["exp_avg_sq"] = mixed(state["exp_avg_sq"], g * g, 1 - beta2)
+        denominator = (square / (1 - beta2**step)).sqrt() + group["eps"]
+        ahead = g * (lr * (1.0 - mu) / (1.0 - product)) + mean * (lr * mu_next / (1.0 - product * mu_next))
+        return p - ahead / denominator

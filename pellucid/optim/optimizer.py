@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..core import observe, source
+from ..core import observe, source, tracing
 from ..core.modes import enable_grad, no_grad
 from ..core.tape import RemovableHandle, register
 from ..core.tensor import Tensor, make_tensor, version_of
 from ..errors import ArgumentTypeError, ArgumentValueError, OperationError, UnsupportedError
+from ..ops.complex import view_as_complex, view_as_real
 
 
 class _RequiredParameter:
@@ -330,7 +331,8 @@ def _with_hooks(step: Any) -> Any:
 
     @functools.wraps(step)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if type(self).step is not wrapper:  # called as super().step()
+        outermost = type(self).step
+        if outermost is not wrapper and getattr(outermost, "__wrapped__", None) is not wrapper:  # called as super().step()
             return step(self, *args, **kwargs)
         before, after = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
         if before or after or _global_pre_hooks or _global_post_hooks or observe.observers:
@@ -370,14 +372,15 @@ class ArrayOptimizer(Optimizer):
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         super().__init__(params, defaults)
-        if defaults.get("differentiable"):
-            raise UnsupportedError("differentiable=True is not supported: a step does not become part of the graph")
         if defaults.get("fused") and defaults.get("foreach"):
             raise OperationError("`fused` and `foreach` cannot be `True` together.")
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update the parameters once; `closure` computes the loss anew, and its value is returned."""
         loss = self._loss(closure)
+        if self.defaults.get("differentiable"):
+            self._recorded_step()
+            return loss
         site = source.capture(2)
         name = f"{type(self).__name__}.step"
         states = self.state
@@ -398,10 +401,35 @@ class ArrayOptimizer(Optimizer):
                 grads.append(grad._array)
                 own.append(state)
             if arrays:
-                with no_grad():
-                    if not self._fused(group, arrays, grads, own):
-                        self._one_by_one(group, arrays, grads, own)
+                tracing.effect(self._update_group, group, arrays, grads, own, writes=(1, 3))
         return loss
+
+    def _recorded_step(self) -> None:
+        """A step made of recorded operations: what the parameters and the state become has a gradient."""
+        with enable_grad():
+            for group in self.param_groups:
+                for p in group["params"]:
+                    if p._grad is None:
+                        continue
+                    state = self.state[p] if self._keeps_state(group) else {}
+                    if not state:
+                        self._init_state(group, p, state)
+                    g = -p._grad if group.get("maximize", False) else p._grad
+                    old = p.clone()  # type: ignore[attr-defined]  # what the gradient rules save must outlive the write to p
+                    if p.is_complex():
+                        parts = {k: view_as_real(v) if isinstance(v, Tensor) and v.is_complex() else v for k, v in state.items()}
+                        new = view_as_complex(self._recorded(group, view_as_real(old), view_as_real(g), parts))
+                        pair = (*p.shape, 2)
+                        state.update({k: view_as_complex(v) if tuple(v.shape) == pair else v for k, v in parts.items()})
+                    else:
+                        new = self._recorded(group, old, g, state)
+                    p.copy_(new)
+
+    def _update_group(self, group: dict[str, Any], params: list[Any], grads: list[Any], states: list[dict[str, Any]]) -> None:
+        """Update the parameters of one group, given as arrays, at once if possible."""
+        with no_grad():
+            if not self._fused(group, params, grads, states):
+                self._one_by_one(group, params, grads, states)
 
     def _keeps_state(self, group: dict[str, Any]) -> bool:
         """Whether parameters of this group have any state."""
@@ -417,6 +445,10 @@ class ArrayOptimizer(Optimizer):
     def _update(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
         """Update one array `p` in place with gradient `g`; `state` holds arrays and may get new ones."""
         raise NotImplementedError(f"{type(self).__name__} does not define _update")
+
+    def _recorded(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> Any:
+        """The new value of parameter `p` as tensor operations of it, of `g` and of `state`, which gets new tensors."""
+        raise UnsupportedError(f"{type(self).__name__} does not support differentiable=True")
 
     def _one_by_one(self, group: dict[str, Any], params: list[Any], grads: list[Any], states: list[dict[str, Any]]) -> None:
         negate = group.get("maximize", False)
@@ -466,6 +498,16 @@ def add_decay(g: Any, p: Any, weight_decay: Any) -> Any:
     """g + weight_decay * p, as a new array when there is decay."""
     decay = to_number(weight_decay)
     return g + p * decay if decay != 0 else g
+
+
+def decayed(g: Any, p: Any, weight_decay: Any) -> Any:
+    """`add_decay` of tensors, where the decay may be a tensor with a gradient of its own."""
+    return g + p * weight_decay if isinstance(weight_decay, Tensor) or weight_decay != 0 else g
+
+
+def mixed(a: Any, b: Any, weight: Any) -> Any:
+    """The way from tensor `a` to `b`: 0 is a, 1 is b."""
+    return a + (b - a) * weight
 
 
 def zeros(p: Tensor) -> Tensor:

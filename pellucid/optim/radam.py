@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core.tensor import Tensor
 from .adam import check_betas, lerp
-from .optimizer import ArrayOptimizer, add_decay, check, check_lr, step_counter, to_number, zeros
+from .optimizer import ArrayOptimizer, add_decay, check, check_lr, decayed, mixed, step_counter, to_number, zeros
 
 
 class RAdam(ArrayOptimizer):
@@ -68,3 +68,22 @@ class RAdam(ArrayOptimizer):
             direction *= correction2**0.5 / (np.sqrt(square) + group["eps"])
             direction *= ((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)) ** 0.5
         p -= direction
+
+    def _recorded(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> Any:
+        (beta1, beta2), lr, decay = group["betas"], group["lr"], group["weight_decay"]
+        state["step"] += 1
+        step = float(state["step"])
+        if group["decoupled_weight_decay"]:
+            p = p * (1 - lr * decay)
+        else:
+            g = decayed(g, p, decay)
+        mean = state["exp_avg"] = mixed(state["exp_avg"], g, 1 - beta1)
+        square = state["exp_avg_sq"] = mixed(state["exp_avg_sq"], g * g, 1 - beta2)
+        correction2 = 1 - beta2**step
+        direction = mean / (1 - beta1**step) * lr
+        longest = 2 / (1 - beta2) - 1
+        length = longest - 2 * step * beta2**step / correction2
+        if length > 5.0:
+            rectified = ((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)) ** 0.5
+            direction = direction * (correction2**0.5 * rectified) / (square.sqrt() + group["eps"])
+        return p - direction

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core.tensor import Tensor
 from .adam import lerp
-from .optimizer import ArrayOptimizer, add_decay, check, check_lr, step_counter, to_number, zeros
+from .optimizer import ArrayOptimizer, add_decay, check, check_lr, decayed, mixed, step_counter, to_number, zeros
 
 
 class RMSprop(ArrayOptimizer):
@@ -71,3 +71,16 @@ class RMSprop(ArrayOptimizer):
             p += buf * -lr
         else:
             p += g * -lr / scale
+
+    def _recorded(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> Any:
+        alpha, lr = group["alpha"], group["lr"]
+        state["step"] += 1
+        g = decayed(g, p, group["weight_decay"])
+        spread = state["square_avg"] = mixed(state["square_avg"], g * g, 1 - alpha)
+        if group["centered"]:
+            mean = state["grad_avg"] = mixed(state["grad_avg"], g, 1 - alpha)
+            spread = spread - mean * mean
+        g = g / (spread.sqrt() + group["eps"])
+        if group["momentum"] > 0:
+            g = state["momentum_buffer"] = state["momentum_buffer"] * group["momentum"] + g
+        return p - g * lr

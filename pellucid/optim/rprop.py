@@ -56,3 +56,13 @@ class Rprop(ArrayOptimizer):
         g = np.where(product < 0, 0, g).astype(p.dtype)
         p -= np.sign(g) * size
         state["prev"][...] = g
+
+    def _recorded(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> Any:
+        down, up = group["etas"]
+        state["step"] += 1
+        product = (g * state["prev"]).detach()  # of the factors only signs are used, which have no derivative
+        factor = product.sign()
+        factor = factor.masked_fill(product > 0, up).masked_fill(product < 0, down).masked_fill(product == 0, 1.0)
+        size = state["step_size"] = (state["step_size"] * factor).clamp(*group["step_sizes"])
+        g = state["prev"] = g.masked_fill(product < 0, 0.0)
+        return p - g.sign() * size

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..backends.kernels import enabled, kernels
 from ..core.tensor import make_tensor
-from .optimizer import ArrayOptimizer, add_decay, check, check_lr, to_number
+from .optimizer import ArrayOptimizer, add_decay, check, check_lr, decayed, to_number
 
 
 class SGD(ArrayOptimizer):
@@ -18,6 +18,8 @@ class SGD(ArrayOptimizer):
         momentum, dampening, weight_decay: as in the formula.
         nesterov: step along grad + momentum * buf.
         maximize: climb instead of descending.
+        differentiable: record the step, so that gradients flow through it to the start, the gradients and tensor options (the first
+            momentum buffer counts as a constant, as in PyTorch); the parameter must not be a leaf that requires a gradient.
         foreach, fused: accepted; all parameters are updated in one native call where they are contiguous float32 arrays.
 
     Source: Sutskever et al., "On the importance of initialization and momentum in deep learning", 2013 (Nesterov's form).
@@ -86,3 +88,14 @@ class SGD(ArrayOptimizer):
                 buf += g * (1 - group["dampening"])
             g = g + buf * momentum if group["nesterov"] else buf
         p += g * -to_number(group["lr"])
+
+    def _recorded(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> Any:
+        g = decayed(g, p, group["weight_decay"])
+        momentum = group["momentum"]
+        if momentum != 0:
+            held = state.get("momentum_buffer")
+            # The first buffer is a constant for the derivative, as in PyTorch.
+            buf = g.detach().clone() if held is None else held * momentum + g * (1 - group["dampening"])
+            state["momentum_buffer"] = buf
+            g = g + buf * momentum if group["nesterov"] else buf
+        return p - g * group["lr"]

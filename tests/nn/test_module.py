@@ -159,8 +159,7 @@ def test_observers_are_told_the_path():
 
 
 def test_lazy_modules_become_ordinary_ones():
-    with pytest.warns(UserWarning, match="Lazy modules are a new feature"):
-        net = nn.LazyLinear(3)
+    net = nn.LazyLinear(3)
     assert isinstance(net.weight, nn.UninitializedParameter)
     with pytest.raises(RuntimeError, match="Can't access the shape of an uninitialized parameter or buffer"):
         _ = net.weight.shape

@@ -177,6 +177,36 @@ def test_scheduler_before_optimizer_is_noticed():
         scheduler.step()
 
 
-def test_differentiable_steps_are_refused():
-    with pytest.raises(NotImplementedError, match="differentiable=True is not supported"):
-        torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0, differentiable=True)
+@pytest.mark.parametrize(
+    "name", ["SGD", "Adam", "AdamW", "Adamax", "NAdam", "RAdam", "Adagrad", "Adadelta", "RMSprop", "Rprop", "ASGD"]
+)
+def test_recorded_steps_are_the_ordinary_ones(name):
+    plain, _, _ = train(name, 5, torch.float64, **OPTIMIZERS[name])
+    w, _ = problem(torch.float64)
+    target = torch.tensor([[1.0, -2.0], [0.5, 3.0], [0.0, 1.0]], dtype=torch.float64)
+    moved = w.clone()
+    optimizer = getattr(torch.optim, name)([moved], **OPTIMIZERS[name], differentiable=True)
+    for _ in range(5):
+        moved.grad = 2 * (moved.clone() - target)
+        optimizer.step()
+    np.testing.assert_allclose(moved.detach().numpy(), plain.detach().numpy(), rtol=1e-8)
+    assert moved.grad_fn is not None
+
+
+def test_a_rate_learnt_through_a_step():
+    rate = torch.tensor(0.1, requires_grad=True)
+    w = torch.tensor([2.0]).clone()
+    optimizer = torch.optim.SGD([w], lr=rate, differentiable=True)
+    w.grad = torch.tensor([3.0])
+    optimizer.step()
+    (w * w).sum().backward()  # w = 2 - 3 rate
+    assert rate.grad.item() == pytest.approx(2 * (2 - 0.3) * -3)
+
+
+def test_an_optimizer_of_arrays_alone_refuses_to_be_recorded():
+    from pellucid.optim.optimizer import ArrayOptimizer
+
+    w = torch.zeros(1)
+    w.grad = torch.ones(1)
+    with pytest.raises(NotImplementedError, match="ArrayOptimizer does not support differentiable=True"):
+        ArrayOptimizer([w], {"differentiable": True}).step()

@@ -43,6 +43,7 @@ from .batchnorm import LazyInstanceNorm1d as LazyInstanceNorm1d
 from .batchnorm import LazyInstanceNorm2d as LazyInstanceNorm2d
 from .batchnorm import LazyInstanceNorm3d as LazyInstanceNorm3d
 from .batchnorm import SyncBatchNorm as SyncBatchNorm
+from .container import Container as Container
 from .container import ModuleDict as ModuleDict
 from .container import ModuleList as ModuleList
 from .container import ParameterDict as ParameterDict

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
@@ -13,6 +14,20 @@ from ...errors import ArgumentTypeError, ArgumentValueError, IndexOutOfRangeErro
 from ..parameter import Parameter
 from ._naming import add_indent, typename
 from .module import Module
+
+
+class Container(Module):
+    """A module with the given modules as children; deprecated, subclass `Module` instead."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        warnings.warn(
+            "`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        super().__init__()
+        for name, module in kwargs.items():
+            self.add_module(name, module)
 
 
 class Sequential(Module):

@@ -132,7 +132,7 @@ class _Conv(_ConvNd):
         )  # fmt: skip
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        convolve = _CONVOLUTIONS[self._dims]
+        convolve = getattr(F, _CONVOLUTIONS[self._dims])
         if self.padding_mode != "zeros":
             input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
             return convolve(input, weight, bias, self.stride, 0, self.dilation, self.groups)  # type: ignore[no-any-return]
@@ -142,7 +142,7 @@ class _Conv(_ConvNd):
         return self._conv_forward(input, self.weight, self.bias)
 
 
-_CONVOLUTIONS = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
+_CONVOLUTIONS = {1: "conv1d", 2: "conv2d", 3: "conv3d"}  # looked up in F at each call, where a function mode may stand
 
 
 class Conv1d(_Conv):
@@ -227,12 +227,12 @@ class _ConvTransposeNd(_ConvNd):
 
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
         extra = self._output_padding(input, output_size)
-        return _TRANSPOSED[self._dims](  # type: ignore[no-any-return]
+        return getattr(F, _TRANSPOSED[self._dims])(  # type: ignore[no-any-return]
             input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
         )
 
 
-_TRANSPOSED = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
+_TRANSPOSED = {1: "conv_transpose1d", 2: "conv_transpose2d", 3: "conv_transpose3d"}
 
 
 class ConvTranspose1d(_ConvTransposeNd):

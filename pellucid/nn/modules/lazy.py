@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from ...core.tensor import Tensor
@@ -23,10 +22,6 @@ class LazyModuleMixin:
         super().__init__(*args, **kwargs)
         self._load_hook = self.register_load_state_dict_pre_hook(_lazy_load_hook)  # type: ignore[attr-defined]
         self._initialize_hook = self.register_forward_pre_hook(_infer_parameters, with_kwargs=True)  # type: ignore[attr-defined]
-        warnings.warn(
-            "Lazy modules are a new feature under heavy development so changes to the API or functionality can happen at any moment.",
-            stacklevel=2,
-        )
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
         """Take shapes from the arguments of the call; defined by each lazy module."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...core.tensor import Tensor
-from ...errors import ArgumentValueError, OperationError
+from ...errors import ArgumentTypeError, ArgumentValueError, OperationError
 from .. import functional as F
 from .linear import Linear
 from .module import Module
@@ -86,6 +86,18 @@ class NLLLoss(_WeightedLoss):
 
 class NLLLoss2d(NLLLoss):
     """The old name of NLLLoss for (N, C, H, W)."""
+
+    def __init__(
+        self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100, reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:  # fmt: skip
+        warnings.warn(
+            "`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in replacement and see "
+            "https://pytorch.org/docs/main/nn.html#torch.nn.NLLLoss for more details.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        super().__init__(weight, size_average, ignore_index, reduce, reduction)
 
 
 class CrossEntropyLoss(_WeightedLoss):
@@ -293,6 +305,8 @@ class HuberLoss(_Loss):
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
+        if not isinstance(delta, (int, float)):
+            raise ArgumentTypeError(f"delta must be a float or int, got: {type(delta)}")
         self.delta = delta
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:

@@ -7,10 +7,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
+from ...api.attach import LENT
+from ...api.notebook import module_html
 from ...core import observe
 from ...core.modes import state
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, ArgumentValueError, MissingAttributeError, MissingKeyError, UnsupportedError
+from ...errors import ArgumentTypeError, ArgumentValueError, MissingAttributeError, MissingKeyError
 from ..parameter import Buffer, Parameter
 from . import _hooks
 from ._convert import ConvertMixin
@@ -61,6 +63,7 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
     _modules: dict[str, Module | None]
+    _compiled_call_impl: Any = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init:
@@ -97,14 +100,17 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
             or self._backward_pre_hooks
             or _hooks.global_hooks.present
             or state.slow
+            or self._compiled_call_impl is not None
         ):
-            return self._watched_call(args, kwargs)
+            compiled = self._compiled_call_impl
+            return self._watched_call(args, kwargs) if compiled is None else compiled(*args, **kwargs)
         return self.forward(*args, **kwargs)
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
-        return Module.__call__(self, *args, **kwargs)
+        return self._watched_call(args, kwargs)
 
-    _wrapped_call_impl = _call_impl
+    def _wrapped_call_impl(self, *args: Any, **kwargs: Any) -> Any:
+        return Module.__call__(self, *args, **kwargs)
 
     def _watched_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not observe.observers:
@@ -129,6 +135,7 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
         raise MissingAttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
+        state.structure += 1
         own = self.__dict__
         params = own.get("_parameters")
         if is_parameter(value):
@@ -188,6 +195,7 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
             own["_non_persistent_buffers_set"].discard(name)
 
     def __delattr__(self, name: str) -> None:
+        state.structure += 1
         if name in self._parameters:
             del self._parameters[name]
         elif name in self._buffers:
@@ -215,6 +223,7 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that is state but no parameter; part of the `state_dict` when `persistent`."""
+        state.structure += 1
         if "_buffers" not in self.__dict__:
             raise MissingAttributeError("cannot assign buffer before Module.__init__() call")
         self._check_registered_name("buffer", name, self._buffers)
@@ -228,6 +237,7 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter, or None for one that is switched off."""
+        state.structure += 1
         if "_parameters" not in self.__dict__:
             raise MissingAttributeError("cannot assign parameter before Module.__init__() call")
         self._check_registered_name("parameter", name, self._parameters)
@@ -246,6 +256,7 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a child module."""
+        state.structure += 1
         if not isinstance(module, Module) and module is not None:
             raise ArgumentTypeError(f"{typename(module)} is not a Module subclass")
         self._check_registered_name("module", name, self._modules)
@@ -400,7 +411,7 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
             if p._grad is None:
                 continue
             if set_to_none:
-                p._grad = None
+                p.grad = None
             else:
                 if p._grad.grad_fn is not None:
                     p._grad.detach_()  # type: ignore[attr-defined]
@@ -413,8 +424,20 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
         return self._apply(lambda t: t.share_memory_())
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Refused: use `pellucid.compile(module)`, which returns the compiled module."""
-        raise UnsupportedError("Module.compile() in place is not supported; use torch.compile(module)")
+        """Compile the module's calls in place: `torch.compile` with the same arguments, without a wrapper around the module.
+
+        >>> import pellucid as torch
+        >>> layer = torch.nn.Linear(2, 1)
+        >>> layer.compile()
+        >>> layer(torch.ones(3, 2)).shape
+        torch.Size([3, 1])
+        """
+        self._compiled_call_impl = LENT["compile"](self._call_impl, *args, **kwargs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what was compiled, which belongs to this object alone."""
+        state = self.__dict__
+        return {k: v for k, v in state.items() if k != "_compiled_call_impl"} if "_compiled_call_impl" in state else state
 
     # ---- text ------------------------------------------------------------------------------------
     def _get_name(self) -> str:
@@ -434,6 +457,10 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
         if len(extra_lines) == 1 and not children:
             return f"{self._get_name()}({extra_lines[0]})"
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
+
+    def _repr_html_(self) -> str:
+        """How notebooks show it."""
+        return module_html(self)
 
     def _replicate_for_data_parallel(self) -> Any:
         replica = self.__new__(type(self))

@@ -176,7 +176,10 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(Module):
-    """Local response normalisation of (N, C, H, W) over `size` neighbouring channels and the first one."""
+    """Local response normalisation of (N, C, H, W) over `size` neighbouring channels and the first one.
+
+    The gradient is that of the result. PyTorch 2.13's is not: it differs from finite differences.
+    """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
         super().__init__()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core import tracing
 from ...core.modes import no_grad
 from ...core.tensor import Tensor, make_tensor, version_of
 from ...errors import OperationError
@@ -18,6 +19,9 @@ def _list(tensors: Any) -> list[Tensor]:
 
 
 def _norm(array: Any, p: float) -> Any:
+    if p == 2.0 and array.dtype.kind == "f":
+        flat = array.reshape(-1)
+        return np.sqrt(np.dot(flat, flat))
     flat = np.abs(array).reshape(-1)
     if p == float("inf"):
         return flat.max() if flat.size else flat.dtype.type(0)
@@ -28,6 +32,28 @@ def _norm(array: Any, p: float) -> Any:
     return (flat**p).sum() ** (1.0 / p)
 
 
+def _total_norm(arrays: list[Any], p: float) -> Any:
+    """The norm of the norms."""
+    norms = [_norm(a, p) for a in arrays]
+    kind = np.result_type(*norms)
+    return np.asarray(_norm(np.asarray(norms, kind), p), kind)
+
+
+def _scale(arrays: list[Any], total: Any, limit: float) -> None:
+    """Multiply by limit / total where that is less than 1."""
+    factor = np.minimum(limit / (total + np.asarray(1e-6, total.dtype)), 1.0)
+    if factor == 1.0:
+        return
+    for a in arrays:
+        a *= a.dtype.type(factor)
+
+
+def _limit(arrays: list[Any], limit: float) -> None:
+    """Cut at -limit and limit."""
+    for a in arrays:
+        np.clip(a, -limit, limit, out=a)
+
+
 @no_grad()
 def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:
     """The p-norm of all elements of all tensors together: the norm of their norms.
@@ -36,12 +62,11 @@ def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: boo
         RuntimeError: with `error_if_nonfinite`, when it is infinite or no number.
     """
     norm_type = float(norm_type)
-    norms = [_norm(t._array, norm_type) for t in _list(tensors)]
-    if not norms:
-        return make_tensor(np.zeros((), np.float32))  # type: ignore[no-any-return]
-    kind = np.result_type(*norms)
-    total = np.asarray(_norm(np.asarray(norms, kind), norm_type), kind)
-    if error_if_nonfinite and not np.isfinite(total):
+    arrays = [t._array for t in _list(tensors)]
+    if not arrays:
+        return make_tensor(tracing.constant(np.zeros((), np.float32)))  # type: ignore[no-any-return]
+    total = tracing.effect(_total_norm, arrays, norm_type)
+    if error_if_nonfinite and not np.isfinite(tracing.seen(total)):
         raise OperationError(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. To disable "
             "this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
@@ -53,10 +78,8 @@ def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: boo
 def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:
     """Multiply all gradients by max_norm / total_norm when that is less than 1."""
     grads = [p._grad for p in _list(parameters) if p._grad is not None]
-    limit = float(max_norm)
-    factor = np.minimum(limit / (total_norm._array + np.asarray(1e-6, total_norm._array.dtype)), 1.0)
+    tracing.effect(_scale, [g._array for g in grads], total_norm._array, float(max_norm), writes=(0,))
     for grad in grads:
-        grad._array *= grad._array.dtype.type(factor)
         version_of(grad).count += 1
 
 
@@ -98,8 +121,7 @@ def clip_grad_norm(parameters: Any, max_norm: float, norm_type: float = 2.0, **k
 @no_grad()
 def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: float, foreach: bool | None = None) -> None:
     """Limit every element of every gradient to [-clip_value, clip_value]."""
-    limit = float(clip_value)
-    for p in _list(parameters):
-        if p._grad is not None:
-            np.clip(p._grad._array, -limit, limit, out=p._grad._array)
-            version_of(p._grad).count += 1
+    grads = [p._grad for p in _list(parameters) if p._grad is not None]
+    tracing.effect(_limit, [g._array for g in grads], float(clip_value), writes=(0,))
+    for grad in grads:
+        version_of(grad).count += 1

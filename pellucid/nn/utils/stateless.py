@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -27,6 +28,12 @@ def functional_call(
         tie_weights: a tensor that the module has under several names is replaced under all of them.
         strict: refuse missing and unexpected names.
     """
+    warnings.warn(
+        "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future version of PyTorch. "
+        "Please use `torch.func.functional_call` instead which is a drop-in replacement.",
+        FutureWarning,
+        stacklevel=2,
+    )
     given = parameters_and_buffers
     if isinstance(given, (list, tuple)):
         merged: dict[str, Any] = {}

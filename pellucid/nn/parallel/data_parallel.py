@@ -1,10 +1,10 @@
-"""`torch.nn.parallel`: on a CPU there is one device, and the module itself runs on it."""
+"""On a CPU there is one device, and the module itself runs on it."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .modules.module import Module
+from ..modules.module import Module
 
 
 class DataParallel(Module):
@@ -22,3 +22,10 @@ class DataParallel(Module):
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         return self.module(*inputs, **kwargs)
+
+
+def data_parallel(
+    module: Module, inputs: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0, module_kwargs: Any = None
+) -> Any:  # fmt: skip
+    """`module(*inputs, **module_kwargs)`: there is nothing to divide a batch among."""
+    return module(*(inputs if isinstance(inputs, tuple) else (inputs,)), **(module_kwargs or {}))

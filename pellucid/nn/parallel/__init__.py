@@ -1,0 +1,9 @@
+"""`torch.nn.parallel`: modules that spread a batch over devices or processes."""
+
+from __future__ import annotations
+
+from .data_parallel import DataParallel as DataParallel
+from .data_parallel import data_parallel as data_parallel
+from .distributed import DistributedDataParallel as DistributedDataParallel
+
+__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]

@@ -1,0 +1,33 @@
+"""Warnings of modules and functions: PyTorch's classes and words, and none where it has none."""
+
+import warnings
+
+import pytest
+
+import pellucid as torch
+from pellucid.nn import functional as F
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (1, 1, 1, 1, 1)])
+def test_dropout_of_planes_wants_planes(shape):
+    with pytest.warns(UserWarning, match=rf"dropout2d: Received a {len(shape)}-D input to dropout2d, which is deprecated"):
+        F.dropout2d(torch.ones(shape))
+
+
+def test_dropout_of_channels():
+    with pytest.warns(UserWarning, match="dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout"):
+        y = F.dropout2d(torch.ones(4, 5, 6))
+    assert set(y.sum(-1).flatten().tolist()) <= {0.0, 12.0}
+    with pytest.warns(UserWarning, match="dropout3d: Received a 3-D input"):
+        F.dropout3d(torch.ones(2, 3, 4))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        F.dropout2d(torch.ones(2, 3, 4, 4))
+        F.dropout3d(torch.ones(3, 4, 4, 4))
+        F.dropout1d(torch.ones(3, 4))
+
+
+def test_the_old_name_of_a_loss():
+    with pytest.warns(FutureWarning, match="`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead"):
+        loss = torch.nn.NLLLoss2d()
+    assert loss(torch.zeros(1, 2, 2, 2), torch.zeros(1, 2, 2, dtype=torch.long)).item() == 0
