@@ -1,5 +1,7 @@
 """`torch.utils.data`: datasets, samplers, and the loader of batches."""
 
+from .bar import Progress as Progress
+from .bar import progress as progress
 from .collate import default_collate as default_collate
 from .collate import default_convert as default_convert
 from .dataloader import DataLoader as DataLoader

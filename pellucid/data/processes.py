@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
-import pickle
 import shutil
 import tempfile
 import time
@@ -14,11 +13,11 @@ from multiprocessing import connection
 from typing import Any
 
 from ..errors import ArgumentTypeError, ArgumentValueError
+from .blocks import Mapped
 from .iterators import _BaseDataLoaderIter
-from .worker import Failure, Resume, StreamEnded, worker_loop
+from .worker import Failure, Resume, StreamEnded, unpacked, worker_loop
 
 _NOTHING = object()  # the result of a task given to a worker whose stream has ended
-_SHARED_MEMORY = "/dev/shm"  # a file system in memory, on Linux; elsewhere the folder for temporary files serves
 
 
 def find_context(context: Any) -> Any:
@@ -47,9 +46,14 @@ class _Worker:
         self.tasks = tasks
         self.results = results
         self.active = True  # its stream has not ended in this pass
+        self.mapped = Mapped()
+
+    def give(self, number: int, index: Any) -> None:
+        """A task, and with it the blocks that the worker may use again."""
+        self.tasks.put((number, index, self.mapped.take_returned()))
 
 
-def _shut_down(workers: list[_Worker], done: Any, folder: str, owner: int) -> None:
+def _shut_down(workers: list[_Worker], done: Any, folder: str | None, owner: int) -> None:
     """Stop the workers and remove what they left."""
     if os.getpid() != owner:  # a forked child inherits the iterator but not the workers
         return
@@ -65,7 +69,8 @@ def _shut_down(workers: list[_Worker], done: Any, folder: str, owner: int) -> No
             worker.process.join()
         worker.tasks.cancel_join_thread()
         worker.tasks.close()
-    shutil.rmtree(folder, ignore_errors=True)
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 class MultiProcessIter(_BaseDataLoaderIter):
@@ -77,7 +82,8 @@ class MultiProcessIter(_BaseDataLoaderIter):
         self._prefetch = loader.prefetch_factor
         self._persistent = loader.persistent_workers
         context = loader.multiprocessing_context or multiprocessing.get_context()
-        self._folder = tempfile.mkdtemp(prefix="pellucid-", dir=_SHARED_MEMORY if os.path.isdir(_SHARED_MEMORY) else None)
+        nameless = hasattr(os, "memfd_create") and os.access(f"/proc/{os.getpid()}/fd", os.R_OK)
+        self._folder = None if nameless else tempfile.mkdtemp(prefix="pellucid-")
         self._done = context.Event()
         self._workers: list[_Worker] = []
         self._finish = weakref.finalize(self, _shut_down, self._workers, self._done, self._folder, os.getpid())
@@ -136,7 +142,7 @@ class MultiProcessIter(_BaseDataLoaderIter):
             index = next(self._sampler_iter)
         except StopIteration:
             return
-        worker.tasks.put((self._sent, index))
+        worker.give(self._sent, index)
         self._pending[self._sent] = worker
         self._sent += 1
 
@@ -153,8 +159,8 @@ class MultiProcessIter(_BaseDataLoaderIter):
             for pipe in ready:
                 worker = pipes[pipe]
                 try:
-                    return worker, pickle.loads(worker.results.recv_bytes())
-                except (EOFError, ConnectionResetError):  # the worker's end was closed, and all it sent has been read
+                    return worker, unpacked(worker.results.recv_bytes(), worker.mapped)
+                except (EOFError, ConnectionResetError, FileNotFoundError):  # the worker has ended, with what it did not hand over
                     worker.process.join(timeout=1.0)
                     pid, code = worker.process.pid, worker.process.exitcode
                     self._finish()

@@ -1,15 +1,15 @@
-"""What runs in a worker process of a DataLoader, and how batches travel back: large arrays in shared memory files."""
+"""What runs in a worker process of a DataLoader, and how batches travel back: large arrays in shared blocks, the rest as bytes."""
 
 from __future__ import annotations
 
 import io
-import itertools
-import mmap
 import os
 import pickle
 import queue
 import random
+import shutil
 import sys
+import threading
 import traceback
 from dataclasses import dataclass
 from typing import Any
@@ -18,9 +18,11 @@ import numpy as np
 
 from .. import config
 from ..core.random import manual_seed
+from ..core.tensor import Tensor, make_tensor
+from . import collate
+from .blocks import Block, Lease, Mapped, Place, Pool
 from .fetch import FETCHERS
 
-SHARED_FROM = 1 << 15  # bytes of an array that is worth a file of its own
 CHECK_SECONDS = 5.0  # how often a worker looks whether its parent is alive
 
 
@@ -85,38 +87,55 @@ class Resume:
     """Sent to persistent workers at the start of another pass."""
 
 
-def _attach(path: str, dtype: Any, shape: tuple[int, ...], order: str) -> np.ndarray:
-    """The array in a shared memory file, which disappears with the array."""
-    with open(path, "r+b") as file:
-        memory = mmap.mmap(file.fileno(), 0)
-    os.unlink(path)
-    return np.ndarray(shape, dtype, memory, order=order)  # type: ignore[call-overload, no-any-return]
+class _Leases(threading.local):
+    """The blocks of the message that this thread is reading."""
+
+    held: dict[int, Lease]
+
+
+_leases = _Leases()
+
+
+def _array_at(number: int, offset: int, dtype: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
+    return _leases.held[number].array(offset, dtype, shape, strides)
 
 
 class _Pickler(pickle.Pickler):
-    """Puts large arrays into files in shared memory instead of into the stream."""
+    """Writes of large arrays where they lie, instead of their values."""
 
-    def __init__(self, file: Any, folder: str, prefix: str, counter: Any) -> None:
+    def __init__(self, file: Any, pool: Pool) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
-        self.folder, self.prefix, self.counter = folder, prefix, counter
+        self.pool = pool
+        self.sent: dict[int, Block] = {}
 
     def reducer_override(self, obj: Any) -> Any:
-        if type(obj) is not np.ndarray or obj.nbytes < SHARED_FROM or obj.dtype.hasobject:
-            return NotImplemented
-        order = "F" if obj.flags.f_contiguous and not obj.flags.c_contiguous else "C"
-        path = os.path.join(self.folder, f"{self.prefix}-{next(self.counter)}")
-        with open(path, "w+b") as file:
-            file.truncate(obj.nbytes)
-            memory = mmap.mmap(file.fileno(), obj.nbytes)
-        np.ndarray(obj.shape, obj.dtype, memory, order=order)[...] = obj  # type: ignore[call-overload]
-        return _attach, (path, obj.dtype, obj.shape, order)
+        if type(obj) is Tensor and not obj._rg and type(obj._array) is np.ndarray and not vars(obj):
+            return make_tensor, (obj._array,)  # an ordinary pickle would hold a copy
+        place: Place | None = self.pool.place(obj, self.sent) if type(obj) is np.ndarray else None
+        return NotImplemented if place is None else (_array_at, place)
 
 
-def packed(value: Any, folder: str, prefix: str, counter: Any) -> bytes:
-    """A batch as bytes and files."""
+def packed(value: Any, pool: Pool) -> bytes:
+    """A message, with its large arrays in blocks of the pool."""
     file = io.BytesIO()
-    _Pickler(file, folder, prefix, counter).dump(value)
-    return file.getvalue()
+    pickler = _Pickler(file, pool)
+    try:
+        pickler.dump(value)
+    except BaseException:
+        for block in pickler.sent.values():
+            block.lent = False
+        raise
+    return pickle.dumps((pool.facts(pickler.sent), file.getvalue()), pickle.HIGHEST_PROTOCOL)
+
+
+def unpacked(message: bytes, mapped: Mapped) -> Any:
+    """The value of a message; its large arrays lie in the worker's blocks."""
+    facts, content = pickle.loads(message)
+    _leases.held = mapped.leases(facts)
+    try:
+        return pickle.loads(content)
+    finally:
+        _leases.held = {}
 
 
 def numpy_seed(base_seed: int, worker_id: int) -> np.ndarray:
@@ -127,12 +146,13 @@ def numpy_seed(base_seed: int, worker_id: int) -> np.ndarray:
 
 def worker_loop(
     kind: str, dataset: Any, indices: Any, results: Any, done: Any, auto_collation: bool, collate_fn: Any, drop_last: bool,
-    base_seed: int, init_fn: Any, worker_id: int, num_workers: int, folder: str,
+    base_seed: int, init_fn: Any, worker_id: int, num_workers: int, folder: str | None,
 ) -> None:  # fmt: skip
     """Load batches until told to stop, or until the parent is gone."""
     global _info
     parent = os.getppid()
-    counter = itertools.count()
+    pool = Pool(folder)
+    collate.allocate[0] = pool.new_array
     where = f"in DataLoader worker process {worker_id}"
     try:
         config.num_threads = 1
@@ -166,11 +186,12 @@ def worker_loop(
                     fetcher = start()
                 except Exception:
                     failure = Failure(where)
-                results.send_bytes(pickle.dumps((task, None)))
+                results.send_bytes(packed((task, None), pool))
                 continue
             if done.is_set() or ended:
                 continue
-            number, index = task
+            number, index, returned = task
+            pool.take_back(returned)
             data: Any
             if failure is not None:
                 data, failure = failure, None
@@ -186,11 +207,14 @@ def worker_loop(
                 except Exception:
                     data = Failure(where)
             try:
-                message = packed((number, data), folder, str(worker_id), counter)
+                message = packed((number, data), pool)
             except Exception:
-                message = pickle.dumps((number, Failure(where)))
+                message = packed((number, Failure(where)), pool)
+            data = None  # the batch is the main process's now
             results.send_bytes(message)
     except (KeyboardInterrupt, BrokenPipeError, EOFError):
         pass  # the main process is ending, or has ended
     finally:
         results.close()
+        if folder is not None and os.getppid() != parent:  # nobody else removes what is left there
+            shutil.rmtree(folder, ignore_errors=True)
