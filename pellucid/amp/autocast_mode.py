@@ -6,6 +6,7 @@ The policy is that of PyTorch's CPU backend. An operation's record says which gr
 from __future__ import annotations
 
 import functools
+import threading
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -15,12 +16,28 @@ from ..core.modes import ContextDecorator, local, state
 from ..core.primitive import TENSORS as F
 from ..core.primitive import Primitive
 from ..core.tensor import Tensor
+from ..devices import device
 
 _FLOATS = (dtypes.float32, dtypes.bfloat16, dtypes.float16)
 
 # Groups of operations beyond what the records say: factorisations and transforms have no half-precision form.
 _FLOAT32_PREFIXES = ("linalg_", "fft_")
 _FLOAT32 = {"prod", "cdist", "quantile", "kthvalue", "cholesky", "det", "svd", "qr", "eigh", "eig", "inv", "solve", "lstsq"}
+
+
+class _Settings(threading.local):
+    """What the `set_autocast_*` functions set, per thread."""
+
+    def __init__(self) -> None:
+        self.dtypes = {"cpu": dtypes.bfloat16, "xla": dtypes.bfloat16}
+        self.others: set[str] = set()  # device types that do not exist here and are said to be enabled
+        self.cache = True
+        self.nesting = 0
+        self.blocks = 0  # running `with autocast(...)`
+        self.held = False  # enabled outside any block
+
+
+_settings = _Settings()
 
 
 class _Policy:
@@ -81,7 +98,7 @@ class autocast(ContextDecorator):  # noqa: N801 (PyTorch's name)
     """Context manager and decorator: run matrix products, convolutions and attention in a lower precision.
 
     Args:
-        device_type: "cpu"; "cuda" warns and does nothing, as PyTorch without CUDA.
+        device_type: "cpu"; "cuda" warns and does nothing, other devices do nothing, as in a PyTorch without them.
         dtype: bfloat16 (the default) or float16.
         enabled: False switches autocast off inside the block.
         cache_enabled: cast each parameter once per block.
@@ -102,13 +119,10 @@ class autocast(ContextDecorator):  # noqa: N801 (PyTorch's name)
         if device_type not in ("cpu", "cuda", "xpu", "mps", "meta"):
             raise RuntimeError(f"User specified an unsupported autocast device_type '{device_type}'")
         self.device = device_type
-        self.fast_dtype = dtype if dtype is not None else dtypes.bfloat16 if device_type == "cpu" else dtypes.float16
+        self.fast_dtype = dtype if dtype is not None else _chosen(device_type)
         if device_type != "cpu" and enabled:
-            warnings.warn(
-                f"User provided device_type of '{device_type}', but {device_type.upper()} is not available. Disabling",
-                UserWarning,
-                stacklevel=2,
-            )
+            if device_type == "cuda":
+                warnings.warn("CUDA is not available or torch_xla is imported. Disabling autocast.", UserWarning, stacklevel=2)
             enabled = False
         elif enabled and self.fast_dtype not in (dtypes.bfloat16, dtypes.float16):
             warnings.warn(
@@ -119,10 +133,11 @@ class autocast(ContextDecorator):  # noqa: N801 (PyTorch's name)
             )
             enabled = False
         self._enabled = enabled
-        self._cache = True if cache_enabled is None else cache_enabled
+        self._cache = _settings.cache if cache_enabled is None else cache_enabled
         self._previous: list[Any] = []
 
     def clone(self) -> autocast:
+        """The same context manager once more."""
         return autocast(self.device, self.fast_dtype, self._enabled, self._cache)
 
     def __enter__(self) -> autocast:
@@ -133,10 +148,12 @@ class autocast(ContextDecorator):  # noqa: N801 (PyTorch's name)
             if self._enabled and outer is not None and outer.dtype is self.fast_dtype:
                 local.autocast.cache = outer.cache
         state.slow += 1
+        _settings.blocks += 1
         return self
 
     def __exit__(self, *exc: object) -> None:
         state.slow -= 1
+        _settings.blocks -= 1
         local.autocast = self._previous.pop()
 
 
@@ -145,9 +162,51 @@ def is_autocast_available(device_type: str) -> bool:
     return device_type == "cpu"
 
 
+def _chosen(device_type: str) -> dtypes.dtype:
+    return _settings.dtypes.get(device_type, dtypes.float16)
+
+
 def is_autocast_enabled(device_type: str | None = None) -> bool:
     """True inside `autocast`; without an argument the question is about CUDA, as in PyTorch."""
-    return device_type == "cpu" and local.autocast is not None
+    if device_type == "cpu":
+        return local.autocast is not None
+    return (device_type or "cuda") in _settings.others
+
+
+def set_autocast_enabled(device_type: Any, enabled: Any = None) -> None:
+    """Switch autocast on or off for a device type; with one argument, for CUDA. The context manager is the usual way.
+
+    Raises:
+        TypeError: no bool. RuntimeError: an unknown device type.
+
+    >>> import pellucid as torch
+    >>> torch.set_autocast_enabled("cpu", True)
+    >>> (torch.ones(2, 2) @ torch.ones(2, 2)).dtype
+    torch.bfloat16
+    >>> torch.set_autocast_enabled("cpu", False)
+    """
+    if enabled is None:
+        device_type, enabled, position = "cuda", device_type, 1
+    else:
+        position = 2
+    if not isinstance(enabled, bool):
+        raise TypeError(
+            f"set_autocast_enabled(): argument 'enabled' (position {position}) must be bool, not {type(enabled).__name__}"
+        )
+    kind = device(device_type).type
+    if kind != "cpu":
+        (_settings.others.add if enabled else _settings.others.discard)(kind)
+        return
+    if enabled == (local.autocast is not None):
+        return
+    local.autocast = _Policy(_chosen("cpu"), _settings.cache) if enabled else None
+    # Autocast needs the general path of `core.bind`; a block around this call has seen to that for itself.
+    if enabled and not _settings.held:
+        _settings.held = True
+        state.slow += 1
+    elif not enabled and _settings.held and not _settings.blocks:
+        _settings.held = False
+        state.slow -= 1
 
 
 def get_autocast_dtype(device_type: str) -> dtypes.dtype:
@@ -155,7 +214,81 @@ def get_autocast_dtype(device_type: str) -> dtypes.dtype:
     if local.autocast is not None and device_type == "cpu":
         found: dtypes.dtype = local.autocast.dtype
         return found
-    return dtypes.bfloat16 if device_type == "cpu" else dtypes.float16
+    return _chosen(device_type)
+
+
+def set_autocast_dtype(device_type: str, dtype: dtypes.dtype) -> None:
+    """Set the lower precision of a device type.
+
+    Raises:
+        TypeError: no dtype.
+    """
+    if not isinstance(dtype, dtypes.dtype):
+        raise TypeError(f"set_autocast_dtype(): argument 'dtype' (position 2) must be torch.dtype, not {type(dtype).__name__}")
+    _settings.dtypes[device(device_type).type] = dtype
+    if local.autocast is not None and device_type == "cpu":
+        local.autocast = _Policy(dtype, local.autocast.use_cache)
+
+
+def is_autocast_cache_enabled() -> bool:
+    """Whether parameters are cast once per block."""
+    return _settings.cache if local.autocast is None else bool(local.autocast.use_cache)
+
+
+def set_autocast_cache_enabled(enabled: bool) -> None:
+    """Set whether parameters are cast once per block."""
+    _settings.cache = enabled
+    if local.autocast is not None:
+        local.autocast.use_cache = enabled
+
+
+def autocast_increment_nesting() -> int:
+    """Count one more block; returns how many there are now."""
+    _settings.nesting += 1
+    return _settings.nesting
+
+
+def autocast_decrement_nesting() -> int:
+    """Count one block less; returns how many are left."""
+    _settings.nesting -= 1
+    return _settings.nesting
+
+
+def _old_names(kind: str) -> None:
+    """The functions of PyTorch's earlier versions for one device type."""
+
+    def enabled() -> bool:
+        _deprecated(f"is_autocast_{kind}_enabled()", f"is_autocast_enabled('{kind}')")
+        return is_autocast_enabled(kind)
+
+    def set_enabled(enabled: bool) -> None:
+        _deprecated(f"set_autocast_{kind}_enabled(enabled)", f"set_autocast_enabled('{kind}', enabled)")
+        set_autocast_enabled(kind, enabled)
+
+    def dtype() -> dtypes.dtype:
+        _deprecated(f"get_autocast_{kind}_dtype()", f"get_autocast_dtype('{device_of[kind]}')")
+        return get_autocast_dtype(device_of[kind])
+
+    def set_dtype(dtype: dtypes.dtype) -> None:
+        _deprecated(f"set_autocast_{kind}_dtype(dtype)", f"set_autocast_dtype('{device_of[kind]}', dtype)")
+        set_autocast_dtype(device_of[kind], dtype)
+
+    device_of = {"gpu": "cuda", **{k: k for k in ("cpu", "ipu", "xla")}}
+    made = {f"get_autocast_{kind}_dtype": dtype, f"set_autocast_{kind}_dtype": set_dtype}
+    if kind != "gpu":
+        made |= {f"is_autocast_{kind}_enabled": enabled, f"set_autocast_{kind}_enabled": set_enabled}
+    for name, function in made.items():
+        function.__name__ = function.__qualname__ = name
+        function.__doc__ = f"An older name of `{name.replace(f'_{kind}', '')}` for one device type."
+        globals()[name] = function
+
+
+def _deprecated(old: str, new: str) -> None:
+    warnings.warn(f"torch.{old} is deprecated. Please use torch.{new} instead.", DeprecationWarning, stacklevel=3)
+
+
+for _kind in ("cpu", "gpu", "ipu", "xla"):
+    _old_names(_kind)
 
 
 def custom_fwd(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core import tracing
 from ..core.tensor import Tensor, version_of
 
 
@@ -87,7 +88,7 @@ class GradScaler:
                     raise ValueError("Attempting to unscale FP16 gradients.")
                 g._array *= g._array.dtype.type(inverse)
                 version_of(g).count += 1
-                overflow = overflow or not bool(np.isfinite(g._array).all())
+                overflow = overflow or not bool(np.isfinite(tracing.seen(g._array)).all())
         self._found[id(optimizer)] = overflow
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:

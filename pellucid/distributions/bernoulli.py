@@ -69,7 +69,7 @@ class Bernoulli(ExponentialFamily):
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         with no_grad():
-            return T.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
+            return T.bernoulli(self.probs.expand(self._extended_shape(sample_shape)) if sample_shape else self.probs)
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

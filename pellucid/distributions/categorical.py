@@ -82,18 +82,22 @@ class Categorical(Distribution):
         return T.full(self._extended_shape(), float("nan"), dtype=self.probs.dtype)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        sample_shape = Size(sample_shape)
         with no_grad():
             rows = self.probs.reshape(-1, self._num_events)
+            if not sample_shape:
+                return T.multinomial(rows, 1, True).reshape(self._extended_shape())
+            sample_shape = Size(sample_shape)
             drawn = T.multinomial(rows, sample_shape.numel(), True).T
             return drawn.reshape(self._extended_shape(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        value = value.long().unsqueeze(-1)
-        value, log_probs = T.broadcast_tensors(value, self.logits)
-        return log_probs.gather(-1, value[..., :1]).squeeze(-1)
+        value, log_probs = value.long().unsqueeze(-1), self.logits
+        if value.shape[:-1] != log_probs.shape[:-1]:
+            value, log_probs = T.broadcast_tensors(value, log_probs)
+            value = value[..., :1]
+        return log_probs.gather(-1, value).squeeze(-1)
 
     def entropy(self) -> Tensor:
         logits = self.logits.clamp(min=finfo(self.logits.dtype).min)

@@ -11,6 +11,7 @@ from ..devices import Size
 from ..errors import ArgumentValueError, UnsupportedError
 from . import constraints
 from ._functions import T
+from ._validity import holds
 from .utils import lazy_property
 
 __all__ = ["Distribution"]
@@ -61,10 +62,12 @@ class Distribution:
         for name, constraint in arg_constraints.items():
             if constraints.is_dependent(constraint):
                 continue
-            if name not in self.__dict__ and isinstance(getattr(type(self), name), lazy_property):
-                continue  # the other parametrisation was given, and has been checked
-            value = getattr(self, name)
-            if not bool(constraint.check(value).all()):
+            value = self.__dict__.get(name)
+            if value is None:
+                if isinstance(getattr(type(self), name), lazy_property):
+                    continue  # the other parametrisation was given, and has been checked
+                value = getattr(self, name)
+            if not holds(constraint, value):
                 raise ArgumentValueError(
                     f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
                     f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
@@ -169,6 +172,8 @@ class Distribution:
 
     def _extended_shape(self, sample_shape: Any = ()) -> Size:
         """The shape of a sample of `sample_shape`."""
+        if not sample_shape:
+            return Size(self._batch_shape + self._event_shape) if self._event_shape else self._batch_shape
         return Size(Size(sample_shape) + self._batch_shape + self._event_shape)
 
     def _validate_sample(self, value: Tensor) -> None:
@@ -176,22 +181,28 @@ class Distribution:
         if not isinstance(value, Tensor):
             raise ArgumentValueError("The value argument to log_prob must be a Tensor")
         actual, event = value.shape, self._event_shape
+        if not event and actual == self._batch_shape:
+            self._check_support(value)
+            return
         if actual[len(actual) - len(event) :] != event:
             raise ArgumentValueError(f"The right-most size of value must match event_shape: {actual} vs {event}.")
         expected = self._batch_shape + event
         for i, j in zip(reversed(actual), reversed(expected), strict=False):
             if i != 1 and j != 1 and i != j:
                 raise ArgumentValueError(f"Value is not broadcastable with batch_shape+event_shape: {actual} vs {expected}.")
+        self._check_support(value)
+
+    def _check_support(self, value: Tensor) -> None:
         try:
             support = self.support
         except NotImplementedError:
             warnings.warn(
                 f"{type(self)} does not define `support` to enable sample validation. Please initialize the distribution "
                 "with `validate_args=False` to turn off validation.",
-                stacklevel=3,
+                stacklevel=4,
             )
             return
-        if not bool(support.check(value).all()):
+        if not holds(support, value):
             raise ArgumentValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the support "
                 f"({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"

@@ -54,6 +54,8 @@ class Normal(ExponentialFamily):
     def sample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         with no_grad():
+            if shape == self.loc.shape == self.scale.shape:
+                return T.normal(self.loc, self.scale)
             return T.normal(self.loc.expand(shape), self.scale.expand(shape))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:

@@ -37,6 +37,8 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     >>> torch.distributions.utils.broadcast_all(torch.zeros(2), 1)
     (tensor([0., 0.]), tensor([1., 1.]))
     """
+    if all(isinstance(v, Tensor) and v.shape == values[0].shape for v in values):
+        return values  # nothing to expand
     if not all(isinstance(v, (Tensor, Number)) for v in values):
         raise ArgumentValueError(
             "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
@@ -71,6 +73,8 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
 class lazy_property:
     """A property whose value is computed when first asked for, with gradients, and then kept on the instance."""
 
+    _shown: Any = None
+
     def __init__(self, wrapped: Callable[[Any], Any]) -> None:
         self.wrapped = wrapped
         self.__name__ = wrapped.__name__
@@ -78,7 +82,9 @@ class lazy_property:
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
-            return _LazyClassProperty(self.wrapped)
+            if self._shown is None:
+                self._shown = _LazyClassProperty(self.wrapped)
+            return self._shown
         with enable_grad():
             value = self.wrapped(instance)
         setattr(instance, self.__name__, value)

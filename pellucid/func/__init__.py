@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from ._rearrange import rearrange as rearrange
 from .modules import functional_call as functional_call
+from .modules import replace_all_batch_norm_modules_ as replace_all_batch_norm_modules_
 from .modules import stack_module_state as stack_module_state
+from .transforms import debug_unwrap as debug_unwrap
 from .transforms import functionalize as functionalize
 from .transforms import grad as grad
 from .transforms import grad_and_value as grad_and_value
@@ -16,6 +19,6 @@ from .transforms import vjp as vjp
 from .vmap import vmap as vmap
 
 __all__ = [
-    "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
-    "stack_module_state", "vjp", "vmap",
+    "debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
+    "rearrange", "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip

@@ -128,3 +128,20 @@ def _stacked(tensors: list[Tensor], name: str) -> Tensor:
     if flags.pop():
         result.requires_grad = True
     return result
+
+
+def replace_all_batch_norm_modules_(root: Any) -> Any:
+    """Make batch normalisations below a module use the batch's own statistics, in place: they then write no buffers.
+
+    Buffers cannot be written under `vmap`, where they are not mapped. Returns the module.
+
+    >>> import pellucid as torch
+    >>> net = torch.func.replace_all_batch_norm_modules_(torch.nn.Sequential(torch.nn.BatchNorm1d(3)))
+    >>> net[0].running_mean is None
+    True
+    """
+    for module in root.modules():
+        if any(kind.__name__ == "_BatchNorm" for kind in type(module).__mro__):
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root

@@ -433,3 +433,23 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
             "         replaced with their non-aliasing counterparts, {view}_copy.\n"
         )
     return func
+
+
+def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
+    """What stands behind a tensor inside a transformed function: all samples of a `vmap`; for printing, not for computing.
+
+    Args:
+        recurse: down to the ordinary tensor; one level otherwise.
+
+    >>> import pellucid as torch
+    >>> def show(x):
+    ...     print(torch.func.debug_unwrap(x).shape)
+    ...     return x
+    >>> _ = torch.vmap(show)(torch.ones(3, 2))
+    torch.Size([3, 2])
+    """
+    while level_of(tensor):
+        tensor = physical(tensor)
+        if not recurse:
+            break
+    return tensor

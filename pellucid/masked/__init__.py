@@ -7,9 +7,8 @@ tensor(1.5000)
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..errors import UnsupportedError
 from ._normalizations import log_softmax as log_softmax
 from ._normalizations import logaddexp as logaddexp
 from ._normalizations import normalize as normalize
@@ -30,34 +29,22 @@ from ._reductions import std as std
 from ._reductions import sum as sum
 from ._reductions import var as var
 
+if TYPE_CHECKING:
+    from ._tensor import MaskedTensor as MaskedTensor
+    from ._tensor import as_masked_tensor as as_masked_tensor
+    from ._tensor import is_masked_tensor as is_masked_tensor
+    from ._tensor import masked_tensor as masked_tensor
+
 __all__ = [
-    "amax", "amin", "argmax", "argmin", "as_masked_tensor", "cumprod", "cumsum", "is_masked_tensor", "log_softmax", "logaddexp",
+    "MaskedTensor", "amax", "amin", "argmax", "argmin", "as_masked_tensor", "cumprod", "cumsum", "is_masked_tensor", "log_softmax", "logaddexp",
     "logsumexp", "masked_tensor", "mean", "median", "norm", "normalize", "prod", "softmax", "softmin", "std", "sum", "var",
 ]  # fmt: skip
 
 
-def is_masked_tensor(obj: Any, /) -> bool:
-    """False: there are no masked tensors here."""
-    return False
+def __getattr__(name: str) -> Any:
+    # A tensor type that takes functions over makes each of them ask for it: only programs that use it pay.
+    if name in ("MaskedTensor", "as_masked_tensor", "is_masked_tensor", "masked_tensor"):
+        from . import _tensor
 
-
-def masked_tensor(data: Any, mask: Any, requires_grad: bool = False) -> Any:
-    """Refused: keep the data and its mask as two tensors, and pass `mask=` to the functions of this namespace.
-
-    Raises:
-        NotImplementedError: always.
-    """
-    raise UnsupportedError(
-        "torch.masked.masked_tensor: tensors that carry a mask are not supported; pass mask= to torch.masked functions"
-    )
-
-
-def as_masked_tensor(data: Any, mask: Any) -> Any:
-    """Refused, as `masked_tensor`.
-
-    Raises:
-        NotImplementedError: always.
-    """
-    raise UnsupportedError(
-        "torch.masked.as_masked_tensor: tensors that carry a mask are not supported; pass mask= to torch.masked functions"
-    )
+        return getattr(_tensor, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

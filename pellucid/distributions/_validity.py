@@ -1,0 +1,102 @@
+"""Whether a tensor satisfies a constraint everywhere: what every parameter and every value of `log_prob` is asked.
+
+The constraints people use most are answered from the smallest and the largest element of the array, without a tensor of answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..core import tracing
+from ..core.modes import state
+from ..core.tensor import Tensor, make_tensor
+from ..errors import ArgumentValueError
+from . import constraints as c
+
+_least, _most, _sum = np.minimum.reduce, np.maximum.reduce, np.add.reduce
+_NUMBERS = (int, float)
+
+
+def _above(constraint: Any, a: np.ndarray) -> bool | None:
+    bound = constraint.lower_bound
+    return bool(_least(a, None) > bound) if type(bound) in _NUMBERS else None
+
+
+def _from(constraint: Any, a: np.ndarray) -> bool | None:
+    bound = constraint.lower_bound
+    return bool(_least(a, None) >= bound) if type(bound) in _NUMBERS else None
+
+
+def _below(constraint: Any, a: np.ndarray) -> bool | None:
+    bound = constraint.upper_bound
+    return bool(_most(a, None) < bound) if type(bound) in _NUMBERS else None
+
+
+def _between(constraint: Any, a: np.ndarray) -> bool | None:
+    low, high = constraint.lower_bound, constraint.upper_bound
+    if type(low) not in _NUMBERS or type(high) not in _NUMBERS:
+        return None
+    return bool(_least(a, None) >= low) and bool(_most(a, None) <= high)
+
+
+def _whole(a: np.ndarray) -> bool:
+    return a.dtype.kind != "f" or bool((a % 1 == 0).all())
+
+
+def _simplex(constraint: Any, a: np.ndarray) -> bool | None:
+    if not a.ndim or a.dtype.kind != "f" or a.size > 64:  # longer sums are added by the tensor's own rule
+        return None
+    return bool(_least(a, None) >= 0) and bool(_most(abs(_sum(a, -1) - a.dtype.type(1)), None) < 1e-6)
+
+
+def _independent(constraint: Any, a: np.ndarray) -> bool | None:
+    base = constraint.base_constraint
+    if a.ndim < constraint.event_dim or base.event_dim:
+        return None
+    quick = _QUICK.get(type(base))
+    return None if quick is None else quick(base, a)
+
+
+# A NaN is the smallest and the largest element, and fails every comparison.
+_QUICK: dict[type, Callable[[Any, np.ndarray], bool | None]] = {
+    c._Real: lambda _, a: a.dtype.kind != "f" or not np.isnan(_least(a, None)),
+    c._GreaterThan: _above,
+    c._GreaterThanEq: _from,
+    c._LessThan: _below,
+    c._Interval: _between,
+    c._IntegerInterval: lambda constraint, a: _between(constraint, a) if _whole(a) else False,
+    c._IntegerGreaterThan: lambda constraint, a: _from(constraint, a) if _whole(a) else False,
+    c._Boolean: lambda _, a: bool(((a == 0) | (a == 1)).all()),
+    c._Simplex: _simplex,
+    c._IndependentConstraint: _independent,
+}
+
+
+def holds(constraint: Any, value: Any) -> bool:
+    """Whether all events of a value lie in the constraint's region.
+
+    >>> import pellucid as torch
+    >>> holds(c.positive, torch.tensor([1.0, 2.0])), holds(c.positive, torch.tensor([1.0, float("nan")]))
+    (True, False)
+    """
+    if tracing.tracers and isinstance(value, Tensor) and not any(isinstance(v, Tensor) for v in vars(constraint).values()):
+        tracing.check(_require, constraint, value._array)
+        return True
+    quick = _QUICK.get(type(constraint))
+    if quick is not None and not state.slow and isinstance(value, Tensor):
+        array = value._array
+        if type(array) is np.ndarray and array.size and array.dtype.kind in "fiu":
+            found = quick(constraint, array)
+            if found is not None:
+                return found
+    return bool(constraint.check(value).all())
+
+
+def _require(constraint: Any, array: np.ndarray) -> None:
+    """Raise ValueError unless all elements satisfy a constraint; for programs that repeat the check."""
+    value = make_tensor(array)
+    if not bool(constraint.check(value).all()):
+        raise ArgumentValueError(f"Expected values within {constraint!r}, but found invalid values:\n{value}")
