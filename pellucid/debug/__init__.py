@@ -1,5 +1,6 @@
 """Seeing what a program does: assertions and contracts on shapes, drawings of graphs, explanations, summaries."""
 
+from .charts import Chart, Series
 from .contracts import (
     Bool,
     Complex,
@@ -13,15 +14,27 @@ from .contracts import (
     shape_str,
     shapes,
 )
-from .drawing import Drawing, draw, graph_html, graph_svg
+from .drawing import Drawing, draw, graph_html, graph_svg, step_through
 from .explanation import Explanation, explain
-from .graph import graph_lines, graph_text, print_autograd_graph, topological_order, visualize_autograd_graph
+from .graph import (
+    Drawable,
+    GraphEdge,
+    GraphNode,
+    graph_lines,
+    graph_text,
+    print_autograd_graph,
+    topological_order,
+    visualize_autograd_graph,
+)
 from .layers import Summary, summary
+from .report import Report
+from .stepping import Recording
+from .training import TrainingPlots
 from .watching import Watch, watch
 
 __all__ = [
-    "Bool", "Complex", "Drawing", "Explanation", "Float", "Int", "Shaped", "Summary", "Watch", "contracts_enabled",
-    "draw", "enable_contracts", "expect_close", "expect_shape", "explain", "graph_html", "graph_lines", "graph_svg",
-    "graph_text", "print_autograd_graph", "shape_str", "shapes", "summary", "topological_order",
-    "visualize_autograd_graph", "watch",
+    "Bool", "Chart", "Complex", "Drawable", "Drawing", "Explanation", "Float", "GraphEdge", "GraphNode", "Int", "Recording",
+    "Report", "Series", "Shaped", "Summary", "TrainingPlots", "Watch", "contracts_enabled", "draw", "enable_contracts",
+    "expect_close", "expect_shape", "explain", "graph_html", "graph_lines", "graph_svg", "graph_text", "print_autograd_graph",
+    "shape_str", "shapes", "step_through", "summary", "topological_order", "visualize_autograd_graph", "watch",
 ]  # fmt: skip

@@ -138,6 +138,16 @@ class Bindings:
         self.sizes: dict[str, tuple[Any, str]] = {}
         self.waiting: list[tuple[Dim, int, str]] = []  # expressions with a name that is not bound yet
 
+    def copy(self) -> Bindings:
+        """The same bindings, to be tried out."""
+        other = Bindings()
+        other.take(self)
+        return other
+
+    def take(self, other: Bindings) -> None:
+        """Become what another one is."""
+        self.sizes, self.waiting = dict(other.sizes), list(other.waiting)
+
     def match(self, spec: Spec, shape: tuple[int, ...], label: str) -> None:
         """Compare one shape, binding the names that are new.
 

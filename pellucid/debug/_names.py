@@ -1,4 +1,4 @@
-"""Reading the user's source: does the value of one statement reach another statement of the same function, through its variables?
+"""Reading the user's source: does the value of one statement reach another one, through variables, attributes, lists and calls?
 
 This closes the one gap that watching leaves: arithmetic on Python numbers and NumPy arrays, which the engine never sees.
 """
@@ -6,67 +6,261 @@ This closes the one gap that watching leaves: arithmetic on Python numbers and N
 from __future__ import annotations
 
 import ast
+import builtins
 import linecache
-from types import CodeType
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from ..core import source
 
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_ROUNDS = 12
+# Methods that put their argument into the object they are called on.
+_STORING = {"append", "extend", "add", "insert", "update", "setdefault", "put", "fill", "itemset", "appendleft", "write"}
 
-def _statements(code: CodeType) -> list[ast.stmt]:
-    """The simple statements of a function (or of the module) in the order of lines, those of inner functions left out."""
-    text = "".join(linecache.getlines(code.co_filename))
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> ast.Module | None:
     try:
-        tree: Any = ast.parse(text)
+        return ast.parse(text)
     except SyntaxError:
-        return []
-    if code.co_name != "<module>":
-        inside = (n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)) and n.name == code.co_name)
-        tree = next((n for n in inside if code.co_firstlineno in {n.lineno, *(d.lineno for d in n.decorator_list)}), None)
-        if tree is None:
-            return []
-    found, waiting = [], list(tree.body)
-    while waiting:
-        statement = waiting.pop()
-        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            continue
-        blocks = [part for name in ("body", "orelse", "finalbody") for part in getattr(statement, name, [])]
-        blocks += [part for handler in getattr(statement, "handlers", []) for part in handler.body]
-        if blocks:
-            waiting += blocks
-        else:
-            found.append(statement)
-    return sorted(found, key=lambda s: s.lineno)
-
-
-def _names(tree: ast.AST, kind: type) -> set[str]:
-    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, kind)}
-
-
-def carried(start: source.Site | None, end: source.Site | None) -> list[str] | None:
-    """The variables that carry a value from the statement at `start` to the one at `end`, first to last; None when none do.
-
-    Statements are followed in the order of their lines, once; a variable that gets another value carries no more.
-    """
-    if start is None or end is None or start[0] is not end[0]:
         return None
-    first, last = source.describe(start), source.describe(end)
-    if first is None or last is None or first.line > last.line:
+
+
+def tree_of(filename: str) -> ast.Module | None:
+    """The syntax tree of a source file that Python knows the text of."""
+    return _parsed("".join(linecache.getlines(filename)))
+
+
+class _Scope:
+    """A function, or the module itself, of one file."""
+
+    def __init__(self, file: str, node: Any) -> None:
+        self.file, self.node = file, node
+        self.name: str = getattr(node, "name", "<module>")
+        arguments = getattr(node, "args", None)
+        self.params = [a.arg for a in (*arguments.posonlyargs, *arguments.args)] if arguments is not None else []
+        self.keywords = [a.arg for a in arguments.kwonlyargs] if arguments is not None else []
+        self.local = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)} | set(self.params)
+
+
+class _Flow:
+    """Which names, attributes and results hold something of the starting value; grows until nothing is added."""
+
+    def __init__(self, files: Iterable[str], start: source.Line, goals: set[tuple[str, int]]) -> None:
+        self.start, self.goals = start, goals
+        self.scopes: list[_Scope] = []
+        self.imported: set[str] = set()
+        for file in files:
+            tree = tree_of(file)
+            if tree is not None:
+                self.imported |= {(n.asname or n.name).partition(".")[0] for n in ast.walk(tree) if isinstance(n, ast.alias)}
+                self.scopes += [_Scope(file, n) for n in ast.walk(tree) if isinstance(n, (*_FUNCTIONS, ast.Module))]
+        self.by_name: dict[str, list[_Scope]] = {}
+        for scope in self.scopes:
+            self.by_name.setdefault(scope.name, []).append(scope)
+        self.attributes: set[str] = set()
+        self.returns: set[str] = set()
+        self.globals: set[tuple[str, str]] = set()
+        self.entry: dict[int, set[str]] = {}  # names that hold it when a function is entered
+        self.order: list[str] = []
+        self.hit = False
+
+    def run(self) -> list[str] | None:
+        for _ in range(_ROUNDS):
+            before = self._size()
+            for scope in self.scopes:
+                held = set(self.entry.get(id(scope.node), ()))
+                if scope.name == "<module>":
+                    held |= {name for file, name in self.globals if file == scope.file}
+                self._block(scope, scope.node.body, held)
+                if self.hit:
+                    return self.order
+            if self._size() == before:
+                return None
         return None
-    carriers: set[str] = set()
-    order: list[str] = []
-    for statement in _statements(start[0]):
-        begin, finish = statement.lineno, statement.end_lineno or statement.lineno
-        if finish < first.line:
-            continue
-        here = begin <= first.line <= finish
-        used = _names(statement, ast.Load)
-        if begin <= last.line <= finish:
-            return order if here or used & carriers else None
-        targets = _names(statement, ast.Store)
-        if here or used & carriers or (isinstance(statement, ast.AugAssign) and targets & carriers):
-            order += sorted(targets - carriers)
-            carriers |= targets
+
+    def _size(self) -> int:
+        return len(self.attributes) + len(self.returns) + len(self.globals) + sum(map(len, self.entry.values()))
+
+    # ---- statements --------------------------------------------------------------------------
+    def _block(self, scope: _Scope, body: list[Any], held: set[str]) -> None:
+        for statement in body:
+            if isinstance(statement, _FUNCTIONS):
+                inner = self.entry.setdefault(id(statement), set())
+                inner |= held - {a.arg for a in statement.args.args}
+                continue
+            if isinstance(statement, ast.ClassDef):
+                self._block(scope, statement.body, held)
+                continue
+            blocks = [getattr(statement, part) for part in ("body", "orelse", "finalbody") if getattr(statement, part, None)]
+            blocks += [handler.body for handler in getattr(statement, "handlers", [])]
+            blocks += [case.body for case in getattr(statement, "cases", [])]
+            if not blocks:
+                self._simple(scope, statement, held)
+                continue
+            heads = [n for part, n in ast.iter_fields(statement) if part in ("iter", "test", "subject")]
+            heads += [item.context_expr for item in getattr(statement, "items", [])]
+            for head in heads:
+                if self._tainted(scope, head, held):
+                    self._check(scope, head)
+                    for target in [getattr(statement, "target", None), *(i.optional_vars for i in getattr(statement, "items", []))]:
+                        if target is not None:
+                            self._store(scope, target, held)
+            for _ in range(2 if isinstance(statement, (ast.For, ast.While, ast.AsyncFor)) else 1):
+                for block in blocks:
+                    self._block(scope, block, held)
+                if self.hit:
+                    return
+
+    def _simple(self, scope: _Scope, statement: Any, held: set[str]) -> None:
+        here = scope.file == self.start.file and statement.lineno <= self.start.line <= (statement.end_lineno or statement.lineno)
+        value = getattr(statement, "value", statement)
+        tainted = here or (value is not None and self._tainted(scope, value, held))
+        targets = list(getattr(statement, "targets", [])) or ([statement.target] if hasattr(statement, "target") else [])
+        if isinstance(statement, ast.AugAssign):
+            tainted = tainted or self._tainted(scope, statement.target, held)
+        for call in (n for n in ast.walk(statement) if isinstance(n, ast.Call)):
+            self._call(scope, call, held, here)
+        if tainted:
+            self._check(scope, statement)
+            for target in targets:
+                self._store(scope, target, held)
+            if isinstance(statement, ast.Return) or isinstance(value, (ast.Yield, ast.YieldFrom)):
+                self._add(self.returns, scope.name)
         else:
-            carriers -= targets
+            for target in targets:
+                for n in ast.walk(target):
+                    if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store):
+                        held.discard(n.id)
+
+    def _check(self, scope: _Scope, node: Any) -> None:
+        lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        self.hit = self.hit or any((scope.file, line) in self.goals for line in lines)
+
+    def _add(self, table: set[Any], item: Any) -> None:
+        if item not in table:
+            table.add(item)
+            name = item[1] if isinstance(item, tuple) else item
+            if name not in self.order:
+                self.order.append(name)
+
+    def _store(self, scope: _Scope, target: Any, held: set[str]) -> None:
+        while isinstance(target, (ast.Subscript, ast.Starred)):
+            target = target.value
+        if isinstance(target, ast.Name):
+            self._add(held, target.id)
+            declared = any(isinstance(s, (ast.Global, ast.Nonlocal)) and target.id in s.names for s in ast.walk(scope.node))
+            if scope.name == "<module>" or declared:
+                self._add(self.globals, (scope.file, target.id))
+        elif isinstance(target, ast.Attribute):
+            self._add(self.attributes, target.attr)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            for part in target.elts:
+                self._store(scope, part, held)
+
+    # ---- expressions -------------------------------------------------------------------------
+    def _tainted(self, scope: _Scope, tree: Any, held: set[str]) -> bool:
+        for n in ast.walk(tree):
+            if isinstance(n, ast.Name) and isinstance(n.ctx, (ast.Load, ast.Store)):
+                if n.id in held or (n.id not in scope.local and (scope.file, n.id) in self.globals):
+                    return True
+            elif isinstance(n, ast.Attribute) and n.attr in self.attributes:
+                return True
+            elif isinstance(n, ast.Call) and _callee(n) in self.returns:
+                return True
+            elif isinstance(n, ast.Call) and "forward" in self.returns and _callee(n) not in self.by_name:
+                if isinstance(n.func, ast.Name) or (isinstance(n.func, ast.Attribute) and _callee(n) not in _STORING):
+                    if self._may_be_module(n):
+                        return True
+        return False
+
+    def _may_be_module(self, call: ast.Call) -> bool:
+        """`model(x)` and `self.block(x)` may run a forward; `torch.relu(x)`, `print(x)` and what was imported do not."""
+        function = call.func
+        if isinstance(function, ast.Name) and (hasattr(builtins, function.id) or function.id in self.imported):
+            return False
+        root = function
+        while isinstance(root, (ast.Attribute, ast.Subscript)):
+            root = root.value
+        return isinstance(function, ast.Name) or (isinstance(root, ast.Name) and root.id in ("self", "model", "net"))
+
+    def _call(self, scope: _Scope, call: ast.Call, held: set[str], here: bool) -> None:
+        name = _callee(call)
+        arguments = [(None, a) for a in call.args] + [(k.arg, k.value) for k in call.keywords]
+        tainted = [
+            (k, word) for k, (word, a) in enumerate(arguments) if (here and self._is_start(a)) or self._tainted(scope, a, held)
+        ]
+        if not tainted:
+            return
+        if isinstance(call.func, ast.Attribute) and name in _STORING:
+            self._store(scope, call.func.value, held)
+            return
+        known = self.by_name.get(name or "", [])
+        if not known and self._may_be_module(call):
+            known = [*self.by_name.get("forward", []), *self.by_name.get("__call__", [])]
+        if not known and name and name[:1].isupper():
+            known = self.by_name.get("__init__", [])
+        for target in known:
+            params = target.params[1:] if target.params[:1] in (["self"], ["cls"]) else target.params
+            inner = self.entry.setdefault(id(target.node), set())
+            for k, word in tainted:
+                for p in [word] if word in (*params, *target.keywords) else params[k : k + 1]:
+                    self._add(inner, p)
+
+    def _is_start(self, tree: Any) -> bool:
+        return tree.lineno <= self.start.line <= (tree.end_lineno or tree.lineno)
+
+
+def _callee(call: ast.Call) -> str | None:
+    function = call.func
+    return function.id if isinstance(function, ast.Name) else function.attr if isinstance(function, ast.Attribute) else None
+
+
+def _switches_off(tree: Any) -> bool:
+    """`torch.no_grad()`, `inference_mode()`, `set_grad_enabled(False)`, with or without the call."""
+    call = tree if isinstance(tree, ast.Call) else None
+    function = tree.func if isinstance(tree, ast.Call) else tree
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    if name == "set_grad_enabled":
+        return bool(call and call.args and isinstance(call.args[0], ast.Constant) and call.args[0].value is False)
+    return name in ("no_grad", "inference_mode")
+
+
+@lru_cache(maxsize=256)
+def _blocks(text: str) -> tuple[tuple[int, int], ...]:
+    """First and last line of each block and each decorated function in which gradients are switched off."""
+    tree = _parsed(text)
+    found = []
+    for n in ast.walk(tree) if tree is not None else ():
+        if isinstance(n, (ast.With, ast.AsyncWith)) and any(_switches_off(item.context_expr) for item in n.items):
+            found.append((n.body[0].lineno, n.end_lineno or n.lineno))
+        elif isinstance(n, _FUNCTIONS) and any(_switches_off(d) for d in n.decorator_list):
+            found.append((n.lineno, n.end_lineno or n.lineno))
+    return tuple(found)
+
+
+def without_gradients(stack: Iterable[source.Site]) -> source.Site | None:
+    """The innermost of some positions that stands in a block, or in a decorated function, that switches gradients off."""
+    for site in stack:
+        line = source.describe(site)
+        if line is not None:
+            blocks = _blocks("".join(linecache.getlines(line.file)))
+            if any(begin <= line.line <= end for begin, end in blocks):
+                return site
     return None
+
+
+def carried(start: source.Site | None, goals: Iterable[source.Site]) -> list[str] | None:
+    """The names that carry a value from the statement at `start` to one of the goals, first to last; None when none do.
+
+    Within a function statements are followed in their order, and a variable that gets another value carries no more; between
+    functions the value goes through arguments, results, attributes and globals, by their names alone.
+    """
+    first = source.describe(start)
+    lines = [line for line in map(source.describe, goals) if line is not None]
+    if first is None or not lines:
+        return None
+    files = dict.fromkeys([first.file, *(line.file for line in lines)])
+    return _Flow(files, first, {(line.file, line.line) for line in lines}).run()

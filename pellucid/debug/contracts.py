@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import types
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -193,13 +194,17 @@ class _Kind:
     def __getitem__(self, item: Any) -> _Annotated:
         if not (isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], str)):
             raise TypeError(f'write {self.name}[Tensor, "B D"]')
-        parse(item[1])
+        if "{" not in item[1]:
+            parse(item[1])
         return _Annotated(self.name, self.dtypes, *item)
 
     def __repr__(self) -> str:
         return f"debug.{self.name}"
 
 
+_COMMON = frozenset({
+    "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128",
+})  # fmt: skip
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 _INTS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 Float = _Kind("Float", _FLOATS, "Annotation for floating point tensors.")
@@ -210,17 +215,29 @@ Shaped = _Kind("Shaped", None, "Annotation for tensors of any element type.")
 
 
 class _Want:
-    """What a contract says of one value: a shape, an element type, whether None is allowed, or a tuple of wants."""
+    """What a contract says of one value: a shape (or the text of one with `{expressions}` in it), an element type, whether None is
+    allowed; or a tuple of wants, a want for each item, several of which one must hold."""
 
     def __init__(self, spec: Spec | None = None, dtypes: Any = None, optional: bool = False, parts: tuple[Any, ...] = ()) -> None:
         self.spec, self.dtypes, self.optional, self.parts = spec, dtypes, optional, parts
+        self.template: str | None = None
+        self.each: _Want | None = None
+        self.either: tuple[_Want, ...] = ()
+
+    def text(self) -> str:
+        """The shape as it is written."""
+        return self.template or (self.spec.text if self.spec is not None else "...")
 
 
 def _from_annotation(hint: Any) -> _Want | None:
-    """A want read from an annotation: ours, jaxtyping's (known by its `dim_str`), optional ones, and tuples of them."""
+    """A want read from an annotation: ours, jaxtyping's (known by its `dim_str`), and lists, tuples, dicts and unions of them."""
     if isinstance(getattr(hint, "dim_str", None), str):
         names = getattr(hint, "dtypes", None)
         names = tuple(names) if isinstance(names, (list, tuple)) and all(isinstance(n, str) for n in names) else None
+        if "{" in hint.dim_str:
+            want = _Want(None, names)
+            want.template = hint.dim_str
+            return want
         return _Want(parse(hint.dim_str), names)
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Annotated:
@@ -229,16 +246,38 @@ def _from_annotation(hint: Any) -> _Want | None:
     if origin is tuple and Ellipsis not in arguments:
         parts = tuple(_from_annotation(a) for a in arguments)
         return _Want(parts=parts) if any(p is not None for p in parts) else None
-    if type(None) in arguments:
-        rest = [want for a in arguments if a is not type(None) and (want := _from_annotation(a)) is not None]
-        if len(rest) == 1:
-            rest[0].optional = True
-            return rest[0]
+    if origin in (list, tuple, set, Sequence, Iterable, dict, Mapping) and arguments:
+        inner = _from_annotation(arguments[-1 if origin in (dict, Mapping) else 0])
+        return None if inner is None else _for_each(inner)
+    if origin in (typing.Union, types.UnionType):
+        wants = [_from_annotation(a) for a in arguments if a is not type(None)]
+        if not wants or any(want is None for want in wants):  # something else is allowed as well
+            return None
+        chosen = wants[0] if len(wants) == 1 else _Want()
+        assert chosen is not None
+        chosen.either = tuple(want for want in wants if want is not None) if len(wants) > 1 else chosen.either
+        chosen.optional = chosen.optional or type(None) in arguments
+        return chosen
     return None
 
 
-def _check(want: _Want, value: Any, label: str, bound: Bindings) -> None:
+def _for_each(want: _Want) -> _Want:
+    outer = _Want()
+    outer.each = want
+    return outer
+
+
+def _check(want: _Want, value: Any, label: str, bound: Bindings, given: Mapping[str, Any]) -> None:
     if value is None and want.optional:
+        return
+    if want.either:
+        _check_either(want, value, label, bound, given)
+        return
+    if want.each is not None:
+        if not isinstance(value, Iterable) or isinstance(value, Tensor):
+            raise Mismatch(f"{label} should hold several tensors, got {type(value).__name__}", [])
+        for key, one in value.items() if isinstance(value, Mapping) else enumerate(value):
+            _check(want.each, one, f"{label}[{key!r}]", bound, given)
         return
     if want.parts:
         if not isinstance(value, (tuple, list)) or len(value) != len(want.parts):
@@ -246,17 +285,37 @@ def _check(want: _Want, value: Any, label: str, bound: Bindings) -> None:
             raise Mismatch(f"{label} should be {len(want.parts)} values, got {got}", [])
         for k, (part, one) in enumerate(zip(want.parts, value, strict=True)):
             if part is not None:
-                _check(part, one, f"{label}[{k}]", bound)
+                _check(part, one, f"{label}[{k}]", bound, given)
         return
-    assert want.spec is not None
+    spec = want.spec
+    if want.template is not None:  # as in an f-string, over the arguments of the call
+        spec = parse(eval("f" + repr(want.template), {}, dict(given)))
+    assert spec is not None
     shape = getattr(value, "shape", None)
     if shape is None or callable(shape):
-        raise Mismatch(f"{label} should be a tensor of shape {want.spec.text}, got {type(value).__name__}", [])
+        raise Mismatch(f"{label} should be a tensor of shape {spec.text}, got {type(value).__name__}", [])
     if want.dtypes is not None:
         name = str(value.dtype).removeprefix("torch.")
         if name not in want.dtypes and name.rstrip("_") not in want.dtypes:
-            raise Mismatch(f"{label} should have a dtype among {', '.join(want.dtypes)}, got {name}", [])
-    bound.match(want.spec, tuple(int(n) for n in shape), label)
+            known = [n for n in want.dtypes if n in _COMMON] or want.dtypes
+            raise Mismatch(f"{label} should have a dtype among {', '.join(known)}, got {name}", [])
+    bound.match(spec, tuple(int(n) for n in shape), label)
+
+
+def _check_either(want: _Want, value: Any, label: str, bound: Bindings, given: Mapping[str, Any]) -> None:
+    """One of several wants must hold; only what that one binds is kept."""
+    failed: list[Mismatch] = []
+    for one in want.either:
+        trial = bound.copy()
+        try:
+            _check(one, value, label, trial, given)
+        except Mismatch as wrong:
+            failed.append(wrong)
+            continue
+        bound.take(trial)
+        return
+    choices = " or ".join(one.text() for one in want.either)
+    raise Mismatch(f"{label} fits none of {choices}: {failed[-1].sentence}", failed[-1].lines)
 
 
 def _split(text: str) -> list[str]:
@@ -315,7 +374,8 @@ class Contract:
             if name == "return":
                 self.result = want
             else:
-                self.arguments[name] = want
+                several = self.signature.parameters[name].kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+                self.arguments[name] = _for_each(want) if several else want
         if not self.arguments and self.result is None:
             raise TypeError(f"@shapes: {self._name()} has no annotation with a shape")
         self.ready = True
@@ -334,13 +394,13 @@ class Contract:
         bound = Bindings()
         try:
             for name, want in self.arguments.items():
-                _check(want, given.arguments[name], f"argument {name!r}", bound)
+                _check(want, given.arguments[name], f"argument {name!r}", bound, given.arguments)
         except Mismatch as wrong:
             raise self._error(wrong) from None
         result = self.fn(*args, **kwargs)
         try:
             if self.result is not None:
-                _check(self.result, result, "the result", bound)
+                _check(self.result, result, "the result", bound, given.arguments)
             bound.finish()
         except Mismatch as wrong:
             raise self._error(wrong) from None

@@ -2,19 +2,69 @@
 
 from __future__ import annotations
 
+import math
 import os
+import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from ..core import reverse
+from ..core import observe, reverse
+from ..core.modes import state
 from ..core.tape import Node, accumulator, walk
 from ..core.tensor import OutputSlot, Tensor, make_tensor
 from ..errors import PellucidError
 
 SMALL = 8  # tensors of at most so many elements show their values
+
+
+# ---- what can be drawn -----------------------------------------------------------------------
+@dataclass(slots=True, eq=False)
+class GraphNode:
+    """One box of a drawing: an operation, a leaf, a constant, a layer.
+
+    Attributes: `key`, by which edges name it; `name`, what stands in the box; `kind`, one of "op", "leaf", "result", "constant",
+    "cut"; `title`, its full name; `shape` and `dtype` of its result, as text; `group`, the path of the modules it belongs to, the
+    outermost first; `line`, where in the program it was made (an object with `file`, `line` and `text`); `value` and `grad`, as
+    text, where they are known and small; `notes`, more lines.
+    """
+
+    key: Hashable
+    name: str
+    kind: str = "op"
+    title: str = ""
+    shape: str = ""
+    dtype: str = ""
+    group: tuple[str, ...] = ()
+    line: Any = None
+    value: str | None = None
+    grad: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+class GraphEdge(NamedTuple):
+    """An arrow: the value of `source` goes into `target`. `label` is its shape, `argument` what the target calls it."""
+
+    source: Hashable
+    target: Hashable
+    label: str = ""
+    argument: str = ""
+
+
+@runtime_checkable
+class Drawable(Protocol):
+    """What `draw` takes besides tensors, modules and scalar Values: any object with these two methods.
+
+    `nodes()` yields `GraphNode`s, each after those that its value is made of; `edges()` yields `GraphEdge`s between their keys.
+    """
+
+    def nodes(self) -> Iterable[GraphNode]: ...
+
+    def edges(self) -> Iterable[GraphEdge]: ...
 
 
 def _root(t: Tensor) -> Any:
@@ -52,6 +102,19 @@ def topological_order(t: Any, *, root_first: bool = False) -> list[Any]:
     return order[::-1] if root_first else order
 
 
+@contextmanager
+def seen_only_by(*watching: Any) -> Iterator[None]:
+    """Inside the block the engine tells `watching` and nobody else: a backward that is run to look is not the program's."""
+    others = observe.observers[:]
+    observe.observers[:] = watching
+    state.slow += len(watching)
+    try:
+        yield
+    finally:
+        state.slow -= len(watching)
+        observe.observers[:] = others
+
+
 # ---- what is known of a place in the graph ---------------------------------------------------
 class Facts:
     """Values and gradients inside one graph, as far as they are still there: leaves, what nodes saved, the result itself.
@@ -59,7 +122,7 @@ class Facts:
     `values` and `grads` are arrays by `id` of node or leaf; `constants` by (id of node, position of the argument).
     """
 
-    def __init__(self, t: Tensor, order: Iterable[Any]) -> None:
+    def __init__(self, t: Tensor | Node, order: Iterable[Any], gradients: bool = True) -> None:
         self.values: dict[int, Any] = {}
         self.grads: dict[int, Any] = {}
         self.constants: dict[tuple[int, int], Any] = {}
@@ -72,9 +135,10 @@ class Facts:
                 self.values[id(edge)] = edge._array
                 if edge._grad is not None:
                     self.grads[id(edge)] = edge._grad._array
-        if isinstance(t._node, Node):
+        if isinstance(t, Tensor) and isinstance(t._node, Node):
             self.values[id(t._node)] = t._array
-        self._gradients(t, nodes)
+        if gradients and isinstance(t, Tensor):
+            self._gradients(t, nodes)
 
     def _saved(self, node: Node) -> None:
         if not node.saved or sum(v.count for v in node.versions) != node.total:
@@ -99,12 +163,14 @@ class Facts:
         if t._array.size != 1 or not single or hooked or freed or not hasattr(t._array, "tobytes"):
             return
         targets = []
+        single = [n for n in single if math.prod(n.shape) <= SMALL]  # others would not be shown
         for n in single:
             target = make_tensor(np.empty(0, n.dtype))
             target._node, target._rg = n, True
             targets.append(target)
         try:
-            found = reverse.grad([t], targets, [None], True, False, True)
+            with seen_only_by():
+                found = reverse.grad([t], targets, [None], True, False, True)
         except PellucidError:
             return  # a graph that cannot be differentiated has no gradients to show; backward itself says why
         self.grads.update({id(n): g._array for n, g in zip(single, found, strict=True) if g is not None})
@@ -129,6 +195,18 @@ def leaf_names(names: Any) -> dict[int, str]:
     if not isinstance(names, Mapping):
         names = dict(names.named_parameters())
     return {id(tensor): name for name, tensor in names.items()}
+
+
+def short_name(name: str) -> str:
+    """MulBackward0 as mul, NllLossBackward0 as nll_loss."""
+    stem = name.partition("Backward")[0] or name
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", stem).lower()
+
+
+def module_of(name: str) -> tuple[str, ...]:
+    """The path of the module that a parameter's name begins with; () for a name that is none of a module's."""
+    parts = name.split(".")
+    return tuple(parts[:-1]) if all(p.isidentifier() or p.isdecimal() for p in parts) else ()
 
 
 def shape_text(shape: Any) -> str:
@@ -173,16 +251,17 @@ def graph_lines(
     t: Any, max_depth: int = 50, max_nodes: int = 1000, *, values: bool = False, names: Any = None, sources: bool = True
 ) -> list[str]:
     """The lines of `graph_text`."""
-    if not isinstance(t, Tensor):
+    if not isinstance(t, (Tensor, Node)):
         return [f"{type(t).__name__} (not a tensor)"]
-    if t._node is None:
+    if isinstance(t, Tensor) and t._node is None:
         return [f"No autograd graph: grad_fn is None (requires_grad={t._rg}, shape={shape_text(t.shape)})."]
-    facts = Facts(t, walk([t._node])) if values else None
+    start = t if isinstance(t, Node) else t._node
+    facts = Facts(t, walk([start])) if values else None
     known = leaf_names(names)
     lines: list[str] = []
     seen: set[int] = set()
     # An entry is (edge, depth, consumer, argument number); the first on top.
-    stack: list[tuple[Any, int, Any, int]] = [(t._node, 0, None, 0)]
+    stack: list[tuple[Any, int, Any, int]] = [(start, 0, None, 0)]
     while stack:
         edge, depth, consumer, place = stack.pop()
         pad = "  " * depth + "- "
@@ -216,7 +295,7 @@ def graph_text(
     """The graph that made a tensor as an indented tree; what is shared appears once and is marked `(seen)` after that.
 
     Args:
-        t: the result.
+        t: the result, or the node that made it (`grad_fn`).
         max_depth: levels below the result that are shown.
         max_nodes: lines that are shown.
         values: show values and gradients of tensors of at most 8 elements, as far as they are still kept: leaves, what backward
@@ -244,9 +323,9 @@ def visualize_autograd_graph(t: Any, max_depth: int = 50, **options: Any) -> lis
     return lines
 
 
-def breadth_first(t: Tensor) -> Iterator[Any]:
+def breadth_first(t: Tensor | Node) -> Iterator[Any]:
     """Nodes and leaves, each once, those nearest to the result first."""
-    waiting, seen = deque([_node(_root(t))]), set()
+    waiting, seen = deque([t if isinstance(t, Node) else _node(_root(t))]), set()
     while waiting:
         edge = waiting.popleft()
         if edge is None or id(edge) in seen:
@@ -259,7 +338,7 @@ def breadth_first(t: Tensor) -> Iterator[Any]:
 
 def print_autograd_graph(t: Any, max_nodes: int = 50, *, names: Any = None) -> list[str]:
     """Print the nodes nearest to the result first, each with its inputs by number; returns the lines."""
-    if not isinstance(t, Tensor) or t._node is None:
+    if not isinstance(t, Node) and (not isinstance(t, Tensor) or t._node is None):
         lines = graph_lines(t)
     else:
         known, lines, numbers = leaf_names(names), [], {}

@@ -1,8 +1,11 @@
-"""`summary`: a model's layers in a table, with output shapes, parameters and multiply-adds of one forward pass."""
+"""`summary`: a model's layers in a table, with output shapes, parameters, multiply-adds, memory and time of one forward pass."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +19,11 @@ from .graph import shape_text
 
 
 class Row(NamedTuple):
-    """One layer: `depth` in the tree, its own parameters (`params`, `trainable`: those of its parts not included)."""
+    """One layer: `depth` in the tree, its own parameters (`params`, `trainable`: those of its parts not included).
+
+    `memory` is the size of its outputs in bytes, over all its calls, `seconds` the time of all its calls, its parts included; both are
+    0 when nothing was run.
+    """
 
     path: str
     kind: str
@@ -27,6 +34,8 @@ class Row(NamedTuple):
     mult_adds: int
     calls: int
     shared: bool
+    memory: int = 0
+    seconds: float = 0.0
 
 
 class Summary:
@@ -39,8 +48,14 @@ class Summary:
         self.buffer_elements = totals["buffers"]
         self.param_bytes = totals["bytes"]
         self.mult_adds = totals["mult_adds"]
+        self.input_bytes = totals["inputs"]
+        self.output_bytes = totals["outputs"]
+        self.seconds = rows[0].seconds
 
-    _HEAD = ("layer", "output shape", "parameters", "trainable", "mult-adds")
+    @property
+    def _head(self) -> tuple[str, ...]:
+        head = ("layer", "output shape", "parameters", "trainable", "mult-adds")
+        return head + (("memory",) if self.ran else ()) + (("time (ms)",) if self.seconds else ())
 
     def _cells(self) -> Iterator[tuple[str, ...]]:
         for r in self.rows:
@@ -50,7 +65,12 @@ class Summary:
             count = f"{r.params:,}" if r.params else "-"
             trains = "-" if not r.params else "yes" if r.trainable == r.params else f"{r.trainable:,}" if r.trainable else "no"
             work = f"{r.mult_adds:,}" if r.mult_adds else "-"
-            yield label + (f"  [{notes}]" if notes else ""), r.output or "-", count, trains, work if self.ran else "?"
+            cells = [label + (f"  [{notes}]" if notes else ""), r.output or "-", count, trains, work if self.ran else "?"]
+            if self.ran:
+                cells.append(_bytes(r.memory) if r.memory else "-")
+            if self.seconds:
+                cells.append(f"{1e3 * r.seconds:.3f}" if r.calls else "-")
+            yield tuple(cells)
 
     def _totals(self) -> list[str]:
         lines = [
@@ -60,11 +80,17 @@ class Summary:
         ]
         if self.buffer_elements:
             lines.append(f"buffers         {self.buffer_elements:,} elements")
-        return lines + ([f"mult-adds       {self.mult_adds:,}"] if self.ran else [])
+        if self.ran:
+            whole = self.input_bytes + self.output_bytes + self.param_bytes
+            lines += [
+                f"mult-adds       {self.mult_adds:,}",
+                f"memory          {_bytes(whole)}  (inputs {_bytes(self.input_bytes)}, outputs {_bytes(self.output_bytes)}, parameters)",
+            ]
+        return lines + ([f"time            {1e3 * self.seconds:.3f} ms"] if self.seconds else [])
 
     def __str__(self) -> str:
-        table = [self._HEAD, *self._cells()]
-        widths = [max(len(row[k]) for row in table) for k in range(len(self._HEAD))]
+        table = [self._head, *self._cells()]
+        widths = [max(len(row[k]) for row in table) for k in range(len(self._head))]
         lines = [
             "  ".join(c.ljust(w) if k < 2 else c.rjust(w) for k, (c, w) in enumerate(zip(row, widths, strict=True)))
             for row in table
@@ -78,7 +104,7 @@ class Summary:
         from rich.table import Table
 
         table = Table(title=self.name, caption="\n".join(self._totals()), caption_justify="left")
-        for k, head in enumerate(self._HEAD):
+        for k, head in enumerate(self._head):
             table.add_column(head, justify="left" if k < 2 else "right")
         for cells in self._cells():
             table.add_row(*(c.replace("[", "\\[") for c in cells))
@@ -87,10 +113,11 @@ class Summary:
     def _repr_html_(self) -> str:
         from html import escape
 
-        head = "".join(f"<th>{h}</th>" for h in self._HEAD)
-        body = "".join(
-            "<tr>" + "".join(f"<td style='white-space:pre'>{escape(c)}</td>" for c in row) + "</tr>" for row in self._cells()
-        )
+        head = "".join(f"<th>{h}</th>" for h in self._head)
+        body = ""
+        for row in self._cells():
+            styles = ["white-space:pre;text-align:left" if k < 2 else "text-align:right" for k in range(len(row))]
+            body += "<tr>" + "".join(f"<td style='{s}'>{escape(c)}</td>" for s, c in zip(styles, row, strict=True)) + "</tr>"
         return (
             f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><pre>{escape(chr(10).join(self._totals()))}</pre>"
         )
@@ -111,24 +138,24 @@ def _multiplications(op: Any, inputs: Any, outputs: Any) -> int:
     out = outputs[0] if isinstance(outputs, tuple) else outputs
     size = int(np.prod(out._array.shape)) if isinstance(out, Tensor) else 0
     name = op.name
-    if name.startswith("conv_transpose") or (name.startswith("conv") and "transpose" in name):
-        weight = arrays[1]
-        return int(np.prod(arrays[0].shape)) * int(np.prod(weight.shape[1:])) if weight is not None else 0
-    if name.startswith("conv"):
-        weight = arrays[1]
-        return size * int(np.prod(weight.shape[1:])) if weight is not None else 0
+    if name == "conv_input_grad":  # a transposed convolution: each element of its input is spread by the whole kernel
+        return math.prod(arrays[0].shape) * math.prod(arrays[1].shape[1:])
+    if name == "conv":
+        return size * math.prod(arrays[1].shape[1:])
+    if name in _RECURRENT:
+        weights = [arrays[op.args.index(w)] for w in ("w_ih", "w_hh")]
+        return math.prod(arrays[0].shape[:-1]) * sum(math.prod(w.shape) for w in weights)
     if name == "linear":
         return size * int(arrays[0].shape[-1])
-    if name in ("matmul", "mm", "bmm", "mv", "dot"):
+    if name == "matmul":
         return size * int(arrays[0].shape[-1])
-    if name in ("addmm", "baddbmm", "addmv"):
-        index = op.args.index("mat1") if "mat1" in op.args else op.args.index("batch1") if "batch1" in op.args else None
-        index = op.args.index("input") if index is None and "weight" in op.args else index
-        return size * int(arrays[1 if index is None else index].shape[-1])
-    if name == "scaled_dot_product_attention" or name == "attention":
+    if name == "scaled_dot_product_attention":
         query, key = arrays[0], arrays[1]
         return int(np.prod(query.shape)) * int(key.shape[-2]) + size * int(key.shape[-2])
     return 0
+
+
+_RECURRENT = ("lstm_layer", "gru_layer", "rnn_tanh_layer", "rnn_relu_layer")
 
 
 class _Trace:
@@ -137,6 +164,8 @@ class _Trace:
     def __init__(self) -> None:
         self.outputs: dict[int, list[Any]] = {}
         self.work: dict[int, int] = {}
+        self.memory: dict[int, int] = {}
+        self.seconds: dict[int, float] = {}
         self.total = 0
         self._stack: list[int] = []
 
@@ -146,6 +175,7 @@ class _Trace:
     def module_exit(self, module: Any, name: str, result: Any) -> None:
         self._stack.pop()
         self.outputs.setdefault(id(module), []).append(_shapes(result))
+        self.memory[id(module)] = self.memory.get(id(module), 0) + _size(result)
 
     def operation(self, op: Any, inputs: Any, params: Any, outputs: Any) -> None:
         count = _multiplications(op, inputs, outputs)
@@ -162,6 +192,15 @@ def _shapes(result: Any) -> str:
     if isinstance(result, (list, tuple)):
         return ", ".join(_shapes(v) for v in result)
     return type(result).__name__
+
+
+def _size(result: Any) -> int:
+    """Bytes of the tensors in a result."""
+    if isinstance(result, Tensor):
+        return math.prod(result._array.shape) * int(result._array.dtype.itemsize)
+    if isinstance(result, Mapping):
+        result = list(result.values())
+    return sum(map(_size, result)) if isinstance(result, (list, tuple)) else 0
 
 
 def _tree(module: Any, path: str, depth: int, limit: int, seen: set[int]) -> Iterator[tuple[str, Any, int, bool]]:
@@ -189,51 +228,61 @@ def _make_inputs(size: Any, dtype: Any) -> tuple[Any, ...]:
 
 def summary(
     model: Any,
-    input_size: Sequence[Any] | None = None,
+    input_size: Any = None,
     *,
     inputs: Any = None,
     dtypes: Any = None,
     depth: int = 10,
+    time: bool = True,
 ) -> Summary:
-    """A table of a model's layers: path, output shape, parameters, whether they are trained, multiply-adds.
+    """A table of a model's layers: path, output shape, parameters, whether they are trained, multiply-adds, memory, time.
 
-    The model runs once, in eval mode and without gradients; its modes and buffers are afterwards as they were. Without an input the
-    table has parameters only. Each parameter is counted once, also one that layers share or that stands in the model itself.
-    Multiply-adds are those of linear layers, matrix products, convolutions and attention.
+    The model runs in eval mode and without gradients, once to see what it does and twice for the time; its modes and buffers are
+    afterwards as they were. Without an input the table has parameters only. Each parameter is counted once, also one that layers share
+    or that stands in the model itself. Multiply-adds are those of linear layers, matrix products, convolutions, recurrent layers and
+    attention. Memory is the size of a layer's output (of all calls); in the total, that of inputs, of the outputs of layers without
+    parts, and of parameters. Time is that of all calls of a layer, its parts included.
 
     Args:
         model: a Module.
-        input_size: the shape of the input, batch included, or a list of shapes: zeros are given.
+        input_size: the shape of the input, batch included, or a list of shapes: zeros are given. A tensor is taken as the input itself.
         inputs: the input itself instead: a tensor, a tuple of arguments, or a dict of keyword arguments.
         dtypes: dtype of the zeros (or a list of them); the default float type if left out.
         depth: levels of nesting to show; deeper layers are counted in the one above.
+        time: also measure the time.
 
     Raises:
         TypeError: `model` is no Module.
         ValueError: both or contradictory inputs are given.
 
     >>> from pellucid import debug, nn
-    >>> print(debug.summary(nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10)), (32, 784)))
-    layer         output shape  parameters  trainable  mult-adds
-    ------------------------------------------------------------
-    Sequential    (32, 10)               -          -          -
-      0 (Linear)  (32, 128)        100,480        yes  3,211,264
-      1 (ReLU)    (32, 128)              -          -          -
-      2 (Linear)  (32, 10)           1,290        yes     40,960
-    ------------------------------------------------------------
+    >>> print(debug.summary(nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10)), (32, 784), time=False))
+    layer         output shape  parameters  trainable  mult-adds     memory
+    -----------------------------------------------------------------------
+    Sequential    (32, 10)               -          -          -   1.25 KiB
+      0 (Linear)  (32, 128)        100,480        yes  3,211,264  16.00 KiB
+      1 (ReLU)    (32, 128)              -          -          -  16.00 KiB
+      2 (Linear)  (32, 10)           1,290        yes     40,960   1.25 KiB
+    -----------------------------------------------------------------------
     parameters      101,770  (397.54 KiB)
     trainable       101,770
     not trainable   0
     mult-adds       3,252,224
+    memory          528.79 KiB  (inputs 98.00 KiB, outputs 33.25 KiB, parameters)
     """
     if not isinstance(getattr(model, "_modules", None), dict) or not callable(getattr(model, "named_parameters", None)):
         raise ArgumentTypeError(f"summary(): argument 'model' must be a Module, not {type(model).__name__}")
     if input_size is not None and inputs is not None:
         raise ArgumentValueError("summary(): give input_size or inputs, not both")
     trace = _Trace()
-    ran = input_size is not None or inputs is not None
+    if _holds_tensors(input_size):
+        input_size, inputs = None, input_size
+    ran, given = input_size is not None or inputs is not None, None
     if ran:
-        _run(model, _make_inputs(input_size, dtypes) if input_size is not None else inputs, trace)
+        given = _make_inputs(input_size, dtypes) if input_size is not None else inputs
+        _run(model, given, trace)
+        if time:
+            _clock(model, given, trace)
     found = list(_tree(model, "", 0, depth, set()))
     rows, counted = [], set()
     for path, module, level, again in found:
@@ -247,6 +296,7 @@ def summary(
             Row(
                 path, type(module).__name__, level, shapes[-1] if shapes else "", sum(p.numel() for p in own),
                 sum(p.numel() for p in own if p.requires_grad), work, len(shapes), again,
+                trace.memory.get(id(module), 0), trace.seconds.get(id(module), 0.0),
             )
         )  # fmt: skip
     parameters = list(model.parameters())
@@ -256,22 +306,64 @@ def summary(
         "buffers": sum(b.numel() for b in model.buffers()),
         "bytes": sum(p.numel() * p._array.dtype.itemsize for p in parameters),
         "mult_adds": trace.total,
+        "inputs": _size(given),
+        "outputs": sum(trace.memory.get(id(m), 0) for m in model.modules() if not any(m._modules.values())),
     }
     return Summary(type(model).__name__, rows, totals, ran)
 
 
-def _run(model: Any, inputs: Any, trace: _Trace) -> None:
-    """One forward pass, watched, that leaves modes as they were."""
+def _holds_tensors(given: Any) -> bool:
+    """True for a tensor, and for a tuple, list or dict with one in it: an input, not a shape."""
+    if isinstance(given, Mapping):
+        return True
+    return isinstance(given, Tensor) or (isinstance(given, (tuple, list)) and any(map(_holds_tensors, given)))
+
+
+@contextmanager
+def evaluating(model: Any) -> Iterator[None]:
+    """Eval mode inside the block; afterwards every module's mode is as it was."""
     training = [(m, m.training) for m in model.modules()]
     model.eval()
     try:
-        with no_grad(), observe.observing(trace):
-            if isinstance(inputs, Mapping):
-                model(**inputs)
-            elif isinstance(inputs, (tuple, list)):
-                model(*inputs)
-            else:
-                model(inputs)
+        yield
     finally:
         for m, mode in training:
             m.training = mode
+
+
+def _call(model: Any, inputs: Any) -> None:
+    if isinstance(inputs, Mapping):
+        model(**inputs)
+    elif isinstance(inputs, (tuple, list)):
+        model(*inputs)
+    else:
+        model(inputs)
+
+
+def _run(model: Any, inputs: Any, trace: _Trace) -> None:
+    """One forward pass, watched."""
+    with evaluating(model), no_grad(), observe.observing(trace):
+        _call(model, inputs)
+
+
+def _clock(model: Any, inputs: Any, trace: _Trace) -> None:
+    """Two more forward passes, not watched, so that operations take the engine's fast path; clocks run in hooks in the second."""
+    began: list[float] = []
+
+    def before(module: Any, args: Any) -> None:
+        began.append(perf_counter())
+
+    def after(module: Any, args: Any, result: Any) -> None:
+        trace.seconds[id(module)] = trace.seconds.get(id(module), 0.0) + perf_counter() - began.pop()
+
+    with evaluating(model), no_grad():
+        _call(model, inputs)  # kernels are made at their first use
+    handles = []
+    try:
+        for m in model.modules():
+            handles += [m.register_forward_pre_hook(before), m.register_forward_hook(after)]
+        with evaluating(model), no_grad():
+            _call(model, inputs)
+    finally:
+        for handle in handles:
+            handle.remove()

@@ -7,91 +7,44 @@ where the first NaN or Inf appeared. Tensors are held weakly, and the notes are 
 
 from __future__ import annotations
 
+import gc
 import hashlib
+import sys
 import weakref
-from collections import deque
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ..core import observe, source
-from ..core.tape import Node
-from ..core.tensor import OutputSlot, Tensor
+from ..core import observe, reverse, source
+from ..core.tape import Node, count
+from ..core.tensor import Tensor
+from .explain_backward import BackwardNotes, Fault, largest_of
+from .explain_finite import FiniteNotes, is_finite
+from .explain_steps import Call, Step, Steps
 
-TINY = 1e-12  # a gradient smaller than this, relative to what came in, counts as zero
 _DIGESTED = 1 << 16  # values of at most so many elements are recognised when they come back as another tensor
 
 
-class Step(NamedTuple):
-    """One noted event: `kind` is "op", or the slug of the way in which the value left the graph."""
-
-    kind: str
-    name: str
-    inputs: tuple[int, ...]
-    output: int | None
-    site: source.Site | None
-    module: str | None
-
-    @property
-    def line(self) -> source.Line | None:
-        """The user's line."""
-        return source.describe(self.site)
-
-
-class Fault(NamedTuple):
-    """The place where a gradient became zero, or a value NaN or Inf."""
-
-    cause: str
-    name: str
-    site: source.Site | None
-    detail: str
-
-    @property
-    def line(self) -> source.Line | None:
-        """The user's line."""
-        return source.describe(self.site)
-
-
-class Growth(NamedTuple):
-    """How a gradient grew on its way: magnitude at first and at the end, factors above one, and the largest of them with its place."""
-
-    first: float
-    last: float
-    factors: int
-    largest: float
-    name: str
-    site: source.Site | None
-
-    @property
-    def line(self) -> source.Line | None:
-        """The user's line with the largest factor."""
-        return source.describe(self.site)
-
-
-class Watch:
+class Watch(Steps):
     """The notes. `debug.watch()` makes one and starts it; it is a context manager, and `stop()` ends it."""
 
     def __init__(self, limit: int = 100_000) -> None:
-        self.limit = limit
-        self.dropped = 0
-        self.steps: deque[Step] = deque()
-        self.users: dict[int, list[Step]] = {}  # by input
-        self.makers: dict[int, list[Step]] = {}  # by output
-        self.backwards: deque[tuple[tuple[int, ...], source.Site | None]] = deque(maxlen=256)
+        super().__init__(limit)
+        self.finished = 0  # backward calls that ran to their end
         self.started = source.capture(3)
-        self.bad_forward: Fault | None = None
-        self.bad_backward: Fault | None = None
+        self.ended: source.Site | None = None
+        self.last_node = 0  # the number of the newest node when watching stopped
         self._tokens: dict[int, tuple[weakref.ref[Tensor], int]] = {}
         self._next = 0
         self._tainted: dict[int, None] = {}  # tokens of what comes from tensors that require a gradient, oldest first
-        self._facts: dict[int, dict[str, Any]] = {}  # by token of leaves: accumulated, cleared, zero
+        self._facts: dict[int, dict[str, Any]] = {}  # by token of leaves: what `about` returns
         self._arrays: dict[int, tuple[Any, int]] = {}  # arrays of tainted tensors by id: (weak reference, token)
         self._digests: dict[bytes | None, Step] = {}  # values that left the graph, by content
-        self._growth: dict[int, tuple[Any, Growth]] = {}  # during a backward, by id of node
+        self._made: dict[int, source.Site | None] = {}  # where values were made that come from no gradient
         self._contents: dict[bytes | None, int] = {}  # computed values, by content
-        self._zero: dict[int, tuple[Any, Fault]] = {}  # during a backward: where the gradient of a node became zero
-        self._modules: list[str] = []
         self.masks: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()  # bool masks as numbers, by id of array
+        self.finite = FiniteNotes(4096)
+        self.gradients = BackwardNotes(self._about, self.masks)
         self.active = False
 
     # ---- switching ---------------------------------------------------------------------------
@@ -100,6 +53,7 @@ class Watch:
         if not self.active:
             observe.add_observer(self)
             self.active = True
+            self.ended, self.last_node = None, 0
         return self
 
     def stop(self) -> None:
@@ -107,6 +61,15 @@ class Watch:
         if self.active:
             observe.remove_observer(self)
             self.active = False
+            self.ended, self.last_node = source.capture(3), count()
+            # What exists now and was not used is known, too; what is made later is not.
+            for t in gc.get_objects():
+                if isinstance(t, Tensor) and hasattr(t, "_rg") and t._rg and t._node is None:
+                    self.token(t)
+
+    def covers(self, t: Tensor) -> bool:
+        """True when the notes can tell what happened to a tensor: not when it was made, or used, after watching had stopped."""
+        return self.active or self.known(t) is not None
 
     def __enter__(self) -> Watch:
         return self.start()
@@ -162,24 +125,6 @@ class Watch:
 
             arrays[key] = (weakref.ref(array, forget), number)
 
-    def _note(self, kind: str, name: str, inputs: tuple[int, ...], output: int | None, site: source.Site | None = None) -> Step:
-        step = Step(kind, name, inputs, output, site or source.capture(3), self._modules[-1] if self._modules else None)
-        self.steps.append(step)
-        for number in set(inputs):
-            self.users.setdefault(number, []).append(step)
-        if output is not None:
-            self.makers.setdefault(output, []).append(step)
-        while len(self.steps) > self.limit:
-            self._drop(self.steps.popleft())
-        return step
-
-    def _drop(self, step: Step) -> None:
-        self.dropped += 1
-        for number in set(step.inputs):
-            _remove(self.users, number, step)
-        if step.output is not None:
-            _remove(self.makers, step.output, step)
-
     # ---- what the engine tells ---------------------------------------------------------------
     def module_enter(self, module: Any, name: str, args: Any, kwargs: Any) -> None:
         self._modules.append(name or type(module).__name__)
@@ -190,6 +135,10 @@ class Watch:
 
     def operation(self, op: Any, inputs: Any, params: Any, outputs: Any) -> None:
         made = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
+        if op.name in _OVERWRITING:
+            for t in made:
+                self.token(t)
+            return
         sources = []
         for x in inputs:
             if isinstance(x, Tensor):
@@ -208,13 +157,17 @@ class Watch:
                 step = self._digests.get(_digest(np.asarray(x)))
                 if step is not None and not _written_down(x):
                     sources.append(self._came_back(step))
-        self._finite(op, inputs, made)
+        sources += self._indices(params)
+        if not all(is_finite(t) for t in made):
+            self._not_finite(op, inputs, params, made)
         if op.name == "cast" and inputs[0]._array.dtype.kind == "b":
             self.masks[id(made[0]._array)] = made[0]._array
         if not sources:
             for t in made:
                 if isinstance(t, Tensor):
-                    self.token(t)
+                    self._made[self.token(t)] = source.capture(3)
+                    if len(self._made) > 4096:
+                        del self._made[next(iter(self._made))]
             return
         needs = any(isinstance(x, Tensor) and x._rg for x in inputs)
         for t in made:
@@ -224,24 +177,54 @@ class Watch:
             if op.name == "detach":
                 kind = "detached" if needs else "op"
             elif needs and not t._rg:
-                integral = t._array.dtype.kind in "biu" or getattr(op, "vjp", None) is None
+                integral = t._array.dtype.kind in "biu" or op.name in DRAWING or getattr(op, "vjp", None) is None
                 kind = "through-integer" if integral else "no-grad-block"
             node = t.grad_fn
             if node is not None and self._modules:
                 node.extra().setdefault("module", self._modules[-1])
+            itself = op.name == "detach" and t is inputs[0]
+            if itself:  # detach_(): from here on it is another value
+                self._tokens.pop(id(t), None)
             number = self._taint(t)
-            self._note(kind, op.name, tuple(sources), number)
+            self._note(kind, op.name + "_" * itself, tuple(sources), number)
             if _telling(t._array):
                 self._contents[_digest(t._array)] = number
                 if len(self._contents) > 4096:
                     del self._contents[next(iter(self._contents))]
 
+    def _indices(self, params: dict[str, Any]) -> list[int]:
+        """The numbers of noted values that an operation was given as parameters: indices of a lookup, sizes."""
+        found: list[int] = []
+        for value in params.values():
+            for v in value if isinstance(value, (tuple, list)) else (value,):
+                held = self._arrays.get(id(v)) if type(v) is np.ndarray else None
+                if held is not None and held[0]() is v:
+                    found.append(held[1])
+        return found
+
+    def _not_finite(self, op: Any, inputs: Any, params: Any, made: Any) -> None:
+        bad = {k: self.token(x) for k, x in enumerate(inputs) if isinstance(x, Tensor) and not is_finite(x)}
+        for t in made:
+            if isinstance(t, Tensor) and not is_finite(t):
+                self.finite.note(op, inputs, params, self.token(t), t, bad, self._modules[-1] if self._modules else None)
+
     def inplace(self, name: str, tensor: Tensor, result: Any) -> None:
-        if isinstance(result, Tensor) and self.comes_from_gradients(result) and result is not tensor:
+        if not isinstance(result, Tensor) or result is tensor:
+            return
+        if self.comes_from_gradients(result):
             self._note("op", name, (self._taint(result),), self._taint(tensor))
+        if not is_finite(result):
+            self.finite.overwritten(self.token(tensor), self.token(result))
+
+    def data_taken(self, tensor: Tensor, result: Tensor) -> None:
+        if tensor._rg:
+            self._note("detached", "data", (self._taint(tensor),), self._taint(result))
 
     def read(self, tensor: Tensor, how: str) -> None:
-        if how in ("bool", "index") or not self.comes_from_gradients(tensor):
+        if not self.comes_from_gradients(tensor):
+            return
+        if how in ("bool", "index"):
+            self._note("decided", how, (self._taint(tensor),), None)
             return
         kind = "through-numpy" if how in ("numpy", "dlpack") else "through-number"
         name = {"dlpack": "__dlpack__"}.get(how, how)
@@ -280,7 +263,7 @@ class Watch:
             origin = self._repeated(t._array)
             if origin is None:
                 return None
-            step = Step("through-number", "torch.tensor", (origin,), None, source.capture(3), None)
+            step = Step("through-number", "torch.tensor", (origin,), None, source.capture(3), None, 0)
         number = self._taint(t)
         self._note(step.kind, step.name, step.inputs, number, step.site)
         return number
@@ -290,69 +273,49 @@ class Watch:
         digest = _digest(array) if _telling(array) else None
         return None if digest is None else self._contents.get(digest)
 
-    def _finite(self, op: Any, inputs: Any, made: Any) -> None:
-        if self.bad_forward is not None:
-            return
-        if all(_finite(t) for t in made) or not all(_finite(x) for x in inputs):
-            return
-        shown = ", ".join(_range(x) for x in inputs if isinstance(x, Tensor))
-        self.bad_forward = Fault("nan-forward", op.name, source.capture(3), f"its inputs were finite: {shown}")
-
     def backward_start(self, roots: Any) -> None:
-        self._zero.clear()
-        self._growth.clear()
         for t in roots:
             if self.known(t) is None:
                 self._returned(t)
-        self.backwards.append((tuple(self.token(t) for t in roots), source.capture(3)))
+        site = source.capture(3)
+        frame = sys._getframe(1)
+        while frame.f_back is not None and frame.f_code not in (_BACKWARD, _GRAD):
+            frame = frame.f_back
+        accumulates = frame.f_code is not _GRAD
+        noted = self.dropped + len(self.steps)
+        self.backwards.append(Call(tuple(self.token(t) for t in roots), site, noted, accumulates))
+        bad = next((t for t in roots if not is_finite(t)), None)
+        fault = None if bad is None else self.blame(bad)
+        self.gradients.start(site, fault)
+
+    def blame(self, t: Tensor) -> Fault | None:
+        """Where a value that is not finite began, as far as it was watched: forward, or in the gradient that a parameter was updated by."""
+        number = self.known(t)
+        if number is None:
+            return None
+        fault, came = self.finite.blame(number)
+        if came is not None:
+            facts = self._facts.get(came, {})
+            return facts.get("bad") or facts.get("overflow") or fault
+        return fault or self._facts.get(number, {}).get("bad") or self._facts.get(number, {}).get("overflow")
 
     def backward_node(self, node: Node, g: Any, gs: Any) -> None:
-        largest = max((_largest(x) for x in (g if isinstance(g, (tuple, list)) else (g,))), default=0.0)
-        if self.bad_backward is None and np.isfinite(largest) and any(not np.isfinite(_largest(x)) for x in gs):
-            self.bad_backward = Fault(
-                "nan-backward", node.name(), node.source, f"the gradient that reached it was finite ({largest:.4g})"
-            )
-        held = self._zero.get(id(node))
-        for k, (edge, gi) in enumerate(zip(node.inputs, gs, strict=False)):
-            if edge is None or gi is None:
-                continue
-            target = edge.node if type(edge) is OutputSlot else edge
-            small = _largest(gi)
-            self._note_growth(node, target, largest, small)
-            if small > TINY * largest and small != 0:
-                self._zero.pop(id(target), None)
-                continue
-            fault = held[1] if held is not None and held[0] is node else None
-            if fault is None and largest > 0:
-                cause, detail = zero_cause(node, k, g, self.masks)
-                fault = Fault(cause, node.name(), node.source, detail)
-            if fault is None:
-                continue
-            self._zero[id(target)] = (target, fault)
-            if isinstance(target, Tensor):
-                self._about(target)["zero"] = fault
-
-    def _note_growth(self, node: Node, target: Any, before: float, after: float) -> None:
-        if not (0 < before < np.inf and after < np.inf):
-            return
-        held = self._growth.get(id(node))
-        so_far = held[1] if held is not None and held[0] is node else Growth(before, before, 0, 0.0, "", None)
-        factor = after / before
-        grown = so_far._replace(last=after, factors=so_far.factors + (factor > 1))
-        if factor > so_far.largest:
-            grown = grown._replace(largest=factor, name=node.name(), site=node.source)
-        known = self._growth.get(id(target))
-        if known is None or known[0] is not target or known[1].last < after:
-            self._growth[id(target)] = (target, grown)
-            if isinstance(target, Tensor):
-                self._about(target)["growth"] = grown
+        self.gradients.node(node, g, gs)
 
     def backward_end(self, roots: Any) -> None:
-        self._zero.clear()
-        self._growth.clear()
+        self.gradients.end()
+        self.finished += 1
 
     def accumulate(self, leaf: Tensor, grad: Any) -> None:
-        self._about(leaf)["accumulated"] = self.backwards[-1][1] if self.backwards else None
+        self.gradients.accumulate(leaf, grad)
+
+    def grad_set(self, tensor: Tensor, value: Any) -> None:
+        if value is None and self.known(tensor) is not None:
+            self._about(tensor)["cleared"] = source.capture(3)
+
+    def requires_grad(self, tensor: Tensor, value: bool) -> None:
+        if not value or self.known(tensor) is not None:
+            self._about(tensor)["requires_grad"] = (value, source.capture(3))
 
     def optimizer_zero_grad(self, optimizer: Any) -> None:
         site = source.capture(3)
@@ -361,68 +324,39 @@ class Watch:
                 if p._grad is not None:
                     self._about(p)["cleared"] = site
 
+    def optimizer_step(self, optimizer: Any) -> None:
+        for group in optimizer.param_groups:
+            for p in group["params"]:
+                if p._grad is not None and not is_finite(p) and not self._about(p).keys() & {"bad", "overflow"}:
+                    step = f"{type(optimizer).__name__}.step"
+                    detail = f"the update made it so; its gradient was finite (at most {largest_of(p._grad):.4g}), lr = {group.get('lr')}"
+                    self._about(p)["overflow"] = Fault("nan-forward", step, source.capture(3), detail)
+
     def _about(self, t: Tensor) -> dict[str, Any]:
         if len(self._facts) > self.limit:
             del self._facts[next(iter(self._facts))]
         return self._facts.setdefault(self.token(t), {})
 
     def about(self, t: Tensor) -> dict[str, Any]:
-        """What is noted of a leaf: `accumulated`, `cleared` (sites), `zero` (a Fault), `growth` (a Growth)."""
+        """What is noted of a leaf: `accumulated`, `cleared` (sites), `zero`, `bad`, `none`, `overflow` (Faults), `growth` (a Growth),
+        `requires_grad` (the last value set, and where)."""
         number = self.known(t)
         return {} if number is None else self._facts.get(number, {})
 
-    # ---- asking ------------------------------------------------------------------------------
-    def way(self, start: int, goals: set[int]) -> list[Step] | None:
-        """The steps from one noted value to one of the goals, shortest first; None when there are none."""
-        came: dict[int, tuple[int, Step] | None] = {start: None}
-        waiting = deque([start])
-        while waiting:
-            number = waiting.popleft()
-            if number in goals:
-                path: list[Step] = []
-                link = came[number]
-                while link is not None:
-                    path.append(link[1])
-                    link = came[link[0]]
-                return path[::-1]
-            for step in self.users.get(number, ()):
-                if step.output is not None and step.output not in came:
-                    came[step.output] = (number, step)
-                    waiting.append(step.output)
-        return None
+    def made_at(self, t: Tensor) -> source.Site | None:
+        """Where a tensor was made that comes from nothing that requires a gradient."""
+        number = self.known(t)
+        return None if number is None else self._made.get(number)
 
-    def exits(self, start: int) -> list[Step]:
-        """Everything by which what came of a value left the graph, in order."""
-        seen, stack, found = {start}, [start], []
-        while stack:
-            for step in self.users.get(stack.pop(), ()):
-                if step.kind != "op" and step not in found:
-                    found.append(step)
-                if step.output is not None and step.output not in seen:
-                    seen.add(step.output)
-                    stack.append(step.output)
-        return found
+    def re_made(self, t: Tensor) -> Step | None:
+        """The place where a value left the graph of which a tensor that no operation made is a copy."""
+        number = self._returned(t) if self.known(t) is None else self.known(t)
+        return None if number is None else self.cut_before(number)
 
-    def cut_before(self, end: int) -> Step | None:
-        """The last place at which what a value is made of left the graph."""
-        seen, waiting = {end}, deque([end])
-        while waiting:
-            for step in reversed(self.makers.get(waiting.popleft(), ())):
-                if step.kind != "op":
-                    return step
-                for number in step.inputs:
-                    if number not in seen:
-                        seen.add(number)
-                        waiting.append(number)
-        return None
-
-
-def _remove(table: dict[int, list[Step]], number: int, step: Step) -> None:
-    steps = table.get(number)
-    if steps:
-        steps.remove(step)
-        if not steps:
-            del table[number]
+    def left_as(self, value: Any) -> Step | None:
+        """Where a Python number or a NumPy array left the graph, when it is still what it was then."""
+        array = value if isinstance(value, np.ndarray) else np.asarray(value)
+        return self._digests.get(_digest(array)) if array.dtype.kind in "biuf" else None
 
 
 def _digest(array: Any) -> bytes | None:
@@ -446,62 +380,9 @@ def _written_down(x: float) -> bool:
     return frame is not None and (x in (0, 1) or any(type(c) is type(x) and c == x for c in frame.f_code.co_consts))
 
 
-def _values(x: Any) -> Any:
-    return x._array if isinstance(x, Tensor) else x
-
-
-def _finite(x: Any) -> bool:
-    a = _values(x)
-    return not (type(a) is np.ndarray and a.dtype.kind in "fcV") or bool(np.isfinite(a).all())
-
-
-def _largest(x: Any) -> float:
-    a = _values(x)
-    if x is None or not hasattr(a, "tobytes") or not np.size(a):
-        return 0.0
-    return float(np.max(np.abs(np.asarray(a))))
-
-
-def _range(x: Tensor) -> str:
-    a = x._array
-    if type(a) is not np.ndarray or not a.size:
-        return f"{tuple(a.shape)}"
-    return f"{tuple(a.shape)} from {float(a.min()):.4g} to {float(a.max()):.4g}" if a.dtype.kind in "fiub" else f"{tuple(a.shape)}"
-
-
-_SATURATING = ("sigmoid", "tanh", "softmax", "hardtanh", "hardsigmoid", "clamp", "clip", "softsign", "logsigmoid", "log_sigmoid")
-_MASKING = ("where", "masked", "dropout", "tril", "triu", "bernoulli")
-
-
-def zero_cause(node: Node, k: int, g: Any, masks: Any = ()) -> tuple[str, str]:
-    """Why the gradient of argument `k` is zero although one reached the node: the slug and what was seen; "unknown" if it is not clear."""
-    name = node.op.name
-    if "relu" in name:
-        return "dead-relu", f"every input that a gradient reached is where {name} is flat"
-    if any(word in name for word in _SATURATING):
-        return "saturation", f"{name} is flat at these inputs"
-    if any(word in name for word in _MASKING):
-        return "masked", f"{name} lets none of these elements through"
-    others = [(i, value) for (kind, i), value in zip(node.plan.entries, node.saved or (), strict=False) if kind == "in" and i != k]
-    for i, value in others:
-        a = np.asarray(value)
-        if a.dtype.kind not in "biufc" or not a.size:
-            continue
-        argument = node.op.args[i] if i < len(node.op.args) else f"argument {i}"
-        maker = node.inputs[i]
-        if not a.any():
-            if isinstance(maker, Node) and "relu" in maker.op.name:
-                return "dead-relu", f"{argument} is zero: it comes from {maker.op.name}, which is off for all inputs ({maker.line})"
-            if a.dtype.kind == "b" or id(value) in masks:
-                return "masked", f"{argument} is a mask of False only"
-            return "times-zero", f"{argument}, by which it is multiplied, is zero"
-        if maker is None and bool(np.isin(a, (0, 1)).all()):
-            return "masked", f"{argument} is a mask, zero wherever a gradient arrived"
-        if not isinstance(g, (tuple, list)) and np.shape(_values(g)) == a.shape and not (a * np.asarray(_values(g))).any():
-            return "times-zero", f"{argument} is zero wherever a gradient arrived"
-    return "unknown", f"its derivative with respect to argument {k} is zero"
-
-
+DRAWING = ("multinomial", "sample", "bernoulli", "normal", "poisson", "binomial")
+_OVERWRITING = ("refill", "fill")  # operations whose result has nothing of their input's values
+_BACKWARD, _GRAD = reverse.backward.__code__, reverse.grad.__code__
 _current: list[Watch] = []
 
 

@@ -4,6 +4,7 @@
 import subprocess
 import sys
 import types
+import typing
 
 import numpy as np
 import pytest
@@ -237,13 +238,48 @@ def test_annotations_in_the_manner_of_jaxtyping():
     fails(lambda: checked(torch.zeros(2, 3), torch.zeros(9, 1)), "dimension n is 2 and 9")
 
 
-def test_jaxtyping_itself():
-    jaxtyping = pytest.importorskip("jaxtyping")
+@pytest.fixture(params=["ours", "jaxtyping"])
+def kinds(request):
+    """The module with Float, Int, Bool and Shaped: ours, and jaxtyping's where it is installed."""
+    return debug if request.param == "ours" else pytest.importorskip("jaxtyping")
 
-    def f(x, w):
-        return x @ w
 
-    f.__annotations__ = {"x": jaxtyping.Float[torch.Tensor, "batch dim"], "w": jaxtyping.Float[torch.Tensor, "dim"]}
-    checked = debug.shapes(f)
-    checked(torch.zeros(2, 3), torch.zeros(3))
-    fails(lambda: checked(torch.zeros(2, 3), torch.zeros(4)), "dimension dim is 3 and 4")
+def annotated(function, **hints):
+    function.__annotations__ = hints
+    return debug.shapes(function)
+
+
+def test_annotations_bind_across_arguments_and_results(kinds):
+    T = torch.Tensor
+    f = annotated(lambda x, w: x @ w, x=kinds.Float[T, "batch dim"], w=kinds.Float[T, "dim"], **{"return": kinds.Float[T, "batch"]})
+    f(torch.zeros(2, 3), torch.zeros(3))
+    fails(lambda: f(torch.zeros(2, 3), torch.zeros(4)), "dimension dim is 3 and 4")
+    fails(lambda: f(torch.zeros(2, 3).double().long(), torch.zeros(3)), "should have a dtype among", "float32", "got int64")
+    g = annotated(lambda x: x.sum(), x=kinds.Float[T, "n"], **{"return": kinds.Float[T, "n"]})
+    fails(lambda: g(torch.zeros(3)), "the result should have 1 dimension")
+
+
+def test_expressions_over_the_arguments(kinds):
+    f = annotated(lambda size, x: x, x=kinds.Float[torch.Tensor, "{size} d {size}-1"])
+    f(3, torch.zeros(3, 5, 2))
+    fails(lambda: f(4, torch.zeros(3, 5, 2)), "should have size 4, got 3")
+
+
+def test_unions_lists_and_variable_arguments(kinds):
+    T = torch.Tensor
+    one, two = kinds.Float[T, "b"], kinds.Float[T, "b d"]
+    f = annotated(lambda x, y=None: x, x=typing.Union[one, two], y=typing.Optional[one])  # noqa: UP007, UP045  (as values, not in annotations)
+    f(torch.zeros(2))
+    f(torch.zeros(2, 3), torch.zeros(2))
+    fails(lambda: f(torch.zeros(2, 3, 4)), "argument 'x' fits none of (b,) or (b, d)")
+    fails(lambda: f(torch.zeros(2, 3), torch.zeros(3)), "dimension b is 2 and 3")
+
+    def several(parts, *rest, **named):
+        return parts
+
+    g = annotated(several, parts=list[one], rest=one, named=kinds.Int[T, "b"])
+    g([torch.zeros(2)] * 3, torch.zeros(2), labels=torch.arange(2))
+    fails(lambda: g([torch.zeros(2), torch.zeros(3)]), "dimension b is 2 and 3", "argument 'parts'[1]")
+    fails(lambda: g([torch.zeros(2)], torch.zeros(3)), "argument 'rest'[0]")
+    fails(lambda: g([torch.zeros(2)], labels=torch.zeros(2)), "argument 'named'['labels'] should have a dtype")
+    fails(lambda: g(torch.zeros(2)), "should hold several tensors, got Tensor")

@@ -39,6 +39,15 @@ def test_limits_are_marked():
     assert debug.graph_lines(y, max_nodes=2)[2:] == ["... (max_nodes=2 reached; the graph has more)"]
 
 
+def test_a_graph_from_its_last_node(capsys):
+    x = torch.ones(2, requires_grad=True)
+    y = (x * 2).sum()
+    assert debug.graph_lines(y.grad_fn) == debug.graph_lines(y)
+    assert "value=[1, 1]" in debug.graph_text(y.grad_fn, values=True)
+    assert debug.print_autograd_graph(y.grad_fn) == debug.print_autograd_graph(y)
+    assert repr(debug.draw(y.grad_fn)) == repr(debug.draw(y))
+
+
 def test_what_has_no_graph():
     assert debug.graph_lines(3) == ["int (not a tensor)"]
     assert debug.graph_lines(torch.ones(2)) == ["No autograd graph: grad_fn is None (requires_grad=False, shape=(2,))."]
@@ -145,10 +154,11 @@ def test_a_picture_has_a_box_for_every_node():
     tree, boxes = boxes_of(debug.graph_svg((x + y) * x, names={"x": x, "y": y}))
     assert sorted(texts[0] for texts, _, _ in boxes) == ["add", "mul", "x", "y"]
     by_name = {texts[0]: (texts, place, kind) for texts, place, kind in boxes}
-    assert by_name["mul"][0][1:3] == ["()", "keeps input, other"] and by_name["mul"][2] == "out"
+    assert by_name["mul"][0][1] == "keeps input, other" and by_name["mul"][2] == "result"
     assert "value 10" in by_name["mul"][0] and "grad 2" in by_name["add"][0] and by_name["x"][2] == "leaf"
     assert by_name["mul"][1][1] > by_name["add"][1][3] > by_name["x"][1][3], "what is made lies below what it is made of"
     assert sum(p.get("class") == "edge" for p in tree.iter(SVG + "path")) == 4
+    assert [t.text for t in tree.iter(SVG + "text") if t.get("class") == "shape"] == ["()"] * 3, "a shape on the arrows of each"
 
 
 def test_boxes_do_not_overlap():
@@ -161,6 +171,10 @@ def test_boxes_do_not_overlap():
     tree, boxes = boxes_of(debug.graph_svg(loss, names=net))
     assert len(boxes) > 15
     width, height = float(tree.get("width")), float(tree.get("height"))
+    for frame in tree.iter(SVG + "rect"):
+        if frame.get("class") == "frame":
+            x, y, w, h = (float(frame.get(k)) for k in ("x", "y", "width", "height"))
+            assert 0 <= x and x + w <= width and 0 <= y and y + h <= height
     for k, (_, a, _) in enumerate(boxes):
         assert 0 <= a[0] and a[2] <= width and 0 <= a[1] and a[3] <= height
         for _, b, _ in boxes[:k]:
@@ -182,7 +196,7 @@ def test_long_graphs_are_cut_with_a_note():
 def test_text_in_pictures_is_escaped():
     x = scalar(2.0)
     svg = debug.graph_svg(x * 2, names={"<b> & co": x})
-    assert ["<b> & co", "()", "value 2"] in [texts for texts, _, _ in boxes_of(svg)[1]]
+    assert ["<b> & co", "value 2"] in [texts for texts, _, _ in boxes_of(svg)[1]]
 
 
 def test_a_page_loads_nothing(tmp_path):
@@ -191,7 +205,8 @@ def test_a_page_loads_nothing(tmp_path):
     drawing.save(tmp_path / "g.html")
     drawing.save(tmp_path / "g.svg")
     page = (tmp_path / "g.html").read_text(encoding="utf-8")
-    assert page.count("http") == 1 and "src=" not in page and "href" not in page  # the namespace of SVG alone
+    # The namespace of SVG, and the policy that forbids everything from elsewhere.
+    assert page.count("http://") == 1 and "src=" not in page and "href" not in page and "default-src 'none'" in page
     assert ET.parse(tmp_path / "g.svg").getroot().tag == SVG + "svg"
     assert "<svg" in drawing._repr_html_() and "MulBackward0" in repr(drawing)
     assert "grad_fn is None" in debug.graph_svg(torch.ones(1))

@@ -117,3 +117,46 @@ def test_rich_and_notebooks():
     rich.Console(file=out, width=100).print(s)
     assert "101,770" in out.getvalue() and "(32, 128)" in out.getvalue()
     assert s._repr_html_().count("<tr>") == 5
+
+
+def test_memory_and_time():
+    s = debug.summary(mlp(), (32, 784))
+    assert [r.memory for r in s.rows] == [32 * 10 * 4, 32 * 128 * 4, 32 * 128 * 4, 32 * 10 * 4]
+    assert s.output_bytes == sum(r.memory for r in s.rows[1:])
+    assert s.rows[0].seconds == s.seconds >= sum(r.seconds for r in s.rows[1:]) > 0
+    assert "time (ms)" in str(s) and "time (ms)" not in str(debug.summary(mlp(), (32, 784), time=False))
+    net = mlp()
+    debug.summary(net, (1, 784))
+    assert not any(m._forward_hooks or m._forward_pre_hooks for m in net.modules())
+    with pytest.raises(RuntimeError):
+        debug.summary(net, (1, 7))
+    assert not any(m._forward_hooks for m in net.modules())
+
+
+def test_an_input_instead_of_a_shape():
+    x = torch.ones(32, 784)
+    plain = debug.summary(mlp(), (32, 784), time=False)
+    for given in (x, (x,), {"input": x}):
+        assert str(debug.summary(mlp(), given, time=False)) == str(plain)
+
+
+@pytest.mark.parametrize(("stride", "groups", "inside", "outside"), [(1, 1, 3, 5), (2, 1, 6, 2), (1, 2, 4, 6)])
+def test_transposed_convolutions_that_change_the_channels(stride, groups, inside, outside):
+    layer = nn.ConvTranspose2d(inside, outside, 3, stride=stride, groups=groups, bias=False)
+    s = debug.summary(layer, (2, inside, 5, 5))
+    assert s.mult_adds == 2 * inside * 25 * (outside // groups) * 9
+
+
+@pytest.mark.parametrize(("kind", "gates"), [(nn.RNN, 1), (nn.GRU, 3), (nn.LSTM, 4)])
+def test_recurrent_layers(kind, gates):
+    s = debug.summary(kind(6, 5, num_layers=2, bidirectional=True), (7, 3, 6))
+    first, second = gates * 5 * (6 + 5), gates * 5 * (10 + 5)
+    assert s.mult_adds == 7 * 3 * 2 * (first + second)
+
+
+def test_attention_counts_its_products():
+    class Net(nn.Module):
+        def forward(self, q):
+            return nn.functional.scaled_dot_product_attention(q, q, q)
+
+    assert debug.summary(Net(), (2, 4, 10, 8)).mult_adds == 2 * (2 * 4 * 10 * 10 * 8)

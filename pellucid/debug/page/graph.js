@@ -1,0 +1,4 @@
+// The page of one graph.
+const pageData = JSON.parse(document.getElementById("data").textContent);
+const graphView = new GraphView(document.getElementById("graph"), pageData.graph);
+const stepPlayer = pageData.steps ? new StepPlayer(graphView, pageData.steps) : null;

@@ -1,0 +1,2452 @@
+"""Small programs with one mistake each: (cause, what to ask, program). The line to be named ends with `# here`."""
+
+HEAD = """\
+import math
+import numpy as np
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+torch.manual_seed(0)
+"""
+
+NET = """\
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(4, 8), nn.Linear(8, 2)])
+        self.head = nn.Linear(2, 1)
+    def forward(self, x):
+        for layer in self.layers:
+            x = torch.tanh(layer(x))
+        return self.head(x)
+model = Net()
+x, y = torch.randn(16, 4), torch.randn(16, 1)
+"""
+
+CASES = {}
+
+
+def case(cause, expr, text, name=None, head=HEAD):
+    number = sum(found == cause for found, _, _ in CASES.values())
+    assert f"{cause}-{name}" not in CASES
+    CASES[f"{cause}-{name or number}"] = (cause, expr, head + text)
+
+
+# ---- no-backward ---------------------------------------------------------------------------------
+case(
+    "no-backward",
+    "w.grad",
+    """
+w = torch.ones(3, requires_grad=True)
+loss = (w * 2).sum()  # here
+""",
+)
+case(
+    "no-backward",
+    "model.layers[0].weight.grad",
+    NET
+    + """
+loss = F.mse_loss(model(x), y)  # here
+""",
+)
+case(
+    "no-backward",
+    "optimizer.param_groups[0]['params'][1].grad",
+    NET
+    + """
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+losses = [F.mse_loss(model(x), y) for _ in range(3)]  # here
+""",
+)
+case(
+    "no-backward",
+    "model.head.weight.grad",
+    NET
+    + """
+out = model(x)
+grads = torch.autograd.grad(out.sum(), list(model.parameters()))  # here
+""",
+    name="autograd.grad",
+)
+case(
+    "no-backward",
+    "w.grad",
+    """
+def main():
+    w = torch.ones(3, requires_grad=True)
+    total = sum(w * k for k in range(3))
+    loss = total.sum()  # here
+    return loss.item()
+main()
+""",
+    name="in a function",
+)
+
+# ---- non-leaf ------------------------------------------------------------------------------------
+case(
+    "non-leaf",
+    "h.grad",
+    """
+w = torch.ones(3, requires_grad=True)
+h = w * 2  # here
+h.sum().backward()
+""",
+)
+case(
+    "non-leaf",
+    "acts[1].grad",
+    NET
+    + """
+acts = []
+h = x
+for layer in model.layers:
+    h = torch.relu(layer(h))  # here
+    acts.append(h)
+model.head(h).mean().backward()
+""",
+)
+case(
+    "non-leaf",
+    "w.grad",
+    """
+w = torch.randn(3, requires_grad=True) * 0.01  # here
+loss = (w ** 2).sum()
+loss.backward()
+""",
+    name="scaled weights",
+)
+case(
+    "non-leaf",
+    "model.last.grad",
+    """
+class Keeps(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+    def forward(self, x):
+        self.last = self.fc(x)  # here
+        return self.last.sum()
+model = Keeps()
+model(torch.ones(2, 3)).backward()
+""",
+)
+case(
+    "non-leaf",
+    "w.grad",
+    """
+w = torch.ones(3, requires_grad=True).to(torch.float64)  # here
+w.sum().backward()
+""",
+    name="to another dtype",
+)
+
+# ---- not-requires-grad ---------------------------------------------------------------------------
+case(
+    "not-requires-grad",
+    "w.grad",
+    """
+w = torch.ones(3)  # here
+b = torch.zeros(3, requires_grad=True)
+((w + b) ** 2).sum().backward()
+""",
+)
+case(
+    "not-requires-grad",
+    "model.layers[0].weight.grad",
+    NET
+    + """
+for p in model.layers[0].parameters():
+    p.requires_grad = False  # here
+F.mse_loss(model(x), y).backward()
+""",
+)
+case(
+    "not-requires-grad",
+    "model.head.bias.grad",
+    NET
+    + """
+def freeze(module):
+    module.requires_grad_(False)  # here
+freeze(model.head)
+F.mse_loss(model(x), y).backward()
+""",
+)
+case(
+    "not-requires-grad",
+    "batch.grad",
+    """
+w = torch.ones(3, requires_grad=True)
+batch = torch.arange(3)  # here
+(w * batch).sum().backward()
+""",
+)
+
+# ---- detached ------------------------------------------------------------------------------------
+case(
+    "detached",
+    "model.layers[0].weight.grad",
+    NET
+    + """
+h = torch.tanh(model.layers[0](x)).detach()  # here
+loss = model.head(model.layers[1](h)).mean()
+loss.backward()
+""",
+)
+case(
+    "detached",
+    "model.fc.weight.grad",
+    """
+class Stops(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+        self.out = nn.Linear(3, 1)
+    def features(self, x):
+        return self.fc(x).data  # here
+    def forward(self, x):
+        return self.out(self.features(x))
+model = Stops()
+model(torch.randn(5, 3)).sum().backward()
+""",
+)
+case(
+    "detached",
+    "encoder.weight.grad",
+    """
+encoder, decoder = nn.Linear(4, 2), nn.Linear(2, 4)
+optimizer = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()])
+def codes(batch):
+    return [encoder(row).detach() for row in batch]  # here
+for step in range(3):
+    batch = torch.randn(6, 4)
+    optimizer.zero_grad()
+    loss = F.mse_loss(decoder(torch.stack(codes(batch))), batch)
+    loss.backward()
+    optimizer.step()
+""",
+)
+case(
+    "detached",
+    "w.grad",
+    """
+w = torch.ones(3, requires_grad=True)
+v = torch.ones(3, requires_grad=True)
+state = torch.zeros(3)
+for t in range(4):
+    state = (state * w).detach()  # here
+    state = state + v
+state.sum().backward()
+""",
+)
+case(
+    "detached",
+    "w.grad",
+    """
+w = torch.ones(3, requires_grad=True)
+v = torch.ones(3, requires_grad=True)
+h = w * 2
+h.detach_()  # here
+(h * v).sum().backward()
+""",
+    name="in place",
+)
+
+# ---- no-grad-block -------------------------------------------------------------------------------
+case(
+    "no-grad-block",
+    "model.layers[0].weight.grad",
+    NET
+    + """
+with torch.no_grad():
+    h = model.layers[0](x)  # here
+model.head(model.layers[1](h)).mean().backward()
+""",
+)
+case(
+    "no-grad-block",
+    "encoder.bias.grad",
+    """
+encoder, head = nn.Linear(3, 3), nn.Linear(3, 1)
+@torch.no_grad()
+def embed(x):
+    return encoder(x)  # here
+for _ in range(2):
+    head(embed(torch.randn(2, 3))).sum().backward()
+""",
+)
+case(
+    "no-grad-block",
+    "w.grad",
+    """
+w = torch.ones(3, requires_grad=True)
+b = torch.ones(3, requires_grad=True)
+torch.set_grad_enabled(False)
+scale = w.exp()  # here
+torch.set_grad_enabled(True)
+loss = (scale * b).sum()
+loss.backward()
+""",
+)
+case(
+    "no-grad-block",
+    "model.a.weight.grad",
+    """
+class Half(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(3, 3), nn.Linear(3, 1)
+    def forward(self, x):
+        with torch.inference_mode():
+            h = self.a(x)  # here
+        return self.b(h.clone())
+model = Half()
+model(torch.randn(4, 3)).mean().backward()
+""",
+)
+
+# ---- through-number ------------------------------------------------------------------------------
+case(
+    "through-number",
+    "w.grad",
+    """
+w = torch.full((3,), 1.5, requires_grad=True)
+b = torch.ones(3, requires_grad=True)
+scale = (w * 2.25).sum().item()  # here
+(b * scale).sum().backward()
+""",
+)
+case(
+    "through-number",
+    "model.layers[0].weight.grad",
+    NET
+    + """
+def norm_of(layer):
+    return float(layer.weight.norm())  # here
+penalty = sum(norm_of(layer) for layer in model.layers)
+loss = model.head.weight.sum() + 0.1 * penalty
+loss.backward()
+""",
+    name="in a function",
+)
+case(
+    "through-number",
+    "w.grad",
+    """
+w = torch.tensor([1.5, 2.5], requires_grad=True)
+losses = []
+for k in range(3):
+    losses.append((w * k).pow(2).sum().item())  # here
+total = torch.tensor(losses, requires_grad=True).mean()
+total.backward()
+""",
+    name="list of numbers",
+)
+case(
+    "through-number",
+    "w.grad",
+    """
+w = torch.tensor([1.5, 2.5], requires_grad=True)
+bias = torch.zeros(2, requires_grad=True)
+row = (w * 3).tolist()  # here
+out = torch.tensor([r * 2 + 1 for r in row])
+(out * bias + bias).sum().backward()
+""",
+    name="tolist and a comprehension",
+)
+case(
+    "through-number",
+    "self_.gate.grad",
+    """
+class Holder:
+    def __init__(self):
+        self.gate = torch.tensor([0.3, 0.4], requires_grad=True)
+        self.weight = torch.tensor([1.0, 2.0], requires_grad=True)
+    def measure(self):
+        self.strength = self.gate.sigmoid().mean().item()  # here
+    def loss(self):
+        return (self.weight * (1 - self.strength)).sum()
+self_ = Holder()
+self_.measure()
+self_.loss().backward()
+""",
+    name="attribute",
+)
+case(
+    "through-number",
+    "w.grad",
+    """
+w = torch.tensor([1.5, 2.5], requires_grad=True)
+loss = (w ** 2).sum()
+loss = torch.tensor(loss.item(), requires_grad=True)  # here
+loss.backward()
+""",
+    name="loss made anew",
+)
+case(
+    "through-number",
+    "w.grad",
+    """
+w = torch.tensor([1.5], requires_grad=True)
+v = torch.tensor([2.5], requires_grad=True)
+y = math.exp(w)  # here
+(v * y).sum().backward()
+""",
+    name="math function",
+)
+
+# ---- through-numpy -------------------------------------------------------------------------------
+case(
+    "through-numpy",
+    "w.grad",
+    """
+w = torch.tensor([1.5, 2.5], requires_grad=True)
+b = torch.ones(2, requires_grad=True)
+h = (w * 3).detach().numpy()  # here
+h = np.tanh(h)
+(torch.from_numpy(h) * b).sum().backward()
+""",
+)
+case(
+    "through-numpy",
+    "model.layers[0].weight.grad",
+    NET
+    + """
+def features(batch):
+    out = model.layers[0](batch)
+    return np.maximum(out.detach().cpu().numpy(), 0)  # here
+def run(batch):
+    f = torch.tensor(features(batch))
+    return model.head(model.layers[1](f))
+loss = run(x).mean()
+loss.backward()
+""",
+    name="in functions",
+)
+case(
+    "through-numpy",
+    "model.fc.weight.grad",
+    """
+class Mixed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc, self.out = nn.Linear(3, 3), nn.Linear(3, 1)
+    def forward(self, x):
+        h = np.asarray(self.fc(x).detach())  # here
+        h = h / np.abs(h).max()
+        return self.out(torch.as_tensor(h))
+model = Mixed()
+for _ in range(2):
+    model(torch.randn(4, 3)).mean().backward()
+""",
+    name="module and loop",
+)
+
+# ---- through-integer -----------------------------------------------------------------------------
+case(
+    "through-integer",
+    "model.layers[0].weight.grad",
+    NET
+    + """
+picked = model.layers[0](x).argmax(dim=1)  # here
+loss = (picked.float() * model.head.weight.sum()).mean()
+loss.backward()
+""",
+)
+case(
+    "through-integer",
+    "w.grad",
+    """
+w = torch.randn(5, requires_grad=True)
+b = torch.ones(5, requires_grad=True)
+def gate(v):
+    return (v > 0).float()  # here
+(gate(w) * b).sum().backward()
+""",
+)
+case(
+    "through-integer",
+    "w.grad",
+    """
+w = torch.tensor([1.2, 2.7], requires_grad=True)
+b = torch.ones(2, requires_grad=True)
+steps = [(w * k).long() for k in range(3)]  # here
+total = sum(s * b for s in steps)
+total.sum().backward()
+""",
+)
+case(
+    "through-integer",
+    "scores.grad",
+    """
+scores = torch.randn(4, 3, requires_grad=True)
+table = nn.Embedding(3, 2)
+index = torch.multinomial(scores.softmax(1), 1)  # here
+table(index).sum().backward()
+""",
+)
+case(
+    "through-integer",
+    "w.grad",
+    """
+w = torch.tensor([1.2, 2.7], requires_grad=True)
+loss = (torch.round(w) ** 2).sum()  # here
+loss.backward()
+""",
+    name="round",
+)
+
+# ---- not-ancestor --------------------------------------------------------------------------------
+case(
+    "not-ancestor",
+    "w.grad",
+    """
+w, b = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+extra = w * 2
+(b * 3).sum().backward()  # here
+""",
+)
+case(
+    "not-ancestor",
+    "model.unused.weight.grad",
+    """
+class Extra(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.used, self.unused = nn.Linear(2, 1), nn.Linear(2, 1)
+    def forward(self, x):
+        return self.used(x)
+model = Extra()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(3):
+    optimizer.zero_grad()
+    loss = model(torch.randn(4, 2)).mean()
+    loss.backward()  # here
+    optimizer.step()
+""",
+)
+case(
+    "not-ancestor",
+    "old.grad",
+    """
+model = nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+old = optimizer.param_groups[0]["params"][0]
+model.weight = nn.Parameter(torch.zeros(1, 2))
+loss = model(torch.ones(3, 2)).sum()
+loss.backward()  # here
+""",
+    name="replaced parameter",
+)
+case(
+    "not-ancestor",
+    "model.b.weight.grad",
+    """
+class Two(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(2, 1), nn.Linear(2, 1)
+    def forward(self, x):
+        return self.a(x), self.b(x)
+model = Two()
+first, second = model(torch.randn(4, 2))
+print(second.mean().item())
+first.mean().backward()  # here
+""",
+    name="logged only",
+)
+
+# ---- set-to-none ---------------------------------------------------------------------------------
+case(
+    "set-to-none",
+    "model.head.weight.grad",
+    NET
+    + """
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(3):
+    F.mse_loss(model(x), y).backward()
+    optimizer.step()
+    optimizer.zero_grad()  # here
+""",
+)
+case(
+    "set-to-none",
+    "w.grad",
+    """
+w = torch.ones(2, requires_grad=True)
+(w * 2).sum().backward()
+w.grad = None  # here
+""",
+)
+case(
+    "set-to-none",
+    "model.layers[1].bias.grad",
+    NET
+    + """
+def finish(m):
+    m.zero_grad(set_to_none=True)  # here
+F.mse_loss(model(x), y).backward()
+finish(model)
+""",
+)
+case(
+    "set-to-none",
+    "w.grad",
+    """
+w = torch.ones(2, requires_grad=True)
+optimizer = torch.optim.SGD([w], lr=0.1)
+(w * 2).sum().backward()
+optimizer.zero_grad(set_to_none=False)  # here
+""",
+    name="to zero",
+)
+
+# ---- zero gradients ------------------------------------------------------------------------------
+case(
+    "dead-relu",
+    "model[0].weight.grad",
+    """
+model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+with torch.no_grad():
+    model[0].bias.fill_(-100.0)
+loss = model(torch.randn(16, 4)).mean()  # here
+loss.backward()
+""",
+)
+case(
+    "dead-relu",
+    "model.convs[0].weight.grad",
+    """
+class Cnn(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.convs = nn.ModuleList([nn.Conv2d(1, 4, 3), nn.Conv2d(4, 4, 3)])
+        self.fc = nn.Linear(4, 2)
+    def forward(self, x):
+        for conv in self.convs:
+            x = F.relu(conv(x) - 50)  # here
+        return self.fc(x.mean((2, 3)))
+model = Cnn()
+F.cross_entropy(model(torch.randn(3, 1, 8, 8)), torch.tensor([0, 1, 0])).backward()
+""",
+)
+case(
+    "dead-relu",
+    "model[6].weight.grad",
+    """
+layers = []
+for k in range(6):
+    layers += [nn.Linear(16, 16), nn.ReLU()]
+model = nn.Sequential(*layers, nn.Linear(16, 1))
+model[4].bias.data.fill_(-30.0)
+h = model(torch.rand(8, 16))  # here
+h.sum().backward()
+""",
+    name="weight behind it",
+)
+case(
+    "dead-relu",
+    "w.grad",
+    """
+w = torch.randn(5, requires_grad=True)
+out = (w - 100).clamp(min=0)  # here
+out.sum().backward()
+""",
+    name="clamp",
+)
+case(
+    "saturation",
+    "model[0].weight.grad",
+    """
+model = nn.Sequential(nn.Linear(4, 8), nn.Sigmoid(), nn.Linear(8, 1))
+x = torch.rand(16, 4) * 1000 + 1000
+model[0].weight.data.fill_(1.0)
+loss = model(x).mean()  # here
+loss.backward()
+""",
+)
+case(
+    "saturation",
+    "cell.weight_ih.grad",
+    """
+cell = nn.RNNCell(3, 4)
+cell.bias_ih.data.fill_(200.0)
+h = torch.zeros(2, 4)
+for t in range(5):
+    h = torch.tanh(cell(torch.randn(2, 3), h) * 50)  # here
+h.sum().backward()
+""",
+    name="rnn cell",
+)
+case(
+    "saturation",
+    "scores.grad",
+    """
+scores = torch.tensor([[1000.0, 0.0, -1000.0]], requires_grad=True)
+values = torch.randn(3, 2)
+weights = scores.softmax(-1)  # here
+(weights @ values).sum().backward()
+""",
+    name="softmax",
+)
+case(
+    "saturation",
+    "model[0].weight.grad",
+    """
+model = nn.Sequential(*[m for _ in range(16) for m in (nn.Linear(8, 8), nn.Sigmoid())], nn.Linear(8, 1))
+loss = model(torch.randn(32, 8)).pow(2).mean()  # here
+loss.backward()
+""",
+    name="deep sigmoid",
+)
+case(
+    "masked",
+    "w.grad",
+    """
+w = torch.randn(4, requires_grad=True)
+mask = torch.zeros(4)
+loss = (w * mask * 3).sum()  # here
+loss.backward()
+""",
+)
+case(
+    "masked",
+    "model.layers[0].weight.grad",
+    NET
+    + """
+mask = torch.zeros(16, 1, dtype=torch.bool)
+per_row = (model(x) - y) ** 2
+loss = per_row.masked_fill(~mask, 0.0).sum()  # here
+loss.backward()
+""",
+)
+case(
+    "masked",
+    "v.grad",
+    """
+q, v = torch.randn(1, 4, 8, requires_grad=True), torch.randn(1, 4, 8, requires_grad=True)
+keep = torch.tensor([True, False, False, False])
+def attend(q, v):
+    out = torch.where(torch.zeros(1, 4, 8, dtype=torch.bool), v, q)  # here
+    return out
+attend(q, v).sum().backward()
+""",
+)
+case(
+    "masked",
+    "model.fc.weight.grad",
+    """
+class Drops(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc, self.drop = nn.Linear(3, 3), nn.Dropout(p=1.0)
+    def forward(self, x):
+        return self.drop(self.fc(x))  # here
+model = Drops()
+model(torch.randn(4, 3)).sum().backward()
+""",
+    name="dropout",
+)
+case(
+    "times-zero",
+    "w.grad",
+    """
+w = torch.randn(4, requires_grad=True)
+loss = (w * 0).sum()  # here
+loss.backward()
+""",
+)
+case(
+    "times-zero",
+    "model.down.weight.grad",
+    """
+class Adapter(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.down, self.up = nn.Linear(6, 2, bias=False), nn.Linear(2, 6, bias=False)
+        nn.init.zeros_(self.up.weight)
+    def forward(self, x):
+        return x + self.up(self.down(x))  # here
+model = Adapter()
+model(torch.randn(4, 6)).pow(2).sum().backward()
+""",
+)
+case(
+    "times-zero",
+    "model[0].weight.grad",
+    """
+model = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 1))
+for layer in (model[0], model[2]):
+    nn.init.zeros_(layer.weight)
+for k in range(2):
+    model.zero_grad()
+    loss = (model(torch.randn(5, 3)) - 1).pow(2).mean()  # here
+    loss.backward()
+""",
+)
+case(
+    "cancels",
+    "logits.grad",
+    """
+logits = torch.randn(4, 5, requires_grad=True)
+loss = logits.softmax(1).sum()  # here
+loss.backward()
+""",
+)
+
+# ---- NaN and Inf ---------------------------------------------------------------------------------
+case(
+    "nan-forward",
+    "loss",
+    """
+w = torch.tensor([-1.0, 2.0], requires_grad=True)
+h = torch.log(w)  # here
+loss = (h * 2).sum()
+loss.backward()
+""",
+)
+case(
+    "nan-forward",
+    "model.layers[0].weight.grad",
+    NET
+    + """
+def normalise(v):
+    return (v - v.mean(0)) / v.std(0)  # here
+x[:, 2] = 3.0
+for step in range(2):
+    model.zero_grad()
+    loss = F.mse_loss(model(normalise(x)), y)
+    loss.backward()
+""",
+    name="constant column",
+)
+case(
+    "nan-forward",
+    "w.grad",
+    """
+w = torch.full((3,), 100.0, requires_grad=True)
+e = torch.exp(w)  # here
+p = e / e.sum()
+p.log().sum().backward()
+""",
+    name="softmax by hand",
+)
+case(
+    "nan-forward",
+    "proj.weight.grad",
+    """
+proj = nn.Linear(4, 4)
+h = proj(torch.randn(2, 3, 4))
+scores = h @ h.transpose(1, 2)
+mask = torch.ones(3, 3, dtype=torch.bool).tril(-1)
+scores = scores.masked_fill(~mask, float("-inf"))
+attention = F.softmax(scores, dim=-1)  # here
+(attention @ h).sum().backward()
+""",
+    name="attention row that is masked as a whole",
+)
+case(
+    "nan-forward",
+    "loss",
+    """
+model = nn.Linear(2, 1)
+x = torch.tensor([[1.0, float("nan")], [2.0, 3.0]])
+out = model(x)  # here
+loss = out.mean()
+loss.backward()
+""",
+    name="data",
+)
+case(
+    "nan-backward",
+    "w.grad",
+    """
+w = torch.tensor([0.0, 4.0], requires_grad=True)
+loss = torch.sqrt(w).sum()  # here
+loss.backward()
+""",
+)
+case(
+    "nan-backward",
+    "model.layers[0].weight.grad",
+    NET
+    + """
+class Distance(nn.Module):
+    def forward(self, a, b):
+        return (a - b).pow(2).sum(1).sqrt()  # here
+h = model.layers[0](x)
+loss = Distance()(h, h).mean()
+loss.backward()
+""",
+    name="distance to itself",
+)
+case(
+    "nan-backward",
+    "w.grad",
+    """
+w = torch.tensor([0.0, 4.0], requires_grad=True)
+safe = torch.where(w > 0, w.log(), torch.zeros(2))  # here
+safe.sum().backward()
+""",
+    name="where",
+)
+case(
+    "nan-backward",
+    "model.weight",
+    """
+model = nn.Linear(2, 1, bias=False)
+model.weight.data.zero_()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(3):
+    optimizer.zero_grad()
+    loss = model.weight.norm() + torch.sqrt((model.weight ** 2).sum())  # here
+    loss.backward()
+    optimizer.step()
+""",
+    name="weights became NaN",
+)
+case(
+    "exploded",
+    "model[0].weight.grad",
+    """
+model = nn.Sequential(*[nn.Linear(16, 16) for _ in range(20)])
+for layer in model:
+    nn.init.normal_(layer.weight, std=2.0)
+loss = model(torch.randn(4, 16)).sum()  # here
+loss.backward()
+""",
+)
+case(
+    "exploded",
+    "w.grad",
+    """
+w = torch.eye(3) * 4
+w.requires_grad_()
+h = torch.ones(1, 3)
+for t in range(30):
+    h = h @ w  # here
+h.sum().backward()
+""",
+    name="through time",
+)
+case(
+    "exploded",
+    "rnn.weight_hh_l0.grad",
+    """
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight_hh_l0 = nn.Parameter(torch.randn(8, 8) * 1.5)
+    def forward(self, x):
+        h = torch.zeros(x.shape[0], 8)
+        for t in range(x.shape[1]):
+            h = x[:, t] + F.linear(h, self.weight_hh_l0)  # here
+        return h
+rnn = Recurrent()
+rnn(torch.randn(2, 25, 8)).sum().backward()
+""",
+    name="recurrent module",
+)
+
+# ---- refusals ------------------------------------------------------------------------------------
+case(
+    "overwritten",
+    None,
+    """
+w = torch.ones(3, requires_grad=True)
+y = torch.exp(w)
+loss = y.sum()
+y += 1  # here
+loss.backward()
+""",
+)
+case(
+    "overwritten",
+    None,
+    NET
+    + """
+def step(batch):
+    h = torch.sigmoid(model.layers[0](batch))
+    out = model.head(model.layers[1](h))
+    h.mul_(2)  # here
+    return out.mean()
+step(x).backward()
+""",
+)
+case(
+    "overwritten",
+    None,
+    NET
+    + """
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+first = F.mse_loss(model(x), y)
+second = F.l1_loss(model(x), y)
+first.backward(retain_graph=True)
+optimizer.step()  # here
+second.backward()
+""",
+    name="optimizer step",
+)
+case(
+    "overwritten",
+    None,
+    """
+w = torch.ones(4, requires_grad=True)
+a = w * 2
+b = a ** 2
+for k in range(4):
+    a[k] = 0.0  # here
+b.sum().backward()
+""",
+    name="indexed write in a loop",
+)
+case(
+    "graph-freed",
+    None,
+    """
+w = torch.ones(3, requires_grad=True)
+loss = (w * w).sum()
+loss.backward()
+loss.backward()  # here
+""",
+)
+case(
+    "graph-freed",
+    None,
+    """
+cell = nn.RNNCell(3, 4)
+h = torch.zeros(2, 4)
+def train(h):
+    h = cell(torch.randn(2, 3), h)
+    h.pow(2).sum().backward()  # here
+    return h
+for k in range(3):
+    h = train(h)
+""",
+)
+case(
+    "graph-freed",
+    None,
+    NET
+    + """
+features = model.layers[0](x)
+losses = [(features * k).pow(2).sum() for k in range(2)]
+for loss in losses:
+    loss.backward()  # here
+""",
+)
+case(
+    "nonscalar",
+    None,
+    """
+w = torch.ones(3, requires_grad=True)
+(w * 2).backward()  # here
+""",
+)
+case(
+    "nonscalar",
+    None,
+    NET
+    + """
+def train_step(model, x, y):
+    loss = F.mse_loss(model(x), y, reduction="none")
+    loss.backward()  # here
+train_step(model, x, y)
+""",
+)
+case(
+    "nonscalar",
+    None,
+    NET
+    + """
+outputs = [model(row) for row in x.split(8)]
+torch.cat(outputs).backward()  # here
+""",
+)
+case(
+    "leaf-inplace",
+    None,
+    """
+w = torch.ones(3, requires_grad=True)
+(w * 2).sum().backward()
+w -= 0.1 * w.grad  # here
+""",
+)
+case(
+    "leaf-inplace",
+    None,
+    NET
+    + """
+def reset(module):
+    for p in module.parameters():
+        p.zero_()  # here
+reset(model)
+""",
+)
+case(
+    "leaf-inplace",
+    None,
+    """
+table = torch.zeros(4, 2, requires_grad=True)
+for k, row in enumerate([[1.0, 2.0], [3.0, 4.0]]):
+    table[k] = torch.tensor(row)  # here
+""",
+)
+case(
+    "detached",
+    None,
+    """
+w = torch.ones(3, requires_grad=True)
+h = (w * 2).detach()  # here
+h.sum().backward()
+""",
+    name="exception",
+)
+case(
+    "through-number",
+    None,
+    """
+w = torch.tensor([1.5, 2.5], requires_grad=True)
+loss = torch.tensor([(w * k).sum().item() for k in range(3)]).mean()  # here
+loss.backward()
+""",
+    name="exception",
+)
+case(
+    "no-grad-block",
+    None,
+    NET
+    + """
+with torch.no_grad():
+    loss = F.mse_loss(model(x), y)  # here
+loss.backward()
+""",
+    name="exception",
+)
+case(
+    "non-leaf",
+    None,
+    """
+w = torch.ones(3, requires_grad=True)
+h = w * 2  # here
+h.sum().backward()
+print(h.grad.norm())
+""",
+    name="None is used",
+)
+case(
+    "not-ancestor",
+    None,
+    NET
+    + """
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+model.extra = nn.Linear(2, 2)
+F.mse_loss(model(x), y).backward()  # here
+for name, p in model.named_parameters():
+    norm = p.grad.norm()
+""",
+    name="None is used",
+)
+case(
+    "set-to-none",
+    None,
+    """
+w = torch.ones(3, requires_grad=True)
+for k in range(2):
+    (w * w).sum().backward()
+    w.grad = None  # here
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+""",
+    name="None is used",
+)
+case(
+    "shape-error",
+    None,
+    """
+a, b = torch.ones(2, 3), torch.ones(4, 3)
+c = a @ b  # here
+""",
+)
+case(
+    "shape-error",
+    None,
+    NET
+    + """
+loss = model(torch.randn(5, 7)).sum()
+""".replace("\n", "\n", 1),
+    name="in a module",
+)
+case(
+    "dtype-error",
+    None,
+    """
+loss = F.cross_entropy(torch.randn(4, 3), torch.tensor([0.0, 1.0, 2.0, 1.0]))  # here
+""",
+)
+case(
+    "index-out-of-range-error",
+    None,
+    """
+table = nn.Embedding(4, 2)
+tokens = torch.tensor([1, 4])
+out = table(tokens)  # here
+""",
+)
+case(
+    "dimension-error",
+    None,
+    """
+x = torch.ones(2, 3)
+x.sum(dim=2)  # here
+""",
+)
+
+# ---- all is well ---------------------------------------------------------------------------------
+case(
+    "none",
+    "model.layers[0].weight.grad",
+    NET
+    + """
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(3):
+    optimizer.zero_grad()
+    loss = F.mse_loss(model(x), y)
+    loss.backward()
+    optimizer.step()
+    print(loss.item(), [p.detach().numpy().mean() for p in model.parameters()])
+""",
+)
+case(
+    "none",
+    "model",
+    """
+layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+model = nn.Sequential(nn.Embedding(10, 8), nn.TransformerEncoder(layer, 2), nn.Linear(8, 10))
+tokens = torch.randint(0, 10, (4, 6))
+F.cross_entropy(model(tokens).transpose(1, 2), tokens).backward()
+""",
+    name="transformer",
+)
+case(
+    "none",
+    "model",
+    """
+model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(36, 3))
+F.cross_entropy(model(torch.randn(8, 1, 8, 8)), torch.randint(0, 3, (8,))).backward()
+""",
+    name="cnn",
+)
+
+# ---- more of them ----------------------------------------------------------------------------------
+case(
+    "through-number",
+    "model.scale.grad",
+    """
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 1)
+        self.scale = nn.Parameter(torch.tensor(2.0))
+    def forward(self, x):
+        s = float(self.scale)  # here
+        return self.fc(x) * s
+model = M()
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(3):
+    opt.zero_grad()
+    loss = model(torch.randn(4, 3)).pow(2).mean()
+    loss.backward()
+    opt.step()
+""",
+)
+case(
+    "through-number",
+    "model.temp.grad",
+    """
+class Softer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.temp = nn.Parameter(torch.tensor([1.7]))
+        self.fc = nn.Linear(3, 2)
+    def temperature(self):
+        return max(self.temp.item(), 0.1)  # here
+    def forward(self, x):
+        return self.fc(x) / self.temperature()
+model = Softer()
+F.cross_entropy(model(torch.randn(4, 3)), torch.tensor([0, 1, 0, 1])).backward()
+""",
+)
+case(
+    "through-number",
+    "w.grad",
+    """
+w = torch.tensor([1.5, 2.5], requires_grad=True)
+stats = {}
+stats["norm"] = w.norm().item()  # here
+b = torch.ones(2, requires_grad=True)
+loss = (b * stats["norm"]).sum()
+loss.backward()
+""",
+    name="dict",
+)
+case(
+    "through-number",
+    "w.grad",
+    """
+w = torch.tensor([1.5, 2.5, 3.5], requires_grad=True)
+b = torch.ones(3, requires_grad=True)
+vals = [v.item() * 2 for v in w]  # here
+loss = sum(v * x for v, x in zip(vals, b))
+loss.backward()
+""",
+    name="comprehension",
+)
+case(
+    "through-number",
+    "params['w'].grad",
+    """
+params = {"w": torch.tensor([0.5], requires_grad=True), "b": torch.tensor([0.1], requires_grad=True)}
+def predict(x):
+    return float(params["w"]) * x + params["b"]  # here
+loss = ((predict(torch.tensor([1.0, 2.0])) - 3) ** 2).mean()
+loss.backward()
+""",
+    name="dict of params",
+)
+case(
+    "through-number",
+    "w.grad",
+    """
+w = torch.tensor([0.5], requires_grad=True)
+v = torch.tensor([0.5], requires_grad=True)
+total = 0
+for x in torch.arange(4.0):
+    total += (w * x).item()  # here
+loss = (v * total).sum()
+loss.backward()
+""",
+    name="accumulated",
+)
+case(
+    "through-numpy",
+    "net.first.weight.grad",
+    """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(3, 4), nn.Linear(4, 1)
+    def middle(self, h):
+        return np.tanh(h)
+    def forward(self, x):
+        h = self.first(x)
+        h = self.middle(h.detach().numpy())  # here
+        return self.second(torch.tensor(h))
+net = Net()
+opt = torch.optim.Adam(net.parameters())
+for x in [torch.randn(2, 3) for _ in range(3)]:
+    opt.zero_grad()
+    net(x).mean().backward()
+    opt.step()
+""",
+)
+case(
+    "through-numpy",
+    "w.grad",
+    """
+w = torch.randn(4, requires_grad=True)
+b = torch.randn(4, requires_grad=True)
+arrays = []
+for k in range(2):
+    arrays.append((w * k).data.numpy())  # here
+stacked = torch.from_numpy(np.stack(arrays))
+(stacked * b).sum().backward()
+""",
+    name="list of arrays",
+)
+case(
+    "through-numpy",
+    "model[0].weight.grad",
+    """
+model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))
+x = torch.randn(3, 4)
+h = torch.tensor(np.clip(model[0](x).detach().cpu().numpy(), -1, 1))  # here
+model[1](h).sum().backward()
+""",
+    name="clip",
+)
+case(
+    "through-integer",
+    "model.router.weight.grad",
+    """
+class Moe(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.router = nn.Linear(4, 2)
+        self.experts = nn.ModuleList([nn.Linear(4, 4) for _ in range(2)])
+    def forward(self, x):
+        best = self.router(x).argmax(-1)  # here
+        return torch.stack([self.experts[int(k)](row) for k, row in zip(best, x)])
+model = Moe()
+model(torch.randn(3, 4)).sum().backward()
+""",
+)
+case(
+    "through-integer",
+    "logits.grad",
+    """
+logits = torch.randn(4, 3, requires_grad=True)
+w = torch.randn(3, 2, requires_grad=True)
+def choose(l):
+    _, index = l.max(1)  # here
+    return F.one_hot(index, 3).float()
+(choose(logits) @ w).sum().backward()
+""",
+    name="max index",
+)
+case(
+    "through-integer",
+    "t.grad",
+    """
+t = torch.tensor(0.5, requires_grad=True)
+x = torch.rand(10)
+w = torch.ones(10, requires_grad=True)
+acc = ((x > t).float() * w).mean()  # here
+acc.backward()
+""",
+    name="threshold",
+)
+case(
+    "through-integer",
+    "a.grad",
+    """
+a = torch.tensor([3.7, 2.2], requires_grad=True)
+b = torch.ones(2, requires_grad=True)
+q = a.to(torch.int8)  # here
+(q.float() * b).sum().backward()
+""",
+    name="quantise",
+)
+case(
+    "detached",
+    "encoder.fc.weight.grad",
+    """
+class Enc(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 2)
+    def forward(self, x):
+        return self.fc(x)
+encoder, head = Enc(), nn.Linear(2, 1)
+def step(x):
+    z = encoder(x)
+    z = torch.tensor(z, requires_grad=True) if False else z.detach().requires_grad_()  # here
+    return head(z).sum()
+for k in range(2):
+    step(torch.randn(3, 4)).backward()
+""",
+)
+case(
+    "detached",
+    "gen.weight.grad",
+    """
+gen, disc = nn.Linear(2, 2), nn.Linear(2, 1)
+opt_g, opt_d = torch.optim.Adam(gen.parameters()), torch.optim.Adam(disc.parameters())
+for k in range(2):
+    fake = gen(torch.randn(4, 2))
+    opt_g.zero_grad()
+    loss = F.binary_cross_entropy_with_logits(disc(fake.detach()), torch.ones(4, 1))  # here
+    loss.backward()
+    opt_g.step()
+""",
+    name="gan",
+)
+case(
+    "detached",
+    "opt.param_groups[0]['params'][0].grad",
+    """
+model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+outs = [model[0](torch.randn(1, 2)) for _ in range(3)]
+cached = [o.detach() for o in outs]  # here
+loss = sum(model[1](c).sum() for c in cached)
+loss.backward()
+""",
+    name="cache",
+)
+case(
+    "no-grad-block",
+    "backbone.weight.grad",
+    """
+backbone, head = nn.Linear(4, 4), nn.Linear(4, 2)
+def extract(batch):
+    with torch.no_grad():
+        feats = [backbone(b) for b in batch]  # here
+    return torch.stack(feats)
+for k in range(2):
+    loss = head(extract(torch.randn(3, 4))).sum()
+    loss.backward()
+""",
+)
+case(
+    "no-grad-block",
+    "model.emb.weight.grad",
+    """
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.emb, self.fc = nn.Embedding(5, 3), nn.Linear(3, 1)
+    @torch.no_grad()
+    def lookup(self, t):
+        return self.emb(t)  # here
+    def forward(self, t):
+        return self.fc(self.lookup(t))
+model = M()
+model(torch.tensor([1, 2])).sum().backward()
+""",
+)
+case(
+    "no-grad-block",
+    "w.grad",
+    """
+w = torch.ones(2, requires_grad=True)
+v = torch.ones(2, requires_grad=True)
+class Switch:
+    def __enter__(self):
+        self.before = torch.is_grad_enabled()
+        torch.set_grad_enabled(False)
+    def __exit__(self, *a):
+        torch.set_grad_enabled(self.before)
+with Switch():
+    h = w * 3  # here
+(h * v).sum().backward()
+""",
+    name="own context",
+)
+case(
+    "not-ancestor",
+    "model.heads[1].weight.grad",
+    """
+class Multi(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(3, 3)
+        self.heads = nn.ModuleList([nn.Linear(3, 1) for _ in range(2)])
+    def forward(self, x, k):
+        return self.heads[k](self.body(x))
+model = Multi()
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(3):
+    opt.zero_grad()
+    out = model(torch.randn(2, 3), 0)
+    loss = out.mean()
+    loss.backward()  # here
+    opt.step()
+""",
+)
+case(
+    "not-ancestor",
+    "model.bias2.grad",
+    """
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 1)
+        self.bias2 = nn.Parameter(torch.zeros(1))
+    def forward(self, x):
+        y = self.fc(x)
+        y + self.bias2
+        return y
+model = M()
+loss = model(torch.randn(2, 3)).mean()
+loss.backward()  # here
+""",
+    name="result thrown away",
+)
+case(
+    "not-ancestor",
+    "layers[0].weight.grad",
+    """
+layers = [nn.Linear(3, 3) for _ in range(2)]
+out = layers[1](torch.randn(2, 3))
+out.sum().backward()  # here
+print(layers[0](torch.randn(2, 3)).detach().numpy().mean())
+""",
+    name="used after",
+)
+case(
+    "set-to-none",
+    "net.fc.bias.grad",
+    """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 1)
+    def forward(self, x): return self.fc(x)
+net = Net()
+def clear(params):
+    for p in params:
+        p.grad = None  # here
+for k in range(2):
+    net(torch.randn(2, 3)).sum().backward()
+    clear(net.parameters())
+""",
+)
+case(
+    "set-to-none",
+    "w.grad",
+    """
+w = torch.ones(2, requires_grad=True)
+opt = torch.optim.Adam([w])
+for k in range(2):
+    (w ** 2).sum().backward()
+    opt.step()
+    opt.zero_grad(); done = True  # here
+""",
+)
+case(
+    "set-to-none",
+    "w.grad",
+    """
+w = torch.ones(2, requires_grad=True)
+(w ** 2).sum().backward()
+del w.grad  # here
+""",
+    name="del",
+)
+case(
+    "no-backward",
+    "model.layers[0].weight.grad",
+    NET
+    + """
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(2):
+    for i in range(0, 16, 8):
+        out = model(x[i:i+8])
+        loss = F.mse_loss(out, y[i:i+8])  # here
+        opt.step()
+""",
+)
+case(
+    "no-backward",
+    "w.grad",
+    """
+w = torch.ones(2, requires_grad=True)
+losses = []
+for k in range(3):
+    losses.append((w * k).sum())
+total = torch.stack(losses).mean()  # here
+print(total.item())
+""",
+)
+case(
+    "dead-relu",
+    "model.fc1.weight.grad",
+    """
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc1, self.fc2, self.fc3 = nn.Linear(4, 16), nn.Linear(16, 16), nn.Linear(16, 1)
+    def forward(self, x):
+        x = F.relu(self.fc1(x))
+        x = F.relu(self.fc2(x))  # here
+        return self.fc3(x)
+model = M()
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+with torch.no_grad(): model.fc2.bias -= 1000
+for k in range(3):
+    opt.zero_grad()
+    loss = (model(torch.rand(8, 4)) - 1).pow(2).mean()
+    loss.backward()
+    opt.step()
+""",
+)
+case(
+    "dead-relu",
+    "model.fc3.weight.grad",
+    """
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc1, self.fc3 = nn.Linear(4, 16), nn.Linear(16, 1)
+        self.drop = nn.Dropout(0.1)
+    def forward(self, x):
+        h = torch.relu(self.fc1(x))
+        return self.fc3(self.drop(h))  # here
+model = M()
+with torch.no_grad(): model.fc1.bias -= 1000
+model(torch.rand(8, 4)).mean().backward()
+""",
+    name="through dropout",
+)
+case(
+    "dead-relu",
+    "net[0].weight.grad",
+    """
+net = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(18, 2))
+with torch.no_grad():
+    net[1].bias.fill_(-50)
+F.cross_entropy(net(torch.randn(4, 1, 8, 8)), torch.tensor([0, 1, 0, 1])).backward()  # here
+""",
+    name="cnn with bn",
+)
+case(
+    "saturation",
+    "gate.weight.grad",
+    """
+gate = nn.Linear(2, 2)
+with torch.no_grad(): gate.weight.fill_(500.)
+x = torch.ones(3, 2)
+vals = torch.randn(3, 2)
+out = torch.sigmoid(gate(x)) * vals  # here
+out.sum().backward()
+""",
+)
+case(
+    "saturation",
+    "model.cells[0].weight_hh.grad",
+    """
+class R(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cells = nn.ModuleList([nn.Linear(3, 4)])
+        self.out = nn.Linear(4, 1)
+    def forward(self, x):
+        h = torch.tanh(self.cells[0](x) * 1e4 + 1e4)  # here
+        return self.out(h)
+model = R()
+model.cells[0].weight_hh = model.cells[0].weight
+model(torch.rand(2, 3)).sum().backward()
+""",
+)
+case(
+    "saturation",
+    "w.grad",
+    """
+w = torch.tensor([5.0, 7.0], requires_grad=True)
+y = torch.clamp(w, 0.0, 1.0)  # here
+y.sum().backward()
+""",
+    name="clamp",
+)
+case(
+    "masked",
+    "w.grad",
+    """
+w = torch.randn(3, requires_grad=True)
+keep = torch.tensor([False, False, False])
+y = torch.where(keep, w, torch.tensor(0.0))  # here
+y.sum().backward()
+""",
+)
+case(
+    "masked",
+    "emb.weight.grad",
+    """
+emb = nn.Embedding(5, 3)
+tokens = torch.tensor([[1, 2]])
+mask = (tokens == 0).float()
+loss = (emb(tokens).sum(-1) * mask).sum()  # here
+loss.backward()
+""",
+)
+case(
+    "masked",
+    "model.weight.grad",
+    """
+model = nn.Linear(3, 4)
+target = torch.full((5,), -100)
+loss = F.cross_entropy(model(torch.randn(5, 3)), target, ignore_index=-100, reduction='sum')  # here
+loss.backward()
+""",
+    name="ignore index",
+)
+case(
+    "times-zero",
+    "w.grad",
+    """
+alpha = 0.0
+w = torch.randn(3, requires_grad=True)
+def penalty(p):
+    return alpha * p.pow(2).sum()  # here
+for _ in range(2):
+    penalty(w).backward()
+""",
+)
+case(
+    "times-zero",
+    "w.grad",
+    """
+w = torch.zeros(3, requires_grad=True)
+loss = (w ** 2).sum()  # here
+loss.backward()
+""",
+    name="square at zero",
+)
+case(
+    "times-zero",
+    "q.weight.grad",
+    """
+q, k, v = nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 4)
+with torch.no_grad():
+    k.weight.zero_(); k.bias.zero_()
+x = torch.randn(2, 3, 4)
+att = (q(x) @ k(x).transpose(1, 2)).softmax(-1) @ v(x)  # here
+att.sum().backward()
+""",
+    name="attention",
+)
+case(
+    "nan-forward",
+    "loss",
+    """
+class V(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+    def forward(self, x):
+        h = self.fc(x)
+        return h / (h - h).sum()  # here
+model = V()
+loss = model(torch.randn(2, 3)).mean()
+""",
+)
+case(
+    "nan-forward",
+    "model.fc.weight.grad",
+    """
+class V(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+    def forward(self, x):
+        p = torch.sigmoid(self.fc(x) * 1e4)
+        return -(torch.log(p) + torch.log(1 - p)).mean()  # here
+model = V()
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+for k in range(3):
+    opt.zero_grad()
+    loss = model(torch.randn(4, 3))
+    loss.backward()
+    opt.step()
+""",
+)
+case(
+    "nan-forward",
+    "w",
+    """
+w = torch.tensor([1.0], requires_grad=True)
+opt = torch.optim.SGD([w], lr=1e30)
+for k in range(5):
+    opt.zero_grad()
+    loss = (w ** 2).sum()
+    loss.backward()
+    opt.step()
+""",
+    name="diverged",
+)
+case(
+    "nan-forward",
+    "h",
+    """
+x = torch.tensor([60000.0, 2.0], dtype=torch.float16)
+w = torch.ones(2, dtype=torch.float16, requires_grad=True)
+h = x * w * 2  # here
+""",
+    name="half",
+)
+case(
+    "nan-forward",
+    "out",
+    """
+x = torch.tensor([[0.0, 0.0]], requires_grad=True)
+out = x / x.norm(dim=1, keepdim=True)  # here
+""",
+    name="normalise zero",
+)
+case(
+    "nan-backward",
+    "model.weight.grad",
+    """
+model = nn.Linear(3, 3, bias=False)
+with torch.no_grad(): model.weight.zero_()
+x = torch.randn(2, 3)
+def dist(a, b): return torch.norm(a - b, dim=1) if False else ((a - b) ** 2).sum(1).sqrt()  # here
+loss = dist(model(x), torch.zeros(2, 3)).mean()
+loss.backward()
+""",
+)
+case(
+    "nan-backward",
+    "x.grad",
+    """
+x = torch.tensor([0.0, 1.0], requires_grad=True)
+y = x.abs() ** 0.5  # here
+for _ in range(1):
+    y.sum().backward()
+""",
+    name="power",
+)
+case(
+    "nan-backward",
+    "x.grad",
+    """
+x = torch.tensor([1.0, 0.5], requires_grad=True)
+y = torch.acos(x)  # here
+y.sum().backward()
+""",
+    name="acos",
+)
+case(
+    "exploded",
+    "net.layers[0].weight.grad",
+    """
+class Deep(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Conv2d(4, 4, 3, padding=1) for _ in range(12)])
+    def forward(self, x):
+        for l in self.layers:
+            x = F.relu(l(x))  # here
+        return x.mean()
+net = Deep()
+for p in net.layers: nn.init.uniform_(p.weight, 0.5, 1.0)
+net(torch.rand(2, 4, 8, 8)).backward()
+""",
+)
+case(
+    "exploded",
+    "x.grad",
+    """
+x = torch.full((4,), 1.1, requires_grad=True)
+y = x
+for k in range(6):
+    y = y * y * 3  # here
+y.sum().backward()
+""",
+)
+case(
+    "overwritten",
+    None,
+    """
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+    def forward(self, x):
+        h = torch.sigmoid(self.fc(x))
+        h += 1  # here
+        return h * 2
+M()(torch.randn(2, 3)).sum().backward()
+""",
+)
+case(
+    "overwritten",
+    None,
+    """
+x = torch.randn(3, requires_grad=True)
+y = x.tanh()
+z = y.view(3)
+z[0] = 5.  # here
+y.sum().backward()
+""",
+    name="view",
+)
+case(
+    "graph-freed",
+    None,
+    """
+model = nn.Linear(3, 1)
+x = torch.randn(2, 3)
+out = model(x).pow(2).sum()
+for k in range(2):
+    (out * k).backward()  # here
+""",
+)
+case(
+    "graph-freed",
+    None,
+    """
+w = torch.randn(3, requires_grad=True)
+h = w.exp()
+a, b = h.sum(), (h * h).sum()
+a.backward()
+g = torch.autograd.grad(b, w)  # here
+""",
+    name="autograd.grad",
+)
+case(
+    "nonscalar",
+    None,
+    """
+def go(ws):
+    outs = [w * 2 for w in ws]
+    for o in outs:
+        o.backward()  # here
+go([torch.ones(2, requires_grad=True) for _ in range(2)])
+""",
+)
+case(
+    "leaf-inplace",
+    None,
+    """
+w = torch.nn.Parameter(torch.ones(3))
+for k in range(2):
+    w.data.mul_(2)
+    w.mul_(0.5)  # here
+""",
+)
+case(
+    "leaf-inplace",
+    None,
+    """
+w = torch.ones(3, 3, requires_grad=True)
+w[:, 0].fill_(2.0)  # here
+""",
+    name="view of leaf",
+)
+case(
+    "non-leaf",
+    "hidden['h'].grad",
+    """
+hidden = {}
+model = nn.Linear(3, 2)
+def keep(m, i, o):
+    hidden['h'] = o
+model.register_forward_hook(keep)
+out = model(torch.randn(1, 3))  # here
+out.sum().backward()
+""",
+    name="hook",
+)
+case(
+    "not-requires-grad",
+    "model.fc1.weight.grad",
+    """
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc1, self.fc2 = nn.Linear(3, 3), nn.Linear(3, 1)
+model = M()
+for name, p in model.named_parameters():
+    if name.startswith('fc1'):
+        p.requires_grad_(False)  # here
+model.fc2(model.fc1(torch.randn(2, 3))).sum().backward()
+""",
+)
+case(
+    "not-requires-grad",
+    "model.w.grad",
+    """
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = torch.randn(3)  # here
+        self.b = nn.Parameter(torch.zeros(3))
+    def forward(self, x): return x * self.w + self.b
+model = M()
+model(torch.ones(3)).sum().backward()
+""",
+    name="plain tensor in a module",
+)
+case(
+    "none",
+    "model",
+    """
+model = nn.LSTM(4, 8, num_layers=2, batch_first=True)
+head = nn.Linear(8, 1)
+opt = torch.optim.Adam([*model.parameters(), *head.parameters()])
+for k in range(3):
+    opt.zero_grad()
+    out, (h, c) = model(torch.randn(2, 5, 4))
+    loss = head(out[:, -1]).pow(2).mean()
+    loss.backward()
+    opt.step()
+""",
+)
+case(
+    "none",
+    "model[0].weight.grad",
+    """
+model = nn.Sequential(*[m for _ in range(5) for m in (nn.Linear(8, 8), nn.ReLU())], nn.Linear(8, 3))
+x = torch.randn(32, 8)
+with torch.no_grad():
+    print(model(x).argmax(1).tolist())
+F.cross_entropy(model(x), torch.randint(0, 3, (32,))).backward()
+""",
+)
+
+
+case(
+    "through-integer",
+    "mu.grad",
+    """
+mu = torch.zeros(3, requires_grad=True)
+w = torch.ones(3, requires_grad=True)
+for k in range(2):
+    d = torch.distributions.Normal(mu, 1.0)
+    s = d.sample()  # here
+    loss = (s * w).sum()
+    loss.backward()
+""",
+    name="sample of a distribution",
+)
+case(
+    "not-ancestor",
+    "w.grad",
+    """
+w, b = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+assert (w > 0).all()
+if w.sum() > 2:
+    scale = 3.0
+loss = (b * scale).sum()
+loss.backward()  # here
+""",
+    name="used in a decision only",
+)
+case(
+    "hook",
+    "w.grad",
+    """
+w = torch.ones(3, requires_grad=True)
+h = w * 2  # here
+h.register_hook(lambda g: g * 0)
+h.sum().backward()
+""",
+)
+
+
+case(
+    "through-number",
+    "loss.grad",
+    """
+w = torch.tensor([1.5, 2.5], requires_grad=True)
+loss = (w ** 2).sum().item()  # here
+""",
+    name="the number itself",
+)
+case(
+    "saturation",
+    "w.grad",
+    """
+w = torch.tensor([-2.0, -2.5], requires_grad=True)
+for k in range(2):
+    w.grad = None
+    out = torch.sigmoid(w * 10)  # here
+    out.sum().backward()
+""",
+    name="nearly zero",
+)
+case(
+    "exploded",
+    "net[0].weight.grad",
+    """
+net = nn.Sequential(*[nn.Linear(8, 8) for _ in range(8)])
+for layer in net:
+    nn.init.constant_(layer.weight, 0.4)
+net(torch.ones(1, 8)).sum().backward()  # here
+""",
+    name="not yet huge",
+)
+
+# ---- and more --------------------------------------------------------------------------------------
+case(
+    "detached",
+    "model.encoder[0].weight.grad",
+    """
+class AE(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.Sequential(nn.Linear(8, 4), nn.ReLU())
+        self.decoder = nn.Sequential(nn.Linear(4, 8))
+    def forward(self, x):
+        z = self.encoder(x)
+        return self.decoder(z.data)  # here
+model = AE()
+optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.randn(32, 8)), batch_size=8)
+def train_epoch(model, loader, optimizer):
+    total = 0.0
+    for (batch,) in loader:
+        optimizer.zero_grad()
+        loss = F.mse_loss(model(batch), batch)
+        loss.backward()
+        optimizer.step()
+        total += loss.item()
+    return total / len(loader)
+for epoch in range(2):
+    print(epoch, train_epoch(model, data, optimizer))
+""",
+)
+case(
+    "through-number",
+    "policy.fc.weight.grad",
+    """
+class Policy(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 2)
+    def forward(self, s): return torch.softmax(self.fc(s), -1)
+policy, value = Policy(), nn.Linear(4, 1)
+def returns(rewards):
+    out, g = [], 0.0
+    for r in reversed(rewards):
+        g = r + 0.9 * g
+        out.insert(0, g)
+    return torch.tensor(out)
+rewards, values = [], []
+for t in range(5):
+    s = torch.randn(4)
+    p = policy(s)
+    rewards.append(p.max().item())  # here
+    values.append(value(s))
+loss = F.mse_loss(torch.cat(values), returns(rewards))
+loss.backward()
+""",
+    name="returns",
+)
+case(
+    "through-integer",
+    "policy.weight.grad",
+    """
+policy = nn.Linear(4, 2)
+critic = nn.Linear(4, 1)
+s = torch.randn(6, 4)
+actions = torch.distributions.Categorical(logits=policy(s)).sample()  # here
+adv = critic(s).squeeze(1) * actions.float()
+adv.mean().backward()
+""",
+    name="categorical",
+)
+case(
+    "no-grad-block",
+    "model.features.weight.grad",
+    """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.features, self.head = nn.Conv2d(1, 2, 3), nn.Linear(2, 2)
+    def extract(self, x):
+        return self.features(x).mean((2, 3))
+    def forward(self, x):
+        with torch.no_grad():
+            f = self.extract(x)  # here
+        return self.head(f)
+model = Model()
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(2):
+    opt.zero_grad()
+    F.cross_entropy(model(torch.randn(4, 1, 6, 6)), torch.tensor([0, 1, 0, 1])).backward()
+    opt.step()
+""",
+)
+case(
+    "not-ancestor",
+    "model.pos.grad",
+    """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.emb = nn.Embedding(10, 4)
+        self.pos = nn.Parameter(torch.zeros(5, 4))
+        self.out = nn.Linear(4, 10)
+    def forward(self, t):
+        return self.out(self.emb(t))
+model = Model()
+t = torch.randint(0, 10, (2, 5))
+loss = F.cross_entropy(model(t).flatten(0, 1), t.flatten())
+loss.backward()  # here
+""",
+)
+case(
+    "not-requires-grad",
+    "emb.weight.grad",
+    """
+emb = nn.Embedding.from_pretrained(torch.randn(5, 3))  # here
+out = nn.Linear(3, 1)
+out(emb(torch.tensor([1, 2]))).sum().backward()
+""",
+    name="from_pretrained",
+)
+case(
+    "nan-forward",
+    "loss",
+    """
+def focal(logits, y):
+    p = torch.softmax(logits, 1)
+    return -(y * torch.log(p)).sum()  # here
+w = torch.zeros(3, 2, requires_grad=True)
+x = torch.tensor([[500.0, 1.0, 1.0]])
+for k in range(3):
+    with torch.no_grad():
+        w += torch.tensor([[1.0, -1.0]] * 3)
+    loss = focal(x @ w, torch.tensor([[0.0, 1.0]]))
+""",
+    name="zero times inf",
+)
+case(
+    "nan-forward",
+    "model[0].weight.grad",
+    """
+model = nn.Sequential(nn.Linear(2, 4), nn.ReLU(), nn.Linear(4, 1))
+def kl(p, q): return (p * (p / q).log()).sum()  # here
+p = torch.softmax(model(torch.randn(3, 2)), 0)
+kl(torch.relu(p - 0.4), p).backward()
+""",
+    name="kl",
+)
+case(
+    "nan-backward",
+    "model.weight.grad",
+    """
+model = nn.Linear(3, 3)
+def cosine(a, b): return (a * b).sum() / (a.norm() * b.norm() + 1e-8)
+def pairwise(x):
+    d = (x.unsqueeze(0) - x.unsqueeze(1)).pow(2).sum(-1)
+    return d.sqrt()  # here
+h = model(torch.randn(4, 3))
+pairwise(h).mean().backward()
+""",
+    name="pairwise",
+)
+case(
+    "dead-relu",
+    "net.layers[2].bias.grad",
+    """
+class Mlp(nn.Module):
+    def __init__(self, sizes):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(a, b) for a, b in zip(sizes, sizes[1:])])
+    def forward(self, x):
+        for layer in self.layers[:-1]:
+            x = layer(x).relu()  # here
+        return self.layers[-1](x)
+net = Mlp([4, 16, 16, 16, 1])
+with torch.no_grad():
+    net.layers[2].bias.fill_(-1e3)
+opt = torch.optim.SGD(net.parameters(), lr=1e-3)
+for x in torch.randn(3, 8, 4):
+    opt.zero_grad()
+    loss = (net(x) - 1).pow(2).mean()
+    loss.backward()
+    opt.step()
+""",
+)
+case(
+    "overwritten",
+    None,
+    NET
+    + """
+state = torch.zeros(16, 2, requires_grad=True)
+buffer = state * 1
+total = 0
+for layer in range(2):
+    total = total + (buffer * buffer).sum()
+    buffer[:, layer] = 0.5  # here
+total.backward()
+""",
+    name="buffer",
+)
+case(
+    "graph-freed",
+    None,
+    """
+gru = nn.GRU(3, 4)
+h = torch.zeros(1, 2, 4)
+opt = torch.optim.SGD(gru.parameters(), lr=0.1)
+for step in range(3):
+    out, h = gru(torch.randn(5, 2, 3), h)
+    loss = out.pow(2).mean()
+    opt.zero_grad()
+    loss.backward()  # here
+    opt.step()
+""",
+    name="gru state",
+)
+case(
+    "graph-freed",
+    None,
+    """
+G, D = nn.Linear(2, 2), nn.Linear(2, 1)
+z = torch.randn(3, 2)
+fake = G(z)
+d_loss = D(fake).tanh().mean()
+d_loss.backward()
+g_loss = -D(fake).tanh().mean()
+g_loss.backward()  # here
+""",
+    name="gan",
+)
+case(
+    "nonscalar",
+    None,
+    """
+model = nn.Linear(3, 2)
+out = model(torch.randn(4, 3))
+loss = F.cross_entropy(out, torch.tensor([0, 1, 1, 0]), reduction='none')
+loss.backward()  # here
+""",
+)
+case(
+    "set-to-none",
+    "fc.weight.grad",
+    """
+fc = nn.Linear(2, 1)
+opt = torch.optim.AdamW(fc.parameters())
+def train():
+    for k in range(3):
+        loss = fc(torch.randn(4, 2)).pow(2).mean()
+        loss.backward()
+        opt.step()
+        opt.zero_grad(set_to_none=True)  # here
+train()
+print(fc.weight.grad is None)
+""",
+)
+case(
+    "non-leaf",
+    "weights[0].grad",
+    """
+weights = [torch.randn(3, 2, requires_grad=True) * 0.1 for _ in range(2)]  # here
+x = torch.randn(4, 3)
+sum((x @ w).sum() for w in weights).backward()
+""",
+)
+case(
+    "non-leaf",
+    "x.grad",
+    """
+x = torch.ones(3, requires_grad=True)
+x = x.view(3, 1)  # here
+(x * 2).sum().backward()
+""",
+    name="view",
+)
+case(
+    "times-zero",
+    "model.gate.grad",
+    """
+class Res(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.f = nn.Linear(3, 3)
+        nn.init.zeros_(self.f.weight); nn.init.zeros_(self.f.bias)
+        self.gate = nn.Parameter(torch.ones(3))
+    def forward(self, x):
+        return x + self.gate * self.f(x)  # here
+model = Res()
+model(torch.randn(2, 3)).pow(2).sum().backward()
+""",
+)
+case(
+    "masked",
+    "q.weight.grad",
+    """
+q, emb = nn.Linear(3, 3), torch.randn(2, 4, 3)
+lengths = torch.tensor([0, 0])
+mask = (torch.arange(4)[None] < lengths[:, None]).unsqueeze(-1).float()
+h = q(emb)
+pooled = (h * mask).sum(1)  # here
+pooled.sum().backward()
+""",
+    name="lengths",
+)
