@@ -11,6 +11,8 @@ from pellucid._version import __version__
 
 COMMANDS = {
     "run": "run a PyTorch script on Pellucid, unmodified",
+    "check": "run a training script under watch and report its bugs",
+    "explain": "run a script under watch and explain a value of it, or its exception",
     "doctor": "show what this machine offers and whether native kernels work",
     "version": "show the version",
 }
@@ -19,6 +21,8 @@ _EXAMPLES = """\
 examples:
   pellucid run train.py --epochs 5    train.py says `import torch` and gets Pellucid
   pellucid run -m package.train       the same for a module
+  pellucid check train.py             the same under watch: what is wrong with it, where, and the fix
+  pellucid explain train.py --expr model.fc.weight.grad    why it is None, zero, huge or NaN
   pellucid doctor                     processor, BLAS, threads, kernel cache, versions
   pellucid COMMAND --help             more on one command
 """

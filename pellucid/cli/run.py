@@ -29,37 +29,47 @@ examples:
 
 def main(argv: Sequence[str]) -> int:
     """Run what the command line names; returns 0 unless it could not be found. The script's exceptions pass through."""
-    kind, name, arguments = _parse(argv)
-    as_torch()
     try:
-        if kind == "module":
-            code, module, first = _module(name)
-        elif kind == "code":
-            code, module, first = compile(name, "<string>", "exec", dont_inherit=True), _main_module(), ""
-            arguments = ["-c", *arguments]
-        elif name == "-":
-            code = compile(sys.stdin.buffer.read(), "<stdin>", "exec", dont_inherit=True)
-            module, first = _main_module(), ""
-            arguments = ["-", *arguments]
-        else:
-            code, module, first = _script(name)
-            arguments = [name, *arguments]
-    except _NotFound as error:
+        code, module = load(*_parse(argv))
+    except NotFound as error:
         print(f"pellucid: {error}", file=sys.stderr)
         return error.status
     except SyntaxError as error:
         _show_from(error, None)
         raise
-    if kind == "module":
-        arguments = [module.__spec__.origin or name, *arguments]  # type: ignore[union-attr]
-    sys.argv[:] = arguments
-    if not sys.flags.safe_path:
-        sys.path[0] = first
     _execute(code, module)
     return 0
 
 
-class _NotFound(Exception):
+def load(kind: str, name: str, arguments: list[str], alias: bool = True) -> tuple[CodeType, ModuleType]:
+    """Code and `__main__` module of a script, module or piece of code; `torch` means Pellucid (`alias`) and `sys` is set up from here on.
+
+    Raises:
+        NotFound: there is nothing of that name.
+        SyntaxError: the code cannot be read.
+    """
+    if alias:
+        as_torch()
+    if kind == "module":
+        code, module, first = _module(name)
+        arguments = [module.__spec__.origin or name, *arguments]  # type: ignore[union-attr]
+    elif kind == "code":
+        code, module, first = compile(name, "<string>", "exec", dont_inherit=True), _main_module(), ""
+        arguments = ["-c", *arguments]
+    elif name == "-":
+        code = compile(sys.stdin.buffer.read(), "<stdin>", "exec", dont_inherit=True)
+        module, first = _main_module(), ""
+        arguments = ["-", *arguments]
+    else:
+        code, module, first = _script(name)
+        arguments = [name, *arguments]
+    sys.argv[:] = arguments
+    if not sys.flags.safe_path:
+        sys.path[0] = first
+    return code, module
+
+
+class NotFound(Exception):
     """There is nothing to run under the name given; `status` is what `python` ends with in the same case."""
 
     def __init__(self, message: str, status: int) -> None:
@@ -110,7 +120,7 @@ def _script(name: str) -> tuple[CodeType, ModuleType, str]:
     if importer is not None and hasattr(importer, "find_spec"):  # None for an ordinary file
         spec = importer.find_spec("__main__")
         if spec is None or spec.loader is None:
-            raise _NotFound(f"can't find '__main__' module in {path!r}", 1)
+            raise NotFound(f"can't find '__main__' module in {path!r}", 1)
         code = spec.loader.get_code("__main__")  # type: ignore[attr-defined]
         return code, _main_module(spec.origin, spec.loader, spec), path
     try:
@@ -123,7 +133,7 @@ def _script(name: str) -> tuple[CodeType, ModuleType, str]:
                 source = file.read()
             code = compile(source, path, "exec", dont_inherit=True)
     except OSError as error:
-        raise _NotFound(f"can't open file {path!r}: [Errno {error.errno}] {error.strerror}", 2) from None
+        raise NotFound(f"can't open file {path!r}: [Errno {error.errno}] {error.strerror}", 2) from None
     return code, _main_module(path, loader), os.path.dirname(os.path.realpath(path))
 
 
@@ -136,10 +146,10 @@ def _module(name: str) -> tuple[CodeType, ModuleType, str]:
     if spec is not None and spec.submodule_search_locations is not None:
         package, spec = name, _find(f"{name}.__main__")
         if spec is None:
-            raise _NotFound(f"No module named {name}.__main__; {package!r} is a package and cannot be directly executed", 1)
+            raise NotFound(f"No module named {name}.__main__; {package!r} is a package and cannot be directly executed", 1)
     code = spec.loader.get_code(spec.name) if spec is not None and spec.loader is not None else None  # type: ignore[attr-defined]
     if spec is None or code is None:
-        raise _NotFound(f"No module named {name}" if spec is None else f"No code object available for {name}", 1)
+        raise NotFound(f"No module named {name}" if spec is None else f"No code object available for {name}", 1)
     return code, _main_module(spec.origin, spec.loader, spec), first
 
 
@@ -147,7 +157,7 @@ def _find(name: str) -> ModuleSpec | None:
     try:
         return importlib.util.find_spec(name)
     except (ImportError, AttributeError, TypeError, ValueError) as error:
-        raise _NotFound(f"Error while finding module specification for {name!r} ({type(error).__name__}: {error})", 1) from error
+        raise NotFound(f"Error while finding module specification for {name!r} ({type(error).__name__}: {error})", 1) from error
 
 
 def _execute(code: CodeType, module: ModuleType) -> None:
@@ -172,14 +182,14 @@ def _show_from(error: BaseException, code: CodeType | None) -> None:
 
     def excepthook(kind: type[BaseException], value: BaseException, traceback: TracebackType | None) -> None:
         if value is error:
-            traceback = _script_frames(traceback, code)
+            traceback = script_frames(traceback, code)
             value.__traceback__ = traceback
         show(kind, value, traceback)
 
     sys.excepthook = excepthook
 
 
-def _script_frames(traceback: TracebackType | None, code: CodeType | None) -> TracebackType | None:
+def script_frames(traceback: TracebackType | None, code: CodeType | None) -> TracebackType | None:
     """The part of a traceback from the script's module frame on, without the frames of the torch alias at its end."""
     while traceback is not None and traceback.tb_frame.f_code is not code:
         traceback = traceback.tb_next

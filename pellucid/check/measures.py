@@ -1,0 +1,124 @@
+"""What the report page shows besides findings: losses and gradient norms by step, time and memory by operation and line.
+
+Gathered only when a report was asked for, since it reads values at every step.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .events import Backward, Op, Step, Value, ancestors
+from .graph import OpsGraph
+from .recorder import Recorder
+
+
+@dataclass(slots=True)
+class Cost:
+    """Calls, seconds and bytes of results of one operation on one line."""
+
+    calls: int = 0
+    seconds: float = 0.0
+    bytes: int = 0
+
+
+@dataclass(slots=True)
+class Gathered:
+    """Plain data for the report page.
+
+    `losses`: (step, value) of every backward call's root. `gradient_norms`: by parameter, (step, L2 norm) before each optimizer step.
+    `update_ratios`: by parameter, (step, norm of the update / norm of the parameter), for the steps at which it was measured.
+    `costs`: by (operation, file, line). `learning_rates`: by optimizer, (step, rates of its groups).
+    """
+
+    losses: list[tuple[int, float]] = field(default_factory=list)
+    gradient_norms: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
+    update_ratios: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
+    learning_rates: dict[str, list[tuple[int, list[float]]]] = field(default_factory=dict)
+    costs: dict[tuple[str, str, int], Cost] = field(default_factory=dict)
+    backward_seconds: float = 0.0
+    seconds: float = 0.0
+    graph: Any = None
+
+
+class Measures:
+    """Gathers while the program runs."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self.data = Gathered()
+        self._names: dict[int, tuple[Any, str]] = {}
+        self._began = time.perf_counter()
+        self._backward = 0.0
+        self._root: Value | None = None  # of the last backward call; its operations are forgotten no sooner than two steps later
+
+    def subscribe(self) -> None:
+        """Ask the recorder for what is needed."""
+        recorder = self.recorder
+        recorder.updates_wanted = True
+        recorder.timed = self._timed
+        for event in ("on_backward_begin", "on_backward", "on_step_begin", "on_step"):
+            recorder.handlers.setdefault(event, []).append(getattr(self, event))
+
+    def gathered(self) -> Gathered:
+        """What was gathered."""
+        if self._root is not None:
+            names = {v.id: v.parameter or v.name for op in ancestors([self._root]) for v in op.inputs if v.producer is None}
+            self.data.graph = OpsGraph(self._root, {id_: name for id_, name in names.items() if name is not None})
+            self._root = None
+        self.data.seconds = time.perf_counter() - self._began
+        return self.data
+
+    def _timed(self, op: Op, seconds: float) -> None:
+        key = (op.name, *(op.site.key if op.site is not None else ("", 0)))
+        cost = self.data.costs.get(key)
+        if cost is None:
+            cost = self.data.costs[key] = Cost()
+        cost.calls += 1
+        cost.seconds += seconds
+        for value in op.outputs:
+            if value.producer is op:
+                cost.bytes += value.numel * value.itemsize
+
+    def on_backward_begin(self, event: Backward) -> None:
+        """A backward call begins: its root is the loss."""
+        for root in event.roots:
+            array = root.numpy() if root.numel == 1 else None
+            self._root = root
+            if array is not None:
+                self.data.losses.append((event.step, float(array.reshape(-1)[0])))
+        self._backward = time.perf_counter()
+
+    def on_backward(self, event: Backward) -> None:
+        """A backward call has ended."""
+        self.data.backward_seconds += time.perf_counter() - self._backward
+
+    def _name(self, value: Any) -> str:
+        tensor = value.tensor
+        held = self._names.get(id(tensor))
+        if held is None or held[0] is not value._ref:
+            held = self._names[id(tensor)] = (value._ref, value.name or f"parameter {len(self._names)} {list(value.shape)}")
+        return held[1]
+
+    def on_step_begin(self, event: Step) -> None:
+        """Gradients are complete."""
+        for value in event.optimizer.params():
+            gradient = value.grad()
+            if gradient is not None:
+                norm = float(np.linalg.norm(np.asarray(gradient, np.float64)))
+                self.data.gradient_norms.setdefault(self._name(value), []).append((event.number, norm))
+
+    def on_step(self, event: Step) -> None:
+        """Parameters are updated."""
+        name = event.optimizer.name or event.optimizer.class_name
+        self.data.learning_rates.setdefault(name, []).append((event.number, event.optimizer.lrs()))
+        for value in event.optimizer.params():
+            update, before = event.update(value), event.before.get(value.id)
+            if update is not None and before is not None:
+                size = float(np.linalg.norm(before))
+                if size > 0:
+                    ratio = float(np.linalg.norm(update)) / size
+                    self.data.update_ratios.setdefault(self._name(value), []).append((event.number, ratio))

@@ -1,0 +1,128 @@
+"""What a rule is, what it reports, and the list of all rules."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+from . import rules
+from .events import Op, Site
+
+SEVERITIES = ("error", "warning", "info")
+
+EVENTS = (
+    "on_op", "on_error", "on_module_enter", "on_module_exit", "on_backward_begin", "on_backward", "on_optimizer", "on_step_begin",
+    "on_step", "on_update", "on_clear", "on_scheduler_step", "on_switch", "on_read", "on_seed", "on_loader", "on_pass", "on_batch", "on_exception",
+)  # fmt: skip
+"""The methods that a rule may define, each called with one record of `check.events`."""
+
+
+@dataclass(slots=True)
+class Finding:
+    """One thing that is wrong: which rule says so, where, what was seen, and what to do."""
+
+    rule: str  # the stable identifier, "PL101"
+    name: str  # the slug, "mutual-broadcast"
+    severity: str
+    file: str
+    line: int
+    message: str
+    evidence: dict[str, Any]
+    fix: str
+    covers: frozenset[tuple[str, int]] = field(default=frozenset(), repr=False)  # (file, line) of symptoms told here
+
+    def as_dict(self) -> dict[str, Any]:
+        """The finding as plain data."""
+        return {
+            "rule": self.rule, "name": self.name, "severity": self.severity, "file": self.file, "line": self.line,
+            "message": self.message, "evidence": self.evidence, "fix": self.fix,
+        }  # fmt: skip
+
+
+class CheckError(AssertionError):
+    """A finding of severity error where `watching(raising=True)` was asked for; `finding` has it."""
+
+    def __init__(self, finding: Finding) -> None:
+        fix = f"\n  fix: {finding.fix}" if finding.fix else ""
+        super().__init__(f"{finding.message}\n  {finding.rule} [{finding.name}] at {finding.file}:{finding.line}{fix}")
+        self.finding = finding
+
+
+class Located(Protocol):
+    """What has a file and a line, as a `Site` has."""
+
+    @property
+    def key(self) -> tuple[str, int]: ...
+
+
+class Rule:
+    """Base class of rules. A subclass with a `slug` is a rule; its handlers are called with events while the program runs.
+
+    `ops` names the operations that `on_op` wants to see (none: all of them). `finish` is called once at the end of the run.
+    """
+
+    slug: ClassVar[str] = ""
+    id: ClassVar[str] = ""
+    severity: ClassVar[str] = "warning"
+    summary: ClassVar[str] = ""
+    ops: ClassVar[tuple[str, ...]] = ()
+    supersedes: ClassVar[tuple[str, ...]] = ()  # slugs whose findings are symptoms of this one, wherever they are
+    symptom: ClassVar[bool] = False  # left out when a rule that is none has found an error: that is the likely cause
+    wants_updates: ClassVar[bool] = False  # Step.before is kept for some steps
+
+    session: Any  # the run that the rule takes part in
+
+    def finish(self) -> None:
+        """Called when the program has ended."""
+
+    def report(
+        self,
+        site: Located | None,
+        message: str,
+        *,
+        evidence: dict[str, Any] | None = None,
+        fix: str = "",
+        covers: Iterable[Located | None] = (),
+        severity: str | None = None,
+    ) -> None:
+        """Report a finding at a place; a second one of this rule at the same line only raises its count.
+
+        Args:
+            site: the line that a person would change, or where the wrong thing happens.
+            message: one plain sentence first: what was seen. More lines may follow.
+            evidence: numbers, shapes and names that were seen, as plain data.
+            fix: what to do, one cause, one fix.
+            covers: places of symptoms; findings of any other rule there are left out.
+            severity: other than the rule's own.
+        """
+        self.session.report(self, site, message, evidence or {}, fix, covers, severity)
+
+    @property
+    def step(self) -> int:
+        """The number of optimizer steps so far."""
+        return self.session.recorder.step
+
+
+def cause_site(op: Op) -> Site | None:
+    """The line to change when an operation should not be there: the user's own call of it, or where the library's module that makes it
+    was made (the line with `nn.Softmax()`)."""
+    if op.direct or op.module is None:
+        return op.site
+    return op.module.made or op.site
+
+
+def all_rules() -> list[type[Rule]]:
+    """All rules, in the order of their identifiers."""
+    for module in pkgutil.iter_modules(rules.__path__):
+        importlib.import_module(f"{rules.__name__}.{module.name}")
+    found: list[type[Rule]] = []
+    waiting: list[type[Rule]] = [Rule]
+    while waiting:
+        kind = waiting.pop()
+        waiting.extend(kind.__subclasses__())
+        if kind.slug and kind.__module__.startswith(rules.__name__):
+            found.append(kind)
+    return sorted(found, key=lambda rule: rule.id)

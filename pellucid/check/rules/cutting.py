@@ -1,0 +1,479 @@
+"""What keeps gradients from arriving: values that backward needs and that were overwritten, and places where the graph is cut."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..events import Backward, Failure, Op, OptimizerInfo, Read, Site, Step, Value, ancestors
+from ..rule import Rule, cause_site
+from .keeping import carried
+from .places import member_place
+
+# ---- in-place writes -------------------------------------------------------------------------------------------------
+_SAME_MEMORY = frozenset(
+    """view reshape flatten unflatten squeeze unsqueeze transpose permute t T mT H mH movedim swapaxes expand expand_as view_as contiguous
+    detach getitem select narrow chunk split unbind tensor_split as_strided ravel diagonal real unfold""".split()
+)
+_OVERWRITTEN = re.compile(r"\[[\w.]*Tensor \[([\d, ]*)\]\].* is at version (\d+); expected version (\d+)")
+_SAVES_RESULT = frozenset("relu sigmoid tanh exp sqrt rsqrt softmax log_softmax reciprocal tan expm1 elu selu norm".split())
+_SAVES_BOTH = frozenset(
+    "mul div matmul mm bmm linear conv1d conv2d conv3d einsum addmm baddbmm mse_loss atan2 dot mv outer".split()
+)
+_SAVES_INPUT = frozenset(
+    "pow log log1p log2 log10 sin cos abs square silu gelu softplus layer_norm batch_norm group_norm prod std var leaky_relu mish erf "
+    "hardtanh relu6 smooth_l1_loss huber_loss l1_loss cosine_similarity".split()
+)
+_SHOWN = {"setitem": "an assignment to an index", "add": "+=", "sub": "-=", "mul": "*=", "div": "/=", "relu": "relu in place"}
+
+
+class _Write(NamedTuple):
+    """An in-place operation: `version` is the write counter before it."""
+
+    number: int
+    name: str
+    version: int
+    family: int
+    shape: tuple[int, ...]
+    site: Site | None
+    seen: Site | None
+    text: str | None
+    hidden: bool  # through `.data`, which backward does not notice
+
+
+def family(value: Value, through: frozenset[str] = _SAME_MEMORY) -> int:
+    """The `id` of the tensor whose memory a value is a view of, itself perhaps."""
+    for _ in range(64):
+        made = value.producer
+        if made is None or made.name not in through or not made.inputs or made.inplace:
+            break
+        value = made.inputs[0]
+    return value.id
+
+
+class InplaceBreaksBackward(Rule):
+    """Backward needs values of the forward pass; one was overwritten in place before backward came."""
+
+    slug = "inplace-breaks-backward"
+    id = "PL306"
+    severity = "error"
+    summary = "a value that backward needs is overwritten"
+
+    def __init__(self) -> None:
+        self._writes: deque[_Write] = deque(maxlen=4096)
+        self._steps: deque[tuple[int, Site | None, str]] = deque(maxlen=8)
+        self._hidden = False
+        self._looked: dict[Any, int] = {}
+
+    def on_op(self, op: Op) -> None:
+        """Writes are remembered."""
+        if not op.inplace or not op.inputs or op.name in ("data", "requires_grad"):
+            return
+        target = op.inputs[0]
+        made = target.producer
+        for _ in range(8):
+            if made is None or made.name not in _SAME_MEMORY or not made.inputs:
+                break
+            made = made.inputs[0].producer
+        hidden = made is not None and made.name == "data" and not made.inplace
+        if hidden and made is not None and made.inputs:
+            target = made.inputs[0]
+            if target.is_leaf and not target.requires_grad:
+                return
+            self._hidden = True
+        text = op.site.text if op.site is not None and op.direct else None
+        self._writes.append(
+            _Write(op.number, op.name, target.version, family(target), op.inputs[0].shape, cause_site(op), op.site, text, hidden)
+        )
+
+    def on_step(self, event: Step) -> None:
+        """Optimizers write parameters."""
+        self._steps.append((self.session.recorder.count, event.site, event.optimizer.name or "optimizer"))
+
+    # ---- refused -----------------------------------------------------------------------------------------------------
+    def on_error(self, failure: Failure) -> None:
+        """A backward that finds a value overwritten, or a write that is refused at once."""
+        op, text = failure.op, str(failure.exception)
+        if op is None:
+            return
+        if op.name in ("backward", "grad"):
+            found = _OVERWRITTEN.search(text)
+            if found is not None and carried(op, self.step) == (None, None):
+                shape = tuple(int(n) for n in found[1].replace(" ", "").split(",") if n)
+                self._explain(op, shape, int(found[3]))
+        elif "in-place operation" in text and "leaf" in text.lower() and op.inputs:
+            name = op.written("input") or op.inputs[0].name or "it"
+            self.report(
+                cause_site(op),
+                f"{_shown(op.name)} writes to `{name}`, a leaf that requires a gradient: autograd refuses, since its gradient is "
+                "meant for the value that it has.",
+                evidence={"operation": op.name, "shape": list(op.inputs[0].shape)},
+                fix="make an update inside `with torch.no_grad():`; to compute with changed values, make a new tensor",
+            )
+        elif "modified inplace" in text and op.inputs:
+            self.report(
+                cause_site(op),
+                f"{_shown(op.name)} writes to one of several views that one operation has made, which autograd cannot follow.",
+                evidence={"operation": op.name, "shape": list(op.inputs[0].shape)},
+                fix="use the form that makes a new tensor",
+            )
+
+    def _explain(self, backward: Op, shape: tuple[int, ...], expected: int) -> None:
+        graph = list(ancestors(backward.inputs))
+        families = {family(v) for o in graph for v in (*o.inputs, *o.outputs)}
+        oldest = min((o.number for o in graph), default=0)
+        writes = [w for w in self._writes if w.number > oldest and w.family in families]
+        found = [w for w in writes if w.version == expected] or [w for w in writes if w.version > expected]
+        exact = [w for w in found if w.shape == shape] or found
+        updated = [s for s in self._steps if s[0] > oldest]
+        if exact:
+            write = exact[-1]
+            self.report(
+                write.site,
+                f"{_shown(write.name)} overwrites a value of shape {list(shape)} that an operation before it has saved for backward, "
+                "and backward fails.",
+                evidence={"operation": write.name, "shape": list(shape), "backward": str(backward.site)},
+                fix=_repair(write),
+                covers=(backward.site, write.seen),
+            )
+        elif updated:
+            _, site, name = updated[-1]
+            self.report(
+                site,
+                f"`{name}.step()` changes parameters that a backward after it still needs: its loss was computed with the old ones.",
+                evidence={"shape": list(shape), "backward": str(backward.site)},
+                fix="call `backward()` on all losses that were computed with these parameters before the step, or compute the later "
+                "loss again after it",
+                covers=(backward.site,),
+            )
+
+    # ---- not noticed: through .data ----------------------------------------------------------------------------------
+    def on_backward_begin(self, event: Backward) -> None:
+        """Values that were written through `.data` after an operation had saved them: backward uses the wrong numbers."""
+        if not self._hidden:
+            return
+        looked = self._looked[event.site] = self._looked.get(event.site, 0) + 1
+        hidden = [w for w in self._writes if w.hidden]
+        if looked > 64 or not hidden:
+            return
+        graph = list(ancestors(event.roots))
+        saved: dict[int, int] = {}
+        for o in graph:
+            for v in _saved(o):
+                saved[family(v)] = min(o.number, saved.get(family(v), o.number))
+        for write in hidden:
+            if write.number > saved.get(write.family, write.number):
+                self.report(
+                    write.site,
+                    f"{_shown(write.name)} changes a value through `.data` after an operation has saved it for backward: autograd does not "
+                    "notice, and gradients are computed with the wrong numbers.",
+                    evidence={"operation": write.name, "shape": list(write.shape), "backward": str(event.site), "step": self.step},
+                    fix=_repair(write),
+                    covers=(write.seen,),
+                )
+
+
+def _saved(op: Op) -> list[Value]:
+    """What an operation keeps for its backward."""
+    if not op.grad_enabled:
+        return []
+    if op.name in _SAVES_RESULT:
+        return [v for v in op.outputs if v.requires_grad]
+    if op.name in _SAVES_BOTH:
+        return [v for v in op.inputs[:2] if any(w.requires_grad for w in op.inputs if w is not v) or op.inputs.count(v) > 1]
+    return [v for v in op.inputs[:1] if v.requires_grad] if op.name in _SAVES_INPUT else []
+
+
+def _shown(name: str) -> str:
+    return _SHOWN.get(name, f"{name} in place")
+
+
+def _repair(write: _Write) -> str:
+    """How to write it without overwriting."""
+    if write.name == "setitem":
+        return "do not write into a tensor that takes part in the graph: collect the parts in a list and `torch.stack` them, or use `torch.where`"
+    if (
+        write.text is not None
+        and (found := re.match(r"([\w.\[\]]+)\s*([-+*/@]|//|\*\*)=\s*(.+?)\s*(#.*)?$", write.text)) is not None
+    ):
+        return f"make a new tensor: `{found[1]} = {found[1]} {found[2]} {found[3]}`"
+    if write.text is None:
+        return "leave out `inplace=True`"
+    way = " and without `.data`" if write.hidden else ""
+    return f"use the form that makes a new tensor, `{write.name}` instead of `{write.name}_`{way}"
+
+
+# ---- cuts ------------------------------------------------------------------------------------------------------------
+_THROUGH = _SAME_MEMORY | {"data", "cpu", "to", "float", "double", "half", "clone", "numpy", "requires_grad", "type"}
+_MADE = frozenset(
+    """tensor as_tensor from_numpy asarray Tensor FloatTensor DoubleTensor new_tensor full full_like scalar_tensor new_full Variable
+    fill copy setitem""".split()
+)
+_LOOKS = 3  # backward calls of each line that are looked at, then every 2**k-th
+
+
+class _Cut(NamedTuple):
+    """A place where a graph ends on the way from parameters to a loss: `how` it is cut, and the parameters before it."""
+
+    site: Site | None
+    how: str
+    leaves: dict[int, Value]
+    name: str | None
+    shape: tuple[int, ...]
+    loss: Site | None
+
+
+def is_hot(value: Value) -> bool:
+    """Whether gradients can flow into a value and on."""
+    return value.requires_grad and (not value.is_leaf or value.producer is None)
+
+
+def leaves_before(values: list[Value], limit: int = 20_000) -> dict[int, Value]:
+    """The leaves that want gradients, by id, from which values are made without a cut in between."""
+    waiting, seen, found = list(values), set(), {}
+    while waiting and limit > 0:
+        v = waiting.pop()
+        if v.number in seen or not v.requires_grad:
+            continue
+        seen.add(v.number)
+        limit -= 1
+        if v.is_leaf:
+            found[v.id] = v
+        elif v.producer is not None:
+            waiting.extend(v.producer.inputs)
+    return found
+
+
+class GradientCut(Rule):
+    """Parameters that are trained never get a gradient, because the graph is cut between them and the loss."""
+
+    slug = "gradient-cut"
+    id = "PL307"
+    severity = "error"
+    summary = "the graph is cut between parameters and the loss"
+
+    def __init__(self) -> None:
+        self._cuts: dict[Any, _Cut] = {}  # by place
+        self._fed: set[int] = set()
+        self._waited: dict[int, int] = {}  # by id of a parameter behind a cut: steps of its optimizer
+        self._reads: deque[tuple[Read, dict[int, Value]]] = deque(maxlen=64)
+        self._read_at: dict[Any, int] = {}
+        self._looked: dict[Any, int] = {}
+        self._optimizers = False
+        self._backwards = 0
+        self._steps: dict[Any, set[int]] = {}  # places of steps: the parameters stepped on
+
+    # ---- what has left the graph as a number or an array ---------------------------------------------------------------
+    def on_read(self, read: Read) -> None:
+        """Parameters behind a number or an array."""
+        if read.how in ("repr", "format", "bool"):
+            return
+        value = read.value
+        for _ in range(16):
+            if is_hot(value) or value.producer is None or value.producer.name not in _THROUGH or not value.producer.inputs:
+                break
+            value = value.producer.inputs[0]
+        if not is_hot(value):
+            return
+        seen = self._read_at[read.site] = self._read_at.get(read.site, 0) + 1
+        if seen <= 4 * _LOOKS or seen & (seen - 1) == 0:
+            self._reads.append((read, leaves_before([value])))
+
+    # ---- the way from a loss back --------------------------------------------------------------------------------------
+    def on_backward_begin(self, event: Backward) -> None:
+        """Cuts in what a loss is made of."""
+        looked = self._looked[event.site] = self._looked.get(event.site, 0) + 1
+        if looked <= _LOOKS or looked & (looked - 1) == 0:
+            for cut in self._find(event.roots, event.site):
+                held = self._cuts.get(cut.site)
+                if held is not None:
+                    cut.leaves.update(held.leaves)
+                self._cuts[cut.site] = cut
+
+    def _find(self, roots: tuple[Value, ...], loss: Site | None) -> list[_Cut]:
+        graph = sorted(ancestors(roots), key=lambda o: o.number)
+        any_hot = any(is_hot(v) for v in roots)
+        found: dict[Any, _Cut] = {}
+        last: dict[int, int] = {}  # by number of an operation: whether its result takes part without a graph
+        for v in (*roots, *(v for o in graph for v in o.inputs)):
+            if v.producer is not None and not is_hot(v):
+                last[v.producer.number] = 1
+        for o in graph:
+            if o.number not in last or o.name == "grad" or o.inplace and o.inputs and o.inputs[0].is_leaf:
+                continue  # a gradient; a parameter's first values
+            hot = [v for v in o.inputs if is_hot(v)]
+            leaves = leaves_before(hot)
+            if leaves and not (any_hot and _frozen(o, hot[0])):
+                site, how = _where(o)
+                self._add(found, _Cut(site, how, leaves, _first_name(leaves), hot[0].shape, loss))
+        for o in graph if self._reads else ():
+            if o.step != self.step:
+                continue
+            new = [v for v in o.inputs if v.producer is None and v.step == o.step and not v.requires_grad and v.numel > 1]
+            if not new and self._known(o):
+                continue
+            for read, leaves in reversed(self._reads):
+                if read.number < o.number and read.step == o.step and leaves:
+                    if _enters(o, read, not any_hot) or any(_is_copy(v, read) for v in new):
+                        how = "passes through NumPy" if read.how in ("numpy", "array") else f"becomes plain numbers by `{read.how}`"
+                        self._add(found, _Cut(read.site, how, dict(leaves), _first_name(leaves), read.value.shape, loss))
+                        break
+        return list(found.values())
+
+    def _known(self, o: Op) -> bool:
+        return o.name not in _MADE and not any(isinstance(a, float) for a in o.args.values())
+
+    def _add(self, found: dict[Any, _Cut], cut: _Cut) -> None:
+        held = found.get(cut.site)
+        if held is None:
+            found[cut.site] = cut
+        else:
+            held.leaves.update(cut.leaves)
+
+    def on_backward(self, event: Backward) -> None:
+        """Who gets gradients."""
+        self._backwards += 1
+        self._fed.update(a.value.id for a in event.accumulated)
+
+    def on_op(self, op: Op) -> None:
+        """Gradients asked for with `autograd.grad`."""
+        self._fed.update(v.id for v in op.inputs)
+
+    ops = ("grad",)
+
+    def on_optimizer(self, event: OptimizerInfo) -> None:
+        """What is trained is what an optimizer has."""
+        self._optimizers = True
+
+    def on_step(self, event: Step) -> None:
+        """Parameters behind a cut at whose optimizer's steps there is nothing to do."""
+        if not self._cuts:
+            return
+        values = event.optimizer.params()
+        for v in values:
+            if v.id not in self._fed:
+                self._waited[v.id] = self._waited.get(v.id, 0) + 1
+        if event.site not in self._steps:
+            self._steps[event.site] = {v.id for v in values}
+
+    def on_error(self, failure: Failure) -> None:
+        """A loss without any graph."""
+        op = failure.op
+        if op is None or op.name != "backward" or "does not require grad" not in str(failure.exception):
+            return
+        cuts = self._find(op.inputs, op.site)
+        for cut in cuts[-1:]:
+            self._tell(cut, cut.leaves, "so backward fails", (op.site,))
+
+    def finish(self) -> None:
+        """Parameters that never got a gradient although what they made took part in a loss."""
+        for cut in self._cuts.values():
+            waited = {i: v for i, v in cut.leaves.items() if i not in self._fed}
+            if self._optimizers:
+                waited = {i: v for i, v in waited.items() if self._waited.get(i, 0) >= 2}
+            elif self._backwards < 2:
+                continue
+            if waited:
+                idle = [site for site, ids in self._steps.items() if not ids & self._fed]
+                self._tell(cut, waited, "and they never get a gradient", tuple(idle))
+
+    def _tell(self, cut: _Cut, leaves: dict[int, Value], result: str, covers: tuple[Any, ...]) -> None:
+        one = f"`{cut.name}`" if cut.name is not None else "a parameter"
+        whose = one if len(leaves) == 1 else f"{one} and {len(leaves) - 1} more"
+        self.report(
+            cut.site,
+            f"what is made of {whose} {cut.how} here on its way to the loss, {result}.",
+            evidence={
+                "shape": list(cut.shape),
+                "parameters": len(leaves),
+                "parameter": cut.name,
+                "backward": str(cut.loss),
+                "step": self.step,
+            },
+            fix=_way_on(cut.how),
+            covers=(*covers, *_places(self.session.recorder, leaves)),
+        )
+
+
+def _first_name(leaves: dict[int, Value]) -> str | None:
+    first = min(leaves.values(), key=lambda v: v.id)
+    return first.name
+
+
+def _places(recorder: Any, leaves: dict[int, Value]) -> list[Any]:
+    """Where the parameters are registered: what other rules say of them there is a symptom."""
+    found = []
+    for value in leaves.values():
+        path = value.parameter
+        for root in recorder.names.roots() if path is not None else ():
+            inner = next((n for n, p in root.named_parameters() if p is value.tensor), None)
+            if inner is not None:
+                found += [member_place(recorder, root, inner), recorder.names.site_of(root)]
+    return found
+
+
+def _where(op: Op) -> tuple[Site | None, str]:
+    """(place, what happens) of an operation that takes values with a graph and gives one without."""
+    call = op.module
+    if op.name in ("detach", "data"):
+        return cause_site(op), f"is cut off by `{'.data' if op.name == 'data' else 'detach()'}`"
+    if not op.grad_enabled:
+        outer = call
+        while outer is not None and outer.parent is not None and not outer.parent.grad_enabled:
+            outer = outer.parent
+        site = outer.site if outer is not None and not outer.grad_enabled else op.site
+        return site, "is computed without a graph (`no_grad`)"
+    if op.name in _MADE:
+        return cause_site(op), "is copied into a new tensor without a graph"
+    return cause_site(op), f"becomes whole numbers or truth values by `{op.name}`"
+
+
+def _frozen(op: Op, value: Value) -> bool:
+    """Whether what is cut off was computed by a part of the model in eval mode: not to be trained."""
+    made = op if not op.grad_enabled else value.producer
+    return made is not None and made.module is not None and not made.module.training
+
+
+def _enters(op: Op, read: Read, nothing_else: bool) -> bool:
+    """Whether an operation may take in what was read: it makes a tensor of an array or a number, or has the very number as an argument.
+
+    Where nothing else leads from parameters to the loss, any number will do: what was read may have been computed with meanwhile.
+    """
+    if nothing_else and op.name in _MADE and not any(v.requires_grad for v in op.inputs[1:]):
+        return True
+    if read.how in ("numpy", "array", "tolist"):
+        return op.name in _MADE and not any(
+            isinstance(v, Value) for k, v in op.args.items() if k != "input" or op.name != "setitem"
+        )
+    if op.name in _MADE and any(_has(a, read.result) for a in op.args.values()):
+        return True
+    return read.result is not None and any(isinstance(a, float) and a == read.result for a in op.args.values())
+
+
+def _is_copy(value: Value, read: Read) -> bool:
+    """Whether a tensor of unknown origin, as `torch.Tensor(numbers)` makes one, has the numbers that were read before."""
+    if read.how not in ("numpy", "array", "tolist") or value.shape != read.value.shape or value.number < read.number:
+        return False
+    now, then = value.numpy(), read.value.numpy()
+    return now is None or then is None or bool(np.array_equal(now, then))
+
+
+def _has(argument: Any, number: Any) -> bool:
+    if isinstance(argument, (list, tuple)):
+        return any(_has(a, number) for a in argument)
+    return isinstance(argument, (int, float)) and argument == number
+
+
+def _way_on(how: str) -> str:
+    if "detach" in how or ".data" in how:
+        return "leave the cut out, or give the optimizer only what should be trained"
+    if "no_grad" in how:
+        return "compute outside of `torch.no_grad()` what should be trained"
+    if "NumPy" in how or "plain numbers" in how:
+        return "stay with tensors all the way: the operations exist in torch under almost the same names"
+    if "new tensor" in how:
+        return "use the tensor itself, or `torch.stack` of several"
+    return "use a smooth stand-in where gradients must pass (softmax or sigmoid for argmax and comparisons)"

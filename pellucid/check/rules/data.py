@@ -1,0 +1,305 @@
+"""Data: batches of unequal size in a mean, the same rows in training and validation."""
+
+from __future__ import annotations
+
+import re
+import sys
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from ..events import VIEWS, Backward, Batch, LoaderInfo, ModuleCall, Op, Read, Site, Value, ancestors
+from ..names import locals_of
+from ..rule import Rule
+from .losses_means import average_of
+
+_MEAN_LOSSES = frozenset(
+    "mse_loss l1_loss smooth_l1_loss huber_loss cross_entropy nll_loss binary_cross_entropy binary_cross_entropy_with_logits kl_div "
+    "poisson_nll_loss gaussian_nll_loss soft_margin_loss hinge_embedding_loss margin_ranking_loss cosine_embedding_loss multi_margin_loss "
+    "multilabel_margin_loss multilabel_soft_margin_loss triplet_margin_loss".split()
+)
+_SAME = VIEWS | {"item"}
+
+
+class _Run:
+    """Means that were read at one place without an optimizer step between."""
+
+    __slots__ = ("sizes", "step")
+
+    def __init__(self, step: int) -> None:
+        self.step = step
+        self.sizes: list[int] = []
+
+
+class PartialBatchMean(Rule):
+    """The mean of batch means is not the mean over the data when the last batch is smaller."""
+
+    slug = "partial-batch-mean"
+    id = "PL902"
+    severity = "warning"
+    summary = "a mean of batch means with a smaller last batch"
+    ops = ("add", "stack")
+
+    def __init__(self) -> None:
+        self._runs: dict[Site, _Run] = {}
+        self._done: set[Site] = set()
+
+    def on_read(self, event: Read) -> None:
+        """A mean over a batch becomes a number."""
+        if event.how in ("item", "float", "numpy", "tolist", "array") and event.value.numel == 1:
+            self._note(event.value, event.site, event.step)
+
+    def on_op(self, op: Op) -> None:
+        """`total += loss` with tensors; means that are stacked."""
+        if op.name == "add":
+            value = op.args.get("other")
+            if isinstance(value, Value) and value.numel == 1 and not value.requires_grad and op.direct:
+                self._note(value, op.site, op.step)
+        elif op.site is not None and op.site not in self._done:
+            sizes = [_size_of_mean(v) for v in op.inputs]
+            if len(sizes) > 1 and None not in sizes and len(set(sizes)) > 1 and not op.inputs[0].requires_grad:
+                self._stacked(op.site, [n for n in sizes if n is not None])
+
+    def _note(self, value: Value, site: Site | None, step: int) -> None:
+        if site is None or site in self._done:
+            return
+        size = _size_of_mean(value)
+        if size is None:
+            return
+        run = self._runs.get(site)
+        if run is None or run.step != step:
+            run = self._runs[site] = _Run(step)
+        run.sizes.append(size)
+        first = run.sizes[0]
+        if size < first and len(run.sizes) > 1 and len(run.sizes) - run.sizes.count(first) == 1:
+            self._judge(site, run.sizes)
+
+    def _judge(self, site: Site, sizes: list[int]) -> None:
+        """A smaller batch after full ones: is its mean put into a mean of means?"""
+        self._done.add(site)
+        frame: FrameType | None = sys._getframe(1)
+        is_library = self.session.recorder.is_library
+        depth = 0
+        while frame is not None and depth < 4:
+            if not is_library(frame.f_code.co_filename):
+                depth += 1
+                names = {**frame.f_globals, **locals_of(frame)}
+                found = average_of(frame.f_code.co_filename, frame.f_lineno, names)
+                if found.line is not None:
+                    while frame.f_back is not None and frame.f_code.co_name in (
+                        "<listcomp>",
+                        "<genexpr>",
+                        "<dictcomp>",
+                        "<setcomp>",
+                    ):
+                        frame = frame.f_back
+                    self._tell(Site(frame.f_code, _instruction(frame, found.line)), found.text, found.added, sizes)
+                    return
+                if not found.returned:
+                    return
+            frame = frame.f_back
+
+    def _stacked(self, site: Site, sizes: list[int]) -> None:
+        call = site.call
+        if call is None or ".mean(" not in site.text:
+            return
+        self._done.add(site)
+        self._tell(site, call.text, None, sizes)
+
+    def _tell(self, site: Site, text: str, added: str | None, sizes: list[int]) -> None:
+        shown = sizes if len(sizes) <= 6 else [*sizes[:2], *sizes[-2:]]
+        self.report(
+            site,
+            f"`{text}` is a mean of batch means, and the batches are not equally large ({sizes[0]} rows, the last {sizes[-1]}): "
+            f"a row of the last batch counts {sizes[0] / sizes[-1]:.3g} times as much as the others.",
+            evidence={"batches": len(sizes), "rows": sum(sizes), "sizes": shown, "summed_up": added, "step": self.step},
+            fix="add up `mean * rows` of each batch (or use reduction='sum') and divide by the number of rows",
+        )
+
+
+def _instruction(frame: FrameType, line: int) -> int:
+    """An instruction of the line."""
+    for index, (first, *_rest) in enumerate(frame.f_code.co_positions()):
+        if first == line:
+            return index * 2
+    return frame.f_lasti
+
+
+def _size_of_mean(value: Value) -> int | None:
+    """The number of rows that a scalar is the mean over; None when it is none, or was weighted."""
+    for _ in range(8):
+        op = value.producer
+        if op is None or not op.inputs:
+            return None
+        given = op.inputs[0]
+        if op.name == "mean" and op.args.get("dim") is None or op.name in _MEAN_LOSSES and op.args.get("reduction") == "mean":
+            return given.shape[0] if given.ndim else None
+        if op.name not in _SAME:
+            return None
+        value = given
+    return None
+
+
+_HELD_OUT = re.compile(r"(^|[^a-z])(val|valid|validation|test|dev|holdout|heldout|held_out)([^a-z]|$)", re.IGNORECASE)
+_TRAIN = re.compile(r"(^|[^a-z])(train|training)", re.IGNORECASE)
+_ROWS = 20_000  # of either kind are looked at
+_SELECTS = ("getitem", "narrow", "index_select", "split", "chunk", "tensor_split", "masked_select")
+
+
+class _Evaluation:
+    """Rows that a model was evaluated on at one place."""
+
+    __slots__ = ("leaked", "made", "model", "name", "rows", "site")
+
+    def __init__(self, site: Site | None, name: str | None, model: int) -> None:
+        self.site = site
+        self.model = model
+        self.name = name
+        self.made: Site | None = None  # where the rows were chosen
+        self.rows: set[int] = set()
+        self.leaked: set[int] = set()
+
+
+class DataLeak(Rule):
+    """Rows that the model was trained on are among those that it is validated with."""
+
+    slug = "data-leak"
+    id = "PL901"
+    severity = "error"
+    summary = "the same rows in training and validation"
+    ops = _SELECTS
+
+    def __init__(self) -> None:
+        self._calls: dict[int, tuple[int, list[int], _Evaluation | None]] = {}  # by number: model, rows, evaluation
+        self._trained: dict[int, set[int]] = {}
+        self._evaluations: dict[tuple[int, Any, str | None], _Evaluation] = {}
+        self._chosen: dict[int, Site | None] = {}  # id of a tensor -> where its rows were chosen
+        self._loaders: dict[int, LoaderInfo] = {}  # id of a tensor that a loader gave
+        self._splits: dict[int, Site | None] = {}  # number of a loader -> where its rows were chosen
+
+    # ---- where rows come from --------------------------------------------------------------------------------------------
+    def on_op(self, op: Op) -> None:
+        """Before training: `x[80:]` and the like."""
+        if op.step or not op.inputs or len(self._chosen) > 500 or not op.inputs[0].ndim:
+            return
+        given = op.inputs[0]
+        for made in op.outputs:
+            if made.producer is op and made.ndim == given.ndim and made.shape[0] < given.shape[0]:
+                self._chosen[made.id] = self._chosen.get(given.id, op.site)
+
+    def on_loader(self, event: LoaderInfo) -> None:
+        """A loader of a TensorDataset gives the rows of its first tensor."""
+        dataset = event.dataset
+        tensors = getattr(dataset, "tensors", None)
+        if isinstance(tensors, (tuple, list)) and tensors:
+            self._splits[event.number] = self._chosen.get(self.session.recorder.value(tensors[0]).id)
+
+    def on_batch(self, event: Batch) -> None:
+        """Whose batch it is."""
+        if len(self._loaders) > 64:
+            self._loaders.clear()
+        for value in event.values:
+            self._loaders[value.id] = event.loader
+
+    # ---- calls ------------------------------------------------------------------------------------------------------------
+    def on_module_enter(self, call: ModuleCall) -> None:
+        """A whole model gets rows."""
+        if call.parent is not None or not call.inputs or call.made is not None and call.class_name.endswith("Loss"):
+            return
+        value, module = call.inputs[0], call.module
+        if module is None or value.ndim < 2 or not value.is_floating_point or value.numel < 4 * value.shape[0] // 2:
+            return
+        model = id(module)
+        trained = self._trained.get(model)
+        held_out = not call.grad_enabled or not call.training
+        if not held_out and trained is not None and len(trained) >= _ROWS:
+            return
+        if len(self._calls) >= 64:
+            self._calls.pop(next(iter(self._calls)))
+        rows = _hashes(value)
+        if rows:
+            self._calls[call.number] = (model, rows, self._evaluation(call, value, model) if held_out else None)
+
+    def _evaluation(self, call: ModuleCall, value: Value, model: int) -> _Evaluation | None:
+        loader = self._loaders.get(value.id)
+        if loader is not None:
+            name, made = loader.name, self._splits.get(loader.number) or loader.site
+            key: Any = loader.number
+        else:
+            written = call.site.call if call.site is not None else None
+            texts = written.arguments if written is not None else []
+            name, made, key = (texts[0] if texts else value.name), self._chosen.get(value.id), call.site
+            if made is None and value.producer is not None and value.producer.name in _SELECTS and value.producer.inputs:
+                made = self._chosen.get(value.producer.inputs[0].id)
+        held = self._evaluations.get((model, key, name))
+        if held is None:
+            if len(self._evaluations) >= 50:
+                return None
+            held = self._evaluations[model, key, name] = _Evaluation(call.site, name, model)
+            held.made = made
+        return held
+
+    def on_backward_begin(self, event: Backward) -> None:
+        """Rows of the calls that lead to this loss are trained on; a target network's are no validation."""
+        if not self._calls:
+            return
+        for op in ancestors(event.roots):
+            if op.module is None:
+                continue
+            found = self._calls.pop(op.module.root.number, None)
+            if found is not None and op.module.root.grad_enabled:
+                trained = self._trained.setdefault(found[0], set())
+                if len(trained) < _ROWS:
+                    trained.update(found[1])
+
+    def on_read(self, event: Read) -> None:
+        """A number is made of a model's result: it is evaluated."""
+        if not self._calls or event.how == "repr" or not any(e is not None for _, _, e in self._calls.values()):
+            return
+        for op in ancestors([event.value], limit=5000):
+            if op.module is None:
+                continue
+            found = self._calls.get(op.module.root.number)
+            if found is None or found[2] is None:
+                continue
+            del self._calls[op.module.root.number]
+            model, rows, evaluation = found
+            trained = self._trained.get(model)
+            if trained and len(rows) > 1 and len(evaluation.rows) < _ROWS:
+                evaluation.rows.update(rows)
+                evaluation.leaked.update(trained.intersection(rows))
+
+    def finish(self) -> None:
+        """A part of the rows was trained on; or all of them, although they are called validation."""
+        for held in self._evaluations.values():
+            total, leaked = len(held.rows), len(held.leaked)
+            name = held.name or ""
+            if total < 4 or leaked < 2 or leaked < 0.03 * total or _TRAIN.search(name):
+                continue
+            trained = self._trained.get(held.model, set())
+            if (leaked == total or trained <= held.rows) and not _HELD_OUT.search(name):
+                continue  # accuracy on the training data, or on all data, is worth knowing too
+            self.report(
+                held.made or held.site,
+                f"{leaked} of {total} rows that the model is evaluated on{f' ({name})' if name else ''} were also trained on.",
+                evidence={
+                    "evaluated_at": str(held.site),
+                    "rows": total,
+                    "also_trained_on": leaked,
+                    "share": round(leaked / total, 3),
+                },
+                fix="split once, into parts that share no row, before anything is repeated, shuffled or sampled",
+                covers=[held.site] if held.made is not None else [],
+            )
+
+
+def _hashes(value: Value) -> list[int]:
+    """A number for each row; none for rows that are not made of fractions, which may be equal by nature."""
+    array = value.numpy()
+    if array is None or array.dtype.kind != "f" or not array.size:
+        return []
+    rows = np.ascontiguousarray(array[:4096].reshape(min(len(array), 4096), -1)[:, :256])
+    if rows.shape[1] < 2 or np.mean(rows == np.floor(rows)) > 0.5:
+        return []
+    return [hash(row.tobytes()) for row in rows]

@@ -1,0 +1,547 @@
+"""Labels: their dtype, their range, and on which axis the classes lie."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..events import VIEWS, Batch, Failure, LoaderInfo, Op, Site, Value
+from ..rule import Rule
+from .losses_origin import Sampled, origin
+
+CLASS_LOSSES = ("cross_entropy", "nll_loss", "nll_loss2d")
+REGRESSION = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
+_CASTS = frozenset("to type type_as long int short char byte half bfloat16 float double tensor as_tensor".split())
+_LOOKED_AT = 1 << 20  # elements: larger labels are not compared
+
+
+def _written(op: Op, name: str, otherwise: str) -> str:
+    return op.written(name) or otherwise
+
+
+def _class_axis_of(x: Value) -> int:
+    return 1 if x.ndim > 1 else 0
+
+
+class LabelDtype(Rule):
+    """Labels of a type that the loss does not take, or that cannot hold them."""
+
+    slug = "label-dtype"
+    id = "PL208"
+    severity = "error"
+    summary = "labels of a wrong or lossy dtype"
+    ops = (*CLASS_LOSSES, *REGRESSION, *BINARY, *_CASTS, "one_hot", "multi_margin_loss")
+
+    def __init__(self) -> None:
+        self._lossy: dict[int, tuple[Site | None, str, dict[str, Any]]] = {}  # by number of the cast
+        self._sampled = Sampled()
+        self._tensors: dict[int, list[Value] | None] = {}  # by number of a loader
+        self._recent: dict[str, int] = {}  # lossy casts since the last batch, by the type of the result
+        self._cast_batches: dict[int, int] = {}  # id of a tensor that a loader gave -> the cast of a sample in it
+        self._batches: dict[int, Value] = {}  # id of a tensor that a loader gave -> the data set's tensor
+
+    # ---- what raises ----------------------------------------------------------------------------------------------------
+    def on_error(self, failure: Failure) -> None:
+        """A loss refused its labels because of their type."""
+        op = failure.op
+        if op is None or op.name not in (*CLASS_LOSSES, *BINARY, "one_hot", "multi_margin_loss"):
+            return
+        if self._lossy:
+            self._used(op)
+        scores = op.args.get("input", op.args.get("tensor"))
+        target = scores if op.name == "one_hot" else op.args.get("target")
+        if not isinstance(target, Value) or not isinstance(scores, Value):
+            return
+        name = _written(op, "target", "the target") if op.name != "one_hot" else _written(op, "tensor", "its argument")
+        if op.name in BINARY:
+            if target.is_floating_point or target.shape != scores.shape:
+                return
+            wanted, fix = f"{scores.dtype}, like its input", f"give it `{name}.float()`"
+        elif op.name == "cross_entropy" and target.shape == scores.shape and scores.ndim > 1 and not target.is_floating_point:
+            wanted = "either class numbers of one dimension less, or probabilities of a floating type"
+            fix = f"give it `{name}.float()` if these are one-hot rows, or the class numbers, `{name}.argmax(dim=1)`"
+        elif target.dtype not in ("int64", "uint8") and (op.name == "one_hot" or target.ndim < max(scores.ndim, 2)):
+            wanted, fix = "class numbers of type int64", f"make the labels int64: `{name}.long()`"
+        else:
+            return
+        self.report(
+            op.site,
+            f"{op.name} wants {wanted}; {name} is {target.dtype}.",
+            evidence={
+                "loss": op.name,
+                "target": f"{target.dtype}{list(target.shape)}",
+                "input": f"{scores.dtype}{list(scores.shape)}",
+            },
+            fix=fix,
+        )
+
+    # ---- what loses -----------------------------------------------------------------------------------------------------
+    def on_pass(self, event: LoaderInfo) -> None:
+        """Tensors of a TensorDataset are the source of the batches'."""
+        dataset = event.dataset
+        while type(dataset).__name__ == "Subset":
+            dataset = dataset.dataset
+        tensors = getattr(dataset, "tensors", None)
+        self._tensors[event.number] = (
+            [self.session.recorder.value(t) for t in tensors] if isinstance(tensors, (tuple, list)) else None
+        )
+
+    def on_batch(self, event: Batch) -> None:
+        """Which of them a batch's tensors come from."""
+        tensors = self._tensors.get(event.loader.number)
+        recent, self._recent = self._recent, {}
+        if tensors is None:  # samples that the data set's own code has cast, put together without a trace
+            for given in event.values:
+                found = recent.get(given.dtype)
+                if found is not None and given.producer is None:
+                    self._cast_batches[given.id] = found
+        if len(self._cast_batches) > 64:
+            self._cast_batches.pop(next(iter(self._cast_batches)))
+        if not self._lossy or tensors is None or len(tensors) != len(event.values):
+            return
+        if len(self._batches) > 64:
+            self._batches.clear()
+        for given, tensor in zip(event.values, tensors, strict=True):
+            self._batches[given.id] = tensor
+
+    def on_op(self, op: Op) -> None:
+        """A cast that changes numbers, and a loss that gets what is left of them."""
+        if op.name in _CASTS:
+            self._cast(op)
+        elif self._lossy:
+            self._used(op)
+
+    def _cast(self, op: Op) -> None:
+        made = op.output
+        if made is None or made.producer is not op or made.numel > _LOOKED_AT or made.numel == 0 or made.requires_grad:
+            return
+        if made.dtype not in ("int64", "int32", "int16", "int8", "uint8", "float16", "bfloat16") or not self._sampled.due(op.site):
+            return
+        before = _before(op)
+        after = made.numpy()
+        if before is None or after is None or before.shape != after.shape or before.dtype.kind not in "fiu":
+            return
+        with np.errstate(invalid="ignore"):
+            changed = before.astype(np.float64) != after.astype(np.float64)
+        if not changed.any():
+            return
+        whole = bool(np.all(before == np.floor(before)))
+        if made.is_floating_point:
+            if not whole:
+                return
+            what = "rounds"
+        else:
+            what = "wraps" if whole else "truncates"
+        if what == "wraps" and before.dtype.kind == "f" and not np.all(np.isfinite(before)):
+            return
+        k = int(np.argmax(changed.reshape(-1)))
+        self._lossy[op.number] = (
+            op.site, what,
+            {
+                "from": str(before.dtype), "to": made.dtype, "changed": int(changed.sum()), "of": int(changed.size),
+                "example": [float(before.reshape(-1)[k]), float(after.reshape(-1)[k])],
+                "constant": bool(after.min() == after.max() and before.min() != before.max()),
+            },
+        )  # fmt: skip
+        self._recent[made.dtype] = op.number
+        if len(self._lossy) > 1000:
+            self._lossy.pop(next(iter(self._lossy)))
+
+    def _used(self, op: Op) -> None:
+        value = op.args.get("input", op.args.get("tensor")) if op.name == "one_hot" else op.args.get("target")
+        for _ in range(40):
+            if not isinstance(value, Value):
+                return
+            made = value.producer
+            cast = self._cast_batches.get(value.id)
+            if made is None and cast is None:
+                value = self._batches.get(value.id)
+                continue
+            found = self._lossy.get(made.number if made is not None else cast or 0)
+            if found is not None:
+                self._tell(op, *found)
+                return
+            if (
+                made is None
+                or made.name not in VIEWS
+                and made.name not in _CASTS
+                and made.name not in ("cat", "stack")
+                or not made.inputs
+            ):
+                return
+            value = made.inputs[0]
+
+    def _tell(self, loss: Op, site: Site | None, what: str, evidence: dict[str, Any]) -> None:
+        classes = loss.name in CLASS_LOSSES or loss.name == "one_hot"
+        before, after = evidence["example"]
+        if classes and what == "truncates" and not (evidence["constant"] and 0 <= before <= 1):
+            return  # numbers put into bins, as a rule
+        why = {
+            "truncates": "cuts off what is behind the point",
+            "wraps": f"cannot hold them: {evidence['to']} is too small",
+            "rounds": "has too few digits for whole numbers of this size",
+        }[what]
+        self.report(
+            site,
+            f"these are labels of {loss.name}, and the cast from {evidence['from']} to {evidence['to']} changes "
+            f"{evidence['changed']} of {evidence['of']}: it {why} ({before:g} becomes {after:g}).",
+            evidence={**{k: v for k, v in evidence.items() if k != "constant"}, "loss": str(loss.site)},
+            fix="keep regression targets and soft labels in float32" if what == "truncates" else "keep class numbers in int64",
+            covers=[loss.site] if loss.site != site else [],
+        )
+
+
+def _before(op: Op) -> Any:
+    """The numbers that a cast got, as an array."""
+    if op.name in ("tensor", "as_tensor"):
+        data = op.args.get("data")
+        if isinstance(data, Value):
+            return data.numpy()
+        if type(data).__name__ == "Foreign":
+            data = data.value
+        if not isinstance(data, (list, tuple, int, float, np.ndarray)) or isinstance(data, bool):
+            return None
+        try:
+            array = np.asarray(data)
+        except ValueError:
+            return None
+        return array if array.dtype.kind in "fiu" else None
+    source = op.inputs[0] if op.inputs else None
+    return source.numpy() if source is not None and source.alive else None
+
+
+class LabelRange(Rule):
+    """Labels outside of what the loss is defined for."""
+
+    slug = "label-range"
+    id = "PL209"
+    severity = "error"
+    summary = "labels out of the range of the loss"
+    ops = (
+        *BINARY, "soft_margin_loss", "hinge_embedding_loss", "margin_ranking_loss", "cosine_embedding_loss", "poisson_nll_loss", "ctc_loss",
+        "multilabel_soft_margin_loss",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self._sampled = Sampled()
+
+    def on_error(self, failure: Failure) -> None:
+        """Class numbers that do not exist."""
+        op = failure.op
+        if op is None:
+            return
+        if op.name in BINARY:
+            self._zero_to_one(op)
+            return
+        scores = op.args.get("input", op.args.get("tensor"))
+        if not isinstance(scores, Value):
+            return
+        if op.name in CLASS_LOSSES:
+            target = op.args.get("target")
+            if not isinstance(target, Value) or target.shape != scores.shape[:1] * (scores.ndim > 1) + scores.shape[2:]:
+                return
+            classes, ignored = scores.shape[_class_axis_of(scores)], op.args.get("ignore_index")
+        elif op.name == "one_hot":
+            target, classes, ignored = scores, op.args.get("num_classes"), None
+        elif op.name == "gather" and origin(scores) is not None and op.args.get("dim") in (-1, scores.ndim - 1):
+            target, classes, ignored = op.args.get("index"), scores.shape[-1], None
+        elif op.name == "getitem" and origin(scores) is not None and scores.ndim == 2:
+            index = op.args.get("index")
+            if not isinstance(index, tuple) or len(index) != 2:
+                return
+            target, classes, ignored = index[1], scores.shape[1], None
+        else:
+            return
+        if not isinstance(target, Value) or target.is_floating_point or not isinstance(classes, int) or classes < 1:
+            return
+        array = target.numpy()
+        if array is None or not array.size:
+            return
+        wrong = (array < 0) | (array >= classes)
+        if isinstance(ignored, int):
+            wrong &= array != ignored
+        if not wrong.any():
+            return
+        lowest, highest = int(array.min()), int(array.max())
+        argument = {"one_hot": "tensor", "gather": "index"}.get(op.name, "target")
+        name = _written(op, argument, "the labels") if op.name != "getitem" else "the labels"
+        if lowest >= 1 and highest == classes:
+            fix = f"count classes from 0: `{name} - 1`"
+        elif lowest < 0 and isinstance(ignored, int):
+            fix = f"give the loss `ignore_index={int(array[array < 0].max())}` if such labels mean 'no label'"
+        else:
+            fix = f"make the last layer give {highest + 1} scores, or map the labels to 0..{classes - 1}"
+        self.report(
+            op.site,
+            f"{op.name} has {classes} classes, 0 to {classes - 1}, and {name} goes from {lowest} to {highest}.",
+            evidence={"min": lowest, "max": highest, "classes": classes, "wrong": int(wrong.sum()), "of": int(array.size)},
+            fix=fix,
+        )
+
+    def on_op(self, op: Op) -> None:
+        """Losses that take any number and give nonsense."""
+        if not self._sampled.due(op.site):
+            return
+        if op.name in BINARY:
+            if op.args.get("reduction") != "none":
+                self._zero_to_one(op)
+            return
+        target = op.args.get("targets" if op.name == "ctc_loss" else "target")
+        array = target.numpy() if isinstance(target, Value) else None
+        if array is None or not array.size:
+            return
+        name = _written(op, "target", "the target")
+        if op.name == "poisson_nll_loss":
+            if array.min() < 0:
+                self._tell(op, array, f"{name} are counts, which begin at 0", "use a loss for real numbers, as mse_loss")
+        elif op.name == "ctc_loss":
+            self._blank(op, array)
+        elif op.name == "multilabel_soft_margin_loss":
+            if array.min() < 0 or array.max() > 1:
+                self._tell(op, array, f"{name} must lie between 0 and 1", "encode the labels as 0 and 1")
+        elif array.min() == 0 and np.all((array == 0) | (array == 1)):
+            self._tell(op, array, f"{name} must be -1 or 1: a label of 0 takes no part in it", f"give it `2 * {name} - 1`")
+
+    def _zero_to_one(self, op: Op) -> None:
+        target = op.args.get("target")
+        array = target.numpy() if isinstance(target, Value) else None
+        if array is None or not array.size or array.dtype.kind not in "fiub" or (array.min() >= -1e-5 and array.max() <= 1 + 1e-5):
+            return
+        weight = op.args.get("weight")
+        weights = weight.numpy() if isinstance(weight, Value) else None
+        if weights is not None and weights.shape == array.shape:
+            kept = array[weights != 0]
+            if not kept.size or kept.min() >= 0 and kept.max() <= 1:
+                return
+        name = _written(op, "target", "the target")
+        values = np.unique(array[:1000])
+        if values.size == 2 and values[0] == -1 and values[1] == 1:
+            fix = f"encode the labels as 0 and 1: `({name} + 1) / 2`"
+        elif values.size == 2:
+            fix = f"encode the labels as 0 and 1: `({name} == {values[1]:g}).float()`"
+        elif array.min() >= 0 and np.all(array == np.floor(array)) and array.max() < 1000 and array.max() != 255:
+            fix = "for class numbers use cross_entropy, or one column per class of 0 and 1"
+        else:
+            fix = f"scale {name} to 0..1 first" + (f": `{name} / 255`" if array.max() == 255 else "")
+        self._tell(op, array, f"{name} must lie between 0 and 1", fix)
+
+    def _blank(self, op: Op, array: Any) -> None:
+        blank, scores = op.args.get("blank", 0), op.args.get("log_probs")
+        lengths = op.args.get("target_lengths")
+        lengths = (
+            lengths.numpy() if isinstance(lengths, Value) else np.asarray(lengths) if isinstance(lengths, (tuple, list)) else None
+        )
+        if lengths is None or not isinstance(scores, Value):
+            return
+        used = np.concatenate([row[:n] for row, n in zip(array, lengths, strict=False)]) if array.ndim == 2 else array
+        if used.size and (np.any(used == blank) or used.max() >= scores.shape[-1]):
+            self._tell(
+                op, used, f"symbol {blank} is the blank, and there are {scores.shape[-1]} symbols with it",
+                "number the symbols so that the blank's number is free",
+            )  # fmt: skip
+
+    def _tell(self, op: Op, array: Any, what: str, fix: str) -> None:
+        lowest, highest = float(array.min()), float(array.max())
+        self.report(
+            op.site,
+            f"{op.name}: {what}; here the labels go from {lowest:g} to {highest:g}.",
+            evidence={"loss": op.name, "min": lowest, "max": highest, "shape": list(array.shape)},
+            fix=fix,
+        )
+
+
+# ---- the axis of the classes -----------------------------------------------------------------------------------------------
+_ALONG = frozenset(
+    "dropout contiguous clone detach data cpu to float double half bfloat16 type clamp log_softmax softmax sigmoid relu log exp masked_fill "
+    "requires_grad_ long int neg".split()
+)
+
+
+def class_axis(value: Any) -> tuple[int, str] | None:
+    """(axis of the classes, name of the operation that put them there), None where that is not certain."""
+    turns: list[tuple[Op, int]] = []
+    for _ in range(30):
+        if not isinstance(value, Value):
+            return None
+        op = value.producer
+        if op is None or not op.inputs:
+            return None
+        name, before = op.name, op.inputs[0]
+        if name in ("linear", "one_hot"):
+            axis: int | None = value.ndim - 1
+            break
+        if name in ("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"):
+            axis = 1 if value.ndim == {"1": 3, "2": 4, "3": 5}[name[-2]] else None
+            break
+        if name in ("transpose", "permute", "t", "T", "mT", "movedim"):
+            turns.append((op, value.ndim))
+        elif name in ("view", "reshape"):
+            if before.shape[-1:] != value.shape[-1:] or not value.shape:
+                return None
+            inner = class_axis(before)
+            if inner is None or inner[0] != before.ndim - 1:
+                return None
+            axis, name = value.ndim - 1, inner[1]
+            break
+        elif name in ("add", "sub", "mul", "div"):
+            if len(op.inputs) != 1:
+                return None
+        elif name not in _ALONG or before.shape != value.shape:
+            return None
+        value = before
+    else:
+        return None
+    if axis is None or value.shape[axis] < 2:
+        return None
+    for op, ndim in reversed(turns):
+        axis = _turned(op, axis, ndim) if axis is not None else None
+    return None if axis is None else (axis, name)
+
+
+def _turned(op: Op, axis: int, ndim: int) -> int | None:
+    """Where an axis goes."""
+    if op.name == "permute":
+        dims = op.args.get("dims")
+        if not isinstance(dims, (tuple, list)) or not all(isinstance(d, int) for d in dims):
+            return None
+        return [d % ndim for d in dims].index(axis)
+    if op.name == "movedim":
+        source, target = op.args.get("source"), op.args.get("destination")
+        if not isinstance(source, int) or not isinstance(target, int):
+            return None
+        order = [k for k in range(ndim) if k != source % ndim]
+        order.insert(target % ndim, source % ndim)
+        return order.index(axis)
+    if op.name == "transpose":
+        a, b = op.args.get("dim0"), op.args.get("dim1")
+        if not isinstance(a, int) or not isinstance(b, int):
+            return None
+    elif ndim != 2 and op.name != "mT":
+        return None
+    else:
+        a, b = -2, -1
+    a, b = a % ndim, b % ndim
+    return b if axis == a else a if axis == b else axis
+
+
+class ClassDimMisplaced(Rule):
+    """Losses look for the classes on axis 1, and `argmax` on the axis that it is told."""
+
+    slug = "class-dim-misplaced"
+    id = "PL210"
+    severity = "error"
+    summary = "the class axis is not where the operation looks for it"
+    ops = (*CLASS_LOSSES, *REGRESSION, *BINARY, "mul", "eq", "ne")
+
+    def on_op(self, op: Op) -> None:
+        """Shapes that fit by chance."""
+        if op.name in CLASS_LOSSES:
+            self._in_loss(op)
+        elif op.name in ("eq", "ne"):
+            self._in_choice(op)
+        else:
+            self._beside_one_hot(op)
+
+    def on_error(self, failure: Failure) -> None:
+        """Shapes that do not fit."""
+        op = failure.op
+        if op is None or op.name not in self.ops:
+            return
+        if op.name in ("eq", "ne"):
+            self._in_choice(op)
+        elif op.name not in CLASS_LOSSES:
+            self._beside_one_hot(op)
+        else:
+            scores, target = op.args.get("input"), op.args.get("target")
+            if not isinstance(scores, Value) or not isinstance(target, Value):
+                return
+            last = scores.ndim >= 3 and target.shape == scores.shape[:-1]
+            turned = scores.ndim == 2 and target.shape == scores.shape[1:]
+            if not (last or turned) or scores.shape[:1] + scores.shape[2:] == target.shape:
+                return
+            self._tell(op, scores, target, scores.ndim - 1 if last else 0)
+
+    def _in_loss(self, op: Op) -> None:
+        scores, target = op.args.get("input"), op.args.get("target")
+        if not isinstance(scores, Value) or not isinstance(target, Value) or scores.ndim < 3:
+            return
+        found = class_axis(scores)
+        if found is None or found[0] == 1:
+            return
+        axis = found[0]
+        if target.shape == scores.shape:
+            array = target.numpy()
+            if array is None or array.dtype.kind != "f":
+                return
+            here, there = np.abs(array.sum(axis) - 1).max(), np.abs(array.sum(1) - 1).max()
+            if here < 1e-3 < there:
+                self._tell(op, scores, target, axis)
+        elif scores.shape[1] == scores.shape[axis]:
+            self._tell(op, scores, target, axis)
+
+    def _tell(self, op: Op, scores: Value, target: Value, axis: int) -> None:
+        name = _written(op, "input", "the input")
+        if scores.ndim == 2:
+            move = f"`{name}.T`"
+        elif axis == scores.ndim - 1:
+            move = f"`{name}.transpose(1, 2)`" if scores.ndim == 3 else f"`{name}.movedim(-1, 1)`"
+        else:
+            move = f"`{name}.movedim({axis}, 1)`"
+        self.report(
+            op.site,
+            f"{op.name} takes axis 1 of {name}, {list(scores.shape)}, for the classes, but they lie on axis {axis}.",
+            evidence={"input": list(scores.shape), "target": list(target.shape), "looked_at": 1, "classes_at": axis},
+            fix=f"move the classes to axis 1: {move}, or flatten both to one row per label",
+        )
+
+    def _in_choice(self, op: Op) -> None:
+        """`argmax` over another axis than that of the classes, compared with labels."""
+        for chosen, labels in ((op.args.get("input"), op.args.get("other")), (op.args.get("other"), op.args.get("input"))):
+            if not isinstance(chosen, Value) or not isinstance(labels, Value):
+                return
+            made = chosen.producer
+            while (
+                made is not None and made.name in ("to", "long", "int", "detach", "cpu", "view", "squeeze", "float") and made.inputs
+            ):
+                made = made.inputs[0].producer
+            if made is None or made.name not in ("argmax", "max", "topk") or labels.numel == 1:
+                continue
+            scores, dim = made.args.get("input"), made.args.get("dim")
+            if not isinstance(scores, Value) or not isinstance(dim, int) or labels.producer is made:
+                continue
+            found = class_axis(scores)
+            if found is None or found[0] == dim % scores.ndim or found[1] == "one_hot":
+                continue
+            if labels.shape == chosen.shape and scores.shape[found[0]] != scores.shape[dim % scores.ndim]:
+                continue  # the labels were made for this axis
+            self.report(
+                made.site,
+                f"{made.name} goes along dim {dim} of {list(scores.shape)}, but the classes lie on axis {found[0]}: it does not choose a class.",
+                evidence={"dim": dim, "shape": list(scores.shape), "classes_at": found[0], "compared_at": str(op.site)},
+                fix=f"use `dim={found[0]}`",
+                covers=[op.site],
+            )
+            return
+
+    def _beside_one_hot(self, op: Op) -> None:
+        a = op.args.get("input")
+        b = op.args.get("target", op.args.get("other"))
+        if not isinstance(a, Value) or not isinstance(b, Value) or a.ndim != b.ndim or a.ndim < 3:
+            return
+        first, second = class_axis(a), class_axis(b)
+        if first is None or second is None or first[0] == second[0] or (first[1] == "one_hot") == (second[1] == "one_hot"):
+            return
+        name = (
+            (_written(op, "target", "") or _written(op, "other", "the target"))
+            if second[1] == "one_hot"
+            else _written(op, "input", "it")
+        )
+        rows, scores = (second[0], first[0]) if second[1] == "one_hot" else (first[0], second[0])
+        self.report(
+            op.site,
+            f"{op.name} puts one-hot rows, classes on axis {rows}, beside scores with classes on axis {scores}.",
+            evidence={"input": list(a.shape), "other": list(b.shape), "one_hot_at": rows, "classes_at": scores},
+            fix=f"move the classes of the one-hot rows: `{name}.movedim({rows}, {scores})`",
+        )

@@ -1,0 +1,215 @@
+"""Whether the loss goes down at all."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..events import VIEWS, Backward, Batch, LoaderInfo, Op, Site, Value
+from ..rule import Rule
+from ..signatures import RANDOM
+
+_STEPS_CONSTANT = 10
+_STEPS_CHANCE = 50
+
+
+class _Curve:
+    """The losses of one place, and what chance would give there."""
+
+    __slots__ = ("chance", "classes", "fresh", "losses", "name", "site", "steps")
+
+    def __init__(self, site: Site | None, name: str) -> None:
+        self.site = site
+        self.name = name
+        self.losses: list[float] = []
+        self.steps: list[int] = []
+        self.chance: list[float] = []  # entropy of the labels, for the batches that were looked at
+        self.classes = 0
+        self.fresh = False  # labels drawn anew in every step
+
+
+class LossAtChance(Rule):
+    """A loss that is the same in every step, or stays at what guessing gives."""
+
+    slug = "loss-at-chance"
+    id = "PL690"
+    severity = "warning"
+    summary = "the loss stays at chance level or constant"
+    ops = ("cross_entropy", "nll_loss", "binary_cross_entropy_with_logits", "binary_cross_entropy")
+
+    def __init__(self) -> None:
+        self._curves: dict[tuple[Site | None, int], _Curve] = {}
+        self._looked: dict[int, tuple[float, int, bool]] = {}  # by number of the loss: chance, classes, labels drawn anew
+        self._loaders: dict[int, list[bool]] = {}  # by number of a loader: which of its tensors are random labels
+        self._drawn: set[int] = set()
+        self._visits: dict[Site | None, int] = {}
+        self._last = False
+
+    def on_backward(self, event: Backward) -> None:
+        """Note the loss that backward is called on."""
+        if event.how != "backward" or len(event.roots) != 1 or event.roots[0].numel != 1:
+            return
+        if not self._last:
+            # Concludes after all others: whatever else was found is the likelier cause.
+            rules = self.session.rules
+            rules.remove(self)
+            rules.append(self)
+            self._last = True
+        root = event.roots[0]
+        array = root.numpy()
+        if array is None:
+            return
+        loss = _only_loss(root)
+        op = loss if loss is not None else root.producer
+        site = op.site if op is not None else event.site
+        key = (site, event.accumulated[0].value.id if event.accumulated else 0)  # several models may be trained on one line
+        curve = self._curves.get(key)
+        if curve is None:
+            if len(self._curves) >= 20:
+                return
+            curve = self._curves[key] = _Curve(site, op.name if op is not None else "the loss")
+        value = float(array.reshape(-1)[0])
+        if len(curve.losses) < 100_000:
+            curve.losses.append(value)
+            curve.steps.append(event.step)
+        looked = self._looked.pop(loss.number, None) if loss is not None else None
+        if looked is not None:
+            curve.chance.append(looked[0])
+            curve.classes = looked[1]
+            curve.fresh |= looked[2]
+
+    def on_pass(self, event: LoaderInfo) -> None:
+        """Labels of a TensorDataset that are random numbers can only be learned by heart."""
+        dataset = event.dataset
+        while type(dataset).__name__ == "Subset":
+            dataset = dataset.dataset
+        tensors = getattr(dataset, "tensors", ())
+        drawn = [_is_drawn(self.session.recorder.value(t), -1) for t in tensors] if isinstance(tensors, (tuple, list)) else []
+        self._loaders[event.number] = drawn
+
+    def on_batch(self, event: Batch) -> None:
+        """Which tensors of the batch are such labels."""
+        drawn = self._loaders.get(event.loader.number, [])
+        self._drawn = {value.id for value, random in zip(event.values, drawn, strict=False) if random}
+
+    def on_op(self, op: Op) -> None:
+        """What guessing would give: the entropy of the labels in this batch."""
+        visits = self._visits[op.site] = self._visits.get(op.site, 0) + 1
+        target, scores = op.args.get("target"), op.args.get("input")
+        if visits > 64 or not isinstance(target, Value) or not isinstance(scores, Value):
+            return
+        labels = target.numpy()
+        if labels is None or not labels.size:
+            return
+        if op.name in ("cross_entropy", "nll_loss"):
+            if labels.dtype.kind not in "iu":
+                return
+            classes = scores.shape[1 if scores.ndim > 1 else 0]
+            counts = np.bincount(labels[labels >= 0].reshape(-1).astype(np.int64))
+        else:
+            if not np.all((labels == 0) | (labels == 1)):
+                return
+            classes = 2
+            counts = np.array([np.sum(labels == 0), np.sum(labels == 1)])
+        share = counts[counts > 0] / max(counts.sum(), 1)
+        if len(self._looked) > 16:
+            self._looked.clear()
+        self._looked[op.number] = (
+            float(-(share * np.log(share)).sum()),
+            classes,
+            target.id in self._drawn or _is_drawn(target, op.step),
+        )
+
+    def finish(self) -> None:
+        """Judge, when nothing else was found and training went on for a while."""
+        if self.session.found or self.session.failure is not None:
+            return
+        for curve in self._curves.values():
+            self._judge(curve)
+
+    def _judge(self, curve: _Curve) -> None:
+        losses = np.array(curve.losses)
+        if (
+            losses.size < _STEPS_CONSTANT
+            or curve.steps[-1] - curve.steps[0] < _STEPS_CONSTANT - 1
+            or not np.all(np.isfinite(losses))
+        ):
+            return
+        size = float(np.abs(losses).max())
+        if size > 1e-6 and float(np.ptp(losses)) <= 1e-6 * size:
+            self._tell(
+                curve,
+                losses,
+                f"the loss is {losses[0]:.4g} in every one of {losses.size} steps: nothing that is trained changes it.",
+                {},
+            )
+            return
+        if losses.size < _STEPS_CHANCE or len(curve.chance) < 3 or curve.fresh or curve.classes < 2:
+            return
+        marginal = float(np.mean(curve.chance))
+        chance = max(marginal, 0.0)
+        if chance < 0.5 * math.log(curve.classes):
+            return  # nearly one class only
+        third = losses.size // 3
+        first, last = losses[:third], losses[-third:]
+        noise = float(np.sqrt(first.var() / third + last.var() / third))
+        drop = float(first.mean() - last.mean())
+        if drop > max(2 * noise, 0.01 * chance) or last.mean() < 0.97 * chance:
+            return
+        if last.mean() > 1.25 * max(chance, math.log(curve.classes)):
+            return  # far above chance: diverging is another matter
+        x = np.arange(losses.size) - (losses.size - 1) / 2
+        slope = float((x * (losses - losses.mean())).sum() / (x * x).sum())
+        spread = float(np.std(losses - losses.mean() - slope * x)) / math.sqrt(float((x * x).sum()))
+        if slope < -3 * spread and drop > 0.002 * chance:
+            return
+        self._tell(
+            curve, losses,
+            f"after {losses.size} steps the loss is {last.mean():.4g}, no better than guessing: with these labels chance gives {chance:.4g}.",
+            {"chance": chance, "classes": curve.classes},
+        )  # fmt: skip
+
+    def _tell(self, curve: _Curve, losses: Any, message: str, evidence: dict[str, Any]) -> None:
+        shown = [float(f"{v:.5g}") for v in losses[np.linspace(0, losses.size - 1, 6).astype(int)]]
+        self.report(
+            curve.site,
+            message,
+            evidence={"loss": curve.name, "steps": int(losses.size), "losses": shown, **evidence},
+            fix="see whether a few examples can be learned by heart; if not, look at the gradients (`pellucid.explain`), "
+            "the initial values, the learning rate, and whether inputs and labels still belong together",
+        )
+
+
+def _is_drawn(value: Value, step: int, limit: int = 200) -> bool:
+    """Whether labels are random numbers themselves, or made of random numbers of this step; which rows are drawn does not count."""
+    waiting = [(value, True)]
+    while waiting and limit > 0:
+        limit -= 1
+        current, plain = waiting.pop()
+        op = current.producer
+        if op is None:
+            continue
+        if op.name in RANDOM and (step > 0 and op.step == step or plain and op.name in ("randint", "bernoulli", "multinomial")):
+            return True
+        plain = plain and op.name in VIEWS
+        waiting.extend(
+            (v, plain) for v in (op.inputs[:1] if op.name in ("getitem", "index_select", "gather", "take") else op.inputs)
+        )
+    return False
+
+
+def _only_loss(root: Value) -> Op | None:
+    """The classification loss that the root is, but for scaling; None for sums of several."""
+    value: Value | None = root
+    for _ in range(10):
+        op = value.producer if value is not None else None
+        if op is None:
+            return None
+        if op.name in ("cross_entropy", "nll_loss", "binary_cross_entropy_with_logits", "binary_cross_entropy"):
+            return op if op.args.get("reduction") == "mean" else None
+        if op.name not in VIEWS or not op.inputs:
+            return None
+        value = op.inputs[0]
+    return None

@@ -1,0 +1,424 @@
+"""Train and eval mode at the wrong time."""
+
+from __future__ import annotations
+
+from ..events import (
+    Backward,
+    Batch,
+    Cleared,
+    Failure,
+    ModuleCall,
+    Op,
+    Read,
+    Site,
+    Step,
+    Switched,
+    Update,
+    Value,
+    ancestors,
+    lineage,
+)
+from ..rule import Rule
+
+DROPOUT = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
+
+
+class _Pass:
+    """One call of a whole model in train mode: what in it depends on the mode, and what became of its result."""
+
+    __slots__ = ("call", "inputs", "kinds", "read")
+
+    def __init__(self, call: ModuleCall) -> None:
+        self.call = call
+        self.inputs = {v.number for v in call.inputs}
+        self.kinds: dict[str, str] = {}  # "dropout" or "batch norm" -> path of the first such layer
+        self.read: Site | None = None  # a number made of it was read
+
+
+class EvalInTrainMode(Rule):
+    """A model that is only evaluated should be in eval mode: dropout off, batch norm with its running statistics."""
+
+    slug = "eval-in-train-mode"
+    id = "PL401"
+    severity = "error"
+    summary = "validation with dropout or batch norm in train mode"
+    ops = (
+        *DROPOUT,
+        "batch_norm",
+        "instance_norm",
+        "lstm",
+        "gru",
+        "rnn",
+        "multi_head_attention_forward",
+        "scaled_dot_product_attention",
+    )
+
+    def __init__(self) -> None:
+        self._passes: dict[int, _Pass] = {}  # by number of the root call; those that were trained on are taken out
+        self._sites: dict[Site | None, int] = {}  # how many are kept by place
+        self._trained_sites: set[tuple[Site | None, bool]] = set()
+        self._trained_models: set[int] = set()
+
+    def on_op(self, op: Op) -> None:
+        """A layer that behaves differently in train mode."""
+        call = op.module
+        if call is None or not call.root.training:
+            return
+        kind = _depends(op)
+        if kind is None:
+            return
+        root = call.root
+        held = self._passes.get(root.number)
+        if held is None:
+            if (root.site, root.grad_enabled) in self._trained_sites or self._sites.get(root.site, 0) >= 50:
+                return
+            held = self._passes[root.number] = _Pass(root)
+            self._sites[root.site] = self._sites.get(root.site, 0) + 1
+        held.kinds.setdefault(kind, call.path)
+
+    def on_backward_begin(self, event: Backward) -> None:
+        """Model calls that lead to this loss are training."""
+        for op in ancestors(event.roots):
+            if op.module is None:
+                continue
+            root = op.module.root
+            self._trained_sites.add((root.site, root.grad_enabled))
+            if self._passes.pop(root.number, None) is not None:
+                self._sites[root.site] -= 1
+            module = root.module
+            if module is not None:
+                self._trained_models.add(id(module))
+
+    def on_read(self, event: Read) -> None:
+        """A number made of model results is looked at."""
+        if not self._passes or event.how == "repr" and event.value.numel > 1:
+            return
+        for op in ancestors([event.value]):
+            held = self._passes.get(op.module.root.number) if op.module is not None else None
+            if held is not None and held.read is None:
+                held.read = event.site
+
+    def finish(self) -> None:
+        """Passes that nobody trained on, of models that were trained elsewhere."""
+        for held in self._passes.values():
+            call = held.call
+            module = call.module
+            if held.read is None or (call.site, call.grad_enabled) in self._trained_sites:
+                continue
+            if module is not None and id(module) not in self._trained_models:
+                continue
+            if self._repeated(held):
+                continue
+            kinds = " and ".join(f"{kind} ({path})" for kind, path in held.kinds.items())
+            self.report(
+                call.site,
+                f"{call.path} is evaluated here in train mode: {kinds} "
+                f"{'act' if len(held.kinds) > 1 else 'acts'} as in training, so the numbers are not those of the trained model.",
+                evidence={"layers": held.kinds, "read_at": str(held.read), "grad_enabled": call.grad_enabled, "step": call.step},
+                fix=f"call `{call.path}.eval()` before evaluating, and `{call.path}.train()` before training goes on",
+            )
+
+    def _repeated(self, held: _Pass) -> bool:
+        """Monte Carlo dropout: the same input goes through the model several times on purpose."""
+        same = [p for p in self._passes.values() if p.call.site == held.call.site and held.inputs & p.inputs]
+        return len(same) > 1 and len({p.call.step for p in same}) < len(same)
+
+
+def _depends(op: Op) -> str | None:
+    """Which layer it is whose result depends on the mode, None when it acts as in eval mode."""
+    if op.name in ("batch_norm", "instance_norm"):
+        return "batch norm" if op.arg("training") and op.arg("running_mean") is not None else None
+    if op.name in ("lstm", "gru", "rnn"):
+        return "dropout" if op.arg("training") and op.arg("dropout") else None
+    if op.name in ("multi_head_attention_forward", "scaled_dot_product_attention"):
+        return "dropout" if op.arg("dropout_p") and op.arg("training", True) else None
+    if not op.arg("training", True) or not op.arg("p", 0.5) or op.module is None:
+        return None
+    # Of the functional form only one that follows the mode: `F.dropout(x, p, self.training)`.
+    return "dropout" if not op.direct or "training" in (op.written("training") or "") else None
+
+
+class _EvalPass:
+    """One call of a whole model in eval mode with gradients, and the layers in it that are off."""
+
+    __slots__ = ("call", "layers")
+
+    def __init__(self, call: ModuleCall) -> None:
+        self.call = call
+        self.layers: list[tuple[str, str, Op]] = []  # kind, path, operation
+
+
+class TrainInEvalMode(Rule):
+    """A model that is trained should be in train mode: dropout on, batch norm with the statistics of the batch."""
+
+    slug = "train-in-eval-mode"
+    id = "PL402"
+    severity = "error"
+    summary = "training with dropout or batch norm in eval mode"
+    ops = EvalInTrainMode.ops
+
+    def __init__(self) -> None:
+        self._passes: dict[int, _EvalPass] = {}  # by number of the root call, until a backward has seen them
+        self._waiting: dict[int, _EvalPass] = {}  # by `Value.id` of the parameters that got a gradient through them
+        self._evals: dict[int, Site | None] = {}  # where a module was switched to eval mode
+
+    def on_switch(self, event: Switched) -> None:
+        """`eval()` or `train()`."""
+        self._evals.pop(id(event.module), None)
+        if not event.training:
+            self._evals[id(event.module)] = event.site
+
+    def on_op(self, op: Op) -> None:
+        """A layer that is off in a pass with gradients."""
+        if op.module is None or not op.grad_enabled or op.module.root.training:
+            return
+        kind = _switched_off(op)
+        if kind is not None:
+            root = op.module.root
+            if len(self._passes) >= 64 and root.number not in self._passes:
+                del self._passes[next(iter(self._passes))]
+            self._passes.setdefault(root.number, _EvalPass(root)).layers.append((kind, op.module.path, op))
+
+    def on_backward(self, event: Backward) -> None:
+        """Parameters that got a gradient through such a pass."""
+        if not self._passes or not event.accumulated:
+            return
+        reached: dict[int, _EvalPass] = {}
+        for op in ancestors(event.roots):
+            if op.module is None:
+                continue
+            root = op.module.root
+            if root.training and root.module is not None and next(root.module.parameters(), None) is not None:
+                return  # a part in train mode, another in eval mode: somebody has chosen
+            if root.number in self._passes:
+                reached[root.number] = self._passes[root.number]
+        for held in reached.values():
+            module = held.call.module
+            own = {id(p) for p in module.parameters()} if module is not None else set()
+            for a in event.accumulated:
+                if id(a.value.tensor) in own:
+                    self._waiting[a.value.id] = held
+        self._passes = {n: p for n, p in self._passes.items() if n not in reached}
+
+    def on_clear(self, event: Cleared) -> None:
+        """Gradients that nobody used: adversarial examples, saliency, Fisher information."""
+        for value in event.values:
+            self._waiting.pop(value.id, None)
+
+    def on_step(self, event: Step) -> None:
+        """Gradients are used."""
+        self._used({v.id for v in event.optimizer.params()}, event.optimizer.name or event.optimizer.class_name)
+
+    def on_update(self, event: Update) -> None:
+        """Gradients are used by hand."""
+        self._used({event.value.id}, "the update")
+
+    def _used(self, stepped: set[int], who: str) -> None:
+        if not self._waiting:
+            return
+        held = {id(p): p for i in stepped if (p := self._waiting.get(i)) is not None}
+        for found in held.values():
+            layers = {kind: path for kind, path, op in reversed(found.layers) if _trains(op, stepped)}
+            if not layers:
+                continue
+            call = found.call
+            made = self._evals.get(id(call.module))
+            kinds = " and ".join(f"{kind} ({path})" for kind, path in layers.items())
+            off = "are" if len(layers) > 1 else "is"
+            since = f"since {call.path}.eval() in line {made.line}" if made is not None else "because it is in eval mode"
+            self.report(
+                call.site,
+                f"{call.path} is trained here in eval mode: {kinds} {off} off, {since}.",
+                evidence={"layers": layers, "eval_at": made, "step": self.step, "stepped_by": who},
+                fix=f"call `{call.path}.train()` before training (at the beginning of every epoch, when it is evaluated in between)",
+            )
+        self._waiting = {i: p for i, p in self._waiting.items() if id(p) not in held}
+
+
+def _switched_off(op: Op) -> str | None:
+    """Which kind of layer it is that eval mode has switched off in this operation."""
+    if op.name in ("batch_norm", "instance_norm"):
+        off = not op.arg("training", False) if op.name == "batch_norm" else not op.arg("use_input_stats", True)
+        return "batch norm" if off and op.arg("running_mean") is not None else None
+    if op.name in ("lstm", "gru", "rnn"):
+        return "dropout" if not op.arg("training", True) and op.arg("dropout") and (op.arg("num_layers") or 1) > 1 else None
+    if op.name == "multi_head_attention_forward":
+        return "dropout" if op.arg("dropout_p") and not op.arg("training", True) else None
+    if op.name == "scaled_dot_product_attention" or op.arg("training", True) or not op.arg("p", 0.5):
+        return None
+    return None if op.direct and op.written("training") == "False" else "dropout"
+
+
+def _trains(op: Op, stepped: set[int]) -> bool:
+    """Whether parameters that an optimizer updates are in the layer (batch norm), or come before it (dropout)."""
+    if op.name in ("batch_norm", "instance_norm"):
+        weight = op.arg("weight")
+        if isinstance(weight, Value):
+            return weight.id in stepped
+    if any(v.id in stepped for v in op.inputs):
+        return True
+    return any(v.id in stepped for made in ancestors(op.inputs) for v in made.inputs)
+
+
+class BatchNormBatchOfOne(Rule):
+    """Statistics of a batch of one are those of that row or image alone."""
+
+    slug = "batchnorm-batch-of-one"
+    id = "PL403"
+    severity = "error"
+    summary = "batch norm in train mode on a single row or image"
+    ops = ("batch_norm",)
+
+    def __init__(self) -> None:
+        self._single: dict[int, Op] = {}  # operations on one image, until a backward has gone through them
+        self._raised: tuple[BaseException, Op] | None = None
+        self._batch: Batch | None = None
+
+    def on_batch(self, event: Batch) -> None:
+        """Where batches come from."""
+        self._batch = event
+
+    def on_op(self, op: Op) -> None:
+        """Batch norm of one image."""
+        x = op.arg("input")
+        if isinstance(x, Value) and op.arg("training") and op.arg("running_mean") is not None and op.grad_enabled:
+            if x.ndim >= 4 and x.shape[0] == 1:
+                if len(self._single) >= 256:
+                    del self._single[next(iter(self._single))]
+                self._single[op.number] = op
+
+    def on_backward_begin(self, event: Backward) -> None:
+        """It is trained with: not a dry run to learn shapes."""
+        if self._single:
+            found = [op for op in ancestors(event.roots) if op.number in self._single]
+            for op in sorted(found, key=lambda op: op.number)[:1]:
+                self._tell(op, "the mean and variance are those of this image alone, and so are the running statistics")
+            self._single.clear()
+
+    def on_error(self, event: Failure) -> None:
+        """One row: PyTorch refuses."""
+        op = event.op
+        if op is not None and op.name == "batch_norm" and isinstance(op.arg("input"), Value) and op.arg("training"):
+            shape = op.args["input"].shape
+            if len(shape) > 1 and op.args["input"].numel == shape[1]:
+                self._raised = (event.exception, op)
+
+    def on_exception(self, event: Failure) -> None:
+        """The program ended by it."""
+        if self._raised is not None and event.exception is self._raised[0]:
+            self._tell(self._raised[1], "with one value per channel the variance is zero, and PyTorch refuses")
+
+    def _tell(self, op: Op, what: str) -> None:
+        shape = op.args["input"].shape
+        layer = op.module.path if op.module is not None else "batch_norm"
+        batch = self._batch
+        evidence = {"layer": layer, "shape": shape, "step": self.step, "layer_at": op.site}
+        fix = "train with batches of two or more, or normalise without the batch (nn.GroupNorm, nn.LayerNorm)"
+        if batch is not None and batch.values and batch.values[0].shape[:1] == (1,):
+            loader = batch.loader
+            evidence |= {"loader_at": loader.site, "batch_size": loader.batch_size, "position": batch.position}
+            if (loader.batch_size or 1) > 1:
+                fix = "the last batch of the loader has one sample left over: give it `drop_last=True` for training"
+        self.report(
+            op.module.root.site if op.module is not None else op.site,
+            f"{layer} normalises a batch of one (shape {list(shape)}) in train mode: {what}.",
+            evidence=evidence,
+            fix=fix,
+        )
+
+
+class _Masked:
+    """A dropout that was on although the model is in eval mode."""
+
+    __slots__ = ("inputs", "layer", "op", "root", "step")
+
+    def __init__(self, op: Op, root: ModuleCall | None, layer: str) -> None:
+        self.op = op
+        self.root = root
+        self.layer = layer
+        self.step = op.step
+        self.inputs = {v.number for v in (root.inputs if root is not None else op.inputs)}
+
+
+class FunctionalDropoutAlwaysOn(Rule):
+    """`F.dropout(x)` drops in eval mode too, since its `training` is True unless one says otherwise."""
+
+    slug = "functional-dropout-always-on"
+    id = "PL404"
+    severity = "error"
+    summary = "dropout that eval() does not switch off"
+    ops = (*DROPOUT, "scaled_dot_product_attention", "multi_head_attention_forward")
+
+    def __init__(self) -> None:
+        self._held: dict[Site | None, list[_Masked]] = {}
+
+    def on_op(self, op: Op) -> None:
+        """A dropout that is on."""
+        key = "p" if op.name in DROPOUT else "dropout_p"
+        call = op.module
+        if call is None or not op.arg(key, 0.5 if key == "p" else 0.0) or not op.arg("training", True):
+            return
+        if op.direct:
+            if call.training:
+                return
+            owner, site = call, op.site
+        else:
+            owner = call.parent
+            if owner is None or owner.training or not call.training or call.made is None:
+                return
+            root = call.root.module
+            if root is None or self.session.recorder.names.inner_path(root, call.module) is not None:
+                return  # a registered layer: eval() reaches it, and somebody has switched it on again
+            site = call.made
+        held = self._held.setdefault(site, [])
+        if len(held) < 50:
+            held.append(_Masked(op, call.root, owner.path))
+
+    def finish(self) -> None:
+        """All but Monte Carlo dropout, where the same input goes through several times on purpose."""
+        for site, held in self._held.items():
+            seen = [(m.step, m.root.site if m.root is not None else None, n) for m in held for n in m.inputs]
+            calls = {(m.root.number if m.root is not None else 0): m for m in held}
+            passes = [(m.step, m.root.site if m.root is not None else None, n) for m in calls.values() for n in m.inputs]
+            if len(set(passes)) < len(passes) or not seen:
+                continue
+            first = held[0]
+            op = first.op
+            written = op.written("training") if op.direct else None
+            if written == "True" and first.root is not None and _repeated_rows(first.root):
+                continue
+            if not op.direct:
+                what = f"eval() does not reach this dropout: it is no registered layer of {first.root.path if first.root else 'the model'}"
+                fix = "make the layer in `__init__` and keep it as an attribute or in an nn.ModuleList"
+            elif op.name in DROPOUT:
+                what = f"{op.name} drops although {first.layer} is in eval mode: its `training` is " + (
+                    "True" if written is not None else "not given, and True by default"
+                )
+                fix = f"pass the mode: `F.{op.name}(x, p, training=self.training)`, or use nn.{_layer(op.name)}"
+            else:
+                what = f"{op.name} drops although {first.layer} is in eval mode: it knows no mode, and dropout_p is not zero"
+                fix = "`dropout_p=p if self.training else 0.0`"
+            self.report(
+                site,
+                what + ".",
+                evidence={
+                    "p": op.arg("p", 0.5) if op.name in DROPOUT else op.arg("dropout_p"),
+                    "module": first.layer,
+                    "calls": len(held),
+                    "evaluated_at": first.root.site if first.root is not None else None,
+                    "step": first.step,
+                },
+                fix=fix,
+            )
+
+
+def _repeated_rows(root: ModuleCall) -> bool:
+    """Whether the input was repeated by hand: several draws in one batch."""
+    repeats = {"repeat", "repeat_interleave", "expand", "tile", "expand_as", "broadcast_to"}
+    return any(op.name in repeats for v in root.inputs for op in lineage(v))
+
+
+def _layer(name: str) -> str:
+    return {"dropout": "Dropout", "alpha_dropout": "AlphaDropout", "feature_alpha_dropout": "FeatureAlphaDropout"}.get(
+        name, "Dropout" + name[-2:]
+    )

@@ -1,0 +1,369 @@
+"""Parameters and optimizers: used but not given to one, or replaced after one was made."""
+
+from __future__ import annotations
+
+import ast
+import weakref
+from typing import Any
+
+from ..events import Backward, ModuleCall, Op, OptimizerInfo, Step, Update, Value
+from ..rule import Rule
+from .gradients import is_clipping
+from .places import Place, attribute_place, tree
+
+
+class _Known:
+    """A parameter as it was when an optimizer was made."""
+
+    __slots__ = ("id", "optimizer", "path", "root", "shape", "title")
+
+    def __init__(self, value: Value, root: Any, path: str, optimizer: OptimizerInfo) -> None:
+        self.id = value.id
+        self.root = weakref.ref(root)
+        self.title = type(root).__name__
+        self.path = path
+        self.shape = value.shape
+        self.optimizer = optimizer
+
+
+class _Leaves(Rule):
+    """Which leaves get gradients, and which of them an optimizer or an update by hand changes."""
+
+    ops = ("grad", "copy", "matmul", "mm", "linear", "conv1d", "conv2d")
+
+    def __init__(self) -> None:
+        self.reached: dict[int, Value] = {}
+        self.counts: dict[int, int] = {}
+        self.mates: dict[int, set[int]] = {}  # by leaf: others that its first backward calls reached
+        self.changed: set[int] = set()  # stepped on or updated by hand
+        self.read: set[int] = set()
+        self.loaded: set[int] = set()
+        self.inputs: set[int] = set()
+        self.evaluated: set[int] = set()  # ids of root modules called in eval mode
+        self.known: list[_Known] = []
+        self.of: dict[int, set[int]] = {}  # by optimizer: the parameters that it has stepped on
+        self.optimizers: list[OptimizerInfo] = []
+
+    def on_op(self, op: Op) -> None:
+        """Gradients that are looked at, values that are loaded."""
+        if op.name == "grad" and not is_clipping(op):
+            self.read.update(v.id for v in op.inputs)
+        elif op.name == "copy" and op.inplace and op.inputs:
+            target = op.inputs[0]
+            while target.producer is not None and target.producer.name in ("data", "detach", "copy") and target.producer.inputs:
+                target = target.producer.inputs[0]
+            self.loaded.add(target.id)
+        elif (
+            op.name not in ("grad", "copy")
+            and op.inputs
+            and op.inputs[0].is_leaf
+            and op.inputs[0].requires_grad
+            and op.module is None
+        ):
+            self.inputs.add(op.inputs[0].id)  # data that want a gradient, for whatever reason
+
+    def on_module_enter(self, call: ModuleCall) -> None:
+        """What goes into models, and in which mode they are."""
+        if call.parent is None:
+            self.inputs.update(v.id for v in call.inputs if v.is_leaf and v.requires_grad)
+            if not call.training:
+                self.evaluated.add(id(call.module))
+
+    def on_optimizer(self, event: OptimizerInfo) -> None:
+        """What its parameters are called now."""
+        self.optimizers.append(event)
+        own = {v.id: v for v in event.params()}
+        value = self.session.recorder.value
+        for root in self.session.recorder.names.roots():
+            for path, p in root.named_parameters():
+                v = value(p)
+                if v.id in own:
+                    self.known.append(_Known(v, root, path, event))
+
+    def on_backward(self, event: Backward) -> None:
+        """Leaves that a loss depends on."""
+        ids = None
+        for a in event.accumulated:
+            key = a.value.id
+            self.counts[key] = count = self.counts.get(key, 0) + 1
+            if count <= 2:
+                self.reached[key] = a.value
+                ids = ids or {b.value.id for b in event.accumulated}
+                self.mates.setdefault(key, set()).update(ids)
+
+    def on_step(self, event: Step) -> None:
+        """These are trained."""
+        if event.optimizer.steps < 3 or event.optimizer.steps % 16 == 0:
+            ids = {v.id for v in event.optimizer.params()}
+            self.changed |= ids
+            self.of[event.optimizer.number] = self.of.get(event.optimizer.number, set()) | ids
+
+    def on_update(self, event: Update) -> None:
+        """These are trained by hand."""
+        self.changed.add(event.value.id)
+
+    def held(self) -> set[int]:
+        """Parameters of optimizers that live."""
+        return {v.id for info in self.optimizers for v in info.params()}
+
+    def owner(self, value: Value) -> tuple[Any, str] | None:
+        """The root module and the path of a parameter."""
+        tensor = value.tensor
+        if tensor is None:
+            return None
+        for root in self.session.recorder.names.roots():
+            for path, p in root.named_parameters():
+                if p is tensor:
+                    return root, path
+        return None
+
+    def gone(self, root: Any) -> list[_Known]:
+        """Parameters that an optimizer got from a model and that are no longer in it."""
+        value = self.session.recorder.value
+        now = {value(p).id for p in root.parameters()}
+        return [k for k in self.known if k.root() is root and k.id not in now]
+
+    def replaced(self, value: Value, root: Any, path: str) -> tuple[_Known, bool] | None:
+        """The parameter that an optimizer holds in the place of this one, and whether the whole model was made anew."""
+        for k in self.gone(root):
+            if path == k.path or path.split(".")[0] == k.path.split(".")[0]:
+                return k, False
+        for k in self.known:
+            other = k.root()
+            if other is root or k.path != path or k.shape != value.shape or k.title != type(root).__name__:
+                continue
+            if other is None or not any(j.id in self.reached for j in self.known if j.optimizer is k.optimizer):
+                return k, True
+        return None
+
+
+class ParamReplaced(_Leaves):
+    """An optimizer keeps the parameters it was given; new ones in their place are not trained."""
+
+    slug = "param-replaced"
+    id = "PL504"
+    severity = "error"
+    summary = "a parameter was replaced after the optimizer was made"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._looked: set[int] = set()
+        self._told: set[Any] = set()
+
+    def on_step_begin(self, event: Step) -> None:
+        """Leaves that have a gradient and are in no optimizer."""
+        held: set[int] | None = None
+        for key, value in list(self.reached.items()):
+            if key in self._looked:
+                continue
+            held = self.held() if held is None else held
+            self._looked.add(key)
+            owner = None if key in held else self.owner(value)
+            found = None if owner is None else self.replaced(value, *owner)
+            if owner is not None and found is not None:
+                self._tell(value, owner[0], owner[1], found[0], found[1], event)
+
+    def _tell(self, value: Value, root: Any, path: str, old: _Known, whole: bool, event: Step) -> None:
+        recorder = self.session.recorder
+        title = recorder.names.root_name(root)
+        if whole:
+            place = assigned_after(old.optimizer, self.session.script, title.split(".")[-1])
+            what, key = title, (id(root), "")
+        else:
+            place, part = None, ""
+            parts = path.split(".")
+            for k in range(len(parts), 0, -1):
+                part = ".".join(parts[:k])
+                place = assigned_after(old.optimizer, self.session.script, parts[k - 1])
+                if place is not None:
+                    break
+            what, key = f"{title}.{part}", (id(root), str(place))
+        if key in self._told:
+            return
+        self._told.add(key)
+        optimizer = event.optimizer.name or "optimizer"
+        self.report(
+            place or old.optimizer.site,
+            f"{what} is replaced after the optimizer was made: {old.optimizer.class_name} still holds the old parameters, and the new ones "
+            "are never trained.",
+            evidence={"parameter": f"{title}.{path}", "shape": list(value.shape), "optimizer_made_at": str(old.optimizer.site)},
+            fix=f"make the optimizer after this line (or give the new parameters to `{optimizer}.add_param_group`)",
+            covers=[old.optimizer.site, event.site],
+        )
+
+
+def assigned_after(info: OptimizerInfo, script: str, name: str) -> Any:
+    """The line that assigns something called `name` (a variable, an attribute, an element) after an optimizer was made."""
+    site = info.site
+    files = [site.file] if site is not None else []
+    files += [script] if script and script not in files else []
+    found: list[tuple[int, int, str]] = []
+    for file in files:
+        root = tree(file)
+        if root is None:
+            continue
+        makers = [f for f in ast.walk(root) if isinstance(f, ast.FunctionDef) and f.name == "__init__"]
+        for node in ast.walk(root):
+            if not isinstance(node, (ast.stmt, ast.expr)):
+                continue
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+            for t in targets:
+                if not _called(t, name):
+                    continue
+                in_init = any(f.lineno <= node.lineno <= (f.end_lineno or 0) for f in makers)
+                here = any(f.lineno <= site.line <= (f.end_lineno or 0) for f in makers) if site is not None else False
+                if in_init and not here:
+                    continue
+                after = site is not None and file == site.file and node.lineno > site.line
+                if in_init and not after:
+                    continue
+                found.append((0 if after else 1, node.lineno, file))
+            if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in (
+                "setattr",
+                "add_module",
+                "register_parameter",
+            ):
+                if any(getattr(a, "value", None) == name for a in node.args):
+                    found.append((0, node.lineno, file))
+    # What stands before the optimizer in the same function has run before it; what stands in another function may have run later.
+    same = [f for f in found if f[0] == 0]
+    if not same and site is not None:
+        same = [f for f in found if f[2] != site.file or not _same_function(site, f[1])]
+    return Place(min(same)[2], min(same)[1]) if same else None
+
+
+def _called(target: ast.expr, name: str) -> bool:
+    if isinstance(target, ast.Name):
+        return target.id == name
+    if isinstance(target, ast.Attribute):
+        return target.attr == name
+    if isinstance(target, ast.Subscript):
+        try:
+            index = ast.literal_eval(target.slice)
+        except (ValueError, TypeError):
+            return False
+        return str(index) == name or isinstance(index, int) and index < 0 and name.isdigit()
+    return False
+
+
+def _same_function(site: Any, line: int) -> bool:
+    code = site.code
+    lines = [p[0] for p in code.co_positions() if p[0] is not None]
+    return bool(lines) and min(lines) <= line <= max(lines)
+
+
+class ParamNotInOptimizer(_Leaves):
+    """A parameter that gets gradients and is in no optimizer stays what it was."""
+
+    slug = "param-not-in-optimizer"
+    id = "PL503"
+    severity = "warning"
+    summary = "a parameter that is used is not given to the optimizer"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._facts: dict[int, Any] = {}  # by leaf: (group, place, how, name), taken while the leaf lives
+
+    def on_step(self, event: Step) -> None:
+        """Leaves that two backward calls have reached and no step has changed are looked at while they live."""
+        super().on_step(event)
+        if event.optimizer.steps < 4 or event.optimizer.steps % 16 == 0:
+            for key, value in self.reached.items():
+                if self.counts[key] >= 2 and key not in self.changed and key not in self._facts:
+                    self._facts[key] = self._look(value)
+
+    def _look(self, value: Value) -> Any:
+        if value.tensor is None or not value.tensor.requires_grad:
+            return None
+        owner = self.owner(value)
+        if owner is None:
+            found = self._plain(value)
+        else:
+            root, path = owner
+            if id(root) in self.evaluated or self.replaced(value, root, path) is not None or self._fine_tuned(root):
+                return None
+            container = self._container(root)
+            found = ("root", id(root)) if container is None else ("list", str(container[0])), *(container or (None, ""))
+        return None if found is None else (*found, value.name or "a tensor")
+
+    def finish(self) -> None:
+        """Leaves that were reached again and again and that nothing ever changed."""
+        groups: dict[Any, list[int]] = {}
+        for key, facts in self._facts.items():
+            if facts is None or key in self.changed or key in self.read or key in self.loaded or key in self.held():
+                continue
+            if self.mates[key] & self.changed:
+                groups.setdefault(facts[0], []).append(key)
+        for keys in groups.values():
+            _, site, how, _ = self._facts[keys[0]]
+            self._tell(site, keys, how)
+
+    def _plain(self, value: Value) -> Any:
+        """A tensor that is no parameter of a module."""
+        if value.id in self.inputs:
+            return None
+        tensor, recorder = value.tensor, self.session.recorder
+        for module in recorder.names.alive():
+            for name, held in vars(module).items():
+                if name.startswith("_"):
+                    continue
+                inside = held.values() if isinstance(held, dict) else held if isinstance(held, (list, tuple)) else ()
+                if held is tensor or any(x is tensor for x in inside):
+                    place = attribute_place(recorder, module, name)
+                    return (
+                        ("attribute", str(place), name),
+                        place,
+                        f"`self.{name}` is no nn.Parameter, so the module does not know it",
+                    )
+        return (("tensor", value.id), None, "") if value.name is not None else None
+
+    def _container(self, root: Any) -> tuple[Any, str] | None:
+        """The list or dict of a module's that hides a model from it."""
+        for module in self.session.recorder.names.alive():
+            for name, held in vars(module).items():
+                if name.startswith("_") or not isinstance(held, (list, tuple, dict)):
+                    continue
+                if any(x is root for x in (held.values() if isinstance(held, dict) else held)):
+                    place = attribute_place(self.session.recorder, module, name)
+                    kind = "nn.ModuleDict" if isinstance(held, dict) else "nn.ModuleList"
+                    return (
+                        place,
+                        f"`self.{name}` is a plain {type(held).__name__}, which a module does not look into; {kind} registers them",
+                    )
+        return None
+
+    def _fine_tuned(self, root: Any) -> bool:
+        """Whether only the last parts of a model were given to the optimizer, and all before them stay as they are."""
+        value = self.session.recorder.value
+        states = []
+        for _, child in root.named_children():
+            params = [value(p).id in self.changed for p in child.parameters() if p.requires_grad]
+            if params:
+                states.append(all(params) if any(params) else False)
+                if any(params) and not all(params):
+                    return False
+        own = [p for p in root._parameters.values() if p is not None and p.requires_grad]
+        if any(value(p).id not in self.changed for p in own):
+            return False
+        return len(states) > 1 and True in states and states == sorted(states)
+
+    def _tell(self, site: Any, keys: list[int], how: str) -> None:
+        mates = {m for key in keys for m in self.mates[key]}
+        best = max(self.optimizers, key=lambda o: len(self.of.get(o.number, set()) & mates), default=None)
+        if best is None:
+            return
+        names = [self._facts[key][3] for key in keys]
+        one = len(names) == 1
+        self.report(
+            site or best.site,
+            f"{names[0] if one else f'{names[0]} and {len(names) - 1} more'} got gradients again and again and "
+            f"{'is' if one else 'are'} in no optimizer: nothing trains {'it' if one else 'them'}{'; ' + how if how else ''}.",
+            evidence={
+                "parameters": names[:8],
+                "backward_calls": self.counts[keys[0]],
+                "optimizer": f"{best.class_name} at {best.site}",
+            },
+            fix="register it with the model, so that `model.parameters()` has it"
+            if how
+            else f"give it to {best.class_name}, or freeze it with `requires_grad_(False)` if it is to stay as it is",
+        )

@@ -1,0 +1,110 @@
+"""Lines of the user's source that no event stands at: where an attribute was assigned, where something was put into a list."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import linecache
+from collections.abc import Iterator
+from typing import Any
+
+
+class Place:
+    """A line of the source; stands in for a `Site`."""
+
+    __slots__ = ("file", "line")
+
+    def __init__(self, file: str, line: int) -> None:
+        self.file = file
+        self.line = line
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """(file, line)."""
+        return self.file, self.line
+
+    @property
+    def text(self) -> str:
+        """The line without indentation."""
+        return linecache.getline(self.file, self.line).strip()
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@functools.lru_cache(maxsize=64)
+def _parsed(file: str, lines: int) -> ast.Module | None:
+    try:
+        return ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return None
+
+
+def tree(file: str) -> ast.Module | None:
+    """The syntax tree of a file, None when it cannot be read."""
+    return _parsed(file, len(linecache.getlines(file)))
+
+
+def assignments(file: str, target: str, first: int = 1, last: int = 1 << 30) -> Iterator[ast.stmt]:
+    """The statements between two lines that assign to `target` ("self.fc", "model")."""
+    root = tree(file)
+    for node in ast.walk(root) if root is not None else ():
+        if isinstance(node, ast.Assign):
+            targets = [t for x in node.targets for t in (x.elts if isinstance(x, (ast.Tuple, ast.List)) else [x])]
+        elif isinstance(node, (ast.AnnAssign, ast.AugAssign)) and node.value is not None:
+            targets = [node.target]
+        else:
+            continue
+        if first <= node.lineno <= last and any(ast.unparse(t) == target for t in targets):
+            yield node
+
+
+def attribute_place(recorder: Any, owner: Any, name: str) -> Any:
+    """Where the class of a module assigns `self.<name>` (a child or a parameter), else where the child was made."""
+    for kind in type(owner).__mro__:
+        code = getattr(vars(kind).get("__init__"), "__code__", None)
+        if code is None or recorder.is_library(code.co_filename):
+            continue
+        root = tree(code.co_filename)
+        for node in ast.walk(root) if root is not None else ():
+            if (
+                isinstance(node, ast.ClassDef)
+                and node.name == kind.__name__
+                and node.lineno <= code.co_firstlineno <= (node.end_lineno or 0)
+            ):
+                found = next(assignments(code.co_filename, f"self.{name}", node.lineno, node.end_lineno or 0), None)
+                if found is not None:
+                    return Place(code.co_filename, found.lineno)
+                for call in ast.walk(node):
+                    if (
+                        isinstance(call, ast.Call)
+                        and isinstance(call.func, ast.Attribute)
+                        and call.func.attr in ("register_parameter", "add_module", "register_module")
+                        and call.args
+                        and getattr(call.args[0], "value", None) == name
+                    ):
+                        return Place(code.co_filename, call.lineno)
+    child = owner._modules.get(name)
+    if child is not None and not is_users(recorder, child):
+        return recorder.names.site_of(child)
+    return None
+
+
+def is_users(recorder: Any, module: Any) -> bool:
+    """Whether a module's class is defined in the user's files."""
+    code = getattr(type(module).__init__, "__code__", None)
+    return code is not None and not recorder.is_library(code.co_filename)
+
+
+def member_place(recorder: Any, root: Any, path: str) -> Any:
+    """Where the child or parameter at a path below a root ("blocks.0.fc.weight") was put there, as deep as a line is known."""
+    parts = path.split(".")
+    owner, best = root, None
+    for part in parts:
+        found = attribute_place(recorder, owner, part)
+        if found is not None:
+            best = found
+        owner = owner._modules.get(part)
+        if owner is None:
+            break
+    return best

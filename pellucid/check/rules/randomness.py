@@ -1,0 +1,564 @@
+"""Random numbers that are not: the same mask at every step, the same stream in every worker, seeds that do not cover what is drawn."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import inspect
+import linecache
+import os
+import random
+import sys
+import weakref
+from collections.abc import Iterator
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from ..events import VIEWS, Backward, LoaderInfo, Op, OptimizerInfo, Seeded, Site, Step, Update, Value, ancestors, lineage
+from ..rule import Rule
+from ..signatures import RANDOM
+
+DROPOUT = frozenset("dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout".split())
+SEEN = 32  # elements that a draw must have to be compared
+FETCHING = ("__getitem__", "__iter__", "__getitems__")
+
+
+def _draws(op: Op) -> bool:
+    """Whether the operation has drawn random numbers."""
+    return op.name not in DROPOUT or bool(op.arg("training", True) and op.arg("p", 0.5))
+
+
+class _Print:
+    """What was drawn: a digest of the values, or of dropout which elements were kept, as far as that can be seen."""
+
+    __slots__ = ("digest", "dropped", "known")
+
+    def __init__(self, digest: bytes | None, dropped: Any = None, known: Any = None) -> None:
+        self.digest = digest
+        self.dropped = dropped
+        self.known = known
+
+    def same(self, other: _Print) -> bool:
+        """Whether both are the same draw; an element that was zero before says nothing of the mask."""
+        if self.digest is not None or other.digest is not None:
+            return self.digest == other.digest
+        if self.dropped.shape != other.dropped.shape:
+            return False
+        first = slice(0, 64)  # most draws differ at once
+        if ((self.dropped[first] != other.dropped[first]) & self.known[first] & other.known[first]).any():
+            return False
+        both = self.known & other.known
+        return (
+            int(both.sum()) >= SEEN and bool((self.dropped[both] == other.dropped[both]).all()) and bool(self.dropped[both].any())
+        )
+
+
+def _print(op: Op) -> _Print | None:
+    """The print of a draw; None when it was too little to tell."""
+    out = op.output
+    array = out.numpy() if out is not None else None
+    if array is None or array.size < SEEN:
+        return None
+    array = array.reshape(-1)[:2048]
+    if op.name not in DROPOUT:
+        return _Print(hashlib.blake2b(array.tobytes(), digest_size=12).digest()) if array.min() != array.max() else None
+    x = op.args.get("input")
+    before = x.numpy() if isinstance(x, Value) and not op.inplace else None
+    if before is None:
+        return None
+    known = before.reshape(-1)[:2048] != 0
+    return _Print(None, array == 0, known)
+
+
+class _Drawn:
+    """What one place drew in this step, and in steps of the same optimizer before."""
+
+    __slots__ = ("before", "now", "op", "optimizer", "repeats", "step", "told")
+
+    def __init__(self, op: Op) -> None:
+        self.op = op
+        self.step = op.step
+        self.now: list[_Print] = []
+        self.before: list[list[_Print]] = []
+        self.optimizer: OptimizerInfo | None = None
+        self.repeats = 0
+        self.told = False
+
+
+class SameMask(Rule):
+    """A mask or noise that is the same at every step, because the stream begins anew each time."""
+
+    slug = "same-mask"
+    id = "PL801"
+    severity = "error"
+    summary = "the same random mask or noise in every step"
+    ops = (*sorted(RANDOM), "mul")
+
+    REPEATS = 2  # after the first
+    KEPT = 48  # steps
+
+    def __init__(self) -> None:
+        self._places: dict[Any, _Drawn] = {}
+        self._fresh: dict[int, _Drawn] = {}  # by number of a draw, until a backward has gone through it
+        self._masks: dict[int, list[int]] = {}  # by number of the Value: steps in which it was used; [-1]: no mask
+        self._trained: list[_Drawn] = []  # draws of this step that are trained with
+        self._seed: Site | None = None  # where the stream was seeded last
+        self._seeds: dict[Site | None, int] = {}
+
+    def on_seed(self, event: Seeded) -> None:
+        """Where the stream begins anew."""
+        if event.library == "torch":
+            self._seed = event.site
+            self._seeds[event.site] = self._seeds.get(event.site, 0) + 1
+
+    def on_op(self, op: Op) -> None:
+        """A draw while gradients are recorded."""
+        if op.name == "mul":
+            self._times(op)
+            return
+        if not op.grad_enabled or op.site is None or op.output is None or not _draws(op):
+            return
+        if op.inplace and op.inputs and op.inputs[0].is_leaf and op.inputs[0].requires_grad:
+            return  # a parameter is made
+        if op.site.function.rpartition(".")[2] in FETCHING:
+            return  # samples made from their own seeds
+        key = (op.site, op.module.path if op.module is not None else None, op.name)
+        held = self._places.get(key)
+        if held is None:
+            held = self._places[key] = _Drawn(op)
+        if held.told:
+            return
+        shown = _print(op)
+        if shown is None:
+            return
+        if held.step != self.step:
+            held.now, held.step, held.op = [], self.step, op
+        if len(held.now) < 16:
+            held.now.append(shown)
+        self._fresh[op.number] = held
+
+    def _times(self, op: Op) -> None:
+        """Activations times a dropout mask (zeros and one number above 1) that was drawn in an earlier step."""
+        if not op.grad_enabled or len(op.inputs) != 2:
+            return
+        for x, mask in (op.inputs, op.inputs[::-1]):
+            if not x.requires_grad or x.is_leaf or mask.requires_grad or not mask.is_floating_point or mask.numel < SEEN:
+                continue
+            steps = self._masks.get(mask.number)
+            if steps is None:
+                if len(self._masks) > 10_000:
+                    self._masks.clear()
+                steps = self._masks[mask.number] = [] if self._is_mask(mask) else [-1]
+            if steps[:1] == [-1] or steps[-1:] == [self.step]:
+                continue
+            steps.append(self.step)
+            if len(steps) == 4:
+                self.report(
+                    op.site,
+                    "this dropout mask is the same in each of 4 steps: it was drawn once, before.",
+                    evidence={"shape": list(mask.shape), "steps": steps, "mask": mask.name},
+                    fix="draw the mask in every forward, or use nn.Dropout",
+                )
+
+    def _is_mask(self, mask: Value) -> bool:
+        drawn = [o.name for o in lineage(mask, VIEWS | {"gt", "lt", "ge", "le", "div", "mul", "bernoulli", "sub"}, 30)]
+        if "bernoulli" not in drawn and not ({"rand", "rand_like"} & set(drawn) and {"gt", "lt", "ge", "le"} & set(drawn)):
+            return False
+        array = mask.numpy()
+        if array is None:
+            return False
+        values = np.unique(array.reshape(-1)[:2048])
+        held = any(b is mask.tensor for m in self.session.recorder.names.alive() for b in m._buffers.values())
+        return len(values) == 2 and values[0] == 0 and values[1] > 1 and not held
+
+    def on_backward_begin(self, event: Backward) -> None:
+        """Draws that are trained with."""
+        if self._fresh:
+            for op in ancestors(event.roots):
+                held = self._fresh.get(op.number)
+                if held is not None and held not in self._trained:
+                    self._trained.append(held)
+            self._fresh.clear()
+
+    def on_step(self, event: Step) -> None:
+        """A step has ended: was what was drawn for it drawn before?"""
+        self._judge(event.optimizer)
+
+    def on_update(self, event: Update) -> None:
+        """The same by hand."""
+        self._judge(None)
+
+    def _judge(self, optimizer: OptimizerInfo | None) -> None:
+        for held in self._trained:
+            if held.told or not held.now:
+                continue
+            if held.optimizer is not optimizer:  # another run, or the other optimizer of two: compared among its own
+                held.optimizer, held.before, held.repeats = optimizer, [], 0
+            again = any(len(b) == len(held.now) and all(x.same(y) for x, y in zip(b, held.now)) for b in held.before)
+            held.repeats = held.repeats + 1 if again else 0
+            held.before = [*held.before[1 - self.KEPT :], held.now] if not again else held.before
+            held.now = []
+            if held.repeats >= self.REPEATS:
+                held.told = True
+                self._tell(held.op)
+        self._trained.clear()
+
+    def _tell(self, op: Op) -> None:
+        what = f"the mask of {op.name}" if op.name in DROPOUT else f"what {op.name} draws"
+        place = f" ({op.module.path})" if op.module is not None and not op.direct else ""
+        evidence = {"drawn_at": op.site, "shape": list(op.output.shape) if op.output else None, "step": self.step}
+        if self._seeds.get(self._seed, 0) > 1 and "Generator" not in str(op.args.get("generator")):
+            self.report(
+                self._seed,
+                f"the stream is seeded anew here again and again, so {what}{place} repeats: it was drawn before in each of the last steps.",
+                evidence=evidence,
+                fix="seed once, at the beginning of the program",
+                covers=[self._seed],
+            )
+        else:
+            self.report(
+                op.site,
+                f"{what}{place} repeats from step to step: its generator begins anew each time.",
+                evidence=evidence,
+                fix="make and seed the generator once, outside of the loop",
+            )
+
+
+# ---- workers ---------------------------------------------------------------------------------------------------------
+_STREAMS = (np.random.Generator, np.random.RandomState, random.Random)
+_SEEDING = frozenset({"seed", "manual_seed", "default_rng", "seed_all", "seed_everything", "RandomState", "Random", "set_seed"})
+_OWN = frozenset("initial_seed get_worker_info getpid urandom time time_ns seed randint entropy SeedSequence".split())
+
+
+def _is_stream(thing: Any) -> bool:
+    return (
+        isinstance(thing, _STREAMS)
+        and not isinstance(thing, random.SystemRandom)
+        or (type(thing).__name__ == "Generator" and hasattr(thing, "initial_seed"))
+    )
+
+
+def _reached(thing: Any, depth: int = 4, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Random streams held by an object, by attribute path."""
+    if _is_stream(thing):
+        yield path, thing
+        return
+    if depth == 0 or isinstance(thing, (str, bytes, int, float, np.ndarray)) or type(thing).__name__ in ("Tensor", "Parameter"):
+        return
+    if isinstance(thing, (list, tuple)):
+        for k, item in enumerate(thing[:16]):
+            yield from _reached(item, depth - 1, f"{path}[{k}]")
+    elif not isinstance(thing, type) and hasattr(thing, "__dict__"):
+        for name, item in list(vars(thing).items()):
+            yield from _reached(item, depth - 1, f"{path}.{name}" if path else name)
+
+
+def _codes(thing: Any, method: bool = True) -> Iterator[tuple[CodeType, dict[str, Any]]]:
+    """Code that makes samples: `__getitem__` and what it calls on itself, transforms."""
+    kinds = (
+        [k for k in type(thing).__mro__ if k.__module__.partition(".")[0] not in ("torch", "builtins", "pellucid")]
+        if method
+        else []
+    )
+    for kind in kinds:
+        for item in vars(kind).values():
+            function = inspect.unwrap(item) if callable(item) else None
+            if hasattr(function, "__code__") and function.__name__ != "__init__":
+                yield function.__code__, function.__globals__
+    if hasattr(thing, "__code__"):
+        yield thing.__code__, thing.__globals__
+
+
+class SameWorkerSeed(Rule):
+    """Every worker of a DataLoader is a copy of the process, with a copy of its random streams."""
+
+    slug = "same-worker-seed"
+    id = "PL802"
+    severity = "error"
+    summary = "the same random stream in every data worker"
+
+    def on_pass(self, loader: LoaderInfo) -> None:
+        """Workers are started."""
+        if loader.workers < 2 or loader.passes > 0:
+            return
+        initial = getattr(loader.loader, "worker_init_fn", None)
+        if initial is not None:
+            found = _constant_seed(initial)
+            if found is not None:
+                site, call = found
+                self.report(
+                    site,
+                    f"every one of the {loader.workers} workers is seeded with the same number here: `{call}` does not depend on the worker.",
+                    evidence={"loader_at": loader.site, "workers": loader.workers, "call": call},
+                    fix="use a seed of the worker's own: `torch.initial_seed() % 2**32`, or add the worker's number",
+                    covers=[loader.site],
+                )
+            return  # it may well seed what the data set holds
+        for name in self._streams(loader.dataset):
+            self.report(
+                loader.site,
+                f"each of the {loader.workers} workers gets a copy of {name}, in the same state: all draw the same random numbers.",
+                evidence={"workers": loader.workers, "stream": name},
+                fix="make the stream in the worker: seed it from `torch.initial_seed()` in a `worker_init_fn` (or draw with torch, whose "
+                "stream every worker has of its own)",
+            )
+            return
+
+    def _streams(self, dataset: Any) -> Iterator[str]:
+        while type(dataset).__name__ == "Subset":
+            dataset = dataset.dataset
+        things = [dataset, *[t for t in vars(dataset).values() if callable(t)]] if hasattr(dataset, "__dict__") else [dataset]
+        used: set[str] = set()
+        for thing in things:
+            for code, scope in _codes(thing):
+                names = set(code.co_names)
+                if "get_worker_info" in names or "initial_seed" in names:
+                    return
+                used |= names
+                for name in code.co_names:
+                    if _is_stream(scope.get(name)):
+                        yield f"`{name}`"
+        for path, _ in _reached(dataset):
+            parts = path.replace("[", ".").split(".")
+            if set(parts) & used:
+                yield f"`{type(dataset).__name__}.{path}`"
+
+
+def _constant_seed(function: Any) -> tuple[Site, str] | None:
+    """A seeding call in a `worker_init_fn` whose argument does not depend on the worker: (place, what is called)."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    code = getattr(function, "__code__", None)
+    if code is None:
+        code = getattr(vars(type(function)).get("__call__"), "__code__", None)
+    if code is None:
+        return None
+    lines = linecache.getlines(code.co_filename)
+    try:
+        tree = ast.parse("".join(lines))
+    except SyntaxError:
+        return None
+    owner = _definition(tree, code)
+    if owner is None:
+        return None
+    arguments = owner.args
+    own = {a.arg for a in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]} - {"self"}
+    statements = owner.body if isinstance(owner.body, list) else [owner.body]
+    nodes = [n for statement in statements for n in ast.walk(statement)]
+    for node in nodes:  # names made of what is the worker's own, in order
+        if isinstance(node, ast.Assign) and _depends(node.value, own):
+            own |= {t.id for target in node.targets for t in ast.walk(target) if isinstance(t, ast.Name)}
+    seeds = [n for n in nodes if isinstance(n, ast.Call) and _called(n) in _SEEDING and n.args]
+    if not seeds or any(_depends(a, own) for n in seeds for a in n.args):
+        return None
+    first = seeds[0]
+    for index, position in enumerate(code.co_positions()):
+        if position[0] == first.lineno:
+            return Site(code, 2 * index), ast.unparse(first)
+    return None
+
+
+def _definition(tree: ast.AST, code: CodeType) -> Any:
+    found = [n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.Lambda))]
+    for n in found:
+        first = min([n.lineno, *[d.lineno for d in getattr(n, "decorator_list", [])]])
+        if first == code.co_firstlineno and getattr(n, "name", "<lambda>") == code.co_name:
+            return n
+    return None
+
+
+def _called(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def _depends(node: ast.AST, own: set[str]) -> bool:
+    for n in ast.walk(node):
+        if isinstance(n, ast.Name) and n.id in own:
+            return True
+        if isinstance(n, ast.Call) and _called(n) in _OWN:
+            return True
+    return False
+
+
+# ---- reproducible runs -----------------------------------------------------------------------------------------------
+class Nondeterminism(Rule):
+    """A seed is set, and something random is drawn that it does not cover."""
+
+    slug = "nondeterminism"
+    id = "PL803"
+    severity = "warning"
+    summary = "a seed is set and the run is still not reproducible"
+    ops = (*sorted(RANDOM),)
+
+    def __init__(self) -> None:
+        self._early: Op | None = None  # the first draw before any seed
+        self._seeded: dict[str, Seeded] = {}
+        self._numpy = _state(np.random.get_state())
+        self._random = hash(random.getstate())
+        self._drawn: dict[int, tuple[Any, int, Site | None]] = {}  # parameters as they were when the seed came
+
+    def on_op(self, op: Op) -> None:
+        """Draws before the seed."""
+        if (
+            self._early is None
+            and "torch" not in self._seeded
+            and "generator" not in op.args
+            and op.site is not None
+            and _draws(op)
+        ):
+            self._early = op
+
+    def on_seed(self, event: Seeded) -> None:
+        """A stream is seeded with a number of the program's."""
+        if event.library in self._seeded:
+            return
+        self._seeded[event.library] = event
+        if event.library != "torch" or self.step:
+            return
+        early, self._early = self._early, None
+        if early is not None:
+            self._late(event, f"{early.name} in line {early.site.line if early.site is not None else '?'} has drawn", early.site)
+        else:
+            version = self.session.engine.version
+            for module in self.session.recorder.names.alive():
+                for p in module._parameters.values():
+                    if p is not None and p.ndim >= 2 and p.requires_grad:
+                        self._drawn[id(p)] = (weakref.ref(p), version(p), self.session.recorder.names.site_of(module))
+
+    def on_step(self, event: Step) -> None:
+        """Parameters that were drawn before the seed, and not again after it."""
+        drawn, self._drawn = self._drawn, {}
+        if not drawn:
+            return
+        for value in event.optimizer.params():
+            ref, version, site = drawn.get(id(value.tensor), (None, 0, None))
+            # The step itself is one write; what was loaded or drawn anew after the seed has more.
+            if ref is not None and ref() is value.tensor and self.session.engine.version(value.tensor) <= version + 1:
+                name = value.parameter or "a parameter"
+                self._late(self._seeded["torch"], f"{name} and the rest of its model have been drawn", site)
+                return
+
+    def _late(self, event: Seeded, what: str, site: Site | None) -> None:
+        self.report(
+            event.site,
+            f"torch is seeded here after {what}: those numbers are others in each run.",
+            evidence={"drawn_at": site, "seed": event.seed},
+            fix="seed before anything random is done, models included: their parameters are drawn when they are made",
+        )
+
+    def _moved(self, library: str) -> bool:
+        if library == "numpy":
+            return _state(np.random.get_state()) != self._numpy
+        return library == "random" and hash(random.getstate()) != self._random
+
+    def finish(self) -> None:
+        """Streams of NumPy and of Python that were used and never seeded."""
+        seeded = self._seeded.get("torch")
+        if seeded is None or not isinstance(seeded.seed, int):
+            return
+        for library, prefix in (("numpy", "np.random.seed"), ("random", "random.seed")):
+            if library in self._seeded or not self._moved(library):
+                continue
+            found = self._use(library)
+            if found is not None:
+                site, call = found
+                self.report(
+                    site,
+                    f"`{call}` draws from {'NumPy' if library == 'numpy' else 'Python'}'s own stream, which is not seeded: torch.manual_seed "
+                    f"in line {seeded.site.line if seeded.site is not None else '?'} does not reach it.",
+                    evidence={"seeded_at": seeded.site, "seed": seeded.seed, "stream": library},
+                    fix=f"seed it too: `{prefix}({seeded.seed})`",
+                )
+        fresh = self._use("default_rng")
+        if fresh is not None:
+            site, call = fresh
+            self.report(
+                site,
+                f"`{call}` makes a stream without a seed, which is another one in each run, while torch is seeded.",
+                evidence={"seeded_at": seeded.site, "seed": seeded.seed},
+                fix=f"give it a seed: `default_rng({seeded.seed})`",
+            )
+
+    def _use(self, library: str) -> tuple[Site, str] | None:
+        """The first call in the script that draws from a stream, and its place."""
+        script = os.path.abspath(self.session.script)
+        try:
+            tree = ast.parse("".join(linecache.getlines(script)) or open(script, encoding="utf-8").read())
+        except (OSError, SyntaxError):
+            return None
+        names = {"numpy": _imported(tree, "numpy.random"), "random": _imported(tree, "random")}
+        numpy_names = _imported(tree, "numpy")
+        calls = sorted((n for n in ast.walk(tree) if isinstance(n, ast.Call)), key=lambda n: (n.lineno, n.col_offset))
+        for n in calls:
+            written = ast.unparse(n.func)
+            head, _, last = written.rpartition(".")
+            of_numpy = head in names["numpy"] or any(head == f"{name}.random" for name in numpy_names)
+            if library == "default_rng":
+                hit = last in ("default_rng", "RandomState") and (of_numpy or not head) and not n.args and not n.keywords
+            elif library == "numpy":
+                hit = of_numpy and last not in (
+                    "seed",
+                    "default_rng",
+                    "RandomState",
+                    "Generator",
+                    "get_state",
+                    "set_state",
+                    "SeedSequence",
+                )
+            else:
+                hit = head in names["random"] and last not in ("seed", "Random", "getstate", "setstate", "SystemRandom")
+                hit = hit or not head and written in _imported_from(tree, "random")
+            if hit:
+                return _Line(script, n.lineno), ast.unparse(n)  # type: ignore[return-value]
+        return None
+
+
+class _Line(Site):
+    """A line of the script that is known from its text."""
+
+    __slots__ = ("_file", "_line")
+
+    def __init__(self, file: str, line: int) -> None:
+        super().__init__(sys._getframe().f_code, 0)
+        self._file = file
+        self._line = line
+
+    @property
+    def file(self) -> str:
+        """The script."""
+        return self._file
+
+    @property
+    def line(self) -> int:
+        """The line, from 1."""
+        return self._line
+
+
+def _imported(tree: ast.AST, module: str) -> set[str]:
+    """The names by which a module is known in a script."""
+    found = set()
+    for n in ast.walk(tree):
+        if isinstance(n, ast.Import):
+            found |= {a.asname or a.name for a in n.names if a.name == module}
+        elif isinstance(n, ast.ImportFrom) and n.module and "." in module:
+            owner, _, name = module.rpartition(".")
+            found |= {a.asname or a.name for a in n.names if n.module == owner and a.name == name}
+    return found
+
+
+def _imported_from(tree: ast.AST, module: str) -> set[str]:
+    """Functions that were imported from a module by name."""
+    return {
+        a.asname or a.name
+        for n in ast.walk(tree)
+        if isinstance(n, ast.ImportFrom) and n.module == module
+        for a in n.names
+        if a.name != "seed"
+    }
+
+
+def _state(state: Any) -> int:
+    return hash((state[1].tobytes(), state[2]))

@@ -1,0 +1,236 @@
+"""One watched run: engine, recorder, hooks and rules put together; findings gathered, thinned out and sorted."""
+
+from __future__ import annotations
+
+import os
+import time
+import traceback
+from collections.abc import Iterable
+from typing import Any
+
+from .config import Settings, names
+from .engine import load_engine
+from .events import Failure, Site
+from .hooks import Hooks
+from .locations import Locations
+from .measures import Measures
+from .recorder import Recorder
+from .result import CheckResult
+from .rule import EVENTS, CheckError, Finding, Located, Rule, all_rules
+
+
+class Session:
+    """Watches a program between `start` and `finish`.
+
+    Args:
+        engine: "pellucid" or "torch".
+        settings: which rules, with which severities; comments and pyproject included.
+        script: the file that is checked; findings that have no line of the user's are put on its first.
+        max_steps: end the program after so many optimizer steps.
+        measures: also gather what the report page shows (losses, gradient norms, time and memory by operation).
+        rules: the rules that take part (default: all), as far as the settings let them.
+        raising: raise CheckError for a finding of severity error where it is found.
+    """
+
+    def __init__(
+        self,
+        engine: str = "pellucid",
+        settings: Settings | None = None,
+        script: str = "",
+        max_steps: int | None = None,
+        measures: bool = False,
+        rules: Iterable[type[Rule]] | None = None,
+        raising: bool = False,
+    ) -> None:
+        self.settings = settings or Settings()
+        self.script = script
+        self.engine = load_engine(engine)
+        self.recorder = Recorder(self.engine)
+        self.recorder.max_steps = max_steps
+        self.hooks = Hooks(self.recorder)
+        self.locations = Locations(self.recorder)
+        self.found: dict[tuple[str, str, int], tuple[Finding, list[int]]] = {}
+        self.supersedes: dict[str, tuple[str, ...]] = {}
+        self.notes: list[str] = []
+        self.off: set[str] = set()
+        self.failure: BaseException | None = None
+        self.rules: list[Rule] = []
+        self.measures = Measures(self.recorder) if measures else None
+        self.raising = raising
+        self._began = 0.0
+        self._running = False
+        for kind in all_rules() if rules is None else rules:
+            if self.settings.selected(kind.slug, kind.id):
+                rule = kind()
+                rule.session = self
+                self.rules.append(rule)
+                self.supersedes[kind.slug] = kind.supersedes
+        self._subscribe()
+
+    def _subscribe(self) -> None:
+        recorder = self.recorder
+        for rule in self.rules:
+            recorder.updates_wanted |= rule.wants_updates
+            for event in EVENTS:
+                handler = getattr(rule, event, None)
+                if handler is None:
+                    continue
+                guarded = self._guarded(rule, event, handler)
+                if event == "on_op":
+                    for name in rule.ops or ("",):
+                        recorder.op_handlers.setdefault(name, []).append(guarded)
+                else:
+                    recorder.handlers.setdefault(event, []).append(guarded)
+        if self.measures is not None:
+            self.measures.subscribe()
+
+    def _guarded(self, rule: Rule, event: str, handler: Any) -> Any:
+        """A handler whose own mistakes switch its rule off instead of ending the user's program."""
+        off, slug = self.off, rule.slug
+
+        def guarded(record: Any) -> None:
+            if slug not in off:
+                try:
+                    handler(record)
+                except CheckError:
+                    raise
+                except Exception as error:
+                    self._switch_off(rule, event, error)
+
+        return guarded
+
+    def _switch_off(self, rule: Rule, event: str, error: Exception) -> None:
+        self.off.add(rule.slug)
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{os.path.basename(last.filename)}, line {last.lineno}"
+        self.notes.append(
+            f"rule {rule.slug} was switched off: it failed in {event} ({type(error).__name__}: {error}; {place}). "
+            "Other rules are not affected."
+        )
+        if os.environ.get("PELLUCID_CHECK_RAISE"):
+            raise error
+
+    # ---- the run -----------------------------------------------------------------------------------------------------
+    def start(self) -> Session:
+        """Begin to watch."""
+        self._began = time.perf_counter()
+        self.hooks.install()
+        self.locations.install()
+        self.recorder.start()
+        self._running = True
+        return self
+
+    def stop(self) -> None:
+        """Watch no more."""
+        if self._running:
+            self._running = False
+            self.recorder.stop()
+            self.locations.remove()
+            self.hooks.remove()
+
+    def finish(self, failure: BaseException | None = None) -> CheckResult:
+        """Stop watching, let every rule conclude, and give the result. `failure` is the exception that ended the program."""
+        recorder = self.recorder
+        self.failure = failure
+        if failure is not None:
+            self.locations.clean(failure)
+            recorder.tell("on_exception", Failure(failure, None, self._raised_at(failure), recorder.step))
+        self.stop()
+        recorder.paused += 1
+        for rule in self.rules:
+            if rule.slug not in self.off:
+                try:
+                    rule.finish()
+                except Exception as error:
+                    self._switch_off(rule, "finish", error)
+        return CheckResult(
+            findings=self.findings(),
+            engine=self.engine.name,
+            script=self.script,
+            steps=recorder.step,
+            seconds=time.perf_counter() - self._began,
+            notes=[*self.notes, *recorder.notes],
+            failure=failure,
+            measures=self.measures.gathered() if self.measures is not None else None,
+        )
+
+    def _raised_at(self, error: BaseException) -> Site | None:
+        """The innermost place of the user's in a traceback."""
+        found, tb = None, error.__traceback__
+        while tb is not None:
+            if not self.recorder.is_library(tb.tb_frame.f_code.co_filename):
+                found = Site(tb.tb_frame.f_code, tb.tb_lasti)
+            tb = tb.tb_next
+        return found
+
+    # ---- findings ----------------------------------------------------------------------------------------------------
+    def report(
+        self,
+        rule: Rule,
+        site: Located | None,
+        message: str,
+        evidence: dict[str, Any],
+        fix: str,
+        covers: Iterable[Located | None],
+        severity: str | None,
+    ) -> None:
+        """Take in a finding of a rule."""
+        file, line = site.key if site is not None else (self.script, 1)
+        key = (rule.slug, file, line)
+        step = self.recorder.step
+        held = self.found.get(key)
+        if held is not None:
+            held[1][0] += 1
+            held[1][2] = step
+            return
+        shown = self.settings.severity(rule.slug, rule.id) or severity or rule.severity
+        covered = frozenset(s.key for s in covers if s is not None)
+        finding = Finding(rule.id, rule.slug, shown, file, line, message, _plain(evidence), fix, covered)
+        self.found[key] = (finding, [1, step, step])
+        if self.raising and self._running and shown == "error" and not self._silenced(finding):
+            raise CheckError(finding)
+
+    def _silenced(self, finding: Finding) -> bool:
+        return self.settings.silenced(finding) or any(
+            names(word, finding.name, finding.rule) for word in self.recorder.ignored.get((finding.file, finding.line), ())
+        )
+
+    def findings(self) -> list[Finding]:
+        """The findings so far: symptoms of other findings and what comments silence left out, by file and line."""
+        all_found = list(self.found.values())
+        covered: dict[tuple[str, int], set[str]] = {}
+        gone: set[str] = set()
+        for finding, _ in all_found:
+            for place in finding.covers:
+                covered.setdefault(place, set()).add(finding.name)
+            gone.update(self.supersedes.get(finding.name, ()))
+        symptoms = {rule.slug for rule in self.rules if rule.symptom}
+        if any(f.severity == "error" and f.name not in symptoms and not self._silenced(f) for f, _ in all_found):
+            gone |= symptoms
+        kept = []
+        for finding, (count, first, last) in all_found:
+            if finding.name in gone or covered.get((finding.file, finding.line), set()) - {finding.name}:
+                continue
+            if self._silenced(finding):
+                continue
+            if count > 1:
+                finding.evidence = {**finding.evidence, "count": count, "first_step": first, "last_step": last}
+            kept.append(finding)
+        return sorted(kept, key=lambda f: (f.file != self.script, f.file, f.line, f.rule))
+
+
+def _plain(value: Any) -> Any:
+    """Evidence as JSON has it."""
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(v) for v in value]
+    if isinstance(value, Site):
+        return str(value)
+    if isinstance(value, bool) or value is None or isinstance(value, (int, str)):
+        return value
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else str(value)
+    if hasattr(value, "item") and getattr(value, "size", 2) == 1:
+        return _plain(value.item())
+    return _plain(value.tolist()) if hasattr(value, "tolist") else str(value)

@@ -1,0 +1,19 @@
+"""Logits into the loss, a sigmoid for the predictions."""
+
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 1))
+criterion = nn.BCEWithLogitsLoss()
+optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+x = torch.randn(32, 4)
+y = (x.sum(dim=1, keepdim=True) > 0).float()
+for _ in range(5):
+    logits = model(x)
+    loss = criterion(logits, y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    accuracy = ((torch.sigmoid(logits) > 0.5).float() == y).float().mean()
+print(loss.item(), accuracy.item())

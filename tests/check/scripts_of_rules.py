@@ -1,0 +1,56 @@
+"""The scripts under `scripts/<slug>/`: which there are, what is expected of them, and all of them checked at once."""
+
+import json
+import os
+import subprocess
+import sys
+from functools import lru_cache
+from pathlib import Path
+
+HERE = Path(__file__).parent
+SCRIPTS = HERE / "scripts"
+CASES = sorted(f"{path.parent.name}/{path.stem}" for path in SCRIPTS.glob("*/*.py"))
+CORRECT = sorted((HERE / "correct").glob("*.py"))
+EXAMPLES = sorted((HERE.parents[1] / "examples").glob("*.py"))
+MARK = "# <- finding"
+
+
+@lru_cache(maxsize=2)
+def checked(engine):
+    """What the check finds in every script and example: {case: result of `batch.check_one`}."""
+    paths = {f"{path} --quick": path.stem for path in EXAMPLES}  # first, since they take longest
+    paths |= {str(path): path.stem for path in CORRECT}
+    paths |= {str(SCRIPTS / f"{case}.py"): case for case in CASES}
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+    environment.pop("PELLUCID_CHECK", None)
+    command = [sys.executable, str(HERE / "batch.py"), engine, *paths]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return {paths[path]: result for path, result in json.loads(done.stdout.splitlines()[-1]).items()}
+
+
+def marked_lines(case):
+    """Lines with the mark, from 1."""
+    text = (SCRIPTS / f"{case}.py").read_text(encoding="utf-8")
+    return [number for number, line in enumerate(text.splitlines(), 1) if MARK in line]
+
+
+def complaint(case, engine):
+    """What is wrong with the result for a script; None when it is as expected.
+
+    A buggy script must give its rule's finding on every marked line and nothing else; a correct one nothing at all. A script may
+    fail (end with an exception) only when it is buggy.
+    """
+    slug, name = case.split("/")
+    result = checked(engine)[case]
+    found = sorted((f["name"], f["line"]) for f in result["findings"])
+    expected = sorted((slug, line) for line in marked_lines(case))
+    if result["notes"]:
+        return f"notes: {result['notes']}"
+    if name.startswith("buggy") and not expected:
+        return "no line is marked"
+    if not name.startswith("buggy") and (expected or result["failure"]):
+        return f"marked lines {expected}, failure {result['failure']}"
+    if found != expected:
+        return f"found {found}, expected {expected}\n" + json.dumps(result["findings"], indent=2) + (result["failure"] or "")
+    return None

@@ -1,0 +1,52 @@
+"""Every rule on its scripts: buggy ones are caught on the marked line and nowhere else, correct look-alikes stay silent."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from pellucid.check import all_rules
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+
+_spec = importlib.util.spec_from_file_location("scripts_of_rules", HERE / "scripts_of_rules.py")
+scripts = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(scripts)
+
+RULES = all_rules()
+
+
+@pytest.mark.parametrize("case", scripts.CASES)
+def test_script(case):
+    assert scripts.complaint(case, "pellucid") is None
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.slug)
+def test_rule_is_complete(rule):
+    """Three buggy scripts, three correct ones, a page, and an identifier of its own."""
+    for kind in ("buggy", "ok"):
+        assert len(list((scripts.SCRIPTS / rule.slug).glob(f"{kind}_*.py"))) >= 3, kind
+    page = ROOT / "docs" / "checks" / f"{rule.slug}.md"
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith(f"# {rule.slug} ({rule.id})\n")
+    for heading in ("## What it sees", "## Why it is wrong", "## Fix", "## What it does not see"):
+        assert heading in text
+    assert re.fullmatch(r"PL\d{3}", rule.id)
+    assert rule.severity in ("error", "warning", "info")
+    assert rule.summary and not rule.summary.endswith(".")
+
+
+def test_identifiers_and_slugs_are_unique():
+    assert len({rule.id for rule in RULES}) == len({rule.slug for rule in RULES}) == len(RULES)
+
+
+def test_no_scripts_without_a_rule():
+    assert {path.name for path in scripts.SCRIPTS.iterdir() if path.is_dir()} == {rule.slug for rule in RULES}
+
+
+@pytest.mark.parametrize("path", [*scripts.CORRECT, *scripts.EXAMPLES], ids=lambda path: path.stem)
+def test_correct_programs_have_no_findings(path):
+    result = scripts.checked("pellucid")[path.stem]
+    assert result["findings"] == [] and result["failure"] is None and result["notes"] == []
