@@ -51,6 +51,10 @@ REASONS: tuple[tuple[str, str], ...] = (
     ("parts of PyTorch's own source that its modules do not hide", (r"\w+_notes|common_args|multi_dim_common|factory_common_args|TYPE_CHECKING"
      r"|Tensor|Callable|DType|Optional|USE_.*|thread_safe_generator|GRID_SAMPLE\w+|has_torch_function.*|handle_torch_function"
      r"|swap_in_optimizer.*|profiler_allow\w+|Container")),
+    ("the module inside PyTorch that masked tensors live in", r"maskedtensor"),
+    ("a method of nested tensors, which have it", r"to_padded_tensor"),
+    ("older or inner forms of what is there under a public name", (r"native_norm|slice_inverse|NestedIOFunction|profiler_(legacy|util)"
+     r"|Storage(Base)?|windows|module_load|enforce_grad_layout_policy|LinearCrossEntropyOptions")),
 )  # fmt: skip
 OTHER = "not there yet"
 

@@ -1,0 +1,299 @@
+"""The documentation: the reference covers what is registered, links hold, and the site's parts fit. HTML is made by `make docs`."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from pellucid.core.primitive import PRIMITIVES
+from pellucid.core.public import FUNCTIONS, METHODS
+
+ROOT = Path(__file__).resolve().parents[2]
+TOOLS = ROOT / "tools" / "docs"
+
+sys.path.insert(0, str(TOOLS))
+try:
+    import reference
+    import website
+finally:
+    sys.path.pop(0)
+
+OWN = {name for name in PRIMITIVES if not name.startswith("gudermannian")}  # tests may register others
+
+
+@pytest.fixture(scope="module")
+def entries():
+    return reference.entries()
+
+
+@pytest.fixture(scope="module")
+def pages():
+    return reference.pages()
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory):
+    staged = website.Stage(ROOT, tmp_path_factory.mktemp("site") / "pages")
+    staged.build(run=False)
+    return staged
+
+
+class TestReference:
+    def test_every_function_and_method_has_an_entry(self, entries):
+        listed = {name for entry in entries for name in [*entry.names, *entry.inplace]}
+        functions = {
+            f"{space}.{name}"
+            for space in reference.SPACES
+            for name, function in FUNCTIONS[space].items()
+            if callable(function) and not isinstance(function, type) and not name.startswith("_")
+        }
+        missing = {name for name in functions - listed if not name.endswith("_")}  # in-place forms stand with their methods
+        assert missing == set()
+        assert {name for name in METHODS if not name.startswith("_")} <= {n.removeprefix("Tensor.") for n in listed}
+
+    def test_every_entry_is_on_a_page_once(self, entries, pages):
+        text = "\n".join(pages.values())
+        places = re.findall(r"^\(([\w-]+)\)=$", text, re.MULTILINE)
+        assert len(places) == len(set(places))
+        assert {entry.anchor for entry in entries} <= set(places)
+        assert len(entries) > 700
+
+    def test_facts_of_one(self, entries, pages):
+        (section,) = re.findall(r"\(torch-mul\)=\n(.*?)\n\(", pages["arithmetic.md"], re.DOTALL)
+        assert "torch.mul(input: Tensor | Number, other: Tensor | Number, *, out" in section
+        assert "Also: `torch.multiply`" in section and "In place: `Tensor.mul_`" in section
+        assert "| Gradient for | `input`, `other` |" in section and "| ONNX | `Mul` |" in section
+        assert "`(2, 1, 3), (4, 1) → (2, 4, 3)`" in section
+        assert re.search(r"\| Gradient \| `input`: `g \* .*`<br>`other`: `g \* .*` \|", section)
+        assert ">>> torch.mul(torch.tensor([1.0, 2.0]), 3)\ntensor([3., 6.])" in section
+        path, line = re.search(r"source:(\S+)#L(\d+)", section).groups()
+        assert '"mul' in "".join((ROOT / path).read_text(encoding="utf-8").splitlines(keepends=True)[int(line) - 1 : int(line) + 2])
+
+    def test_element_types_and_what_else_the_root_holds(self, pages):
+        assert "| `float32` | `float` | 4 | floating point |" in pages["types.md"]
+        assert "| `bool` | - | 1 | truth value |" in pages["types.md"]
+        assert "## torch.finfo" in pages["types.md"] and "## torch.promote\\_types" in pages["types.md"]
+        assert "See also: [`nn.functional.relu`](html:activation.html#nn-functional-relu)" in pages["activation.md"]
+
+    def test_every_operation_is_in_the_table(self, pages):
+        rows = re.findall(r"^\| <a id=\"op-[\w-]+\"></a>`(\w+)` \|", pages["operations.md"], re.MULTILINE)
+        assert OWN <= set(rows) and len(rows) == len(set(rows))
+
+    def test_sources_exist_and_have_these_lines(self, pages):
+        places = {(p, int(n)) for text in pages.values() for p, n in re.findall(r"source:([^)#]+)#L(\d+)", text)}
+        lengths = {p: len((ROOT / p).read_text(encoding="utf-8").splitlines()) for p, _ in places}
+        assert len(places) > 900
+        assert [place for place in places if not 1 <= place[1] <= lengths[place[0]]] == []
+
+    def test_examples_that_are_made_say_what_happens(self, entries):
+        """Those of docstrings run as doctests; these are run here again."""
+        made = {e.names[0]: "\n".join(reference.made_example(e)) for e in entries if ">>>" not in (e.function.__doc__ or "")}
+        made = {name: text for name, text in made.items() if text}
+        assert len(made) > 60 and "torch.tensor([-1.0, 0.5, 2.0])" in made["nn.functional.relu6"]
+        for name, text in made.items():
+            case = doctest.DocTestParser().get_doctest(text.replace("```python", "").replace("```", ""), {}, name, None, 0)
+            report = []
+            doctest.DocTestRunner(verbose=False).run(case, out=report.append)
+            assert report == [], name
+
+    @pytest.mark.parametrize(
+        ("text", "markdown"),
+        [
+            ("`a * b` and a_b", r"`a * b` and a\_b"),
+            (":func:`exp` of x", "`exp` of x"),
+            ("sizes < 3 [N]", r"sizes \< 3 \[N\]"),
+            ("an ` alone", r"an \` alone"),
+        ],
+    )
+    def test_prose(self, text, markdown):
+        assert reference.prose(text) == markdown
+
+    def test_long_signatures_have_an_argument_a_line(self):
+        def function(first: int, second: dict[str, int], *, third: tuple[int, str] | None = (1, "a, b"), fourth: str = "") -> None:
+            """Do nothing."""
+
+        assert reference.signature_lines(function, "torch.function")[1:-2] == [
+            "torch.function(",
+            "    first: int,",
+            "    second: dict[str, int],",
+            "    *,",
+            "    third: tuple[int, str] | None = (1, 'a, b'),",
+            "    fourth: str = '',",
+            ") -> None",
+        ]
+        assert reference.signature_lines(lambda x: x, "f")[1] == "f(x)"
+
+    def test_docstring(self):
+        doc = """One sentence.
+
+        More of it,
+        on two lines.
+
+        Args:
+            a, b: numbers, which
+                go on here.
+            *c: others.
+
+        Raises:
+            ValueError: never.
+
+        >>> 1 + 1
+        2
+        >>> for k in ():
+        ...     pass
+        """
+        assert "\n".join(reference.docstring(doc)).strip().split("\n\n") == [
+            "One sentence.",
+            "More of it, on two lines.",
+            "**Arguments**",
+            "- `a`, `b`: numbers, which go on here.\n- `*c`: others.",
+            "**Raises**",
+            "- `ValueError`: never.",
+            "```python\n>>> 1 + 1\n2\n>>> for k in ():\n...     pass\n```",
+        ]
+
+
+class TestStage:
+    def test_all_documents_are_pages(self, stage):
+        documents = {
+            p.relative_to(ROOT / "docs").with_suffix(".md") for p in (ROOT / "docs").rglob("*") if p.suffix in (".md", ".ipynb")
+        }
+        staged = {p.relative_to(stage.folder) for p in stage.folder.rglob("*.md")}
+        assert {Path("index.md") if p == Path("README.md") else p for p in documents} <= staged
+        assert {Path("about.md"), Path("contributing.md"), Path("examples.md"), Path("reference/index.md")} <= staged
+
+    def test_every_page_is_in_the_contents(self, stage):
+        index = (stage.folder / "index.md").read_text(encoding="utf-8")
+        listed = {
+            line
+            for block in re.findall(r"```\{toctree\}\n(.*?)```", index, re.DOTALL)
+            for line in block.split("\n\n", 1)[1].split()
+        }
+        staged = {p.relative_to(stage.folder).with_suffix("").as_posix() for p in stage.folder.rglob("*.md")}
+        assert staged - listed == {"index"}
+        assert sum(index.count(f"\n{name}\n") for name in listed) == len(listed)
+
+    def test_links_inside_the_reference_have_their_places(self, stage):
+        places = {}
+        for path in (stage.folder / "reference").glob("*.md"):
+            text = path.read_text(encoding="utf-8")
+            places[path.stem] = {*re.findall(r"^\(([\w-]+)\)=$", text, re.MULTILINE), *re.findall(r'<a id="([\w-]+)">', text), ""}
+        for path in (stage.folder / "reference").glob("*.md"):
+            for page, _, place in re.findall(r'href="(\w[\w-]*)\.html(#([\w-]+))?"', path.read_text(encoding="utf-8")):
+                assert place in places[page], f"{path.name}: {page}.html#{place}"
+
+    def test_a_tutorial(self, stage):
+        text = (stage.folder / "tutorials" / "01_tensors_and_shapes.md").read_text(encoding="utf-8")
+        assert text.startswith("# Tensors and shapes")
+        assert "```{code-block} python\nimport pellucid as torch" in text
+        assert ":class: output\n\ntorch.Size([2, 3]) torch.float32 cpu\n```" in text
+        assert text.count('class="turn"') == text.count("<summary>Solution</summary>") >= 3
+        assert 'class="engine"' in text
+        assert (stage.extra / "tutorials" / "01_tensors_and_shapes.ipynb").is_file()
+
+    def test_checks(self, tmp_path):
+        folder = tmp_path / "docs" / "checks"
+        folder.mkdir(parents=True)
+        (folder / "a-b.md").write_text("# a-b (PL1)\n\n## What it sees\n\nThis | that, on\ntwo lines. More.\n\n## Fix\n\nNone.\n")
+        staged = website.Stage(tmp_path, tmp_path / "pages")
+        assert staged.check_list().splitlines()[-1] == r"| [a-b (PL1)](a-b.md) | This \| that, on two lines. |"
+
+    def test_pictures(self, stage):
+        still = stage.picture('<div style="x"><svg xmlns="s">\n\n</svg></div>', "one", "tutorials/a.md")
+        assert still == '<div class="picture"><img src="pictures/one.svg" alt="computation graph"></div>'
+        assert (stage.extra / "tutorials" / "pictures" / "one.svg").read_text() == '<svg xmlns="s">\n\n</svg>'
+        frame = stage.picture('<iframe srcdoc="&lt;svg\n\n\n>"></iframe>', "two", "tutorials/a.md")
+        assert frame == '<div class="picture"><iframe srcdoc="&lt;svg\n>"></iframe></div>'
+
+    @pytest.mark.parametrize(
+        ("text", "origin", "target", "expected"),
+        [
+            ("[a](architecture.md#layers)", "docs/README.md", "index.md", "[a](architecture.md#layers)"),
+            ("[a](../CONTRIBUTING.md)", "docs/debug.md", "debug.md", "[a](contributing.md)"),
+            ("[a](docs/debug.md)", "README.md", "about.md", "[a](debug.md)"),
+            ("[`a`](../../README.md)", "docs/checks/x.md", "checks/x.md", "[`a`](../about.md)"),
+            ("[b](tutorials/09_nan_hunting.ipynb)", "docs/README.md", "index.md", "[b](tutorials/09_nan_hunting.md)"),
+            ("[c](https://example.org/a_b)", "README.md", "about.md", "[c](https://example.org/a_b)"),
+            ("[d_e](LICENSE)", "README.md", "about.md", '<a href="source/LICENSE.html">d_e</a>'),
+            (
+                "[`f`](source:pellucid/errors.py#L3)",
+                "x",
+                "a/b.md",
+                '<a href="../source/pellucid/errors.py.html#L-3"><code>f</code></a>',
+            ),
+            ("[`g`](html:b.html#c)", "x", "a/b.md", '<a href="b.html#c"><code>g</code></a>'),
+            ("`x[0](missing.md)`", "docs/debug.md", "debug.md", "`x[0](missing.md)`"),
+            ("see [examples/](examples/)", "README.md", "about.md", "see [examples/](examples.md)"),
+        ],
+    )
+    def test_links(self, text, origin, target, expected, tmp_path):
+        staged = website.Stage(ROOT, tmp_path)
+        assert staged.links(text, origin, target) == expected + "\n" and staged.broken == []
+
+    def test_code_is_left_alone(self, tmp_path):
+        staged = website.Stage(ROOT, tmp_path)
+        text = "````text\n```\n[a](nowhere.md)\n````\n"
+        assert staged.links(text, "README.md", "about.md") == text and staged.broken == []
+
+    def test_a_broken_link_ends_the_build(self, tmp_path, monkeypatch):
+        (tmp_path / "docs").mkdir()
+        (tmp_path / "examples").mkdir()
+        (tmp_path / "docs" / "README.md").write_text("# A\n\n[away](nowhere.md)\n")
+        monkeypatch.setattr(website.reference, "pages", dict)
+        with pytest.raises(website.BrokenLinks, match=r"docs/README.md: \[away\]\(nowhere.md\)"):
+            website.Stage(tmp_path, tmp_path / "pages").build(run=False)
+
+
+class TestCheck:
+    """The check of the finished HTML finds what it should."""
+
+    @pytest.fixture
+    def site(self, tmp_path):
+        (tmp_path / "a.html").write_text('<h1 id="top">A</h1><a href="b.html#here">b</a><a href="https://example.org">out</a>')
+        (tmp_path / "b.html").write_text('<p id="here"><a href="a.html#top">a</a><img src="data:image/png;base64,x">')
+        return tmp_path
+
+    def test_nothing_is_wrong(self, site):
+        assert website.check(site) == []
+
+    @pytest.mark.parametrize(
+        ("html", "found"),
+        [
+            ('<a href="c.html">', "c.html: c.html#x"),
+            ('<a href="d.html">', "c.html: d.html does not exist"),
+            ('<a href="a.html#no">', "c.html: a.html#no has no such place"),
+            ('<a href="#no">', "c.html: #no has no such place"),
+            ('<script src="https://example.org/x.js"></script>', "c.html: <script> loads https://example.org/x.js"),
+            ('<link href="//example.org/x.css">', "c.html: <link> loads //example.org/x.css"),
+            ('<img src="x.png">', "c.html: x.png does not exist"),
+        ],
+    )
+    def test_what_is_wrong(self, site, html, found):
+        (site / "c.html").write_text(html)
+        assert website.check(site) == ([] if "c.html: c.html" in found else [found])
+
+    def test_style_sheets(self, site):
+        (site / "s.css").write_text('@import "https://example.org/font.css"; p { background: url(data:x) }')
+        assert website.check(site) == ["s.css: loads https://example.org/font.css"]
+
+
+def test_every_document_is_reached_from_the_index():
+    folder = ROOT / "docs"
+    found, waiting = set(), [folder / "README.md"]
+    while waiting:
+        path = waiting.pop()
+        if path in found:
+            continue
+        found.add(path)
+        if path.suffix == ".md":
+            goals = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8"))
+            places = [g for g in ((path.parent / goal).resolve() for goal in goals) if g.is_relative_to(folder) and g != folder]
+            waiting += [p for g in places for p in ([g] if g.is_file() else g.glob("*.md"))]
+    documents = {p for p in folder.rglob("*") if p.suffix in (".md", ".ipynb")}
+    assert {p.relative_to(ROOT).as_posix() for p in documents - found} == set(), (
+        "link these from docs/README.md or a page it leads to"
+    )

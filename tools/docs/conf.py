@@ -1,0 +1,26 @@
+"""Sphinx's settings for the documentation; `website.py` stages the pages and calls Sphinx."""
+
+import os
+
+project = "Pellucid"
+author = copyright = "The Pellucid authors"
+release = version = os.environ.get("PELLUCID_DOCS_VERSION", "")
+
+extensions = ["myst_parser"]
+source_suffix = {".md": "markdown"}
+myst_heading_anchors = 3
+myst_links_external_new_tab = False
+nitpicky = True
+suppress_warnings = ["misc.highlighting_failure", "myst.header"]  # of the pages' form; links are what must hold
+
+html_theme = "furo"
+html_title = f"Pellucid {release}".strip()
+html_static_path = ["_static"]
+html_css_files = ["pellucid.css"]
+html_extra_path = ["_extra"]
+html_copy_source = False
+html_show_sphinx = False
+html_use_index = False
+html_show_search_summary = False  # a page opened as a file may not fetch another one
+html_theme_options = {"navigation_with_keys": True}
+pygments_style, pygments_dark_style = "friendly", "github-dark"

@@ -1,0 +1,515 @@
+"""The API reference as Markdown, from what is registered: functions and methods, the operation table, classes, and docstrings.
+
+`pages()` gives the text of every page by its path. Links to source files are written as `source:pellucid/ops/arith.py#L12`, links inside
+the reference as `html:PAGE.html#PLACE`; whoever builds the site makes real ones of them.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib
+import inspect
+import re
+import sys
+import warnings
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
+
+from docstrings import docstring, prose, signature_lines, signature_text  # noqa: E402  (beside this file)
+
+import pellucid  # noqa: E402  (of this checkout)
+from pellucid import dtypes  # noqa: E402
+from pellucid.core.primitive import PRIMITIVES, Primitive  # noqa: E402
+from pellucid.core.public import FUNCTIONS, METHODS, PROPERTIES  # noqa: E402
+from pellucid.core.tensor import Tensor, make_tensor  # noqa: E402
+from pellucid.debug.stepping import rule_text  # noqa: E402
+
+# Pages of functions: title, and the modules whose functions they hold (names of files in ops and api, or beginnings of them: "nn_*").
+CHAPTERS = {
+    "create": ("Making tensors", "construct create create_range fill windows new"),
+    "random": ("Random numbers", "random_create random_gamma"),
+    "arithmetic": ("Arithmetic and rounding", "arith power rounding minmax bitwise complex"),
+    "elementary": ("Exponentials, logarithms, trigonometry", "explog trig"),
+    "special": ("Special functions", "special special_*"),
+    "compare": ("Comparisons and choice", "compare"),
+    "reduce": ("Sums, means, extremes", "reduce reduce_* scan segments differences basic"),
+    "sort": ("Order and search", "sort search"),
+    "matmul": ("Matrix products", "matmul einsum distance"),
+    "linalg": ("Linear algebra", "linalg linalg_*"),
+    "shape": ("Shapes and views", "view view_* pad"),
+    "join": ("Joining and repeating", "join"),
+    "indexing": ("Indexing, gathering, scattering", "index index_dim scatter"),
+    "fft": ("Fourier transforms", "fft stft"),
+    "activation": ("Activations and softmax", "nn_activation softmax"),
+    "conv": ("Convolution, pooling, resampling", "nn_conv nn_pool nn_windows nn_resample"),
+    "norm": (
+        "Linear maps, normalisation, dropout, attention",
+        "nn_linear nn_norm nn_dropout nn_attention _attention nn_embedding nn_rnn",
+    ),
+    "loss": ("Losses", "nn_loss nn_loss_pairs"),
+    "positional": ("Networks' operations in the `torch` namespace", "nn_positional"),
+    "tensor": ("Tensors: conversion, memory, gradients", "convert gradients display array_api sharing formatting"),
+    "settings": ("Settings and types", "settings typing_info layouts symbols overriding transforms"),
+    "other": ("Other functions", "*"),
+}
+
+# Pages of modules: what `__all__` names, or what is public and defined in the package.
+MODULES = {
+    "nn": "Modules",
+    "nn.init": "Initial values",
+    "nn.utils": "Helpers for modules",
+    "optim": "Optimizers",
+    "optim.lr_scheduler": "Learning-rate schedules",
+    "optim.swa_utils": "Averages of models",
+    "utils.data": "Data sets and loaders",
+    "datasets": "Data sets from files",
+    "autograd": "Differentiation",
+    "autograd.functional": "Jacobians and Hessians",
+    "func": "Functions of functions",
+    "distributions": "Probability distributions",
+    "masked": "Masked reductions",
+    "amp": "Mixed precision",
+    "serialization": "Saving and loading",
+    "utils.checkpoint": "Checkpointing",
+    "utils.tensorboard": "TensorBoard files",
+    "export": "Export",
+    "onnx": "ONNX",
+    "interop": "Under PyTorch's name",
+    "profiler": "Profiler",
+    "testing": "Help for tests",
+    "compiler": "Compiler",
+    "check": "Rules for programs",
+    "debug": "Seeing what a program does",
+    "scalar": "The scalar engine",
+}
+
+SPACES = ("torch", "nn.functional", "linalg", "fft", "special", "signal.windows")
+
+
+@dataclass
+class Entry:
+    """A function or method with all its names."""
+
+    function: Callable[..., Any]
+    names: list[str]
+    inplace: list[str] = field(default_factory=list)
+
+    @property
+    def anchor(self) -> str:
+        return slug(self.names[0])
+
+    @functools.cached_property
+    def records(self) -> list[Primitive]:
+        return records_of(self.function)
+
+    @functools.cached_property
+    def home(self) -> tuple[Path, int]:
+        """File and line, of the record where the function was made from one."""
+        code = getattr(inspect.unwrap(self.function), "__code__", None)
+        path = Path(code.co_filename) if code is not None else Path(pellucid.__file__)
+        generic = path.name.startswith("_") or path.parent.name == "core"
+        if generic and self.records:
+            return place_of(self.records[0])
+        return path, code.co_firstlineno if code is not None else 1
+
+
+def slug(name: str) -> str:
+    """A name as the place of a page: as docutils would have it, and `fill_` apart from `fill`."""
+    return re.sub(r"[^a-z0-9]+", "-", re.sub(r"_$", "-inplace", name.lower())).strip("-")
+
+
+# ---- what is registered ----------------------------------------------------------------------
+@functools.cache
+def entries() -> list[Entry]:
+    """Every public function and method of Tensor, once, with its aliases."""
+    found: dict[int, Entry] = {}
+    by_name: dict[str, Entry] = {}
+    for space in SPACES:
+        for name, function in FUNCTIONS[space].items():
+            if not callable(function) or isinstance(function, type) or name.startswith("_") or _inplace_of(name):
+                continue
+            entry = found.setdefault(id(inspect.unwrap(function)), Entry(function, []))
+            entry.names.append(f"{space}.{name}")
+            by_name.setdefault(name, entry)
+    for name, function in METHODS.items():
+        if name.startswith("__") or (name.startswith("_") and name != "_"):
+            continue
+        base = _inplace_of(name)
+        if base:
+            owner = by_name.get(base)
+            if owner is not None:
+                owner.inplace.append(f"Tensor.{name}")
+                continue
+        entry = found.get(id(inspect.unwrap(function))) or by_name.get(name)
+        if entry is None:
+            entry = found[id(inspect.unwrap(function))] = by_name[name] = Entry(function, [])
+        entry.names.append(f"Tensor.{name}")
+    return list(found.values())
+
+
+def _inplace_of(name: str) -> str | None:
+    """The name that `name` is the in-place form of."""
+    return name[:-1] if name.endswith("_") and not name.startswith("_") and (name[:-1] in METHODS) else None
+
+
+def records_of(function: Callable[..., Any], depth: int = 2) -> list[Primitive]:
+    """The operations that a function calls by name, itself or through at most `depth` helpers, nearest first."""
+    level, seen, found = [inspect.unwrap(function)], set(), []
+    for _ in range(depth + 1):
+        following = []
+        for f in level:
+            code = getattr(f, "__code__", None)
+            if code is None or id(f) in seen or "pellucid" not in str(f.__module__):
+                continue
+            seen.add(id(f))
+            cells = [c.cell_contents for c in f.__closure__ or () if _filled(c)]
+            for value in [*cells, *(f.__globals__.get(n) for n in code.co_names)]:
+                if isinstance(value, Primitive):
+                    if value not in found:
+                        found.append(value)
+                elif inspect.isfunction(value):
+                    following.append(value)
+        level = following
+        if found:
+            break
+    return found
+
+
+def _filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True
+
+
+@functools.cache
+def _recorded() -> dict[str, tuple[Path, int]]:
+    """File and line of every call in ops and core whose first argument is a text, by the first word of that text."""
+    places: dict[str, tuple[Path, int]] = {}
+    for path in [*sorted((ROOT / "pellucid" / "ops").glob("*.py")), *sorted((ROOT / "pellucid" / "core").glob("*.py"))]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+                text, called = node.args[0].value, getattr(node.func, "id", "")
+                if isinstance(text, str) and text and called not in ("", "getattr", "hasattr", "public", "TypeVar"):
+                    word = text.split()[0] if text.split() else ""
+                    if word not in places or called == "defop":
+                        places[word] = (path, node.lineno)
+    return places
+
+
+def place_of(op: Primitive) -> tuple[Path, int]:
+    """File and line of an operation's record."""
+    if op.name in _recorded():
+        return _recorded()[op.name]
+    for rule in (*(op.vjp.values() if isinstance(op.vjp, dict) else [op.vjp]), op.forward, op.samples):
+        code = getattr(rule, "__code__", None)
+        if code is not None and not Path(code.co_filename).name.startswith("_"):
+            return Path(code.co_filename), code.co_firstlineno
+    for path in sorted((ROOT / "pellucid" / "ops").glob("*.py")):  # recorded in a loop over names
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if re.search(rf'"{op.name}\b', line):
+                return path, number
+    raise LookupError(f"no file records {op.name}")
+
+
+def differentiable(op: Primitive) -> str:
+    """For which arguments an operation has a gradient rule."""
+    if op.vjp is None:
+        return "none"
+    if callable(op.vjp):
+        return "all arguments"
+    return ", ".join(f"`{a}`" for a in op.args if a in op.vjp) or "none"
+
+
+def gradient_rules(op: Primitive) -> list[str]:
+    """The gradient rules that are short expressions, as they stand in the source: `input`: `g * F.cos(input)`."""
+    if not isinstance(op.vjp, dict):
+        return []
+    texts = {a: rule_text(op, k) for k, a in enumerate(op.args) if a in op.vjp}
+    return [f"`{a}`: `{text}`" for a, text in texts.items() if text and len(text) < 100]
+
+
+def shapes_of(op: Primitive, most: int = 3) -> list[str]:
+    """Shapes of sample arguments and results, as the tests run them: `(3, 4), (4,) → (3, 4)`."""
+    found: list[str] = []
+    if op.samples is None:
+        return found
+    for sample in op.samples(np.random.default_rng(zlib.crc32(op.name.encode()))):
+        if sample.error is not None or any(isinstance(a, np.ndarray) and 0 in a.shape for a in sample.args):
+            continue
+        result = op.call(*(make_tensor(a.copy()) if isinstance(a, np.ndarray) else a for a in sample.args), **sample.params)
+        shown = [str(tuple(a.shape)) for a in sample.args if isinstance(a, np.ndarray)]
+        outs = [str(tuple(t.shape)) for t in (result if isinstance(result, (tuple, list)) else [result]) if isinstance(t, Tensor)]
+        options = ", ".join(f"{k}={v!r}" for k, v in sample.params.items() if isinstance(v, (int, bool, tuple, list, str)))
+        text = f"`{', '.join(shown)} → {', '.join(outs)}`" + (f" with `{options}`" if options else "")
+        if shown and outs and text not in found and len(text) < 110:
+            found.append(text)
+        if len(found) == most:
+            break
+    return found
+
+
+def source_link(path: Path, line: int) -> str:
+    inside = path.resolve().relative_to(ROOT).as_posix()
+    return f"[{inside}](source:{inside}#L{line})"
+
+
+# ---- pages -----------------------------------------------------------------------------------
+def function_text(entry: Entry) -> Iterator[str]:
+    title = entry.names[0]
+    method = title.startswith("Tensor.")
+    yield f"({entry.anchor})="
+    yield f"## {title.replace('_', chr(92) + '_')}"
+    yield ""
+    yield from signature_lines(entry.function, title, method)
+    others = entry.names[1:]
+    if others:
+        yield f"Also: {', '.join(f'`{n}`' for n in others)}."
+    short = title.rpartition(".")[2]
+    related = [e for e in entries() if e is not entry and e.names[0].rpartition(".")[2] == short]
+    if related:
+        yield f"See also: {', '.join(f'[`{e.names[0]}`](html:{chapter_of(e)}.html#{e.anchor})' for e in related)}."
+    if entry.inplace:
+        yield f"In place: {', '.join(f'`{n}`' for n in entry.inplace)}."
+    yield ""
+    about = inspect.getdoc(entry.function) or ""
+    yield from docstring(about)
+    if ">>>" not in about:
+        yield from made_example(entry)
+    yield from facts(entry)
+
+
+# Functions of one tensor whose result is an address, or without an argument says nothing.
+WITHOUT_EXAMPLE = set(
+    "const_data_ptr data_ptr new new_empty new_ones new_zeros resize_ set_ storage storage_type untyped_storage".split()
+)
+
+
+def made_example(entry: Entry) -> Iterator[str]:
+    """An example for a function of one tensor whose docstring has none: the call, and what it really gives."""
+    try:
+        parameters = list(inspect.signature(entry.function).parameters.values())
+    except (TypeError, ValueError):
+        return
+    needed = [p for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    own = entry.names[0].rpartition(".")[2]
+    if not parameters or [p.name for p in needed] not in (["input"], ["self"], ["x"]) or own in WITHOUT_EXAMPLE:
+        return
+    for argument in ("torch.tensor([-1.0, 0.5, 2.0])", "torch.tensor([[1.0, 2.0], [3.0, 4.0]])"):
+        call = f"{argument}.{own}()" if entry.names[0].startswith("Tensor.") else f"{qualified(entry)}({argument})"
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                before = pellucid.get_rng_state()
+                shown = repr(eval(call, {"torch": pellucid}))
+        except Exception:
+            continue  # not for this argument
+        if pellucid.equal(before, pellucid.get_rng_state()):  # else it is random
+            yield from ["```python", ">>> import pellucid as torch", f">>> {call}", shown, "```", ""]
+        return
+
+
+def qualified(entry: Entry) -> str:
+    """A function's first name as it is written after `import pellucid as torch`."""
+    name = entry.names[0]
+    return name if name.startswith("torch.") else f"torch.{name}"
+
+
+def facts(entry: Entry) -> Iterator[str]:
+    """What the operation table knows of the function."""
+    rows = []
+    own = {name.rpartition(".")[2] for name in entry.names}
+    main = next((op for op in entry.records if op.name in own), None)
+    if main is not None:
+        rows.append(("Operation", f"[`{main.name}`](html:operations.html#op-{slug(main.name)})"))
+        rows.append(("Gradient for", differentiable(main)))
+        rules = gradient_rules(main)
+        if rules:
+            rows.append(("Gradient", "<br>".join(rules)))
+        if main.onnx:
+            rows.append(("ONNX", f"`{main.onnx}`"))
+        shapes = shapes_of(main)
+        if shapes:
+            rows.append(("Shapes", "; ".join(shapes)))
+    elif entry.records:
+        rows.append(("Made of", ", ".join(f"[`{op.name}`](html:operations.html#op-{slug(op.name)})" for op in entry.records[:8])))
+        if len(entry.records) == 1:
+            rows.append(("Gradient for", differentiable(entry.records[0])))
+    rows.append(("Source", source_link(*entry.home)))
+    yield "| | |"
+    yield "|---|---|"
+    for name, value in rows:
+        yield f"| {name} | {value.replace('|', chr(92) + '|')} |"
+    yield ""
+
+
+def chapter_of(entry: Entry) -> str:
+    path = entry.home[0]
+    for key, (_, modules) in CHAPTERS.items():
+        for pattern in modules.split():
+            if pattern == "*" or path.stem == pattern or (pattern.endswith("*") and path.stem.startswith(pattern[:-1])):
+                return key
+    raise AssertionError(f"no chapter for {path}")
+
+
+def operations_page() -> str:
+    lines = [
+        "# Operation table",
+        "",
+        f"All {len(PRIMITIVES)} primitives, as they are recorded. Everything else is made of them. *Forward mode* and *batching* say",
+        "how directional derivatives and `vmap` are done: by a rule of the record, or from the other rules. In gradients `g` is the",
+        "gradient of the result, `out` the result, and `F` the operations to compute with; broadcasting is undone by the engine.",
+        "",
+        "| operation | arguments | gradient | forward mode | batching | kind | ONNX | source |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for name, op in sorted(PRIMITIVES.items()):
+        kind = ", ".join(w for w, yes in (("view", op.view), ("element-wise", op.elementwise)) if yes) or "-"
+        forward = op.jvp if isinstance(op.jvp, str) else "rule" if op.jvp is not None else "from gradient" if op.vjp else "-"
+        batch = op.batch if isinstance(op.batch, str) else "rule" if op.batch is not None else "sample by sample"
+        path, line = place_of(op)
+        arguments = ", ".join(f"`{a}`" for a in op.args) + (" ..." if op.variadic else "")
+        link = source_link(path, line).replace(f"[{path.resolve().relative_to(ROOT).as_posix()}]", f"[{path.stem}]")
+        anchor = f'<a id="op-{slug(name)}"></a>'
+        rules = gradient_rules(op)
+        told = isinstance(op.vjp, dict) and len(rules) == len(op.vjp)
+        gradient = "<br>".join(rules).replace("|", "\\|") if told else differentiable(op)
+        lines.append(f"| {anchor}`{name}` | {arguments} | {gradient} | {forward} | {batch} | {kind} | {op.onnx or '-'} | {link} |")
+    return "\n".join([*lines, ""])
+
+
+def class_text(cls: type, name: str) -> Iterator[str]:
+    yield from signature_lines(cls, name)
+    yield from docstring(inspect.getdoc(cls) or "")
+    methods = []
+    for key, value in vars(cls).items():
+        function = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
+        if key.startswith("_") or key == "forward" or not (inspect.isfunction(function) or isinstance(value, property)):
+            continue
+        about = (inspect.getdoc(value.fget if isinstance(value, property) else function) or "").strip().split("\n\n")[0]
+        if about:
+            shown = key if isinstance(value, property) else signature_text(function, key, not isinstance(value, staticmethod))
+            methods.append(f"- `{shown}`: {prose(' '.join(about.split()))}")
+    if methods:
+        yield from ["**Methods and properties**", "", *methods, ""]
+
+
+def shown_name(name: str) -> str:
+    """A module's name: PyTorch's where PyTorch has it."""
+    return f"pellucid.{name}" if name in ("check", "debug", "interop", "scalar") else f"torch.{name}"
+
+
+def module_page(name: str, title: str) -> str:
+    module = importlib.import_module(f"pellucid.{name}")
+    shown = shown_name(name)
+    lines = [f"# {title}: `{shown}`", ""]
+    lines += docstring(module.__doc__ or "")
+    names = getattr(module, "__all__", None) or [n for n in vars(module) if not n.startswith("_")]
+    for key in sorted(names, key=str.lower):
+        value = getattr(module, key)
+        if not (inspect.isclass(value) or inspect.isfunction(value)) or not str(value.__module__).startswith("pellucid"):
+            continue
+        full = f"{shown.removeprefix('torch.')}.{key}"
+        lines += [f"({slug(full)}{'-class' * inspect.isclass(value)})=", f"## {key.replace('_', chr(92) + '_')}", ""]
+        if inspect.isclass(value):
+            lines += class_text(value, full)
+        else:
+            lines += [*signature_lines(value, full), *docstring(inspect.getdoc(value) or "")]
+        target = inspect.unwrap(value)
+        try:
+            path, line = Path(inspect.getfile(target)), inspect.getsourcelines(target)[1]
+        except (OSError, TypeError):
+            continue
+        lines += [f"Source: {source_link(path, max(line, 1))}", ""]
+    return "\n".join(lines)
+
+
+@functools.cache
+def pages() -> dict[str, str]:
+    """Markdown by path inside the reference: an index, chapters of functions, the operation table, modules."""
+    found = entries()
+    chapters: dict[str, list[Entry]] = {key: [] for key in CHAPTERS}
+    for entry in found:
+        chapters[chapter_of(entry)].append(entry)
+    texts: dict[str, str] = {}
+    for key, (title, _) in CHAPTERS.items():
+        if chapters[key]:
+            ordered = sorted(chapters[key], key=lambda e: (SPACES + ("Tensor",)).index(e.names[0].rpartition(".")[0]))
+            lines = [f"# {title}", ""]
+            for entry in ordered:
+                lines += function_text(entry)
+            texts[f"{key}.md"] = "\n".join(lines)
+    for name, title in MODULES.items():
+        texts[f"{name.replace('.', '-')}.md"] = module_page(name, title)
+    texts["types.md"] = types_page({name.rpartition(".")[2] for entry in found for name in entry.names}, texts)
+    texts["operations.md"] = operations_page()
+    texts["index.md"] = index_page(chapters)
+    return texts
+
+
+def types_page(functions: set[str], texts: dict[str, str]) -> str:
+    """Element types, and whatever else the root holds that is on none of the other pages."""
+    lines = ["# Element types, devices, generators", "", "## Element types", ""]
+    aliases: dict[Any, list[str]] = {}
+    for name, dtype in dtypes.BY_NAME.items():
+        aliases.setdefault(dtype, []).append(name)
+    lines += ["| `torch.` | also | bytes | kind |", "|---|---|---|---|"]
+    for dtype, (name, *others) in aliases.items():
+        kind = "complex" if dtype.is_complex else "floating point" if dtype.is_floating_point else "integer"
+        also = ", ".join(f"`{other}`" for other in others) or "-"
+        lines.append(f"| `{name}` | {also} | {dtype.itemsize} | {'truth value' if name == 'bool' else kind} |")
+    lines.append("")
+    shown = {heading.replace("\\", "") for text in texts.values() for heading in re.findall(r"^## (\S+)$", text, re.MULTILINE)}
+    for name in dir(pellucid):
+        value = getattr(pellucid, name)
+        ours = (inspect.isclass(value) or inspect.isfunction(value)) and str(value.__module__).startswith("pellucid")
+        if (
+            ours
+            and name not in functions | shown
+            and not name.startswith("_")
+            and not re.search("Storage$|Tensor$|^[A-Z].*Error$", name)
+        ):
+            full = f"torch.{name}"
+            lines += [f"({slug(full)}{'-class' * inspect.isclass(value)})=", f"## {full.replace('_', chr(92) + '_')}", ""]
+            lines += class_text(value, full) if inspect.isclass(value) else signature_lines(value, full)
+            if inspect.isfunction(value):
+                lines += docstring(inspect.getdoc(value) or "")
+    return "\n".join([*lines, ""])
+
+
+def index_page(chapters: dict[str, list[Entry]]) -> str:
+    count = sum(map(len, chapters.values()))
+    lines = [
+        "# API reference",
+        "",
+        f"Generated from the operation table and the docstrings: {count} functions and methods, {len(PRIMITIVES)}",
+        f"[operations](html:operations.html), {len(PROPERTIES)} properties of Tensor. Names, arguments and defaults are PyTorch's;",
+        "the examples run as tests.",
+        "",
+        "## Functions and methods of Tensor",
+        "",
+    ]
+    for key, found in chapters.items():
+        if found:
+            listed = ", ".join(
+                f"[{e.names[0].removeprefix('torch.').replace('_', chr(92) + '_')}](html:{key}.html#{e.anchor})"
+                for e in sorted(found, key=lambda e: (not e.names[0].startswith("torch."), e.names[0].lower()))
+            )
+            lines += [f"**[{CHAPTERS[key][0]}](html:{key}.html)**: {listed}", ""]
+    lines += ["## Modules", "", "- [`torch`](html:types.html): element types, devices, generators"]
+    lines += [f"- [`{shown_name(name)}`](html:{name.replace('.', '-')}.html): {title}" for name, title in MODULES.items()]
+    lines += ["", "## Properties of Tensor", "", "| property | |", "|---|---|"]
+    for name, getter in sorted(PROPERTIES.items()):
+        about = (inspect.getdoc(getter) or "").split("\n\n")[0]
+        lines.append(f"| `{name}` | {prose(' '.join(about.split()))} |")
+    return "\n".join([*lines, ""])
