@@ -18,6 +18,9 @@ STEADY = {
     "dcgan": r"Loss_D ([\d.]+)",
     "gcn": r"loss ([\d.]+)",
     "neural_ode": r"loss ([\d.]+)",
+    "ddpm": r"loss ([\d.]+)",
+    "realnvp": r"loss ([\d.]+)",
+    "seq2seq": r"loss ([\d.]+)",
 }
 
 
