@@ -40,7 +40,7 @@ from collections.abc import Callable, Iterable, Sequence  # noqa: E402
 from dataclasses import asdict, dataclass, field  # noqa: E402
 from importlib import metadata  # noqa: E402
 from pathlib import Path  # noqa: E402
-from time import perf_counter  # noqa: E402
+from time import perf_counter, process_time  # noqa: E402
 from types import ModuleType  # noqa: E402
 from typing import Any  # noqa: E402
 
@@ -49,6 +49,9 @@ Make = Callable[[ModuleType], Work]
 
 ROUND_SECONDS = 0.05  # one side of one round; long enough that the clock and a stray interrupt do not matter
 WARM_UP_SECONDS = 0.1  # caches, generated kernels and the processor's clock settle
+
+
+_own_time = False  # count the process's own time on the processor, instead of the time that passes
 
 
 @dataclass(frozen=True)
@@ -90,10 +93,11 @@ def pin(core: int | None = None) -> int | None:
 
 def _seconds(work: Work, calls: int) -> float:
     repeat = range(calls)
-    start = perf_counter()
+    clock = process_time if _own_time else perf_counter
+    start = clock()
     for _ in repeat:
         work()
-    return perf_counter() - start
+    return clock() - start
 
 
 def _calls_per_round(work: Work, seconds: float) -> int:
@@ -276,7 +280,13 @@ class Suite:
         parser.add_argument("--core", type=int, help="core to stay on (default: the last one allowed)")
         parser.add_argument("--no-pin", action="store_true", help="let the system move the process between cores")
         parser.add_argument("--json", metavar="FILE", help="also write the results and the machine's description there")
+        parser.add_argument(
+            "--processor-time", action="store_true", help="count the process's own time, on a machine that others use, too"
+        )
         args = parser.parse_args(argv)
+        if args.processor_time:
+            global _own_time
+            _own_time = True
         if not args.no_pin:
             pin(args.core)
         results = self.run(only=args.only, rounds=args.rounds, seconds=args.seconds)
