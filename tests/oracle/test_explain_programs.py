@@ -1,0 +1,64 @@
+"""The programs of tests/debug/explain_scripts.py on PyTorch: the symptom that `explain` has a cause for is there as well."""
+
+import contextlib
+import io
+import runpy
+import warnings
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+CASES = runpy.run_path(str(Path(__file__).parents[1] / "debug" / "explain_scripts.py"))["CASES"]
+MISSING = {"no-backward", "non-leaf", "not-requires-grad", "detached", "no-grad-block", "through-number", "through-numpy",
+           "through-integer", "not-ancestor", "set-to-none"}  # fmt: skip
+ZERO = {"dead-relu", "saturation", "masked", "times-zero", "cancels", "hook"}
+ZEROED = {"through-integer-round", "set-to-none-to zero"}  # zeros in place of None
+
+
+def run(text):
+    names = {"__name__": "__main__"}
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        try:
+            exec(compile(text, "program.py", "exec"), names)
+        except Exception as error:
+            return names, error
+        finally:
+            torch.set_grad_enabled(True)
+    return names, None
+
+
+def value_of(expression, names):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # reading the gradient of an intermediate value warns
+        return eval(expression, names)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_symptom(name):
+    cause, expression, text = CASES[name]
+    names, error = run(text)
+    if expression is None:
+        assert error is not None
+        return
+    assert error is None, error
+    try:
+        value = value_of(expression, names)
+    except NameError:
+        pytest.skip("the variable is a function's")
+    except AttributeError:  # a Python number has no gradient either
+        value = None
+    if cause in MISSING and name not in ZEROED:
+        assert value is None
+    elif cause in ZERO or name in ZEROED:
+        assert value.abs().max() < 1e-6
+    elif cause.startswith("nan-"):
+        assert not bool(torch.isfinite(value).all())
+    elif cause == "exploded":
+        assert value.abs().max() > 1e3
+    else:
+        assert cause == "none"
+        grads = [p.grad for p in value.parameters()] if isinstance(value, torch.nn.Module) else [value]
+        assert all(g is not None and bool(torch.isfinite(g).all()) and bool(g.any()) for g in grads)

@@ -1,0 +1,31 @@
+"""The tutorials on PyTorch: one import line changed, every claim holds there too."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.oracle
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def load_tool(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / "docs" / f"{name}.py")
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+tool = load_tool("notebooks")
+
+
+@pytest.mark.filterwarnings("ignore")  # those that PyTorch's compiler gives about PyTorch's own parts
+@pytest.mark.parametrize("path", sorted(tool.TUTORIALS.glob("*.ipynb")), ids=lambda path: path.stem)
+def test_runs_on_pytorch(path):
+    notebook = tool.Notebook(path, "torch")
+    notebook.run()
+    assert notebook.scope["torch"] is torch
+    assert notebook.run_exercises() >= 3
