@@ -4,6 +4,8 @@
 #   make test        the whole test suite
 #   make lint        formatting, style and types
 #   make docs-check  links and examples of the documents, and the generated stub
+#   make docs        the documentation as a site, in build/docs
+#   make notebooks   run the tutorials and store what they show
 #   make oracle      the comparison with PyTorch, in an environment of its own
 #   make bench       the benchmarks, side by side with PyTorch
 #   make stub        write the generated stub anew
@@ -21,10 +23,11 @@ export OMP_NUM_THREADS ?= 1
 
 BIN := .venv/bin
 ORACLE := .venv-oracle/bin
+DOCS := .venv-docs/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs-check oracle bench stub clean
+.PHONY: help demo test lint docs-check docs notebooks oracle bench stub clean
 
 help:
 	@sed -n 's/^#  *make /make /p' Makefile
@@ -43,8 +46,14 @@ help:
 .venv-oracle/installed: pyproject.toml
 	@test -n "$(PYTHON)"
 	$(PYTHON) -m venv --clear .venv-oracle
-	$(ORACLE)/python $(PIP_INSTALL) $(TORCH) expecttest hypothesis pytest pytest-xdist scipy
+	$(ORACLE)/python $(PIP_INSTALL) $(TORCH) expecttest hypothesis onnx onnxruntime onnxscript pytest pytest-xdist scipy
 	$(ORACLE)/python $(PIP_INSTALL) --editable .
+	@touch $@
+
+.venv-docs/installed: pyproject.toml
+	@test -n "$(PYTHON)"
+	$(PYTHON) -m venv --clear .venv-docs
+	$(DOCS)/python $(PIP_INSTALL) --editable '.[docs]'
 	@touch $@
 
 demo: .venv/installed
@@ -62,6 +71,12 @@ docs-check: .venv/installed-dev
 	$(BIN)/python tools/gen_stub.py --check
 	$(BIN)/python -m pytest tests/test_docs.py tests/test_architecture.py $(PYTEST_ARGS)
 
+docs: .venv-docs/installed
+	$(DOCS)/python tools/docs/website.py build/docs
+
+notebooks: .venv/installed
+	$(BIN)/python tools/docs/notebooks.py --write docs/tutorials/*.ipynb
+
 oracle: .venv-oracle/installed
 	$(ORACLE)/python -m pytest -n 2 --dist loadfile -m oracle tests/oracle $(PYTEST_ARGS)
 
@@ -72,4 +87,4 @@ stub: .venv/installed-dev
 	$(BIN)/python tools/gen_stub.py
 
 clean:
-	rm -rf .venv .venv-oracle .venv-wheel build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-oracle .venv-docs .venv-wheel build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -32,9 +32,9 @@ for _name in ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode", "i
 
 # Loaded when first used, so that `import pellucid` stays fast.
 _LAZY = (
-    "accelerator", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "data", "datasets", "debug",
-    "distributions", "export", "fft", "func", "functional", "hub", "interop", "jit", "linalg", "masked", "mps",
-    "multiprocessing", "nested", "nn", "onnx", "optim", "overrides", "profiler", "random", "serialization", "signal",
+    "accelerator", "amp", "autograd", "backends", "check", "compiler", "cpu", "cuda", "data", "datasets", "debug",
+    "distributed", "distributions", "export", "fft", "func", "functional", "hub", "interop", "jit", "linalg", "masked", "mps",
+    "multiprocessing", "nested", "nn", "onnx", "optim", "overrides", "profiler", "quasirandom", "random", "scalar", "serialization", "signal",
     "sparse", "special", "storage", "testing", "torch_version", "types", "utils", "version", "xpu",
 )  # fmt: skip
 
@@ -45,6 +45,12 @@ _LAZY_NAMES = {
     "__config__": "__config__",
     "explain": "debug", "DisableTorchFunctionSubclass": "overrides", "DisableTorchFunction": "overrides",
     "is_anomaly_enabled": "autograd.anomaly_mode", "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
+    **dict.fromkeys((
+        "autocast_decrement_nesting", "autocast_increment_nesting", "is_autocast_cache_enabled", "set_autocast_cache_enabled",
+        "set_autocast_dtype", "set_autocast_enabled", "get_autocast_gpu_dtype", "set_autocast_gpu_dtype",
+    ), "amp.autocast_mode"),
+    **{f"{verb}_autocast_{kind}_{what}": "amp.autocast_mode" for kind in ("cpu", "ipu", "xla")
+       for verb, what in (("get", "dtype"), ("set", "dtype"), ("is", "enabled"), ("set", "enabled"))},
 }  # fmt: skip
 
 
@@ -63,6 +69,9 @@ def __getattr__(name: str) -> _Any:
             globals()[name] = module
             return module
     raise AttributeError(f"module 'torch' has no attribute {name!r}" + _attach.suggestion(name, globals()))
+
+
+_attach.LENT["compile"] = lambda *args, **kwargs: __getattr__("compile")(*args, **kwargs)
 
 
 def __dir__() -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable
 from typing import Any, Final, cast, final
@@ -394,6 +395,15 @@ def can_cast(from_: dtype, to: dtype) -> bool:
 # Numeric limits -----------------------------------------------------------------------------------------------------
 
 
+@functools.cache
+def _limits(d: dtype) -> tuple[float, ...]:
+    """eps, max, min, tiny and resolution of a floating-point type."""
+    limits: Any = ml_dtypes.finfo(d.numpy)  # type: ignore[no-untyped-call]
+    # The number of decimal digits that survive: floor(fraction bits * log10(2)).
+    resolution = float(f"1e-{math.floor(limits.nmant * math.log10(2))}")
+    return float(limits.eps), float(limits.max), float(limits.min), float(limits.smallest_normal), resolution
+
+
 class finfo:
     """Limits of a floating-point type, or of the parts of a complex type.
 
@@ -426,15 +436,10 @@ class finfo:
         if d.category < FLOATING:
             raise ArgumentTypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
         d = d.to_real()
-        limits: Any = ml_dtypes.finfo(d.numpy)  # type: ignore[no-untyped-call]
         self.dtype = d.name
         self.bits = d.itemsize * 8
-        self.eps = float(limits.eps)
-        self.max = float(limits.max)
-        self.min = float(limits.min)
-        self.smallest_normal = self.tiny = float(limits.smallest_normal)
-        # The number of decimal digits that survive: floor(fraction bits * log10(2)).
-        self.resolution = float(f"1e-{math.floor(limits.nmant * math.log10(2))}")
+        self.eps, self.max, self.min, self.tiny, self.resolution = _limits(d)
+        self.smallest_normal = self.tiny
 
     def __repr__(self) -> str:
         fields = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")

@@ -1,7 +1,5 @@
 """torch.compile, torch.jit and torch.hub: what scripts may keep, and clear words where they may not."""
 
-import warnings
-
 import pytest
 
 import pellucid as torch
@@ -14,21 +12,7 @@ def forget():
     torch.compiler.reset()
 
 
-@pytest.fixture
-def quiet():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", torch.compiler.EagerCompileWarning)
-        yield
-
-
-def test_compile_warns_once():
-    with pytest.warns(torch.compiler.EagerCompileWarning, match="runs the function eagerly") as caught:
-        torch.compile(abs)
-        torch.compile(abs)
-    assert len(caught) == 1 and issubclass(torch.compiler.EagerCompileWarning, UserWarning)
-
-
-def test_a_compiled_function(quiet):
+def test_a_compiled_function():
     @torch.compile(fullgraph=True, dynamic=True, backend="inductor", options={"a": 1})
     def f(x, *, twice=False):
         "Doc."
@@ -40,7 +24,7 @@ def test_a_compiled_function(quiet):
     assert torch.compile(len, disable=True) is len
 
 
-def test_a_compiled_module(quiet):
+def test_a_compiled_module():
     model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Dropout())
     model.note = "mine"
     compiled = torch.compile(model, mode="max-autotune")
@@ -54,7 +38,7 @@ def test_a_compiled_module(quiet):
         compiled.absent
 
 
-def test_compile_checks_its_options(quiet):
+def test_compile_checks_its_options():
     with pytest.raises(RuntimeError, match="Either mode or options can be specified"):
         torch.compile(abs, mode="default", options={})
     with pytest.raises(RuntimeError, match="Unrecognized mode=fast, should be one of: default, reduce-overhead"):
@@ -70,10 +54,15 @@ def test_compiler():
     c = torch.compiler
     assert not c.is_compiling() and not c.is_dynamo_compiling() and not c.is_exporting()
     assert (
-        c.disable(f) is f and c.disable(recursive=False)(f) is f and c.allow_in_graph(f) is f and c.assume_constant_result(f) is f
+        c.disable(f)() == 1
+        and c.disable(recursive=False)(f)() == 1
+        and c.allow_in_graph(f) is f
+        and c.assume_constant_result(f) is f
     )
     c.set_default_backend("eager")
-    assert c.get_default_backend() == "eager" and c.list_backends() == ["eager"]
+    assert c.get_default_backend() == "eager" and c.list_backends() == ["eager", "inductor"] and torch.compile(f) is f
+    with pytest.raises(RuntimeError, match="Invalid backend: 'nvfuser'"):
+        torch.compile(f, backend="nvfuser")
     with c.set_stance("force_eager"):
         assert c.set_stance("default")(f)() == 1
     with pytest.raises(RuntimeError, match="invalid torch.compile stance 'calm'"):

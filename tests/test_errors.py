@@ -124,3 +124,26 @@ def test_every_flag_is_described():
     text = config.describe()
     for name in config.VARIABLES:
         assert f"PELLUCID_{name.upper()} = {getattr(config, name)}" in text
+
+
+def test_a_warning_comes_once_or_always():
+    import warnings
+
+    import pellucid as torch
+    from pellucid import errors
+
+    x = torch.ones(1, requires_grad=True)
+    errors.WARNED.clear()
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        float(x)
+        float(x)
+        assert len(seen) == 1
+        assert seen[0].filename == __file__
+        torch.set_warn_always(True)
+        try:
+            assert torch.is_warn_always_enabled()
+            float(x)
+            assert len(seen) == 2
+        finally:
+            torch.set_warn_always(False)

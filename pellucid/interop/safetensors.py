@@ -14,11 +14,13 @@ _NAMES = {
     dtypes.float64: "float64", dtypes.float32: "float32", dtypes.float16: "float16", dtypes.bfloat16: "bfloat16",
     dtypes.int64: "int64", dtypes.int32: "int32", dtypes.int16: "int16", dtypes.int8: "int8", dtypes.uint8: "uint8",
     dtypes.bool_: "bool", dtypes.uint16: "uint16", dtypes.uint32: "uint32", dtypes.uint64: "uint64",
+    dtypes.float8_e4m3fn: "float8_e4m3fn", dtypes.float8_e5m2: "float8_e5m2", dtypes.complex64: "complex64",
 }  # fmt: skip
 _KINDS = {
     "F64": dtypes.float64, "F32": dtypes.float32, "F16": dtypes.float16, "BF16": dtypes.bfloat16, "I64": dtypes.int64,
     "I32": dtypes.int32, "I16": dtypes.int16, "I8": dtypes.int8, "U8": dtypes.uint8, "BOOL": dtypes.bool_, "U16": dtypes.uint16,
     "U32": dtypes.uint32, "U64": dtypes.uint64,
+    "F8_E4M3": dtypes.float8_e4m3fn, "F8_E5M2": dtypes.float8_e5m2, "C64": dtypes.complex64,
 }  # fmt: skip
 
 

@@ -51,5 +51,7 @@ class Global:
 REBUILD_TENSOR = Global("torch._utils", "_rebuild_tensor_v2")
 REBUILD_UNTYPED = Global("torch._utils", "_rebuild_tensor_v3")
 REBUILD_PARAMETER = Global("torch._utils", "_rebuild_parameter")
+REBUILD_PARAMETER_WITH_STATE = Global("torch._utils", "_rebuild_parameter_with_state")
 REBUILD_META = Global("torch._utils", "_rebuild_meta_tensor_no_storage")
+GET_LAYOUT = Global("torch.serialization", "_get_layout")
 REBUILD_FROM_TYPE = Global("torch._tensor", "_rebuild_from_type_v2")

@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
+from .. import devices, dtypes
 from ..backends.meta import MetaArray
 from ..core.tensor import Parameter, Tensor, make_tensor
-from ..ops.view_storage import UntypedStorage
+from ..errors import UnsupportedError
+from ..ops.view_storage import TypedStorage, UntypedStorage
 from ._names import MAGIC_NUMBER, PROTOCOL_VERSION, STORAGE_TYPES, StorageType
 
 _HOME = __name__.partition(".")[0]
@@ -120,6 +121,14 @@ def _with_state(t: Any, state: Any) -> Any:
     return t
 
 
+def _get_layout(name: Any) -> Any:
+    """The layout that a file names."""
+    found = getattr(devices, str(name).removeprefix("torch."), None)
+    if type(found) is not devices.layout:
+        raise UnpicklingError(f"{name} is no layout")
+    return found
+
+
 _REBUILD: dict[tuple[str, str], Callable[..., Any]] = {
     ("torch._utils", "_rebuild_tensor"): _rebuild_tensor,
     ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor_v2,
@@ -138,13 +147,26 @@ _ALLOWED: dict[tuple[str, str], Any] = {
     ("torch", "Size"): dtypes.Size,
     ("torch", "Tensor"): Tensor,
     ("torch", "device"): dtypes.device,
+    ("torch.serialization", "_get_layout"): _get_layout,
     ("_codecs", "encode"): encode,
     ("builtins", "bytearray"): bytearray,
     ("builtins", "set"): set,
     ("builtins", "complex"): complex,
     **{("torch", name): kind for name, kind in dtypes.BY_NAME.items()},
 }
-_CALLABLE = (*_REBUILD.values(), OrderedDict, Counter, Parameter, dtypes.Size, dtypes.device, encode, bytearray, set, complex)
+_CALLABLE = (
+    *_REBUILD.values(),
+    _get_layout,
+    OrderedDict,
+    Counter,
+    Parameter,
+    dtypes.Size,
+    dtypes.device,
+    encode,
+    bytearray,
+    set,
+    complex,
+)
 _BLOCKED = frozenset({"sys", "os", "posix", "nt"})
 _OLD_NAMES = {("__builtin__", name): ("builtins", name) for name in ("set", "bytearray", "complex")}
 
@@ -406,14 +428,32 @@ def read_zip(file: Any, path: str | None, map_location: Any, weights_only: bool,
     return _unpickle(io.BytesIO(archive.read("data.pkl")), load, weights_only, options)
 
 
+def _with_storages(result: Any) -> Any:
+    """The object of a file, with the storages that stand in it by themselves as such."""
+    box: list[Any] = [result]
+    seen = {id(box)}
+    left: list[Any] = [box]
+    while left:
+        here: Any = left.pop()
+        for key, part in here.items() if isinstance(here, dict) else enumerate(here):
+            if isinstance(part, Loaded):
+                if isinstance(here, tuple):
+                    raise UnsupportedError("torch.load(): a storage inside a tuple is not supported")
+                here[key] = TypedStorage(UntypedStorage(part.array), part.dtype or dtypes.uint8)
+            elif isinstance(part, (dict, list, tuple)) and id(part) not in seen:
+                seen.add(id(part))
+                left.append(part)
+    return box[0]
+
+
 def _unpickle(file: Any, loader: Any, weights_only: bool, options: dict[str, Any]) -> Any:
     cls = SafeUnpickler if weights_only else Unpickler
     unpickler: Any = cls(file, **options)
     unpickler.loader = loader
     if not weights_only:
-        return unpickler.load()
+        return _with_storages(unpickler.load())
     try:
-        return unpickler.load()
+        return _with_storages(unpickler.load())
     except (UnpicklingError, EOFError, RuntimeError, MemoryError):
         raise
     except Exception as error:  # a malformed file leads anywhere: stack underflow, wrong types, bad text

@@ -19,12 +19,15 @@ import numpy as np
 from .. import dtypes
 from ..backends.meta import MetaArray
 from ..core.tensor import Parameter, Tensor
+from ..ops.view_storage import TypedStorage, UntypedStorage
 from ._names import (
+    GET_LAYOUT,
     MAGIC_NUMBER,
     PROTOCOL_VERSION,
     REBUILD_FROM_TYPE,
     REBUILD_META,
     REBUILD_PARAMETER,
+    REBUILD_PARAMETER_WITH_STATE,
     REBUILD_TENSOR,
     REBUILD_UNTYPED,
     STORAGE_NAMES,
@@ -33,6 +36,7 @@ from ._names import (
 
 ALIGNMENT = 64
 _HOME = __name__.partition(".")[0]
+_PUBLIC = {(".nn._packing", "PackedSequence"): ".nn.utils.rnn"}  # classes that PyTorch has in another module
 
 
 class _Storage:
@@ -89,6 +93,14 @@ class Pickler(pickle._Pickler):  # type: ignore[name-defined, misc]
         return NotImplemented
 
     def persistent_id(self, obj: Any) -> Any:
+        if type(obj) is UntypedStorage:
+            if self.legacy:
+                raise RuntimeError("the legacy format has no untyped storages; save without _use_new_zipfile_serialization=False")
+            obj = _Reference(self._storage(obj._owner), None)
+        elif type(obj) is TypedStorage and obj.dtype in STORAGE_NAMES:
+            reference = _Reference(self._storage(obj._untyped._owner), obj.dtype)
+            self.types.setdefault(reference.storage.low, obj.dtype)
+            obj = reference
         if type(obj) is not _Reference:
             return None
         storage, kind = obj.storage, obj.dtype
@@ -104,6 +116,8 @@ class Pickler(pickle._Pickler):  # type: ignore[name-defined, misc]
             return self._write_global(obj, obj.module, obj.name)
         if kind is dtypes.dtype:
             return self._write_global(obj, "torch", obj.name)
+        if kind is dtypes.layout:
+            return self.save_reduce(GET_LAYOUT, (f"torch.{obj.name}",))
         return super().save(obj, save_persistent_id)
 
     def save_global(self, obj: Any, name: str | None = None) -> Any:
@@ -113,7 +127,8 @@ class Pickler(pickle._Pickler):  # type: ignore[name-defined, misc]
         if obj is Tensor:
             return self._write_global(obj, "torch", "Tensor")
         if isinstance(module, str) and (module == _HOME or module.startswith(_HOME + ".")):
-            return self._write_global(obj, "torch" + module[len(_HOME) :], name or obj.__qualname__)
+            public = _PUBLIC.get((module[len(_HOME) :], obj.__qualname__), module[len(_HOME) :])
+            return self._write_global(obj, "torch" + public, name or obj.__qualname__)
         return super().save_global(obj, name)
 
     dispatch = dict(pickle._Pickler.dispatch)  # type: ignore[attr-defined]
@@ -144,25 +159,22 @@ class Pickler(pickle._Pickler):  # type: ignore[name-defined, misc]
         else:
             built = self._array(t, array, hooks)
         attributes = {k: v for k, v in vars(t).items() if k != "_is_param"}
-        if isinstance(t, Parameter) and not attributes:
+        if isinstance(t, Parameter) and (not attributes or type(t) is Parameter):
             data = Tensor.__new__(Tensor)
             data._array = array
             self._keep(data)
+            if attributes:
+                return (REBUILD_PARAMETER_WITH_STATE, (data, t._rg, hooks, attributes))
             return (REBUILD_PARAMETER, (data, t._rg, hooks))
         if plain and not attributes:
             return built
         return (REBUILD_FROM_TYPE, (built[0], type(t), built[1], attributes))
 
     def _array(self, t: Tensor, array: np.ndarray, hooks: Any) -> Any:
-        owner = _root(array)
-        low, high = np.lib.array_utils.byte_bounds(owner)
-        if not owner.size:
-            low = high = id(owner)
-        storage = self.storages.get(low)
-        if storage is None:
-            storage = self.storages[low] = _Storage(str(len(self.storages)), low, high - low, owner)
+        storage = self._storage(_root(array))
+        low = storage.low
         known = self.types.setdefault(low, t.dtype)
-        if known is not t.dtype and high > low:
+        if known is not t.dtype and storage.nbytes:
             raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
         item = array.itemsize
         offset = (array.__array_interface__["data"][0] - low) // item if array.size else 0
@@ -174,6 +186,18 @@ class Pickler(pickle._Pickler):  # type: ignore[name-defined, misc]
             reference = _Reference(storage, t.dtype)
             return (REBUILD_TENSOR, (reference, offset, sizes, strides, t._rg, hooks))
         return (REBUILD_UNTYPED, (_Reference(storage, None), offset, sizes, strides, t._rg, hooks, t.dtype))
+
+    def _storage(self, owner: Any) -> _Storage:
+        """The piece of memory of an array that owns it."""
+        if not isinstance(owner, np.ndarray):
+            raise RuntimeError("Cannot save storages without data")
+        low, high = np.lib.array_utils.byte_bounds(owner)
+        if not owner.size:
+            low = high = id(owner)
+        storage = self.storages.get(low)
+        if storage is None:
+            storage = self.storages[low] = _Storage(str(len(self.storages)), low, high - low, owner)
+        return storage
 
     def _keep(self, obj: Any) -> None:
         # The memo goes by identity: what is made here must live as long as the pickler.

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from . import amp as amp
+
 
 class Stream:
     """The order of calls; nothing runs beside it."""

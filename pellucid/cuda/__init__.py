@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .dtypes import device as _device
+from ..dtypes import device as _device
+from . import amp as amp
 
 NO_CUDA = "Torch not compiled with CUDA enabled"
 
@@ -133,9 +133,3 @@ for _name in (
     globals()[_name] = _refusing(_name)
 for _name in ("CUDAGraph", "Event", "ExternalStream", "Stream"):
     globals()[_name] = _refusing_class(_name)
-
-
-def __getattr__(name: str) -> Any:
-    if name == "amp":
-        return importlib.import_module(f"{__package__}.amp")
-    raise AttributeError(f"module 'torch.cuda' has no attribute {name!r}")
