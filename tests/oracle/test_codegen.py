@@ -18,9 +18,18 @@ def data(*shape):
     return np.asarray(RNG.standard_normal(shape), np.float32)
 
 
+def rounds_roots() -> bool:
+    """Whether PyTorch's square roots are rounded correctly, as IEEE 754 demands: on some processors its vector library's are not."""
+    x = np.linspace(0.01, 1, 10_000, dtype=np.float32)
+    return bool((torch.from_numpy(x).sqrt().numpy() == np.sqrt(x)).all())
+
+
 def same_bits(mine, theirs):
     for a, b in zip(mine, theirs, strict=True):
-        np.testing.assert_array_equal(a, b.detach().numpy())
+        if rounds_roots():
+            np.testing.assert_array_equal(a, b.detach().numpy())
+        else:
+            np.testing.assert_allclose(a, b.detach().numpy(), rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize(

@@ -152,12 +152,14 @@ def test_samples(name, parameters, dtype):
         if dtype == "float64" and any(isinstance(v, np.ndarray) for v in parameters.values())
         else 2e-5
     )
+    # The last column of an LKJ factor is the root of 1 - r^2: where it is small, a rounding of r shows magnified.
+    least = 1e-9 if dtype == "float64" else 1e-5 if name == "LKJCholesky" else 1e-6
     for shape in ((), (5, 2)):
         pellucid.manual_seed(3)
         torch.manual_seed(3)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            same(mine.sample(shape), wanted.sample(shape), tight, 1e-6 if dtype == "float32" else 1e-9)
+            same(mine.sample(shape), wanted.sample(shape), tight, least)
     assert mine.has_rsample == wanted.has_rsample
     if wanted.has_rsample:
         pellucid.manual_seed(4)
@@ -165,7 +167,7 @@ def test_samples(name, parameters, dtype):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             x, y = mine.rsample((3,)), wanted.rsample((3,))
-        same(x, y, tight, 1e-6 if dtype == "float32" else 1e-9)
+        same(x, y, tight, least)
         if dtype == "float64" and name != "Wishart":  # PyTorch 2.13 overwrites what the gradient of Wishart samples needs
             # PyTorch's implicit gradients of gamma samples are good to 1e-3.
             implicit = name in ("Beta", "Chi2", "Dirichlet", "FisherSnedecor", "Gamma", "InverseGamma", "StudentT")
