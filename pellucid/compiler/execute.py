@@ -26,7 +26,6 @@ from .lowerings import HANDED, LOWERINGS
 from .memory import lifetimes, plan
 from .updates import update_of
 
-Array = ndarray
 _strided = np.lib.stride_tricks.as_strided
 
 
@@ -38,6 +37,16 @@ def numpy_dtype(name: str) -> np.dtype:
         import ml_dtypes
 
         return np.dtype(getattr(ml_dtypes, name))
+
+
+class Diverged(Exception):
+    """A decision fell otherwise than in the call that was traced; it carries the line."""
+
+
+def plain(array: ndarray) -> Any:
+    """The Python number in an array of one element, as `item()` gives it."""
+    number = array.item()
+    return number if isinstance(number, (bool, int, float, complex)) else float(number)
 
 
 def look(memory: ndarray, value: Value) -> ndarray:
@@ -102,7 +111,6 @@ class Executable:
         self.before: list[Callable[[], bool]] = []  # what is computed, and checked, before a call
         self.holders: list[tuple[Any, ndarray]] = []
         self.schedules: list[Schedule] = []
-        self.kernels = 0
         self.kept: list[Any] = []
         self.refused: list[Any] = []  # the memory of a call that ended early
         self._bind()
@@ -198,6 +206,8 @@ class Executable:
     def lower(self, i: Instruction) -> Any:
         """Native code for an instruction that is no loop and no product, or why there is none."""
         rule = LOWERINGS.get(i.op)
+        if i.kind == "decide":
+            return "a decision with a value"
         if i.kind == "call" and rule is None:
             return update_of(i)
         return "no native code" if rule is None else rule(i, self)
@@ -228,7 +238,6 @@ class Executable:
         for item in items:
             if item.kind == "loop":
                 loop, values = loop_of(item)
-                self.kernels += 1
                 title = f"loop {'x'.join(map(str, item.shape)) or 'scalar'}: " + ", ".join(i.op for i in item.instructions)
                 schedule.loop(loop, [self.place(v, schedule) for v in values], title=title)
             elif item.kind == "product":
@@ -324,6 +333,16 @@ class Executable:
 
         return run
 
+    def _decide(self, i: Instruction) -> Callable[[list[Any]], None]:
+        holds, site = i.record, i.site
+        values = [self.getter(v) for v in i.inputs]
+
+        def run(env: list[Any]) -> None:
+            if not holds([plain(get(env)) for get in values]):
+                raise Diverged(site)
+
+        return run
+
     def _rule(self, i: Instruction) -> Callable[[list[Any]], None]:
         rule, places, _ = i.record
         params = self.tree(i.params)
@@ -416,9 +435,9 @@ def _bytes(array: ndarray) -> ndarray:
 
 
 def _extent(array: ndarray) -> tuple[int, int]:
-    from .trace import _bounds
+    from .trace import bounds
 
-    low, high = _bounds(array)
+    low, high = bounds(array)
     start = array.__array_interface__["data"][0]
     return low - start, high - start
 

@@ -12,10 +12,14 @@ from ..core import observe, tracing
 from ..core.modes import state
 from ..core.tensor import Tensor
 from .errors import Refusal
+from .execute import Diverged
 from .step import Version, flatten
 
 LIMIT = 8  # traced versions of one function
 ATTEMPTS = 3  # calls that may change what they depend on (optimizer state made at the first step) before that is taken as a refusal
+
+
+DECISION = "a decision with a tensor's value fell otherwise"
 
 
 STANCE = ["default"]  # what compiled functions do; `compiler.set_stance` sets it
@@ -46,6 +50,7 @@ class CompiledFunction:
         self.refused: dict[Any, str] = {}
         self.history: list[str] = []  # what was traced, and why again
         self._attempts: dict[Any, int] = {}
+        self._decisions: dict[Any, int] = {}  # how often a value decided otherwise than in any version
         self._warned = False
         CompiledFunction.living.add(self)
 
@@ -55,6 +60,7 @@ class CompiledFunction:
         self.refused.clear()
         self.history.clear()
         self._attempts.clear()
+        self._decisions.clear()
         self._warned = False
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -91,6 +97,9 @@ class CompiledFunction:
                 result = version(tensors)
                 if result is NotImplemented:  # another thread is inside
                     return self.function(*args, **kwargs)
+                if isinstance(result, Diverged):
+                    reason = f"{DECISION} ({result.args[0]})"
+                    continue
                 if k:
                     self.versions.insert(0, self.versions.pop(k))
                 return result
@@ -106,9 +115,15 @@ class CompiledFunction:
             type(t) is not Tensor and not hasattr(type(t), "_is_plain") and not _plain(t) for t in tensors
         ):
             return self.function(*args, **kwargs)
-        version = Version(self.function, args, kwargs, False)
+        version = Version(self.function, args, kwargs)
         first = version.first
         version.first = None
+        if version.refusal is None and reason is not None and reason.startswith(DECISION):
+            self._decisions[key] = self._decisions.get(key, 0) + 1
+            if self._decisions[key] > self.limit:
+                version.refusal = Refusal(
+                    f"a tensor's value decides what the step does, in more than {self.limit} ways; the last: {reason}"
+                )
         if version.refusal is None:
             self.history.append(f"traced, because {reason or 'it was the first call'}")
             self.versions.insert(0, version)

@@ -1,53 +1,226 @@
-"""Numbers that `item()` gives while a step is traced: they may be returned, and nothing else."""
+"""Numbers that `item()` gives while a step is traced.
+
+They look like the float or int that they hold, and see every use of themselves: nothing in C can take their value without asking.
+What is added or multiplied stays such a number, and may be returned. A comparison, or the use of an int as an index, becomes a decision
+of the program: it must fall the same way whenever the program runs. Any other use ends the recording.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+import math
+import operator
+from collections import deque
+from collections.abc import Callable, Iterable
+from types import CellType
 from typing import Any
 
 
-class _Read:
-    """What the number classes share: every use of one is told to the tracer."""
+class Read:
+    """A number that depends on tensors: `compute` makes it of the values of `terms`, each with the last instruction that stored it."""
 
-    tracer: Any
-    value: Any  # of the program
-    site: Any  # where it was read
+    __slots__ = ("__weakref__", "compute", "plain", "site", "terms", "tracer")
+
+    def __init__(self, plain: Any, terms: tuple[Any, ...], compute: Callable[[list[Any]], Any], tracer: Any, site: Any) -> None:
+        self.plain = plain
+        self.terms = terms
+        self.compute = compute
+        self.tracer = tracer
+        self.site = site
+        tracer.give(self)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return type(self.plain)
+
+    def observe(self) -> Any:
+        """The plain number, for a use that cannot be followed: an int must be the same whenever the program runs, a float ends it."""
+        if isinstance(self.plain, int):
+            plain = self.plain
+            self.decide(lambda v: v == plain)
+        else:
+            self.tracer.refuse("the step computes or decides with a tensor's value as a number", self.tracer.site() or self.site)
+        return self.plain
+
+    def decide(self, holds: Callable[[Any], bool]) -> None:
+        """Something follows from this number, which `holds`."""
+        compute = self.compute
+        self.tracer.decide(self.terms, lambda values: holds(compute(values)))
+
+    def __getattr__(self, name: str) -> Any:
+        if not hasattr(self.plain, name):  # a question about a protocol, which tells nothing of the value
+            raise AttributeError(f"'{type(self.plain).__name__}' object has no attribute '{name}'")
+        return getattr(self.observe(), name)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        import numpy as np
+
+        return np.array(self.observe(), dtype)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        plain = self.observe()
+        return type(plain), (plain,)
 
 
-def _told(name: str, base: type) -> Callable[..., Any]:
-    original = getattr(base, name)
+def read(value: Any, tracer: Any, place: Any) -> Any:
+    """The number at a place of the program, watched; None for a kind of number that cannot be."""
+    if type(value) not in (float, int):
+        return None
+    return _watched(value, (place,), lambda values: values[0], tracer)
 
-    def method(self: Any, *args: Any) -> Any:
-        self.tracer.refuse("the step computes or decides with a tensor's value as a number")
-        return original(self, *args)
+
+def is_read(value: Any) -> bool:
+    """True for a number that `read` made, or that was computed of one."""
+    return type(value) in _CLASSES
+
+
+# Messages of errors show the names of classes.
+_FLOAT, _INT = (type(name, (Read,), {"__slots__": ()}) for name in ("float", "int"))
+_CLASSES = (_FLOAT, _INT)
+
+
+def _watched(plain: Any, terms: tuple[Any, ...], compute: Callable[[list[Any]], Any], tracer: Any) -> Read:
+    return (_FLOAT if type(plain) is float else _INT)(plain, terms, compute, tracer, tracer.site())
+
+
+# ---- what Read's operators do -----------------------------------------------------------------------
+def _known(x: Any) -> bool:
+    return type(x) in (float, int, bool)
+
+
+def _pair(a: Any, b: Any) -> tuple[tuple[Any, ...], Callable[[list[Any]], tuple[Any, Any]], Any]:
+    """Terms, and how both numbers come from their values, for two of which at least one is a Read."""
+    tracer = (a if is_read(a) else b).tracer
+    (one, first), (other, second) = ((x.terms, x.compute) if is_read(x) else ((), _always(x)) for x in (a, b))
+    cut = len(one)
+
+    def both(values: list[Any]) -> tuple[Any, Any]:
+        return first(values[:cut]), second(values[cut:])
+
+    return one + other, both, tracer
+
+
+def _always(x: Any) -> Callable[[list[Any]], Any]:
+    return lambda values: x
+
+
+def _plain(x: Any) -> Any:
+    return x.plain if is_read(x) else x
+
+
+def _computed(op: Callable[..., Any], a: Any, b: Any) -> Any:
+    terms, both, tracer = _pair(a, b)
+    return _watched(op(_plain(a), _plain(b)), terms, lambda values: op(*both(values)), tracer)
+
+
+def _arithmetic(op: Callable[..., Any], swapped: bool, total: bool) -> Callable[..., Any]:
+    """`total`: defined for all numbers, so that it can be done again at the end of a call; others need a known divisor."""
+
+    def method(self: Read, other: Any) -> Any:
+        if not is_read(other) and not _known(other):
+            return NotImplemented
+        a, b = (other, self) if swapped else (self, other)
+        if total or _known(b) and b != 0:
+            return _computed(op, a, b)
+        a, b = (x.observe() if is_read(x) else x for x in (a, b))
+        return op(a, b)
 
     return method
 
 
-_NAMES = (
-    "add sub mul truediv floordiv mod divmod pow radd rsub rmul rtruediv rfloordiv rmod rdivmod rpow neg pos abs lt le gt ge eq ne "
-    "bool int float index round trunc floor ceil hash str repr format and or xor rand ror rxor lshift rshift invert"
-).split()
+def _comparison(op: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Read, other: Any) -> Any:
+        if not is_read(other) and not _known(other):
+            return NotImplemented
+        terms, both, tracer = _pair(self, other)
+        outcome = op(self.plain, _plain(other))
+        tracer.decide(terms, lambda values: op(*both(values)) is outcome)
+        return outcome
+
+    return method
 
 
-def _make(base: type) -> type:
-    names = [f"__{n}__" for n in _NAMES if hasattr(base, f"__{n}__")]
-    return type(f"Read{base.__name__.title()}", (_Read, base), {name: _told(name, base) for name in names})
+def _single(op: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Read) -> Any:
+        compute = self.compute
+        return _watched(op(self.plain), self.terms, lambda values: op(compute(values)), self.tracer)
+
+    return method
 
 
-ReadFloat, ReadInt = _make(float), _make(int)
+def _whole(op: Callable[..., Any]) -> Callable[..., Any]:
+    """What makes a bool or an int: its result must be the same whenever the program runs."""
+
+    def method(self: Read, *args: Any) -> Any:
+        outcome = op(self.plain, *args)
+        if type(outcome) not in (bool, int):
+            return op(self.observe(), *args)
+        self.decide(lambda v: op(v, *args) == outcome)
+        return outcome
+
+    return method
 
 
-def read(value: Any, tracer: Any, place: Any) -> Any:
-    """The number, watched; None for a kind of number that cannot be."""
-    kind = {float: ReadFloat, int: ReadInt}.get(type(value))
-    if kind is None:
-        return None
-    made = kind(value)
-    made.tracer, made.value, made.site = tracer, place, tracer.site()
-    return made
+def _observed(op: Callable[..., Any], swapped: bool = False) -> Callable[..., Any]:
+    def method(self: Read, *args: Any) -> Any:
+        plain = self.observe()
+        args = tuple(x.observe() if is_read(x) else x for x in args)
+        return op(*args, plain) if swapped else op(plain, *args)
+
+    return method
 
 
-def is_read(value: Any) -> bool:
-    """True for a number that `read` made."""
-    return isinstance(value, _Read)
+for _name, _total in (("add", True), ("sub", True), ("mul", True), ("truediv", False), ("floordiv", False), ("mod", False)):
+    setattr(Read, f"__{_name}__", _arithmetic(getattr(operator, _name), False, _total))
+    setattr(Read, f"__r{_name}__", _arithmetic(getattr(operator, _name), True, _total))
+for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
+    setattr(Read, f"__{_name}__", _comparison(getattr(operator, _name)))
+for _name in ("neg", "pos", "abs"):
+    setattr(Read, f"__{_name}__", _single(getattr(operator, _name)))
+for _name, _op in (("bool", bool), ("int", int), ("round", round), ("trunc", int)):
+    setattr(Read, f"__{_name}__", _whole(_op))
+
+
+def _float(self: Read) -> float:
+    """What C code asks for: fine in a question whose answer is a bool."""
+    question = self.tracer.witness.calling  # read before any other call
+    if question not in _QUESTIONS:
+        return float(self.observe())
+    outcome = question(self.plain)
+    self.decide(lambda v: question(v) is outcome)
+    return float(self.plain)
+
+
+_QUESTIONS = (math.isnan, math.isinf, math.isfinite)
+Read.__float__ = _float  # type: ignore[attr-defined]
+for _name, _op in (("complex", complex), ("index", operator.index), ("hash", hash), ("str", str), ("repr", repr),
+                   ("format", format), ("invert", operator.invert), ("divmod", divmod), ("pow", pow), ("dir", dir)):  # fmt: skip
+    setattr(Read, f"__{_name}__", _observed(_op))
+for _name in ("pow", "and", "or", "xor", "lshift", "rshift"):
+    _op = pow if _name == "pow" else getattr(operator, f"{_name}_" if _name in ("and", "or") else _name)
+    setattr(Read, f"__{_name}__", _observed(_op))
+    setattr(Read, f"__r{_name}__", _observed(_op, True))
+Read.__rdivmod__ = _observed(divmod, True)  # type: ignore[attr-defined]
+
+
+# ---- numbers that stayed ------------------------------------------------------------------------------
+def settle(numbers: Iterable[Read]) -> None:
+    """Put plain numbers where watched ones were kept: in lists, dictionaries, attributes and closures."""
+    kept = {id(n): n for n in numbers}
+    for holder in gc.get_referrers(*kept.values()) if kept else ():
+        if holder is kept:
+            continue
+        if isinstance(holder, (list, deque)):
+            for k, x in enumerate(holder):
+                if id(x) in kept:
+                    holder[k] = _plain(x)
+        elif isinstance(holder, dict):
+            for key in [key for key, x in holder.items() if id(x) in kept]:
+                holder[key] = _plain(holder[key])
+        elif isinstance(holder, CellType):
+            holder.cell_contents = _plain(holder.cell_contents)
+        else:
+            names = [*getattr(holder, "__dict__", ()), *(s for c in type(holder).__mro__ for s in getattr(c, "__slots__", ()))]
+            for name in names:
+                if not is_read(holder) and id(getattr(holder, name, None)) in kept:
+                    setattr(holder, name, _plain(getattr(holder, name)))

@@ -13,15 +13,16 @@ from numpy import empty, ndarray
 
 from ..core import reverse
 from ..core.bind import wrap
-from ..core.modes import local, state
-from ..core.tape import Node
-from ..core.tensor import OutputSlot, Tensor, version_of
+from ..core.modes import local
+from ..core.random import Generator
+from ..core.tape import Node, walk
+from ..core.tensor import Tensor, version_of
 from ..ir import Value
 from .checking import checker, split
 from .errors import Refusal
-from .execute import executable, look, numpy_dtype
+from .execute import Diverged, executable, look, numpy_dtype, plain
 from .node import freed, record, spent_slot
-from .numbers import is_read
+from .numbers import is_read, settle
 from .surroundings import Surroundings, Witness, changed
 from .trace import Tracer, owner
 
@@ -91,7 +92,7 @@ def flags() -> tuple[Any, ...]:
 class Version:
     """A program for one kind of call."""
 
-    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], strict: bool) -> None:
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.function = function
         self.flags = flags()
         self.refusal: Refusal | None = None
@@ -99,15 +100,19 @@ class Version:
         self.quiet = False  # nothing is wrong: a call of another kind may be
         self.hits = 0
         self._lock = threading.Lock()
-        self._trace(args, kwargs, strict)
+        try:
+            self._trace(args, kwargs)
+        finally:
+            settle(self.tracer.living_numbers())
+            del self.tracer
 
     # ---- tracing -----------------------------------------------------------------------------------
-    def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any], strict: bool) -> None:
+    def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         around = self.around = Surroundings(self.function, args, kwargs)
         tensors: list[Tensor] = []
         self.structure_key = flatten((args, kwargs), tensors)
         self.signature = signature(tensors)
-        tracer = self.tracer = Tracer(around, strict)
+        tracer = self.tracer = Tracer(around)
         leaves = {id(t): t for t, _ in around.tensors.values()}
         leaves.update((id(t), t) for t in tensors)
         grads = {k: t._grad for k, t in leaves.items()}
@@ -126,26 +131,41 @@ class Version:
                 break
             values.append(tracer.declare(t._array, "input", f"x{k}" if len(tensors) > 1 else "x"))
         self.inputs = values
-        witness = Witness()
+        witness = tracer.witness = Witness()
         streams = around.drawn()
-        with tracer.active(), witness.watching():
-            self.first = self.function(*args, **kwargs)
+        try:
+            with tracer.active(), witness.watching():
+                self.first = self.function(*args, **kwargs)
+        except TypeError as error:
+            self._again(error, args, kwargs)
+            return
         if around.drawn() != streams:
             tracer.refuse("the step draws random numbers past this library, which a program could not repeat", witness.entry)
         self.refusal = tracer.refusal
-        if self.refusal is not None:
-            return
         try:
+            if self.refusal is not None:
+                return
             self._settle(around, witness, leaves, grads, arrays, wants, tensors)
             self._results(tensors, around)
             self._build(around, tensors, args, kwargs)
             self.skeleton = rebuild(self.first, lambda t: Slot(self.places[id(t)]))
-            self.first = rebuild(self.first, lambda t: t if isinstance(t, Tensor) else _plain_number(t))
             self.single = isinstance(self.skeleton, Slot) and self.skeleton.place == 0
             self.program = tracer.program
-            del self.tracer, self.around, self.differentiable, self.places, self.grad_changes
+            del self.around, self.differentiable, self.places, self.grad_changes
         except Refusal as refusal:
             self.refusal = refusal
+        finally:
+            if tracer.numbers:
+                self.first = rebuild(self.first, lambda t: t if isinstance(t, Tensor) else t.plain)
+
+    def _again(self, error: TypeError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """A TypeError during tracing: where it may be one of a watched number's, and nothing has happened yet, the call is made without."""
+        tracer = self.tracer
+        happened = any(i.kind == "call" or any(v.buffer.kind != "temp" for v in i.writes) for i in tracer.program.instructions)
+        if not tracer.numbers or happened or changed(self.around.guards):
+            raise error
+        self.refusal = Refusal("the step hands a tensor's value to code that takes plain numbers alone")
+        self.first = self.function(*args, **kwargs)
 
     def _settle(
         self, around: Surroundings, witness: Witness, leaves: Any, grads: Any, arrays: Any, wants: Any, tensors: list[Tensor]
@@ -163,7 +183,6 @@ class Version:
             raise Refusal(f"the step changes {broken[0].path}, which a program would not do")
         self.guards = guards
         self.kept = around._kept  # objects that guards know by their identity
-        self.structure = state.structure
         self.grad_changes: list[tuple[Tensor, Any]] = []
         for key, t in leaves.items():
             if t._array is not arrays[key]:
@@ -190,18 +209,13 @@ class Version:
         known = {id(t): ("state", t) for t, _ in around.tensors.values()} | known
         self.differentiable: list[Tensor] = []
         self.places: dict[int, int] = {}
-        if tracer.numbers and ("plain" in _kinds(shape) or any(all(n is not t for t in found) for n in tracer.numbers)):
-            raise Refusal("the step computes or decides with a tensor's value as a number", tracer.numbers[0].site)
+        for number in tracer.living_numbers():
+            if all(number is not t for t in found):
+                raise Refusal("the step keeps a tensor's value as a number", number.site)
         for t in found:
             self.places[id(t)] = len(self.outputs)
             if is_read(t):
-                value = t.value  # type: ignore[attr-defined]
-                if value.buffer.kind == "temp" and any(v.buffer is value.buffer for i in program.instructions for v in i.writes):
-                    raise Refusal("the step reads a tensor's value as a number, and overwrites the tensor")
-                if value.buffer.kind != "temp" or not value.whole:
-                    value = self._copied(value)
-                program.outputs.append(value)
-                self.outputs.append(("number", value, False, False))
+                self.outputs.append(("number", [self._kept_number(*term) for term in t.terms], t.compute, False))  # type: ignore[attr-defined]
                 continue
             if id(t) in known:
                 self.outputs.append(known[id(t)])
@@ -230,6 +244,18 @@ class Version:
         self.returned: list[Value | None] = []
         if self.differentiable:
             self._trace_backward(tensors, around)
+
+    def _kept_number(self, value: Value, after: Any) -> Value:
+        """Memory that still holds, at the end of the call, the number that was read when `after` had run."""
+        program = self.tracer.program
+        later = program.instructions[program.instructions.index(after) + 1 :] if after is not None else program.instructions
+        if value.buffer.kind != "temp" or not value.whole or any(v.buffer is value.buffer for i in later for v in i.writes):
+            copy = self._copied(value)
+            place = len(program.instructions) - len(later) if after is not None else 0
+            program.instructions.insert(place, program.instructions.pop())
+            value = copy
+        program.outputs.append(value)
+        return value
 
     def _copied(self, value: Value) -> Value:
         program = self.tracer.program
@@ -287,12 +313,14 @@ class Version:
         made_forward = {v.buffer for i in forward for v in i.made() if v.buffer.kind == "temp"}
         used_backward = {v.buffer for i in backward for v in (*i.reads(), *i.made()) if v.buffer.kind == "temp"}
         self.saved = sorted(made_forward & used_backward, key=lambda b: b.number)
-        leaving = [o[1].buffer for o in self.outputs if o[0] in ("new", "number") and o[1].buffer.kind == "temp"]
+        leaving = [o[1].buffer for o in self.outputs if o[0] == "new" and o[1].buffer.kind == "temp"]
+        leaving += [v.buffer for o in self.outputs if o[0] == "number" for v in o[1]]
         leaving += [v.buffer for _, v in self.gradients if v is not None]
         fresh = list(dict.fromkeys([*leaving, *self.saved]))
         external = {b: a for b, a in tracer.external.items() if b not in dynamic}
         self.run = executable(program, forward, tracer.contents, external, dynamic, fresh, roots=tracer.roots)
         self.run_back = None
+        self.undone = self._undoing(forward, dynamic, external)
         if self.seeds:
             dynamic_back = [*dynamic, *self.saved, *[v.buffer for v in self.seeds]]
             fresh_back = list(dict.fromkeys(v.buffer for v in self.returned if v is not None))
@@ -322,6 +350,30 @@ class Version:
         self.fast = self._fast_path()
         self._plan_quick()
 
+    def _undoing(self, forward: list[Any], dynamic: list[Any], external: dict[Any, ndarray]) -> Any:
+        """What a call whose decisions fall otherwise has done by then, and must undo: random streams, arrays, arguments. None: it has no
+        decisions.
+        """
+        last = max((k for k, i in enumerate(forward) if i.kind == "decide"), default=None)
+        if last is None:
+            return None
+        streams: dict[int, Generator] = {}
+        written = set()
+        for i in forward[:last]:
+            if i.kind == "call":
+                found = [a for a in i.params["args"] if isinstance(a, Generator)]
+                streams.update((id(g), g) for g in found)
+                if not found and not (i.outputs or i.writes):
+                    raise Refusal(f"the step decides with a tensor's value after {i.op}", i.site)
+                if i.op == "_update_group":
+                    raise Refusal("the step decides with a tensor's value after an optimizer's update", i.site)
+            written |= {v.buffer for v in i.writes if v.buffer.kind != "temp"}
+        return (
+            list(streams.values()),
+            [external[b] for b in written if b in external],
+            [dynamic.index(b) for b in written if b not in external],
+        )
+
     def _plan_quick(self) -> None:
         """What `quick` makes: results and gradients (whose memory may be used again), in the order of `run.fresh`."""
         grad_of = {v.buffer: (v, t) for t, v in self.gradients if v is not None}
@@ -330,13 +382,13 @@ class Version:
         for b in self.run.fresh:
             value, t = grad_of.get(b, (None, None))
             if value is None:
-                value = next((o[1] for o in self.outputs if o[0] in ("new", "number") and o[1].buffer is b and o[1].whole), None)
+                value = next((v for o in self.outputs for v in _values(o) if v.buffer is b and v.whole), None)
             if value is None:
                 self.fast = False
                 return
             position[b] = len(self.inputs) + len(self.layout)
             self.layout.append((value.shape, numpy_dtype(value.dtype), t))
-        if any(o[0] not in ("new", "number") or not o[1].whole or o[1].buffer not in position for o in self.outputs):
+        if any(not _values(o) or any(not v.whole or v.buffer not in position for v in _values(o)) for o in self.outputs):
             self.fast = False
             return
         self.reused: list[Any] = [None] * len(self.layout)
@@ -344,15 +396,18 @@ class Version:
         self.counters = [version_of(t) for t in self.written]
         self.leaving = []
         for o in self.outputs:
-            value = o[1]
-            spent = spent_slot(value.shape, numpy_dtype(value.dtype)) if o[3] else None
-            self.leaving.append((position[value.buffer], spent, o[0] == "number"))
+            if o[0] == "number":
+                self.leaving.append(([position[v.buffer] for v in o[1]], None, o[2]))
+            else:
+                spent = spent_slot(o[1].shape, numpy_dtype(o[1].dtype)) if o[3] else None
+                self.leaving.append((position[o[1].buffer], spent, None))
 
     def _fast_path(self) -> bool:
         """True when results are plain: tensors of their own and gradients, nothing that needs a graph."""
         return (
             self.check is not None
             and self.run_back is None
+            and self.undone is None
             and not self.moving
             and all(o[0] in ("new", "number") for o in self.outputs)
         )
@@ -384,10 +439,11 @@ class Version:
                 return "a gradient that was there is gone, or the reverse"
             if g is not None and (t._grad._array.shape, t._grad._array.strides) != (g._array.shape, g._array.strides):  # type: ignore[union-attr]
                 return "a gradient is laid out otherwise"
-        own = {id(owner(a)) for _, a in self.state}
         for k, t in enumerate(tensors):
             root = id(owner(t._array))
-            if root in own or any(root == id(owner(o._array)) and np.may_share_memory(o._array, t._array) for o in tensors[:k]):
+            if root in self.own_roots or any(
+                root == id(owner(o._array)) and np.may_share_memory(o._array, t._array) for o in tensors[:k]
+            ):
                 return "an argument shares memory with another one, or with a parameter"
         return None
 
@@ -439,8 +495,8 @@ class Version:
             version.count += 1
         out = []
         for k, spent, number in self.leaving:
-            if number:
-                out.append(arrays[k].item())
+            if number is not None:
+                out.append(number([plain(arrays[i]) for i in k]))
                 continue
             t = wrap(arrays[k])
             if spent is not None:
@@ -456,7 +512,10 @@ class Version:
         try:
             if not self.run.ready():
                 return NotImplemented
-            env = self.run([*[t._array for t in tensors], *[t._grad._array for t in self.moving]])  # type: ignore[union-attr]
+            given = [*[t._array for t in tensors], *[t._grad._array for t in self.moving]]  # type: ignore[union-attr]
+            env = self.run(given) if self.undone is None else self._attempt(given)
+            if isinstance(env, Diverged):
+                return env
             extras = dict(self.run.extras) if self.run_back is not None else {}
         finally:
             self._lock.release()
@@ -482,7 +541,7 @@ class Version:
             elif output[0] == "state":
                 made.append(output[1])
             elif output[0] == "number":
-                made.append(memory(output[1]).item())
+                made.append(output[2]([plain(memory(v)) for v in output[1]]))
             else:
                 made.append(wrap(memory(output[1])))
         if self.seeds:
@@ -491,6 +550,21 @@ class Version:
             if output[0] == "new" and output[3]:
                 freed(t)
         return rebuild(self.skeleton, lambda t: made[t.place])
+
+    def _attempt(self, given: list[ndarray]) -> Any:
+        """Run a program that decides with values; a Diverged, with everything as it was, where one falls otherwise."""
+        streams, arrays, places = self.undone
+        states = [g.get_state() for g in streams]
+        arrays = [*arrays, *[given[k] for k in places]]
+        before = [a.copy() for a in arrays]
+        try:
+            return self.run(given)
+        except Diverged as diverged:
+            for g, s in zip(streams, states, strict=True):
+                g.set_state(s)
+            for a, b in zip(arrays, before, strict=True):
+                np.copyto(a, b)
+            return diverged
 
     def _join(self, made: list[Tensor], tensors: list[Tensor], env: list[Any], extras: Any) -> None:
         """Make the results that require grad the results of one node, whose gradient rule is the program's second half."""
@@ -516,9 +590,9 @@ def _overlap(arrays: list[ndarray]) -> bool:
     return any(np.may_share_memory(a, b) for k, a in enumerate(arrays) for b in arrays[:k])
 
 
-def _plain_number(value: Any) -> Any:
-    """A number without its watcher."""
-    return float.__float__(value) if isinstance(value, float) else int.__int__(value)
+def _values(output: tuple[Any, ...]) -> list[Value]:
+    """The values behind a result that is a tensor of its own, or a number."""
+    return [output[1]] if output[0] == "new" else output[1] if output[0] == "number" else []
 
 
 def _kinds(shape: Any) -> set[Any]:
@@ -526,8 +600,6 @@ def _kinds(shape: Any) -> set[Any]:
     if isinstance(shape, tuple):
         if shape and shape[0] == "object":
             found.add("object")
-        if len(shape) == 2 and shape[0] in (int, float, complex):
-            found.add("plain")
         for s in shape:
             found |= _kinds(s)
     return found
@@ -535,34 +607,17 @@ def _kinds(shape: Any) -> set[Any]:
 
 def _freed(t: Tensor) -> bool:
     """True when backward went through the graph of a tensor and freed it."""
-    node = t._node.node if type(t._node) is OutputSlot else t._node
-    seen: set[int] = set()
-    stack = [node]
-    while stack:
-        n = stack.pop()
-        if not isinstance(n, Node) or id(n) in seen:
-            continue
-        seen.add(id(n))
-        if n.saved is None:
-            return True
-        stack += [e.node if type(e) is OutputSlot else e for e in n.inputs if e is not None]
-    return False
+    return any(isinstance(n, Node) and n.saved is None for n in walk([t._node]))
 
 
 def _has_hooks(t: Tensor) -> bool:
-    node = t._node.node if type(t._node) is OutputSlot else t._node
-    seen: set[int] = set()
-    stack = [node]
-    while stack:
-        n = stack.pop()
-        if isinstance(n, Tensor):
-            if n._x is not None and ({"hooks", "acc_pre_hooks", "acc_post_hooks", "post_accumulate"} & n._x.keys()):
-                return True
-            continue
-        if not isinstance(n, Node) or id(n) in seen:
-            continue
-        seen.add(id(n))
-        if n.ext is not None and {"tensor_hooks", "pre_hooks", "post_hooks"} & n.ext.keys():
+    """True when a node or leaf below a tensor has a hook."""
+    for n in walk([t._node]):
+        held, names = (n.ext, _NODE_HOOKS) if isinstance(n, Node) else (n._x, _LEAF_HOOKS)
+        if held is not None and names & held.keys():
             return True
-        stack += [e.node if type(e) is OutputSlot else e for e in n.inputs if e is not None]
     return False
+
+
+_NODE_HOOKS = {"tensor_hooks", "pre_hooks", "post_hooks"}
+_LEAF_HOOKS = {"hooks", "acc_pre_hooks", "acc_post_hooks", "post_accumulate"}

@@ -19,7 +19,6 @@ import numpy as np
 from numpy import ndarray
 
 from ..core import bind, observe, source
-from ..core.modes import state
 from ..core.primitive import Primitive
 from ..core.public import METHODS
 from ..core.random import Generator
@@ -28,7 +27,7 @@ from ..nn.modules.module import Module
 from ..optim.optimizer import Optimizer
 from .backward import TracedRun
 from .symbols import Namespace
-from .trace import Tracer
+from .trace import Tracer, bounds, owner
 
 LIMIT = 50_000  # objects looked at
 ARRAY_BYTES = 1 << 16  # of NumPy arrays whose contents are compared at each call
@@ -132,9 +131,6 @@ class Surroundings:
         self.guards: list[Guard] = []
         self.tensors: dict[int, tuple[Tensor, str]] = {}  # by the identity of the array
         self.modules: list[tuple[Module, str]] = []
-        self.optimizers: list[tuple[Optimizer, str]] = []
-        self.arguments = {id(t) for t in _tensors((args, kwargs or {}))}
-        self.structure = state.structure
         self.streams: list[Any] = []  # NumPy's random generators
         self._kept: list[Any] = []
         self._by_root: dict[int, list[ndarray]] | None = None
@@ -253,7 +249,6 @@ class Surroundings:
 
     def _optimizer(self, o: Optimizer, path: str) -> None:
         """Options are read at each call and need no guard; which parameters and which state there is does."""
-        self.optimizers.append((o, path))
         self.guards.append(Guard("len", o.param_groups, None, len(o.param_groups), f"{path}.param_groups", False))
         self.guards.append(Guard("attr", o, "param_groups", o.param_groups, f"{path}.param_groups", True))
         for k, group in enumerate(o.param_groups):
@@ -344,7 +339,7 @@ class Surroundings:
         own = [
             repr(getattr(g, "bit_generator", g).state) if hasattr(g, "bit_generator") else repr(g.get_state()) for g in self.streams
         ]
-        _, words, place, *rest = np.random.get_state()
+        _, words, place, *_ = np.random.get_state()
         return random.getstate(), words.tobytes(), place, own
 
     # ---- answers ---------------------------------------------------------------------------------
@@ -355,19 +350,13 @@ class Surroundings:
 
     def holder_of(self, array: ndarray) -> ndarray | None:
         """The array of a tensor in whose memory an array lies."""
-        root = array
-        while isinstance(root.base, ndarray):
-            root = root.base
         if self._by_root is None:
             self._by_root = {}
             for t, _ in self.tensors.values():
-                a = t._array
-                while isinstance(a.base, ndarray):
-                    a = a.base
-                self._by_root.setdefault(id(a), []).append(t._array)
-        for a in self._by_root.get(id(root), ()):
-            low, high = np.lib.array_utils.byte_bounds(a)
-            first, last = np.lib.array_utils.byte_bounds(array)
+                self._by_root.setdefault(id(owner(t._array)), []).append(t._array)
+        first, last = bounds(array)
+        for a in self._by_root.get(id(owner(array)), ()):
+            low, high = bounds(a)
             if low <= first and last <= high:
                 return a
         return None
@@ -379,17 +368,6 @@ class Surroundings:
         return [g for g in self.guards if not g.by_name or g.key in names]
 
 
-def _tensors(value: Any) -> Iterator[Tensor]:
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for v in value:
-            yield from _tensors(v)
-    elif isinstance(value, dict):
-        for v in value.values():
-            yield from _tensors(v)
-
-
 class Witness:
     """The names that running code used, and the calls it made that a replay could not repeat."""
 
@@ -398,11 +376,10 @@ class Witness:
         self.impure: list[tuple[str, Any]] = []
         self.read: tuple[str, Any] | None = None
         self.entry: Any = None  # the function's first line
+        self.calling: Any = None  # the function in C that is running
         self.dynamic = False  # whether the user's code reads attributes whose names it makes
         self._codes: set[int] = set()
-        self.streams: list[Any] = []  # NumPy's random generators
         self._kept: list[Any] = []
-        self._filtered: dict[str, bool] = {}
 
     @contextmanager
     def watching(self) -> Iterator[Witness]:
@@ -428,7 +405,10 @@ class Witness:
                 self.names.update(c for c in code.co_consts if type(c) is str)
                 if not self.dynamic and not _DYNAMIC.isdisjoint(code.co_names) and _of_the_user(frame):
                     self.dynamic = True
-        elif event == "c_call":
+        elif event != "c_call":
+            self.calling = None
+        else:
+            self.calling = arg
             name = getattr(arg, "__name__", "")
             if name in _READERS and isinstance(getattr(arg, "__self__", None), ndarray) and self.read is None:
                 self._array_read(frame, arg.__self__)

@@ -8,6 +8,7 @@ rules that backward ran, writes, random draws and optimizer updates; arrays are 
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -50,20 +51,20 @@ class Tracer:
     Run = TracedRun
     whole_layers = True  # a recurrent layer is one operation
 
-    def __init__(self, around: Any, strict: bool = False) -> None:
+    def __init__(self, around: Any) -> None:
         self.program = Program()
         self.resolve = around.name_of  # the name of an array that existed before and that the next call finds again
         self.holder = around.holder_of  # the array of a tensor into whose memory another array looks
         self.cleared: set[int] = set()  # tensors whose gradient an optimizer or a module cleared
         self.needs_grad: dict[int, bool] = {}  # tensors for which it matters whether there was a gradient
-        self.strict = strict
         self.refusal: Refusal | None = None
         self.phase = "forward"
+        self.witness: Any = None  # of calls
         self.contents: dict[Buffer, ndarray] = {}  # of constants
         self.external: dict[Buffer, ndarray] = {}  # of inputs and state
         self.roots: dict[Buffer, Any] = {}  # shape and dtype of the arrays that temporaries were made as
         self.claimed: set[int] = set()  # buffers that are some parameter's gradient
-        self.numbers: list[Any] = []  # that item() gave out
+        self.numbers: list[weakref.ref[Any]] = []  # that item() gave out, and what was computed of them
         self.thread = threading.get_ident()
         self._values: dict[int, Value] = {}
         self._roots: dict[int, list[tuple[int, int, Buffer]]] = {}
@@ -110,8 +111,6 @@ class Tracer:
         """Stop recording for a reason; the call goes on eagerly."""
         if self.refusal is None:
             self.refusal = Refusal(reason, site or self.site())
-            if self.strict:
-                raise self.refusal
 
     def site(self) -> Any:
         """The user's current line."""
@@ -120,7 +119,7 @@ class Tracer:
     # ---- arrays and values -----------------------------------------------------------------------
     def declare(self, array: ndarray, kind: str, name: str) -> Value:
         """Make an array known that exists outside: an input, or state."""
-        low, high = _bounds(array)
+        low, high = bounds(array)
         buffer = self.program.buffer(kind, high - low, name)
         self.external[buffer] = array
         return self._enter(array, buffer, low, high)
@@ -141,7 +140,7 @@ class Tracer:
         places = self._roots.get(id(owner(array)))
         if places is None:
             return None
-        low, high = _bounds(array)
+        low, high = bounds(array)
         fitting = [p for p in places if p[0] <= low and high <= p[1] or not array.size]
         if not fitting:
             return None
@@ -177,15 +176,11 @@ class Tracer:
         raise Refusal(f"{what or 'an operation'} uses a tensor that is neither an argument nor found from one, or made by the step")
 
     def _constant(self, root: ndarray, array: ndarray) -> Value:
-        low, high = _bounds(root)
+        low, high = bounds(root)
         buffer = self.program.buffer("constant", high - low)
         self.contents[buffer] = root.copy()
         value = self._enter(root, buffer, low, high)
         return value if root is array else self.lookup(array)  # type: ignore[return-value]
-
-    def number(self, value: Any, kind: Any) -> Value:
-        """A constant without dimensions."""
-        return self.value(self.constant(np.array(value, kind)))
 
     def define(self, array: ndarray) -> tuple[Value, bool]:
         """The value of a result, and whether it is new memory (not a view of something known)."""
@@ -195,9 +190,9 @@ class Tracer:
         root = owner(array)
         if id(root) in self._roots:
             raise Refusal("a view reaches beyond the tensor that it is a view of")
-        low, high = _bounds(root)
+        low, high = bounds(root)
         if not (low <= _address(array) <= high):  # memory of something that is not an array
-            root, (low, high) = array, _bounds(array)
+            root, (low, high) = array, bounds(array)
         buffer = self.program.buffer("temp", high - low)
         self.roots[buffer] = (root.shape, root.dtype)
         if root is not array:
@@ -442,23 +437,64 @@ class Tracer:
         """A value leaves for Python."""
         if not self.recording:
             return
+        if how == "bool" and t._array.size == 1:
+            try:
+                outcome = bool(t._array.item())
+                self.decide((self.term(t._array),), lambda values: bool(values[0]) is outcome)
+            except Refusal as refusal:
+                self.refuse(refusal.reason, refusal.site)
+            return
         words = {"numpy": "as a NumPy array", "bool": "to decide something", "tolist": "as a list"}
         self.refuse(f"the step reads a tensor's value {words.get(how, 'by ' + how + '()')}")
 
     def number_read(self, value: Any, tensor: Tensor) -> Any:
-        """`item()` was called: the number may be returned, and is refused when it is used."""
+        """`item()` was called: the number that goes to Python, watched."""
         if not self.recording:
             return value
-        place = self.lookup(tensor._array)
-        if place is None or place.buffer.kind not in ("temp", "input"):
-            self.refuse("the step reads a tensor's value as a number")
+        try:
+            term = self.term(tensor._array)
+        except Refusal as refusal:
+            self.refuse(refusal.reason, refusal.site)
             return value
-        made = read(value, self, place)
+        if term[0].buffer.kind == "constant":
+            return value
+        if type(value) is bool:
+            self.decide((term,), lambda values: values[0] is value)
+            return value
+        made = read(value, self, term)
         if made is None:
             self.refuse("the step reads a tensor's value as a number")
             return value
-        self.numbers.append(made)
         return made
+
+    def term(self, array: ndarray) -> tuple[Value, Any]:
+        """A value that is read now, with the last instruction that stored to its memory."""
+        place = self.value(array, "item()")
+        touched = (i for i in reversed(self.program.instructions) if any(v.buffer is place.buffer for v in i.made()))
+        return place, next(touched, None)
+
+    def give(self, number: Any) -> None:
+        """A watched number was made."""
+        self.numbers.append(weakref.ref(number))
+
+    def living_numbers(self) -> list[Any]:
+        """The watched numbers that somebody still has."""
+        return [n for n in (ref() for ref in self.numbers) if n is not None]
+
+    def decide(self, terms: tuple[tuple[Value, Any], ...], holds: Callable[[list[Any]], bool]) -> None:
+        """What is done next follows from values: `holds` says whether it follows from others too.
+
+        The program asks as soon as the values are there, before more is done that a call of another kind would have to undo.
+        """
+        if not self.recording:
+            return
+        if self.phase == "backward":
+            self.refuse("the backward of the step decides with a tensor's value")
+            return
+        instructions = self.program.instructions
+        place = max((instructions.index(after) + 1 for _, after in terms if after is not None), default=0)
+        self.program.add("decide", tuple(v for v, _ in terms), (), kind="decide", record=holds, site=self.site())
+        instructions.insert(place, instructions.pop())
 
     def optimizer_zero_grad(self, owner: Any) -> None:
         """Gradients are about to be cleared."""
@@ -493,7 +529,7 @@ def _arrays(value: Any) -> Iterator[ndarray]:
             yield from _arrays(v)
 
 
-def _bounds(array: ndarray) -> tuple[int, int]:
+def bounds(array: ndarray) -> tuple[int, int]:
     """First and one-past-last address that an array touches."""
     start = _address(array)
     if array.size == 0:

@@ -23,7 +23,6 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-KINDS = ("input", "state", "constant", "temp")
 ITEMSIZE = {
     "bool": 1, "uint8": 1, "int8": 1, "int16": 2, "uint16": 2, "float16": 2, "bfloat16": 2, "int32": 4, "uint32": 4, "float32": 4,
     "int64": 8, "uint64": 8, "float64": 8, "complex64": 8, "complex128": 16, "float8_e4m3fn": 1, "float8_e5m2": 1,
@@ -84,13 +83,6 @@ class Value:
         high = self.offset + sum(s * (n - 1) for s, n in zip(self.strides, self.shape, strict=True) if s > 0)
         return low, high + ITEMSIZE[self.dtype]
 
-    def overlaps(self, other: Value) -> bool:
-        """True when the two may share a byte."""
-        if self.buffer is not other.buffer:
-            return False
-        (a, b), (c, d) = self.extent(), other.extent()
-        return a < d and c < b
-
     def same_place(self, other: Value) -> bool:
         """True when both look at the same elements in the same way."""
         return (
@@ -130,8 +122,9 @@ class Instruction:
     """One operation: what it reads, what it makes (new buffers) and what it writes (existing ones).
 
     `kind` is "op" (a record of the operation table, in `record`), "copy" (`writes[0]` takes the values of `inputs[0]`), "call" (a
-    Python function that computes on arrays: a random draw, an optimizer's update; in `record`) or "constant" (`outputs[0]` gets the
-    contents of the constant in `inputs[0]` anew). Inputs are values, numbers or None.
+    Python function that computes on arrays: a random draw, an optimizer's update; in `record`), "rule" (a whole gradient rule), "decide"
+    (`record` says of the numbers in `inputs` whether the program goes on) or "constant" (`outputs[0]` gets the contents of the constant
+    in `inputs[0]` anew). Inputs are values, numbers or None.
     """
 
     kind: str
@@ -143,7 +136,6 @@ class Instruction:
     record: Any = None
     phase: str = "forward"
     site: Any = None
-    order: int = 0
     extras: tuple[Value, ...] = ()  # the arrays of what it hands to its gradient rule; they are among the outputs
     hands_on: bool = False  # whether it hands anything to its gradient rule
 
@@ -219,7 +211,7 @@ class Program:
 
     def add(self, op: str, inputs: tuple[Any, ...], outputs: tuple[Value, ...], kind: str = "op", **fields: Any) -> Instruction:
         """Append an instruction."""
-        made = Instruction(kind, op, inputs, outputs, order=len(self.instructions), **fields)
+        made = Instruction(kind, op, inputs, outputs, **fields)
         self.instructions.append(made)
         return made
 
