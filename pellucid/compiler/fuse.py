@@ -174,7 +174,12 @@ def product_of(i: Instruction) -> Any:
             else:
                 batch.append((lead[d], sa, sb, step))
         step *= lead[d]
-    made = Product(m, n, k, _matrix(a_strides[-2:], (m, k)), _matrix(b_strides[-2:], (k, n)), pitch, tuple(reversed(batch)))
+    row, column = a_strides[-2:]
+    if batch and batch[0][2] == 0 and (m == 1 or batch[0][1] == m * row):
+        # Matrices below each other, all times the same one, are one tall matrix.
+        row = row if m > 1 else batch[0][1]
+        m *= batch.pop(0)[0]
+    made = Product(m, n, k, _matrix((row, column), (m, k)), _matrix(b_strides[-2:], (k, n)), pitch, tuple(reversed(batch)))
     if made.served() is None:
         return "a product of a layout that no kernel reads"
     return made, a, b, bias

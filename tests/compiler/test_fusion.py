@@ -347,3 +347,21 @@ def test_more_threads_than_when_it_was_compiled():
         torch.testing.assert_close(compiled(x), model(x), rtol=1e-5, atol=1e-6)
     finally:
         torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_matrices_times_the_same_one_are_one_product(transposed):
+    def f(x, w):
+        return x @ (w.t() if transposed else w)
+
+    compiled = torch.compile(f)
+    w = torch.randn(32, 16).t() if not transposed else torch.randn(32, 16)
+    for _ in range(2):
+        x = torch.randn(3, 4, 8, 16)
+        torch.testing.assert_close(compiled(x, w), f(x, w))
+    assert [item.product[0].m for item in compiled.versions[0].run.items] == [3 * 4 * 8]
+    several = torch.compile(f)
+    gaps = torch.randn(3, 9, 16)[:, :8]  # rows that do not follow each other
+    several(gaps, w)
+    assert [item.product[0].m for item in several.versions[0].run.items] == [8]
+    torch.testing.assert_close(several(gaps, w), f(gaps, w))
