@@ -28,6 +28,7 @@ __all__ = ["SCRATCH_FLOATS", "gemm_address", "gufuncs", "linear", "multiply"]
 DEPTH = 512  # terms of a sum that one pass adds: a packed panel of B then fits the second-level cache with room
 BLOCK = 1 << 18  # floats of A that are packed at a time: 1 MiB
 PLAIN = 256  # up to as many columns, or terms of a sum, A is not packed
+LARGE = 1 << 18  # multiplications from which on BLAS uses threads of its own, which then wait busily for more
 AHEAD = 8  # steps of k that A is fetched ahead
 
 
@@ -472,12 +473,13 @@ _F32 = np.dtype(np.float32)
 def _pays(a: np.ndarray, b: np.ndarray) -> bool:
     """Whether the generated code serves these operands and is at least as fast as NumPy's BLAS.
 
-    Few rows or columns do not fill the tile, and short sums do not repay packing: measured, BLAS wins there, and is
+    Few rows or columns do not fill the tile, and short sums of few results do not repay packing: measured, BLAS wins there, and is
     about equal at the borders. The rule is fixed, so the same program gives the same bits in each run.
     """
     if a.ndim < 2 or b.ndim < 2 or a.dtype is not _F32 or b.dtype is not _F32:
         return False
-    if a.shape[-2] < 4 or b.shape[-1] < 32 or a.shape[-1] < 16:
+    rows, terms, columns = a.shape[-2], a.shape[-1], b.shape[-1]
+    if rows < 4 or columns < 32 or terms < 16 and rows * terms * columns < LARGE:
         return False
     if not (a.flags.aligned and b.flags.aligned):
         return False

@@ -65,7 +65,8 @@ class Product:
         work = self.m * self.n * self.k
         # Narrow ones too, where the work repays packing: measured against the two others.
         narrow = self.m >= 3 and self.n >= 8 and self.k >= 16 and work >= 1 << 17
-        if narrow or (self.m >= 4 and self.n >= 32 and self.k >= 16):
+        large = self.m >= 2 and self.n >= 8 and work >= matmul.LARGE and (self.m >= 4 or self.n >= 512)
+        if narrow or large or (self.m >= 4 and self.n >= 32 and self.k >= 16):
             return "gemm" if good and matmul.gemm_address() is not None else None
         if work <= 1 << 14:
             return "small"
