@@ -354,6 +354,9 @@ def compile_time(work):
 
 
 def main() -> None:
+    unknown = [key for key in OPTIONS.cases if key not in CASES]
+    if unknown:
+        sys.exit(f"no case {unknown[0]!r}; there are {', '.join(CASES)}")
     peers = OPTIONS.peers.split(",")
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
     try:

@@ -292,15 +292,15 @@ class Schedule:
         self._add(call, f"count in {len(places)} scalars")
 
     def cross_entropy(
-        self, x: Place, target: Place, rows_of: Place, loss: Place, count: Any, bad: Any, rows: int, columns: int, ignore: int, mean: bool,
+        self, x: Place, target: Place, rows_of: Place, loss: Place, bad: Any, rows: int, columns: int, ignore: int, mean: bool,
         refuse: Callable[[], None],
     ) -> None:  # fmt: skip
         """The mean or sum of cross-entropies of contiguous float32 logits; `rows_of` is room for loss, weight and log-sum-exp of each row.
 
-        `count` (one float) gets the number of rows that count. A class out of range ends the schedule, and `refuse` raises.
+        A class out of range ends the schedule, and `refuse` raises.
         """
         forward, total = self.keep(softmax.native("cross_entropy")), self.keep(softmax.native("total"))
-        counted, wrong = self.keep(count), self.keep(bad)
+        wrong = self.keep(bad)
         self.refusals.append(refuse)
         code = len(self.refusals)
 
@@ -316,10 +316,11 @@ class Schedule:
             self._leave(f, f.load("i64", at_bad).compare("ne", 0), code)
             adder = self._base(f, total).name
             sum_of = f.emit(f"call double {adder}(ptr {where.name}, i64 {rows})", "double")
-            number = f.emit(f"call double {adder}(ptr {used.name}, i64 {rows})", "double")
-            result = sum_of / number if mean else sum_of  # 0 / 0 is NaN, as it should be
-            f.store(f.trunc(result, "float"), self._pointer(f, loss))
-            f.store(f.trunc(number, "float"), self._base(f, counted))
+            if mean:
+                sum_of = sum_of / f.emit(
+                    f"call double {adder}(ptr {used.name}, i64 {rows})", "double"
+                )  # 0 / 0 is NaN, as it should be
+            f.store(f.trunc(sum_of, "float"), self._pointer(f, loss))
 
         self._add(call, f"cross entropy of {rows}x{columns}")
 
@@ -330,20 +331,24 @@ class Schedule:
         lse: Place,
         g: Place,
         out: Place,
-        count: Any,
+        used: Place | None,
         scaled: Any,
         rows: int,
         columns: int,
         ignore: int,
     ) -> None:
-        """The gradient of the logits; `count` is what `cross_entropy` filled, None for a sum; `scaled` is room for one float."""
-        backward, factor = self.keep(softmax.native("cross_entropy_backward")), self.keep(scaled)
-        counted = -1 if count is None else self.keep(count)
+        """The gradient of the logits; `used` are the weights of the rows, None for a sum; `scaled` is room for one float."""
+        backward, total, factor = (
+            self.keep(softmax.native("cross_entropy_backward")),
+            self.keep(softmax.native("total")),
+            self.keep(scaled),
+        )
 
         def call(f: Function) -> None:
             value = f.load("float", self._pointer(f, g))
-            if counted >= 0:
-                value = value / f.load("float", self._base(f, counted))
+            if used is not None:
+                number = f.emit(f"call double {self._base(f, total).name}(ptr {self._pointer(f, used).name}, i64 {rows})", "double")
+                value = value / f.trunc(number, "float")
             at = self._base(f, factor)
             f.store(value, at)
             pointers = (f.team, self._pointer(f, x), self._pointer(f, target), Value(f, "null", "ptr"), self._pointer(f, lse), at)

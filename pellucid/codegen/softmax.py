@@ -302,8 +302,9 @@ def cross_entropy(
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
     reduction: str = "mean",
-) -> tuple[np.ndarray, tuple[np.ndarray, float]] | None:
-    """The cross-entropy of logits `(N, C)` and classes `(N,)` (int64), and what the backward needs.
+) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray | None]] | None:
+    """The cross-entropy of logits `(N, C)` and classes `(N,)` (int64), and what the backward needs: the log-sum-exp of each row, and
+    its weight where a mean was taken.
 
     `reduction` is "mean", "sum" or "none". Class weights and label smoothing together are not served. Raises IndexError
     for a class outside `0..C`.
@@ -318,20 +319,20 @@ def cross_entropy(
     if bad[0]:
         raise IndexError(f"Target {bad[1]} is out of bounds.")
     if reduction == "none":
-        return loss, (lse, 1.0)
+        return loss, (lse, None)
     total = _lib.total(loss, rows)
     if reduction == "sum":
-        return np.array(total, _F32), (lse, 1.0)
+        return np.array(total, _F32), (lse, None)
     count = _lib.total(used, rows)
     mean = total / count if count else pymath.nan
-    return np.array(mean, _F32), (lse, count)
+    return np.array(mean, _F32), (lse, used)
 
 
 def cross_entropy_backward(
     g: np.ndarray,
     x: np.ndarray,
     target: np.ndarray,
-    saved: tuple[np.ndarray, float],
+    saved: tuple[np.ndarray, np.ndarray | None],
     weight: np.ndarray | None = None,
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
@@ -340,7 +341,8 @@ def cross_entropy_backward(
     if _lib.cross_entropy_backward is None or not _serves(x, target, weight, label_smoothing):
         return None
     rows, columns = x.shape
-    lse, count = saved
+    lse, used = saved
+    count = 1.0 if used is None else _lib.total(used, rows)
     if g.dtype is not _F32 or g.shape not in ((), (rows,)):
         return None
     g = np.ascontiguousarray(g) if g.ndim else np.array([g / count if count else np.nan], _F32)

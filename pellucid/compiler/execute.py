@@ -82,7 +82,6 @@ class Executable:
         self.changing = {b: k for k, b in enumerate([*self.dynamic, *self.fresh])}
         # Where the first element of what is given lies: arrays may run backwards through their memory.
         self.first = {v.buffer: v.offset for v in program.inputs}
-        self.shared: dict[Instruction, Any] = {}  # memory that native code of one instruction leaves to that of another
         native = native and target.available() and jit.fastcall_works()
         self.extras: dict[Instruction, Any] = {} if extras is None else extras
         try:

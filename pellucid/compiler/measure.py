@@ -28,19 +28,36 @@ class Timing:
 
     @property
     def roof(self) -> float:
-        """The seconds that this machine needs at least."""
-        bandwidth, speed = machine()
-        return max(self.bytes / bandwidth, self.flops / speed)
+        """The seconds that this machine needs at least, for data that lie in the nearest cache that holds them."""
+        return max(self.bytes / bandwidth(self.bytes), self.flops / speed())
+
+
+SIZES = (1 << 15, 1 << 19, 1 << 22, 1 << 26)  # bytes: about the caches of common processors, and memory
 
 
 @functools.cache
-def machine() -> tuple[float, float]:
-    """Bytes and float32 operations a second of one thread: a copy of 32 MB, and a product of 768-row matrices."""
-    a, b = np.ones(1 << 22, np.float64), np.empty(1 << 22, np.float64)
+def _bandwidths() -> tuple[float, ...]:
+    """Bytes a second that one thread moves in copies that read and write each of SIZES in all."""
+    found = []
+    for size in SIZES:
+        a, b = np.ones(size // 16, np.float64), np.empty(size // 16, np.float64)
+        times = max(1, SIZES[2] // size)
+        found.append(
+            times * size / min(_once(lambda a=a, b=b, times=times: [np.copyto(b, a) for _ in range(times)]) for _ in range(5))
+        )
+    return tuple(found)
+
+
+def bandwidth(size: int) -> float:
+    """Bytes a second that one thread can move where a computation touches `size` bytes."""
+    return next((speed for limit, speed in zip(SIZES, _bandwidths(), strict=True) if size <= limit), _bandwidths()[-1])
+
+
+@functools.cache
+def speed() -> float:
+    """Float32 operations a second of one thread, in a product of 768-row matrices."""
     x = np.ones((768, 768), np.float32)
-    copy = min(_once(lambda: np.copyto(b, a)) for _ in range(5))
-    product = min(_once(lambda: matmul.multiply(x, x)) for _ in range(5))
-    return 2 * a.nbytes / copy, 2 * 768**3 / product
+    return 2 * 768**3 / min(_once(lambda: matmul.multiply(x, x)) for _ in range(5))
 
 
 def _once(work: Any) -> float:

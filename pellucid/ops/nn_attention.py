@@ -70,7 +70,7 @@ def _attention_vjp(
         s = F.matmul(query, _t(F, key)) * scale
         if causal:
             rows, columns = query.shape[-2], key.shape[-2]
-            mask = np.tri(rows, columns, 0, dtype=bool)
+            mask = constant(np.tri(rows, columns, 0, dtype=bool))
             s = F.where(mask if F.raw else wrap(mask), s, -math.inf)
         if bias is not None:
             s = s + bias
@@ -159,7 +159,7 @@ def scaled_dot_product_attention(
         return attention_op.call(q, k, v, bias, causal=bool(is_causal), scale=float(factor))  # type: ignore[no-any-return]
     scores = F.matmul(q, k.transpose(-2, -1)) * factor  # type: ignore[attr-defined]
     if is_causal:
-        mask = np.tri(q._array.shape[-2], k._array.shape[-2], 0, dtype=bool)
+        mask = constant(np.tri(q._array.shape[-2], k._array.shape[-2], 0, dtype=bool))
         scores = F.where(wrap(mask), scores, -math.inf)
     if bias is not None:
         scores = scores + bias

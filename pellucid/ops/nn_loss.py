@@ -211,7 +211,7 @@ def _ce_vjp(F: Any, g: Any, input: Any, aux: Any, target: Any, ignore_index: int
         made = kernels.softmax.cross_entropy_backward(np.asarray(g), input, target, saved, None, ignore_index, 0.0)
         if made is not None:
             return made
-    count = saved[1] if kind == "kernel" else saved
+    count = saved if kind == "plain" else 1.0 if saved[1] is None else float(saved[1].sum())
     array = input if F.raw else input._array
     valid = target != ignore_index
     onehot = np.zeros(array.shape, array.dtype)

@@ -14,6 +14,7 @@ from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
 from ..core.tensor import Tensor
+from ..core.tracing import constant
 from ..errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError
 from ._rules import require_tensor
 from .index import number_array
@@ -158,7 +159,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         )
     for d, (before, after) in enumerate(_sides(pad, a.ndim)):
         if before or after:
-            input = F.index_select(input, wrap(_positions(a.shape[d], before, after, mode)), dim=d)
+            input = F.index_select(input, wrap(constant(_positions(a.shape[d], before, after, mode))), dim=d)
     return input
 
 

@@ -332,3 +332,51 @@ def test_functions_of_the_user():
         assert run(x).item() == (3 * x * x).sum().item()
         torch.testing.assert_close(w.grad, 6 * x * x)
     assert run.versions and run.versions[0].hits >= 2, run.history
+
+
+class LanguageModel(nn.Module):
+    """Attention with dropout and a causal mask, and the loss inside: what comes back are logits and loss."""
+
+    def __init__(self):
+        super().__init__()
+        self.tokens, self.project, self.head = nn.Embedding(11, 8), nn.Linear(8, 24), nn.Linear(8, 11)
+        self.dropout = nn.Dropout(0.2)
+
+    def forward(self, index, targets=None):
+        b, t = index.size()
+        parts = self.project(self.dropout(self.tokens(index))).split(8, dim=2)
+        q, k, v = (x.view(b, t, 2, 4).transpose(1, 2) for x in parts)
+        y = F.scaled_dot_product_attention(q, k, v, dropout_p=0.1 if self.training else 0.0, is_causal=True)
+        logits = self.head(y.transpose(1, 2).contiguous().view(b, t, 8))
+        if targets is None:
+            return logits, None
+        return logits, F.cross_entropy(logits.view(-1, 11), targets.view(-1), ignore_index=-1)
+
+
+def test_a_module_with_the_loss_inside():
+    results = []
+    for compiling in (False, True):
+        torch.manual_seed(0)
+        model = LanguageModel()
+        run = torch.compile(model) if compiling else model
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+        losses = []
+        for x, y in batches(classes(11, 3, 6), classes(11, 3, 6), count=6):
+            halves = []
+            for part in (slice(0, 2), slice(2, 4), slice(0, 2)):  # several forwards before their backward, of other counts
+                target = y[:, :6].clone()
+                target[:, part] = -1
+                target[0] = -1 if part.start else target[0]
+                halves.append(run(x, target)[1] / 3)
+            for loss in halves:
+                loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+            losses += [loss.item() for loss in halves]
+        model.eval()
+        with torch.no_grad():
+            losses.append(run(x)[0].sum().item())
+        results.append(losses)
+    assert results[1] == pytest.approx(results[0], rel=1e-5)
+    assert len(run._compiled().versions) == 2
