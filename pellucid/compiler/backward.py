@@ -108,7 +108,7 @@ class TracedRun(Run):
                 g = self.tensor_hooks(node, g)
             if self.wanted is not None:
                 self.collect(node, g)
-                if id(node) not in self.allowed:  # type: ignore[operator]
+                if id(node) not in self.allowed or node.seq < self.tracer.outside:  # type: ignore[operator]
                     continue
             if type(g) is list:
                 g = self.materialize(node, g)

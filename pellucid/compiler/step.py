@@ -15,7 +15,7 @@ from ..core import reverse
 from ..core.bind import wrap
 from ..core.modes import local
 from ..core.random import Generator
-from ..core.tape import Node, walk
+from ..core.tape import Node, count, walk
 from ..core.tensor import Tensor, version_of
 from ..ir import Value
 from .checking import checker, split
@@ -133,6 +133,7 @@ class Version:
         self.inputs = values
         witness = tracer.witness = Witness()
         streams = around.drawn()
+        start = count()
         try:
             with tracer.active(), witness.watching():
                 self.first = self.function(*args, **kwargs)
@@ -146,7 +147,7 @@ class Version:
             if self.refusal is not None:
                 return
             self._settle(around, witness, leaves, grads, arrays, wants, tensors)
-            self._results(tensors, around)
+            self._results(tensors, around, start)
             self._build(around, tensors, args, kwargs)
             self.skeleton = rebuild(self.first, lambda t: Slot(self.places[id(t)]))
             self.single = isinstance(self.skeleton, Slot) and self.skeleton.place == 0
@@ -197,7 +198,7 @@ class Version:
             (t, grads[k]) for k, t in leaves.items() if k in needed or grads[k] is not None and id(grads[k]._array) in read
         ]
 
-    def _results(self, tensors: list[Tensor], around: Surroundings) -> None:
+    def _results(self, tensors: list[Tensor], around: Surroundings, start: int) -> None:
         """Name the values that leave: results, and gradients."""
         tracer, program = self.tracer, self.tracer.program
         found: list[Tensor] = []
@@ -243,7 +244,7 @@ class Version:
         self.wanted: list[Tensor | int] = []  # leaves: positions among the arguments, or state
         self.returned: list[Value | None] = []
         if self.differentiable:
-            self._trace_backward(tensors, around)
+            self._trace_backward(tensors, around, start)
 
     def _kept_number(self, value: Value, after: Any) -> Value:
         """Memory that still holds, at the end of the call, the number that was read when `after` had run."""
@@ -263,7 +264,7 @@ class Version:
         program.add("copy", (value,), (made,), kind="copy")
         return made
 
-    def _trace_backward(self, tensors: list[Tensor], around: Surroundings) -> None:
+    def _trace_backward(self, tensors: list[Tensor], around: Surroundings, start: int) -> None:
         """The gradients of the results with respect to arguments and state, as the second half of the program."""
         tracer = self.tracer
         leaves = [t for t in tensors if t._rg]
@@ -279,6 +280,7 @@ class Version:
             self.seeds.append(tracer.declare(seed._array, "input", f"g{k}" if len(outs) > 1 else "g"))
             seeds.append(seed)
         tracer.phase = "backward"
+        tracer.outside = start  # an argument may have been computed from the parameters, too
         try:
             with tracer.active():
                 got = reverse.grad(outs, leaves, seeds, retain_graph=True, create_graph=False, allow_unused=True)

@@ -60,6 +60,7 @@ class Tracer:
         self.refusal: Refusal | None = None
         self.phase = "forward"
         self.witness: Any = None  # of calls
+        self.outside = -1  # nodes recorded before this number are not gone through: they belong to the caller's graph
         self.contents: dict[Buffer, ndarray] = {}  # of constants
         self.external: dict[Buffer, ndarray] = {}  # of inputs and state
         self.roots: dict[Buffer, Any] = {}  # shape and dtype of the arrays that temporaries were made as

@@ -194,3 +194,36 @@ def test_model(make):
         results.append([run(*batch(g)).item() for _ in range(STEPS)])
     assert sum(v.hits for v in run.versions) >= STEPS - 3, run.history
     assert results[1] == pytest.approx(results[0], rel=2e-3, abs=2e-3)
+
+
+def modules_of(function, found):
+    """The modules that a function holds, directly or in the functions that it holds."""
+    for cell in function.__closure__ or ():
+        held = cell.cell_contents
+        if isinstance(held, nn.Module):
+            found.append(held)
+        elif isinstance(held, types.FunctionType):
+            modules_of(held, found)
+    return found
+
+
+# The modules of realnvp are transforms, which are called by other names.
+@pytest.mark.parametrize("make", [m for m in MODELS if m is not realnvp], ids=lambda f: f.__name__)
+def test_modules_alone(make):
+    """The modules compiled, everything around them eager: their backward is one node of the graph."""
+    example = load(make.__name__)
+    results = []
+    for compiled in (False, True):
+        torch.manual_seed(0)
+        step, batch = make(example)
+        found = [part for m in modules_of(step, []) for part in (m if isinstance(m, nn.ModuleList) else [m])]
+        modules = {id(m): m for m in found}
+        assert modules
+        if compiled:
+            for module in modules.values():
+                module.compile()
+        g = torch.Generator().manual_seed(1)
+        results.append([step(*batch(g)).item() for _ in range(STEPS)])
+    assert results[1] == pytest.approx(results[0], rel=2e-3, abs=2e-3)
+    used = [m._compiled_call_impl for m in modules.values()]
+    assert any(f.versions for f in used), [f.history for f in used]

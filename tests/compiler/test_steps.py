@@ -1,5 +1,7 @@
 """Whole training steps, compiled, against the same steps run eagerly: losses, parameters and random streams."""
 
+import copy
+
 import pytest
 
 import pellucid as torch
@@ -380,3 +382,23 @@ def test_a_module_with_the_loss_inside():
         results.append(losses)
     assert results[1] == pytest.approx(results[0], rel=1e-5)
     assert len(run._compiled().versions) == 2
+
+
+def test_a_module_applied_to_what_it_gave():
+    """The argument's own graph leads to the same parameters, and is none of the compiled function's business."""
+    torch.manual_seed(0)
+    eager = nn.Sequential(nn.Linear(5, 5), nn.Tanh())
+    module = copy.deepcopy(eager)
+    run, early = torch.compile(module), torch.compile(lambda y: (module(y) * y).sum())
+    x = torch.randn(3, 5, requires_grad=True)
+    for _ in range(4):
+        gradients = []
+        for f, g, m in ((eager, lambda y: (eager(y) * y).sum(), eager), (run, early, module)):
+            m.zero_grad()
+            x.grad = None
+            y = f(f(f(x)))
+            (g(y) + y.sum()).backward()
+            gradients.append([x.grad, *[p.grad for p in m.parameters()]])
+        for a, b in zip(*gradients, strict=True):
+            torch.testing.assert_close(b, a)
+    assert run._compiled().versions and early.versions
