@@ -115,6 +115,21 @@ def conv_weight_grad(
     return conv_weight.run(plan, geo, np.ascontiguousarray(g), np.ascontiguousarray(x))
 
 
+def forward_plans(x_shape: tuple[int, ...], w_shape: tuple[int, ...], *args: Any) -> tuple[Any, Any]:
+    """The plans of `conv` for contiguous float32 arrays: with lanes over pixels (None: no kernels), over channels (None: worse)."""
+    return _forward(x_shape, w_shape, *(_key(v) for v in args))[1:]
+
+
+def input_grad_plans(g_shape: tuple[int, ...], w_shape: tuple[int, ...], *args: Any) -> tuple[Any, Any]:
+    """The same of `conv_input_grad`."""
+    return _input_grad(g_shape, w_shape, *(_key(v) for v in args))[1:]
+
+
+def weight_grad_plan(g_shape: tuple[int, ...], x_shape: tuple[int, ...], *args: Any) -> tuple[ConvGeometry, Any]:
+    """Geometry and plan (None: no kernels) of `conv_weight_grad`."""
+    return _weight_grad(g_shape, x_shape, *(_key(v) for v in args))
+
+
 _FLOAT32 = np.dtype(np.float32)
 
 

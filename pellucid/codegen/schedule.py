@@ -95,6 +95,8 @@ class Schedule:
         self.calls: list[Callable[[Function], None]] = []
         self.titles: list[str] = []
         self._packed: np.ndarray | None = None
+        self._work = _Work()
+        self.plans: list[Any] = []  # what owns tables whose addresses are in `kept`
         self.refusals: list[Callable[[], None]] = []  # what raises when the function ends early
         self._updates: dict[str, str] = {}
         self._loops: dict[Loop, Kernel] = {}
@@ -114,6 +116,11 @@ class Schedule:
         if self._packed is None:
             self._packed = np.empty(matmul.SCRATCH_FLOATS, np.float32)
         return self._packed
+
+    def work(self, size: int, offset: int = 0) -> Place:
+        """A place in memory of at least `size` bytes, aligned to 128, that all calls share: it holds nothing from one to the next."""
+        self._work.size = max(self._work.size, size)
+        return Place("kept", self.keep(self._work), offset)
 
     def number(self, count: int = 1) -> int:
         """Room for run-time numbers; returns the first one's place."""
@@ -401,7 +408,23 @@ class Schedule:
 
 
 def _address(thing: Any) -> int:
+    if isinstance(thing, _Work):
+        return thing.address
     return thing if isinstance(thing, int) else thing.ctypes.data
+
+
+class _Work:
+    """Shared working memory: how much is known when all calls are there."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._memory: np.ndarray | None = None
+
+    @property
+    def address(self) -> int:
+        if self._memory is None:
+            self._memory = np.zeros(self.size + 128, np.uint8)
+        return -(-self._memory.ctypes.data // 128) * 128
 
 
 # ---- small products -------------------------------------------------------------------------------
