@@ -56,6 +56,10 @@ class LanesPlan:
         tasks = groups * split
         return desc, tasks, -(-tasks // (2 * threads)) if threads > 1 else tasks
 
+    def run(self, x: np.ndarray, w: np.ndarray, out: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
+        """Compute a planned convolution of contiguous arrays into `out`."""
+        return run(self, x, w, out, bias)
+
 
 def worthwhile(channels: int, pixels: int, vectors: int) -> bool:
     """Whether lanes over `channels` beat `vectors` vectors that hold `pixels` pixels."""

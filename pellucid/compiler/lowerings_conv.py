@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..codegen import conv, conv_kernels, conv_lanes, conv_weight, jit, pool, threads
+from ..codegen import conv, conv_kernels, conv_lanes, conv_weight, conv_winograd, conv_winograd_weight, jit, pool, threads
 from ..codegen.conv_geometry import ConvGeometry, conv_geometry
 from ..codegen.loops import Loop, Write
 from ..codegen.schedule import Place, Schedule
@@ -74,7 +74,7 @@ def input_grad(i: Instruction, ex: Any) -> Native | str:
 
 
 def _correlation(
-    ex: Any, what: str, geo: ConvGeometry, x: Value, w: Value, bias: Value | None, out: Value, plans: conv.Plans | None, lanes: Any
+    ex: Any, what: str, geo: ConvGeometry, x: Value, w: Value, bias: Value | None, out: Value, plans: conv.Plans | None, other: Any
 ) -> Native | str:
     if plans is None or not out.size:
         return OTHER
@@ -85,8 +85,10 @@ def _correlation(
         biased, result = places(ex, schedule, bias, out)
         images, count = x.shape[0], _team(ex)
         assert plans is not None and result is not None
-        if lanes is not None:
-            _by_channels(schedule, lanes, *operands, biased, result, images, count, title)
+        if isinstance(other, conv_winograd.WinogradPlan):
+            _by_winograd(schedule, other, *operands, biased, result, images, count, title)
+        elif other is not None:
+            _by_channels(schedule, other, *operands, biased, result, images, count, title)
         else:
             _by_pixels(schedule, plans, *operands, biased, result, images, count, title)
 
@@ -153,6 +155,27 @@ def _by_channels(
     schedule.native(conv_lanes.function(), ["team", *arrays, images, tasks, grain], title)
 
 
+def _by_winograd(
+    schedule: Schedule,
+    plan: conv_winograd.WinogradPlan,
+    x: Place,
+    w: Place,
+    bias: Place | None,
+    out: Place,
+    images: int,
+    count: int,
+    title: str,
+) -> None:
+    """Winograd's method: one call does it all."""
+    schedule.plans.append(plan)
+    size = plan.weight_bytes + plan.scratch * count
+    tasks, grain = plan.shared(images, count)
+    desc, biased = Place("kept", schedule.keep(plan.desc)), bias or Place("kept", schedule.keep(plan.zeros))
+    arrays = [desc, x, w, biased, out, schedule.work(size), schedule.work(size, plan.weight_bytes)]
+    numbers = (images * plan.down, plan.groups, tasks, grain)
+    schedule.native(conv_winograd.function(), ["team", *arrays, *numbers], f"{title} (Winograd)")
+
+
 # ---- the gradient in the weight ------------------------------------------------------------------------
 def weight_grad(i: Instruction, ex: Any) -> Native | str:
     """What `conv_weight` does in eager execution, call by call."""
@@ -169,6 +192,11 @@ def weight_grad(i: Instruction, ex: Any) -> Native | str:
         count = _team(ex)
         g_at, x_at, to = compact(ex, schedule, g), compact(ex, schedule, x), ex.place(out, schedule)
         schedule.plans.append(plan)
+        if isinstance(plan, conv_winograd_weight.WinogradWeightPlan):
+            arrays = [Place("kept", schedule.keep(plan.desc)), x_at, g_at, to, schedule.work(plan.bytes(count))]
+            numbers = (geo.n * plan.down, plan.groups)
+            schedule.native(conv_winograd_weight.function(), ["team", *arrays, *numbers], f"{title} (Winograd)")
+            return
         turning, natives = conv_kernels.turning(), conv_weight.natives()
         slices, images = conv_weight.shares(plan, geo.n, count)
         results, size = conv_weight.sizes(plan, slices, images, count)
