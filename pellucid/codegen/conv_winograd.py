@@ -236,7 +236,7 @@ def _emit_blocks(module: Module) -> None:
         stop = f.smaller(start + block, f.rows)
         with f.loop(start, stop) as row:
             sizes = Sizes(*(word(f, i) for i in (_CHANNELS, _ROOM, _ROWS, _COLUMNS, _TOP, _LEFT, _DOWN, _ACROSS, _V_POINT)))
-            data_row(f, f.x, own, v, row, (row - start) * across, sizes, pointer(f, _TRANSPOSE))
+            data_row(f, f.x, own, v, row, sizes, start, start, pointer(f, _TRANSPOSE))
         with f.loop(0, word(f, _PANELS)) as panel:
             first, width, weights = (f.load("i64", table, panel * 3 + i) for i in range(3))
             columns = width * lanes
@@ -276,22 +276,43 @@ class Sizes:
 
 
 def data_row(
-    f: Function, x: Value, own: Value, v: Value, row: Value, first: Value, sizes: Sizes, function: Value, reach: int = REACH
+    f: Function,
+    x: Value,
+    own: Value,
+    v: Value,
+    row: Value,
+    sizes: Sizes,
+    first: Value,
+    begin: Value,
+    function: Value,
+    reach: int = REACH,
 ) -> None:
-    """Transform the tiles of a row: v[point][first + tile][channel]. With `reach` 4 they are an output's gradient."""
+    """Transform the tiles of a row: v[point][tile, counted from row `first`][channel]. With `reach` 4 they are a gradient's.
+
+    `own` holds rows in channels last, those of the row before too, unless this is row `begin`.
+    """
     lanes = kernels.lanes()
     kind = vector("float", lanes)
     rows, columns, room = sizes.rows, sizes.columns, sizes.room
     plane = rows * columns
-    image, top = row // sizes.down, row % sizes.down * TILE - sizes.top
+    down = sizes.down
+    image, top = row // down, row % down * TILE - sizes.top
     low, high = f.larger(f.const(0, "i64") - top, 0), f.smaller(rows - top, reach)
     line = columns * room
-    with f.when(low.compare("sgt", 0)):
+    have = f.var("i64", low)  # rows before this one are there already
+    if reach > TILE:
+        # The last rows of the tiles above are the first of these.
+        with f.when((row - begin).compare("sgt", 0) & (row % down).compare("sgt", 0)):
+            kernels.copy(f, f.at(own, line * TILE), own, line * (reach - TILE))
+            have.set(reach - TILE)
+    with f.when(have.get().compare("eq", low) & low.compare("sgt", 0)):
         kernels.clear(f, own, low * line * 4)
     with f.when(high.compare("slt", reach)):
         kernels.clear(f, f.at(own, high * line), (f.const(reach, "i64") - high) * line * 4)
+    low = have.get()
     source = f.at(x, image * sizes.channels * plane + (top + low) * columns)
-    transpose(f, function, source, plane, f.at(own, low * line), room, sizes.channels, (high - low) * columns)
+    with f.when(low.compare("slt", high)):
+        transpose(f, function, source, plane, f.at(own, low * line), room, sizes.channels, (high - low) * columns)
     flags = vector("i1", lanes)
     with f.loop(0, sizes.across) as tile:
         left = tile * TILE - sizes.left
@@ -302,7 +323,7 @@ def data_row(
         with f.loop(0, room, lanes) as c:
             corner = f.at(own, left * room + c)
             d = [[f.load(kind, corner, line * i + room * j, mask=there[j]) for j in range(reach)] for i in range(reach)]
-            to = f.at(v, (first + tile) * room + c)
+            to = f.at(v, ((row - first) * sizes.across + tile) * room + c)
             for p, value in enumerate(x for made in square(f, data_line if reach == REACH else taps_line, d) for x in made):
                 f.store(value, to, sizes.point * p)
 
@@ -314,6 +335,9 @@ def _emit_result_row(f: Function, m: Value, y: Value, row: Value, first: Value, 
     down, rows, columns, results, point = (word(f, i) for i in (_DOWN, _OUT_ROWS, _OUT_COLUMNS, _RESULTS, _M_POINT))
     panel = width * lanes
     image, top = row // down, row % down * TILE
+    plane = rows * columns
+    to = f.at(f.out, (image * results + channel) * plane + top * columns)
+    count, some = f.smaller(rows - top, TILE) * columns, f.smaller(results - channel, panel)
     with f.loop(0, width) as v:
         bias = f.load(kind, f.bias, channel + v * lanes, mask=f.tail_mask(results - channel - v * lanes, lanes))
         with f.loop(0, word(f, _ACROSS)) as tile:
@@ -324,7 +348,4 @@ def _emit_result_row(f: Function, m: Value, y: Value, row: Value, first: Value, 
             for i, line in enumerate(square(f, result_line(TILE), products)):
                 for j, value in enumerate(line):
                     f.store(value + bias, corner, (columns * i + j) * panel, mask=inside[j])
-    plane = rows * columns
-    to = f.at(f.out, (image * results + channel) * plane + top * columns)
-    count = f.smaller(rows - top, TILE) * columns
-    transpose(f, pointer(f, _TRANSPOSE), y, panel, to, plane, count, f.smaller(results - channel, panel))
+    transpose(f, pointer(f, _TRANSPOSE), y, panel, to, plane, count, some)

@@ -25,6 +25,7 @@ from pellucid.codegen.winograd_parts import POINTS, REACH, TILE, emit_products, 
 
 # Both transformed sides of a block of tiles.
 BLOCK_BYTES = 768 << 10
+ROWS = 4  # rows of tiles that a thread transforms at a time
 
 # Words of the descriptor: sizes of the input (first nine) and of the output's gradient, as `Sizes` has them.
 _DATA, _GRADIENT = 0, 9
@@ -116,7 +117,7 @@ def _natives() -> kernels.Natives:
         count = f.smaller(f.rows - start, block)
         tiles = count * word(f, 7)
         for name, *arguments in (
-            ("prepare", f.desc, f.x, f.g, f.memory, start, count, f.const(1, "i64")),
+            ("prepare", f.desc, f.x, f.g, f.memory, start, count, f.const(ROWS, "i64")),
             ("accumulate", f.desc, f.memory, tiles, start, f.const(POINTS, "i64"), f.const(1, "i64")),
         ):
             f.call(name, f.team, *arguments)
@@ -140,10 +141,10 @@ def _emit_prepare(module: Module) -> None:
     params = {**dict.fromkeys(("desc", "x", "g", "memory"), "ptr"), "first": "i64"}
     f = threads.parallel_export(module, "prepare", params)
     v, g, _, own = _parts(f)
-    with f.loop(f.begin, f.end) as i:
-        for source, to, at, reach in ((f.x, v, _DATA, REACH), (f.g, g, _GRADIENT, TILE)):
+    for source, to, at, reach in ((f.x, v, _DATA, REACH), (f.g, g, _GRADIENT, TILE)):
+        with f.loop(f.begin, f.end) as i:
             sizes = Sizes(*(word(f, at + k) for k in range(9)))
-            data_row(f, source, own, to, f.first + i, i * sizes.across, sizes, pointer(f, _TRANSPOSE), reach)
+            data_row(f, source, own, to, f.first + i, sizes, f.first, f.first + f.begin, pointer(f, _TRANSPOSE), reach)
     f.ret()
 
 
