@@ -37,14 +37,15 @@ from pellucid.codegen.winograd_parts import (
     result_line,
     square,
     taps_line,
+    tiles,
 )
 
 BOUND_RMS, BOUND_MAX = 4.0, 6.0  # errors, in those of the direct kernels
 BOUND = 2e-6  # root mean square error, in the root mean square of the result
 # The transformed source and one panel's products, of a block of tiles.
-BLOCK_BYTES = 512 << 10
+BLOCK_BYTES = 384 << 10
 FEWEST_CHANNELS = 16  # of source and of result
-FEWEST_TILES = 16
+FEWEST_TILES = 8
 
 # Words of the descriptor. The source is what is correlated: the input, or the output's gradient.
 (_CHANNELS, _ROWS, _COLUMNS, _ROOM, _RESULTS, _OUT_ROWS, _OUT_COLUMNS, _TOP, _LEFT, _DOWN, _ACROSS, _BLOCK) = range(12)
@@ -100,13 +101,13 @@ def possible(geo: ConvGeometry) -> bool:
 
 
 def worthwhile(images: int, source: int, result: int, plane: tuple[int, ...]) -> bool:
-    """Whether it beats the direct kernels, as measured: enough channels and tiles, and tiles that are mostly full."""
-    down, across = (-(-size // TILE) for size in plane)
-    if min(source, result) < FEWEST_CHANNELS or images * down * across < FEWEST_TILES:
+    """Whether it beats the direct kernels, as measured: enough channels and tiles, and tiles that are at least half full."""
+    together = prod(-(-size // TILE) for size in plane)
+    if min(source, result) < FEWEST_CHANNELS or images * together < FEWEST_TILES:
         return False
     lanes = kernels.lanes()
-    padded = -(-result // lanes) * lanes / result  # columns of the product
-    return POINTS * down * across * padded < 0.6 * 9 * prod(plane)
+    computed = -(-result // lanes) * lanes  # columns of the product, whole vectors
+    return 2 * prod(plane) * result >= TILE * TILE * together * computed
 
 
 def forward_plan(geo: ConvGeometry) -> WinogradPlan | None:
@@ -251,8 +252,6 @@ def _emit_blocks(module: Module) -> None:
 
 def products(f: Function, width: Value, *arguments: Value | int) -> None:
     """The product for panels of `width` vectors."""
-    from pellucid.codegen.winograd_parts import tiles
-
     for known in tiles():
         with f.when(width.compare("eq", known)):
             call(f, f"product.{known}", *arguments)

@@ -4,8 +4,10 @@ Each tile of 4x4 values of the output's gradient is a filter over the 6x6 pixels
 for results. Both are transformed with lanes over channels; for each of the 36 points the products
 (channels x tiles) @ (tiles x output channels) are added up over all tiles, and one inverse transform at the end gives the gradient.
 
-Blocks of rows of tiles, cut by shapes alone, are transformed by all threads together; then the points are shared out, so that
-each sum has one thread and one order, however many threads there are. `conv_winograd` says what holds for errors.
+All rows of tiles are cut into slices, and these into blocks, by shapes alone. Each slice has sums of its own, which are added at
+the end. With threads for no more than the slices, a thread takes a slice, and the transformed values stay in its second-level
+cache; with more of them all threads together transform a block, and share out the points. Every sum is computed in one order,
+so results do not depend on threads. `conv_winograd` says what holds for errors.
 """
 
 from __future__ import annotations
@@ -19,17 +21,18 @@ from pellucid.codegen import conv_kernels as kernels
 from pellucid.codegen import conv_memory, jit, threads
 from pellucid.codegen.conv_geometry import ConvGeometry
 from pellucid.codegen.conv_winograd import Sizes, data_row, pointer, possible, products, transpose, word, worthwhile
-from pellucid.codegen.emit import Function, Module, Value, vector
+from pellucid.codegen.emit import Module, vector
 from pellucid.codegen.outputs import empty
 from pellucid.codegen.winograd_parts import POINTS, REACH, TILE, emit_products, panels, result_line, square
 
 # Both transformed sides of a block of tiles.
 BLOCK_BYTES = 768 << 10
 ROWS = 4  # rows of tiles that a thread transforms at a time
+SLICES, MOST_SUMS = 4, 640 << 10  # slices, while a slice's sums take no more bytes than this
 
 # Words of the descriptor: sizes of the input (first nine) and of the output's gradient, as `Sizes` has them.
 _DATA, _GRADIENT = 0, 9
-(_BLOCK, _PANELS, _PANEL_TABLE, _TRANSPOSE, _SCRATCH, _V, _G, _M, _M_POINT, _CHANNELS, _RESULTS, _ROOM) = range(18, 30)
+(_BLOCK, _PANELS, _PANEL_TABLE, _TRANSPOSE, _G, _ROWS, _OWN, _SUMS, _M_POINT, _CHANNELS, _RESULTS, _ROOM) = range(18, 30)
 _WORDS = 30
 
 
@@ -40,21 +43,30 @@ class WinogradWeightPlan:
     desc: np.ndarray
     tables: list[object]
     shape: tuple[int, ...]
-    memory: int  # bytes that all threads share
-    scratch: int  # bytes per thread
+    sums: int  # bytes of a slice's sums
+    own: int  # bytes of a thread: both transformed sides of a block, and rows in channels last
+    slices: int
     down: int  # rows of tiles of an image
     groups: int  # of source channels
 
     def bytes(self, count: int) -> int:
         """Working memory for `count` threads."""
-        return self.memory + self.scratch * count
+        return self.sums * self.slices + self.own * count
+
+    def shared(self, images: int, count: int) -> tuple[int, int, int]:
+        """Rows of tiles, slices, and whether each of `count` threads takes slices of its own."""
+        rows = images * self.down
+        slices = min(self.slices, rows)
+        return rows, slices, int(count <= slices)
 
     def run(self, g: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Compute a planned gradient of contiguous arrays."""
         out: np.ndarray = empty(self.shape, np.float32)
-        memory = conv_memory.take(self.bytes(threads.get_num_threads()))
+        count = threads.get_num_threads()
+        memory = conv_memory.take(self.bytes(count))
         try:
-            _natives()["gradient"](threads.team(), self.desc, x, g, out, memory.address, len(x) * self.down, self.groups)
+            numbers = (*self.shared(len(x), count), self.groups)
+            _natives()["gradient"](threads.team(), self.desc, x, g, out, memory.address, *numbers)
         finally:
             conv_memory.give(memory)
         return out
@@ -85,21 +97,21 @@ def _plan(
     together = block * across
     v_point, g_point, m_point = together * c_room + lanes, together * o_room + lanes, channels * o_room + lanes
     cut = np.array(panels(results, lanes), np.int64)
-    sizes = [POINTS * v_point, POINTS * g_point, POINTS * m_point]
-    starts = np.cumsum([0, *(-(-size // 32) * 128 for size in sizes)])
-    scratch = max(REACH * plane[1] * c_room, TILE * out[1] * o_room, 9 * lanes * lanes) + lanes
+    rows = max(REACH * plane[1] * c_room, TILE * out[1] * o_room, 9 * lanes * lanes) + lanes
+    sizes = [POINTS * v_point, POINTS * g_point, rows, POINTS * m_point]
+    *starts, sums = (-(-size // 32) * 128 for size in sizes)
     desc = np.array(
         [
             *(channels, c_room, *plane, top, left, down, across, v_point),
             *(results, o_room, *out, 0, 0, down, across, g_point),
-            *(block, len(cut), cut.ctypes.data, jit.address(turning["transpose"]), -(-scratch // 32) * 128, *starts[:3], m_point),
-            *(channels, results, o_room),
+            *(block, len(cut), cut.ctypes.data, jit.address(turning["transpose"])),
+            *(starts[0], starts[0] + starts[1], sum(starts), sums, m_point, channels, results, o_room),
         ],
         np.int64,
     )
     assert len(desc) == _WORDS
-    shape = (results, channels, 3, 3)
-    return WinogradWeightPlan(desc, [cut], shape, int(starts[3]), int(desc[_SCRATCH]), down, -(-channels // lanes))
+    slices = SLICES if sums <= MOST_SUMS else 1
+    return WinogradWeightPlan(desc, [cut], (results, channels, 3, 3), sums, sum(starts), slices, down, -(-channels // lanes))
 
 
 # ---- native code -------------------------------------------------------------------------------------
@@ -107,67 +119,110 @@ def _plan(
 def _natives() -> kernels.Natives:
     module = Module()
     emit_products(module)
+    _emit_rows(module)
+    _emit_point(module)
+    _emit_slices(module)
     _emit_prepare(module)
     _emit_accumulate(module)
     _emit_finish(module)
     names = ("desc", "x", "g", "out", "memory")
-    f = module.function("gradient", team="ptr", **dict.fromkeys(names, "ptr"), rows="i64", groups="i64")
-    block = word(f, _BLOCK)
-    with f.loop(0, f.rows, block) as start:
-        count = f.smaller(f.rows - start, block)
-        tiles = count * word(f, 7)
-        for name, *arguments in (
-            ("prepare", f.desc, f.x, f.g, f.memory, start, count, f.const(ROWS, "i64")),
-            ("accumulate", f.desc, f.memory, tiles, start, f.const(POINTS, "i64"), f.const(1, "i64")),
-        ):
-            f.call(name, f.team, *arguments)
-    f.call("finish", f.team, f.desc, f.out, f.memory, f.groups, f.const(1, "i64"))
+    f = module.function(
+        "gradient", team="ptr", **dict.fromkeys(names, "ptr"), **dict.fromkeys(("rows", "slices", "apart", "groups"), "i64")
+    )
+    one = f.const(1, "i64")
+    own = f.at(f.memory, f.slices * word(f, _SUMS), "i8")
+
+    def apart() -> None:
+        f.call("slices", f.team, f.desc, f.x, f.g, f.memory, own, f.rows, f.slices, f.slices, one)
+
+    def together() -> None:
+        with f.loop(0, f.slices) as k:
+            m = f.at(f.memory, k * word(f, _SUMS), "i8")
+            begin, end = k * f.rows // f.slices, (k + 1) * f.rows // f.slices
+            with f.loop(begin, end, word(f, _BLOCK)) as start:
+                count = f.smaller(end - start, word(f, _BLOCK))
+                f.call("prepare", f.team, f.desc, f.x, f.g, own, start, count, f.const(ROWS, "i64"))
+                fresh = f.select(start.compare("eq", begin), one, 0)
+                f.call("accumulate", f.team, f.desc, own, m, count, fresh, f.const(POINTS, "i64"), one)
+
+    f.branch(f.apart.compare("ne", 0), apart, together)
+    f.call("finish", f.team, f.desc, f.out, f.memory, own, f.slices, f.groups, one)
     f.ret()
-    return jit.compile_ir(module.text(), {"gradient": "paaaapii"}, "conv_winograd_weight")
+    return jit.compile_ir(module.text(), {"gradient": "paaaapiiii"}, "conv_winograd_weight")
 
 
-def _parts(f: Function) -> tuple[Value, ...]:
-    """Both transformed sides, the sums, and the thread's own memory behind them."""
-    v, g, m = (f.at(f.memory, word(f, i), "i8") for i in (_V, _G, _M))
-    end = f.at(m, word(f, _M_POINT) * POINTS + 31)
-    # As the plan rounds it.
-    address = f.emit(f"ptrtoint ptr {end.name} to i64", "i64") & -128
-    behind = f.emit(f"inttoptr i64 {address.name} to ptr", "ptr")
-    return v, g, m, f.at(behind, f.thread * word(f, _SCRATCH), "i8")
+def _emit_rows(module: Module) -> None:
+    """Transform rows of tiles `begin` to `end` of both sides, to `into` (of a thread's layout), where `first` comes first."""
+    f = module.function(
+        "rows",
+        internal=True,
+        **dict.fromkeys(("desc", "x", "g", "into", "own"), "ptr"),
+        **dict.fromkeys(("first", "begin", "end"), "i64"),
+    )
+    f.noinline = True
+    for source, to, at, reach in ((f.x, f.into, _DATA, REACH), (f.g, f.at(f.into, word(f, _G), "i8"), _GRADIENT, TILE)):
+        with f.loop(f.begin, f.end) as row:
+            sizes = Sizes(*(word(f, at + k) for k in range(9)))
+            data_row(f, source, f.own, to, row, sizes, f.first, f.begin, pointer(f, _TRANSPOSE), reach)
+    f.ret()
+
+
+def _emit_point(module: Module) -> None:
+    """The products of a block's tiles for one point; with `fresh` they start the sums."""
+    f = module.function("point", internal=True, desc="ptr", into="ptr", sums="ptr", point="i64", rows="i64", fresh="i64")
+    f.noinline = True
+    lanes, table = kernels.lanes(), pointer(f, _PANEL_TABLE)
+    c_room, o_room = word(f, _DATA + 1), word(f, _GRADIENT + 1)
+    v, g = f.at(f.into, f.point * word(f, _DATA + 8)), f.at(f.at(f.into, word(f, _G), "i8"), f.point * word(f, _GRADIENT + 8))
+    m = f.at(f.sums, f.point * word(f, _M_POINT))
+    tiles = f.rows * word(f, _DATA + 7)
+    with f.loop(0, word(f, _PANELS)) as panel:
+        at, width = f.load("i64", table, panel * 2) * lanes, f.load("i64", table, panel * 2 + 1)
+        to = f.at(m, at)
+        products(f, width, v, 1, c_room, f.at(g, at), o_room, to, o_room, word(f, _CHANNELS), tiles, f.fresh)
+    f.ret()
+
+
+def _emit_slices(module: Module) -> None:
+    """Some slices, each by one thread."""
+    params = {**dict.fromkeys(("desc", "x", "g", "memory", "own"), "ptr"), "rows": "i64", "slices": "i64"}
+    f = threads.parallel_export(module, "slices", params)
+    own = f.at(f.own, f.thread * word(f, _OWN), "i8")
+    lines, block = f.at(own, word(f, _ROWS), "i8"), word(f, _BLOCK)
+    with f.loop(f.begin, f.end) as k:
+        m = f.at(f.memory, k * word(f, _SUMS), "i8")
+        begin, end = k * f.rows // f.slices, (k + 1) * f.rows // f.slices
+        with f.loop(begin, end, block) as start:
+            count = f.smaller(end - start, block)
+            f.call("rows", f.desc, f.x, f.g, own, lines, start, start, start + count)
+            fresh = f.select(start.compare("eq", begin), f.const(1, "i64"), 0)
+            with f.loop(0, POINTS) as p:
+                f.call("point", f.desc, own, m, p, count, fresh)
+    f.ret()
 
 
 def _emit_prepare(module: Module) -> None:
-    """Transform rows of tiles, `first` on, of both sides."""
-    params = {**dict.fromkeys(("desc", "x", "g", "memory"), "ptr"), "first": "i64"}
+    """Transform some of a block's rows of tiles, from `first` on, to memory that all threads share."""
+    params = {**dict.fromkeys(("desc", "x", "g", "own"), "ptr"), "first": "i64"}
     f = threads.parallel_export(module, "prepare", params)
-    v, g, _, own = _parts(f)
-    for source, to, at, reach in ((f.x, v, _DATA, REACH), (f.g, g, _GRADIENT, TILE)):
-        with f.loop(f.begin, f.end) as i:
-            sizes = Sizes(*(word(f, at + k) for k in range(9)))
-            data_row(f, source, own, to, f.first + i, sizes, f.first, f.first + f.begin, pointer(f, _TRANSPOSE), reach)
+    lines = f.at(f.own, f.thread * word(f, _OWN) + word(f, _ROWS), "i8")
+    f.call("rows", f.desc, f.x, f.g, f.own, lines, f.first, f.first + f.begin, f.first + f.end)
     f.ret()
 
 
 def _emit_accumulate(module: Module) -> None:
-    """Add the products of the block's tiles for some points; the first block starts the sums."""
-    f = threads.parallel_export(module, "accumulate", {"desc": "ptr", "memory": "ptr", "tiles": "i64", "start": "i64"})
-    v, g, m, _ = _parts(f)
-    lanes, table = kernels.lanes(), pointer(f, _PANEL_TABLE)
-    c_room, o_room = word(f, _DATA + 1), word(f, _GRADIENT + 1)
-    fresh = f.select(f.start.compare("eq", 0), f.const(1, "i64"), 0)
-    with f.loop(f.begin, f.end) as p, f.loop(0, word(f, _PANELS)) as panel:
-        at = f.load("i64", table, panel * 2) * lanes
-        a, b = f.at(v, p * word(f, _DATA + 8)), f.at(g, p * word(f, _GRADIENT + 8) + at)
-        to = f.at(m, p * word(f, _M_POINT) + at)
-        width = f.load("i64", table, panel * 2 + 1)
-        products(f, width, a, 1, c_room, b, o_room, to, o_room, word(f, _CHANNELS), f.tiles, fresh)
+    """Add the products of a block's rows for some points."""
+    f = threads.parallel_export(module, "accumulate", {"desc": "ptr", "own": "ptr", "sums": "ptr", "rows": "i64", "fresh": "i64"})
+    with f.loop(f.begin, f.end) as p:
+        f.call("point", f.desc, f.own, f.sums, p, f.rows, f.fresh)
     f.ret()
 
 
 def _emit_finish(module: Module) -> None:
     """The gradient of some groups of input channels, as many as there are lanes, from the sums."""
-    f = threads.parallel_export(module, "finish", {"desc": "ptr", "out": "ptr", "memory": "ptr"})
-    _, _, m, own = _parts(f)
+    params = {**dict.fromkeys(("desc", "out", "memory", "own"), "ptr"), "slices": "i64"}
+    f = threads.parallel_export(module, "finish", params)
+    own = f.at(f.own, f.thread * word(f, _OWN) + word(f, _ROWS), "i8")
     lanes = kernels.lanes()
     kind = vector("float", lanes)
     channels, results, room, point = (word(f, i) for i in (_CHANNELS, _RESULTS, _ROOM, _M_POINT))
@@ -176,9 +231,17 @@ def _emit_finish(module: Module) -> None:
         count = f.smaller(channels - start, lanes)
         with f.loop(0, results, lanes) as o:
             with f.loop(0, count) as c:
-                source = f.at(m, (start + c) * room + o)
-                sums = [[f.load(kind, source, point * (REACH * i + j)) for j in range(REACH)] for i in range(REACH)]
-                for k, value in enumerate(x for line in square(f, result_line(3), sums) for x in line):
+                place = f.at(f.memory, (start + c) * room + o)
+                # The slices' sums are added here, one after the other.
+                sums = [[f.var(kind, f.load(kind, place, point * (REACH * i + j))) for j in range(REACH)] for i in range(REACH)]
+                with f.loop(1, f.slices) as k:
+                    other = f.at(place, k * word(f, _SUMS), "i8")
+                    for i, line in enumerate(sums):
+                        for j, total in enumerate(line):
+                            total.set(total.get() + f.load(kind, other, point * (REACH * i + j)))
+                for k, value in enumerate(
+                    x for line in square(f, result_line(3), [[v.get() for v in row] for row in sums]) for x in line
+                ):
                     f.store(value, own, (c * 9 + k) * lanes)
             to = f.at(f.out, o * channels * 9 + start * 9)
             some = f.smaller(results - o, lanes)

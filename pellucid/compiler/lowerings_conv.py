@@ -194,7 +194,7 @@ def weight_grad(i: Instruction, ex: Any) -> Native | str:
         schedule.plans.append(plan)
         if isinstance(plan, conv_winograd_weight.WinogradWeightPlan):
             arrays = [Place("kept", schedule.keep(plan.desc)), x_at, g_at, to, schedule.work(plan.bytes(count))]
-            numbers = (geo.n * plan.down, plan.groups)
+            numbers = (*plan.shared(geo.n, count), plan.groups)
             schedule.native(conv_winograd_weight.function(), ["team", *arrays, *numbers], f"{title} (Winograd)")
             return
         turning, natives = conv_kernels.turning(), conv_weight.natives()
