@@ -5,7 +5,8 @@ is ``(O, C // groups, *kernel)``, any number of spatial dimensions, any stride, 
 returns None where it does not apply (float64, integers, an empty array, no compiler), and the caller uses the reference.
 float16 and bfloat16 are computed in float32 and rounded once. Results do not depend on the number of threads.
 
-3x3 convolutions with channels enough go by Winograd's method while `config.winograd` is set.
+3x3 convolutions with channels enough go by Winograd's method while `config.winograd` is set; where a result of that is not finite,
+everything is computed again by the definition, which has infinities and NaN where they belong.
 """
 
 from __future__ import annotations
@@ -64,7 +65,9 @@ def conv(
         return None
     out = empty(out_shape, _FLOAT32)
     if other is not None and not relu:
-        return other.run(np.ascontiguousarray(x), np.ascontiguousarray(w), out, bias)  # type: ignore[no-any-return]
+        made = other.run(np.ascontiguousarray(x), np.ascontiguousarray(w), out, bias)
+        if made is not None:
+            return made  # type: ignore[no-any-return]
     return _correlate(plan, x, w, out, bias, 0.0 if relu else -math.inf)
 
 
@@ -96,7 +99,9 @@ def conv_input_grad(
         return None
     out = empty(shape, _FLOAT32)
     if other is not None:
-        return other.run(np.ascontiguousarray(g), np.ascontiguousarray(w), out, bias)  # type: ignore[no-any-return]
+        made = other.run(np.ascontiguousarray(g), np.ascontiguousarray(w), out, bias)
+        if made is not None:
+            return made  # type: ignore[no-any-return]
     return _correlate(plan, g, w, out, bias, -math.inf)
 
 
@@ -119,14 +124,15 @@ def conv_weight_grad(
     if g.dtype != _FLOAT32 or x.dtype != _FLOAT32:
         return in_float32(conv_weight_grad, (g, x), w_shape, stride, padding, dilation, groups)
     try:
-        geo, plan = _weight_grad(config.winograd, g.shape, x.shape, w_shape, stride, padding, dilation, groups)
+        geo, plan, other = _weight_grad(config.winograd, g.shape, x.shape, w_shape, stride, padding, dilation, groups)
     except TypeError:
         key = (_key(w_shape), _key(stride), _key(padding), _key(dilation), groups)
-        geo, plan = _weight_grad(config.winograd, g.shape, x.shape, *key)
+        geo, plan, other = _weight_grad(config.winograd, g.shape, x.shape, *key)
     if plan is None:
         return None
     g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
-    return plan.run(g, x) if isinstance(plan, conv_winograd_weight.WinogradWeightPlan) else conv_weight.run(plan, geo, g, x)
+    made = None if other is None else other.run(g, x)
+    return conv_weight.run(plan, geo, g, x) if made is None else made
 
 
 def forward_plans(x_shape: tuple[int, ...], w_shape: tuple[int, ...], *args: Any) -> tuple[Any, Any]:
@@ -139,8 +145,8 @@ def input_grad_plans(g_shape: tuple[int, ...], w_shape: tuple[int, ...], *args: 
     return _input_grad(config.winograd, g_shape, w_shape, *(_key(v) for v in args))[1:]
 
 
-def weight_grad_plan(g_shape: tuple[int, ...], x_shape: tuple[int, ...], *args: Any) -> tuple[ConvGeometry, Any]:
-    """Geometry and plan (None: no kernels) of `conv_weight_grad`."""
+def weight_grad_plans(g_shape: tuple[int, ...], x_shape: tuple[int, ...], *args: Any) -> tuple[ConvGeometry, Any, Any]:
+    """Geometry, plan (None: no kernels) and a better plan, if any, of `conv_weight_grad`."""
     return _weight_grad(config.winograd, g_shape, x_shape, *(_key(v) for v in args))
 
 
@@ -209,14 +215,14 @@ def _whole(plan: conv_plan.Plan | None) -> Plans | None:
 @lru_cache(maxsize=1024)
 def _weight_grad(
     winograd: bool, g_shape: tuple[int, ...], x_shape: tuple[int, ...], w_shape: Any, *args: Any
-) -> tuple[ConvGeometry, Any]:
+) -> tuple[ConvGeometry, Any, Any]:
     geo = conv_geometry(x_shape, w_shape, *args)
     if g_shape != geo.out_shape:
         raise RuntimeError(f"Expected grad_output of shape {list(geo.out_shape)}, but got {list(g_shape)}")
     if not _worked(geo) or not _ready():
-        return geo, None
+        return geo, None, None
     other = conv_winograd_weight.weight_grad_plan(geo) if winograd else None
-    return geo, other or conv_weight.weight_grad_plan(_shape_key(geo))
+    return geo, conv_weight.weight_grad_plan(_shape_key(geo)), other
 
 
 def _worked(geo: ConvGeometry) -> bool:

@@ -11,7 +11,10 @@ are transformed once a call. Every result is computed in one order, so results d
 Errors, against float64 on normally distributed data, with 16 to 256 channels: the root of the mean square error is 4e-7 to 1.6e-6
 of the results' root mean square, up to 3 times that of the direct kernels; the largest one up to 4 times (the gradient in the
 weight: as the direct kernels). Tests hold all three below BOUND_RMS and BOUND_MAX times the direct ones, and below BOUND.
-Infinities and NaN reach all 16 results of their tiles, most as NaN. `PELLUCID_WINOGRAD=0` switches the method off.
+`PELLUCID_WINOGRAD=0` switches the method off.
+
+Infinities and NaN would reach all 16 results of their tiles, most as NaN, and large numbers could overflow on the way. So each
+result is looked at, and where one is not finite the caller is told, and computes everything with the direct kernels.
 """
 
 from __future__ import annotations
@@ -46,6 +49,7 @@ BOUND = 2e-6  # root mean square error, in the root mean square of the result
 BLOCK_BYTES = 384 << 10
 FEWEST_CHANNELS = 16  # of source and of result
 FEWEST_TILES = 8
+STATUS = 128  # bytes before everything else: a word that is 1 when a result was not finite
 
 # Words of the descriptor. The source is what is correlated: the input, or the output's gradient.
 (_CHANNELS, _ROWS, _COLUMNS, _ROOM, _RESULTS, _OUT_ROWS, _OUT_COLUMNS, _TOP, _LEFT, _DOWN, _ACROSS, _BLOCK) = range(12)
@@ -72,24 +76,23 @@ class WinogradPlan:
         tasks = -(-images * self.down // self.block)
         return tasks, -(-tasks // (4 * count)) if count > 1 else tasks
 
-    def run(self, x: np.ndarray, w: np.ndarray, out: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
-        """Compute a planned convolution of contiguous arrays into `out`."""
+    def run(self, x: np.ndarray, w: np.ndarray, out: np.ndarray, bias: np.ndarray | None) -> np.ndarray | None:
+        """Compute a planned convolution of contiguous arrays into `out`; None where a result is not finite."""
         count, images = threads.get_num_threads(), len(x)
         tasks, grain = self.shared(images, count)
         bias = self.zeros if bias is None else np.ascontiguousarray(bias)
         memory = conv_memory.take(self.weight_bytes + self.scratch * count)
         try:
             u, own = memory.address, memory.address + self.weight_bytes
-            _natives()["winograd"](
-                threads.team(), self.desc, x, w, bias, out, u, own, images * self.down, self.groups, tasks, grain
-            )
+            numbers = (images * self.down, self.groups, tasks, grain)
+            bad = _natives()["winograd"](threads.team(), self.desc, x, w, bias, out, u, own, *numbers)
         finally:
             conv_memory.give(memory)
-        return out
+        return None if bad else out
 
 
 def function() -> int:
-    """The native address of the whole convolution, for a schedule; only where there is a plan."""
+    """The native address of the whole convolution, for a schedule; only where there is a plan. It gives 0 if all is finite."""
     return jit.address(_natives()["winograd"])
 
 
@@ -157,7 +160,7 @@ def _plan(
         _M: starts[2], _Y: starts[3], _V_POINT: v_point, _M_POINT: m_point,
     }  # fmt: skip
     desc = np.array([values.get(i, 0) for i in range(_WORDS)], np.int64)
-    weights = -(-POINTS * channels * len(vector_table) * lanes // 32) * 128
+    weights = STATUS - (-POINTS * channels * len(vector_table) * lanes // 32) * 128
     zeros = np.zeros(results, np.float32)
     return WinogradPlan(desc, [panel_table, vector_table], weights, int(starts[4]), down, block, -(-channels // lanes), zeros)
 
@@ -169,14 +172,35 @@ def _natives() -> kernels.Natives:
     emit_products(module)
     _emit_weights(module)
     _emit_blocks(module)
-    names = ("desc", "x", "w", "bias", "out", "u", "scratch")
+    names = ("desc", "x", "w", "bias", "out", "memory", "scratch")
     f = module.function(
-        "winograd", team="ptr", **dict.fromkeys(names, "ptr"), **dict.fromkeys(("rows", "groups", "tasks", "grain"), "i64")
+        "winograd", "i64", team="ptr", **dict.fromkeys(names, "ptr"), **dict.fromkeys(("rows", "groups", "tasks", "grain"), "i64")
     )
-    call(f, "weights", f.team, f.desc, f.w, f.u, f.scratch, f.groups, 1)
-    call(f, "blocks", f.team, f.desc, f.x, f.u, f.bias, f.out, f.scratch, f.rows, f.tasks, f.grain)
-    f.ret()
-    return jit.compile_ir(module.text(), {"winograd": "paaaaappiiii"}, "conv_winograd")
+    u = f.at(f.memory, STATUS, "i8")
+    f.store(f.const(0, "i64"), f.memory)
+    call(f, "weights", f.team, f.desc, f.w, u, f.scratch, f.groups, 1)
+    call(f, "blocks", f.team, f.desc, f.x, u, f.bias, f.out, f.memory, f.scratch, f.rows, f.tasks, f.grain)
+    f.ret(f.load("i64", f.memory))
+    return jit.compile_ir(module.text(), {"winograd": "paaaaappiiii>i"}, "conv_winograd")
+
+
+class Finite:
+    """Looks at results: 0 times anything that is not finite is NaN, and stays NaN in a sum."""
+
+    def __init__(self, f: Function) -> None:
+        self.f, self.kind = f, vector("float", kernels.lanes())
+        self.seen = f.var(self.kind, 0.0)
+
+    def look(self, value: Value, valid: Value) -> None:
+        """At the `valid` lanes of a result; the others may hold anything."""
+        self.seen.set(self.f.select(valid, self.f.fma(value, 0.0, self.seen.get()), self.seen.get()))
+
+    def tell(self, status: Value) -> None:
+        """Store 1 in the word `status` if anything was not finite; several threads may."""
+        f, seen, width = self.f, self.seen.get(), kernels.lanes()
+        bits = f.bitcast(seen.compare("uno", seen), f"i{width}")
+        with f.when(bits.compare("ne", 0)):
+            f.line(f"store atomic i64 1, ptr {status.name} monotonic, align 8")
 
 
 def word(f: Function, index: int, table: Value | None = None) -> Value:
@@ -225,7 +249,7 @@ def _emit_weights(module: Module) -> None:
 
 def _emit_blocks(module: Module) -> None:
     """All of the work on blocks of rows of tiles; rows are counted through all images."""
-    params = {**dict.fromkeys(("desc", "x", "u", "bias", "out", "scratch"), "ptr"), "rows": "i64"}
+    params = {**dict.fromkeys(("desc", "x", "u", "bias", "out", "status", "scratch"), "ptr"), "rows": "i64"}
     f = threads.parallel_export(module, "blocks", params)
     lanes = kernels.lanes()
     own = f.at(f.scratch, f.thread * word(f, _SCRATCH), "i8")
@@ -337,8 +361,10 @@ def _emit_result_row(f: Function, m: Value, y: Value, row: Value, first: Value, 
     plane = rows * columns
     to = f.at(f.out, (image * results + channel) * plane + top * columns)
     count, some = f.smaller(rows - top, TILE) * columns, f.smaller(results - channel, panel)
+    finite = Finite(f)
     with f.loop(0, width) as v:
-        bias = f.load(kind, f.bias, channel + v * lanes, mask=f.tail_mask(results - channel - v * lanes, lanes))
+        valid = f.tail_mask(results - channel - v * lanes, lanes)
+        bias = f.load(kind, f.bias, channel + v * lanes, mask=valid)
         with f.loop(0, word(f, _ACROSS)) as tile:
             source = f.at(m, (first + tile) * panel + v * lanes)
             products = [[f.load(kind, source, point * (REACH * i + j)) for j in range(REACH)] for i in range(REACH)]
@@ -346,5 +372,8 @@ def _emit_result_row(f: Function, m: Value, y: Value, row: Value, first: Value, 
             inside = [f.splat((tile * TILE + j).compare("slt", columns), flags) for j in range(TILE)]
             for i, line in enumerate(square(f, result_line(TILE), products)):
                 for j, value in enumerate(line):
-                    f.store(value + bias, corner, (columns * i + j) * panel, mask=inside[j])
+                    total = value + bias
+                    finite.look(total, valid)
+                    f.store(total, corner, (columns * i + j) * panel, mask=inside[j])
+    finite.tell(f.status)
     transpose(f, pointer(f, _TRANSPOSE), y, panel, to, plane, count, some)

@@ -20,7 +20,7 @@ import numpy as np
 from pellucid.codegen import conv_kernels as kernels
 from pellucid.codegen import conv_memory, jit, threads
 from pellucid.codegen.conv_geometry import ConvGeometry
-from pellucid.codegen.conv_winograd import Sizes, data_row, pointer, possible, products, transpose, word, worthwhile
+from pellucid.codegen.conv_winograd import STATUS, Finite, Sizes, data_row, pointer, possible, products, transpose, word, worthwhile
 from pellucid.codegen.emit import Module, vector
 from pellucid.codegen.outputs import empty
 from pellucid.codegen.winograd_parts import POINTS, REACH, TILE, emit_products, panels, result_line, square
@@ -51,7 +51,7 @@ class WinogradWeightPlan:
 
     def bytes(self, count: int) -> int:
         """Working memory for `count` threads."""
-        return self.sums * self.slices + self.own * count
+        return STATUS + self.sums * self.slices + self.own * count
 
     def shared(self, images: int, count: int) -> tuple[int, int, int]:
         """Rows of tiles, slices, and whether each of `count` threads takes slices of its own."""
@@ -59,21 +59,21 @@ class WinogradWeightPlan:
         slices = min(self.slices, rows)
         return rows, slices, int(count <= slices)
 
-    def run(self, g: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Compute a planned gradient of contiguous arrays."""
+    def run(self, g: np.ndarray, x: np.ndarray) -> np.ndarray | None:
+        """Compute a planned gradient of contiguous arrays; None where it is not finite."""
         out: np.ndarray = empty(self.shape, np.float32)
         count = threads.get_num_threads()
         memory = conv_memory.take(self.bytes(count))
         try:
             numbers = (*self.shared(len(x), count), self.groups)
-            _natives()["gradient"](threads.team(), self.desc, x, g, out, memory.address, *numbers)
+            bad = _natives()["gradient"](threads.team(), self.desc, x, g, out, memory.address, *numbers)
         finally:
             conv_memory.give(memory)
-        return out
+        return None if bad else out
 
 
 def function() -> int:
-    """The native address of the whole gradient, for a schedule; only where there is a plan."""
+    """The native address of the whole gradient, for a schedule; only where there is a plan. It gives 0 if all is finite."""
     return jit.address(_natives()["gradient"])
 
 
@@ -127,17 +127,19 @@ def _natives() -> kernels.Natives:
     _emit_finish(module)
     names = ("desc", "x", "g", "out", "memory")
     f = module.function(
-        "gradient", team="ptr", **dict.fromkeys(names, "ptr"), **dict.fromkeys(("rows", "slices", "apart", "groups"), "i64")
+        "gradient", "i64", team="ptr", **dict.fromkeys(names, "ptr"), **dict.fromkeys(("rows", "slices", "apart", "groups"), "i64")
     )
     one = f.const(1, "i64")
-    own = f.at(f.memory, f.slices * word(f, _SUMS), "i8")
+    f.store(f.const(0, "i64"), f.memory)
+    sums = f.at(f.memory, STATUS, "i8")
+    own = f.at(sums, f.slices * word(f, _SUMS), "i8")
 
     def apart() -> None:
-        f.call("slices", f.team, f.desc, f.x, f.g, f.memory, own, f.rows, f.slices, f.slices, one)
+        f.call("slices", f.team, f.desc, f.x, f.g, sums, own, f.rows, f.slices, f.slices, one)
 
     def together() -> None:
         with f.loop(0, f.slices) as k:
-            m = f.at(f.memory, k * word(f, _SUMS), "i8")
+            m = f.at(sums, k * word(f, _SUMS), "i8")
             begin, end = k * f.rows // f.slices, (k + 1) * f.rows // f.slices
             with f.loop(begin, end, word(f, _BLOCK)) as start:
                 count = f.smaller(end - start, word(f, _BLOCK))
@@ -146,9 +148,9 @@ def _natives() -> kernels.Natives:
                 f.call("accumulate", f.team, f.desc, own, m, count, fresh, f.const(POINTS, "i64"), one)
 
     f.branch(f.apart.compare("ne", 0), apart, together)
-    f.call("finish", f.team, f.desc, f.out, f.memory, own, f.slices, f.groups, one)
-    f.ret()
-    return jit.compile_ir(module.text(), {"gradient": "paaaapiiii"}, "conv_winograd_weight")
+    f.call("finish", f.team, f.desc, f.out, sums, f.memory, own, f.slices, f.groups, one)
+    f.ret(f.load("i64", f.memory))
+    return jit.compile_ir(module.text(), {"gradient": "paaaapiiii>i"}, "conv_winograd_weight")
 
 
 def _emit_rows(module: Module) -> None:
@@ -220,12 +222,13 @@ def _emit_accumulate(module: Module) -> None:
 
 def _emit_finish(module: Module) -> None:
     """The gradient of some groups of input channels, as many as there are lanes, from the sums."""
-    params = {**dict.fromkeys(("desc", "out", "memory", "own"), "ptr"), "slices": "i64"}
+    params = {**dict.fromkeys(("desc", "out", "memory", "status", "own"), "ptr"), "slices": "i64"}
     f = threads.parallel_export(module, "finish", params)
     own = f.at(f.own, f.thread * word(f, _OWN) + word(f, _ROWS), "i8")
     lanes = kernels.lanes()
     kind = vector("float", lanes)
     channels, results, room, point = (word(f, i) for i in (_CHANNELS, _RESULTS, _ROOM, _M_POINT))
+    finite = Finite(f)
     with f.loop(f.begin, f.end) as group:
         start = group * lanes
         count = f.smaller(channels - start, lanes)
@@ -242,8 +245,10 @@ def _emit_finish(module: Module) -> None:
                 for k, value in enumerate(
                     x for line in square(f, result_line(3), [[v.get() for v in row] for row in sums]) for x in line
                 ):
+                    finite.look(value, f.tail_mask(results - o, lanes))
                     f.store(value, own, (c * 9 + k) * lanes)
             to = f.at(f.out, o * channels * 9 + start * 9)
             some = f.smaller(results - o, lanes)
             transpose(f, pointer(f, _TRANSPOSE), own, f.const(lanes, "i64"), to, channels * 9, count * 9, some)
+    finite.tell(f.status)
     f.ret()

@@ -20,7 +20,8 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -229,21 +230,40 @@ class Schedule:
     def native(self, address: int, arguments: Sequence[Any], title: str = "") -> None:
         """Call a native function: arguments are places, None (null), "team", ints (i64) or floats (double)."""
         function = self.keep(address)
+        self._add(lambda f: f.line(f"call void {self._call(f, function, arguments)}"), title)
+
+    @contextmanager
+    def unless(self, address: int, arguments: Sequence[Any], title: str = "") -> Iterator[None]:
+        """Call a native function that gives an i64; what is scheduled in the block runs only where that is not 0."""
+        function, outer = self.keep(address), (self.calls, self.titles)
+        self.calls, self.titles = [], []
+        try:
+            yield
+        finally:
+            otherwise = self.calls
+            self.calls, self.titles = outer
 
         def call(f: Function) -> None:
-            text = []
-            for x in arguments:
-                if isinstance(x, Place) or x is None:
-                    text.append(f"ptr {self._pointer(f, x).name}")
-                elif x == "team":
-                    text.append(f"ptr {f.team.name}")
-                elif isinstance(x, float):
-                    text.append(f"double {f.const(x, 'double').name}")
-                else:
-                    text.append(f"i64 {int(x)}")
-            f.line(f"call void {self._base(f, function).name}({', '.join(text)})")
+            status = f.emit(f"call i64 {self._call(f, function, arguments)}", "i64")
+            with f.when(status.compare("ne", 0)):
+                for other in otherwise:
+                    other(f)
 
         self._add(call, title)
+
+    def _call(self, f: Function, function: int, arguments: Sequence[Any]) -> str:
+        """A function of the table with its arguments, as a call has it."""
+        text = []
+        for x in arguments:
+            if isinstance(x, Place) or x is None:
+                text.append(f"ptr {self._pointer(f, x).name}")
+            elif x == "team":
+                text.append(f"ptr {f.team.name}")
+            elif isinstance(x, float):
+                text.append(f"double {f.const(x, 'double').name}")
+            else:
+                text.append(f"i64 {int(x)}")
+        return f"{self._base(f, function).name}({', '.join(text)})"
 
     def zero(self, place: Place, size: int) -> None:
         """Clear `size` bytes."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,8 @@ def _correlation(
         images, count = x.shape[0], _team(ex)
         assert plans is not None and result is not None
         if isinstance(other, conv_winograd.WinogradPlan):
-            _by_winograd(schedule, other, *operands, biased, result, images, count, title)
+            with _by_winograd(schedule, other, *operands, biased, result, images, count, title):
+                _by_pixels(schedule, plans, *operands, biased, result, images, count, title)
         elif other is not None:
             _by_channels(schedule, other, *operands, biased, result, images, count, title)
         else:
@@ -165,15 +167,15 @@ def _by_winograd(
     images: int,
     count: int,
     title: str,
-) -> None:
-    """Winograd's method: one call does it all."""
+) -> AbstractContextManager[None]:
+    """Winograd's method: one call does it all; what is scheduled in the block is for results that are not finite."""
     schedule.plans.append(plan)
     size = plan.weight_bytes + plan.scratch * count
     tasks, grain = plan.shared(images, count)
     desc, biased = Place("kept", schedule.keep(plan.desc)), bias or Place("kept", schedule.keep(plan.zeros))
     arrays = [desc, x, w, biased, out, schedule.work(size), schedule.work(size, plan.weight_bytes)]
     numbers = (images * plan.down, plan.groups, tasks, grain)
-    schedule.native(conv_winograd.function(), ["team", *arrays, *numbers], f"{title} (Winograd)")
+    return schedule.unless(conv_winograd.function(), ["team", *arrays, *numbers], f"{title} (Winograd)")
 
 
 # ---- the gradient in the weight ------------------------------------------------------------------------
@@ -183,52 +185,67 @@ def weight_grad(i: Instruction, ex: Any) -> Native | str:
     out = i.outputs[0]
     if not _serves(g, x) or not dense(out) or not out.size:
         return OTHER
-    geo, plan = conv.weight_grad_plan(g.shape, x.shape, tuple(i.params["w_shape"]), *_described(i))
+    geo, plan, other = conv.weight_grad_plans(g.shape, x.shape, tuple(i.params["w_shape"]), *_described(i))
     if plan is None:
         return OTHER
     title = _title("convolution's weight gradient", geo)
 
     def emit(schedule: Schedule) -> None:
         count = _team(ex)
-        g_at, x_at, to = compact(ex, schedule, g), compact(ex, schedule, x), ex.place(out, schedule)
-        schedule.plans.append(plan)
-        if isinstance(plan, conv_winograd_weight.WinogradWeightPlan):
-            arrays = [Place("kept", schedule.keep(plan.desc)), x_at, g_at, to, schedule.work(plan.bytes(count))]
-            numbers = (*plan.shared(geo.n, count), plan.groups)
-            schedule.native(conv_winograd_weight.function(), ["team", *arrays, *numbers], f"{title} (Winograd)")
+        operands = compact(ex, schedule, g), compact(ex, schedule, x), ex.place(out, schedule)
+        if other is None:
+            _weight_by_pixels(schedule, plan, geo, *operands, count, title)
             return
-        turning, natives = conv_kernels.turning(), conv_weight.natives()
-        slices, images = conv_weight.shares(plan, geo.n, count)
-        results, size = conv_weight.sizes(plan, slices, images, count)
-        desc, result, packed = Place("kept", schedule.keep(plan.desc)), schedule.work(size), schedule.work(size, results)
-        schedule.zero(result, results)
-        if slices:
-            arrays = [desc, x_at, g_at, packed, result]
-            schedule.native(jit.address(natives["slices"]), ["team", *arrays, geo.n, slices, slices, 1], title)
-            for part in range(1, slices):
-                where = _at(result, part * plan.result_bytes)
-                schedule.native(jit.address(turning["add"]), [result, where, plan.result_bytes // 4], f"sum of the {title}")
-        else:
-            prepared = plan.packed_bytes * images + 128
-            schedule.zero(packed, prepared)
-            turned = _at(packed, prepared)
-            arrays = [desc, x_at, g_at, packed, turned]
-            for first in range(0, geo.n, images):
-                some = min(images, geo.n - first)
-                if plan.packed_bytes or plan.turned_bytes:
-                    schedule.native(jit.address(natives["prepare"]), ["team", *arrays, first, some, 1], f"operands of the {title}")
-                numbers = (first, some, plan.tasks, 1)
-                schedule.native(jit.address(natives["accumulate"]), ["team", *arrays, result, *numbers], title)
-        taps = geo.c_group * geo.taps
-        if not plan.turned_bytes:
-            numbers = (geo.o, taps, plan.padded_taps)
-            schedule.native(jit.address(turning["sum_lanes"]), [result, to, *numbers], f"result of the {title}")
-            return
-        for offset, channel, channels, row in plan.parts:
-            where = [_at(result, offset), row, _at(to, channel * taps * 4), taps, taps, channels]
-            schedule.native(jit.address(turning["transpose"]), where, f"result of the {title}")
+        schedule.plans.append(other)
+        arrays = [
+            Place("kept", schedule.keep(other.desc)),
+            operands[1],
+            operands[0],
+            operands[2],
+            schedule.work(other.bytes(count)),
+        ]
+        numbers = (*other.shared(geo.n, count), other.groups)
+        with schedule.unless(conv_winograd_weight.function(), ["team", *arrays, *numbers], f"{title} (Winograd)"):
+            _weight_by_pixels(schedule, plan, geo, *operands, count, title)
 
     return Native(emit, title, g.nbytes + x.nbytes + out.nbytes, 2 * geo.multiply_adds)
+
+
+def _weight_by_pixels(
+    schedule: Schedule, plan: conv_weight.WeightPlan, geo: ConvGeometry, g: Place, x: Place, to: Place, count: int, title: str
+) -> None:
+    """The direct kernels."""
+    schedule.plans.append(plan)
+    turning, natives = conv_kernels.turning(), conv_weight.natives()
+    slices, images = conv_weight.shares(plan, geo.n, count)
+    results, size = conv_weight.sizes(plan, slices, images, count)
+    desc, result, packed = Place("kept", schedule.keep(plan.desc)), schedule.work(size), schedule.work(size, results)
+    schedule.zero(result, results)
+    if slices:
+        arrays = [desc, x, g, packed, result]
+        schedule.native(jit.address(natives["slices"]), ["team", *arrays, geo.n, slices, slices, 1], title)
+        for part in range(1, slices):
+            where = _at(result, part * plan.result_bytes)
+            schedule.native(jit.address(turning["add"]), [result, where, plan.result_bytes // 4], f"sum of the {title}")
+    else:
+        prepared = plan.packed_bytes * images + 128
+        schedule.zero(packed, prepared)
+        turned = _at(packed, prepared)
+        arrays = [desc, x, g, packed, turned]
+        for first in range(0, geo.n, images):
+            some = min(images, geo.n - first)
+            if plan.packed_bytes or plan.turned_bytes:
+                schedule.native(jit.address(natives["prepare"]), ["team", *arrays, first, some, 1], f"operands of the {title}")
+            numbers = (first, some, plan.tasks, 1)
+            schedule.native(jit.address(natives["accumulate"]), ["team", *arrays, result, *numbers], title)
+    taps = geo.c_group * geo.taps
+    if not plan.turned_bytes:
+        numbers = (geo.o, taps, plan.padded_taps)
+        schedule.native(jit.address(turning["sum_lanes"]), [result, to, *numbers], f"result of the {title}")
+        return
+    for offset, channel, channels, row in plan.parts:
+        where = [_at(result, offset), row, _at(to, channel * taps * 4), taps, taps, channels]
+        schedule.native(jit.address(turning["transpose"]), where, f"result of the {title}")
 
 
 # ---- max pooling ---------------------------------------------------------------------------------------

@@ -33,14 +33,18 @@ def direct(geo, x, w, g, bias=None):
         )
 
 
+def winograd_forward(geo, x, w, bias=None):
+    plan = conv_winograd._plan(geo.c, geo.x, geo.o, geo.out, geo.pads[0][0], geo.pads[1][0], False)
+    return plan.run(x, w, np.full((len(x), *geo.out_shape[1:]), np.nan, np.float32), bias)
+
+
 def winograd(geo, x, w, g, bias=None):
     """The same by the plans of Winograd's method, whether the rule would take them or not."""
     (top, _), (left, _) = geo.pads
-    forward = conv_winograd._plan(geo.c, geo.x, geo.o, geo.out, top, left, False)
     back = conv_winograd._plan(geo.o, geo.out, geo.c, geo.x, 2 - top, 2 - left, True)
     weight = conv_winograd_weight._plan(geo.c, geo.x, geo.o, geo.out, top, left)
     return (
-        forward.run(x, w, np.full(geo.out_shape, np.nan, np.float32), bias),
+        winograd_forward(geo, x, w, bias),
         back.run(g, w, np.full(geo.x_shape, np.nan, np.float32), None),
         weight.run(g, x),
     )
@@ -139,7 +143,7 @@ def test_shapes_of_networks(x_shape, outputs, padding):
 
 
 def test_memory_that_holds_anything_does_no_harm():
-    """Working memory is not cleared: NaN in it must not reach results."""
+    """Working memory is not cleared: NaN in it must neither reach results nor be taken for one of them."""
     geo, x, w, g = arrays((2, 17, 9, 7), 21, 1)
     wanted = winograd(geo, x, w, g)
     from pellucid.codegen import conv_memory
@@ -151,15 +155,31 @@ def test_memory_that_holds_anything_does_no_harm():
         np.testing.assert_array_equal(made, before)
 
 
-def test_nan_and_infinities_are_seen():
-    geo, x, w, _ = arrays((1, 16, 12, 12), 16, 1)
-    for value in (np.nan, np.inf):
-        broken = x.copy()
-        broken[0, 3, 5, 6] = value
-        made, clean = (kernels.conv(a, w, 1, 1) for a in (broken, x))
-        assert not np.isfinite(made[0, :, 4:7, 5:8]).any()  # all that the definition reaches
-        assert np.isfinite(made[0, :, 8:]).all()  # and no tile besides
-        np.testing.assert_array_equal(made[0, :, 8:], clean[0, :, 8:])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 3e38])
+@pytest.mark.parametrize("place", ["x", "w", "g"])
+def test_infinities_and_nan_stay_where_the_definition_puts_them(value, place):
+    geo, x, w, g = arrays((3, 29, 15, 12), 31, 1)
+    assert conv_winograd.forward_plan(geo) and conv_winograd.input_grad_plan(geo) and conv_winograd_weight.weight_grad_plan(geo)
+    {"x": x, "w": w, "g": g}[place].flat[[7, 331]] = value, 2 * value
+    made = kernels.conv(x, w, 1, 1), kernels.conv_input_grad(g, w, x.shape, 1, 1), kernels.conv_weight_grad(g, x, w.shape, 1, 1)
+    touched = {"x": (0, 2), "w": (0, 1), "g": (1, 2)}[place]
+    for k, (a, b) in enumerate(zip(made, direct(geo, x, w, g), strict=True)):
+        if k in touched:
+            assert not np.isfinite(b).all()
+            np.testing.assert_array_equal(a, b)
+        else:
+            assert np.isfinite(a).all()
+
+
+def test_what_overflows_only_on_the_way_is_computed_by_the_definition():
+    """One product of 3e38 is finite; the transforms multiply it by up to 2.8, and subtract again."""
+    geo, x, w, g = arrays((2, 16, 12, 12), 16, 1)
+    x[0, 2, 6, 5], w[:, 2] = 1e20, 0
+    w[3, 2, 1, 1] = 3e18
+    wanted = direct(geo, x, w, g)
+    assert np.isfinite(wanted[0]).all() and wanted[0].max() > 2e38
+    assert winograd_forward(geo, x, w) is None
+    np.testing.assert_array_equal(kernels.conv(x, w, 1, 1), wanted[0])
 
 
 # ---- errors --------------------------------------------------------------------------------------------
@@ -211,10 +231,8 @@ def test_results_do_not_depend_on_threads():
 def test_each_image_is_computed_as_if_alone():
     geo, x, w, _ = arrays((7, 32, 9, 9), 32, 1)
     whole = kernels.conv(x, w, 1, 1)
-    plan = conv_winograd._plan(geo.c, geo.x, geo.o, geo.out, 1, 1, False)
     for n in range(7):
-        one = plan.run(x[n : n + 1], w, np.empty((1, *geo.out_shape[1:]), np.float32), None)
-        np.testing.assert_array_equal(one[0], whole[n])
+        np.testing.assert_array_equal(winograd_forward(geo, x[n : n + 1], w)[0], whole[n])
 
 
 @pytest.mark.parametrize(

@@ -181,3 +181,30 @@ def test_steps_do_not_depend_on_the_number_of_threads(count):
     finally:
         threads.set_num_threads(before)
     assert got == wanted
+
+
+def test_infinities_and_nan_are_eagers():
+    """Winograd's method computes again by the definition where a result is not finite, in compiled steps too, and only then."""
+    x, w = torch.randn(2, 16, 12, 12, requires_grad=True), torch.randn(16, 16, 3, 3, requires_grad=True)
+
+    def step():
+        x.grad = w.grad = None
+        y = F.conv2d(x, w, padding=1)
+        y.sum().backward()
+        return y
+
+    compiled = torch.compile(step)
+    clean = step().clone()
+    for value in (None, float("nan"), float("inf"), 3e38, None):
+        with torch.no_grad():
+            before = x[1, 3, 5, 6].clone()
+            x[1, 3, 5, 6] = before if value is None else value
+        expected, wanted = step(), [x.grad, w.grad]
+        got = compiled()
+        torch.testing.assert_close(got, expected, rtol=0, atol=0, equal_nan=True)
+        for t, g in zip((x, w), wanted, strict=True):
+            torch.testing.assert_close(t.grad, g, rtol=0, atol=0, equal_nan=True)
+        with torch.no_grad():
+            x[1, 3, 5, 6] = before
+    torch.testing.assert_close(got, clean, rtol=0, atol=0)
+    assert compiled.versions[0].hits >= 3
