@@ -99,6 +99,11 @@ VARIABLES: dict[str, Variable] = {
         lambda: True,
         "0 switches generated kernels off: NumPy alone computes (slower; for finding faults).",
     ),
+    "winograd": Variable(
+        _switch,
+        lambda: True,
+        "0 computes 3x3 convolutions by their definition, not by Winograd's method (slower, with about half the rounding error).",
+    ),
     "sources": Variable(
         _switch,
         lambda: True,
@@ -121,6 +126,7 @@ cache: bool
 num_threads: int
 keep_memory: int
 kernels: bool
+winograd: bool
 sources: bool
 contracts: bool
 progress: bool

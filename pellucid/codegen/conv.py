@@ -1,9 +1,12 @@
-"""Convolution and its gradients on generated float32 kernels. See `conv_kernels` for how they work.
+"""Convolution and its gradients on generated float32 kernels. See `conv_kernels` for how they work, and `conv_winograd`.
 
 Layouts and conventions are those of the NumPy reference in `backends.conv_reference`: ``x`` is ``(N, C, *spatial)``, ``w``
 is ``(O, C // groups, *kernel)``, any number of spatial dimensions, any stride, padding, dilation and groups. Each function
 returns None where it does not apply (float64, integers, an empty array, no compiler), and the caller uses the reference.
 float16 and bfloat16 are computed in float32 and rounded once. Results do not depend on the number of threads.
+
+3x3 convolutions with channels enough go by Winograd's method while `config.winograd` is set; where a result of that is not finite,
+everything is computed again by the definition, which has infinities and NaN where they belong.
 """
 
 from __future__ import annotations
@@ -15,8 +18,18 @@ from typing import Any
 
 import numpy as np
 
+from pellucid import config
 from pellucid.codegen import conv_kernels as kernels
-from pellucid.codegen import conv_lanes, conv_memory, conv_plan, conv_weight, target, threads
+from pellucid.codegen import (
+    conv_lanes,
+    conv_memory,
+    conv_plan,
+    conv_weight,
+    conv_winograd,
+    conv_winograd_weight,
+    target,
+    threads,
+)
 from pellucid.codegen.conv_geometry import ConvGeometry, IntOrSeq, conv_geometry, input_grad_geometry
 from pellucid.codegen.outputs import empty
 
@@ -44,14 +57,17 @@ def conv(
     if x.dtype != _FLOAT32 or w.dtype != _FLOAT32 or (bias is not None and bias.dtype != _FLOAT32):
         return in_float32(conv, (x, w, bias), stride, padding, dilation, groups, relu=relu)
     try:
-        out_shape, plan, lanes = _forward(x.shape, w.shape, stride, padding, dilation, groups)
+        out_shape, plan, other = _forward(config.winograd, x.shape, w.shape, stride, padding, dilation, groups)
     except TypeError:  # lists cannot be looked up
-        out_shape, plan, lanes = _forward(x.shape, w.shape, _key(stride), _key(padding), _key(dilation), groups)
+        key = (_key(stride), _key(padding), _key(dilation), groups)
+        out_shape, plan, other = _forward(config.winograd, x.shape, w.shape, *key)
     if plan is None:
         return None
     out = empty(out_shape, _FLOAT32)
-    if lanes is not None and not relu:
-        return conv_lanes.run(lanes, np.ascontiguousarray(x), np.ascontiguousarray(w), out, bias)
+    if other is not None and not relu:
+        made = other.run(np.ascontiguousarray(x), np.ascontiguousarray(w), out, bias)
+        if made is not None:
+            return made  # type: ignore[no-any-return]
     return _correlate(plan, x, w, out, bias, 0.0 if relu else -math.inf)
 
 
@@ -75,15 +91,17 @@ def conv_input_grad(
     if g.dtype != _FLOAT32 or w.dtype != _FLOAT32 or (bias is not None and bias.dtype != _FLOAT32):
         return in_float32(conv_input_grad, (g, w, bias), x_shape, stride, padding, dilation, groups)
     try:
-        shape, plan, lanes = _input_grad(g.shape, w.shape, x_shape, stride, padding, dilation, groups)
+        shape, plan, other = _input_grad(config.winograd, g.shape, w.shape, x_shape, stride, padding, dilation, groups)
     except TypeError:
         key = (_key(x_shape), _key(stride), _key(padding), _key(dilation), groups)
-        shape, plan, lanes = _input_grad(g.shape, w.shape, *key)
+        shape, plan, other = _input_grad(config.winograd, g.shape, w.shape, *key)
     if plan is None:
         return None
     out = empty(shape, _FLOAT32)
-    if lanes is not None:
-        return conv_lanes.run(lanes, np.ascontiguousarray(g), np.ascontiguousarray(w), out, bias)
+    if other is not None:
+        made = other.run(np.ascontiguousarray(g), np.ascontiguousarray(w), out, bias)
+        if made is not None:
+            return made  # type: ignore[no-any-return]
     return _correlate(plan, g, w, out, bias, -math.inf)
 
 
@@ -106,13 +124,30 @@ def conv_weight_grad(
     if g.dtype != _FLOAT32 or x.dtype != _FLOAT32:
         return in_float32(conv_weight_grad, (g, x), w_shape, stride, padding, dilation, groups)
     try:
-        geo, plan = _weight_grad(g.shape, x.shape, w_shape, stride, padding, dilation, groups)
+        geo, plan, other = _weight_grad(config.winograd, g.shape, x.shape, w_shape, stride, padding, dilation, groups)
     except TypeError:
         key = (_key(w_shape), _key(stride), _key(padding), _key(dilation), groups)
-        geo, plan = _weight_grad(g.shape, x.shape, *key)
+        geo, plan, other = _weight_grad(config.winograd, g.shape, x.shape, *key)
     if plan is None:
         return None
-    return conv_weight.run(plan, geo, np.ascontiguousarray(g), np.ascontiguousarray(x))
+    g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
+    made = None if other is None else other.run(g, x)
+    return conv_weight.run(plan, geo, g, x) if made is None else made
+
+
+def forward_plans(x_shape: tuple[int, ...], w_shape: tuple[int, ...], *args: Any) -> tuple[Any, Any]:
+    """The plans of `conv` for contiguous float32 arrays: with lanes over pixels (None: no kernels), and a better one, if any."""
+    return _forward(config.winograd, x_shape, w_shape, *(_key(v) for v in args))[1:]
+
+
+def input_grad_plans(g_shape: tuple[int, ...], w_shape: tuple[int, ...], *args: Any) -> tuple[Any, Any]:
+    """The same of `conv_input_grad`."""
+    return _input_grad(config.winograd, g_shape, w_shape, *(_key(v) for v in args))[1:]
+
+
+def weight_grad_plans(g_shape: tuple[int, ...], x_shape: tuple[int, ...], *args: Any) -> tuple[ConvGeometry, Any, Any]:
+    """Geometry, plan (None: no kernels) and a better plan, if any, of `conv_weight_grad`."""
+    return _weight_grad(config.winograd, g_shape, x_shape, *(_key(v) for v in args))
 
 
 _FLOAT32 = np.dtype(np.float32)
@@ -146,22 +181,24 @@ def _ready() -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _forward(x_shape: tuple[int, ...], w_shape: tuple[int, ...], *args: Any) -> tuple[Any, Any, Any]:
-    """Output shape, the plan with lanes over pixels (None where kernels do not apply), and the other one where better."""
+def _forward(winograd: bool, x_shape: tuple[int, ...], w_shape: tuple[int, ...], *args: Any) -> tuple[Any, Any, Any]:
+    """Output shape, the plan with lanes over pixels (None where kernels do not apply), and another one where better."""
     geo = conv_geometry(x_shape, w_shape, *args)
     if not _worked(geo) or not _ready():
         return geo.out_shape, None, None
-    key = _shape_key(geo)
-    return geo.out_shape, _bands(key, False) or _whole(conv_plan.forward_plan(key)), conv_lanes.forward_plan(key)
+    key, other = _shape_key(geo), conv_winograd.forward_plan(geo) if winograd else None
+    return geo.out_shape, _bands(key, False) or _whole(conv_plan.forward_plan(key)), other or conv_lanes.forward_plan(key)
 
 
 @lru_cache(maxsize=1024)
-def _input_grad(g_shape: tuple[int, ...], w_shape: tuple[int, ...], x_shape: Any, *args: Any) -> tuple[Any, Any, Any]:
+def _input_grad(
+    winograd: bool, g_shape: tuple[int, ...], w_shape: tuple[int, ...], x_shape: Any, *args: Any
+) -> tuple[Any, Any, Any]:
     geo = input_grad_geometry(g_shape, w_shape, x_shape, *args)
     if not _worked(geo) or not _ready():
         return geo.x_shape, None, None
-    key = _shape_key(geo)
-    return geo.x_shape, _bands(key, True) or _whole(conv_plan.input_grad_plan(key)), conv_lanes.input_grad_plan(key)
+    key, other = _shape_key(geo), conv_winograd.input_grad_plan(geo) if winograd else None
+    return geo.x_shape, _bands(key, True) or _whole(conv_plan.input_grad_plan(key)), other or conv_lanes.input_grad_plan(key)
 
 
 Plans = list[tuple[conv_plan.Plan, int]]  # with the first pixel that each is for
@@ -176,11 +213,16 @@ def _whole(plan: conv_plan.Plan | None) -> Plans | None:
 
 
 @lru_cache(maxsize=1024)
-def _weight_grad(g_shape: tuple[int, ...], x_shape: tuple[int, ...], w_shape: Any, *args: Any) -> tuple[ConvGeometry, Any]:
+def _weight_grad(
+    winograd: bool, g_shape: tuple[int, ...], x_shape: tuple[int, ...], w_shape: Any, *args: Any
+) -> tuple[ConvGeometry, Any, Any]:
     geo = conv_geometry(x_shape, w_shape, *args)
     if g_shape != geo.out_shape:
         raise RuntimeError(f"Expected grad_output of shape {list(geo.out_shape)}, but got {list(g_shape)}")
-    return geo, conv_weight.weight_grad_plan(_shape_key(geo)) if _worked(geo) and _ready() else None
+    if not _worked(geo) or not _ready():
+        return geo, None, None
+    other = conv_winograd_weight.weight_grad_plan(geo) if winograd else None
+    return geo, conv_weight.weight_grad_plan(_shape_key(geo)), other
 
 
 def _worked(geo: ConvGeometry) -> bool:

@@ -568,6 +568,12 @@ def clear(f: Function, pointer: Value, count: Value) -> None:
     f.line(f"call void @llvm.memset.p0.i64(ptr {pointer.name}, i8 0, i64 {count.name}, i1 false)")
 
 
+def copy(f: Function, source: Value, target: Value, count: Value) -> None:
+    """`count` floats, a whole number of vectors, to memory before or apart from them."""
+    with f.loop(0, count, lanes()) as i:
+        f.store(f.load(vector("float", lanes()), source, i), target, i)
+
+
 # Weight gradient.
 
 

@@ -42,7 +42,23 @@ class LanesPlan:
     scratch: int
     blocks: int
     images: int  # computed together
-    zeros: np.ndarray
+    channels: int
+    zeros: np.ndarray  # a bias with room for whole vectors
+
+    def shared(self, images: int, threads: int) -> tuple[np.ndarray, int, int]:
+        """The descriptor for so many images and threads, the number of tasks, and how many are taken together."""
+        groups = -(-images // self.images)
+        split = 1 if groups >= threads else min(self.blocks, -(-threads // groups))
+        desc = self.desc
+        if split != 1:
+            desc = desc.copy()
+            desc[_SPLIT] = split
+        tasks = groups * split
+        return desc, tasks, -(-tasks // (2 * threads)) if threads > 1 else tasks
+
+    def run(self, x: np.ndarray, w: np.ndarray, out: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
+        """Compute a planned convolution of contiguous arrays into `out`."""
+        return run(self, x, w, out, bias)
 
 
 def worthwhile(channels: int, pixels: int, vectors: int) -> bool:
@@ -178,7 +194,7 @@ def _plan(
     )
     keep.append(pack)
     zeros = np.zeros(result.channels + 4 * lanes, np.float32)
-    return LanesPlan(desc, keep, turns, -(-weights * 4 // 128) * 128, scratch, len(blocks), images, zeros)
+    return LanesPlan(desc, keep, turns, -(-weights * 4 // 128) * 128, scratch, len(blocks), images, result.channels, zeros)
 
 
 def _together(pixels: int, taps: int, packed: int) -> int:
@@ -196,24 +212,22 @@ def run(plan: LanesPlan, x: np.ndarray, w: np.ndarray, out: np.ndarray, bias: np
         padded[: len(bias)] = bias
     turn = kernels.turning()["turn"]
     count, images = threads.get_num_threads(), len(x)
-    groups = -(-images // plan.images)
-    split = 1 if groups >= count else min(plan.blocks, -(-count // groups))
-    desc = plan.desc
-    if split != 1:
-        desc = desc.copy()
-        desc[_SPLIT] = split
-    tasks = groups * split
+    desc, tasks, grain = plan.shared(images, count)
     memory = conv_memory.take(plan.weight_bytes + plan.scratch * count)
     try:
         address = memory.address
         for to, times, start, *rest in plan.turns:
             turn(w, start, address + to, times, *rest)
         team = threads.team() if tasks > 1 else 0
-        grain = -(-tasks // (2 * count)) if count > 1 else tasks
         _natives()["lanes"](team, desc, x, address, padded, out, address + plan.weight_bytes, images, tasks, grain)
     finally:
         conv_memory.give(memory)
     return out
+
+
+def function() -> int:
+    """The native address of the driver, for a schedule; only where there is a plan."""
+    return jit.address(_natives()["lanes"])
 
 
 @cache

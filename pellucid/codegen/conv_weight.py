@@ -85,7 +85,7 @@ def weight_grad_plan(geo: ConvGeometry) -> WeightPlan | None:
                 at += width
         functions = {width: kernels.outer(width) for _, width in columns}
     packing, turning = kernels.packing(), kernels.turning()
-    if packing is None or turning is None or _natives() is None or not all(functions.values()):
+    if packing is None or turning is None or natives() is None or not all(functions.values()):
         return None
     if layout.phase_size >= 1 << 30:  # pixels are found by 32-bit offsets
         return None
@@ -148,23 +148,33 @@ def weight_grad_plan(geo: ConvGeometry) -> WeightPlan | None:
     return WeightPlan(array, keep, len(tasks), slices, block, packed, turned, result * 4, scratch, parts, padded_taps)
 
 
+def shares(plan: WeightPlan, images: int, threads: int) -> tuple[int, int]:
+    """Into how many slices `images` images are cut, and (where that is 0) how many are prepared together."""
+    slices = min(plan.slices, images)
+    if slices < 2 <= threads and plan.tasks >= 2:
+        slices = 0
+    return slices, 0 if slices else min(plan.block, images)
+
+
+def sizes(plan: WeightPlan, slices: int, images: int, threads: int) -> tuple[int, int]:
+    """Bytes of the results, and of all working memory."""
+    results = plan.result_bytes * max(slices, 1)
+    return results, results + (plan.scratch * threads if slices else (plan.packed_bytes + plan.turned_bytes) * images + 128)
+
+
 def run(plan: WeightPlan, geo: ConvGeometry, g: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Compute a planned gradient of contiguous arrays."""
     out = empty(geo.w_shape, np.float32)
-    natives, packing, turning = _natives(), kernels.packing(), kernels.turning()
+    functions, packing, turning = natives(), kernels.packing(), kernels.turning()
     team, count = threads.team(), threads.get_num_threads()
-    slices = min(plan.slices, geo.n)
-    if slices < 2 <= count and plan.tasks >= 2:
-        slices = 0
-    images = 0 if slices else min(plan.block, geo.n)
-    results = plan.result_bytes * max(slices, 1)
-    work = plan.scratch * count if slices else (plan.packed_bytes + plan.turned_bytes) * images + 128
-    memory = conv_memory.take(results + work)
+    slices, images = shares(plan, geo.n, count)
+    results, size = sizes(plan, slices, images, count)
+    memory = conv_memory.take(size)
     try:
         result, packed = memory.address, memory.address + results
         packing["clear"](result, results)
         if slices:
-            natives["slices"](team, plan.desc, x, g, packed, result, geo.n, slices, slices, 1)
+            functions["slices"](team, plan.desc, x, g, packed, result, geo.n, slices, slices, 1)
             for part in range(1, slices):
                 turning["add"](result, result + part * plan.result_bytes, plan.result_bytes // 4)
         else:
@@ -173,8 +183,8 @@ def run(plan: WeightPlan, geo: ConvGeometry, g: np.ndarray, x: np.ndarray) -> np
             for first in range(0, geo.n, images):
                 some = min(images, geo.n - first)
                 if plan.packed_bytes or plan.turned_bytes:
-                    natives["prepare"](team, plan.desc, x, g, packed, turned, first, some, 1)
-                natives["accumulate"](team, plan.desc, x, g, packed, turned, result, first, some, plan.tasks, 1)
+                    functions["prepare"](team, plan.desc, x, g, packed, turned, first, some, 1)
+                functions["accumulate"](team, plan.desc, x, g, packed, turned, result, first, some, plan.tasks, 1)
         taps = geo.c_group * geo.taps
         if plan.turned_bytes:
             where = out.ctypes.data
@@ -188,7 +198,8 @@ def run(plan: WeightPlan, geo: ConvGeometry, g: np.ndarray, x: np.ndarray) -> np
 
 
 @cache
-def _natives() -> kernels.Natives:
+def natives() -> kernels.Natives:
+    """`slices`, `prepare` and `accumulate`."""
     module = Module()
     _emit_slices(module)
     _emit_prepare(module)

@@ -185,6 +185,17 @@ def _key(value: Any) -> Any:
     return value if value is None or isinstance(value, int) else tuple(value)
 
 
+def max_plan(x_shape: tuple[int, ...], *args: Any) -> Any:
+    """The plan of `max_pool` for contiguous float32 arrays of this shape, None where its kernel does not apply."""
+    return _max(x_shape, *(_key(v) for v in args[:-1]), args[-1])[1]
+
+
+def function(name: str) -> int | None:
+    """The native address of `max_pool` or `max_pool_grad`, for a schedule."""
+    made = _natives() if target.available() else None
+    return None if made is None else jit.address(made[name])
+
+
 @lru_cache(maxsize=1024)
 def _max(x_shape: tuple[int, ...], *args: Any) -> tuple[tuple[int, ...], Any]:
     """Output shape, and the plan where kernels apply."""

@@ -20,7 +20,8 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -96,6 +97,8 @@ class Schedule:
         self.calls: list[Callable[[Function], None]] = []
         self.titles: list[str] = []
         self._packed: np.ndarray | None = None
+        self._work = _Work()
+        self.plans: list[Any] = []  # what owns tables whose addresses are in `kept`
         self.refusals: list[Callable[[], None]] = []  # what raises when the function ends early
         self._updates: dict[str, str] = {}
         self._loops: dict[Loop, Kernel] = {}
@@ -115,6 +118,11 @@ class Schedule:
         if self._packed is None:
             self._packed = np.empty(matmul.SCRATCH_FLOATS, np.float32)
         return self._packed
+
+    def work(self, size: int, offset: int = 0) -> Place:
+        """A place in memory of at least `size` bytes, aligned to 128, that all calls share: it holds nothing from one to the next."""
+        self._work.size = max(self._work.size, size)
+        return Place("kept", self.keep(self._work), offset)
 
     def number(self, count: int = 1) -> int:
         """Room for run-time numbers; returns the first one's place."""
@@ -223,21 +231,40 @@ class Schedule:
     def native(self, address: int, arguments: Sequence[Any], title: str = "") -> None:
         """Call a native function: arguments are places, None (null), "team", ints (i64) or floats (double)."""
         function = self.keep(address)
+        self._add(lambda f: f.line(f"call void {self._call(f, function, arguments)}"), title)
+
+    @contextmanager
+    def unless(self, address: int, arguments: Sequence[Any], title: str = "") -> Iterator[None]:
+        """Call a native function that gives an i64; what is scheduled in the block runs only where that is not 0."""
+        function, outer = self.keep(address), (self.calls, self.titles)
+        self.calls, self.titles = [], []
+        try:
+            yield
+        finally:
+            otherwise = self.calls
+            self.calls, self.titles = outer
 
         def call(f: Function) -> None:
-            text = []
-            for x in arguments:
-                if isinstance(x, Place) or x is None:
-                    text.append(f"ptr {self._pointer(f, x).name}")
-                elif x == "team":
-                    text.append(f"ptr {f.team.name}")
-                elif isinstance(x, float):
-                    text.append(f"double {f.const(x, 'double').name}")
-                else:
-                    text.append(f"i64 {int(x)}")
-            f.line(f"call void {self._base(f, function).name}({', '.join(text)})")
+            status = f.emit(f"call i64 {self._call(f, function, arguments)}", "i64")
+            with f.when(status.compare("ne", 0)):
+                for other in otherwise:
+                    other(f)
 
         self._add(call, title)
+
+    def _call(self, f: Function, function: int, arguments: Sequence[Any]) -> str:
+        """A function of the table with its arguments, as a call has it."""
+        text = []
+        for x in arguments:
+            if isinstance(x, Place) or x is None:
+                text.append(f"ptr {self._pointer(f, x).name}")
+            elif x == "team":
+                text.append(f"ptr {f.team.name}")
+            elif isinstance(x, float):
+                text.append(f"double {f.const(x, 'double').name}")
+            else:
+                text.append(f"i64 {int(x)}")
+        return f"{self._base(f, function).name}({', '.join(text)})"
 
     def zero(self, place: Place, size: int) -> None:
         """Clear `size` bytes."""
@@ -407,7 +434,23 @@ class Schedule:
 
 
 def _address(thing: Any) -> int:
+    if isinstance(thing, _Work):
+        return thing.address
     return thing if isinstance(thing, int) else thing.ctypes.data
+
+
+class _Work:
+    """Shared working memory: how much is known when all calls are there."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._memory: np.ndarray | None = None
+
+    @property
+    def address(self) -> int:
+        if self._memory is None:
+            self._memory = np.zeros(self.size + 128, np.uint8)
+        return -(-self._memory.ctypes.data // 128) * 128
 
 
 # ---- small products -------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..codegen import softmax
 from ..ir import Extra, Instruction, Ref, Value
-from . import lowerings_nn, lowerings_rnn
+from . import lowerings_conv, lowerings_nn, lowerings_rnn
 from .lowered import Native
 
 
@@ -70,10 +70,12 @@ LOWERINGS = {
     "cross_entropy": cross_entropy,
     "cross_entropy_vjp": cross_entropy_vjp,
     **lowerings_nn.LOWERINGS,
+    **lowerings_conv.LOWERINGS,
     **lowerings_rnn.LOWERINGS,
 }
 HANDED = {
     "cross_entropy": lambda arrays: ("kernel", (arrays[0], arrays[1] if len(arrays) > 1 else None)),
     **lowerings_nn.HANDED,
+    **lowerings_conv.HANDED,
     **lowerings_rnn.HANDED,
 }

@@ -8,10 +8,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pellucid import config
 from pellucid.backends import conv_reference as reference
 from pellucid.backends import pool_reference
 from pellucid.codegen import conv as kernels
-from pellucid.codegen import conv_kernels, conv_lanes, conv_plan, conv_weight, pool, target, threads
+from pellucid.codegen import (
+    conv_kernels,
+    conv_lanes,
+    conv_plan,
+    conv_weight,
+    conv_winograd,
+    conv_winograd_weight,
+    pool,
+    target,
+    threads,
+)
 from pellucid.codegen.conv_geometry import conv_geometry
 
 pytestmark = pytest.mark.skipif(not target.available(), reason="needs a compiler for kernels")
@@ -93,8 +104,10 @@ def test_random_configurations(configuration):
     ],
     ids=str,
 )
-def test_shapes_of_networks(configuration):
-    check(*configuration)
+@pytest.mark.parametrize("winograd", [False, True])
+def test_shapes_of_networks(configuration, winograd):
+    with config.override(winograd=winograd):
+        check(*configuration)
 
 
 def test_bias_and_relu():
@@ -174,7 +187,7 @@ def fresh_plans():
     """Clears what was planned and compiled, before and after."""
     caches = [
         function
-        for module in (conv_kernels, conv_plan, conv_lanes, conv_weight, kernels, pool)
+        for module in (conv_kernels, conv_plan, conv_lanes, conv_weight, conv_winograd, conv_winograd_weight, kernels, pool)
         for function in vars(module).values()
         if hasattr(function, "cache_clear")
     ]
