@@ -58,7 +58,7 @@ def constant(value: float, ctype: str) -> str:
     """A constant as LLVM writes it; floats exactly, through their bits.
 
     >>> constant(0.1, "float"), constant(3, "<2 x i32>")
-    ('0x3FB99999A0000000', '<i32 3, i32 3>')
+    ('0x3FB99999A0000000', 'splat (i32 3)')
     """
     kind = element(ctype)
     if kind in ("float", "double"):
@@ -70,7 +70,7 @@ def constant(value: float, ctype: str) -> str:
         one = "true" if value else "false"
     else:
         one = str(int(value))
-    return one if lanes(ctype) == 1 else "<" + ", ".join([f"{kind} {one}"] * lanes(ctype)) + ">"
+    return one if lanes(ctype) == 1 else f"splat ({kind} {one})"
 
 
 class Value:
