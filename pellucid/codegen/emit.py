@@ -23,6 +23,7 @@ from typing import Any
 
 __all__ = ["Function", "Module", "Value", "Var", "constant", "element", "lanes", "vector"]
 
+_NAME = re.compile(r"@([\w.]+)")
 _VECTOR = re.compile(r"<(\d+) x (\w+)>")
 _BYTES = {"float": 4, "double": 8, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "ptr": 8}
 
@@ -173,11 +174,32 @@ class Module:
         self.functions.append(made)
         return made
 
-    def text(self) -> str:
-        """The module as LLVM IR. IEEE semantics throughout: no fast-math flag is ever set."""
+    def text(self, only: str | None = None) -> str:
+        """The module as LLVM IR, or the function `only` with all that it calls. IEEE semantics throughout: no fast-math flag is ever
+        set.
+        """
         attributes = '{ nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }'
-        parts = [function.text() for function in self.functions] + sorted(self.declarations)
-        return "\n".join(parts) + f"\nattributes #0 = {attributes}\n"
+        texts = {function.name: function.text() for function in self.functions}
+        declarations = self.declarations
+        if only is not None:
+            texts, used = _reachable(texts, only)
+            declarations = {d for d in declarations if _NAME.findall(d)[0] in used}
+        return "\n".join([*texts.values(), *sorted(declarations)]) + f"\nattributes #0 = {attributes}\n"
+
+
+def _reachable(texts: dict[str, str], start: str) -> tuple[dict[str, str], set[str]]:
+    """Of functions' texts those that `start` leads to, and all names in them."""
+    found: dict[str, str] = {}
+    used: set[str] = set()
+    names = [start]
+    while names:
+        name = names.pop()
+        if name in texts and name not in found:
+            found[name] = texts[name]
+            inside = set(_NAME.findall(texts[name]))
+            used |= inside
+            names += inside
+    return {name: text for name, text in texts.items() if name in found}, used
 
 
 class Function:

@@ -37,7 +37,7 @@ _addresses: dict[int, int] = {}
 statistics = {"compiled": 0, "loaded": 0, "seconds": 0.0}
 
 
-def compile_ir(ir_text: str, exports: dict[str, str | None], name: str = "", quick: bool = False) -> dict[str, Any] | None:
+def compile_ir(ir_text: str, exports: dict[str, str | None], name: str = "", quick: bool = True) -> dict[str, Any] | None:
     """Native functions for the LLVM IR in `ir_text`, by name; None (and one warning) where it cannot be compiled.
 
     `exports` gives each function's signature, one letter per argument: `a` a NumPy array whose data pointer is passed
@@ -58,7 +58,7 @@ def compile_ir(ir_text: str, exports: dict[str, str | None], name: str = "", qui
 
 
 def compile_source(
-    build: Callable[[], str], exports: dict[str, str | None], name: str, quick: bool = False
+    build: Callable[[], str], exports: dict[str, str | None], name: str, quick: bool = True
 ) -> dict[str, Any] | None:
     """`compile_ir` of the text that `build` gives, which is asked only where the disk has no code for it yet.
 
@@ -116,22 +116,31 @@ def _compiled(key: str, text: Callable[[], str], exports: dict[str, str | None],
 
 
 class Library:
-    """Native functions that are compiled together when the first of them is used: attributes, None if that fails.
+    """Native functions, each compiled when it is first used: attributes, None if that fails.
 
-    >>> doubled = lambda: "define i64 @twice(i64 %x) {\\n %y = add i64 %x, %x\\n ret i64 %y\\n}"
-    >>> library = Library("doubling", doubled, {"twice": "i>i"})
+    `build(name)` gives the IR of the function of that name and of what it calls. With `together` all are compiled when the first is
+    used, from what `build()` gives.
+
+    >>> doubled = lambda name: f"define i64 @{name}(i64 %x) {{\\n %y = add i64 %x, %x\\n ret i64 %y\\n}}"
+    >>> library = Library("doubling", doubled, {"twice": "i>i", "double": "i>i"})
     >>> library.twice(4) if library.twice else 8
     8
     """
 
-    def __init__(self, name: str, build: Callable[[], str], exports: dict[str, str], quick: bool = False) -> None:
-        self._parts = name, build, exports, quick
+    def __init__(
+        self, name: str, build: Callable[..., str], exports: dict[str, str], quick: bool = True, together: bool = False
+    ) -> None:
+        self._parts = name, build, exports, quick, together
 
     def __getattr__(self, attribute: str) -> Any:
-        name, build, exports, quick = self._parts
+        name, build, exports, quick, together = self._parts
         if attribute not in exports:
             raise AttributeError(attribute)
-        natives = compile_source(build, exports, name, quick)
+        if together:
+            natives = compile_source(build, dict(exports), name, quick)
+        else:
+            exports = {attribute: exports[attribute]}
+            natives = compile_source(lambda: build(attribute), dict(exports), f"{name}.{attribute}", quick)
         self.__dict__.update(natives or dict.fromkeys(exports))
         return self.__dict__[attribute]
 
