@@ -212,6 +212,7 @@ class Function:
         self._count = 0
         self._block = "entry"
         self.noinline = False
+        self.driver = False  # runs a few times a call: generated fast rather than to be fast
         for param, ctype in params.items():
             setattr(self, param, Value(self, f"%{param}", ctype))
 
@@ -511,6 +512,6 @@ class Function:
     def text(self) -> str:
         params = ", ".join(f"{ctype} %{name}" for name, ctype in self.params.items())
         linkage = "internal " if self.internal else ""
-        inline = " noinline" if self.noinline else ""
+        inline = (" noinline" if self.noinline else "") + (' "driver"' if self.driver else "")
         lines = [f"define {linkage}{self.returns} @{self.name}({params}) #0{inline} {{", "entry:"]
         return "\n".join(lines + self._slots + self._lines + ["}"])

@@ -126,6 +126,7 @@ def _emit_any(module: Module, packed: bool) -> None:
     element is the same sum in the same order, so the bits are those of the others, too.
     """
     f = module.function(f"{_prefix(packed)}.any", **_MICRO_PARAMS)
+    f.driver = True
     with f.loop(0, f.height) as i, f.loop(0, f.valid) as j:
         total = f.var("float", 0.0)
         with f.loop(0, f.depth) as k:
@@ -343,6 +344,7 @@ def _panel(f: Function, p: Value, m: Value, panels: Value) -> tuple[Value, Value
 
 def _emit_pack_a(module: Module) -> None:
     f = module.function("pack_a", internal=True, args="ptr", begin="i64", end="i64", thread="i64")
+    f.driver = True
     job = Job(f, f.args)
     a, packed, m, depth, row, step, panels = map(job.get, ("a", "packed", "m", "depth", "a_row", "a_step", "panels"))
     with f.loop(f.begin, f.end) as p:
@@ -404,6 +406,7 @@ def _kernel(f: Function, packed: bool, height: Value, vectors: Value) -> Value:
 def _emit_ready(module: Module, t: Tile, packed: bool) -> None:
     """Before `m` rows in `panels` meet `n` columns: see that the micro-kernels for them are there."""
     f = module.function(f"{_prefix(packed)}.ready", internal=True, m="i64", panels="i64", n="i64")
+    f.driver = True
     f.noinline = True
     height, more = f.m / f.panels, f.m % f.panels
     taller = f.select(more.compare("ne", 0), height + 1, height)
@@ -426,6 +429,7 @@ def _emit_gemm(module: Module) -> None:
     sizes = "m n depth a_row a_step b_step b_column pitch epilogue".split()
     pointers = dict.fromkeys(("team", "a", "b", "out", "bias", "packed"), "ptr")
     f = module.function("gemm", **pointers, **dict.fromkeys(sizes, "i64"))
+    f.driver = True
     job = Job(f, f.buffer("i64", len(_JOB), align=8))
     for name in "bias packed n a_row a_step b_step b_column pitch".split():
         job.set(name, getattr(f, name))
@@ -471,6 +475,7 @@ TEAM, SCRATCH, LOCK = 0, 1, 2  # words of the state: address of the team's cell,
 def _emit_loop(module: Module, name: str, epilogue: int) -> None:
     """dimensions: batch, m, k, n. steps: the batch's of each operand, then a's two, b's two, [the bias's,] the result's two."""
     f = module.function(name, args="ptr", dimensions="ptr", steps="ptr", state="ptr")
+    f.driver = True
     flags = save_flags(f)
     operands = 4 if epilogue & BIAS else 3
     batch, m, k, n = (f.load("i64", f.dimensions, i) for i in range(4))

@@ -169,7 +169,7 @@ def test_a_library_compiles_what_is_used(folder):
     assert asked == ["abc"] and jit.statistics["compiled"] == before + 1
     assert library.ab(5) == 10 and asked == ["abc", "ab"]
     with pytest.raises(AttributeError):
-        library.abcd  # noqa: B018
+        library.abcd
 
 
 def test_a_library_may_be_compiled_together(folder):
