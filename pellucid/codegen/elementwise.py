@@ -182,7 +182,8 @@ def make_ufunc(name: str, inputs: Sequence[Expression], outputs: Sequence[Expres
     """A ufunc from `inputs` (variables and masks) to `outputs`; None where code cannot be generated."""
     if not target.available():
         return None
-    natives = jit.compile_ir(_loop_text("float", inputs, outputs), {"loop": None}, name)
+    with jit.unwatched():
+        natives = jit.compile_ir(_loop_text("float", inputs, outputs), {"loop": None}, name)
     if natives is None:
         return None
     kinds = ["float"] if _has_functions(outputs) else ["float", "double"]

@@ -15,6 +15,7 @@ Local variables (`Function.var`) are stack slots, which LLVM turns into register
 
 from __future__ import annotations
 
+import functools
 import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
@@ -28,27 +29,32 @@ _VECTOR = re.compile(r"<(\d+) x (\w+)>")
 _BYTES = {"float": 4, "double": 8, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "ptr": 8}
 
 
+@functools.cache
 def vector(ctype: str, count: int) -> str:
     """The type of `count` elements of `ctype`; a scalar for 1."""
     return f"<{count} x {ctype}>" if count > 1 else ctype
 
 
+@functools.cache
 def element(ctype: str) -> str:
     """The element type of a vector type, or the type itself."""
     match = _VECTOR.fullmatch(ctype)
     return match[2] if match else ctype
 
 
+@functools.cache
 def lanes(ctype: str) -> int:
     """Number of elements of a type, 1 for scalars."""
     match = _VECTOR.fullmatch(ctype)
     return int(match[1]) if match else 1
 
 
+@functools.cache
 def _is_float(ctype: str) -> bool:
     return element(ctype) in ("float", "double")
 
 
+@functools.cache
 def _suffix(ctype: str) -> str:
     """How overloaded intrinsics name a type: v16f32, i64."""
     short = {"float": "f32", "double": "f64", "ptr": "p0"}.get(element(ctype), element(ctype))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import hashlib
@@ -12,7 +13,7 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ import numpy as np
 
 from pellucid.codegen import cache, target
 
-__all__ = ["Library", "address", "compile_ir", "compile_source", "define", "fastcall_works", "statistics"]
+__all__ = ["Library", "address", "compile_ir", "compile_source", "define", "fastcall_works", "statistics", "unwatched"]
 
 _CTYPES = {"a": ctypes.c_void_p, "o": ctypes.c_void_p, "p": ctypes.c_void_p, "i": ctypes.c_int64, "d": ctypes.c_double}
 _LLTYPES = {"a": "ptr", "o": "ptr", "p": "ptr", "i": "i64", "d": "double"}
@@ -106,7 +107,10 @@ def _with_entries(text: str, exports: dict[str, str | None]) -> str:
 
 def _compiled(key: str, text: Callable[[], str], exports: dict[str, str | None], name: str, quick: bool) -> dict[str, Any] | None:
     """The functions under a key: those made before, from the disk, or compiled now."""
-    with _lock:
+    known = _loaded.get(key)
+    if known is not None:
+        return known
+    with _lock, unwatched():
         if key not in _loaded:
             started = time.perf_counter()
             try:
@@ -117,6 +121,22 @@ def _compiled(key: str, text: Callable[[], str], exports: dict[str, str | None],
                 _warn(name, text(), error)
             statistics["seconds"] += time.perf_counter() - started
         return _loaded[key]
+
+
+@contextlib.contextmanager
+def unwatched() -> Iterator[None]:
+    """Inside the block no Python function given to `sys.setprofile` sees the calls: one that watches a step while it is traced makes
+    writing the code four times slower, and is not meant to see it.
+    """
+    watcher = sys.getprofile()
+    if not callable(watcher) or hasattr(watcher, "enable"):  # none, or a profiler's own, which wants to see everything
+        yield
+        return
+    sys.setprofile(None)
+    try:
+        yield
+    finally:
+        sys.setprofile(watcher)
 
 
 class Library:

@@ -196,3 +196,20 @@ def test_a_module_gives_one_function_and_what_it_calls():
     assert "@second(" in text and "@third(" in text and "declare double @llvm.sqrt.f64(double)" in text
     assert "@first" not in text and "@fourth" not in text and "@fifth" not in text and "rint" not in text
     assert "@fifth" in module.text() and "rint" in module.text()
+
+
+def test_who_watches_calls_does_not_see_code_being_written(folder):
+    seen = []
+
+    def build(name):
+        return unique(TWO, "unwatched").replace("helper", name)
+
+    library = jit.Library("watched", build, {"helper": "i>i"})
+    before = sys.getprofile()
+    sys.setprofile(lambda frame, event, arg: seen.append(frame.f_code.co_name))
+    try:
+        assert library.helper(1) == 2
+        inside = sys.getprofile()
+    finally:
+        sys.setprofile(before)
+    assert inside is not None and "build" not in seen and "__getattr__" in seen
