@@ -267,7 +267,9 @@ def define(symbol: str, where: int) -> None:
 
 
 def _engine(llvm, machine, code: bytes, exports: dict[str, str | None]):
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+    empty = llvm.parse_assembly("")
+    engine = llvm.create_mcjit_compiler(empty, machine)
+    engine.remove_module(empty)  # which it would compile: all passes, for nothing, take four times what loading an object does
     engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
     engine.finalize_object()
     for fn in exports:
