@@ -46,7 +46,7 @@ def _along(module: Module, name: str, kind: str, ctype: str, last: bool) -> None
     f.ret()
 
 
-def _build() -> str:
+def _build(name: str) -> str:
     module = Module()
     for kind, ctype in _KERNELS:
         _along(module, f"{kind}_{ctype}", kind, ctype, last=False)
@@ -56,7 +56,7 @@ def _build() -> str:
     with f.loop(0, f.n) as i:
         good.set(good.get() & f.load("i64", f.index, i).compare("ult", f.count))
     f.ret(f.emit(f"zext i1 {good.get().name} to i64", "i64"))
-    return module.text()
+    return module.text(name)
 
 
 _lib = jit.Library(

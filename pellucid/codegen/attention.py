@@ -96,11 +96,11 @@ def _bias_row(f: Function, head: Head, i: Value) -> Value:
     return f.select(none, f.emit("inttoptr i64 0 to ptr", "ptr"), head.row("mask", i))
 
 
-def _build() -> str:
+def _build(name: str) -> str:
     module = Module()
     _emit_forward(module)
     _emit_backward(module)
-    return module.text()
+    return module.text(name)
 
 
 def _emit_forward(module: Module) -> None:
@@ -236,7 +236,7 @@ def _signature(operands: int) -> str:
     return "p" + "a" * operands + "a" + "pa" + "i" * (3 * operands + len(_NUMBERS)) + "d" + "ii"
 
 
-_lib = jit.Library("attention", _build, {"forward": _signature(5), "backward": _signature(9)}, quick=True)
+_lib = jit.Library("attention", _build, {"forward": _signature(5), "backward": _signature(9)})
 _local = threading.local()
 
 

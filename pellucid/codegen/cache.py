@@ -71,7 +71,15 @@ def store(key: str, payload: bytes, suffix: str = ".o") -> None:
             with contextlib.suppress(OSError):
                 os.unlink(name)
         return
-    _trim(folder)
+    # Looking at every file takes longer than writing one: not each time.
+    global _written
+    _written += len(payload)
+    if _written > CACHE_BYTES >> 6:
+        _written = 0
+        _trim(folder)
+
+
+_written = CACHE_BYTES  # bytes since this process trimmed the folder: the first file it stores asks for it
 
 
 def _trim(folder: Path) -> None:

@@ -21,7 +21,7 @@ __all__ = ["batch_norm", "batch_norm_backward", "group_norm", "group_norm_backwa
 _F32 = np.dtype(np.float32)
 
 
-def _build_channels() -> str:
+def _build_channels(name: str) -> str:
     """Batch and group norm of (batch, channels, inner) arrays."""
     module = Module()
     _emit_batch_norm(module)
@@ -30,7 +30,7 @@ def _build_channels() -> str:
     _emit_batch_norm_backward(module)
     _emit_group_norm(module)
     _emit_group_norm_backward(module)
-    return module.text()
+    return module.text(name)
 
 
 def _image(f: Function, n: Value, channel: Value) -> Value:

@@ -101,9 +101,10 @@ def _bytes(f: Function, pointer: Value, offset: Value | int) -> Value:
 
 
 def _compiled(name: str, exports: dict[str, str], build: Callable[[Module], None]) -> Natives:
-    module = Module()
-    build(module)
-    return jit.compile_ir(module.text(), exports, name)
+    with jit.unwatched():
+        module = Module()
+        build(module)
+        return jit.compile_ir(module.text(), exports, name)
 
 
 # Packing.

@@ -12,8 +12,11 @@ elements are shared among the worker threads. Floating-point errors are silent: 
 
 from __future__ import annotations
 
+import _thread
 import ctypes
+import threading
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -179,24 +182,80 @@ def make_ufunc(name: str, inputs: Sequence[Expression], outputs: Sequence[Expres
     """A ufunc from `inputs` (variables and masks) to `outputs`; None where code cannot be generated."""
     if not target.available():
         return None
-    ctypes_of_loops = ["float"] if _has_functions(outputs) else ["float", "double"]
-    loops, types = [], []
-    for ctype in ctypes_of_loops:
-        text = _loop_text(ctype, inputs, outputs)
-        natives = jit.compile_ir(text, {"loop": "pppp"}, name, quick=True)
-        if natives is None:
-            return None
-        loops.append(jit.address(natives["loop"]))
+    with jit.unwatched():
+        natives = jit.compile_ir(_loop_text("float", inputs, outputs), {"loop": None}, name)
+    if natives is None:
+        return None
+    kinds = ["float"] if _has_functions(outputs) else ["float", "double"]
+    count = len(kinds)
+    types = []
+    for ctype in kinds:
         types += [_NUMBERS["i8" if v.op == "mask" else ctype] for v in inputs] + [_NUMBERS[ctype]] * len(outputs)
-    count = len(loops)
+    loops = (ctypes.c_void_p * count)(natives["loop"])
+    if count == 2:
+        loops[1] = _compiled_later(name, inputs, outputs, loops)
     arguments = (
-        (ctypes.c_void_p * count)(*loops),
+        loops,
         (ctypes.c_void_p * count)(*[threads.team_cell()] * count),
         (ctypes.c_byte * len(types))(*types),
     )
     labels = (name.encode(), doc.encode())
     _alive.append((arguments, labels))  # NumPy keeps the pointers
     return _constructor()(*arguments, count, len(inputs), len(outputs), -1, *labels, 0)
+
+
+_LOOP = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
+
+
+def _compiled_later(name: str, inputs: Sequence[Expression], outputs: Sequence[Expression], loops: Any) -> int:
+    """The address of a loop over doubles, which few programs use: its first call compiles it and puts it into `loops`."""
+
+    def first(args: int, dimensions: int, steps: int, cell: int) -> None:
+        try:
+            natives = jit.compile_ir(_loop_text("double", inputs, outputs), {"loop": None}, name)
+            if natives is not None:
+                loops[1] = natives["loop"]
+                _LOOP(natives["loop"])(args, dimensions, steps, cell)
+                return
+        except KeyboardInterrupt:  # cannot pass through native code
+            threading.Timer(0.05, _thread.interrupt_main).start()
+        _with_numpy(inputs, outputs, args, dimensions, steps)
+
+    made = _LOOP(first)
+    _alive.append(made)
+    return ctypes.cast(made, ctypes.c_void_p).value or 0
+
+
+_NUMPY: dict[str, Callable[..., Any]] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "and": np.logical_and, "or": np.logical_or,
+    "neg": np.negative, "abs": np.abs, "sqrt": np.sqrt, "fma": lambda a, b, c: a * b + c, "where": np.where,
+    "maximum": np.maximum, "minimum": np.minimum, "olt": np.less, "ole": np.less_equal, "ogt": np.greater, "oge": np.greater_equal,
+}  # fmt: skip
+
+
+def _with_numpy(inputs: Sequence[Expression], outputs: Sequence[Expression], args: int, dimensions: int, steps: int) -> None:
+    """What a loop over doubles does, by NumPy: where it cannot be compiled."""
+    word = ctypes.c_int64.from_address
+    count = word(dimensions).value
+    arrays = []
+    for k, kind in enumerate(
+        [np.dtype(np.bool_ if v.op == "mask" else np.float64) for v in inputs] + [np.dtype(np.float64)] * len(outputs)
+    ):
+        start, step = word(args + 8 * k).value, word(steps + 8 * k).value
+        low = start + min(step * (count - 1), 0)
+        memory = (ctypes.c_byte * (abs(step) * (count - 1) + kind.itemsize)).from_address(low)
+        arrays.append(np.ndarray((count,), kind, memory, start - low, (step,)))
+    given = dict(zip(inputs, arrays))
+
+    def value(node: Expression | float) -> Any:
+        if isinstance(node, Expression) and node not in given:
+            given[node] = _NUMPY[node.op](*map(value, node.operands))
+        return given[node] if isinstance(node, Expression) else node
+
+    with np.errstate(all="ignore"):
+        made = [np.array(value(root)) for root in outputs]
+    for place, result in zip(arrays[len(inputs) :], made):
+        place[...] = result
 
 
 def _constructor() -> Callable[..., np.ufunc]:
@@ -220,12 +279,15 @@ def _loop_text(ctype: str, inputs: Sequence[Expression], outputs: Sequence[Expre
     width = target.host().lanes(ctype)
     kinds = ["i8" if v.op == "mask" else ctype for v in inputs] + [ctype] * len(outputs)
     _emit_range(module, ctype, width, inputs, outputs, kinds)
+    sizes = [{"i8": 1, "float": 4, "double": 8}[kind] for kind in kinds]
+    for size in sorted(set(sizes)):
+        _emit_copy(module, size)
     f = module.function("loop", args="ptr", dimensions="ptr", steps="ptr", cell="ptr")
+    f.driver = True
     flags = save_flags(f)
     n = f.load("i64", f.dimensions)
     pointers = [f.load("ptr", f.args, k) for k in range(len(kinds))]
     steps = [f.load("i64", f.steps, k) for k in range(len(kinds))]
-    sizes = [{"i8": 1, "float": 4, "double": 8}[kind] for kind in kinds]
     good = f.const(1, "i1")
     for k, (step, size) in enumerate(zip(steps, sizes)):
         fits = step.compare("eq", size)
@@ -250,18 +312,40 @@ def _loop_text(ctype: str, inputs: Sequence[Expression], outputs: Sequence[Expre
             f.store(f.const(1, "i64"), f.at(block, 2 * k + 1, "i64"))
         with f.loop(0, n, BLOCK) as start:
             count = f.smaller(n - start, BLOCK)
-            for k, kind in enumerate(kinds[: len(inputs)]):
-                with f.loop(0, count) as i:
-                    f.store(f.load(kind, f.at(pointers[k], (start + i) * steps[k], "i8")), buffers[k], i)
+            for k in range(len(inputs)):
+                f.call(
+                    f"copy.{sizes[k]}",
+                    f.at(pointers[k], start * steps[k], "i8"),
+                    steps[k],
+                    buffers[k],
+                    f.const(sizes[k], "i64"),
+                    count,
+                )
             f.call("range", block, f.const(0, "i64"), count, f.const(0, "i64"))
             for k in range(len(inputs), len(kinds)):
-                with f.loop(0, count) as i:
-                    f.store(f.load(kinds[k], buffers[k], i), f.at(pointers[k], (start + i) * steps[k], "i8"))
+                f.call(
+                    f"copy.{sizes[k]}",
+                    buffers[k],
+                    f.const(sizes[k], "i64"),
+                    f.at(pointers[k], start * steps[k], "i8"),
+                    steps[k],
+                    count,
+                )
 
     f.branch(good, fast, slow)
     restore_flags(f, flags)
     f.ret()
     return module.text()
+
+
+def _emit_copy(module: Module, size: int) -> None:
+    """Copy `count` elements of so many bytes that lie `step` bytes apart."""
+    kind = f"i{8 * size}"
+    f = module.function(f"copy.{size}", internal=True, source="ptr", step="i64", dest="ptr", dest_step="i64", count="i64")
+    f.noinline = True
+    with f.loop(0, f.count) as i:
+        f.store(f.load(kind, f.at(f.source, i * f.step, "i8")), f.at(f.dest, i * f.dest_step, "i8"))
+    f.ret()
 
 
 def _emit_range(module: Module, ctype: str, width: int, inputs, outputs, kinds: list[str]) -> None:

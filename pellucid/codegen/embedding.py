@@ -19,7 +19,7 @@ GRAIN = 16384  # elements a chunk
 COLUMNS = 64  # the least number of columns that a thread takes when rows are added
 
 
-def _build() -> str:
+def _build(name: str) -> str:
     module = Module()
     for ctype in _CTYPES.values():
         width = target.host().lanes(ctype)
@@ -55,7 +55,7 @@ def _build() -> str:
     with f.loop(0, f.n) as i:
         good.set(good.get() & f.load("i64", f.index, i).compare("ult", f.count))
     f.ret(f.emit(f"zext i1 {good.get().name} to i64", "i64"))
-    return module.text()
+    return module.text(name)
 
 
 _lib = jit.Library(
@@ -66,7 +66,6 @@ _lib = jit.Library(
         **{f"gather_{c}": "paaaiii" for c in _CTYPES.values()},
         **{f"scatter_{c}": "paaaiiiii" for c in _CTYPES.values()},
     },
-    quick=True,
 )
 
 

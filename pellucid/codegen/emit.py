@@ -15,6 +15,7 @@ Local variables (`Function.var`) are stack slots, which LLVM turns into register
 
 from __future__ import annotations
 
+import functools
 import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
@@ -23,31 +24,37 @@ from typing import Any
 
 __all__ = ["Function", "Module", "Value", "Var", "constant", "element", "lanes", "vector"]
 
+_NAME = re.compile(r"@([\w.]+)")
 _VECTOR = re.compile(r"<(\d+) x (\w+)>")
 _BYTES = {"float": 4, "double": 8, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "ptr": 8}
 
 
+@functools.cache
 def vector(ctype: str, count: int) -> str:
     """The type of `count` elements of `ctype`; a scalar for 1."""
     return f"<{count} x {ctype}>" if count > 1 else ctype
 
 
+@functools.cache
 def element(ctype: str) -> str:
     """The element type of a vector type, or the type itself."""
     match = _VECTOR.fullmatch(ctype)
     return match[2] if match else ctype
 
 
+@functools.cache
 def lanes(ctype: str) -> int:
     """Number of elements of a type, 1 for scalars."""
     match = _VECTOR.fullmatch(ctype)
     return int(match[1]) if match else 1
 
 
+@functools.cache
 def _is_float(ctype: str) -> bool:
     return element(ctype) in ("float", "double")
 
 
+@functools.cache
 def _suffix(ctype: str) -> str:
     """How overloaded intrinsics name a type: v16f32, i64."""
     short = {"float": "f32", "double": "f64", "ptr": "p0"}.get(element(ctype), element(ctype))
@@ -58,7 +65,7 @@ def constant(value: float, ctype: str) -> str:
     """A constant as LLVM writes it; floats exactly, through their bits.
 
     >>> constant(0.1, "float"), constant(3, "<2 x i32>")
-    ('0x3FB99999A0000000', '<i32 3, i32 3>')
+    ('0x3FB99999A0000000', 'splat (i32 3)')
     """
     kind = element(ctype)
     if kind in ("float", "double"):
@@ -70,7 +77,7 @@ def constant(value: float, ctype: str) -> str:
         one = "true" if value else "false"
     else:
         one = str(int(value))
-    return one if lanes(ctype) == 1 else "<" + ", ".join([f"{kind} {one}"] * lanes(ctype)) + ">"
+    return one if lanes(ctype) == 1 else f"splat ({kind} {one})"
 
 
 class Value:
@@ -173,11 +180,32 @@ class Module:
         self.functions.append(made)
         return made
 
-    def text(self) -> str:
-        """The module as LLVM IR. IEEE semantics throughout: no fast-math flag is ever set."""
+    def text(self, only: str | None = None) -> str:
+        """The module as LLVM IR, or the function `only` with all that it calls. IEEE semantics throughout: no fast-math flag is ever
+        set.
+        """
         attributes = '{ nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }'
-        parts = [function.text() for function in self.functions] + sorted(self.declarations)
-        return "\n".join(parts) + f"\nattributes #0 = {attributes}\n"
+        texts = {function.name: function.text() for function in self.functions}
+        declarations = self.declarations
+        if only is not None:
+            texts, used = _reachable(texts, only)
+            declarations = {d for d in declarations if _NAME.findall(d)[0] in used}
+        return "\n".join([*texts.values(), *sorted(declarations)]) + f"\nattributes #0 = {attributes}\n"
+
+
+def _reachable(texts: dict[str, str], start: str) -> tuple[dict[str, str], set[str]]:
+    """Of functions' texts those that `start` leads to, and all names in them."""
+    found: dict[str, str] = {}
+    used: set[str] = set()
+    names = [start]
+    while names:
+        name = names.pop()
+        if name in texts and name not in found:
+            found[name] = texts[name]
+            inside = set(_NAME.findall(texts[name]))
+            used |= inside
+            names += inside
+    return {name: text for name, text in texts.items() if name in found}, used
 
 
 class Function:
@@ -190,6 +218,7 @@ class Function:
         self._count = 0
         self._block = "entry"
         self.noinline = False
+        self.driver = False  # runs a few times a call: generated fast rather than to be fast
         for param, ctype in params.items():
             setattr(self, param, Value(self, f"%{param}", ctype))
 
@@ -489,6 +518,6 @@ class Function:
     def text(self) -> str:
         params = ", ".join(f"{ctype} %{name}" for name, ctype in self.params.items())
         linkage = "internal " if self.internal else ""
-        inline = " noinline" if self.noinline else ""
+        inline = (" noinline" if self.noinline else "") + (' "driver"' if self.driver else "")
         lines = [f"define {linkage}{self.returns} @{self.name}({params}) #0{inline} {{", "entry:"]
         return "\n".join(lines + self._slots + self._lines + ["}"])

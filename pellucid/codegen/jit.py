@@ -7,6 +7,7 @@ import ctypes
 import functools
 import hashlib
 import os
+import re
 import sys
 import tempfile
 import threading
@@ -20,34 +21,35 @@ import numpy as np
 
 from pellucid.codegen import cache, target
 
-__all__ = ["Library", "address", "compile_ir", "compile_source", "fastcall_works", "listening", "signature_of", "statistics"]
+__all__ = ["Library", "address", "compile_ir", "compile_source", "define", "fastcall_works", "statistics", "unwatched"]
 
 _CTYPES = {"a": ctypes.c_void_p, "o": ctypes.c_void_p, "p": ctypes.c_void_p, "i": ctypes.c_int64, "d": ctypes.c_double}
 _LLTYPES = {"a": "ptr", "o": "ptr", "p": "ptr", "i": "i64", "d": "double"}
 _PYAPI = (
     "PyLong_AsLongLong PyLong_FromLongLong PyLong_AsVoidPtr PyFloat_AsDouble PyFloat_FromDouble PyErr_Occurred "
-    "PyEval_SaveThread PyEval_RestoreThread Py_IncRef Py_DecRef PyObject_CallFunctionObjArgs"
+    "PyEval_SaveThread PyEval_RestoreThread Py_IncRef"
 ).split()
-_listener = ctypes.c_void_p(0)  # the function that `listening` calls before each native function, or null
 _DATA_OFFSET = 2 * ctypes.sizeof(ctypes.c_void_p)  # `data` follows the object header in NumPy's array struct
+
+# Functions that unpack arguments and call others: LLVM's selection of instructions without optimization takes half the time.
+_DRIVER = re.compile(r'^define [^@\n]*@"?([\w.]+)"?\([^\n]*"driver"', re.MULTILINE)
 
 _lock = threading.Lock()
 _machines: list = []
 _alive: list = []  # engines and method tables live as long as the process
-_loaded: dict[str, dict[str, Callable] | None] = {}
+_loaded: dict[str, dict[str, Any] | None] = {}
 _addresses: dict[int, int] = {}
-_signatures: dict[int, str] = {}
 statistics = {"compiled": 0, "loaded": 0, "seconds": 0.0}
 
 
-def compile_ir(ir_text: str, exports: dict[str, str], name: str = "", quick: bool = False) -> dict[str, Callable] | None:
+def compile_ir(ir_text: str, exports: dict[str, str | None], name: str = "", quick: bool = True) -> dict[str, Any] | None:
     """Native functions for the LLVM IR in `ir_text`, by name; None (and one warning) where it cannot be compiled.
 
     `exports` gives each function's signature, one letter per argument: `a` a NumPy array whose data pointer is passed
     (`None` gives a null pointer), `o` an object's own address, `p` an address as an int, `i` a 64-bit integer,
     `d` a double; `>i` or `>d` at the end gives the result's type, void otherwise. Arrays are not checked: dtype and
-    layout are the caller's business. The GIL is released while the function runs. `name` is for messages. `quick`: a few of LLVM's
-    passes instead of all.
+    layout are the caller's business. The GIL is released while the function runs. A function that only native code calls has `None` for
+    a signature: what is given for it is its address. `name` is for messages. `quick`: a few of LLVM's passes instead of all.
 
     >>> ir = "define i64 @twice(i64 %x) {\\n %y = add i64 %x, %x\\n ret i64 %y\\n}"
     >>> compile_ir(ir, {"twice": "i>i"})["twice"](21) if target.available() else 42
@@ -57,10 +59,12 @@ def compile_ir(ir_text: str, exports: dict[str, str], name: str = "", quick: boo
         return None
     name = name or "+".join(exports)
     text = _with_entries(ir_text, exports)
-    return _compiled(_key(text, quick), lambda: text, exports, name, quick)
+    return _compiled(_key(text + repr(exports), quick), lambda: text, exports, name, quick)
 
 
-def compile_source(build: Callable[[], str], exports: dict[str, str], name: str, quick: bool = False) -> dict[str, Callable] | None:
+def compile_source(
+    build: Callable[[], str], exports: dict[str, str | None], name: str, quick: bool = True
+) -> dict[str, Any] | None:
     """`compile_ir` of the text that `build` gives, which is asked only where the disk has no code for it yet.
 
     The text must follow from the files of this package, the processor and `name` alone.
@@ -91,18 +95,22 @@ def _key(text: str, quick: bool) -> str:
     return hashlib.sha256("\0".join((text, target.host().key, "quick" if quick else "O2")).encode()).hexdigest()
 
 
-def _with_entries(text: str, exports: dict[str, str]) -> str:
+def _with_entries(text: str, exports: dict[str, str | None]) -> str:
     """The module with functions that Python can call."""
-    if not fastcall_works():
+    entries = "".join(_python_entry(fn, sig) for fn, sig in exports.items() if sig is not None)
+    if not fastcall_works() or not entries:
         return text
-    text += "".join(_python_entry(fn, sig) for fn, sig in exports.items())
+    text += entries
     text += "".join(f"declare {line}\n" for line in _PYAPI_DECLARATIONS)
-    return text + "@_Py_NoneStruct = external global i8\n@pellucid_listener = external global ptr\n"
+    return text + "@_Py_NoneStruct = external global i8\n"
 
 
-def _compiled(key: str, text: Callable[[], str], exports: dict[str, str], name: str, quick: bool) -> dict[str, Callable] | None:
+def _compiled(key: str, text: Callable[[], str], exports: dict[str, str | None], name: str, quick: bool) -> dict[str, Any] | None:
     """The functions under a key: those made before, from the disk, or compiled now."""
-    with _lock:
+    known = _loaded.get(key)
+    if known is not None:
+        return known
+    with _lock, unwatched():
         if key not in _loaded:
             started = time.perf_counter()
             try:
@@ -115,23 +123,48 @@ def _compiled(key: str, text: Callable[[], str], exports: dict[str, str], name: 
         return _loaded[key]
 
 
-class Library:
-    """Native functions that are compiled together when the first of them is used: attributes, None if that fails.
+@contextlib.contextmanager
+def unwatched() -> Iterator[None]:
+    """Inside the block no Python function given to `sys.setprofile` sees the calls: one that watches a step while it is traced makes
+    writing the code four times slower, and is not meant to see it.
+    """
+    watcher = sys.getprofile()
+    if not callable(watcher) or hasattr(watcher, "enable"):  # none, or a profiler's own, which wants to see everything
+        yield
+        return
+    sys.setprofile(None)
+    try:
+        yield
+    finally:
+        sys.setprofile(watcher)
 
-    >>> doubled = lambda: "define i64 @twice(i64 %x) {\\n %y = add i64 %x, %x\\n ret i64 %y\\n}"
-    >>> library = Library("doubling", doubled, {"twice": "i>i"})
+
+class Library:
+    """Native functions, each compiled when it is first used: attributes, None if that fails.
+
+    `build(name)` gives the IR of the function of that name and of what it calls. With `together` all are compiled when the first is
+    used, from what `build()` gives.
+
+    >>> doubled = lambda name: f"define i64 @{name}(i64 %x) {{\\n %y = add i64 %x, %x\\n ret i64 %y\\n}}"
+    >>> library = Library("doubling", doubled, {"twice": "i>i", "double": "i>i"})
     >>> library.twice(4) if library.twice else 8
     8
     """
 
-    def __init__(self, name: str, build: Callable[[], str], exports: dict[str, str], quick: bool = False) -> None:
-        self._parts = name, build, exports, quick
+    def __init__(
+        self, name: str, build: Callable[..., str], exports: dict[str, str], quick: bool = True, together: bool = False
+    ) -> None:
+        self._parts = name, build, exports, quick, together
 
     def __getattr__(self, attribute: str) -> Any:
-        name, build, exports, quick = self._parts
+        name, build, exports, quick, together = self._parts
         if attribute not in exports:
             raise AttributeError(attribute)
-        natives = compile_source(build, exports, name, quick)
+        if together:
+            natives = compile_source(build, dict(exports), name, quick)
+        else:
+            exports = {attribute: exports[attribute]}
+            natives = compile_source(lambda: build(attribute), dict(exports), f"{name}.{attribute}", quick)
         self.__dict__.update(natives or dict.fromkeys(exports))
         return self.__dict__[attribute]
 
@@ -151,23 +184,7 @@ def address(function: Callable) -> int:
     return _addresses[id(function)]
 
 
-@contextlib.contextmanager
-def listening(listener: Callable[..., Any]) -> Iterator[None]:
-    """Inside the block `listener(address, *arguments)` is called before each native function, in this process's only such block."""
-    before = _listener.value
-    _listener.value = id(listener)
-    try:
-        yield
-    finally:
-        _listener.value = before
-
-
-def signature_of(where: int) -> str:
-    """The signature letters of the native function at an address."""
-    return _signatures[where]
-
-
-def _load(key: str, text: Callable[[], str], exports: dict[str, str], fast: bool, quick: bool) -> dict[str, Callable]:
+def _load(key: str, text: Callable[[], str], exports: dict[str, str | None], fast: bool, quick: bool) -> dict[str, Any]:
     llvm = target.llvm_binding()
     machine = _machine()
     code = cache.load(key)
@@ -179,21 +196,28 @@ def _load(key: str, text: Callable[[], str], exports: dict[str, str], fast: bool
         except RuntimeError:
             engine = None
     if engine is None:
-        module = llvm.parse_assembly(text())
+        ir = text()
+        module = llvm.parse_assembly(ir)
         module.verify()
         _optimize(llvm, machine, module, quick)
+        for name in _DRIVER.findall(ir):
+            function = module.get_function(name)
+            function.add_function_attribute("noinline")
+            function.add_function_attribute("optnone")
         code = machine.emit_object(module)
         engine = _engine(llvm, machine, code, exports)
         statistics["compiled"] += 1
         cache.store(key, code)
-    functions = {}
+    functions: dict[str, Any] = {}
     for fn, signature in exports.items():
         native = engine.get_function_address(fn)
+        if signature is None:
+            functions[fn] = native
+            continue
         entry = engine.get_function_address(fn + ".python") if fast else 0
         function = _method(fn, entry) if fast else _through_ctypes(native, signature)
         _alive.append(function)
         _addresses[id(function)] = native
-        _signatures[native] = signature
         functions[fn] = function
     _alive.append(engine)
     return functions
@@ -230,15 +254,22 @@ def _machine():
             # What LLVM calls in functions with large stack frames; Python's own executable does not export it.
             llvm.add_symbol("__chkstk", ctypes.cast(ctypes.CDLL("ntdll").__chkstk, ctypes.c_void_p).value)
         if fastcall_works():
-            llvm.add_symbol("pellucid_listener", ctypes.addressof(_listener))
             for symbol in (*_PYAPI, "_Py_NoneStruct"):
                 where = ctypes.cast(getattr(ctypes.pythonapi, symbol), ctypes.c_void_p).value
                 llvm.add_symbol(symbol, id(None) if symbol == "_Py_NoneStruct" else where)
     return _machines[0]
 
 
-def _engine(llvm, machine, code: bytes, exports: dict[str, str]):
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+def define(symbol: str, where: int) -> None:
+    """Let code that is loaded from now on find an address under a name, which must be this library's own."""
+    _machine()
+    target.llvm_binding().add_symbol(symbol, where)
+
+
+def _engine(llvm, machine, code: bytes, exports: dict[str, str | None]):
+    empty = llvm.parse_assembly("")
+    engine = llvm.create_mcjit_compiler(empty, machine)
+    engine.remove_module(empty)  # which it would compile: all passes, for nothing, take four times what loading an object does
     engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
     engine.finalize_object()
     for fn in exports:
@@ -273,8 +304,6 @@ _PYAPI_DECLARATIONS = (
     "ptr @PyEval_SaveThread()",
     "void @PyEval_RestoreThread(ptr)",
     "void @Py_IncRef(ptr)",
-    "void @Py_DecRef(ptr)",
-    "ptr @PyObject_CallFunctionObjArgs(ptr, ...)",
 )
 
 
@@ -286,7 +315,7 @@ def _split(signature: str) -> tuple[str, str]:
 def _python_entry(fn: str, signature: str) -> str:
     """IR of a METH_FASTCALL function (PEP 590's `vectorcall` arguments) that unpacks its arguments and calls `fn`."""
     arguments, result = _split(signature)
-    out = [f'\ndefine ptr @"{fn}.python"(ptr %self, ptr %args, i64 %count) {{', "entry:"]
+    out = [f'\ndefine ptr @"{fn}.python"(ptr %self, ptr %args, i64 %count) "driver" {{', "entry:"]
     out += [f"  %enough = icmp eq i64 %count, {len(arguments)}", "  br i1 %enough, label %unpack, label %refuse"]
     out.append("unpack:")
     converters = {"i": "i64 @PyLong_AsLongLong", "p": "ptr @PyLong_AsVoidPtr", "d": "double @PyFloat_AsDouble"}
@@ -307,24 +336,10 @@ def _python_entry(fn: str, signature: str) -> str:
     out.insert(2, "  %null = alloca ptr\n  store ptr null, ptr %null")
     passed = ", ".join(f"{_LLTYPES[letter]} %v{i}" for i, letter in enumerate(arguments))
     kind = _LLTYPES[result] if result else "void"
-    objects = [f"ptr %object{i}" for i in range(len(arguments))]
     out += [
         "  %error = call ptr @PyErr_Occurred()",
         "  %fine = icmp eq ptr %error, null",
-        "  br i1 %fine, label %ask, label %refuse",
-        "ask:",
-        "  %listener = load ptr, ptr @pellucid_listener",
-        "  %quiet = icmp eq ptr %listener, null",
-        "  br i1 %quiet, label %go, label %tell",
-        "tell:",
-        f"  %where = call ptr @PyLong_FromLongLong(i64 ptrtoint (ptr @{fn} to i64))",
-        f"  %told = call ptr (ptr, ...) @PyObject_CallFunctionObjArgs({', '.join(['ptr %listener', 'ptr %where', *objects, 'ptr null'])})",
-        "  call void @Py_DecRef(ptr %where)",
-        "  %failed = icmp eq ptr %told, null",
-        "  br i1 %failed, label %refuse, label %heard",
-        "heard:",
-        "  call void @Py_DecRef(ptr %told)",
-        "  br label %go",
+        "  br i1 %fine, label %go, label %refuse",
         "go:",
         "  %state = call ptr @PyEval_SaveThread()",
         f"  {'%r = ' if result else ''}call {kind} @{fn}({passed})",

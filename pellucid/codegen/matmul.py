@@ -13,8 +13,10 @@ registers. Each element is a sum in the order of k, cut every
 
 from __future__ import annotations
 
+import _thread
 import ctypes
 import functools
+import threading
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,13 +71,7 @@ def emit_micro(module: Module, t: Tile, rows: int, vectors: int, packed: bool) -
     a[i, k] lies at k * rows + i when `packed`, else at i * a_row + k.
     """
     kind = vector("float", t.lanes)
-    f = module.function(
-        f"{_prefix(packed)}.{rows}.{vectors}",
-        internal=True,
-        **dict.fromkeys(("a", "b", "out", "bias"), "ptr"),
-        **dict.fromkeys(("a_row", "depth", "stride", "pitch", "valid", "flags"), "i64"),
-    )
-    f.noinline = True
+    f = module.function(_micro_name(packed, rows, vectors), **_MICRO_PARAMS)
     sums = [[f.var(kind, 0.0) for _ in range(vectors)] for _ in range(rows)]
     starts = [f.at(f.a, f.a_row * i) for i in range(rows)]
     with f.loop(0, f.depth) as k:
@@ -111,17 +107,117 @@ def emit_micro(module: Module, t: Tile, rows: int, vectors: int, packed: bool) -
     f.ret()
 
 
+_MICRO_PARAMS = {
+    **dict.fromkeys(("a", "b", "out", "bias"), "ptr"),
+    **dict.fromkeys(("a_row", "depth", "stride", "pitch", "valid", "flags", "height"), "i64"),
+}
 ACCUMULATE, BIAS, RELU = 1, 2, 4
+
+
+def _micro_name(packed: bool, rows: int, vectors: int) -> str:
+    return f"{_prefix(packed)}.{rows}.{vectors}"
 
 
 def _prefix(packed: bool) -> str:
     return "micro.packed" if packed else "micro.plain"
 
 
-def micro_table(t: Tile, packed: bool) -> str:
-    prefix = _prefix(packed)
-    names = [f"ptr @{prefix}.{rows}.{vectors}" for vectors in range(1, t.vectors + 1) for rows in range(1, t.rows + 1)]
-    return f"@{prefix} = internal constant [{len(names)} x ptr] [{', '.join(names)}]\n"
+def _emit_any(module: Module, packed: bool) -> None:
+    """A micro-kernel for every shape, one element after the other: what serves where one of the others cannot be compiled. Each
+    element is the same sum in the same order, so the bits are those of the others, too.
+    """
+    f = module.function(f"{_prefix(packed)}.any", **_MICRO_PARAMS)
+    f.driver = True
+    with f.loop(0, f.height) as i, f.loop(0, f.valid) as j:
+        total = f.var("float", 0.0)
+        with f.loop(0, f.depth) as k:
+            a = f.load("float", f.a, k * f.height + i if packed else i * f.a_row + k)
+            total.set(f.fma(a, f.load("float", f.b, k * f.stride + j), total.get()))
+        place = f.at(f.out, i * f.pitch + j)
+        with f.when((f.flags & ACCUMULATE).compare("ne", 0)):
+            total.set(total.get() + f.load("float", place))
+        with f.when((f.flags & BIAS).compare("ne", 0)):
+            total.set(total.get() + f.load("float", f.bias, j))
+        with f.when((f.flags & RELU).compare("ne", 0)):
+            total.set(f.select(total.get().compare("ole", 0.0), 0.0, total.get()))
+        f.store(total.get(), place)
+    f.ret()
+
+
+# The micro-kernels are compiled one by one, when a product needs them: there are up to 52, and a program needs a few. Their addresses
+# lie in a table, at first null, that the driver looks at before it shares a product out; it calls `_missing` where one is not there.
+
+_CALLBACK = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)
+
+
+def _slots(t: Tile) -> int:
+    return t.rows * t.vectors
+
+
+def _place(packed: bool, rows: int, vectors: int) -> int:
+    """Where in the table the address of a micro-kernel lies."""
+    t = tile() if packed else plain_tile()
+    return (0 if packed else _slots(tile())) + (vectors - 1) * t.rows + rows - 1
+
+
+@functools.cache
+def _table() -> ctypes.Array[ctypes.c_int64]:
+    """The addresses of the micro-kernels: those for packed rows, then the others, and that of `_missing`."""
+    table = (ctypes.c_int64 * (_slots(tile()) + _slots(plain_tile()) + 1))()
+    callback = _CALLBACK(_missing)
+    _alive.append(callback)
+    table[len(table) - 1] = ctypes.cast(callback, ctypes.c_void_p).value or 0
+    return table
+
+
+def _missing(packed: int, height: int, more: int, columns: int) -> None:
+    """Called by native code, of any thread: compile what a product of these panels' heights (`height`, and one more if `more`) needs."""
+    needed = [(bool(packed), r, v) for r in ((height, height + 1) if more else (height,)) for v in widths(bool(packed), columns)]
+    interrupted = False
+    try:
+        for which in needed:
+            try:
+                ready(*which)
+            except KeyboardInterrupt:  # cannot pass through native code: it is raised again later
+                interrupted = True
+                ready(*which)
+    finally:
+        # Whatever happened, the caller goes on, and must not find null.
+        for which in needed:
+            _table()[_place(*which)] = _table()[_place(*which)] or _any(which[0])
+        if interrupted:
+            threading.Timer(0.05, _thread.interrupt_main).start()
+
+
+def _any(packed: bool) -> int:
+    natives = _natives()
+    assert natives is not None  # its functions are what calls
+    return natives[f"{_prefix(packed)}.any"]
+
+
+def widths(packed: bool, columns: int) -> list[int]:
+    """In vectors, the widths of the panels of a matrix of so many columns."""
+    t = tile() if packed else plain_tile()
+    found = [t.vectors] if columns >= t.columns else []
+    rest = -(-(columns % t.columns) // t.lanes)
+    return found + [rest] if rest and rest not in found else found
+
+
+def ready(packed: bool, rows: int, vectors: int) -> None:
+    """Compile a micro-kernel, if that has not been done, and put its address into the table."""
+    table, place = _table(), _place(packed, rows, vectors)
+    if table[place]:
+        return
+    name = _micro_name(packed, rows, vectors)
+
+    def build() -> str:
+        module = Module()
+        emit_micro(module, tile() if packed else plain_tile(), rows, vectors, packed)
+        return module.text()
+
+    made = jit.compile_source(build, {name: None}, f"matmul {name}", quick=True)
+    # One store of eight bytes: a thread that reads it meanwhile finds null or the address.
+    table[place] = made[name] if made else _any(packed)
 
 
 # Packing: `count` rows or columns side by side, `depth` steps; step k goes to dst[k * stride : ].
@@ -249,6 +345,7 @@ def _panel(f: Function, p: Value, m: Value, panels: Value) -> tuple[Value, Value
 
 def _emit_pack_a(module: Module) -> None:
     f = module.function("pack_a", internal=True, args="ptr", begin="i64", end="i64", thread="i64")
+    f.driver = True
     job = Job(f, f.args)
     a, packed, m, depth, row, step, panels = map(job.get, ("a", "packed", "m", "depth", "a_row", "a_step", "panels"))
     with f.loop(f.begin, f.end) as p:
@@ -287,16 +384,44 @@ def _emit_columns(module: Module, t: Tile, packed: bool) -> None:
         bias = f.at(values["bias"], first)
         with f.loop(0, panels) as p:
             top, height = _panel(f, p, m, panels)
-            which = (vectors - 1) * t.rows + height - 1
-            slot = f.emit(f"getelementptr ptr, ptr @{_prefix(packed)}, i64 {which.name}", "ptr")
-            micro = f.load("ptr", slot)
+            micro = _kernel(f, packed, height, vectors)
             out = f.at(values["out"], top * values["pitch"] + first)
             row = values["a_row"]
             a = f.at(values["packed"], top * depth) if packed else f.at(values["a"], top * row)
             operands = (a, source.get(), out, bias)
-            numbers = (row, depth, stride.get(), values["pitch"], valid, flags)
+            numbers = (row, depth, stride.get(), values["pitch"], valid, flags, height)
             passed = ", ".join(f"{v.ctype} {v.name}" for v in (*operands, *numbers))
             f.line(f"call void {micro.name}({passed})")
+    f.ret()
+
+
+def _kernel(f: Function, packed: bool, height: Value, vectors: Value) -> Value:
+    """The address of a micro-kernel, null where it has not been compiled."""
+    t = tile() if packed else plain_tile()
+    which = (vectors - 1) * t.rows + height + (_place(packed, 1, 1) - 1)
+    # Others may be writing it.
+    slot = f.emit(f"getelementptr ptr, ptr @pellucid_matmul, i64 {which.name}", "ptr")
+    return f.emit(f"load atomic ptr, ptr {slot.name} acquire, align 8", "ptr")
+
+
+def _emit_ready(module: Module, t: Tile, packed: bool) -> None:
+    """Before `m` rows in `panels` meet `n` columns: see that the micro-kernels for them are there."""
+    f = module.function(f"{_prefix(packed)}.ready", internal=True, m="i64", panels="i64", n="i64")
+    f.driver = True
+    f.noinline = True
+    height, more = f.m / f.panels, f.m % f.panels
+    taller = f.select(more.compare("ne", 0), height + 1, height)
+    rest = f.n % t.columns
+    tail = f.select(rest.compare("ne", 0), (rest + (t.lanes - 1)) / t.lanes, t.vectors)
+    widest = f.select(f.n.compare("sge", t.columns), f.const(t.vectors, "i64"), tail)
+    absent = None
+    for rows in (height, taller):
+        for vectors in (widest, tail):
+            null = f.emit(f"icmp eq ptr {_kernel(f, packed, rows, vectors).name}, null", "i1")
+            absent = null if absent is None else absent | null
+    with f.when(absent):
+        f.line(f"%missing = load ptr, ptr getelementptr (ptr, ptr @pellucid_matmul, i64 {len(_table()) - 1})")
+        f.line(f"call void %missing(i64 {int(packed)}, i64 {height.name}, i64 {more.name}, i64 {f.n.name})")
     f.ret()
 
 
@@ -305,6 +430,7 @@ def _emit_gemm(module: Module) -> None:
     sizes = "m n depth a_row a_step b_step b_column pitch epilogue".split()
     pointers = dict.fromkeys(("team", "a", "b", "out", "bias", "packed"), "ptr")
     f = module.function("gemm", **pointers, **dict.fromkeys(sizes, "i64"))
+    f.driver = True
     job = Job(f, f.buffer("i64", len(_JOB), align=8))
     for name in "bias packed n a_row a_step b_step b_column pitch".split():
         job.set(name, getattr(f, name))
@@ -329,6 +455,7 @@ def _emit_gemm(module: Module) -> None:
             def run(t: Tile, packed: bool, rows=rows, steps=steps) -> None:
                 panels = (rows + (t.rows - 1)) / t.rows
                 job.set("panels", panels)
+                f.call(f"{_prefix(packed)}.ready", rows, panels, f.n)
                 if packed:  # a chunk is worth at least some microseconds
                     grain = f.larger(f.const(1 << 15, "i64") / (rows * steps / panels), 1)
                     threads.start_team(f, f.team, "@pack_a", job.block, panels, grain)
@@ -349,6 +476,7 @@ TEAM, SCRATCH, LOCK = 0, 1, 2  # words of the state: address of the team's cell,
 def _emit_loop(module: Module, name: str, epilogue: int) -> None:
     """dimensions: batch, m, k, n. steps: the batch's of each operand, then a's two, b's two, [the bias's,] the result's two."""
     f = module.function(name, args="ptr", dimensions="ptr", steps="ptr", state="ptr")
+    f.driver = True
     flags = save_flags(f)
     operands = 4 if epilogue & BIAS else 3
     batch, m, k, n = (f.load("i64", f.dimensions, i) for i in range(4))
@@ -392,12 +520,9 @@ _LOOPS = {"matmul": 0, "linear": BIAS, "linear_relu": BIAS | RELU}
 
 def _build() -> str:
     module = Module()
-    tables = ""
     for t, packed in ((tile(), True), (plain_tile(), False)):
-        tables += micro_table(t, packed)
-        for vectors in range(1, t.vectors + 1):
-            for rows in range(1, t.rows + 1):
-                emit_micro(module, t, rows, vectors, packed)
+        _emit_any(module, packed)
+        _emit_ready(module, t, packed)
         _emit_columns(module, t, packed)
     emit_pack_copy(module)
     emit_pack_transpose(module)
@@ -405,7 +530,7 @@ def _build() -> str:
     _emit_gemm(module)
     for name, epilogue in _LOOPS.items():
         _emit_loop(module, name, epilogue)
-    return tables + module.text()
+    return "@pellucid_matmul = external global ptr\n" + module.text()
 
 
 _alive: list = []
@@ -413,8 +538,11 @@ SCRATCH_FLOATS = BLOCK + DEPTH * 16  # what a call of the native `gemm` needs fo
 
 
 @functools.cache
-def _natives():
-    return jit.compile_source(_build, {**dict.fromkeys(_LOOPS, "pppp"), "gemm": "pppppp" + "i" * 9}, "matmul", quick=True)
+def _natives() -> dict[str, int] | None:
+    """The addresses of the driver's functions."""
+    jit.define("pellucid_matmul", ctypes.addressof(_table()))
+    exports = dict.fromkeys((*_LOOPS, "gemm", "micro.packed.any", "micro.plain.any"))
+    return jit.compile_source(_build, exports, "matmul", quick=True)
 
 
 def gemm_address() -> int | None:
@@ -423,7 +551,7 @@ def gemm_address() -> int | None:
     Strides count floats; `packed` is room for `SCRATCH_FLOATS`; flags are ACCUMULATE, BIAS, RELU. `depth` must be positive.
     """
     natives = _natives() if target.available() else None
-    return natives and jit.address(natives["gemm"])
+    return natives and natives["gemm"]
 
 
 @functools.cache
@@ -444,7 +572,7 @@ def gufuncs() -> dict[str, np.ufunc] | None:
     for name, epilogue in _LOOPS.items():
         inputs = 3 if epilogue else 2
         signature = b"(m,k),(k,n),(n)->(m,n)" if epilogue else b"(m,k),(k,n)->(m,n)"
-        made[name] = _gufunc(name, jit.address(natives[name]), ctypes.addressof(state), inputs, signature)
+        made[name] = _gufunc(name, natives[name], ctypes.addressof(state), inputs, signature)
     return made
 
 

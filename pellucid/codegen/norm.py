@@ -111,7 +111,7 @@ def inverse_root(f: Function, variance: Value, eps: Value) -> Value:
     return 1.0 / f.sqrt(variance + eps)
 
 
-def _build_rows() -> str:
+def _build_rows(name: str) -> str:
     """Layer and RMS norm: `x` is (n, columns); weight and bias are (columns,)."""
     module = Module()
     f = threads.parallel_export(
@@ -152,7 +152,7 @@ def _build_rows() -> str:
         f.branch(plain, bare, affine)
     f.ret()
     _emit_rows_backward(module)
-    return module.text()
+    return module.text(name)
 
 
 def _emit_rows_backward(module: Module) -> None:
@@ -213,7 +213,7 @@ def _emit_rows_backward(module: Module) -> None:
 ROWS_A_PARTIAL = 64
 
 
-_rows = jit.Library("layer_norm", _build_rows, {"layer_norm": "paaaaaaidiii", "layer_norm_backward": "paaaaaaaiiiii"}, quick=True)
+_rows = jit.Library("layer_norm", _build_rows, {"layer_norm": "paaaaaaidiii", "layer_norm_backward": "paaaaaaaiiiii"})
 
 
 def native(name: str) -> int | None:

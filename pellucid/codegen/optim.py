@@ -149,17 +149,13 @@ _SGD_NUMBERS = "decay sign minus_lr undamped momentum"
 _ADAM_NUMBERS = "shrink decay sign w1 w2 beta2 correction eps minus_step"
 
 
-def _build() -> str:
+def _build(name: str) -> str:
     module = Module()
-    _emit_check(module)
-    _emit_update(module, "sgd", "param grad", _SGD_NUMBERS, _sgd(False, False, False))
-    for nesterov in (False, True):
-        for first in (False, True):
-            name = "sgd" + "_nesterov" * nesterov + "_momentum" + "_first" * first
-            _emit_update(module, name, "param grad buf", _SGD_NUMBERS, _sgd(True, nesterov, first))
-    for heavy in (False, True):
-        _emit_update(module, "adam" + "_heavy" * heavy, "param grad avg sq", _ADAM_NUMBERS, _adam(False, heavy))
-        _emit_update(module, "amsgrad" + "_heavy" * heavy, "param grad avg sq most", _ADAM_NUMBERS, _adam(True, heavy))
+    if name == "check":
+        _emit_check(module)
+    else:
+        lists, numbers, update = _KERNELS[name]
+        _emit_update(module, name, lists, numbers, update)
     return module.text()
 
 
@@ -173,7 +169,6 @@ _lib = jit.Library(
         **{"adam" + h: "poooo" + "d" * 9 + "iiii" for h in ("", "_heavy")},
         **{"amsgrad" + h: "pooooo" + "d" * 9 + "iiii" for h in ("", "_heavy")},
     },
-    quick=True,
 )
 
 
@@ -184,6 +179,12 @@ for _nesterov in (False, True):
 for _heavy in (False, True):
     UPDATES["adam" + "_heavy" * _heavy] = ("param grad avg sq", _ADAM_NUMBERS, _adam(False, _heavy))
     UPDATES["amsgrad" + "_heavy" * _heavy] = ("param grad avg sq most", _ADAM_NUMBERS, _adam(True, _heavy))
+
+
+# Those of lists of parameters: also the first steps with momentum, whose buffers are set.
+_KERNELS = UPDATES | {
+    "sgd" + "_nesterov" * n + "_momentum_first": ("param grad buf", _SGD_NUMBERS, _sgd(True, n, True)) for n in (False, True)
+}
 
 
 def emit_flat_update(module: Module, name: str, rule: str) -> None:

@@ -65,7 +65,7 @@ def _sine_and_cosine(f: Function, angle: Value) -> tuple[Value, Value]:
     return signed(sine, octant), signed(cosine, octant + 2)
 
 
-def _build() -> str:
+def _build(name: str) -> str:
     module = Module()
     f = module.function("transform", words="ptr", out="ptr", blocks="i64", mean="double", std="double")
     mean, std = (f.splat(f.trunc(value, "float"), _FLOATS) for value in (f.mean, f.std))
@@ -84,7 +84,7 @@ def _build() -> str:
         f.store(moved, f.order, i)
         f.store(kept, f.order, other)
     f.ret()
-    return module.text()
+    return module.text(name)
 
 
 library = Library("random numbers", _build, {"transform": "aaidd", "shuffle": "aai"})

@@ -230,7 +230,7 @@ def _build(mode: str, back: bool) -> str:
 def _library(mode: str, back: bool) -> Any:
     which = "backward" if back else "forward"
     exports = {name: _EXPORTS[name] for name in (which, "pack")}
-    return jit.Library(f"{mode}_{which}", lambda: _build(mode, back), exports)
+    return jit.Library(f"{mode}_{which}", lambda: _build(mode, back), exports, together=True)
 
 
 def _grain(steps: int, rows: int, parts: int, size: int) -> int:

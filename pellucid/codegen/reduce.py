@@ -94,7 +94,7 @@ def _store(f: Function, value: Value, p: Value) -> None:
     f.branch(f.direct.compare("ne", 0), rounded, lambda: f.store(value, f.out, p))
 
 
-def _build_rows() -> str:
+def _build_rows(only: str) -> str:
     """Each kernel reduces pieces: rows * pieces iterations. `out` is a double for each, to be combined by `finish`; or, where
     `direct` says that rows are whole, the scaled result.
     """
@@ -133,13 +133,13 @@ def _build_rows() -> str:
             total.set(total.get() + f.load("double", f.x, r * f.pieces + p))
         f.store(f.trunc(total.get() * f.scale, "float"), f.out, r)
     f.ret()
-    return module.text()
+    return module.text(only)
 
 
 # Columns: inner > 1. A task is one block of columns of one outer index.
 
 
-def _build_columns() -> str:
+def _build_columns(only: str) -> str:
     module = Module()
     kind, width = _kind()
     for name in ("sum", "deviations", "max", "min"):
@@ -161,7 +161,7 @@ def _build_columns() -> str:
 
             f.branch(left.compare("sge", wide), full, partial)
         f.ret()
-    return module.text()
+    return module.text(only)
 
 
 def _columns(f: Function, name: str, x: Value, place: Value, masks: list[Value | None]) -> None:

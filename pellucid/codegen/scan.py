@@ -19,7 +19,7 @@ _F32 = np.dtype(np.float32)
 GRAIN = 16384  # elements a chunk
 
 
-def _build() -> str:
+def _build(name: str) -> str:
     module = Module()
     f = threads.parallel_export(module, "lines", {"x": "ptr", "out": "ptr", "length": "i64"})
     with f.loop(f.begin, f.end) as row:
@@ -29,7 +29,7 @@ def _build() -> str:
             total.set(total.get() + f.extend(f.load("float", f.x, start + i), "double"))
             f.store(f.trunc(total.get(), "float"), f.out, start + i)
     f.ret()
-    return module.text()
+    return module.text(name)
 
 
 _lib = jit.Library("scan", _build, {"lines": "paaiii"})

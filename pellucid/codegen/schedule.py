@@ -401,6 +401,7 @@ class Schedule:
             emit_small(module, symbol, product, biased)
         given = {f"a{k}": "ptr" for k in range(self.given)}
         f = module.function("run", "i64", team="ptr", table="ptr", numbers="ptr", **given)
+        f.driver = True
         self._bases: dict[int, Value] = {}
         for k in range(len(self.kept)):
             self._base(f, k)

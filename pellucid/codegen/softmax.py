@@ -90,56 +90,64 @@ class Row:
         return self.total(self.accumulate(0.0, masked, x))
 
 
-def _build() -> str:
+def _build(name: str) -> str:
     module = Module()
 
     def kernel(name: str, pointers: str, **more: str):
         params = dict.fromkeys(pointers.split(), "ptr") | more | {"columns": "i64"}
         return threads.parallel_export(module, name, params)
 
-    def at(f: Function, name: str, row: Value) -> Value:
-        return f.at(getattr(f, name), row * f.columns)
+    _EMIT[name](kernel, module)
+    return module.text()
 
+
+def _at(f: Function, name: str, row: Value) -> Value:
+    return f.at(getattr(f, name), row * f.columns)
+
+
+def _emit_softmax(kernel, _: Module) -> None:
     f = kernel("softmax", "x out")
     with f.loop(f.begin, f.end) as r:
-        row, x, out = Row(f, f.columns), at(f, "x", r), at(f, "out", r)
+        row, x, out = Row(f, f.columns), _at(f, "x", r), _at(f, "out", r)
         scale = row.splat(1.0 / row.sum_exp(x, row.maximum(x), out))
         row.map(out, lambda v, scale=scale: v * scale, out)
     f.ret()
 
+
+def _emit_log_softmax(kernel, _: Module) -> None:
     f = kernel("log_softmax", "x out")
     with f.loop(f.begin, f.end) as r:
-        row, x = Row(f, f.columns), at(f, "x", r)
+        row, x = Row(f, f.columns), _at(f, "x", r)
         m = row.maximum(x)
         shift, rest = row.splat(m), row.splat(math.log(f, row.sum_exp(x, m)))
-        row.map(at(f, "out", r), lambda v, shift=shift, rest=rest: v - shift - rest, x)
+        row.map(_at(f, "out", r), lambda v, shift=shift, rest=rest: v - shift - rest, x)
     f.ret()
 
+
+def _emit_softmax_backward(kernel, _: Module) -> None:
     f = kernel("softmax_backward", "g y out")
     with f.loop(f.begin, f.end) as r:
-        row, g, y = Row(f, f.columns), at(f, "g", r), at(f, "y", r)
+        row, g, y = Row(f, f.columns), _at(f, "g", r), _at(f, "y", r)
         dot = row.accumulate(0.0, lambda t, i, mask, a, b, f=f: f.fma(a, b, t), g, y)
         total = row.splat(row.total(dot))
-        row.map(at(f, "out", r), lambda a, b, total=total: (a - total) * b, g, y)
+        row.map(_at(f, "out", r), lambda a, b, total=total: (a - total) * b, g, y)
     f.ret()
 
+
+def _emit_log_softmax_backward(kernel, _: Module) -> None:
     f = kernel("log_softmax_backward", "g y out")
     with f.loop(f.begin, f.end) as r:
-        row, g, y = Row(f, f.columns), at(f, "g", r), at(f, "y", r)
+        row, g, y = Row(f, f.columns), _at(f, "g", r), _at(f, "y", r)
         total = row.splat(row.total(row.accumulate(0.0, lambda t, i, mask, a: t + a, g)))
-        row.map(at(f, "out", r), lambda a, b, total=total, f=f: a - math.exp(f, b) * total, g, y)
+        row.map(_at(f, "out", r), lambda a, b, total=total, f=f: a - math.exp(f, b) * total, g, y)
     f.ret()
 
-    _emit_cross_entropy(kernel, at)
-    _emit_total(module)
-    return module.text()
 
-
-def _emit_cross_entropy(kernel, at) -> None:
+def _emit_cross_entropy(kernel, _: Module) -> None:
     """loss = w (lse - (1 - s) x[t] - s mean(x)); lse = log(sum(exp(x))), t the class, w its weight, s the smoothing."""
     f = kernel("cross_entropy", "x target weight loss used lse bad", ignore="i64", smoothing="double")
     with f.loop(f.begin, f.end) as r:
-        row, x = Row(f, f.columns), at(f, "x", r)
+        row, x = Row(f, f.columns), _at(f, "x", r)
         t = f.load("i64", f.target, r)
         for name in ("loss", "used"):
             f.store(f.const(0.0, "float"), getattr(f, name), r)
@@ -168,9 +176,11 @@ def _emit_cross_entropy(kernel, at) -> None:
             f.branch(inside, good, bad)
     f.ret()
 
+
+def _emit_cross_entropy_backward(kernel, _: Module) -> None:
     f = kernel("cross_entropy_backward", "x target weight lse g out", ignore="i64", smoothing="double", step="i64")
     with f.loop(f.begin, f.end) as r:
-        row, x, out = Row(f, f.columns), at(f, "x", r), at(f, "out", r)
+        row, x, out = Row(f, f.columns), _at(f, "x", r), _at(f, "out", r)
         t = f.load("i64", f.target, r)
 
         def ignored(row=row, out=out) -> None:
@@ -198,7 +208,7 @@ def _weight(f: Function, t: Value) -> Value:
     return w.get()
 
 
-def _emit_total(module: Module) -> None:
+def _emit_total(_, module: Module) -> None:
     """The sum of a few floats, in double."""
     f = module.function("total", "double", x="ptr", n="i64")
     total = f.var("double", 0.0)
@@ -207,6 +217,15 @@ def _emit_total(module: Module) -> None:
     f.ret(total.get())
 
 
+_EMIT = {
+    "softmax": _emit_softmax,
+    "log_softmax": _emit_log_softmax,
+    "softmax_backward": _emit_softmax_backward,
+    "log_softmax_backward": _emit_log_softmax_backward,
+    "cross_entropy": _emit_cross_entropy,
+    "cross_entropy_backward": _emit_cross_entropy_backward,
+    "total": _emit_total,
+}
 _lib = jit.Library(
     "softmax",
     _build,
@@ -219,7 +238,6 @@ _lib = jit.Library(
         "cross_entropy_backward": "paaaaaaidiiii",
         "total": "ai>d",
     },
-    quick=True,
 )
 
 

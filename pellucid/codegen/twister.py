@@ -91,7 +91,7 @@ def _in_blocks(module: Module, name: str, per: int, body: Callable[[Function, Va
     f.ret()
 
 
-def _build() -> str:
+def _build(name: str) -> str:
     module = Module()
     width = target.host().lanes("float")
     half = width // 2
@@ -129,7 +129,7 @@ def _build() -> str:
     _in_blocks(module, "uniform24", 1, uniform24)
     _in_blocks(module, "uniform53", 2, uniform53)
     _in_blocks(module, "bernoulli", 2, bernoulli, p="double")
-    return module.text()
+    return module.text(name)
 
 
 library = Library("mersenne twister", _build, {"words": "pai", "uniform24": "pai", "uniform53": "pai", "bernoulli": "paid"})

@@ -163,3 +163,34 @@ def test_maximum_minimum_where_follow_numpy():
     np.testing.assert_array_equal(act.minimum(a, b), np.minimum(a, b))
     keep = np.array([True, False, True, False, True])
     np.testing.assert_array_equal(act.where(keep, a, b), np.where(keep, a, b))
+
+
+def test_loops_over_doubles_are_compiled_when_used():
+    from pellucid.codegen import jit
+
+    x, y = e.variable("x"), e.variable("y")
+    made = e.make_ufunc("later", [x, y], [e.where(x < 3.0, x * y - 7.0, abs(x))])
+    before = jit.statistics["compiled"] + jit.statistics["loaded"]
+    for size in (1000, 10, 100_001):
+        a, b = np.linspace(-5, 5, size), np.linspace(2, 3, 2 * size)[::-2]
+        np.testing.assert_array_equal(made(a, b), np.where(a < 3, a * b - 7, np.abs(a)))
+    assert jit.statistics["compiled"] + jit.statistics["loaded"] == before + 1
+
+
+def test_doubles_without_a_compiler(monkeypatch):
+    from pellucid.codegen import jit
+
+    x, y, keep = e.variable("x"), e.variable("y"), e.mask("keep")
+    made = e.make_ufunc("fallback", [x, y, keep], [e.where(keep, e.fma(x, y, 1.0), -x), e.maximum(x, e.sqrt(abs(y)))])
+    monkeypatch.setattr(jit, "compile_ir", lambda *args, **kwargs: None)
+    a, b, k = np.arange(12.0)[::-3], np.float64(2.0), np.array([True, False, True, True])
+    for _ in range(2):
+        first, second = made(a, b, k)
+        np.testing.assert_array_equal(first, np.where(k, a * 2 + 1, -a))
+        np.testing.assert_array_equal(second, np.maximum(a, np.sqrt(2.0)))
+    np.testing.assert_array_equal(made(a.copy(), a.copy(), k)[0], np.where(k, a * a + 1, -a))
+
+
+def test_every_operation_on_doubles_has_its_equal_in_numpy():
+    plain = set(e._EMIT) - set(e.functions.FUNCTIONS)
+    assert plain <= set(e._NUMPY)

@@ -36,9 +36,9 @@ def test_without_llvmlite_everything_says_so_and_products_are_numpys():
 def test_a_kernel_that_does_not_compile_is_refused(monkeypatch):
     from pellucid.codegen import softmax
 
-    broken = jit.Library("broken", lambda: "define void @softmax() {\n  nonsense\n}\n", {"softmax": "paaiii"})
+    broken = jit.Library("broken", lambda name: "define void @softmax() {\n  nonsense\n}\n", {"softmax": "paaiii"})
     monkeypatch.setattr(softmax, "_lib", broken)
-    with pytest.warns(RuntimeWarning, match="kernel broken could not be compiled"):
+    with pytest.warns(RuntimeWarning, match="kernel broken.softmax could not be compiled"):
         assert softmax.softmax(np.ones((2, 3), np.float32)) is None
     assert softmax.softmax(np.ones((2, 3), np.float32)) is None
 

@@ -1,3 +1,4 @@
+import ctypes
 import os
 import subprocess
 import sys
@@ -7,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 
-from pellucid.codegen import cache, jit
+from pellucid.codegen import cache, emit, jit
 
 ADD = """
 define void @add(ptr %x, i64 %n, double %c) {
@@ -145,3 +146,70 @@ def test_import_does_not_load_llvm():
         "assert 'llvmlite' not in sys.modules and 'scipy' not in sys.modules"
     )
     assert subprocess.run([sys.executable, "-c", program]).returncode == 0
+
+
+TWO = """
+define i64 @helper(i64 %x) {
+  %y = add i64 %x, 1
+  ret i64 %y
+}
+"""
+
+
+def test_a_library_compiles_what_is_used(folder):
+    asked = []
+
+    def build(name):
+        asked.append(name)
+        return f"define i64 @{name}(i64 %x) {{\n  %y = mul i64 %x, {len(name)}\n  ret i64 %y\n}}\n"
+
+    library = jit.Library("parts", build, {"ab": "i>i", "abc": "i>i"})
+    before = jit.statistics["compiled"]
+    assert library.abc(5) == 15 and library.abc(6) == 18
+    assert asked == ["abc"] and jit.statistics["compiled"] == before + 1
+    assert library.ab(5) == 10 and asked == ["abc", "ab"]
+    with pytest.raises(AttributeError):
+        library.abcd
+
+
+def test_a_library_may_be_compiled_together(folder):
+    both = TWO + TWO.replace("helper", "other").replace(", 1", ", 2")
+    library = jit.Library("whole", lambda: both, {"helper": "i>i", "other": "i>i"}, together=True)
+    before = jit.statistics["compiled"]
+    assert library.helper(1) == 2 and library.other(1) == 3
+    assert jit.statistics["compiled"] == before + 1
+
+
+def test_address_of_what_only_native_code_calls(folder):
+    made = jit.compile_ir(unique(TWO, "address only"), {"helper": None})["helper"]
+    assert ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(made)(41) == 42
+
+
+def test_a_module_gives_one_function_and_what_it_calls():
+    module = emit.Module()
+    for name, called in (("first", "second"), ("second", "third"), ("third", None), ("fourth", "third")):
+        f = module.function(name, "double", x="double")
+        f.ret(f.call(called, f.x, returns="double") if called else f.sqrt(f.x))
+    f = module.function("fifth", "double", x="double")
+    f.ret(f.rint(f.x))
+    text = module.text("second")
+    assert "@second(" in text and "@third(" in text and "declare double @llvm.sqrt.f64(double)" in text
+    assert "@first" not in text and "@fourth" not in text and "@fifth" not in text and "rint" not in text
+    assert "@fifth" in module.text() and "rint" in module.text()
+
+
+def test_who_watches_calls_does_not_see_code_being_written(folder):
+    seen = []
+
+    def build(name):
+        return unique(TWO, "unwatched").replace("helper", name)
+
+    library = jit.Library("watched", build, {"helper": "i>i"})
+    before = sys.getprofile()
+    sys.setprofile(lambda frame, event, arg: seen.append(frame.f_code.co_name))
+    try:
+        assert library.helper(1) == 2
+        inside = sys.getprofile()
+    finally:
+        sys.setprofile(before)
+    assert inside is not None and "build" not in seen and "__getattr__" in seen

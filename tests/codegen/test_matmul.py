@@ -150,3 +150,111 @@ def test_narrower_vectors(bits):
         pytest.skip("this processor has no such vectors")
     environment = os.environ | {"PELLUCID_VECTOR_BITS": str(bits)}
     subprocess.run([sys.executable, "-c", NARROW], env=environment, check=True)
+
+
+def in_fresh_process(program, cache, **environment):
+    """The standard output of a process that has compiled nothing yet."""
+    environment = os.environ | {"PELLUCID_CACHE_DIR": str(cache)} | environment
+    return subprocess.run(
+        [sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True, timeout=100
+    ).stdout
+
+
+ONLY = """
+import numpy as np
+from pellucid.codegen import jit, matmul
+rng = np.random.default_rng(0)
+def product(m, k, n):
+    a, b = rng.standard_normal((m, k)).astype("f"), rng.standard_normal((k, n)).astype("f")
+    assert np.abs(matmul.gufuncs()["matmul"](a, b) - a.astype(float) @ b.astype(float)).max() < 1e-4
+    return jit.statistics["compiled"] + jit.statistics["loaded"]
+rows, columns = matmul.plain_tile().rows, matmul.plain_tile().columns
+print([product(*s) for s in ((2 * rows, 20, columns), (rows, 30, 3 * columns), (2 * rows - 1, 20, columns + 1), (2 * rows, 20, 1))])
+"""
+
+
+def test_a_product_compiles_what_it_needs(tmp_path):
+    """The driver and one micro-kernel; the same; another height, and the tail's width for both heights; nothing new."""
+    assert in_fresh_process(ONLY, tmp_path) == "[2, 2, 5, 5]\n"
+    assert in_fresh_process(ONLY, tmp_path) == "[2, 2, 5, 5]\n"  # from the disk
+
+
+BITS = """
+import hashlib
+import numpy as np
+import pellucid
+from pellucid.codegen import jit, matmul
+BEFORE
+rng = np.random.default_rng(0)
+digest = hashlib.sha256()
+for m, k, n in ((5, 3, 7), (14, 20, 64), (13, 600, 31), (300, 700, 300), (77, 300, 290)):
+    a, b, bias = (rng.standard_normal(s).astype("f") for s in ((m, k), (k, n), (n,)))
+    for name, more in (("matmul", ()), ("linear_relu", (bias,))):
+        digest.update(matmul.gufuncs()[name](a, b, *more).tobytes())
+print(digest.hexdigest())
+"""
+ALL_BEFORE = """
+for packed, t in ((True, matmul.tile()), (False, matmul.plain_tile())):
+    for v in range(t.vectors, 0, -1):
+        for r in range(1, t.rows + 1):
+            matmul.ready(packed, r, v)
+"""
+NONE_COMPILES = """
+import warnings
+warnings.simplefilter("ignore")
+real = jit.compile_source
+jit.compile_source = lambda build, exports, name, quick=False: None if " micro." in name else real(build, exports, name, quick)
+"""
+INTERRUPTED = """
+import signal
+real, calls = jit.compile_source, []
+def interrupt(build, exports, name, quick=False):
+    if " micro." in name and not calls:
+        calls.append(name)
+        signal.raise_signal(signal.SIGINT)
+    return real(build, exports, name, quick)
+jit.compile_source = interrupt
+try:
+    matmul.gufuncs()["matmul"](np.ones((5, 3), "f"), np.ones((3, 7), "f"))
+    while True:
+        pass
+except KeyboardInterrupt:
+    assert calls
+"""
+
+
+def test_bits_do_not_depend_on_what_was_compiled(tmp_path):
+    """Not on what was there before, nor on the kernel that serves where none can be compiled, nor on an interruption."""
+    first = in_fresh_process(BITS.replace("BEFORE", ""), tmp_path)
+    for before in (ALL_BEFORE, NONE_COMPILES, INTERRUPTED):
+        assert in_fresh_process(BITS.replace("BEFORE", before), tmp_path) == first
+    assert in_fresh_process(BITS.replace("BEFORE", "pellucid.set_num_threads(2)"), tmp_path) == first
+
+
+TOGETHER = """
+import threading
+import numpy as np
+import pellucid
+from pellucid.codegen import matmul
+pellucid.set_num_threads(2)
+made = matmul.gufuncs()["matmul"]
+a, b = np.random.default_rng(0).standard_normal((2, 500, 500)).astype("f")
+want, bad = a.astype(float) @ b.astype(float), []
+def work(n):
+    for m in range(n, 500, 29):
+        if np.abs(made(a[:m], b) - want[:m]).max() > 1e-3:
+            bad.append(m)
+threads = [threading.Thread(target=work, args=(n,)) for n in (1, 2, 3, 5)]
+for t in threads: t.start()
+for t in threads: t.join()
+assert not bad, bad
+"""
+
+
+def test_threads_that_need_the_same_kernels_at_once(tmp_path):
+    in_fresh_process(TOGETHER, tmp_path)
+
+
+def test_a_batch_of_nothing_and_a_product_without_columns():
+    made = matmul.gufuncs()["matmul"]
+    assert made(data(4, 16), data(16, 0)).shape == (4, 0) and made(data(0, 16), data(16, 40)).shape == (0, 40)
