@@ -134,6 +134,7 @@ class Version:
             tracer.refuse("the step draws random numbers past this library, which a program could not repeat", witness.entry)
         self.refusal = tracer.refusal
         if self.refusal is not None:
+            tracer.forget()
             return
         try:
             self._settle(around, witness, leaves, grads, arrays, wants, tensors)
@@ -145,7 +146,10 @@ class Version:
             self.program = tracer.program
             del self.tracer, self.around, self.differentiable, self.places, self.grad_changes
         except Refusal as refusal:
-            self.refusal = refusal
+            # Without the traceback, whose frames refer to this object: the values of the step would live until a collection.
+            self.refusal = refusal.with_traceback(None)
+        finally:
+            tracer.forget()
 
     def _settle(
         self, around: Surroundings, witness: Witness, leaves: Any, grads: Any, arrays: Any, wants: Any, tensors: list[Tensor]
