@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from typing import Any
 
@@ -12,7 +13,7 @@ from ..backends.meta import MetaArray
 from ..core.modes import local
 from ..core.public import METHODS, public
 from ..core.tensor import Tensor, make_tensor, set_requires_grad
-from ..core.tracing import constant
+from ..core.tracing import constant, tracers
 from ..errors import ArgumentTypeError, ArgumentValueError, DeviceError, warn_once
 
 
@@ -29,6 +30,7 @@ def check_device(where: Any) -> dtypes.device:
 
 
 _CPU = dtypes.device("cpu")
+_INTS, _FLOATS = {int}, {float}
 
 
 def _has_tensor(data: Any) -> bool:
@@ -76,6 +78,13 @@ def _scan(data: Any) -> Any:
 
 def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
     """A new array of Python data by PyTorch's rules: floats take the default type, ints int64."""
+    if type(data) is list and dtype is None:  # most calls: a list of numbers of one type
+        kinds = set(map(type, data))
+        if kinds == _INTS:
+            with contextlib.suppress(OverflowError):  # told in PyTorch's words below
+                return np.array(data, np.int64)
+        elif kinds == _FLOATS:
+            return np.array(data, dtypes.get_default_dtype().numpy)
     if isinstance(data, np.ndarray):
         if data.dtype not in dtypes.BY_NUMPY:
             if data.dtype.kind in "iufbc" and not data.dtype.isnative:
@@ -180,7 +189,7 @@ def tensor(
             array = place(array, where if device is not None else data.device)
     else:
         array = place(to_array(data, dtype), where)
-        if _numbers_only(data):
+        if tracers and _numbers_only(data):
             constant(array)
     result = make_tensor(array)
     if requires_grad:

@@ -45,6 +45,8 @@ ACCUMULATE: dict[Any, Any] = {
     **{np.dtype(kind): np.dtype(np.int64) for kind in ("?", "i1", "i2", "i4", "u1", "u2", "u4", "u8")},
 }
 _F32 = np.dtype(np.float32)
+_REAL = (_F32, np.dtype(np.float64))
+_multiply = np.multiply
 _WIDE = {kind: wide for kind, wide in ACCUMULATE.items() if wide == np.float32}
 _reduce, _max, _min, _matmul = np.add.reduce, np.maximum.reduce, np.minimum.reduce, np.matmul
 
@@ -123,6 +125,8 @@ def matmul(a: Any, b: Any) -> Any:
     if b.ndim == 2 and a.ndim > 2 and a.size:
         shape = a.shape
         return matmul(a.reshape(-1, shape[-1]), b).reshape(*shape[:-1], b.shape[-1])
+    if kind in _REAL and a.ndim > 1 and b.ndim > 1 and a.shape[-1] == 1 == b.shape[-2] and b.shape[-1] > 1:
+        return _multiply(a, b)  # an outer product: no sums, and NumPy would make one call of BLAS for each matrix
     if kind is _F32 and b.size > 2048 and a.size > 2048 and config.kernels:
         # The gradient of a sum is one number for all elements: packing it is dearer than writing it out once.
         if 0 in a.strides:

@@ -1,13 +1,17 @@
 """Recurrent layers over all time steps in one direction, on arrays: one product for the input's part of all gates, then the time steps,
 in one native call (`codegen.recurrent_layer`) or with NumPy, and in backward one product each for the gradients of input and weights.
 
+Packed sequences come step by step without padding, longest first, with `sizes`: how many sequences have each step. Their states are
+kept in a block of whole steps all the same; the rows that have ended stay unused.
+
 `mode` is "lstm", "gru", "rnn_tanh" or "rnn_relu". The gates are stacked as PyTorch stacks them: i, f, g, o and r, z, n.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,10 +22,37 @@ from .kernels import kernels
 _F32 = np.dtype(np.float32)
 
 
-def _parts(gates: np.ndarray, count: int) -> np.ndarray:
-    """(T, B, count * H) as (T, count, B, H), without a copy."""
-    steps, batch, width = gates.shape
-    return gates.reshape(steps, batch, count, width // count).transpose(0, 2, 1, 3)
+class _Layout(NamedTuple):
+    """Where the rows of packed sequences lie.
+
+    offsets: (T + 1,), int64: the first row of each step, and the number of rows.
+    ends: (B,), int64: how many steps each sequence has, which is also the place of its last state in direction of time.
+    """
+
+    offsets: np.ndarray
+    ends: np.ndarray
+
+
+@lru_cache(256)
+def _layout(sizes: tuple[int, ...]) -> _Layout:
+    counts = np.array(sizes, np.int64)
+    return _Layout(np.concatenate([[0], np.cumsum(counts)]), (counts[:, None] > np.arange(sizes[0])).sum(0))
+
+
+@lru_cache(256)
+def _before(sizes: tuple[int, ...], reverse: bool) -> np.ndarray:
+    """For each packed row, the row of the states (as (T + 1) * B rows) that it started from."""
+    return np.concatenate([(t + reverse) * sizes[0] + np.arange(n) for t, n in enumerate(sizes)])
+
+
+def _steps(a: np.ndarray, offsets: np.ndarray) -> list[np.ndarray]:
+    """The rows of each step."""
+    return [a[i:j] for i, j in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
+
+
+def _parts(rows: np.ndarray, count: int) -> np.ndarray:
+    """(B, count * H) as (count, B, H), without a copy."""
+    return rows.reshape(rows.shape[0], count, rows.shape[1] // count).transpose(1, 0, 2)
 
 
 def _rows(a: np.ndarray) -> np.ndarray:
@@ -29,20 +60,29 @@ def _rows(a: np.ndarray) -> np.ndarray:
 
 
 def forward(
-    mode: str, x: Any, hx: Any, cx: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, reverse: bool
+    mode: str,
+    x: Any,
+    hx: Any,
+    cx: Any,
+    w_ih: Any,
+    w_hh: Any,
+    b_ih: Any,
+    b_hh: Any,
+    reverse: bool,
+    sizes: tuple[int, ...] | None = None,
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """The output of each step and the last states, and what `backward` needs.
 
     Args:
-        x: (T, B, in) with T > 0. hx, cx: (B, H); cx is None unless mode is "lstm".
+        x: (T, B, in) with T > 0; with `sizes` (N, in), N their sum. hx, cx: (B, H); cx is None unless mode is "lstm".
         w_ih, w_hh, b_ih, b_hh: (gates * H, in), (gates * H, H), and vectors or None.
+        sizes: of packed sequences, how many of them have each step: B first, then never more.
 
     Returns:
-        ((T, B, H), (B, H)) and for "lstm" the last cells (B, H); (states, cells, gates): states (T + 1, B, H) and the T + 1 cells lie
-        in the order of the steps, with the initial one at the end that the direction starts from; the gates are (T, B, gates * H).
-        For "gru" the cells are the state's part of n.
+        ((T, B, H) or (N, H), (B, H)) and for "lstm" the last cells (B, H); (states, cells, gates): states (T + 1, B, H) and the T + 1
+        cells lie in the order of the steps, with the initial one at the end that the direction starts from; the gates are
+        (T, B, gates * H) or (N, gates * H). For "gru" the cells are the state's part of n.
     """
-    steps, batch, _ = x.shape
     size = w_hh.shape[1]
     dtype = x.dtype
     gated = mode in ("lstm", "gru")
@@ -52,7 +92,14 @@ def forward(
         if mode == "gru":  # the state's bias of n is multiplied by r, with the state's part
             bias[2 * size :] = b_ih[2 * size :]
     gates = numpy_cpu.linear(np.ascontiguousarray(x), w_ih, bias)  # the gates replace their input's part
-    first, last = (steps, 0) if reverse else (0, steps)
+    layout = None if sizes is None else _layout(sizes)
+    steps, batch = x.shape[:2] if sizes is None else (len(sizes), sizes[0])
+    # Where the first and the last state of each row stand.
+    first: Any = steps if reverse else 0
+    last: Any = steps - first
+    if layout is not None:
+        own = layout.ends, np.arange(batch)
+        first, last = (own, 0) if reverse else (0, own)
     states = np.empty((steps + 1, batch, size), dtype)
     states[first] = hx
     cells = np.empty((steps + 1, batch, size), dtype) if gated else None
@@ -62,35 +109,39 @@ def forward(
     if mode == "gru":
         bias_n = np.zeros(size, dtype) if b_hh is None else np.ascontiguousarray(b_hh[2 * size :])
     # The results have memory of their own: the caller may write into them, and backward needs the states.
-    out = np.empty((steps, batch, size), dtype)
+    out = np.empty((*x.shape[:-1], size), dtype)
     weight = np.ascontiguousarray(w_hh)
     native = dtype is _F32 and config.kernels
-    if not (native and kernels.recurrent_layer.forward(mode, gates, states, cells, out, bias_n, weight, reverse)):
-        _forward(mode, gates, states, cells, bias_n, weight, reverse)
-        out[...] = states[:steps] if reverse else states[1:]
-    results = (out, states[last].copy())
+    offsets = None if layout is None else layout.offsets
+    if not (native and kernels.recurrent_layer.forward(mode, gates, states, cells, out, bias_n, weight, reverse, offsets)):
+        offsets = batch * np.arange(steps + 1) if offsets is None else offsets
+        _forward(mode, _rows(gates), states, cells, _rows(out), bias_n, weight, reverse, offsets)
+    # A copy in either case: of the last step a view would be taken, of rows with different ends new memory.
+    results = (out, states[last] if type(last) is tuple else states[last].copy())
     if mode == "lstm":
-        results = (*results, cells[last].copy())  # type: ignore[index,assignment]
+        results = (*results, cells[last] if type(last) is tuple else cells[last].copy())  # type: ignore[index,assignment]
     return results, (states, cells, gates if gated else None)
 
 
-def _forward(mode: str, gates: Any, states: Any, cells: Any, bias_n: Any, w_hh: Any, reverse: bool) -> None:
+def _forward(mode: str, gates: Any, states: Any, cells: Any, out: Any, bias_n: Any, w_hh: Any, reverse: bool, offsets: Any) -> None:
     """The time steps with NumPy."""
-    steps, batch, width = gates.shape
     count = kernels.recurrent.PARTS[mode]
     shift = 0 if reverse else 1  # the state after step t stands at t + shift
-    x_parts = _parts(gates, count)
+    x_parts = [_parts(rows, count) for rows in _steps(gates, offsets)]
+    outs = _steps(out, offsets)
     step = kernels.recurrent.plain(mode)
     with np.errstate(all="ignore"):
-        for t in reversed(range(steps)) if reverse else range(steps):
-            new, old = t + shift, t + 1 - shift
-            h_parts = _parts(np.matmul(states[old], w_hh.T)[None], count)[0]
+        for t in reversed(range(len(outs))) if reverse else range(len(outs)):
+            n = len(outs[t])
+            old, new = states[t + 1 - shift, :n], states[t + shift, :n]
+            h_parts = _parts(np.matmul(old, w_hh.T), count)
             if mode == "lstm":
-                step(*x_parts[t], *h_parts, cells[old], *x_parts[t], cells[new], states[new])
+                step(*x_parts[t], *h_parts, cells[t + 1 - shift, :n], *x_parts[t], cells[t + shift, :n], new)
             elif mode == "gru":
-                step(*x_parts[t], *h_parts, bias_n, states[old], *x_parts[t], cells[new], states[new])
+                step(*x_parts[t], *h_parts, bias_n, old, *x_parts[t], cells[t + shift, :n], new)
             else:
-                step(*x_parts[t], *h_parts, states[new])
+                step(*x_parts[t], *h_parts, new)
+            outs[t][...] = new
 
 
 class _Scratch:
@@ -108,14 +159,23 @@ class _Scratch:
         kernels.conv_memory.give(self.taken)
 
 
-def backward(mode: str, g: Any, x: Any, w_ih: Any, w_hh: Any, aux: Any, needs: Any, reverse: bool) -> tuple[Any, ...]:
+def backward(
+    mode: str,
+    g: Any,
+    x: Any,
+    w_ih: Any,
+    w_hh: Any,
+    aux: Any,
+    needs: Any,
+    reverse: bool,
+    sizes: tuple[int, ...] | None = None,
+) -> tuple[Any, ...]:
     """Gradients of (x, hx, cx, w_ih, w_hh, b_ih, b_hh) from those of the results, None where `needs` (in that order) says so."""
     states, cells, gates = aux
-    steps, batch, _ = x.shape
-    size = w_hh.shape[1]
+    (batch, size), steps = states.shape[1:], states.shape[0] - 1
     dtype = x.dtype
     # The gradients of the gates, and of the state's part of the gates: another one only where n has a factor r.
-    scratch = _Scratch(2 if mode == "gru" else 1, (steps, batch, w_hh.shape[0]), dtype)
+    scratch = _Scratch(2 if mode == "gru" else 1, (*x.shape[:-1], w_hh.shape[0]), dtype)
     d_gates, d_state = scratch.arrays[0], scratch.arrays[-1]
     carry = None  # what goes back in time besides the state's gradient
     if mode == "lstm":
@@ -123,24 +183,22 @@ def backward(mode: str, g: Any, x: Any, w_ih: Any, w_hh: Any, aux: Any, needs: A
     elif mode == "gru":
         carry = np.zeros((batch, size), dtype)
     d_first = np.empty((batch, size), dtype) if needs[1] else None
-    operands = (
-        np.ascontiguousarray(g[0]),
-        np.ascontiguousarray(g[1]),
-        carry,
-        d_gates,
-        d_state,
-        d_first,
-        np.ascontiguousarray(w_hh),
-    )
+    d_out, back, weight = np.ascontiguousarray(g[0]), np.ascontiguousarray(g[1]), np.ascontiguousarray(w_hh)
+    operands = (carry, d_gates, d_state, d_first, weight, reverse)
     native = dtype is _F32 and config.kernels
-    if not (native and kernels.recurrent_layer.backward(mode, gates, states, cells, *operands, reverse)):
-        _backward(mode, gates, states, cells, *operands, reverse)
+    offsets = None if sizes is None else _layout(sizes).offsets
+    if not (native and kernels.recurrent_layer.backward(mode, gates, states, cells, d_out, back, *operands, offsets)):
+        offsets = batch * np.arange(steps + 1) if offsets is None else offsets
+        flats = (_rows(d_gates), _rows(d_state), d_first, weight, reverse, offsets)
+        _backward(mode, None if gates is None else _rows(gates), states, cells, _rows(d_out), back, carry, *flats)
     flat, flat_state = _rows(d_gates), _rows(d_state)
-    before = states[1:] if reverse else states[:steps]
     with np.errstate(all="ignore"):
         dx = numpy_cpu.matmul(flat, w_ih).reshape(x.shape) if needs[0] else None
         dw_ih = numpy_cpu.matmul(flat.T, _rows(x)) if needs[3] else None
-        dw_hh = numpy_cpu.matmul(flat_state.T, _rows(before)) if needs[4] else None
+        dw_hh = None
+        if needs[4]:
+            before = _rows(states[1:] if reverse else states[:steps]) if sizes is None else _rows(states)[_before(sizes, reverse)]
+            dw_hh = numpy_cpu.matmul(flat_state.T, before)
         db_ih = numpy_cpu.sum(flat, axis=0) if needs[5] else None
         db_hh = None
         if needs[6]:
@@ -151,25 +209,90 @@ def backward(mode: str, g: Any, x: Any, w_ih: Any, w_hh: Any, aux: Any, needs: A
 
 def _backward(
     mode: str, gates: Any, states: Any, cells: Any, d_out: Any, back: Any, carry: Any, d_gates: Any, d_state: Any, d_first: Any,
-    w_hh: Any, reverse: bool,
+    w_hh: Any, reverse: bool, offsets: Any,
 ) -> None:  # fmt: skip
     """The time steps with NumPy."""
-    steps = d_out.shape[0]
     count = kernels.recurrent.PARTS[mode]
     shift = 0 if reverse else 1
-    kept = None if gates is None else _parts(gates, count)
-    parts, state_parts = _parts(d_gates, count), _parts(d_state, count)
+    kept = [] if gates is None else [_parts(rows, count) for rows in _steps(gates, offsets)]
+    parts, state_parts = ([_parts(rows, count) for rows in _steps(a, offsets)] for a in (d_gates, d_state))
+    outs, d_states = _steps(d_out, offsets), _steps(d_state, offsets)
     step = kernels.recurrent.plain(mode + "_backward")
+    total = np.array(back)  # of a row that has not begun yet (packed, backwards in time) it is the last state's gradient
     with np.errstate(all="ignore"):
-        for t in range(steps) if reverse else reversed(range(steps)):
+        for t in range(len(outs)) if reverse else reversed(range(len(outs))):
+            n = len(outs[t])
             new, old = t + shift, t + 1 - shift
+            later, own = total[:n], None if carry is None else carry[:n]
             if mode == "lstm":
-                step(*kept[t], cells[new], cells[old], d_out[t], back, carry, *parts[t], carry)  # type: ignore[index]
+                step(*kept[t], cells[new, :n], cells[old, :n], outs[t], later, own, *parts[t], own)
             elif mode == "gru":
-                step(*kept[t], cells[new], states[old], d_out[t], back, carry, *parts[t], state_parts[t, 2], carry)  # type: ignore[index]
-                state_parts[t, :2] = parts[t, :2]
+                step(*kept[t], cells[new, :n], states[old, :n], outs[t], later, own, *parts[t], state_parts[t][2], own)
+                state_parts[t][:2] = parts[t][:2]
             else:
-                step(states[new], d_out[t], back, *parts[t])
-            back = np.matmul(d_state[t], w_hh)
+                step(states[new, :n], outs[t], later, *parts[t])
+            total[:n] = np.matmul(d_states[t], w_hh)
         if d_first is not None:
-            d_first[...] = back if mode != "gru" else back + carry
+            d_first[...] = total if mode != "gru" else total + carry
+
+
+# ---- single steps --------------------------------------------------------------------------------
+def cell_forward(mode: str, x: Any, h: Any, c: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> tuple[Any, tuple[Any, ...]]:
+    """The state after one step, h or for "lstm" (h, c), and what `cell_backward` needs.
+
+    Args:
+        x: (B, in). h, c: (B, H), c for "lstm". Weights and biases as `forward`'s.
+    """
+    h, c = np.ascontiguousarray(h), None if c is None else np.ascontiguousarray(c)
+    gates = numpy_cpu.linear(np.ascontiguousarray(x), w_ih, b_ih)
+    state_gates = numpy_cpu.linear(h, w_hh, b_hh)
+    out, out_c = np.empty_like(h), None if c is None else np.empty_like(h)
+    if not (x.dtype is _F32 and config.kernels and kernels.recurrent_cell.forward(mode, gates, state_gates, h, c, out, out_c)):
+        count = kernels.recurrent.PARTS[mode]
+        parts, state_parts = _parts(gates, count), _parts(state_gates, count)
+        step = kernels.recurrent.plain(mode)
+        with np.errstate(all="ignore"):
+            if mode == "lstm":
+                step(*parts, *state_parts, c, *parts, out_c, out)
+                state_parts[0] = out_c
+            elif mode == "gru":
+                step(*parts, *state_parts, 0.0, h, *parts, state_parts[2], out)
+            else:
+                step(*parts, *state_parts, out)
+                parts[0] = out
+    return (out if c is None else (out, out_c)), (gates, state_gates, h, c)
+
+
+def cell_backward(mode: str, g: Any, x: Any, w_ih: Any, w_hh: Any, aux: Any, needs: Any) -> tuple[Any, ...]:
+    """Gradients of (x, h, c, w_ih, w_hh, b_ih, b_hh) from those of the state (a pair of them for "lstm"), None where not needed."""
+    gates, state_gates, h, c = aux
+    d_h, d_c = g if mode == "lstm" else (g, None)
+    d_h, d_c = np.ascontiguousarray(d_h), None if d_c is None else np.ascontiguousarray(d_c)
+    d_gates = np.empty_like(gates)
+    d_state = np.empty_like(gates) if mode == "gru" else d_gates
+    through = np.empty_like(h) if mode in ("lstm", "gru") else None
+    operands = (gates, state_gates, h, c, d_h, d_c, d_gates, d_state, through)
+    if not (x.dtype is _F32 and config.kernels and kernels.recurrent_cell.backward(mode, *operands)):
+        count = kernels.recurrent.PARTS[mode]
+        kept, parts, state_parts = (_parts(a, count) for a in (gates, d_gates, d_state))
+        step = kernels.recurrent.plain(mode + "_backward")
+        with np.errstate(all="ignore"):
+            if mode == "lstm":
+                step(*kept, _parts(state_gates, count)[0], c, d_h, 0.0, d_c, *parts, through)
+            elif mode == "gru":
+                step(*kept, _parts(state_gates, count)[2], h, d_h, 0.0, 0.0, *parts, state_parts[2], through)
+                state_parts[:2] = parts[:2]
+            else:
+                step(*kept, d_h, 0.0, *parts)
+    with np.errstate(all="ignore"):
+        dx = numpy_cpu.matmul(d_gates, w_ih) if needs[0] else None
+        dh = numpy_cpu.matmul(d_state, w_hh) if needs[1] else None
+        if dh is not None and mode == "gru":
+            np.add(dh, through, out=dh)
+        dw_ih = numpy_cpu.matmul(d_gates.T, x) if needs[3] else None
+        dw_hh = numpy_cpu.matmul(d_state.T, h) if needs[4] else None
+        db_ih = numpy_cpu.sum(d_gates, axis=0) if needs[5] else None
+        db_hh = None
+        if needs[6]:
+            db_hh = numpy_cpu.sum(d_state, axis=0) if db_ih is None or mode == "gru" else db_ih.copy()
+    return dx, dh, through if needs[2] else None, dw_ih, dw_hh, db_ih, db_hh

@@ -3,6 +3,9 @@
 The weights of the state are packed so that a tile of the product holds all gates of the same units, and the tile stays in the first
 cache until the cell's formulas (`recurrent.EXPRESSIONS`) have used it. Rows of a batch do not meet, so threads share the rows and never
 wait for one another between two steps; results do not depend on how rows are shared.
+
+Packed sequences have loops of their own: fewer rows from step to step, which lie one step after the other without gaps. The states
+stay in a block of whole steps, of which the rows that have ended are not touched.
 """
 
 from __future__ import annotations
@@ -24,8 +27,8 @@ __all__ = ["backward", "forward"]
 WORTH_SHARING = 1 << 21  # multiplications in a call that repay waking the threads
 _SIZES = dict.fromkeys(("steps", "batch", "size", "reverse"), "i64")
 # Operands of the two loops, in their order; letters of their signatures: team, arrays, sizes, rows and grain.
-_FORWARD = ("gates", "states", "cells", "out", "bias", "weight")
-_BACKWARD = ("gates", "states", "cells", "d_out", "back", "carry", "d_gates", "d_state", "d_first", "weight")
+_FORWARD = ("gates", "states", "cells", "out", "bias", "weight", "offsets")
+_BACKWARD = ("gates", "states", "cells", "d_out", "back", "carry", "d_gates", "d_state", "d_first", "weight", "offsets")
 _EXPORTS = {
     "forward": "p" + "a" * len(_FORWARD) + "i" * 6,
     "backward": "p" + "a" * len(_BACKWARD) + "i" * 6,
@@ -57,9 +60,19 @@ def _product(f: Function, t: Tile, rows: Value, a: Value, depth: Value, panel: V
     f.line(f"call void {f.load('ptr', slot).name}({', '.join(f'{v.ctype} {v.name}' for v in operands)})")
 
 
-def _each_tile(f: Function, t: Tile, body: Callable[[Value, Value], None]) -> None:
-    """body(first row, number of rows) over the rows from begin to end, in tiles of nearly equal height."""
-    rows = f.end - f.begin
+def _start(f: Function, time: Value, packed: bool) -> Value:
+    """Where the rows of a step begin, counted in rows."""
+    return f.load("i64", f.offsets, time) if packed else time * f.batch
+
+
+def _rows(f: Function, time: Value, packed: bool) -> Value:
+    """How many rows a step has."""
+    return _start(f, time + 1, packed) - _start(f, time, packed) if packed else f.batch
+
+
+def _each_tile(f: Function, t: Tile, end: Value, body: Callable[[Value, Value], None]) -> None:
+    """body(first row, number of rows) over the rows from begin to `end`, in tiles of nearly equal height."""
+    rows = f.larger(f.smaller(end, f.end) - f.begin, 0)
     count = _ceil(rows, t.rows)
     with f.loop(0, count) as k:
         first = k * rows / count
@@ -73,7 +86,7 @@ def _masked(f: Function, left: Value, body: Callable[[Value | None], None]) -> N
         f.branch(left.compare("sge", lanes), lambda: body(None), lambda: body(f.tail_mask(left, lanes)))
 
 
-def _emit_forward(module: Module, mode: str) -> None:
+def _emit_forward(module: Module, mode: str, packed: bool) -> None:
     t = _tile(mode, back=False)
     parts, lanes = PARTS[mode], t.lanes
     inputs, outputs = EXPRESSIONS[mode]
@@ -83,6 +96,7 @@ def _emit_forward(module: Module, mode: str) -> None:
     with f.loop(0, f.steps) as s:
         time = _chosen(f, f.reverse, f.steps - 1 - s, s)
         new, old = (time + shift) * plane, (time + 1 - shift) * plane
+        start, height = _start(f, time, packed), _rows(f, time, packed)
         with f.loop(0, _ceil(f.size, lanes)) as p:
             unit = p * lanes
             panel = f.at(f.weight, unit * f.size * parts)
@@ -96,7 +110,7 @@ def _emit_forward(module: Module, mode: str) -> None:
                 def read(pointer: Value, index: Value) -> Value:
                     return f.load(vector("float", lanes), pointer, index, mask=mask)
 
-                gate = (time * plane + row * f.size) * parts + unit
+                gate = (start + row) * f.size * parts + unit
                 at = row * f.size + unit
                 values = [read(f.gates, gate + f.size * k) for k in range(parts)]
                 values += [read(buffer, i * t.columns + lanes * k) for k in range(parts)]
@@ -110,13 +124,13 @@ def _emit_forward(module: Module, mode: str) -> None:
                         f.store(made[k], f.gates, gate + f.size * k, mask=mask)
                     f.store(made[parts], f.cells, new + at, mask=mask)
                 f.store(made[-1], f.states, new + at, mask=mask)
-                f.store(made[-1], f.out, time * plane + at, mask=mask)
+                f.store(made[-1], f.out, start * f.size + at, mask=mask)
 
-            _each_tile(f, t, tile)
+            _each_tile(f, t, height, tile)
     f.ret()
 
 
-def _emit_backward(module: Module, mode: str) -> None:
+def _emit_backward(module: Module, mode: str, packed: bool) -> None:
     t = _tile(mode, back=True)
     parts, lanes = PARTS[mode], t.lanes
     inputs, outputs = EXPRESSIONS[mode + "_backward"]
@@ -129,29 +143,36 @@ def _emit_backward(module: Module, mode: str) -> None:
     rounds = f.steps + f.select(wanted, f.const(1, "i64"), 0)
     with f.loop(0, rounds) as s:
         time, later = _chosen(f, f.reverse, s, f.steps - 1 - s), _chosen(f, f.reverse, s - 1, f.steps - s)
+        # Rows below `now` have this step, rows below `after` had the one after it, from which their gradient comes. Of packed
+        # sequences the first `now` is larger or, in the other direction, `after`: then the gradients of first states remain.
+        now, after = f.var("i64", 0), f.var("i64", 0)
+        with f.when(s.compare("slt", f.steps)):
+            now.set(_rows(f, time, packed))
+        with f.when(s.compare("sgt", 0)):
+            after.set(_rows(f, later, packed))
+        alive, known = now.get(), after.get()
+        height = f.select(wanted, f.larger(alive, known), alive)
+        begin_now, begin_later = (_start(f, f.larger(f.smaller(k, f.steps - 1), 0), packed) for k in (time, later))
         with f.loop(0, _ceil(f.size, t.columns)) as p:
             start = p * t.columns
             panel = f.at(f.weight, start * depth)
 
             def tile(first: Value, rows: Value) -> None:
-                def product() -> None:
-                    _product(f, t, rows, f.at(f.d_state, (later * f.batch + first) * depth), depth, panel, buffer)
-
-                def given() -> None:
-                    with f.loop(0, rows) as i:
-                        for v in range(t.vectors):
-                            where = (first + i) * f.size + start + v * lanes
-                            mask = f.tail_mask(f.larger(f.size - start - v * lanes, 0), lanes)
-                            value = f.load(vector("float", lanes), f.back, where, mask=mask)
-                            f.store(value, buffer, i * t.columns + v * lanes)
-
-                f.branch(s.compare("sgt", 0), product, given)
+                products = f.larger(f.smaller(known - first, rows), 0)
+                with f.when(products.compare("sgt", 0)):
+                    _product(f, t, products, f.at(f.d_state, (begin_later + first) * depth), depth, panel, buffer)
+                with f.loop(products, rows) as i:
+                    for v in range(t.vectors):
+                        where = (first + i) * f.size + start + v * lanes
+                        mask = f.tail_mask(f.larger(f.size - start - v * lanes, 0), lanes)
+                        value = f.load(vector("float", lanes), f.back, where, mask=mask)
+                        f.store(value, buffer, i * t.columns + v * lanes)
                 with f.loop(0, rows) as i, f.loop(0, t.vectors) as v:
                     unit = start + v * lanes
 
                     def each(mask: Value | None) -> None:
                         f.branch(
-                            s.compare("slt", f.steps),
+                            (first + i).compare("slt", alive),
                             lambda: cell(first + i, unit, i * t.columns + v * lanes, mask),
                             lambda: last((first + i) * f.size + unit, i * t.columns + v * lanes, mask),
                         )
@@ -162,7 +183,7 @@ def _emit_backward(module: Module, mode: str) -> None:
                 return f.load(vector("float", lanes), pointer, index, mask=mask)
 
             def cell(row: Value, unit: Value, place: Value, mask: Value | None) -> None:
-                gate = (time * plane + row * f.size) * parts + unit
+                gate = (begin_now + row) * f.size * parts + unit
                 at = row * f.size + unit
                 new, old = (time + shift) * plane + at, (time + 1 - shift) * plane + at
                 values = []
@@ -171,7 +192,7 @@ def _emit_backward(module: Module, mode: str) -> None:
                     values += [read(f.cells, new, mask), read(f.cells if mode == "lstm" else f.states, old, mask)]
                 else:
                     values = [read(f.states, new, mask)]
-                values += [read(f.d_out, time * plane + at, mask), read(buffer, place, mask)]
+                values += [read(f.d_out, begin_now * f.size + at, mask), read(buffer, place, mask)]
                 if mode in ("lstm", "gru"):
                     values.append(read(f.carry, at, mask))
                 made = evaluate(f, vector("float", lanes), outputs, dict(zip(inputs, values, strict=True)))
@@ -189,7 +210,7 @@ def _emit_backward(module: Module, mode: str) -> None:
                     value = value + read(f.carry, at, mask)
                 f.store(value, f.d_first, at, mask=mask)
 
-            _each_tile(f, t, tile)
+            _each_tile(f, t, height, tile)
     f.ret()
 
 
@@ -213,7 +234,7 @@ def _emit_pack(module: Module, mode: str, back: bool) -> None:
     f.ret()
 
 
-def _build(mode: str, back: bool) -> str:
+def _build(mode: str, back: bool, packed: bool) -> str:
     module = Module()
     t = _tile(mode, back)
     for rows in range(1, t.rows + 1):
@@ -221,16 +242,17 @@ def _build(mode: str, back: bool) -> str:
     emit_pack_copy(module)
     emit_pack_transpose(module)
     _emit_pack(module, mode, back)
-    (_emit_backward if back else _emit_forward)(module, mode)
+    (_emit_backward if back else _emit_forward)(module, mode, packed)
     names = ", ".join(f"ptr @micro.plain.{rows}.{t.vectors}" for rows in range(1, t.rows + 1))
     return f"@tiles = internal constant [{t.rows} x ptr] [{names}]\n" + module.text()
 
 
 @cache
-def _library(mode: str, back: bool) -> Any:
+def _library(mode: str, back: bool, packed: bool = False) -> Any:
     which = "backward" if back else "forward"
     exports = {name: _EXPORTS[name] for name in (which, "pack")}
-    return jit.Library(f"{mode}_{which}", lambda: _build(mode, back), exports, together=True)
+    name = f"{mode}_{'packed_' * packed}{which}"
+    return jit.Library(name, lambda: _build(mode, back, packed), exports, together=True)
 
 
 def _grain(steps: int, rows: int, parts: int, size: int) -> int:
@@ -273,6 +295,7 @@ def forward(
     bias: np.ndarray | None,
     weight: np.ndarray,
     reverse: bool,
+    offsets: np.ndarray | None = None,
 ) -> bool:
     """Fill states, cells and out, step by step; the gates replace their inputs' part. False where code cannot be generated.
 
@@ -283,16 +306,18 @@ def forward(
         out: (T, B, H).
         bias: (H,), the state's bias of n, for a GRU.
         weight: (gates * H, H).
+        offsets: (T + 1,), int64, for packed sequences: the row of `gates` and `out`, which are then (N, gates * H) and (N, H), where
+            each step begins, and N. `states` and `cells` hold the first state of row k, with `reverse`, after its own last step.
 
     All are contiguous and float32.
     """
-    library = _library(mode, False)
+    library = _library(mode, False, offsets is not None)
     if library.forward is None:
         return False
-    steps, batch, size = out.shape
+    steps, (batch, size) = states.shape[0] - 1, states.shape[1:]
     numbers = (steps, batch, size, int(reverse), batch, _grain(steps, batch, PARTS[mode], size))
     packed = _packed(mode, False, weight)
-    library.forward(threads.team(), gates, states, cells, out, bias, packed, *numbers)
+    library.forward(threads.team(), gates, states, cells, out, bias, packed, offsets, *numbers)
     return True
 
 
@@ -309,6 +334,7 @@ def backward(
     d_first: np.ndarray | None,
     weight: np.ndarray,
     reverse: bool,
+    offsets: np.ndarray | None = None,
 ) -> bool:
     """Fill d_gates, d_state and d_first. False where code cannot be generated.
 
@@ -319,12 +345,13 @@ def backward(
         d_gates, d_state: (T, B, gates * H): gradients of the input's and of the state's part; the same array but for a GRU.
         d_first: (B, H) for the gradient of the first state, or None.
         weight: (gates * H, H).
+        offsets: as `forward`'s; d_out, d_gates and d_state are then packed.
     """
-    library = _library(mode, True)
+    library = _library(mode, True, offsets is not None)
     if library.backward is None:
         return False
-    steps, batch, size = d_out.shape
+    steps, (batch, size) = states.shape[0] - 1, states.shape[1:]
     numbers = (steps, batch, size, int(reverse), batch, _grain(steps, batch, PARTS[mode], size))
     packed = _packed(mode, True, weight)
-    library.backward(threads.team(), gates, states, cells, d_out, back, carry, d_gates, d_state, d_first, packed, *numbers)
+    library.backward(threads.team(), gates, states, cells, d_out, back, carry, d_gates, d_state, d_first, packed, offsets, *numbers)
     return True

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from ..backends.memory import give_back
 from ..core import observe, tracing
 from ..core.modes import state
 from ..core.tensor import Tensor
@@ -125,6 +126,7 @@ class CompiledFunction:
                     f"a tensor's value decides what the step does, in more than {self.limit} ways; the last: {reason}"
                 )
         if version.refusal is None:
+            give_back()  # tracing held all values of the step at once; the compiled step needs a fraction of them
             self.history.append(f"traced, because {reason or 'it was the first call'}")
             self.versions.insert(0, version)
             if len(self.versions) > self.limit:

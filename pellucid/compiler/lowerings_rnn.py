@@ -64,7 +64,7 @@ def lstm_layer(i: Instruction, ex: Any) -> Native | str:
         _copy(schedule, at_c, _at(at_cells, first * row), row)
         packed = room(schedule, room_of)
         schedule.native(pack, ["team", at_hh, packed, *pack_numbers], "packing of an LSTM's weight")
-        arrays = (at_gates, at_states, at_cells, out[0], None, packed)
+        arrays = (at_gates, at_states, at_cells, out[0], None, packed, None)
         numbers = (steps, batch, size, int(reverse), batch, grain)
         schedule.native(function, ["team", *arrays, *numbers], f"LSTM of {steps} steps, {batch}x{size}")
         _copy(schedule, _at(at_states, last * row), out[1], row)
@@ -110,7 +110,7 @@ def lstm_layer_vjp(i: Instruction, ex: Any) -> Native | str:
         _copy(schedule, d_last, carry, batch * size)
         d_gates, packed = room(schedule, rows * gates), room(schedule, room_of)
         schedule.native(pack, ["team", at_hh, packed, *pack_numbers], "packing of an LSTM's weight")
-        arrays = (at_gates, at_states, at_cells, d_out, back, carry, d_gates, d_gates, d_first, packed)
+        arrays = (at_gates, at_states, at_cells, d_out, back, carry, d_gates, d_gates, d_first, packed, None)
         numbers = (steps, batch, size, int(reverse), batch, grain)
         schedule.native(function, ["team", *arrays, *numbers], f"LSTM backward of {steps} steps, {batch}x{size}")
         if dx is not None:

@@ -104,6 +104,7 @@ class Version:
             self._trace(args, kwargs)
         finally:
             settle(self.tracer.living_numbers())
+            self.tracer.forget()
             del self.tracer
 
     # ---- tracing -----------------------------------------------------------------------------------
@@ -154,7 +155,8 @@ class Version:
             self.program = tracer.program
             del self.around, self.differentiable, self.places, self.grad_changes
         except Refusal as refusal:
-            self.refusal = refusal
+            # Without the traceback, whose frames refer to this object: the values of the step would live until a collection.
+            self.refusal = refusal.with_traceback(None)
         finally:
             if tracer.numbers:
                 self.first = rebuild(self.first, lambda t: t if isinstance(t, Tensor) else t.plain)

@@ -104,6 +104,10 @@ class Tracer:
             tracing.tracers.append(self)
             self._paused -= 1
 
+    def forget(self) -> None:
+        """Let go of the values of the call, when nobody will ask for them by identity any more."""
+        self._alive.clear()
+
     @property
     def recording(self) -> bool:
         return self.refusal is None and not self._paused and threading.get_ident() == self.thread

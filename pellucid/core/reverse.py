@@ -23,6 +23,7 @@ from .tape import Node, check_saved, saved_arrays, saved_tensors, tensor_mode
 from .tensor import OutputSlot, Parameter, Tensor, make_tensor
 
 _refcount = sys.getrefcount
+_add = np.add
 
 
 def unbroadcast(g: Any, shape: tuple[int, ...]) -> Any:
@@ -112,13 +113,10 @@ class Run:
     def send(self, edge: Any, g: Any) -> None:
         """Hand a fitted gradient to an edge."""
         if isinstance(edge, Node):
-            node, index = edge, 0
-            known = self.grads.get(node)
+            known = self.grads.get(edge)
+            self.grads[edge] = g if known is None else known + g
             if known is None:
-                self.grads[node] = g
-                heappush(self.heap, (-node.seq, node))
-            else:
-                self.grads[node] = known + g
+                heappush(self.heap, (-edge.seq, edge))
         elif type(edge) is OutputSlot:
             node, index = edge.node, edge.index
             slots = self.grads.get(node)
@@ -297,14 +295,17 @@ def _key(edge: Any) -> tuple[int, int]:
 
 
 def _count_owned() -> int:
-    """What the reference count of an array reads in `accumulate` when only it and its caller know the array."""
+    """What the reference count of an array reads in `accumulate` when only it, `Run.give` and its caller know the array."""
+
+    def give_like(leaf: Any, g: Any) -> int:
+        return accumulate_like(leaf, g)
 
     def accumulate_like(leaf: Any, g: Any) -> int:
         return _refcount(g)
 
     leaves = [(None, np.empty(1))]
     leaf, g = leaves.pop()
-    return accumulate_like(leaf, g)
+    return give_like(leaf, g)
 
 
 _OWNED = _count_owned()
@@ -326,9 +327,9 @@ def accumulate(leaf: Tensor, g: Any, create_graph: bool) -> None:
     elif held is None:
         if type(g) is not ndarray:
             g = np.asarray(g)
-        # The array becomes the gradient's own when nobody else can hold it: not a view, and referred to by this call and the
-        # caller only. Otherwise a later in-place accumulation would write into somebody's value.
-        if g.base is not None or _refcount(g) > _OWNED or not g.flags.writeable:
+        # The array becomes the gradient's own when nobody else can hold it: not a view, and referred to by this call and its
+        # callers only. Otherwise a later in-place accumulation would write into somebody's value.
+        if g.base is not None or _refcount(g) > _OWNED or not g.flags.carray:
             g = g.copy()
         leaf._grad = make_tensor(g) if local.inference else wrap(g)
     elif held._rg or held._array.dtype != g.dtype or not held._array.flags.writeable:
@@ -495,6 +496,14 @@ def _drive(run: Run, tensors: Sequence[Tensor], gradients: Sequence[Any]) -> Non
         observe.notify("backward_end", tuple(tensors))
 
 
+def _sum(known: Any, g: Any, key: Any, summed: set[Any]) -> Any:
+    """The sum of two gradients; in place where `known` is such a sum itself, which nobody else can hold."""
+    if key in summed:
+        return _add(known, g, known)
+    summed.add(key)
+    return np.asarray(known + g)
+
+
 def _plain_backward(root: Tensor, keep: bool) -> None:
     """`loss.backward()` with nobody watching: the loop of `Run.go` with everything optional left out.
 
@@ -509,6 +518,7 @@ def _plain_backward(root: Tensor, keep: bool) -> None:
     grads: dict[Any, Any] = {}
     leaves: dict[int, tuple[Tensor, Any]] = {}
     heap: list[tuple[int, Node]] = []
+    summed: set[Any] = set()
     # While only one node waits, it is kept here instead of in the heap: graphs are mostly chains.
     waiting, waiting_g = node, seed
     before = local.grad
@@ -551,14 +561,8 @@ def _plain_backward(root: Tensor, keep: bool) -> None:
                 node.saved = None
                 node.guard = ()
                 node.total = site
-            i = 0
-            for edge in node.inputs:
-                if edge is None:
-                    i += 1
-                    continue
-                gi = gs[i]
-                i += 1
-                if gi is None:
+            for edge, gi in zip(node.inputs, gs):
+                if gi is None or edge is None:
                     continue
                 if isinstance(edge, Node):
                     if gi.shape != edge.shape or gi.dtype is not edge.dtype:
@@ -577,7 +581,7 @@ def _plain_backward(root: Tensor, keep: bool) -> None:
                             grads[edge] = gi
                             heappush(heap, (-edge.seq, edge))
                         else:
-                            grads[edge] = known + gi
+                            grads[edge] = _sum(known, gi, edge, summed)
                 elif type(edge) is OutputSlot:
                     other = edge.node
                     k = edge.index
@@ -597,8 +601,9 @@ def _plain_backward(root: Tensor, keep: bool) -> None:
                     if gi.shape != la.shape or gi.dtype is not la.dtype:
                         gi = fit(gi, la.shape, la.dtype)
                     held = leaves.get(id(edge))
-                    leaves[id(edge)] = (edge, gi if held is None else held[1] + gi)
+                    leaves[id(edge)] = (edge, gi if held is None else _sum(held[1], gi, id(edge), summed))
             gs = gi = g = s = None
+        held = None  # a leaf takes over an array that nobody else refers to
         run = Run(False, keep, None)
         run.leaves = leaves
         run.finish()

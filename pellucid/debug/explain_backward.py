@@ -266,6 +266,7 @@ _SATURATING = frozenset({
     "sigmoid", "tanh", "softmax", "log_softmax", "clamp", "clamp_min_number", "clamp_tensor", "hardtanh", "hardsigmoid", "hardswish",
     "gelu", "gelu_tanh", "silu", "mish", "elu", "celu", "softplus", "log_sigmoid", "cross_entropy", "erf", "erfc", "ndtr", "atan",
     "binary_cross_entropy_with_logits", "rnn_tanh_layer", "lstm_layer", "gru_layer",
+    "rnn_tanh_packed", "lstm_packed", "gru_packed", "rnn_tanh_step", "lstm_step", "gru_step",
 })  # fmt: skip
 _MASKING = frozenset({"where", "masked_fill", "dropout", "tril", "triu", "index_fill", "fill", "refill", "replaced"})
 _STEPS = frozenset({"round", "round_decimals", "floor", "ceil", "trunc", "sign", "sgn", "heaviside", "floor_divide", "trunc_divide",

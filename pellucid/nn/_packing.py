@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.tensor import Tensor, make_tensor
+from ..core.modes import state
+from ..core.tensor import Parameter, Tensor, make_tensor
 from ..errors import ArgumentTypeError, ArgumentValueError, OperationError
 from ._functions import T
 
@@ -136,11 +137,16 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
         raise OperationError("Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0")
     if sizes[0] > steps.shape[0]:
         raise OperationError(f"Expected sequence lengths of at most {steps.shape[0]}, but got {int(sizes[0])}")
-    counts = np.array([(sizes > t).sum() for t in range(sizes[0])], np.int64)
-    at = np.concatenate([t * batch + np.arange(n) for t, n in enumerate(counts)])
+    counts = (sizes > np.arange(sizes[0])[:, None]).sum(1).astype(np.int64)
+    at = _places(counts, batch)
     flat = steps.reshape(steps.shape[0] * batch, *steps.shape[2:])
     data = flat.index_select(0, make_tensor(at))
     return PackedSequence(data, make_tensor(counts), sorted_indices, None)
+
+
+def _places(counts: np.ndarray, batch: int) -> np.ndarray:
+    """The rows, of T * B, that packed sequences fill, step by step."""
+    return np.flatnonzero(np.arange(batch) < counts[:, None])
 
 
 def pad_packed_sequence(
@@ -164,7 +170,7 @@ def pad_packed_sequence(
         steps = longest
     data = sequence.data
     lengths = (counts[:, None] > np.arange(batch)).sum(0).astype(np.int64)
-    at = np.concatenate([t * batch + np.arange(n) for t, n in enumerate(counts)])
+    at = _places(counts, batch)
     flat = T.full((steps * batch, *data.shape[1:]), padding_value, dtype=data.dtype).index_copy(0, make_tensor(at), data)
     padded = flat.reshape(steps, batch, *data.shape[1:])
     sizes = make_tensor(lengths)
@@ -172,6 +178,24 @@ def pad_packed_sequence(
         padded = padded.index_select(1, sequence.unsorted_indices)
         sizes = make_tensor(lengths[sequence.unsorted_indices._array])
     return (padded.transpose(0, 1) if batch_first else padded), sizes
+
+
+def _padded(parts: list[Tensor], batch_first: bool, value: float, side: str) -> Tensor | None:
+    """The padded tensor in one go; None where a gradient is wanted, or where the parts do not fit together as plain arrays."""
+    first = parts[0]._array
+    for part in parts:
+        a = part._array
+        if type(part) not in (Tensor, Parameter) or part._rg or type(a) is not np.ndarray or a.dtype is not first.dtype:
+            return None
+        if not a.ndim or a.shape[1:] != first.shape[1:]:
+            return None
+    longest, count = max([len(part._array) for part in parts]), len(parts)
+    made = T.full((count, longest, *first.shape[1:]), value, dtype=parts[0].dtype)
+    out = made._array
+    for k, part in enumerate(parts):
+        a = part._array
+        out[k, longest - len(a) if side == "left" else 0 :][: len(a)] = a
+    return made if batch_first else make_tensor(np.ascontiguousarray(out.swapaxes(0, 1)))
 
 
 def pad_sequence(
@@ -199,6 +223,9 @@ def pad_sequence(
             raise ArgumentTypeError(
                 f"pad_sequence(): argument 'sequences' (position 1) must be tuple of Tensors, not {type(part).__name__}"
             )
+    made = None if state.slow else _padded(parts, batch_first, padding_value, padding_side)
+    if made is not None:
+        return made
     longest = max(part.shape[0] for part in parts)
     padded = []
     for part in parts:

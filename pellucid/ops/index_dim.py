@@ -298,7 +298,7 @@ def _distinct(F: Any, index: Any, shape: Any, dim: int) -> Any:
 def zero_dim_value(x: Tensor, value: Any, name: str) -> Tensor:
     """The value of a fill as a 0-d tensor of the dtype of `x`."""
     if not isinstance(value, Tensor):
-        return wrap(number_array(value, x._array.dtype))
+        return wrap(constant(number_array(value, x._array.dtype)))
     if value._array.ndim:
         raise OperationError(
             f"{name}_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dimension(s)."

@@ -1,5 +1,9 @@
 """Recurrent layers over a sequence, one direction of one layer as one operation; under `create_graph` backward differentiates the cells'
-operations instead."""
+operations instead.
+
+Packed sequences have operations of their own (`gru_packed`), whose input is (N, in) and whose parameter `sizes` says how many sequences
+have each step. A cell called by itself is an operation as well (`gru_step`).
+"""
 
 from __future__ import annotations
 
@@ -21,82 +25,184 @@ _PLAIN = (Tensor, Parameter, type(None))
 _DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
 
-def _composite(mode: str, x: Any, hx: Any, cx: Any, weights: Any, reverse: bool) -> tuple[Any, ...]:
+def _cell(mode: str, x: Any, state: Any, weights: Any) -> Any:
+    """The state, (h,) or (h, c), after a step."""
+    return cells.lstm_cell(x, state, *weights) if mode == "lstm" else (_CELLS[mode](x, state[0], *weights),)
+
+
+def _composite(mode: str, x: Any, hx: Any, cx: Any, weights: Any, reverse: bool, sizes: Any = None) -> tuple[Any, ...]:
     """The same results from operations, step by step."""
+    state = (hx, cx) if mode == "lstm" else (hx,)
+    if sizes is not None:
+        return _packed_composite(mode, x, state, weights, reverse, sizes)
     outs = []
-    h, c = hx, cx
     for t in reversed(range(x.shape[0])) if reverse else range(x.shape[0]):
-        if mode == "lstm":
-            h, c = cells.lstm_cell(x[t], (h, c), *weights)
-        else:
-            h = _CELLS[mode](x[t], h, *weights)
-        outs.append(h)
+        state = _cell(mode, x[t], state, weights)
+        outs.append(state[0])
     if reverse:
         outs.reverse()
-    out = F.stack(*outs, dim=0)
-    return (out, h, c) if mode == "lstm" else (out, h)
+    return (F.stack(*outs, dim=0), *state)
 
 
-def _vjp(F: Any, mode: str, g: Any, args: tuple[Any, ...], aux: Any, needs: Any, reverse: bool) -> tuple[Any, ...]:
+def _packed_composite(mode: str, x: Any, first: Any, weights: Any, reverse: bool, sizes: Any) -> tuple[Any, ...]:
+    steps = x.split(list(sizes))
+    outs, ended = [], []
+    state = tuple(s[: sizes[-1]] for s in first) if reverse else first
+    for n, step in zip(reversed(sizes), reversed(steps)) if reverse else zip(sizes, steps):
+        rows = state[0].shape[0]
+        if n > rows:  # backwards in time the shorter sequences join in
+            state = tuple(F.cat(s, more[rows:n], dim=0) for s, more in zip(state, first))
+        elif n < rows:
+            ended.append(tuple(s[n:] for s in state))
+            state = tuple(s[:n] for s in state)
+        state = _cell(mode, step, state, weights)
+        outs.append(state[0])
+    if reverse:
+        outs.reverse()
+    ended.append(state)
+    return (F.cat(*outs, dim=0), *(F.cat(*parts, dim=0) for parts in zip(*reversed(ended))))
+
+
+def _vjp(
+    F: Any, mode: str, g: Any, args: tuple[Any, ...], aux: Any, needs: Any, reverse: bool, sizes: Any = None
+) -> tuple[Any, ...]:
     """Gradients of (input, hx, cx, w_ih, w_hh, b_ih, b_hh)."""
     if F.raw:
-        return rnn.backward(mode, g, args[0], args[3], args[4], aux, needs, reverse)
+        return rnn.backward(mode, g, args[0], args[3], args[4], aux, needs, reverse, sizes)
+    return _again(lambda x, hx, cx, *weights: _composite(mode, x, hx, cx, weights, reverse, sizes), g, args, needs)
+
+
+def _step_vjp(F: Any, mode: str, g: Any, args: tuple[Any, ...], aux: Any, needs: Any) -> tuple[Any, ...]:
+    """The same for a single step."""
+    if F.raw:
+        return rnn.cell_backward(mode, g, args[0], args[3], args[4], aux, needs)
+    results = g if mode == "lstm" else (g,)
+    return _again(lambda x, hx, cx, *weights: _cell(mode, x, (hx, cx), weights), results, args, needs)
+
+
+def _again(function: Any, g: Any, args: tuple[Any, ...], needs: Any) -> tuple[Any, ...]:
+    """Gradients by running the composed operations once more and differentiating them."""
     create, role = local.grad, local.role
     with enable_grad():
         # Aliases: the gradient must not go on through the history of one argument into another one.
         fresh: list[Any] = [None if t is None else F.alias(t) for t in args]
         wanted = [t for t, need in zip(fresh, needs, strict=True) if need]
-        x, hx, cx, *weights = fresh
-        results = _composite(mode, x, hx, cx, weights, reverse)
+        results = function(*fresh)
     made = iter(engine.grad(results, wanted, g, create_graph=create))
     local.role = role
     return tuple([next(made) if need else None for need in needs])
-
-
-def _lstm_vjp(
-    F: Any, g: Any, input: Any, hx: Any, cx: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, aux: Any, needs: Any, reverse: bool
-) -> tuple[Any, ...]:
-    return _vjp(F, "lstm", g, (input, hx, cx, w_ih, w_hh, b_ih, b_hh), aux, needs, reverse)
 
 
 def _avals(x: Any, h: Any, *rest: Any, **params: Any) -> list[Any]:
     return [((*x[0][:-1], h[0][-1]), x[1]), h]
 
 
-lstm_op = defop(
-    "lstm_layer",
-    "input hx cx w_ih w_hh b_ih? b_hh?",
-    forward=lambda xp, x, h, c, w_ih, w_hh, b_ih, b_hh, *, reverse: rnn.forward("lstm", x, h, c, w_ih, w_hh, b_ih, b_hh, reverse),
-    aux=True,
-    outputs=3,
-    aval=lambda x, h, c, *rest, **params: [*_avals(x, h), c],
-    vjp=_lstm_vjp,
-)
+def _rule(mode: str, packed: bool) -> Any:
+    """The joint gradient rule. Its parameters name what it is given, so there is one for each set of arguments."""
 
-
-def _without_cell(mode: str) -> Any:
-    """The record of a layer whose state is h alone."""
-
-    def vjp(
-        F: Any, g: Any, input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, aux: Any, needs: Any, reverse: bool
-    ) -> tuple[Any, ...]:
-        needs = (*needs[:2], False, *needs[2:])
-        made = _vjp(F, mode, g, (input, hx, None, w_ih, w_hh, b_ih, b_hh), aux, needs, reverse)
+    def without_cell(F: Any, g: Any, x: Any, h: Any, weights: Any, aux: Any, needs: Any, reverse: bool, sizes: Any = None) -> Any:
+        made = _vjp(F, mode, g, (x, h, None, *weights), aux, (*needs[:2], False, *needs[2:]), reverse, sizes)
         return (*made[:2], *made[3:])
 
+    def lstm(
+        F: Any,
+        g: Any,
+        input: Any,
+        hx: Any,
+        cx: Any,
+        w_ih: Any,
+        w_hh: Any,
+        b_ih: Any,
+        b_hh: Any,
+        aux: Any,
+        needs: Any,
+        reverse: bool,
+    ) -> Any:
+        return _vjp(F, mode, g, (input, hx, cx, w_ih, w_hh, b_ih, b_hh), aux, needs, reverse)
+
+    def lstm_packed(
+        F: Any, g: Any, input: Any, hx: Any, cx: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, aux: Any, needs: Any, reverse: bool,
+        sizes: Any,
+    ) -> Any:  # fmt: skip
+        return _vjp(F, mode, g, (input, hx, cx, w_ih, w_hh, b_ih, b_hh), aux, needs, reverse, sizes)
+
+    def other(
+        F: Any, g: Any, input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, aux: Any, needs: Any, reverse: bool
+    ) -> Any:
+        return without_cell(F, g, input, hx, (w_ih, w_hh, b_ih, b_hh), aux, needs, reverse)
+
+    def other_packed(
+        F: Any,
+        g: Any,
+        input: Any,
+        hx: Any,
+        w_ih: Any,
+        w_hh: Any,
+        b_ih: Any,
+        b_hh: Any,
+        aux: Any,
+        needs: Any,
+        reverse: bool,
+        sizes: Any,
+    ) -> Any:
+        return without_cell(F, g, input, hx, (w_ih, w_hh, b_ih, b_hh), aux, needs, reverse, sizes)
+
+    if mode == "lstm":
+        return lstm_packed if packed else lstm
+    return other_packed if packed else other
+
+
+def _layer(mode: str, packed: bool) -> Any:
+    """The record of a layer, over whole batches at each step or over packed sequences."""
+
+    def forward(xp: Any, x: Any, h: Any, *rest: Any, reverse: bool, sizes: Any = None) -> Any:
+        c, w_ih, w_hh, b_ih, b_hh = rest if lstm else (None, *rest)
+        return rnn.forward(mode, x, h, c, w_ih, w_hh, b_ih, b_hh, reverse, sizes)
+
+    lstm = mode == "lstm"
     return defop(
-        f"{mode}_layer",
-        "input hx w_ih w_hh b_ih? b_hh?",
-        forward=lambda xp, x, h, w_ih, w_hh, b_ih, b_hh, *, reverse: rnn.forward(mode, x, h, None, w_ih, w_hh, b_ih, b_hh, reverse),
+        f"{mode}_{'packed' if packed else 'layer'}",
+        f"input hx {'cx ' * lstm}w_ih w_hh b_ih? b_hh?",
+        forward=forward,
         aux=True,
-        outputs=2,
-        aval=_avals,
-        vjp=vjp,
+        outputs=3 if lstm else 2,
+        aval=(lambda x, h, c, *rest, **params: [*_avals(x, h), c]) if lstm else _avals,
+        vjp=_rule(mode, packed),
     )
 
 
-gru_op, rnn_tanh_op, rnn_relu_op = map(_without_cell, ("gru", "rnn_tanh", "rnn_relu"))
-_OPS = {"LSTM": lstm_op, "GRU": gru_op, "RNN_TANH": rnn_tanh_op, "RNN_RELU": rnn_relu_op}
+def _step(mode: str) -> Any:
+    """The record of a cell's single step."""
+
+    def lstm_vjp(
+        F: Any, g: Any, input: Any, hx: Any, cx: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, aux: Any, needs: Any
+    ) -> Any:
+        return _step_vjp(F, mode, g, (input, hx, cx, w_ih, w_hh, b_ih, b_hh), aux, needs)
+
+    def other_vjp(F: Any, g: Any, input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, aux: Any, needs: Any) -> Any:
+        made = _step_vjp(F, mode, g, (input, hx, None, w_ih, w_hh, b_ih, b_hh), aux, (*needs[:2], False, *needs[2:]))
+        return (*made[:2], *made[3:])
+
+    def forward(xp: Any, x: Any, h: Any, *rest: Any) -> Any:
+        c, w_ih, w_hh, b_ih, b_hh = rest if lstm else (None, *rest)
+        return rnn.cell_forward(mode, x, h, c, w_ih, w_hh, b_ih, b_hh)
+
+    lstm = mode == "lstm"
+    return defop(
+        f"{mode}_step",
+        f"input hx {'cx ' * lstm}w_ih w_hh b_ih? b_hh?",
+        forward=forward,
+        aux=True,
+        outputs=2 if lstm else 1,
+        aval=(lambda x, h, c, *rest: [h, c]) if lstm else (lambda x, h, *rest: h),
+        vjp=lstm_vjp if lstm else other_vjp,
+    )
+
+
+_MODES = {"LSTM": "lstm", "GRU": "gru", "RNN_TANH": "rnn_tanh", "RNN_RELU": "rnn_relu"}
+_OPS = {name: _layer(mode, False) for name, mode in _MODES.items()}
+_PACKED = {name: _layer(mode, True) for name, mode in _MODES.items()}
+_STEPS = {name: _step(mode) for name, mode in _MODES.items()}
 
 
 def _watched_as_a_whole() -> bool:
@@ -104,23 +210,41 @@ def _watched_as_a_whole() -> bool:
     return state.slow == len(observers) and all(getattr(o, "whole_layers", False) for o in observers)
 
 
-def layer(mode: str, input: Tensor, states: Any, weights: Any, reverse: bool) -> tuple[Tensor, tuple[Tensor, ...]] | None:
+def _fit(tensors: Any) -> bool:
+    """Whether these (Tensors or None) are plain arrays of one of the dtypes that the operations here know."""
+    dtype = tensors[0]._array.dtype
+    for t in tensors:
+        if type(t) not in _PLAIN or t is not None and (type(t._array) is not np.ndarray or t._array.dtype is not dtype):
+            return False
+    return dtype in _DTYPES
+
+
+def layer(
+    mode: str, input: Tensor, states: Any, weights: Any, reverse: bool, sizes: Any = None
+) -> tuple[Tensor, tuple[Tensor, ...]] | None:
     """One direction of one layer: the output of each step and the last states; None where the cells must run one by one.
 
     Args:
         mode: "LSTM", "GRU", "RNN_TANH" or "RNN_RELU".
-        input: (T, B, in).
+        input: (T, B, in), or of packed sequences (N, in).
         states: (h,) or (h, c), (B, H) each.
         weights: (w_ih, w_hh, b_ih or None, b_hh or None).
+        sizes: of packed sequences, how many of them have each step.
     """
-    if state.slow and not _watched_as_a_whole():  # somebody watches the operations, or changes them
+    if state.slow and (sizes is not None or not _watched_as_a_whole()):  # somebody watches the operations, or changes them
         return None
-    given = (input, *states, *weights)
-    dtype = input._array.dtype
-    for t in given:
-        if type(t) not in _PLAIN or t is not None and (type(t._array) is not np.ndarray or t._array.dtype is not dtype):
-            return None
-    if dtype not in _DTYPES or not input._array.size or (weights[2] is None) != (weights[3] is None):
+    if not _fit((input, *states, *weights)) or not input._array.size or (weights[2] is None) != (weights[3] is None):
         return None
-    made = _OPS[mode].call(*given, reverse=reverse)
+    if sizes is None:
+        made = _OPS[mode].call(input, *states, *weights, reverse=reverse)
+    else:
+        made = _PACKED[mode].call(input, *states, *weights, reverse=reverse, sizes=tuple(sizes))
     return made[0], made[1:]
+
+
+def step(mode: str, input: Tensor, states: Any, weights: Any) -> tuple[Tensor, ...] | None:
+    """The state (h,) or (h, c) after one step of a cell; None where its operations must run one by one. Arguments as `layer`'s."""
+    if state.slow or not _fit((input, *states, *weights)) or not input._array.size or (weights[2] is None) != (weights[3] is None):
+        return None
+    made = _STEPS[mode].call(input, *states, *weights)
+    return made if mode == "LSTM" else (made,)

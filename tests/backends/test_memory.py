@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -54,3 +55,40 @@ def test_settings_of_others_are_left_alone(monkeypatch):
         assert not memory.keep_freed()
     with pytest.raises(ValueError, match="PELLUCID_KEEP_MEMORY"):
         config.read_environment({"PELLUCID_KEEP_MEMORY": "many"})
+
+
+AFTER_TRACING = textwrap.dedent("""
+    import sys
+    from pathlib import Path
+    import pellucid as torch
+
+    def resident():
+        return int(next(l for l in Path("/proc/self/status").read_text().splitlines() if l.startswith("VmRSS")).split()[1]) / 1024
+
+    x = torch.randn(250_000)
+    w = torch.ones(1, requires_grad=True)
+
+    @torch.compile
+    def step(x):
+        y = x * w
+        for _ in range(60):  # 60 MB while tracing, and two or three arrays of 1 MB afterwards
+            y = torch.sin(y) * 1.01
+        return y.sum().detach()
+
+    step(x)
+    before = resident()
+    for _ in range(3):
+        step(x)
+    print(resident())
+    big = [torch.ones(250_000) + k for k in range(60)]
+    print(resident())
+""")
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc")
+def test_what_tracing_held_is_given_back():
+    if not memory.give_back() and not sys.platform.startswith("linux"):
+        pytest.skip("another C library")
+    done = subprocess.run([sys.executable, "-c", AFTER_TRACING], capture_output=True, text=True, check=True)
+    after, full = map(float, done.stdout.split())
+    assert full - after > 45  # the sixty arrays found no freed memory of that size

@@ -26,11 +26,18 @@ def draw(mode, steps, batch, inputs, size, biased=True):
     return x, hx, cx, weights, g
 
 
-def both_ways(mode, given, reverse, needs=(True,) * 7):
+def both_ways(mode, given, reverse, needs=(True,) * 7, sizes=None):
     x, hx, cx, weights, g = given
     needs = (*needs[:2], needs[2] and mode == "lstm", *needs[3:5], *(n and weights[2] is not None for n in needs[5:]))
-    results, aux = rnn.forward(mode, x, hx, cx, *weights, reverse)
-    return [*results, *rnn.backward(mode, g, x, weights[0], weights[1], aux, needs, reverse)]
+    results, aux = rnn.forward(mode, x, hx, cx, *weights, reverse, sizes)
+    return [*results, *rnn.backward(mode, g, x, weights[0], weights[1], aux, needs, reverse, sizes)]
+
+
+def packed(given, sizes):
+    """The same arrays, the input and the gradient of the output without the rows that have ended."""
+    x, hx, cx, weights, g = given
+    x, first = (np.concatenate([step[:n] for step, n in zip(a, sizes, strict=True)]) for a in (x, g[0]))
+    return x, hx, cx, weights, [first, *g[1:]]
 
 
 @pytest.mark.parametrize("reverse", [False, True])
@@ -49,15 +56,44 @@ def test_native_equals_numpy(monkeypatch, mode, reverse, shape):
                 np.testing.assert_allclose(a, b, rtol=1e-4, atol=2e-4)
 
 
+@pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("mode", MODES)
-def test_threads_do_not_change_a_bit(mode):
-    given = draw(mode, 6, 23, 32, 96)
+@pytest.mark.parametrize("sizes", [(1,), (3,), (4, 4, 1), (29, 28, 17, 14, 1), (40, 20, 20, 1)])
+def test_native_equals_numpy_on_packed_sequences(monkeypatch, mode, reverse, sizes):
+    for size in (5, 40):
+        given = packed(draw(mode, len(sizes), sizes[0], 6, size), sizes)
+        for needs in ((True,) * 7, (True, False, False, True, True, True, True)):
+            native = both_ways(mode, given, reverse, needs, sizes)
+            with monkeypatch.context() as patch:
+                patch.setattr(config, "kernels", False)
+                plain = both_ways(mode, given, reverse, needs, sizes)
+            for a, b in zip(native, plain, strict=True):
+                assert (a is None) == (b is None)
+                if a is not None:
+                    np.testing.assert_allclose(a, b, rtol=1e-4, atol=2e-4)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_packed_sequences_of_equal_lengths_are_a_batch(mode):
+    given = draw(mode, 4, 6, 5, 24)
+    for reverse in (False, True):
+        whole = both_ways(mode, given, reverse)
+        same = both_ways(mode, packed(given, (6,) * 4), reverse, sizes=(6,) * 4)
+        for a, b in zip(same, whole, strict=True):
+            assert (a is None and b is None) or np.array_equal(a.ravel(), b.ravel())
+
+
+@pytest.mark.parametrize("sizes", [None, (23, 20, 9, 9, 2, 1)])
+@pytest.mark.parametrize("mode", MODES)
+def test_threads_do_not_change_a_bit(mode, sizes):
+    given = draw(mode, 6, 23, 32, 96 if sizes is None else 192)
+    given = given if sizes is None else packed(given, sizes)
     before = threads.get_num_threads()
     made = []
     try:
         for count in (1, 2, 3):
             threads.set_num_threads(count)
-            made.append(both_ways(mode, given, False))
+            made.append(both_ways(mode, given, False, sizes=sizes))
     finally:
         threads.set_num_threads(before)
     for other in made[1:]:

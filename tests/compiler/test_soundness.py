@@ -41,6 +41,52 @@ def test_numbers_and_flags_as_arguments():
     same(lambda x, k=1, up=True: x * k if up else x / k, (X, 2), (X, 3), (X, 3.0), (X, 3, False))
 
 
+def test_fills_with_a_number_compile():
+    """The number is an array of its own, which belongs to the step; one that is read from a tensor does not."""
+    value = 2.0
+    index = torch.tensor([1, 2])
+
+    def f(x, y):
+        made = x.masked_fill(y > 1, value) + x.index_fill(1, index, value)
+        made.masked_fill_(y == 0, 7)
+        return made
+
+    def change():
+        nonlocal value
+        value = -1e10
+
+    compiled = same(f, (X, X), (X, -X), (X, X + 1), change, (X, X))
+    assert sum(v.hits for v in compiled.versions) >= 4
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        same(lambda x, k: x.masked_fill(x > 1, k.item()), (X, torch.tensor(3.0)), (X, torch.tensor(4.0)))
+
+
+@pytest.mark.parametrize("settles", [True, False])
+def test_what_a_traced_call_computed_is_freed_at_once(settles):
+    """Not only when the collector comes by: an exception's traceback, or the tracer, kept all values of a step."""
+    kept = []
+    seen = []
+
+    @torch.compile
+    def f(x):
+        y = torch.exp(x)
+        seen.append(weakref.ref(y._array)) if not seen else None
+        z = (y * 2).sum()
+        if not settles:
+            kept.append(0)  # changes what the step reads, which a program would not do: the trace ends with a refusal
+        return z + len(kept)
+
+    gc.disable()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            f(X)
+        assert seen[0]() is None
+    finally:
+        gc.enable()
+
+
 def test_closures_globals_and_attributes():
     scale = 2.0
     holder = types.SimpleNamespace(shift=1.0, deep=types.SimpleNamespace(k=[1.0, 2.0]))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import pellucid as torch
+from pellucid.core import reverse
 
 
 @pytest.fixture(autouse=True)
@@ -180,3 +181,65 @@ def test_whole_numbers_need_no_gradient():
     assert not x.long().requires_grad
     assert not (x > 0).requires_grad
     assert not x.argmax().requires_grad
+
+
+def test_sums_of_gradients_leave_what_others_hold_alone():
+    """From the third addend on a sum is made in place: only in memory that nobody else can see."""
+    seen = []
+    x = torch.ones(3, requires_grad=True)
+    y = x * 1.0
+    parts = [y * float(k) for k in range(1, 5)]
+    for part in parts:
+        part.register_hook(lambda g: seen.append((g, g.clone())))
+    sum(parts).sum().backward()
+    assert x.grad.tolist() == [10.0] * 3
+    assert len(seen) == 4 and all(torch.equal(g, copy) for g, copy in seen)
+    seed = torch.full((3,), 2.0)
+    x.grad = None
+    (x + x + x + x).backward(seed)  # the same array reaches the leaf four times
+    assert x.grad.tolist() == [8.0] * 3 and seed.tolist() == [2.0] * 3
+    number = torch.tensor(3.0, requires_grad=True)
+    (number * number * number + number).backward()
+    assert number.grad.item() == 28.0
+
+
+def test_a_summed_gradient_becomes_the_leaf_s_own():
+    """No copy of a weight's gradient that was added up over several uses."""
+    w = torch.ones(64, 64, requires_grad=True)
+    x = torch.ones(64, 64)
+    targets = []
+    original = reverse._add
+    try:
+        reverse._add = lambda a, b, out: targets.append(id(out)) or original(a, b, out)
+        (x @ w).sum().add((x @ w).sum()).add((x @ w).sum()).backward()
+    finally:
+        reverse._add = original
+    assert targets == [id(w.grad._array)]
+    assert w.grad.unique().tolist() == [192.0]
+
+
+def test_a_gradient_is_taken_over_without_a_copy(monkeypatch):
+    """The array that a rule made becomes `.grad` itself; what somebody holds, or sees a part of, is copied."""
+    made = []
+    plan = (torch.ones(8, 8) @ torch.ones(8, 8, requires_grad=True)).grad_fn.plan
+    rule = plan.backward
+
+    def noted(*args):
+        gs = rule(*args)
+        made.append(id(gs[1]))
+        return gs
+
+    monkeypatch.setattr(plan, "backward", noted)
+    w = torch.ones(8, 8, requires_grad=True)
+    (torch.ones(8, 8) @ w).sum().backward()
+    assert made == [id(w.grad._array)]
+    monkeypatch.undo()
+    held = []
+    v = torch.ones(3, requires_grad=True)
+    v.register_hook(held.append)
+    (v * 2.0).sum().backward()
+    assert v.grad._array is not held[0]._array
+    a, b = (torch.ones(3, requires_grad=True) for _ in range(2))
+    (a + b).sum().backward()
+    a.grad.zero_()
+    assert b.grad.tolist() == [1.0] * 3

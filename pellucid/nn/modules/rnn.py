@@ -220,9 +220,9 @@ class RNNBase(Module):
     def _direction(self, data: Any, state: list[Any], names: list[str], sizes: Any, reverse: bool) -> tuple[Any, Any]:
         """One layer in one direction over all time steps."""
         own = dict(zip([n.split("_l")[0] for n in names], (getattr(self, n) for n in names)))
-        if sizes is None and "weight_hr" not in own:
+        if "weight_hr" not in own:
             bias = (own.get("bias_ih"), own.get("bias_hh"))
-            made = nn_rnn.layer(self.mode, data, state, (own["weight_ih"], own["weight_hh"], *bias), reverse)
+            made = nn_rnn.layer(self.mode, data, state, (own["weight_ih"], own["weight_hh"], *bias), reverse, sizes)
             if made is not None:
                 return made
         weights = (own["weight_hh"], own.get("bias_hh"), own.get("weight_hr"))
@@ -406,8 +406,11 @@ class RNNCellBase(Module):
                 raise OperationError(f"Input batch size {x.shape[0]} doesn't match hidden0 batch size {s.shape[0]}")
             if s.shape[1] != self.hidden_size:
                 raise OperationError(f"hidden0 has inconsistent hidden_size: got {s.shape[1]}, expected {self.hidden_size}")
-        gates = F.linear(x, self.weight_ih, self.bias_ih)
-        made = rnn_step(mode, gates, tuple(given), (self.weight_hh, self.bias_hh, None))
+        weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        made = nn_rnn.step(mode, x, given, weights)
+        if made is None:
+            gates = F.linear(x, self.weight_ih, self.bias_ih)
+            made = rnn_step(mode, gates, tuple(given), (self.weight_hh, self.bias_hh, None))
         return made if batched else tuple(s.squeeze(0) for s in made)
 
 
