@@ -1,7 +1,9 @@
 """Convolution and pooling kernels against PyTorch's, on the layers of three small networks.
 
 ``python benchmarks/conv.py`` compares on one core; ``--no-pin`` with ``OMP_NUM_THREADS=2`` on two. Each convolution is
-timed forward, as gradient in the input and as gradient in the weight; the table of GFLOP/s follows the ratios.
+timed forward, as gradient in the input and as gradient in the weight; the table of GFLOP/s follows the ratios. GFLOP/s count the
+multiplications of the definition, also where Winograd's method makes a quarter of them; for these the floor is stated: the
+multiply-adds that the method makes (whole tiles, whole vectors) at the measured peak rate, and the transforms' operations too.
 """
 
 from __future__ import annotations
@@ -118,13 +120,73 @@ def add_pool(pool: str) -> None:
         suite.case(f"pool {pool} {part}", target=1.0, theirs=theirs(which))(ours(which))
 
 
+def peak(rounds: int = 5) -> float:
+    """Float operations a second of one core: chains of multiply-adds in registers, nothing else."""
+    from time import perf_counter
+
+    from pellucid.codegen import jit, target
+    from pellucid.codegen.emit import Module, vector
+
+    module, lanes, chains, count = Module(), target.host().lanes("float"), 12, 1_000_000
+    f, kind = module.function("go", x="ptr", n="i64"), vector("float", lanes)
+    sums, factor = [f.var(kind, 0.0) for _ in range(chains)], f.load(kind, f.x)
+    with f.loop(0, f.n):
+        for total in sums:
+            total.set(f.fma(factor, factor, total.get()))
+    result = sums[0].get()
+    for total in sums[1:]:
+        result = result + total.get()
+    f.store(result, f.x)
+    f.ret()
+    go, x, best = jit.compile_ir(module.text(), {"go": "ai"}, "peak rate")["go"], np.zeros(lanes, np.float32), np.inf
+    for _ in range(rounds + 1):
+        start = perf_counter()
+        go(x, count)
+        best = min(best, perf_counter() - start)
+    return 2 * lanes * chains * count / best
+
+
+def winograd_floor(name: str) -> tuple[float, float] | None:
+    """Operations of the products and of the transforms where a case goes by Winograd's method, else None."""
+    from pellucid.codegen import conv_winograd, conv_winograd_weight
+    from pellucid.codegen.conv_geometry import conv_geometry
+    from pellucid.codegen.winograd_parts import POINTS, TILE
+
+    layer = next(known for known in LAYERS if name.startswith(known + " "))
+    part = name[len(layer) + 1 :]
+    x_shape, w_shape, *args = LAYERS[layer]
+    geo = conv_geometry(x_shape, w_shape, args[0], args[1], 1, args[2])
+    plans = {
+        "forward": conv_winograd.forward_plan, "input grad": conv_winograd.input_grad_plan,
+        "weight grad": conv_winograd_weight.weight_grad_plan,
+    }  # fmt: skip
+    if plans[part](geo) is None:
+        return None
+    plane = geo.x if part == "input grad" else geo.out
+    tiles = geo.n * (-(-plane[0] // TILE)) * (-(-plane[1] // TILE))
+    # A line of the source takes 24 operations, one of results 16, one of a gradient's 4 values 19; a tile has 12 and 10 of them.
+    source, other = (geo.o, geo.c) if part == "input grad" else (geo.c, geo.o)
+    each = 12 * 24 * source + 10 * (19 if part == "weight grad" else 16) * other
+    return 2.0 * POINTS * tiles * geo.c * geo.o, 1.0 * tiles * each
+
+
 def rates(results: list[harness.Result]) -> str:
-    """GFLOP/s of both sides, one line per convolution."""
-    lines = ["", f"{'GFLOP/s':40}  pellucid  torch"]
+    """GFLOP/s of both sides, one line per convolution; with Winograd's method its floor, and the times over it."""
+    fastest = peak()
+    lines = [
+        "",
+        f"peak of multiply-adds: {fastest / 1e9:.0f} GFLOP/s",
+        f"{'GFLOP/s':40}  pellucid  torch  Winograd's floor  times that",
+    ]
     for r in results:
         if r.name in flops:
             theirs = f"{flops[r.name] / r.theirs / 1e9:5.0f}" if r.theirs else "    -"
-            lines.append(f"{r.name:40}  {flops[r.name] / r.ours / 1e9:8.0f}  {theirs}")
+            line = f"{r.name:40}  {flops[r.name] / r.ours / 1e9:8.0f}  {theirs}"
+            made = winograd_floor(r.name)
+            if made is not None:
+                floor = sum(made) / fastest
+                line += f"  {floor * 1e3:13.2f} ms  {r.ours / floor:10.2f}"
+            lines.append(line)
     return "\n".join(lines)
 
 

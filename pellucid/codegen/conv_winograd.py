@@ -49,13 +49,14 @@ BOUND = 2e-6  # root mean square error, in the root mean square of the result
 BLOCK_BYTES = 384 << 10
 FEWEST_CHANNELS = 16  # of source and of result
 FEWEST_TILES = 8
+MOST_WEIGHTS = 64 << 20  # bytes of transformed weights (and, for the gradient in the weight, of sums)
 STATUS = 128  # bytes before everything else: a word that is 1 when a result was not finite
 
 # Words of the descriptor. The source is what is correlated: the input, or the output's gradient.
 (_CHANNELS, _ROWS, _COLUMNS, _ROOM, _RESULTS, _OUT_ROWS, _OUT_COLUMNS, _TOP, _LEFT, _DOWN, _ACROSS, _BLOCK) = range(12)
-(_PANELS, _PANEL_TABLE, _VECTORS, _VECTOR_TABLE, _IN_STEP, _OUT_STEP, _TURNS, _FLIP, _TRANSPOSE, _SCRATCH) = range(12, 22)
-(_V, _M, _Y, _V_POINT, _M_POINT, _TAPS) = range(22, 28)
-_WORDS = 28
+(_PANELS, _PANEL_TABLE, _VECTORS, _VECTOR_TABLE, _IN_STEP, _OUT_STEP, _TURNED, _TRANSPOSE, _SCRATCH) = range(12, 21)
+(_V, _M, _Y, _V_POINT, _M_POINT) = range(21, 26)
+_WORDS = 26
 
 
 @dataclass
@@ -106,7 +107,7 @@ def possible(geo: ConvGeometry) -> bool:
 def worthwhile(images: int, source: int, result: int, plane: tuple[int, ...]) -> bool:
     """Whether it beats the direct kernels, as measured: enough channels and tiles, and tiles that are at least half full."""
     together = prod(-(-size // TILE) for size in plane)
-    if min(source, result) < FEWEST_CHANNELS or images * together < FEWEST_TILES:
+    if min(source, result) < FEWEST_CHANNELS or images * together < FEWEST_TILES or 4 * POINTS * source * result > MOST_WEIGHTS:
         return False
     lanes = kernels.lanes()
     computed = -(-result // lanes) * lanes  # columns of the product, whole vectors
@@ -156,10 +157,10 @@ def _plan(
         _CHANNELS: channels, _ROWS: plane[0], _COLUMNS: plane[1], _ROOM: room, _RESULTS: results, _OUT_ROWS: out[0], _OUT_COLUMNS: out[1],
         _TOP: top, _LEFT: left, _DOWN: down, _ACROSS: across, _BLOCK: block, _PANELS: len(cut), _PANEL_TABLE: panel_table.ctypes.data,
         _VECTORS: len(vector_table), _VECTOR_TABLE: vector_table.ctypes.data, _IN_STEP: in_step, _OUT_STEP: out_step,
-        _TURNS: int(turned), _FLIP: int(turned), _TRANSPOSE: jit.address(turning["transpose"]), _SCRATCH: starts[4], _V: starts[1],
+        _TURNED: int(turned), _TRANSPOSE: jit.address(turning["transpose"]), _SCRATCH: starts[4], _V: starts[1],
         _M: starts[2], _Y: starts[3], _V_POINT: v_point, _M_POINT: m_point,
     }  # fmt: skip
-    desc = np.array([values.get(i, 0) for i in range(_WORDS)], np.int64)
+    desc = np.array([values[i] for i in range(_WORDS)], np.int64)
     weights = STATUS - (-POINTS * channels * len(vector_table) * lanes // 32) * 128
     zeros = np.zeros(results, np.float32)
     return WinogradPlan(desc, [panel_table, vector_table], weights, int(starts[4]), down, block, -(-channels // lanes), zeros)
@@ -223,7 +224,7 @@ def _emit_weights(module: Module) -> None:
     kind = vector("float", lanes)
     own = f.at(f.scratch, f.thread * word(f, _SCRATCH), "i8")
     channels, results, in_step, out_step = (word(f, i) for i in (_CHANNELS, _RESULTS, _IN_STEP, _OUT_STEP))
-    turned, function, table = word(f, _TURNS).compare("ne", 0), pointer(f, _TRANSPOSE), pointer(f, _VECTOR_TABLE)
+    turned, function, table = word(f, _TURNED).compare("ne", 0), pointer(f, _TRANSPOSE), pointer(f, _VECTOR_TABLE)
     kernels.clear(f, own, f.const(9 * lanes * lanes * 4, "i64"))
     # The other way round, taps run backwards.
     first, step = f.select(turned, f.const(8 * lanes, "i64"), 0), f.select(turned, f.const(-lanes, "i64"), lanes)
