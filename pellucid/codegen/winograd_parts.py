@@ -3,7 +3,7 @@
 A correlation of 6 values with 3 taps gives 4 results, and needs only 6 multiplications (Winograd 1980; Lavin & Gray 2015): both
 sides are polynomials, evaluated at the points 0, ±3/4, ±3/2 and infinity, multiplied there, and interpolated (Toom and Cook). In
 two dimensions that is 36 products in the place of 144. The points decide the rounding errors; among pairs ±a, ±b, which keep the
-transforms short, and whose squares are exact in float32, these gave half the error of the usual ±1, ±2 (and a fifth of the
+transforms short, and whose squares are exact in float32, these gave half the error of the usual ±1, ±2 (and a third of the
 largest ones).
 
 The gradient in the weight correlates 6 values with 4 of the output's gradient, and has 3 results: the same points, with the roles

@@ -395,6 +395,9 @@ class Version:
         if any(not _values(o) or any(not v.whole or v.buffer not in position for v in _values(o)) for o in self.outputs):
             self.fast = False
             return
+        if any(o[0] == "new" and self.layout[position[o[1].buffer] - len(self.inputs)][0] != o[1].shape for o in self.outputs):
+            self.fast = False  # a result that is another result's memory in another shape
+            return
         self.reused: list[Any] = [None] * len(self.layout)
         self.removed = [t for t, v in self.gradients if v is None]
         self.counters = [version_of(t) for t in self.written]

@@ -402,3 +402,18 @@ def test_a_module_applied_to_what_it_gave():
         for a, b in zip(*gradients, strict=True):
             torch.testing.assert_close(b, a)
     assert run._compiled().versions and early.versions
+
+
+def test_results_that_are_one_memory_in_several_shapes():
+    def f(x):
+        y = x * 2
+        return y, y.unsqueeze(1), y.reshape(-1), y.t()
+
+    compiled = torch.compile(f)
+    x = torch.randn(2, 4)
+    for _ in range(4):
+        made = compiled(x)
+        for a, b in zip(made, f(x), strict=True):
+            torch.testing.assert_close(a, b)
+        made[0][0, 0] = 7.0
+        assert [m.flatten()[0].item() for m in made] == [7.0] * 4
