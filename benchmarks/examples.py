@@ -67,8 +67,9 @@ def measure(library: str, script: str, calls: int) -> dict[str, Any]:
 def run(library: str, name: str, steps: int, cores: int) -> tuple[float, float]:
     """(seconds per step, loss of the last one) of an example in a process of its own."""
     allowed = sorted(os.sched_getaffinity(0))[-cores:] if hasattr(os, "sched_getaffinity") else None
-    environment = {**os.environ, **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(cores))}
-    environment.pop("PELLUCID_NUM_THREADS", None)
+    environment = {**os.environ, **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(cores))}
+    for variable in ("PELLUCID_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # both follow OMP_NUM_THREADS
+        environment.pop(variable, None)
     calls = CALLS.get(name, 1) * (steps + WARM_UP) + 1
     command = [sys.executable, __file__, "--measure", library, str(EXAMPLES / f"{name}.py"), str(calls)]
 

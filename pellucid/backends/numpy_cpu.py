@@ -134,6 +134,8 @@ def matmul(a: Any, b: Any) -> Any:
         if 0 in b.strides:
             b = np.ascontiguousarray(b)
         return kernels.matmul.multiply(a, b)
+    if a.size > 2048 and config.kernels:
+        return kernels.blas.matmul(a, b)
     return _matmul(a, b)
 
 

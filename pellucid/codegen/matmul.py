@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pellucid.codegen import jit, target, threads
+from pellucid.codegen import blas, jit, target, threads
 from pellucid.codegen.elementwise import restore_flags, save_flags
 from pellucid.codegen.emit import Function, Module, Value, vector
 
@@ -624,7 +624,7 @@ def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.
                 return made["matmul"](a, b)
             if out.dtype is _F32 and out.flags.c_contiguous:
                 return made["matmul"](a, b, out=out)
-    return np.matmul(a, b) if out is None else np.matmul(a, b, out=out)
+    return blas.matmul(a, b, out)
 
 
 def linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None, relu: bool = False) -> np.ndarray:

@@ -1,0 +1,71 @@
+"""Products by NumPy's BLAS, on one thread where its own threads would be in the way.
+
+OpenBLAS's threads wait for more work by spinning, for some ten milliseconds after a product. On a machine with as many cores as threads
+they take the cores from this library's workers: a small transformer's step took longer on two cores than on one. So products of middling
+size, which our kernels leave to BLAS, are done by the calling thread; large ones repay the threads.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from pellucid.codegen import threads
+
+__all__ = ["matmul"]
+
+SHARED_FROM = 1 << 17  # multiplications: OpenBLAS does less on one thread by itself
+WORTH_SHARING = 1 << 25  # about a millisecond's work
+
+
+@functools.cache
+def _controls() -> tuple[Callable[[], int], Callable[[int], None]] | None:
+    """OpenBLAS's own functions that say and set how many threads it uses; None for another BLAS, or where it cannot be found."""
+    try:
+        maps = Path("/proc/self/maps").read_text(errors="replace").splitlines()
+    except OSError:  # not Linux
+        return None
+    paths = {line.split(maxsplit=5)[-1] for line in maps if "numpy" in line and "blas" in line and ".so" in line}
+    for path in sorted(paths):
+        library = ctypes.CDLL(path)
+        for prefix, suffix in (("scipy_", "64_"), ("", "64_"), ("scipy_", ""), ("", "")):
+            try:
+                get = getattr(library, f"{prefix}openblas_get_num_threads{suffix}")
+                put = getattr(library, f"{prefix}openblas_set_num_threads{suffix}")
+            except AttributeError:
+                continue
+            get.restype, get.argtypes, put.restype, put.argtypes = ctypes.c_int, (), None, (ctypes.c_int,)
+            return get, put
+    return None
+
+
+def matmul(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """`np.matmul(a, b, out)`.
+
+    >>> matmul(np.eye(2), np.ones((2, 3))).sum()
+    np.float64(6.0)
+    """
+    if a.size * b.shape[-1] < SHARED_FROM or threads.get_num_threads() == 1:
+        return np.matmul(a, b, out)
+    return _by_caller(a, b, out)
+
+
+def _by_caller(a: np.ndarray, b: np.ndarray, out: np.ndarray | None) -> np.ndarray:
+    controls = _controls()
+    # Who sets the number for BLAS alone wants it.
+    if controls is None or "OPENBLAS_NUM_THREADS" in os.environ or a.size * b.shape[-1] > WORTH_SHARING:
+        return np.matmul(a, b, out)
+    get, put = controls
+    before = get()
+    if before == 1:
+        return np.matmul(a, b, out)
+    put(1)
+    try:
+        return np.matmul(a, b, out)
+    finally:
+        put(before)
