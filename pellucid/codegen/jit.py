@@ -42,14 +42,14 @@ _addresses: dict[int, int] = {}
 statistics = {"compiled": 0, "loaded": 0, "seconds": 0.0}
 
 
-def compile_ir(ir_text: str, exports: dict[str, str | None], name: str = "", quick: bool = True) -> dict[str, Any] | None:
+def compile_ir(ir_text: str, exports: dict[str, str | None], name: str = "") -> dict[str, Any] | None:
     """Native functions for the LLVM IR in `ir_text`, by name; None (and one warning) where it cannot be compiled.
 
     `exports` gives each function's signature, one letter per argument: `a` a NumPy array whose data pointer is passed
     (`None` gives a null pointer), `o` an object's own address, `p` an address as an int, `i` a 64-bit integer,
     `d` a double; `>i` or `>d` at the end gives the result's type, void otherwise. Arrays are not checked: dtype and
     layout are the caller's business. The GIL is released while the function runs. A function that only native code calls has `None` for
-    a signature: what is given for it is its address. `name` is for messages. `quick`: a few of LLVM's passes instead of all.
+    a signature: what is given for it is its address. `name` is for messages.
 
     >>> ir = "define i64 @twice(i64 %x) {\\n %y = add i64 %x, %x\\n ret i64 %y\\n}"
     >>> compile_ir(ir, {"twice": "i>i"})["twice"](21) if target.available() else 42
@@ -59,12 +59,10 @@ def compile_ir(ir_text: str, exports: dict[str, str | None], name: str = "", qui
         return None
     name = name or "+".join(exports)
     text = _with_entries(ir_text, exports)
-    return _compiled(_key(text + repr(exports), quick), lambda: text, exports, name, quick)
+    return _compiled(_key(text + repr(exports)), lambda: text, exports, name)
 
 
-def compile_source(
-    build: Callable[[], str], exports: dict[str, str | None], name: str, quick: bool = True
-) -> dict[str, Any] | None:
+def compile_source(build: Callable[[], str], exports: dict[str, str | None], name: str) -> dict[str, Any] | None:
     """`compile_ir` of the text that `build` gives, which is asked only where the disk has no code for it yet.
 
     The text must follow from the files of this package, the processor and `name` alone.
@@ -73,9 +71,9 @@ def compile_source(
         return None
     sources = _sources()
     if sources is None:
-        return compile_ir(build(), exports, name, quick)
+        return compile_ir(build(), exports, name)
     parts = (sources, name, repr(sorted(exports.items())), str(target.host().vector_bits), str(fastcall_works()))
-    return _compiled(_key("\0".join(parts), quick), lambda: _with_entries(build(), exports), exports, name, quick)
+    return _compiled(_key("\0".join(parts)), lambda: _with_entries(build(), exports), exports, name)
 
 
 @functools.cache
@@ -91,8 +89,8 @@ def _sources() -> str | None:
     return digest.hexdigest() if files else None
 
 
-def _key(text: str, quick: bool) -> str:
-    return hashlib.sha256("\0".join((text, target.host().key, "quick" if quick else "O2")).encode()).hexdigest()
+def _key(text: str) -> str:
+    return hashlib.sha256("\0".join((text, target.host().key)).encode()).hexdigest()
 
 
 def _with_entries(text: str, exports: dict[str, str | None]) -> str:
@@ -105,7 +103,7 @@ def _with_entries(text: str, exports: dict[str, str | None]) -> str:
     return text + "@_Py_NoneStruct = external global i8\n"
 
 
-def _compiled(key: str, text: Callable[[], str], exports: dict[str, str | None], name: str, quick: bool) -> dict[str, Any] | None:
+def _compiled(key: str, text: Callable[[], str], exports: dict[str, str | None], name: str) -> dict[str, Any] | None:
     """The functions under a key: those made before, from the disk, or compiled now."""
     known = _loaded.get(key)
     if known is not None:
@@ -114,7 +112,7 @@ def _compiled(key: str, text: Callable[[], str], exports: dict[str, str | None],
         if key not in _loaded:
             started = time.perf_counter()
             try:
-                _loaded[key] = _load(key, text, exports, fastcall_works(), quick)
+                _loaded[key] = _load(key, text, exports, fastcall_works())
             except Exception as error:
                 # Whatever LLVM or the system objects to, the program can go on with NumPy.
                 _loaded[key] = None
@@ -151,20 +149,18 @@ class Library:
     8
     """
 
-    def __init__(
-        self, name: str, build: Callable[..., str], exports: dict[str, str], quick: bool = True, together: bool = False
-    ) -> None:
-        self._parts = name, build, exports, quick, together
+    def __init__(self, name: str, build: Callable[..., str], exports: dict[str, str], together: bool = False) -> None:
+        self._parts = name, build, exports, together
 
     def __getattr__(self, attribute: str) -> Any:
-        name, build, exports, quick, together = self._parts
+        name, build, exports, together = self._parts
         if attribute not in exports:
             raise AttributeError(attribute)
         if together:
-            natives = compile_source(build, dict(exports), name, quick)
+            natives = compile_source(build, dict(exports), name)
         else:
             exports = {attribute: exports[attribute]}
-            natives = compile_source(lambda: build(attribute), dict(exports), f"{name}.{attribute}", quick)
+            natives = compile_source(lambda: build(attribute), dict(exports), f"{name}.{attribute}")
         self.__dict__.update(natives or dict.fromkeys(exports))
         return self.__dict__[attribute]
 
@@ -184,7 +180,7 @@ def address(function: Callable) -> int:
     return _addresses[id(function)]
 
 
-def _load(key: str, text: Callable[[], str], exports: dict[str, str | None], fast: bool, quick: bool) -> dict[str, Any]:
+def _load(key: str, text: Callable[[], str], exports: dict[str, str | None], fast: bool) -> dict[str, Any]:
     llvm = target.llvm_binding()
     machine = _machine()
     code = cache.load(key)
@@ -199,7 +195,7 @@ def _load(key: str, text: Callable[[], str], exports: dict[str, str | None], fas
         ir = text()
         module = llvm.parse_assembly(ir)
         module.verify()
-        _optimize(llvm, machine, module, quick)
+        _optimize(llvm, machine, module)
         for name in _DRIVER.findall(ir):
             function = module.get_function(name)
             function.add_function_attribute("noinline")
@@ -223,18 +219,12 @@ def _load(key: str, text: Callable[[], str], exports: dict[str, str | None], fas
     return functions
 
 
-def _optimize(llvm: Any, machine: Any, module: Any, quick: bool) -> None:
-    """LLVM's passes. Kernels are unrolled and vectorized where that pays, so `quick` leaves only those that make registers of variables
-    and find addresses that are computed twice: a fifteenth of the time, and for most kernels the same speed.
+def _optimize(llvm: Any, machine: Any, module: Any) -> None:
+    """LLVM's passes: those that make registers of variables and find addresses that are computed twice. Kernels are unrolled and
+    vectorized where that pays, so all of O2 would take fifteen times as long for the same speed.
     """
     options = llvm.create_pipeline_tuning_options(speed_level=2)
-    options.loop_unrolling = False  # more of it only costs compile time
-    options.loop_vectorization = False
-    options.slp_vectorization = False
     builder = llvm.create_pass_builder(machine, options)
-    if not quick:
-        builder.getModulePassManager().run(module, builder)
-        return
     passes = llvm.create_new_module_pass_manager()
     passes.add_sroa_pass()
     passes.add_instruction_combine_pass()

@@ -281,9 +281,7 @@ def compile(loop: Loop) -> Callable[..., None] | None:
     letters = {"ptr": "a", "double": "d", "i64": "i"}
     given = len(kernel.signature) - 1 - (kernel.scratch_bytes > 0)
     signature = "".join(letters[kind] for kind in kernel.signature[:given]) + "p" + "a" * (kernel.scratch_bytes > 0)
-    natives = jit.compile_ir(
-        module_text([kernel]), {kernel.symbol: signature}, "loop of " + "+".join(s.op for s in loop.steps), quick=True
-    )
+    natives = jit.compile_ir(module_text([kernel]), {kernel.symbol: signature}, "loop of " + "+".join(s.op for s in loop.steps))
     if natives is None:
         return None
     native = natives[kernel.symbol]

@@ -215,7 +215,7 @@ def ready(packed: bool, rows: int, vectors: int) -> None:
         emit_micro(module, tile() if packed else plain_tile(), rows, vectors, packed)
         return module.text()
 
-    made = jit.compile_source(build, {name: None}, f"matmul {name}", quick=True)
+    made = jit.compile_source(build, {name: None}, f"matmul {name}")
     # One store of eight bytes: a thread that reads it meanwhile finds null or the address.
     table[place] = made[name] if made else _any(packed)
 
@@ -542,7 +542,7 @@ def _natives() -> dict[str, int] | None:
     """The addresses of the driver's functions."""
     jit.define("pellucid_matmul", ctypes.addressof(_table()))
     exports = dict.fromkeys((*_LOOPS, "gemm", "micro.packed.any", "micro.plain.any"))
-    return jit.compile_source(_build, exports, "matmul", quick=True)
+    return jit.compile_source(_build, exports, "matmul")
 
 
 def gemm_address() -> int | None:

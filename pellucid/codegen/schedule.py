@@ -414,7 +414,7 @@ class Schedule:
         """The function of the given arrays; None where there is no compiler. `run.numbers` is the array of run-time numbers."""
         if not target.available() or not jit.fastcall_works():
             return None
-        natives = jit.compile_ir(self.text(), {"run": "ppp" + "a" * self.given + ">i"}, name, quick=True)
+        natives = jit.compile_ir(self.text(), {"run": "ppp" + "a" * self.given + ">i"}, name)
         if natives is None:
             return None
         native = natives["run"]

@@ -203,16 +203,16 @@ NONE_COMPILES = """
 import warnings
 warnings.simplefilter("ignore")
 real = jit.compile_source
-jit.compile_source = lambda build, exports, name, quick=False: None if " micro." in name else real(build, exports, name, quick)
+jit.compile_source = lambda build, exports, name: None if " micro." in name else real(build, exports, name)
 """
 INTERRUPTED = """
 import signal
 real, calls = jit.compile_source, []
-def interrupt(build, exports, name, quick=False):
+def interrupt(build, exports, name):
     if " micro." in name and not calls:
         calls.append(name)
         signal.raise_signal(signal.SIGINT)
-    return real(build, exports, name, quick)
+    return real(build, exports, name)
 jit.compile_source = interrupt
 try:
     matmul.gufuncs()["matmul"](np.ones((5, 3), "f"), np.ones((3, 7), "f"))
