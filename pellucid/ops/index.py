@@ -521,7 +521,7 @@ def _scalar(x: Tensor, value: Any) -> Tensor:
     """A number as a 0-d tensor of the dtype of `x`."""
     if not isinstance(value, (bool, int, float, complex, np.number, np.bool_)):
         raise ArgumentTypeError(f"can't assign a {type(value).__name__} to a {legacy_type(x)}")
-    return make_tensor(number_array(value, x._array.dtype))  # type: ignore[no-any-return]
+    return make_tensor(constant(number_array(value, x._array.dtype)))  # type: ignore[no-any-return]
 
 
 C_NAMES = {"int64": "int64_t", "int32": "int", "int16": "int16_t", "int8": "int8_t", "uint8": "uint8_t", "float16": "at::Half",

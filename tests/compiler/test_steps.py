@@ -417,3 +417,21 @@ def test_results_that_are_one_memory_in_several_shapes():
             torch.testing.assert_close(a, b)
         made[0][0, 0] = 7.0
         assert [m.flatten()[0].item() for m in made] == [7.0] * 4
+
+
+def test_numbers_assigned_to_parts():
+    def f(x):
+        y = x * 2
+        y[0] = 0.5
+        y[:, 1:] = 3
+        z = torch.zeros(3)
+        z[1] = True
+        x[..., -1] = 7.0
+        return y, z, x.sum()
+
+    compiled = torch.compile(f)
+    for k in range(4):
+        x = torch.arange(12.0).reshape(3, 4) + k
+        for a, b in zip(compiled(x.clone()), f(x), strict=True):
+            torch.testing.assert_close(a, b)
+    assert compiled.versions[0].hits == 3
