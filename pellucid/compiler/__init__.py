@@ -87,8 +87,8 @@ def compile(
 
     Args:
         model: a function or module; without it a decorator is returned.
-        fullgraph: raise CompileError, with file and line, where the function cannot be compiled; otherwise it runs eagerly and a
-            CompileWarning says why.
+        fullgraph: raise CompileError, with file and line, where the function cannot be compiled, or asks for a tensor's value to decide
+            something; otherwise it is split there, or runs eagerly and a CompileWarning says why.
         dynamic: accepted; each shape is traced once, and the last few are kept.
         backend: "inductor" (or None) compiles, "eager" runs eagerly; a callable is refused.
         mode, options, name, isolate_recompiles, shapes_spec: accepted, without effect.

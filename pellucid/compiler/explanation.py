@@ -6,6 +6,7 @@ import html
 from collections import Counter
 from typing import Any
 
+from ..codegen import threads
 from .measure import SIZES, Timing, bandwidth, speed, timings
 
 
@@ -68,10 +69,11 @@ def _part(run: Any, times: list[Timing]) -> list[str]:
     counts = Counter(item.kind for item in run.items)
     lines = ["  " + ", ".join(f"{n} {kind}" for kind, n in counts.items())]
     if times:
+        count = threads.get_num_threads()
         total = sum(t.seconds or 0 for t in times)
         lines.append(
             f"  {total * 1e6:,.1f} us in all; one thread of this machine: {bandwidth(SIZES[-1]) / 1e9:.0f} GB/s from memory, "
-            f"{bandwidth(SIZES[1]) / 1e9:.0f} from the second cache, {speed() / 1e9:.0f} GFLOP/s"
+            f"{bandwidth(SIZES[1]) / 1e9:.0f} from the second cache; {count} thread(s): {speed(count) / 1e9:.0f} GFLOP/s"
         )
         lines.append(f"  {'us':>10} {'floor':>10}  item")
         for t in times:

@@ -116,7 +116,7 @@ class CompiledFunction:
             type(t) is not Tensor and not hasattr(type(t), "_is_plain") and not _plain(t) for t in tensors
         ):
             return self.function(*args, **kwargs)
-        version = Version(self.function, args, kwargs)
+        version = Version(self.function, args, kwargs, self.fullgraph)
         first = version.first
         version.first = None
         if version.refusal is None and reason is not None and reason.startswith(DECISION):

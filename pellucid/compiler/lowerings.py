@@ -8,7 +8,7 @@ import numpy as np
 
 from ..codegen import softmax
 from ..ir import Extra, Instruction, Ref, Value
-from . import lowerings_conv, lowerings_nn, lowerings_rnn
+from . import lowerings_clip, lowerings_conv, lowerings_nn, lowerings_rnn
 from .lowered import Native
 
 
@@ -71,6 +71,7 @@ LOWERINGS = {
     "cross_entropy_vjp": cross_entropy_vjp,
     **lowerings_nn.LOWERINGS,
     **lowerings_conv.LOWERINGS,
+    **lowerings_clip.LOWERINGS,
     **lowerings_rnn.LOWERINGS,
 }
 HANDED = {

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..codegen import matmul, optim
+from ..codegen import matmul, optim, threads
 from ..codegen.loops import emit
 from .execute import Executable
 from .fuse import Item, loop_of
@@ -29,7 +29,7 @@ class Timing:
     @property
     def roof(self) -> float:
         """The seconds that this machine needs at least, for data that lie in the nearest cache that holds them."""
-        return max(self.bytes / bandwidth(self.bytes), self.flops / speed())
+        return max(self.bytes / bandwidth(self.bytes), self.flops / speed(threads.get_num_threads()))
 
 
 SIZES = (1 << 15, 1 << 19, 1 << 22, 1 << 26)  # bytes: about the caches of common processors, and memory
@@ -54,8 +54,8 @@ def bandwidth(size: int) -> float:
 
 
 @functools.cache
-def speed() -> float:
-    """Float32 operations a second of one thread, in a product of 768-row matrices."""
+def speed(team: int) -> float:
+    """Float32 operations a second of the present number of threads, `team`, in a product of 768-row matrices."""
     x = np.ones((768, 768), np.float32)
     return 2 * 768**3 / min(_once(lambda: matmul.multiply(x, x)) for _ in range(5))
 

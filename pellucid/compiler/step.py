@@ -92,7 +92,7 @@ def flags() -> tuple[Any, ...]:
 class Version:
     """A program for one kind of call."""
 
-    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], whole: bool = False) -> None:
         self.function = function
         self.flags = flags()
         self.refusal: Refusal | None = None
@@ -101,19 +101,19 @@ class Version:
         self.hits = 0
         self._lock = threading.Lock()
         try:
-            self._trace(args, kwargs)
+            self._trace(args, kwargs, whole)
         finally:
             settle(self.tracer.living_numbers())
             self.tracer.forget()
             del self.tracer
 
     # ---- tracing -----------------------------------------------------------------------------------
-    def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any], whole: bool) -> None:
         around = self.around = Surroundings(self.function, args, kwargs)
         tensors: list[Tensor] = []
         self.structure_key = flatten((args, kwargs), tensors)
         self.signature = signature(tensors)
-        tracer = self.tracer = Tracer(around)
+        tracer = self.tracer = Tracer(around, whole)
         leaves = {id(t): t for t, _ in around.tensors.values()}
         leaves.update((id(t), t) for t in tensors)
         grads = {k: t._grad for k, t in leaves.items()}

@@ -51,10 +51,11 @@ class Tracer:
     Run = TracedRun
     whole_layers = True  # a recurrent layer is one operation
 
-    def __init__(self, around: Any) -> None:
+    def __init__(self, around: Any, whole: bool = False) -> None:
         self.program = Program()
         self.resolve = around.name_of  # the name of an array that existed before and that the next call finds again
         self.holder = around.holder_of  # the array of a tensor into whose memory another array looks
+        self.whole = whole  # whether a value that decides something, which splits the program, is refused
         self.cleared: set[int] = set()  # tensors whose gradient an optimizer or a module cleared
         self.needs_grad: dict[int, bool] = {}  # tensors for which it matters whether there was a gradient
         self.refusal: Refusal | None = None
@@ -492,6 +493,9 @@ class Tracer:
         The program asks as soon as the values are there, before more is done that a call of another kind would have to undo.
         """
         if not self.recording:
+            return
+        if self.whole:
+            self.refuse("the step reads a tensor's value to decide something")
             return
         if self.phase == "backward":
             self.refuse("the backward of the step decides with a tensor's value")

@@ -2,11 +2,14 @@
 
 import importlib.util
 import re
+import types
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from pellucid.check import all_rules
+from pellucid.check.rules.values import NanBorn
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -50,3 +53,16 @@ def test_no_scripts_without_a_rule():
 def test_correct_programs_have_no_findings(path):
     result = scripts.checked("pellucid")[path.stem]
     assert result["findings"] == [] and result["failure"] is None and result["notes"] == []
+
+
+def test_memory_that_is_not_filled_yet_is_no_birth_of_nan():
+    """What lies there is left by others, and differs from run to run; here it is a number that is none."""
+    for name, born in (("empty", False), ("new_empty", False), ("log", True)):
+        rule = NanBorn()
+        rule.session = types.SimpleNamespace(step=0)
+        op = types.SimpleNamespace(name=name, number=1, args={}, inputs=[], outputs=[], grad_enabled=False, inplace=False)
+        op.outputs.append(
+            types.SimpleNamespace(producer=op, number=2, numel=1, is_floating_point=True, numpy=lambda: np.full(1, np.nan))
+        )
+        rule.on_op(op)
+        assert (rule._last is not None) == bool(rule._bad) == born

@@ -190,9 +190,17 @@ def test_a_decision_after_the_update_is_refused():
         optimizer.step()
         return x if w.sum() > 0 else -x
 
-    with pytest.raises(torch.compiler.CompileError, match=r"after an optimizer's update.*test_values\.py"):
+    with pytest.warns(torch.compiler.CompileWarning, match=r"after an optimizer's update.*test_values\.py"):
         for _ in range(3):
-            torch.compile(step, fullgraph=True)(torch.ones(2))
+            torch.compile(step)(torch.ones(2))
+
+
+def test_fullgraph_refuses_to_split():
+    for f in (OF_INTS["truth of a tensor"][0], OF_FLOATS["comparison"][0], OF_INTS["index"][0], OF_FLOATS["not a number"][0]):
+        with pytest.raises(torch.compiler.CompileError, match=r"a tensor's value.*test_values\.py"):
+            torch.compile(lambda x, f=f: f(x, lambda t: t.item()), fullgraph=True)(INTS[0])
+    whole = torch.compile(lambda x: (x.sum().item() / 2, x + 1), fullgraph=True)
+    assert [whole(x)[0] for x in INTS] == [1.5, 0.5, 2.0]
 
 
 class Meter:

@@ -16,6 +16,8 @@ KEPT = 20_000
 PUT = frozenset(
     "masked_fill full full_like new_full fill tensor as_tensor from_numpy where setitem masked_scatter index_fill copy".split()
 )
+# Operations whose result is whatever lay in memory, which may look like NaN until it is filled.
+UNFILLED = frozenset("empty empty_like empty_strided empty_permuted new_empty new_empty_strided resize_ resize_as_".split())
 # Operations that leave the range of numbers only when what goes in is huge already.
 GROWTH = frozenset(
     "linear matmul mm bmm addmm baddbmm mv dot einsum bilinear mul add sub square sum cumsum prod cumprod mse_loss l1_loss smooth_l1_loss "
@@ -109,7 +111,7 @@ class NanBorn(Rule):
     # ---- forward -----------------------------------------------------------------------------------------------------
     def on_op(self, op: Op) -> None:
         """Look at results."""
-        if self._done:
+        if self._done or op.name in UNFILLED:
             return
         for v in op.outputs:
             if v.producer is op and v.is_floating_point and self._looks(v.numel):

@@ -1,0 +1,68 @@
+"""Gradient clipping in compiled steps: native, and eager's results."""
+
+import numpy as np
+import pytest
+
+import pellucid as torch
+from pellucid.codegen import target
+
+nn = torch.nn
+
+
+def steps(norm_type, limit, shapes, dtype, scales, compiling):
+    g = torch.Generator().manual_seed(0)
+    params = [nn.Parameter(torch.randn(*s, generator=g).to(dtype)) for s in shapes]
+
+    def step(x):
+        for p in params:
+            p.grad = None
+        sum((p * p * x).sum() for p in params).backward()
+        norm = nn.utils.clip_grad_norm_(params, limit, norm_type)
+        return norm, *[p.grad * 1 for p in params]
+
+    run = torch.compile(step) if compiling else step
+    return run, [[t.to(torch.float64).numpy() for t in run(torch.tensor(s, dtype=dtype))] for s in scales]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("norm_type", [2.0, 1.0, float("inf")])
+@pytest.mark.parametrize("limit", [1.0, 1e4])
+def test_norm_and_gradients_are_eagers(norm_type, limit, dtype):
+    shapes, scales = [(3, 5), (1,), (700, 3), (16,), (130, 129)], [1.0, 0.5, 0.0, float("inf"), float("nan"), 1e-30, 3.0]
+    run, got = steps(norm_type, limit, shapes, dtype, scales, True)
+    _, want = steps(norm_type, limit, shapes, dtype, scales, False)
+    for a, b in zip(got, want, strict=True):
+        for x, y in zip(a, b, strict=True):
+            np.testing.assert_allclose(x, y, rtol=2e-6)
+    items = {item.instructions[0].op: item.kind for item in run.versions[0].run.items}
+    native = target.available() and dtype is torch.float32
+    assert items["_scale"] == ("native" if native else "eager")
+    assert items["_total_norm"] == ("native" if native and norm_type == 2.0 else "eager")
+
+
+def test_many_terms_are_added_without_loss():
+    p = nn.Parameter(torch.full((1 << 22,), 1e-3))
+
+    @torch.compile
+    def step():
+        p.grad = None
+        p.sum().backward()
+        return nn.utils.clip_grad_norm_([p], 1.0), p.grad.sum()
+
+    for _ in range(3):
+        norm, total = step()
+        assert norm.item() == 2048.0 and total.item() == pytest.approx(2048.0, rel=1e-5)
+
+
+def test_threads_share_the_scaling():
+    before = torch.get_num_threads()
+    try:
+        results = []
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            results.append(steps(2.0, 1.0, [(400, 300), (7,)], torch.float32, [1.0, 2.0, 3.0], True)[1])
+        for a, b in zip(*results, strict=True):
+            for x, y in zip(a, b, strict=True):
+                np.testing.assert_array_equal(x, y)
+    finally:
+        torch.set_num_threads(before)
