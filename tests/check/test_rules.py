@@ -59,7 +59,6 @@ def test_memory_that_is_not_filled_yet_is_no_birth_of_nan():
     """What lies there is left by others, and differs from run to run; here it is a number that is none."""
     for name, born in (("empty", False), ("new_empty", False), ("log", True)):
         rule = NanBorn()
-        rule.session = types.SimpleNamespace(step=0)
         op = types.SimpleNamespace(name=name, number=1, args={}, inputs=[], outputs=[], grad_enabled=False, inplace=False)
         op.outputs.append(
             types.SimpleNamespace(producer=op, number=2, numel=1, is_floating_point=True, numpy=lambda: np.full(1, np.nan))
