@@ -25,15 +25,9 @@ from ..ir import Buffer, Extra, Program, Ref, Value
 from .backward import TracedRun
 from .errors import Refusal
 from .numbers import read
-from .symbols import Namespace, Unsupported
+from .symbols import DATA_DEPENDENT, Namespace, Unsupported
 
 _address = bind.address
-
-# Operations whose result's shape depends on values: the next call's may differ.
-DATA_DEPENDENT = frozenset(
-    "nonzero masked_select unique unique_consecutive unique_dim bincount repeat_interleave argwhere histc masked_scatter".split()
-)
-
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), slice, range, frozenset, np.dtype, dtypes.dtype, type)
 

@@ -539,6 +539,11 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
 
 
 def _ldl_solution(a: Any, pivots: Any, b: Any, lead: tuple[int, ...], hermitian: bool) -> Any:
+    # LAPACK would exchange rows outside of the matrix.
+    if (np.abs(pivots) > a.shape[-1]).any() or (pivots == 0).any():
+        raise OperationError(
+            "torch.linalg.ldl_solve: Expected pivots of ldl_factor, from 1 to the number of rows, or their negatives"
+        )
     (trs,) = lapack("hetrs" if hermitian and a.dtype.kind == "c" else "sytrs", a)
     a, pivots, b = (np.broadcast_to(x, (*lead, *x.shape[-k:])) for x, k in ((a, 2), (pivots, 1), (b, 2)))
     out = np.empty(b.shape, b.dtype)

@@ -93,6 +93,8 @@ CASES = {
     "index_add_": (lambda x, i, s: (x * 1).index_add_(0, i, s), floats(5, 2), whole(5, 3), floats(3, 2)),
     "index_put": (lambda x, i, v: x.index_put((i,), v), floats(6, 2), distinct(6, 3), floats(3, 2)),
     "index_put accumulated": (lambda x, i, v: x.index_put((i,), v, accumulate=True), floats(6), whole(6, 4), floats(4)),
+    "index_put at a mask": (lambda x, m, v: x.index_put((m,), v), floats(4, 5), mask(4), floats(5)),
+    "assignment at a mask": (lambda x, m, v: _assigned(x, m, v), floats(4, 5), mask(4, 5), floats()),
     "assignment": (lambda x, i, v: _assigned(x, i, v), floats(6, 2), distinct(6, 3), floats(3, 2)),
     "index_reduce": (lambda x, i, s: x.index_reduce(0, i, s, "amax"), floats(5, 2), whole(5, 4), floats(4, 2)),
     "put": (lambda x, i, s: x.put(i, s), floats(2, 4), distinct(8, 3), floats(3)),
