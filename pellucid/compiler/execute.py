@@ -296,7 +296,7 @@ class Executable:
                 if handed:
                     for get, a in zip(handed, _flat(extra), strict=True):
                         if get is not None:
-                            np.copyto(get(env), a, casting="unsafe")
+                            _store(get(env), a)
             for get, a in zip(outputs, made if several else (made,), strict=True):
                 _put(get(env), a)
 
@@ -328,7 +328,7 @@ class Executable:
             for get, a in zip(results, _flat(made, True), strict=True):
                 place = get(env)
                 if place is not a:
-                    np.copyto(place, a, casting="unsafe")
+                    _store(place, a)
 
         return run
 
@@ -391,6 +391,13 @@ def _put(place: ndarray, a: Any) -> None:
     """Store a result, unless the kernel has already done so."""
     if type(a) is ndarray and a.strides == place.strides and a.shape == place.shape and address(a) == address(place):
         return
+    _store(place, a)
+
+
+def _store(place: ndarray, a: Any) -> None:
+    """Copy a result, which is never broadcast: one of another shape than in the call that was traced followed from values."""
+    if np.shape(a) != place.shape:
+        raise RuntimeError(f"a compiled step has a result of shape {np.shape(a)} where it was traced with {place.shape}")
     np.copyto(place, a, casting="unsafe")
 
 

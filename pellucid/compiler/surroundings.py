@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from ..core import bind, observe, source
+from ..core import bind, observe, source, tracing
 from ..core.primitive import Primitive
 from ..core.public import METHODS
 from ..core.random import Generator
@@ -57,10 +57,11 @@ _CACHES = frozenset({"_inv", "_cached_x_y"})
 # Methods of arrays through which values reach Python.
 _READERS = frozenset("all any sum max min item tolist argmax argmin nonzero prod argsort searchsorted".split())
 # Code in which arrays may be looked at: it runs again at each call.
-_INSIDE = {
+_INSIDE = tracing.independent_codes
+_INSIDE |= {
     bind.general.__code__, Tracer.effect.__code__, Tracer.rule.__code__,
     Tracer._whole_rule.__code__, Namespace.apply.__code__, Tracer.constant.__code__, Tracer.check.__code__,
-    observe.notify.__code__, TracedRun.send.__code__, bind._watch.__code__, METHODS["item"].__code__,
+    observe.notify.__code__, TracedRun.send.__code__, bind._watch.__code__, METHODS["item"].__code__, METHODS["__index__"].__code__,
 }  # fmt: skip
 
 
@@ -170,7 +171,7 @@ class Surroundings:
             self._queue.append((value._torchdynamo_orig_callable, path))
         elif isinstance(value, functools.partial):
             self._queue += [(value.func, path), (value.args, f"{path}.args"), (value.keywords, f"{path}.keywords")]
-        elif isinstance(value, dict):
+        elif isinstance(value, dict) and value is not source._library:  # which remembers what files it saw
             self.guards.append(Guard("len", value, None, len(value), path, False))
             if len(value) <= 10_000:
                 for k, v in list(value.items()):

@@ -15,6 +15,11 @@ from numpy import ndarray
 
 from ..core.primitive import PRIMITIVES
 
+# Operations whose result's shape depends on values: the next call's may differ.
+DATA_DEPENDENT = frozenset(
+    "nonzero masked_select unique unique_consecutive unique_dim bincount repeat_interleave argwhere histc masked_scatter".split()
+)
+
 
 class Unsupported(TypeError):
     """A rule did something with an array that is no operation."""
@@ -45,6 +50,8 @@ class Namespace:
             raise Unsupported(op.name)
         arrays = self.unwrap(args)
         params = self.unwrap(params)
+        if op.name in DATA_DEPENDENT or op.name == "index" and any(a.dtype == bool for a in arrays[1:]):
+            raise Unsupported(f"the shape of {op.name}'s result depends on values")
         result = op.numpy_forward(*arrays, **params)
         aux = None
         if op.aux and type(result) is tuple:

@@ -25,15 +25,9 @@ from ..ir import Buffer, Extra, Program, Ref, Value
 from .backward import TracedRun
 from .errors import Refusal
 from .numbers import read
-from .symbols import Namespace, Unsupported
+from .symbols import DATA_DEPENDENT, Namespace, Unsupported
 
 _address = bind.address
-
-# Operations whose result's shape depends on values: the next call's may differ.
-DATA_DEPENDENT = frozenset(
-    "nonzero masked_select unique unique_consecutive unique_dim bincount repeat_interleave argwhere histc masked_scatter".split()
-)
-
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), slice, range, frozenset, np.dtype, dtypes.dtype, type)
 
@@ -376,7 +370,7 @@ class Tracer:
                     outputs.append(value)
             self.program.add(
                 function.__name__, (), tuple(outputs), kind="call", writes=tuple(written), params=params, record=(function, returned),
-                phase="random" if "random" in function.__module__ else "update", site=self.site(),
+                phase="random" if "random" in function.__module__ else "update" if written else self.phase, site=self.site(),
             )  # fmt: skip
         return result
 
@@ -447,6 +441,15 @@ class Tracer:
             try:
                 outcome = bool(t._array.item())
                 self.decide((self.term(t._array),), lambda values: bool(values[0]) is outcome)
+            except Refusal as refusal:
+                self.refuse(refusal.reason, refusal.site)
+            return
+        if how in ("int", "float", "complex") and type(t) is Tensor:
+            return  # they ask item(), which gives a watched number
+        if how == "index" and t._array.size == 1:
+            try:
+                place = t._array.item()
+                self.decide((self.term(t._array),), lambda values: values[0] == place)
             except Refusal as refusal:
                 self.refuse(refusal.reason, refusal.site)
             return

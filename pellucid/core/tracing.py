@@ -14,6 +14,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # The compiler's recorders while they trace; usually none.
 tracers: list[Any] = []
+# The code of functions that look at arrays which hold no tensor's values.
+independent_codes: set[Any] = set()
+
+
+def independent(function: F) -> F:
+    """Decorator of a function of sizes and numbers alone: all arrays that it looks at depend on no tensor."""
+    independent_codes.add(function.__code__)
+    return function
 
 
 def constant(array: Any) -> Any:
@@ -54,7 +62,8 @@ def check(function: Callable[..., Any], *args: Any, again: bool = False) -> None
 def effect(function: Callable[..., Any], *args: Any, writes: tuple[int, ...] = ()) -> Any:
     """Call a function that computes on arrays past the operations (a fused update), so that a tracer can repeat the call.
 
-    Arrays among the arguments, in lists and tuples too, are what it reads; those at the positions `writes` are overwritten.
+    Arrays among the arguments, in lists and tuples too, are what it reads; those at the positions `writes` are overwritten. What
+    it returns are arrays (no NumPy scalars) whose shapes do not depend on values.
     """
     if tracers:
         return tracers[-1].effect(function, args, {}, writes)

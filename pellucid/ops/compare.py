@@ -63,7 +63,9 @@ def equal(input: Tensor, other: Tensor) -> bool:
     """
     a = require_tensor(input, "equal")._array
     b = require_tensor(other, "equal", "other", 2)._array
-    return bool(np.array_equal(tracing.seen(a), b))
+    if tracing.tracers:  # a decision of the program
+        return a.shape == b.shape and bool(eq.call(input, other).all())
+    return bool(np.array_equal(a, b))
 
 
 # ---- logic ------------------------------------------------------------------------------------
@@ -166,12 +168,15 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
         raise DtypeError(f"rtol must be greater than or equal to zero, but got {rtol:g}")
     if atol < 0:
         raise DtypeError(f"atol must be greater than or equal to zero, but got {atol:g}")
-    a, b = input._array, other._array
+    return make_tensor(tracing.effect(_close, input._array, other._array, rtol, atol, equal_nan))
+
+
+def _close(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
     close = a == b
     if a.dtype.kind in "fcV" and equal_nan:
         close = close | (np.isnan(a) & np.isnan(b))
     if rtol == 0 and atol == 0:
-        return make_tensor(np.asarray(close))
+        return np.asarray(close)
     if a.dtype.kind in "fcV":
         wide = np.float32 if a.dtype.itemsize < 4 else a.dtype
         a, b = a.astype(wide), b.astype(wide)
@@ -182,7 +187,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     elif a.dtype.kind != "b":
         wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
         close = close | (np.abs(wide_a - wide_b) <= atol + np.abs(rtol * wide_b))
-    return make_tensor(np.asarray(close))
+    return np.asarray(close)
 
 
 @public(methods="=")
@@ -193,7 +198,10 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
     >>> torch.allclose(torch.tensor([1.0]), torch.tensor([1.0 + 1e-9]))
     True
     """
-    return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
+    close = isclose(input, other, rtol, atol, equal_nan)
+    if tracing.tracers:  # a decision of the program
+        return bool(close.all())  # type: ignore[attr-defined]
+    return bool(close._array.all())
 
 
 @public(methods="=")

@@ -12,7 +12,7 @@ from ..core.modes import local
 from ..core.primitive import TENSORS as F
 from ..core.public import public
 from ..core.tensor import Tensor, make_tensor
-from ..core.tracing import constant
+from ..core.tracing import constant, independent
 from ..errors import ArgumentTypeError, OperationError
 from ._factory import build, check_dtype, check_layout, deliver
 from ._rules import require_tensor
@@ -262,6 +262,11 @@ def logspace(
 
 
 # ---- triangles --------------------------------------------------------------------------------
+@independent
+def _places(rule: Any, row: int, col: int, offset: int) -> np.ndarray:
+    return np.stack(rule(np.ones((row, col), bool), offset).nonzero())
+
+
 def _triangle(name: str, rule: Any, doc: str, shows: str) -> None:
     def make(
         row: int,
@@ -285,7 +290,7 @@ def _triangle(name: str, rule: Any, doc: str, shows: str) -> None:
         for size, what in ((row, "row"), (col, "col")):
             if size < 0:
                 raise OperationError(f"{what} must be non-negative, got{size}")
-        found = np.stack(rule(np.ones((row, col), bool), offset).nonzero())
+        found = _places(rule, row, col, offset)
         return build(found.shape, kind, device, False, lambda shape, k: found.astype(k))
 
     make.__name__ = make.__qualname__ = name

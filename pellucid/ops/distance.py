@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core import tracing
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
@@ -169,9 +170,15 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     if not p >= 0:
         raise OperationError("pdist only supports non-negative p values")
     n = input._array.shape[0]
-    rows, columns = np.triu_indices(n, 1)
-    gap = input.index_select(0, make_tensor(rows)) - input.index_select(0, make_tensor(columns))  # type: ignore[attr-defined]
+    rows, columns = (make_tensor(tracing.constant(np.ascontiguousarray(places))) for places in _pairs(n))
+    gap = input.index_select(0, rows) - input.index_select(0, columns)  # type: ignore[attr-defined]
     return F.vector_norm(gap, ord=float(p), dim=(1,), keepdim=False)
+
+
+@tracing.independent
+def _pairs(n: int) -> Any:
+    """First and second of each pair of n things."""
+    return np.triu_indices(n, 1)
 
 
 # ---- covariance -------------------------------------------------------------------------------
@@ -203,8 +210,8 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
         factor = n - correction
     else:
         total = weights.sum()
-        if total._array == 0 and n:
-            raise OperationError("cov(): weights sum to zero, can't be normalized")
+        if n:
+            tracing.check(_check_total, total._array)
         mean = (x * weights).sum(1, keepdim=True) / total
         if aweights is None:
             factor = total - correction
@@ -213,19 +220,34 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
         else:
             factor = total - correction * ((weights * aweights).sum() / total)
     if isinstance(factor, Tensor):
-        factor = factor.clamp(min=0) if factor._array <= 0 else factor  # type: ignore[attr-defined]
+        factor = factor.clamp(min=0) if tracing.tracers or factor._array <= 0 else factor  # type: ignore[attr-defined]
+        tracing.check(_warn_of_freedom, factor._array)
     else:
         factor = max(factor, 0)
-    if (factor._array if isinstance(factor, Tensor) else factor) <= 0:
-        import warnings
-
-        warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
-                      UserWarning, stacklevel=2)  # fmt: skip
+        _warn_of_freedom(factor)
     away = x - mean
     scaled = away if weights is None else away * weights
     product = F.matmul(away, F.conj(scaled.t()))
     made = product / factor
     return made.squeeze()  # type: ignore[no-any-return]
+
+
+def _check_total(total: np.ndarray) -> None:
+    if total == 0:
+        raise OperationError("cov(): weights sum to zero, can't be normalized")
+
+
+def _warn_of_freedom(factor: Any) -> None:
+    if factor <= 0:
+        import warnings
+
+        warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
+                      UserWarning, stacklevel=3)  # fmt: skip
+
+
+def _check_not_negative(w: np.ndarray, name: str) -> None:
+    if w.min() < 0:
+        raise OperationError(f"cov(): {name} cannot be negative")
 
 
 def _observation_weights(fweights: Any, aweights: Any, n: int) -> Any:
@@ -246,8 +268,8 @@ def _observation_weights(fweights: Any, aweights: Any, n: int) -> Any:
         if w._array.size != n:
             raise ShapeError(f"cov(): expected {name} to have the same numel as there are observations in the input but got "
                              f"{w._array.size} != {n}")  # fmt: skip
-        if w._array.size and w._array.min() < 0:
-            raise OperationError(f"cov(): {name} cannot be negative")
+        if w._array.size:
+            tracing.check(_check_not_negative, w._array, name)
         weights = w if weights is None else weights * w
     return weights
 

@@ -18,6 +18,7 @@ from numpy import ndarray
 from .. import shapes
 from ..backends.numpy_cpu import strided
 from ..backends.scatter import add_at
+from ..core import tracing
 from ..core.bind import view_result
 from ..core.inplace import bump, check_overlap, check_writable, write
 from ..core.modes import local, state
@@ -413,6 +414,10 @@ def _check_put(x: Any, values: Any, *indices: Any, spec: tuple[bool, ...], accum
         )
 
 
+def _check_fits(x: Any, values: Any, indices: Sequence[Any], spec: tuple[bool, ...]) -> None:
+    _check_put(x, values, *indices, spec=spec)
+
+
 def _scalar_name(array: Any) -> str:
     from ..dtypes import BY_NUMPY
 
@@ -541,7 +546,7 @@ def number_array(value: Any, kind: Any) -> ndarray:
             if value.imag:
                 raise OverflowError
             value = value.real
-        return np.array(value, kind)
+        return constant(np.array(value, kind))  # type: ignore[no-any-return]
     except (OverflowError, ValueError, TypeError):
         from ..dtypes import BY_NUMPY
 
@@ -584,7 +589,7 @@ def put_(x: Tensor, tensors: Sequence[Tensor], spec: tuple[bool, ...], values: T
     a = x._array
     check_writable(x, name)
     check_overlap(a) if type(a) is ndarray else None
-    _check_put(a, values._array, *[t._array for t in tensors], spec=spec, accumulate=accumulate)
+    tracing.check(_check_fits, a, values._array, [t._array for t in tensors], spec)
     if type(a) is ndarray and np.may_share_memory(a, values._array):
         values = F.clone(values)
     return write(x, name, index_put_op, (values, *tensors), {"spec": spec, "accumulate": accumulate})
@@ -624,7 +629,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     """
     spec, tensors, values = _arguments(input, indices, values, "index_put_")
     if type(input._array) is ndarray:
-        _check_put(input._array, values._array, *[t._array for t in tensors], spec=spec)
+        tracing.check(_check_fits, input._array, values._array, [t._array for t in tensors], spec)
     return index_put_op.call(input, values, *tensors, spec=spec, accumulate=accumulate)  # type: ignore[no-any-return]
 
 

@@ -11,6 +11,7 @@ from .. import shapes
 from ..backends.scatter import add_at
 from ..core import tracing
 from ..core.bind import wrap
+from ..core.inplace import overwrite
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import METHODS, public
@@ -355,7 +356,8 @@ def _prepare_index_reduce(
     count = b.shape[dim] if b.ndim else 1
     if picks.size != count:
         raise ShapeError("index_reduce(): Number of indices should be equal to self.size(dim)")
-    bounded(picks, a.shape[dim] if a.ndim else 1, dim) if type(picks) is ndarray else None
+    if type(picks) is ndarray:
+        tracing.check(bounded, picks, a.shape[dim] if a.ndim else 1, dim, again=True)
     line = reshape(index, (1,) * dim + (picks.size,) + (1,) * (b.ndim - 1 - dim)) if b.ndim else reshape(index, ())
     return (broadcast_to(line, b.shape), source), {"dim": dim, "reduce": reduce, "include_self": include_self}
 
@@ -463,6 +465,23 @@ def _taken(mask: Tensor, source: Tensor) -> Tensor:
     return F.slice(flat, dim=0, start=0, end=count, step=1)  # type: ignore[no-any-return]
 
 
+def _scatter_in_order(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """`masked_scatter` by operations whose sizes do not depend on how many elements the mask has."""
+    size = source._array.size
+    order = tracing.effect(_order_of_ones, mask._array, size)
+    if not size:
+        return F.clone(input)  # type: ignore[no-any-return]
+    return F.where(mask, F.index(reshape(source, (size,)), wrap(order), spec=(True,)), input)  # type: ignore[no-any-return]
+
+
+def _order_of_ones(mask: ndarray, size: int) -> ndarray:
+    """How many ones of a mask stand before each element, and a number inside of the source where there is none."""
+    order = np.cumsum(mask.reshape(-1)) - 1
+    if order.size and order[-1] >= size:
+        raise OperationError("Number of elements of source < number of ones in mask")
+    return np.maximum(order, 0).reshape(mask.shape)
+
+
 @public(methods="=")
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """A copy with the elements of `source`, in order, where the mask is True.
@@ -476,6 +495,8 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     if not shape:
         return reshape(masked_scatter(reshape(input, (1,)), reshape(mask, (1,)), source), ())
     mask = broadcast_to(mask, shape)
+    if tracing.tracers:
+        return _scatter_in_order(broadcast_to(input, shape), mask, source)
     return F.index_put(broadcast_to(input, shape), _taken(mask, source), mask, spec=(True,), accumulate=False)  # type: ignore[no-any-return]
 
 
@@ -487,6 +508,8 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
         masked_scatter_(reshape(self, (1,)), reshape(mask, (1,)), source)
         return self
     mask = expand(mask, shape)
+    if tracing.tracers:
+        return overwrite(self, _scatter_in_order(self, mask, source), "masked_scatter_")
     return put_(self, [mask], (True,), _taken(mask, source), False, "masked_scatter_")
 
 
@@ -548,15 +571,23 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         if num_classes <= 0:
             raise OperationError("Can not infer total number of classes from empty tensor.")
         return wrap(constant(np.empty((*a.shape, num_classes), np.int64)))
-    if a.min() < 0:
-        raise OperationError("Class values must be non-negative.")
+    tracing.check(_check_classes, a, num_classes)
     if num_classes == -1:
         num_classes = int(a.max()) + 1
-    elif num_classes < 1 or a.max() >= num_classes:
+    return wrap(tracing.effect(_ones_at, a, num_classes))
+
+
+def _check_classes(a: ndarray, num_classes: int) -> None:
+    if a.min() < 0:
+        raise OperationError("Class values must be non-negative.")
+    if num_classes != -1 and (num_classes < 1 or a.max() >= num_classes):
         raise OperationError("Class values must be smaller than num_classes.")
+
+
+def _ones_at(a: ndarray, num_classes: int) -> ndarray:
     out = np.zeros((a.size, num_classes), np.int64)
     out[np.arange(a.size), a.reshape(-1)] = 1
-    return wrap(out.reshape(*a.shape, num_classes))
+    return out.reshape(*a.shape, num_classes)
 
 
 @public(methods="=", out=True)
@@ -570,10 +601,17 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """
     if size < 0:
         raise OperationError("nonzero_static: 'size' must be an non-negative integer")
-    found = nonzero(input)._array[:size]
-    out = np.full((size, found.shape[1]), fill_value, np.int64)
+    if require_tensor(input, "nonzero_static").is_meta:
+        return nonzero(input)  # type: ignore[no-any-return]
+    return wrap(tracing.effect(_first_places, input._array, size, fill_value))
+
+
+def _first_places(a: ndarray, size: int, fill_value: int) -> ndarray:
+    """The positions of the first `size` elements that are not 0, as rows, with rows of `fill_value` after the last one."""
+    found = np.stack(a.nonzero(), axis=1)[:size] if a.ndim else np.empty((int(bool(a)), 0), np.int64)[:size]
+    out = np.full((size, a.ndim), fill_value, np.int64)
     out[: len(found)] = found
-    return wrap(out)
+    return out
 
 
 @public()
@@ -590,8 +628,12 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     sizes = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
     if any(n < 0 for n in sizes):
         raise ArgumentValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
+    return tuple(map(wrap, tracing.effect(_unravelled, a, sizes)))
+
+
+def _unravelled(a: ndarray, sizes: tuple[int, ...]) -> tuple[ndarray, ...]:
     out, rest = [], a.astype(np.int64)
     for size in reversed(sizes):
-        out.append(wrap(np.asarray(rest % size)))
+        out.append(np.asarray(rest % size))
         rest = rest // size
     return tuple(reversed(out))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, shapes
+from ..core import tracing
 from ..core.bind import common_dtype, wrap
 from ..core.modes import state
 from ..core.primitive import TENSORS as F
@@ -326,7 +327,7 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
         if counts.ndim != 1:
             raise OperationError("repeat_interleave only accept 1D vector as repeat")
         _check_repeats(input)
-        return make_tensor(np.repeat(np.arange(len(counts)), counts))  # type: ignore[no-any-return]
+        return make_tensor(_repeated(input, output_size))  # type: ignore[no-any-return]
     if dim is None:
         input, dim = reshape(input, (-1,) if input._array.size else (0,)), 0
     shape = input._array.shape
@@ -334,12 +335,14 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
     if not shape:
         input, shape = reshape(input, (1,)), (1,)
     if isinstance(repeats, (list, tuple)):
-        repeats = make_tensor(np.array(repeats, np.int64))
+        if output_size is None:
+            output_size = sum(repeats) if len(repeats) > 1 else None
+        repeats = make_tensor(constant(np.array(repeats, np.int64)))
     if isinstance(repeats, Tensor):
         _check_repeats(repeats)
         counts = repeats._array
         if counts.ndim == 0 or counts.shape == (1,):
-            repeats = int(counts.reshape(()))
+            repeats = repeats.item()
         else:
             if counts.ndim != 1:
                 raise OperationError("repeats must be 0-dim or 1-dim tensor")
@@ -348,7 +351,7 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
                     "repeats must have the same size as input along dim, but got repeats.size(0) = "
                     f"{len(counts)} and input.size({dim}) = {shape[dim]}"
                 )
-            return F.index_select(input, make_tensor(np.repeat(np.arange(shape[dim]), counts)), dim=dim)  # type: ignore[no-any-return]
+            return F.index_select(input, make_tensor(_repeated(repeats, output_size)), dim=dim)  # type: ignore[no-any-return]
     count = as_index(repeats)
     if count < 0:
         raise OperationError("Repeats must be non-negative")
@@ -358,8 +361,28 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
 def _check_repeats(repeats: Tensor) -> None:
     if repeats._array.dtype not in (np.int32, np.int64):
         raise OperationError("repeats has to be Long or Int tensor")
-    if (repeats._array < 0).any():
+    tracing.check(_check_not_negative, repeats._array)
+
+
+def _check_not_negative(counts: np.ndarray) -> None:
+    if (counts < 0).any():
         raise OperationError("repeats can not be negative")
+
+
+def _repeated(repeats: Tensor, output_size: int | None) -> np.ndarray:
+    """Each position as often as `repeats` says."""
+    if output_size is None:
+        tracing.seen(repeats._array)
+    else:
+        output_size = as_index(output_size)
+    return tracing.effect(_positions, repeats._array, output_size)  # type: ignore[no-any-return]
+
+
+def _positions(counts: np.ndarray, size: int | None) -> np.ndarray:
+    made = np.repeat(np.arange(len(counts)), counts)
+    if size is not None and len(made) != size:
+        raise OperationError("allocated size does not match required size")
+    return made
 
 
 # ---- turning ---------------------------------------------------------------------------------
@@ -650,6 +673,6 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r == 0:
         return make_tensor(constant(np.empty(0, input._array.dtype)))  # type: ignore[no-any-return]
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    rows = np.array(list(choose(range(input._array.size), r)), np.int64).reshape(-1, r)
+    rows = constant(np.array(list(choose(range(input._array.size), r)), np.int64)).reshape(-1, r)
     flat = F.index_select(input, make_tensor(rows.reshape(-1)), dim=0)
     return reshape(flat, rows.shape)

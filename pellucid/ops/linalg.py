@@ -41,7 +41,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:  # noqa: N803
             f"linalg.matrix_power: A must be batches of square matrices, but they are {shape[-2]} by {shape[-1]} matrices"
         )
     if n == 0:
-        made = np.zeros(shape, A._array.dtype)
+        made = tracing.constant(np.zeros(shape, A._array.dtype))
         made[...] = np.eye(shape[-1], dtype=made.dtype)
         # The result is constant, but it stays connected to A, as in PyTorch.
         return A * 0 + make_tensor(made) if A._rg else make_tensor(made)  # type: ignore[operator, no-any-return]
@@ -304,8 +304,9 @@ def logdet(input: Tensor) -> Tensor:
         return logabs + F.log(sign)  # type: ignore[no-any-return]
     if sign.is_meta:
         return logabs  # type: ignore[no-any-return]
-    bad = sign._array < 0
-    return logabs.masked_fill(make_tensor(bad), math.nan) if bad.any() else logabs  # type: ignore[no-any-return]
+    if tracing.tracers or (sign._array < 0).any():
+        return logabs.masked_fill(sign < 0, math.nan)  # type: ignore[no-any-return]
+    return logabs  # type: ignore[no-any-return]
 
 
 METHODS["det"] = det

@@ -310,7 +310,7 @@ def unpacked(lu_data: Tensor, pivots: Tensor, data: bool = True, pivot: bool = T
     k = min(m, n)
     kind = lu_data._array.dtype
     empty = make_tensor(tracing.constant(np.zeros(0, kind)))
-    p = make_tensor(permutation_matrix(pivots._array, m, kind)) if pivot else empty
+    p = make_tensor(tracing.effect(permutation_matrix, pivots._array, m, kind)) if pivot else empty
     if not data:
         return p, empty, make_tensor(tracing.constant(np.zeros(0, kind)))
     left = lu_data if n == k else lu_data.narrow(-1, 0, k)
@@ -349,13 +349,12 @@ def _ldl_arrays(a: Any, hermitian: bool) -> Any:
         return np.tril(packed), pivots, info
 
     packed, pivots, info = loop(one, a)
-    return packed, pivots.astype(np.int32), np.asarray(info, _INFO)
+    return np.ascontiguousarray(packed), pivots.astype(np.int32), np.asarray(info, _INFO)
 
 
 def _ldl_call(name: str, input: Any, hermitian: bool) -> Any:
     a = square(input, name)._array
-    made = _ldl_arrays(a, hermitian)
-    return [make_tensor(m) for m in made]
+    return [make_tensor(m) for m in tracing.effect(_ldl_arrays, a, hermitian)]
 
 
 @linalg()
@@ -367,7 +366,7 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:  # noqa: N803
     tensor([1, 2], dtype=torch.int32)
     """
     packed, pivots, info = _ldl_call("torch.linalg.ldl_factor_ex", A, hermitian)
-    batched("torch.linalg.ldl_factor", np.maximum(-info._array, 0), "argument {info} had an illegal value")
+    batched("torch.linalg.ldl_factor", (-info).clamp(min=0)._array, "argument {info} had an illegal value")
     return _ldl(packed, pivots)
 
 

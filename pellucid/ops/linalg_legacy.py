@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import return_types
+from ..core import return_types, tracing
 from ..core.primitive import TENSORS as F
 from ..core.public import FUNCTIONS, METHODS, public
 from ..core.tensor import Tensor, make_tensor
@@ -110,10 +110,14 @@ def geqrf(input: Tensor) -> Any:
     x = matrices(input, "torch.geqrf", "input")._array
     k = min(x.shape[-2:])
     if x.size == 0:
-        return _geqrf(make_tensor(x.copy()), make_tensor(constant(np.zeros((*x.shape[:-2], k), x.dtype))))
+        return _geqrf(make_tensor(constant(x.copy())), make_tensor(constant(np.zeros((*x.shape[:-2], k), x.dtype))))
+    return _geqrf(*map(make_tensor, tracing.effect(_geqrf_arrays, x)))
+
+
+def _geqrf_arrays(x: Any) -> tuple[Any, Any]:
     (trf,) = lapack("geqrf", x)
     packed, tau = loop(lambda a: trf(a)[:2], x)
-    return _geqrf(make_tensor(np.ascontiguousarray(packed)), make_tensor(tau))
+    return np.ascontiguousarray(packed), tau
 
 
 METHODS["orgqr"] = householder_product

@@ -162,9 +162,30 @@ defop(
 )
 
 
-def _solution(name: str, A: Any, B: Any, left: bool, check: bool = True) -> tuple[Tensor, Any]:  # noqa: N803
-    """(solution, info) of A X = B or X A = B; B may be a stack of vectors."""
-    title, name = name, name.removeprefix("torch.")
+def _solve_ex_arrays(xp: Any, a: Any, b: Any) -> Any:
+    try:
+        return _solve(xp, a, b), np.zeros(a.shape[:-2], _INFO)
+    except np.linalg.LinAlgError:
+        return np.full(b.shape, np.nan, b.dtype), _singular(a)
+
+
+defop(
+    "solve_ex",
+    "input other",
+    forward=_solve_ex_arrays,
+    outputs=2,
+    aval=lambda a, b: [b, (a[0][:-2], _INFO)],
+    vjp={
+        "input": lambda F, g, input, out0: -F.matmul(F.solve_ex(mH(F, input), g[0])[0], mH(F, out0)),
+        "other": lambda F, g, input: F.solve_ex(mH(F, input), g[0])[0],
+    },
+    grad_name="LinalgSolveEx",
+)
+
+
+def _solution(name: str, A: Any, B: Any, left: bool, solver: Any) -> Any:  # noqa: N803
+    """The solution of A X = B or X A = B that an operation finds, and what else it gives; B may be a stack of vectors."""
+    name = name.removeprefix("torch.")
     square(A, name)
     same_dtype(A, B, name)
     floating(B, name)
@@ -177,16 +198,19 @@ def _solution(name: str, A: Any, B: Any, left: bool, check: bool = True) -> tupl
                          f"{name} is equivalent to B / A.squeeze(-1)")  # fmt: skip
     b = B.unsqueeze(-1) if vector else B
     _check_inner(name, A, b, left)
-    info = np.zeros(sa[:-2], _INFO)
     a, b = broadcast_batches(A, b)
-    try:
-        made = F.solve(a, b) if left else F.solve(a.mT, b.mT).mT
-    except RuntimeError:
-        info = _singular(A._array)
-        if check:
-            batched(title, info, SINGULAR)
-        made = make_tensor(tracing.constant(np.full(b._array.shape, np.nan, b._array.dtype)))
-    return (made.squeeze(-1) if vector else made), info
+    made = solver(a, b) if left else solver(a.mT, b.mT)
+    made, *rest = made if isinstance(made, tuple) else (made,)
+    made = made if left else made.mT
+    made = made.squeeze(-1) if vector else made
+    return (made, *[_first_of_each(info, sa[:-2]) for info in rest]) if rest else made
+
+
+def _first_of_each(info: Any, shape: tuple[int, ...]) -> Any:
+    """The info of each matrix, of which copies were made along broadcast dimensions."""
+    lead = len(info._array.shape) - len(shape)
+    places = (0,) * lead + tuple(slice(n) for n in shape)
+    return info[places] if info._array.shape != shape else info
 
 
 @linalg()
@@ -204,7 +228,15 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:  # noqa: N803
     >>> torch.linalg.solve(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), torch.tensor([2.0, 2.0]))
     tensor([1.0000, 0.5000])
     """
-    return _solution("torch.linalg.solve", A, B, left)[0]
+
+    def checked(a: Tensor, b: Tensor) -> Tensor:
+        try:
+            return F.solve(a, b)  # type: ignore[no-any-return]
+        except RuntimeError:
+            batched("torch.linalg.solve", _singular(A._array), SINGULAR)
+            raise
+
+    return _solution("torch.linalg.solve", A, B, left, checked)
 
 
 _solve_ex = return_types.make("linalg_solve_ex", "result info")
@@ -218,8 +250,10 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     >>> torch.linalg.solve_ex(torch.eye(2), torch.ones(2)).info
     tensor(0, dtype=torch.int32)
     """
-    made, info = _solution("torch.linalg.solve_ex", A, B, left, check_errors)
-    return _solve_ex(made, make_tensor(np.asarray(info, _INFO)))
+    made, info = _solution("torch.linalg.solve_ex", A, B, left, F.solve_ex)
+    if check_errors:
+        batched("torch.linalg.solve_ex", info._array, SINGULAR)
+    return _solve_ex(made, info)
 
 
 def _inverse(xp: Any, x: Any) -> Any:
@@ -234,6 +268,24 @@ defop(
     vjp={"input": lambda F, g, out: -F.matmul(mH(F, out), F.matmul(g, mH(F, out)))},
     grad_name="LinalgInvEx",
     samples=cases((((2, 3, 3),), {}), complex=True, make=dominant),
+)
+
+
+def _inverse_ex(xp: Any, x: Any) -> Any:
+    try:
+        return _inverse(xp, x), np.zeros(x.shape[:-2], _INFO)
+    except np.linalg.LinAlgError:
+        return np.full(x.shape, np.inf, x.dtype), _singular(x)
+
+
+defop(
+    "inverse_ex",
+    "input",
+    forward=_inverse_ex,
+    outputs=2,
+    aval=lambda x: [x, (x[0][:-2], _INFO)],
+    vjp={"input": lambda F, g, out0: -F.matmul(mH(F, out0), F.matmul(g[0], mH(F, out0)))},
+    grad_name="LinalgInvEx",
 )
 
 
@@ -273,15 +325,10 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:  # noqa: N803
     >>> torch.linalg.inv_ex(torch.eye(2)).info
     tensor(0, dtype=torch.int32)
     """
-    info = np.zeros(square(A, "linalg.inv")._array.shape[:-2], _INFO)
-    try:
-        made = F.inverse(A)
-    except RuntimeError:
-        info = _singular(A._array)
-        if check_errors:
-            batched("linalg.inv_ex", info, _SINGULAR_INVERSE)
-        made = make_tensor(tracing.constant(np.full(A._array.shape, np.inf, A._array.dtype)))
-    return _inv_ex(made, make_tensor(np.asarray(info, _INFO)))
+    made, info = F.inverse_ex(square(A, "linalg.inv"))
+    if check_errors:
+        batched("linalg.inv_ex", info._array, _SINGULAR_INVERSE)
+    return _inv_ex(made, info)
 
 
 # ---- determinants -----------------------------------------------------------------------------
@@ -488,14 +535,18 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
     lead = broadcast_shapes(a.shape[:-2], b.shape[:-2])
     if b.size == 0 or a.size == 0:
         return make_tensor(tracing.constant(np.zeros((*lead, *b.shape[-2:]), b.dtype)))
-    kind = "hetrs" if hermitian and a.dtype.kind == "c" else "sytrs"
-    (trs,) = lapack(kind, a)
-    full = [np.broadcast_to(x, (*lead, *x.shape[-k:])) for x, k in ((a, 2), (pivots._array, 1), (b, 2))]
-    return make_tensor(np.ascontiguousarray(_loop_ldl(trs, *full)))
+    return make_tensor(tracing.effect(_ldl_solution, a, pivots._array, b, lead, bool(hermitian)))
 
 
-def _loop_ldl(trs: Any, a: Any, pivots: Any, b: Any) -> Any:
-    out = np.empty_like(b)
+def _ldl_solution(a: Any, pivots: Any, b: Any, lead: tuple[int, ...], hermitian: bool) -> Any:
+    # LAPACK would exchange rows outside of the matrix.
+    if (np.abs(pivots) > a.shape[-1]).any() or (pivots == 0).any():
+        raise OperationError(
+            "torch.linalg.ldl_solve: Expected pivots of ldl_factor, from 1 to the number of rows, or their negatives"
+        )
+    (trs,) = lapack("hetrs" if hermitian and a.dtype.kind == "c" else "sytrs", a)
+    a, pivots, b = (np.broadcast_to(x, (*lead, *x.shape[-k:])) for x, k in ((a, 2), (pivots, 1), (b, 2)))
+    out = np.empty(b.shape, b.dtype)
     for place in np.ndindex(*b.shape[:-2]):
         out[place] = trs(a[place], pivots[place], b[place], lower=1)[0]
     return out

@@ -8,7 +8,7 @@ from warnings import warn
 import numpy as np
 
 from ..backends.kernels import fused
-from ..core import random
+from ..core import random, tracing
 from ..core.bind import wrap
 from ..core.inplace import check_writable, overwrite
 from ..core.primitive import defop
@@ -168,10 +168,16 @@ def _alpha(x: Tensor, p: float, training: bool, channels: bool) -> Tensor:
         keep = bernoulli(random.default_generator, (*shape[:2], *(1,) * (x.ndim - 2)), 1.0 - p, x._array.dtype)
     else:
         keep = _mask_of(x._array, p, x._array.dtype)
+    factor, shift = tracing.effect(_alpha_terms, keep, p, x._array.dtype)
+    return x * wrap(factor) + wrap(shift)  # type: ignore[no-any-return, operator]
+
+
+def _alpha_terms(keep: np.ndarray, p: float, kind: Any) -> tuple[np.ndarray, np.ndarray]:
+    """What the elements are multiplied with, and what is added."""
     alpha = 1.7580993408473766
     a = 1.0 / np.sqrt((alpha * alpha * p + 1) * (1 - p))
     shift = (keep - 1) * (alpha * a) + alpha * a * p
-    return x * wrap((keep * a).astype(x._array.dtype)) + wrap(shift.astype(x._array.dtype))  # type: ignore[no-any-return, operator]
+    return np.asarray(keep * a, kind), np.asarray(shift, kind)
 
 
 @public(namespace="nn.functional")

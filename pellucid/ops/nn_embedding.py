@@ -101,13 +101,20 @@ def _check_rows(name: str, index: np.ndarray, rows: int) -> None:
 def _renormalise(weight: Tensor, index: np.ndarray, max_norm: float, norm_type: float) -> None:
     """Shrink the rows that are looked up to at most `max_norm`, in place, without recording."""
     with no_grad():
-        w = weight._array
-        rows = np.unique(index)
-        norms = np.linalg.norm(w[rows].astype(np.float64), ord=norm_type, axis=1)
-        over = norms > max_norm
-        if over.any():
-            w[rows[over]] *= (max_norm / (norms[over] + 1e-7))[:, None].astype(w.dtype)
+        changed = tracing.effect(_shrink_rows, weight._array, index, max_norm, norm_type, writes=(0,))
+        if tracing.tracers or changed:
             bump(weight, "embedding_renorm_")
+
+
+def _shrink_rows(w: np.ndarray, index: np.ndarray, max_norm: float, norm_type: float) -> bool:
+    """Bring rows to a norm of at most `max_norm`; whether there was one to change."""
+    rows = np.unique(index)
+    norms = np.linalg.norm(w[rows].astype(np.float64), ord=norm_type, axis=1)
+    over = norms > max_norm
+    if not over.any():
+        return False
+    w[rows[over]] *= (max_norm / (norms[over] + 1e-7))[:, None].astype(w.dtype)
+    return True
 
 
 @public(namespace="nn.functional")
@@ -191,8 +198,8 @@ def embedding_bag(
                 "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. However, found "
                 f"offsets of type {type(offsets)}"
             )
-        starts = np.arange(0, index.size, index.shape[1]) if index.shape[1] else np.zeros(index.shape[0], np.int64)
-        index = index.reshape(-1)
+        starts = constant(np.arange(0, index.size, index.shape[1]) if index.shape[1] else np.zeros(index.shape[0], np.int64))
+        index = F.reshape(input, shape=(-1,))._array
         if per_sample_weights is not None:
             per_sample_weights = per_sample_weights.reshape(-1)  # type: ignore[attr-defined]
     elif input.ndim == 1:
@@ -200,17 +207,9 @@ def embedding_bag(
             raise ArgumentValueError("offsets has to be a 1D Tensor but got None")
         if offsets.ndim != 1:
             raise ArgumentValueError("offsets has to be a 1D Tensor")
-        starts = offsets._array.astype(np.int64)
-        if include_last_offset:
-            starts = starts[:-1]
-        if len(starts) and starts[0] != 0:
-            raise OperationError(
-                f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {starts[0]}"
-            )
-        if len(starts) and starts.max() > index.size:
-            raise OperationError(
-                f"offsets[-1] can not be greater than input's length({index.size}) but got offsets[-1] of {starts.max()}"
-            )
+        starts = offsets._array[:-1] if include_last_offset else offsets._array
+        if len(starts):
+            tracing.check(_check_offsets, starts, index.size)
     else:
         raise ArgumentValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
     if padding_idx is not None:
@@ -220,40 +219,56 @@ def embedding_bag(
     if max_norm is not None:
         _renormalise(weight, index, max_norm, norm_type)
     bags = len(starts)
-    bag = np.zeros(index.size, np.int64)
-    np.add.at(bag, starts[1:][starts[1:] < index.size], 1)
-    bag = np.cumsum(bag)
-    if padding_idx is not None:
-        kept = np.flatnonzero(index != padding_idx)
-        index, bag = index[kept], bag[kept]
-        if per_sample_weights is not None:
-            per_sample_weights = per_sample_weights[wrap(kept)]  # type: ignore[index]
+    bag, counts = tracing.effect(_bags, starts, index, padding_idx, weight._array.dtype)
     looked = embedding_op.call(weight, index=index, padding=-1, by_frequency=bool(scale_grad_by_freq))
     if per_sample_weights is not None:
         looked = looked * per_sample_weights.unsqueeze(1)  # type: ignore[attr-defined]
     if mode == "max":
         return _bag_max(looked, bag, bags)
-    total = F.embedding_grad(looked, index=bag, rows=bags)
-    if mode == "sum":
-        return total  # type: ignore[no-any-return]
-    counts = np.maximum(np.bincount(bag, minlength=bags), 1).astype(weight._array.dtype)
-    return total / wrap(counts[:, None])  # type: ignore[no-any-return]
+    total = F.embedding_grad(looked, index=bag, rows=bags + 1)[:bags]
+    return total if mode == "sum" else total / wrap(counts)  # type: ignore[no-any-return]
+
+
+def _check_offsets(starts: np.ndarray, size: int) -> None:
+    if starts[0] != 0:
+        raise OperationError(
+            f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {starts[0]}"
+        )
+    if starts.max() > size:
+        raise OperationError(f"offsets[-1] can not be greater than input's length({size}) but got offsets[-1] of {starts.max()}")
+
+
+def _bags(starts: np.ndarray, index: np.ndarray, padding: int | None, kind: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The bag of each index (one more than there are for padding), and how many each bag has, at least 1, as a column."""
+    bags, bag = len(starts), np.zeros(index.size, np.int64)
+    np.add.at(bag, starts[1:][starts[1:] < index.size], 1)
+    bag = np.cumsum(bag)
+    if padding is not None:
+        bag[index == padding] = bags
+    return bag, np.maximum(np.bincount(bag, minlength=bags)[:bags], 1).astype(kind)[:, None].copy()
 
 
 def _bag_max(looked: Tensor, bag: np.ndarray, bags: int) -> Tensor:
     """The largest element of each column in each bag; zeros for an empty bag. The gradient goes to the first maximum."""
     a = looked._array
-    columns = a.shape[1]
-    winner = np.zeros((bags, columns), np.int64)
+    if not a.shape[0]:
+        return wrap(constant(np.zeros((bags, a.shape[1]), a.dtype)))
+    winner, filled = tracing.effect(_winners, a, bag, bags)
+    picked = F.take_along(looked, wrap(winner), dim=0, unique=True)
+    return F.where(wrap(filled), picked, 0.0)  # type: ignore[no-any-return]
+
+
+def _winners(a: np.ndarray, bag: np.ndarray, bags: int) -> tuple[np.ndarray, np.ndarray]:
+    """The row of the largest element of each column in each bag, and which bags have one, as a column."""
+    winner = np.zeros((bags, a.shape[1]), np.int64)
+    order = np.argsort(bag, kind="stable")
     counts = np.bincount(bag, minlength=bags)
     starts = np.concatenate(([0], np.cumsum(counts)))
     for b in range(bags):
         if counts[b]:
-            winner[b] = starts[b] + np.argmax(a[starts[b] : starts[b + 1]], axis=0)
-    if not a.shape[0]:
-        return wrap(constant(np.zeros((bags, columns), a.dtype)))
-    picked = F.take_along(looked, wrap(winner), dim=0, unique=True)
-    return F.where(wrap((counts > 0)[:, None]), picked, 0.0)  # type: ignore[no-any-return]
+            own = order[starts[b] : starts[b + 1]]
+            winner[b] = own[np.argmax(a[own], axis=0)]
+    return winner, (counts[:bags] > 0)[:, None].copy()
 
 
 @public(names="embedding_bag")
@@ -281,18 +296,24 @@ def embedding_bag_parts(
         indices, weight, offsets, None, 2.0, scale_grad_by_freq, ("sum", "mean", "max")[mode], sparse, per_sample_weights,
         include_last_offset, padding_idx,
     )  # fmt: skip
-    index, bags = indices._array, out._array.shape[0]
-    bag = np.searchsorted(offsets._array[:bags], np.arange(index.size), side="right") - 1
-    kept = np.ones(index.size, bool) if padding_idx is None else index != padding_idx % weight._array.shape[0]
+    bags, padding = out._array.shape[0], None if padding_idx is None else padding_idx % weight._array.shape[0]
+    parts = tracing.effect(_parts, indices._array, offsets._array, weight._array, bags, mode, padding)
+    return (out, *map(wrap, parts))  # type: ignore[return-value]
+
+
+def _parts(index: Any, offsets: Any, weight: Any, bags: int, mode: int, padding: int | None) -> tuple[np.ndarray, ...]:
+    """The bag of each index, how many each bag has, and where each element of a maximum came from."""
+    bag = np.searchsorted(offsets[:bags], np.arange(index.size), side="right") - 1
+    kept = np.ones(index.size, bool) if padding is None else index != padding
     sizes = np.bincount(bag[kept], minlength=bags)
     source = np.zeros(bags, np.int64)
     if mode == 2:
-        source = np.full(out._array.shape, -1, np.int64)
+        source = np.full((bags, weight.shape[1]), -1, np.int64)
         for b in range(bags):
             own = index[(bag == b) & kept]
             if own.size:
-                source[b] = own[np.argmax(weight._array[own], axis=0)]
-    return out, wrap(bag), wrap(sizes), wrap(source)
+                source[b] = own[np.argmax(weight[own], axis=0)]
+    return bag, sizes, source
 
 
 @public(names="embedding_renorm_")
@@ -304,5 +325,5 @@ def embedding_renorm(input: Tensor, indices: Tensor, max_norm: float, norm_type:
     tensor([[3.0000, 4.0000],
             [0.6000, 0.8000]])
     """
-    _renormalise(input, _indices("embedding_renorm_", indices, input._array.shape[0]).reshape(-1), max_norm, norm_type)
+    _renormalise(input, _indices("embedding_renorm_", indices, input._array.shape[0]), max_norm, norm_type)
     return input

@@ -151,7 +151,6 @@ def nll_loss(
     x, t = require_tensor(input, "nll_loss")._array, require_tensor(target, "nll_loss", "target", 2)._array
     _check_classes(x, t, weight, ignore_index, reduction)
     dim = 1 if x.ndim > 1 else 0
-    t = t.astype(np.int64, copy=False)
     tracing.check(_out_of_range, t, x.shape[dim], ignore_index)
     if x.ndim == 1:
         t = t.reshape(())
@@ -171,11 +170,11 @@ def nll_loss(
 def _row_weights(t: np.ndarray, weight: np.ndarray | None, ignore_index: int, kind: Any) -> tuple[np.ndarray, ...]:
     """Which rows count, their labels (0 where they do not), their weights, and the sum of those."""
     valid = np.asarray(t != ignore_index)
-    safe = np.where(valid, t, 0)
+    safe = np.where(valid, t, 0).astype(np.int64, copy=False)
     factor = valid.astype(kind)
     if weight is not None:
         factor = factor * weight.astype(kind, copy=False)[safe]
-    return valid, safe, factor, np.asarray(factor.sum(dtype=np.float64)).astype(kind)
+    return valid, np.asarray(safe), np.asarray(factor), np.asarray(factor.sum(dtype=np.float64)).astype(kind)
 
 
 @public(namespace="nn.functional")

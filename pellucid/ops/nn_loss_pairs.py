@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core import tracing
 from ..core.bind import wrap
 from ..core.modes import state
 from ..core.primitive import TENSORS as F
@@ -194,8 +195,7 @@ def gaussian_nll_loss(
             raise ArgumentValueError("var is of incorrect size")
     if reduction not in ("none", "mean", "sum"):
         raise ArgumentValueError(reduction + " is not valid")
-    if bool((var._array < 0).any()):  # type: ignore[union-attr]
-        raise ArgumentValueError("var has negative entry/entries")
+    tracing.check(_check_variance, var._array)  # type: ignore[union-attr]
     safe = F.where(var < eps, wrap(constant(np.asarray(eps, var._array.dtype))), var)  # type: ignore[operator, union-attr]
     # PyTorch clamps the variance outside of the graph: its gradient is that of the clamped value.
     safe = var + (safe - var).detach()
@@ -203,6 +203,11 @@ def gaussian_nll_loss(
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)
     return reduce_loss(loss, reduction)
+
+
+def _check_variance(a: np.ndarray) -> None:
+    if bool((a < 0).any()):
+        raise ArgumentValueError("var has negative entry/entries")
 
 
 @public(namespace="nn.functional")
@@ -290,6 +295,28 @@ def _check_multi(name: str, x: Tensor, t: Tensor, label_rows: bool) -> tuple[int
     return rows, classes
 
 
+def _classes_of(target: np.ndarray, rows: int, classes: int) -> tuple[np.ndarray, ...]:
+    """The class of each row as a column and as a vector, and a mask of the other classes."""
+    t = target.reshape(rows).astype(np.int64)
+    if t.size and (t.min() < 0 or t.max() >= classes):
+        raise OperationError("target out of range")
+    others = np.ones((rows, classes), bool)
+    others[np.arange(rows), t] = False
+    return t[:, None].copy(), t, others
+
+
+def _wanted_classes(target: np.ndarray, rows: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """The classes listed in each row (0 after the end of its list), and a mask of the pairs of a listed and an unlisted class."""
+    t = target.reshape(rows, classes)
+    if t.size and (t.min() < -1 or t.max() >= classes):
+        raise OperationError("target out of range")
+    wanted = ~(np.cumsum(t < 0, axis=1) > 0)
+    is_target = np.zeros((rows, classes), bool)
+    row, column = np.nonzero(wanted)
+    is_target[row, t[row, column]] = True
+    return np.where(wanted, t, 0).astype(np.int64), wanted[:, :, None] & ~is_target[:, None, :]
+
+
 @public(namespace="nn.functional")
 @full_precision
 def multi_margin_loss(
@@ -312,17 +339,13 @@ def multi_margin_loss(
             else OperationError(f"inconsistent weight size, expected {classes} but got {list(weight._array.shape)}")
         )
     x = input.reshape(rows, classes)  # type: ignore[attr-defined]
-    t = target._array.reshape(rows).astype(np.int64)
-    if t.size and (t.min() < 0 or t.max() >= classes):
-        raise OperationError("target out of range")
-    own = F.take_along(x, wrap(t[:, None]), dim=1, unique=True)
+    column, t, others = tracing.effect(_classes_of, target._array, rows, classes)
+    own = F.take_along(x, wrap(column), dim=1, unique=True)
     slack = (margin - own + x).clamp(min=0)
     if p == 2:
         slack = slack * slack
     if weight is not None:
         slack = slack * weight.index_select(0, wrap(t)).unsqueeze(1)  # type: ignore[attr-defined]
-    others = np.ones((rows, classes), bool)
-    others[np.arange(rows), t] = False
     loss = F.where(wrap(others), slack, 0.0).sum(dim=1) / classes
     if input.ndim < 2 and reduction == "none":
         return loss.reshape(())  # type: ignore[no-any-return]
@@ -341,17 +364,9 @@ def multilabel_margin_loss(
     reduction = get_reduction(size_average, reduce, reduction)
     rows, classes = _check_multi("multilabel_margin_loss", input, target, True)
     x = input.reshape(rows, classes)  # type: ignore[attr-defined]
-    t = target._array.reshape(rows, classes)
-    if t.size and (t.min() < -1 or t.max() >= classes):
-        raise OperationError("target out of range")
-    ended = np.cumsum(t < 0, axis=1) > 0
-    wanted = ~ended
-    is_target = np.zeros((rows, classes), bool)
-    row, column = np.nonzero(wanted)
-    is_target[row, t[row, column]] = True
-    own = F.take_along(x, wrap(np.where(wanted, t, 0).astype(np.int64)), dim=1, unique=False)
+    listed, counted = tracing.effect(_wanted_classes, target._array, rows, classes)
+    own = F.take_along(x, wrap(listed), dim=1, unique=False)
     slack = (1 - (own.unsqueeze(2) - x.unsqueeze(1))).clamp(min=0)
-    counted = wanted[:, :, None] & ~is_target[:, None, :]
     loss = F.where(wrap(counted), slack, 0.0).sum(dim=(1, 2)) / classes
     if input.ndim < 2 and reduction == "none":
         return loss.reshape(())  # type: ignore[no-any-return]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import shapes
+from ..core import tracing
 from ..core.bind import wrap
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
@@ -161,11 +162,23 @@ def _max(
     )  # fmt: skip
     if not return_indices:
         return _back(out, lead)
-    index = max_pool_op.numpy_forward(
-        x._array, kernel=kernel, stride=_stride(stride, kernel, n), padding=per_dimension(padding, n), dilation=per_dimension(dilation, n),
-        ceil_mode=bool(ceil_mode),
-    )[1]  # fmt: skip
+    index = tracing.effect(
+        _maxima,
+        x._array,
+        kernel,
+        _stride(stride, kernel, n),
+        per_dimension(padding, n),
+        per_dimension(dilation, n),
+        bool(ceil_mode),
+    )
     return _back(out, lead), _back(wrap(index), lead)
+
+
+def _maxima(x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Any:
+    """Where the maxima of `max_pool` are."""
+    return max_pool_op.numpy_forward(
+        x, kernel=kernel, stride=stride, padding=padding, dilation=dilation, ceil_mode=ceil_mode
+    )[1]  # fmt: skip
 
 
 def _with_indices(n: int) -> Any:
@@ -314,7 +327,11 @@ def _adaptive_max(n: int, input: Tensor, output_size: Any, return_indices: bool)
     out = _back(adaptive_max_op.call(x, output_size=size), lead)
     if not return_indices:
         return out
-    return out, _back(wrap(adaptive_max_op.numpy_forward(x._array, output_size=size)[1]), lead)
+    return out, _back(wrap(tracing.effect(_adaptive_maxima, x._array, size)), lead)
+
+
+def _adaptive_maxima(x: Any, size: tuple[int, ...]) -> Any:
+    return adaptive_max_op.numpy_forward(x, output_size=size)[1]
 
 
 @public(namespace="nn.functional torch")

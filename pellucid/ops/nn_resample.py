@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core import tracing
 from ..core.bind import wrap
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
@@ -380,16 +381,16 @@ def grid_sample(
     at = [_position(raw[d], size[d], padding_mode, align) for d in range(n)]
     # PyTorch's rule for NaN positions: outside.
     if mode == "nearest":
-        return _gather(x, [np.rint(np.nan_to_num(a._array, nan=-10.0, posinf=-10, neginf=-10)).astype(np.int64) for a in at], None)
-    low = [np.floor(np.nan_to_num(a._array, nan=-10.0, posinf=-10, neginf=-10)).astype(np.int64) for a in at]
+        return _gather(x, [tracing.effect(_whole, a._array, True)[0] for a in at], (0,) * n, "zeros", align, None)
+    low, floats = zip(*[tracing.effect(_whole, a._array, False) for a in at], strict=True)
     total = None
     for corner in np.ndindex((2,) * n):
         weight: Any = None
         for d in range(n):
-            part = at[d] - wrap(low[d].astype(at[d]._array.dtype))
+            part = at[d] - wrap(floats[d])
             part = part if corner[d] else 1 - part
             weight = part if weight is None else weight * part
-        value = _gather(x, [low[d] + corner[d] for d in range(n)], weight)
+        value = _gather(x, low, corner, "zeros", align, weight)
         total = value if total is None else total + value  # type: ignore[operator]
     assert total is not None
     return total
@@ -398,25 +399,12 @@ def grid_sample(
 def _bicubic(x: Tensor, raw: list[Any], size: Any, padding: str, align: bool) -> Tensor:
     """16 neighbours with Keys' weights; each neighbour's coordinate obeys the padding rule by itself."""
     at = [_unnormalise(raw[d], size[d], align) for d in range(2)]
-    low = [np.floor(np.nan_to_num(a._array, nan=-10.0)).astype(np.int64) for a in at]
-    weights = []
-    for d in range(2):
-        t = at[d] - wrap(low[d].astype(at[d]._array.dtype))
-        weights.append(_cubic_tensors(t, -0.75))
+    low, floats = zip(*[tracing.effect(_whole, a._array, False, None) for a in at], strict=True)
+    weights = [_cubic_tensors(at[d] - wrap(floats[d]), -0.75) for d in range(2)]
     total: Any = None
     for i in range(4):
         for j in range(4):
-            where = []
-            for d, k in ((0, i), (1, j)):
-                pos = low[d] + (k - 1)
-                if padding == "border":
-                    pos = np.clip(pos, 0, size[d] - 1)
-                elif padding == "reflection":
-                    real = wrap(pos.astype(np.float64))
-                    real = _reflect(real, 0, 2 * (size[d] - 1)) if align else _reflect(real, -1, 2 * size[d] - 1)
-                    pos = np.clip(real._array, 0, size[d] - 1).astype(np.int64)
-                where.append(pos)
-            value = _gather(x, where, weights[0][i] * weights[1][j])
+            value = _gather(x, low, (i - 1, j - 1), padding, align, weights[0][i] * weights[1][j])
             total = value if total is None else total + value
     return total  # type: ignore[no-any-return]
 
@@ -431,18 +419,49 @@ def _cubic_tensors(t: Any, a: float) -> list[Any]:
     return [far(1 + t), near(t), near(1 - t), far(2 - t)]
 
 
-def _gather(x: Tensor, where: list[np.ndarray], weight: Any) -> Tensor:
-    """x at integer positions (0 outside), times a weight: (N, C, *out)."""
-    batch, channels, *size = x._array.shape
-    inside = np.ones(where[0].shape, bool)
-    flat = np.zeros(where[0].shape, np.int64)
-    for pos, s in zip(where, size, strict=True):
-        inside &= (pos >= 0) & (pos < s)
-        flat = flat * s + np.clip(pos, 0, s - 1)
-    out = flat.shape[1:]
-    index = np.broadcast_to(flat.reshape(batch, 1, -1), (batch, channels, math.prod(out))).copy()
+def _whole(at: np.ndarray, nearest: bool, infinite: float | None = -10.0) -> tuple[np.ndarray, np.ndarray]:
+    """Positions rounded (to below, or to the nearest) as int64 and in their own dtype; what is no number lies outside."""
+    known = np.nan_to_num(at, nan=-10.0, posinf=infinite, neginf=infinite)
+    made = (np.rint(known) if nearest else np.floor(known)).astype(np.int64)
+    return made, made.astype(at.dtype)
+
+
+def _flat_places(
+    low: Sequence[np.ndarray], shift: Sequence[int], shape: Sequence[int], padding: str, align: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """For every channel the flat position of each neighbour `low + shift` in images of `shape`, and which ones are inside."""
+    batch, channels, *size = shape
+    inside = np.ones(low[0].shape, bool)
+    flat = np.zeros(low[0].shape, np.int64)
+    for own, k, s in zip(low, shift, size, strict=True):
+        at = own + k
+        if padding == "border":
+            at = np.clip(at, 0, s - 1)
+        elif padding == "reflection":
+            twice_low, twice_high = (0, 2 * (s - 1)) if align else (-1, 2 * s - 1)
+            at = np.clip(_reflected(at.astype(np.float64), twice_low, twice_high), 0, s - 1).astype(np.int64)
+        inside &= (at >= 0) & (at < s)
+        flat = flat * s + np.clip(at, 0, s - 1)
+    index = np.broadcast_to(flat.reshape(batch, 1, -1), (batch, channels, math.prod(flat.shape[1:])))
+    return index.copy(), inside[:, None].copy()
+
+
+def _reflected(at: np.ndarray, twice_low: int, twice_high: int) -> np.ndarray:
+    """`_reflect` of plain positions."""
+    if twice_low == twice_high:
+        return at * 0.0
+    low, span = twice_low / 2, (twice_high - twice_low) / 2
+    moved = np.abs(at - low)
+    extra = np.remainder(moved, span)
+    return np.where(np.floor(moved / span) % 2 == 0, extra + low, span - extra + low)
+
+
+def _gather(x: Tensor, low: Sequence[np.ndarray], shift: Sequence[int], padding: str, align: bool, weight: Any) -> Tensor:
+    """x at the neighbours of positions (0 outside), times a weight: (N, C, *out)."""
+    batch, channels = x._array.shape[:2]
+    index, inside = tracing.effect(_flat_places, list(low), shift, x._array.shape, padding, align)
     rows = x.reshape(batch, channels, -1)  # type: ignore[attr-defined]
-    value = F.take_along(rows, wrap(index), dim=2, unique=False).reshape(batch, channels, *out)
+    value = F.take_along(rows, wrap(index), dim=2, unique=False).reshape(batch, channels, *low[0].shape[1:])
     if weight is not None:
         value = value * weight.unsqueeze(1)
-    return F.where(wrap(inside[:, None]), value, 0.0)  # type: ignore[no-any-return]
+    return F.where(wrap(inside), value, 0.0)  # type: ignore[no-any-return]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import shapes
-from ..core import random
+from ..core import random, tracing
 from ..core.bind import wrap
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
@@ -155,14 +155,19 @@ def _unpool(
         )
     x, lead = _batched(x, n)
     index = i._array.reshape(x._array.shape)
-    total = math.prod(size)
-    if index.size and (index.min() < 0 or index.max() >= total):
-        bad = int(index.reshape(-1)[np.flatnonzero((index < 0).ravel() | (index >= total).ravel())[0]])
-        raise OperationError(f"Found an invalid max index: {bad} (output volumes are of size {'x'.join(map(str, size))}")
+    if index.size:
+        tracing.check(_check_places, index, tuple(size))
     shape = (*x._array.shape[:2], *size)
     # Values at positions: several windows may name one position, and then the last one counts, as in PyTorch.
     out = unpool_op.call(x, index=index, shape=shape)
     return _back(out, lead)
+
+
+def _check_places(index: np.ndarray, size: tuple[int, ...]) -> None:
+    total = math.prod(size)
+    if index.min() < 0 or index.max() >= total:
+        bad = int(index.reshape(-1)[np.flatnonzero((index < 0).ravel() | (index >= total).ravel())[0]])
+        raise OperationError(f"Found an invalid max index: {bad} (output volumes are of size {'x'.join(map(str, size))}")
 
 
 def _unpool_forward(xp: Any, x: Any, *, index: Any, shape: Any) -> Any:
@@ -270,25 +275,33 @@ def _fractional(
         if drawn.shape[2] != n:
             raise OperationError(f"Expect _random_samples.size(2) equals to {n}; got {drawn.shape[2]}.")
         drawn = drawn[:batch]
-    # Windows differ from plane to plane, so positions are gathered; samples are ordered (width, height) as PyTorch reads them.
-    size = x._array.shape[2:]
+    index = tracing.effect(_fractional_maxima, x._array, drawn, out, kernel)
+    result = _back(F.pool_gather(x, index=index), lead)
+    return (result, _back(wrap(index), lead)) if return_indices else result
+
+
+def _fractional_maxima(x: np.ndarray, drawn: np.ndarray, out: tuple[int, ...], kernel: tuple[int, ...]) -> np.ndarray:
+    """Where the maxima of windows at pseudo-random steps are.
+
+    Windows differ from plane to plane, so positions are gathered; samples are ordered (width, height) as PyTorch reads them.
+    """
+    (batch, channels), size = x.shape[:2], x.shape[2:]
+    n = len(size)
     flat = np.zeros((batch, channels, *(1,) * (2 * n)), np.int64)
     for d in range(n):
         which = n - 1 - d if n == 2 else d
-        starts = _starts(drawn[:, :, which], size[d], out[d], kernel[d], x._array.dtype)
+        starts = _starts(drawn[:, :, which], size[d], out[d], kernel[d], x.dtype)
         where = starts[..., :, None] + np.arange(kernel[d])
         shape = [batch, channels] + [1] * (2 * n)
         shape[2 + d], shape[2 + n + d] = out[d], kernel[d]
         flat = flat * size[d] + where.reshape(shape)
     windows = math.prod(out) * math.prod(kernel)
     planes = flat.reshape(batch, channels, windows)
-    values = np.take_along_axis(x._array.reshape(batch, channels, math.prod(size)), planes, -1)
+    values = np.take_along_axis(x.reshape(batch, channels, math.prod(size)), planes, -1)
     values = values.reshape(batch, channels, *out, math.prod(kernel))
     ranked = np.where(np.isnan(values), np.inf, values) if values.dtype.kind == "f" else values
     best = np.argmax(ranked, -1)
-    index = np.take_along_axis(flat.reshape(batch, channels, *out, math.prod(kernel)), best[..., None], -1)[..., 0]
-    result = _back(F.pool_gather(x, index=index), lead)
-    return (result, _back(wrap(index), lead)) if return_indices else result
+    return np.take_along_axis(flat.reshape(batch, channels, *out, math.prod(kernel)), best[..., None], -1)[..., 0]
 
 
 def _make_fractional(n: int) -> None:

@@ -78,8 +78,8 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor
             )
         if (before < 0 and -before > size) or (after < 0 and size + min(before, 0) + after < 0):
             raise OperationError("narrow(): length must be non-negative.")
-    number = number_array(value, a.dtype)
-    return constant_pad_op.call(input, pad=pad, value=number[()] if number.dtype.kind == "V" else number.item())  # type: ignore[no-any-return]
+    number = number_array(value, a.dtype)[()]
+    return constant_pad_op.call(input, pad=pad, value=number if number.dtype.kind == "V" else number.item())  # type: ignore[no-any-return]
 
 
 # ---- other modes -----------------------------------------------------------------------------

@@ -404,8 +404,9 @@ def cond(A: Tensor, p: Any = None) -> Tensor:  # noqa: N803
 
     inverse, info = inv_ex(A)
     made = matrix_norm(A, p) * matrix_norm(inverse, p)  # type: ignore[operator]
-    failed = info._array > 0
-    return made.masked_fill(make_tensor(failed), INF) if failed.any() else made  # type: ignore[no-any-return]
+    if tracing.tracers or (info._array > 0).any():
+        return made.masked_fill(info > 0, INF)  # type: ignore[no-any-return]
+    return made  # type: ignore[no-any-return]
 
 
 @linalg()
@@ -426,7 +427,7 @@ def matrix_rank(
     >>> torch.linalg.matrix_rank(torch.tensor([[1.0, 1.0], [1.0, 1.0]]))
     tensor(1)
     """
-    from .linalg_lstsq import cutoff, number_or_array
+    from .linalg_lstsq import number_or_array
 
     x = matrices(A, "torch.linalg.matrix_rank", "input")._array
     for tolerance in (tol, atol, rtol):
@@ -440,6 +441,12 @@ def matrix_rank(
         square(A, "torch.linalg.matrix_rank")
     if x.size == 0:
         return make_tensor(tracing.constant(np.zeros(x.shape[:-2], np.int64)))
+    return make_tensor(tracing.effect(_ranks, x, number_or_array(atol), number_or_array(rtol), bool(hermitian)))
+
+
+def _ranks(x: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
+    from .linalg_lstsq import cutoff
+
     s = np.abs(np.linalg.eigvalsh(x)) if hermitian else np.linalg.svd(x, compute_uv=False)
-    least = cutoff(s.max(-1), x.shape, number_or_array(atol), number_or_array(rtol), x.dtype)
-    return make_tensor(np.asarray((s > np.asarray(least)[..., None]).sum(-1), np.int64))
+    least = cutoff(s.max(-1), x.shape, atol, rtol, x.dtype)
+    return np.asarray((s > np.asarray(least)[..., None]).sum(-1), np.int64)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..backends.scatter import put_few, take_few
-from ..core import return_types
+from ..core import return_types, tracing
 from ..core.inplace import into
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
@@ -368,8 +368,7 @@ def _quantile(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolat
             raise DtypeError(f"{name}() q tensor must be same dtype as the input tensor")
         if q._array.ndim > 1:
             raise OperationError(f"{name}() q must be a scalar or 1D tensor")
-        if not ((q._array >= 0) & (q._array <= 1)).all():
-            raise OperationError(f"{name}() q values must be in the range [0, 1]")
+        tracing.check(_check_fractions, q._array, name)
     else:
         if not isinstance(q, (int, float)) or isinstance(q, bool):
             raise ArgumentTypeError(f"{name}(): argument 'q' (position 2) must be Tensor or float, not {type(q).__name__}")
@@ -388,33 +387,14 @@ def _quantile(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolat
     if x._array.size == 0:
         raise OperationError(f"{name}() input tensor must be non-empty")
     ordered = F.sort(x, dim=x._array.ndim - 1, descending=False)[0]
-    n = x._array.shape[-1]
-    values = ordered._array
-    nan = values != values
-    if ignore_nan:
-        last = np.maximum(n - nan.sum(-1, keepdims=True) - 1, 0)
-    else:
-        last = np.where(nan.any(-1, keepdims=True), -1, n - 1)
-    spots = np.clip(q._array.reshape((-1,)) * last.astype(values.dtype), 0, None)
-    if not ignore_nan:
-        spots = np.where(last < 0, values.dtype.type(n - 1), spots)  # a line with NaN: its last element is one
-    if interpolation == "lower":
-        spots = np.floor(spots)
-    elif interpolation == "higher":
-        spots = np.ceil(spots)
-    elif interpolation == "nearest":
-        spots = np.round(spots)
-    low = np.floor(spots).astype(np.int64)
-    made = F.take_along(ordered, make_tensor(low), dim=ordered._array.ndim - 1, unique=False)
+    low, high, part, last, start = map(
+        make_tensor, tracing.effect(_quantile_spots, ordered._array, q._array, interpolation, ignore_nan)
+    )
+    made = F.take_along(ordered, low, dim=ordered._array.ndim - 1, unique=False)
     if interpolation in ("linear", "midpoint"):
-        if interpolation == "midpoint":
-            weight: Any = make_tensor(np.full_like(spots, 0.5))
-        elif q._rg:
-            weight = q.reshape((-1,)) * make_tensor(last.astype(values.dtype)) - make_tensor(np.floor(spots))
-        else:
-            weight = make_tensor(spots - np.floor(spots))
-        high = F.take_along(ordered, make_tensor(np.ceil(spots).astype(np.int64)), dim=ordered._array.ndim - 1, unique=False)
-        made = FUNCTIONS["torch"]["lerp"](made, high, weight)
+        weight = q.reshape((-1,)) * last - start if q._rg and interpolation == "linear" else part
+        above = F.take_along(ordered, high, dim=ordered._array.ndim - 1, unique=False)
+        made = FUNCTIONS["torch"]["lerp"](made, above, weight)
     # (lines..., q) -> (q, lines...) with the reduced dimension kept or not
     count = made._array.shape[-1]
     if dim is None:
@@ -429,6 +409,35 @@ def _quantile(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolat
             if not keepdim:
                 made = made.squeeze(axis + 1)
     return made if q._array.ndim else made.squeeze(0)  # type: ignore[no-any-return]
+
+
+def _check_fractions(q: np.ndarray, name: str) -> None:
+    if not ((q >= 0) & (q <= 1)).all():
+        raise OperationError(f"{name}() q values must be in the range [0, 1]")
+
+
+def _quantile_spots(values: np.ndarray, q: np.ndarray, interpolation: str, ignore_nan: bool) -> tuple[np.ndarray, ...]:
+    """Where the quantiles of ordered lines lie: the places below and above, the part of the way between them, the last place that
+    counts, and the place below as a float.
+    """
+    n = values.shape[-1]
+    nan = values != values
+    if ignore_nan:
+        last = np.maximum(n - nan.sum(-1, keepdims=True) - 1, 0)
+    else:
+        last = np.where(nan.any(-1, keepdims=True), -1, n - 1)
+    spots = np.clip(q.reshape((-1,)) * last.astype(values.dtype), 0, None)
+    if not ignore_nan:
+        spots = np.where(last < 0, values.dtype.type(n - 1), spots)  # a line with NaN: its last element is one
+    if interpolation == "lower":
+        spots = np.floor(spots)
+    elif interpolation == "higher":
+        spots = np.ceil(spots)
+    elif interpolation == "nearest":
+        spots = np.round(spots)
+    start = np.floor(spots)
+    part = np.full_like(spots, 0.5) if interpolation == "midpoint" else spots - start
+    return start.astype(np.int64), np.ceil(spots).astype(np.int64), part, last.astype(values.dtype), start
 
 
 @public(methods="=", out=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy import ndarray
 
 from .. import shapes
 from ..backends.scatter import KERNEL_SIZE, add_rows, few_places, gather_along, scatter_along, take_few
+from ..core import tracing
 from ..core.bind import wrap
 from ..core.inplace import check_overlap, check_writable, overwrite, write
 from ..core.primitive import TENSORS as F
@@ -57,7 +59,7 @@ def both_forms(
         if type(a) is ndarray:
             check_overlap(a)
             if op.check is not None:
-                op.check(a, *[t._array for t in others], **params)
+                tracing.check(partial(op.check, **params), a, *[t._array for t in others], again=True)
             others = tuple(F.clone(t) if np.may_share_memory(a, t._array) else t for t in others)
         return write(self, name + "_", op, others, params)
 
@@ -360,7 +362,7 @@ def scatter_(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     a = self._array
     if type(a) is ndarray:
         check_overlap(a)
-        bounded(index._array, a.shape[params["dim"]] if a.ndim else 1, params["dim"])
+        tracing.check(bounded, index._array, a.shape[params["dim"]] if a.ndim else 1, params["dim"], again=True)
         others = tuple(F.clone(t) if np.may_share_memory(a, t._array) else t for t in others)
     return write(self, "scatter_", op, others, params)
 
@@ -524,11 +526,15 @@ def _long(index: Any, name: str) -> Tensor:
 def _in_flat(index: Tensor, size: int) -> None:
     a = index._array
     if type(a) is ndarray and a.size:
-        low, high = int(a.min()), int(a.max())
-        if low < -size or high >= size:
-            raise IndexOutOfRangeError(
-                f"out of range: tried to access index {low if low < -size else high} on a tensor of {size} elements."
-            )
+        tracing.check(_check_flat, a, size)
+
+
+def _check_flat(a: ndarray, size: int) -> None:
+    low, high = int(a.min()), int(a.max())
+    if low < -size or high >= size:
+        raise IndexOutOfRangeError(
+            f"out of range: tried to access index {low if low < -size else high} on a tensor of {size} elements."
+        )
 
 
 @public(methods="=", out="exact")
@@ -576,6 +582,11 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     return reshape(flat, a.shape)
 
 
+def _from_start(index: ndarray, size: int) -> ndarray:
+    """Positions that may be counted from the end, counted from the start."""
+    return np.where(index < 0, index + size, index)
+
+
 @public(methods="=", out="exact")
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """`gather` with `input` and `indices` broadcast against each other outside `dim`; without `dim`, on the flattened tensors.
@@ -602,6 +613,6 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     wide = broadcast_to(input, (*common[:dim], a[dim], *common[dim + 1 :]))
     # Positions may be counted from the end here.
     picks = indices._array
-    if type(picks) is ndarray and picks.size and picks.min() < 0:
-        indices = wrap(np.where(picks < 0, picks + a[dim], picks))
+    if type(picks) is ndarray and picks.size and (tracing.tracers or picks.min() < 0):
+        indices = wrap(tracing.effect(_from_start, picks, a[dim]))
     return gather(wide, dim, broadcast_to(indices, (*common[:dim], b[dim], *common[dim + 1 :])))

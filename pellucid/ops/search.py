@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from ..backends.meta import MetaArray
-from ..core import return_types
+from ..core import return_types, tracing
 from ..core.bind import common_dtype
 from ..core.public import public
 from ..core.tensor import Tensor, make_tensor
@@ -18,14 +18,14 @@ from ._rules import require_tensor
 
 
 # ---- places in an ordered sequence ------------------------------------------------------------
-def _places(ordered: Any, values: Any, right: bool) -> Any:
+def _places(ordered: Any, values: Any, right: bool, kind: Any) -> Any:
     side = "right" if right else "left"
     if ordered.ndim == 1:
-        return np.searchsorted(ordered, values, side)
+        return np.asarray(np.searchsorted(ordered, values, side), kind)
     n = math.prod(ordered.shape[:-1])
     rows, wanted = ordered.reshape(n, ordered.shape[-1]), values.reshape(n, values.shape[-1])
     made = [np.searchsorted(row, w, side) for row, w in zip(rows, wanted, strict=True)]
-    return (np.stack(made) if made else np.zeros(values.shape, np.int64)).reshape(values.shape)
+    return np.asarray((np.stack(made) if made else np.zeros(values.shape, np.int64)).reshape(values.shape), kind)
 
 
 def _right(right: bool, side: str | None) -> bool:
@@ -62,7 +62,7 @@ def searchsorted(
     number = not isinstance(input, Tensor)
     if number and not isinstance(input, (bool, int, float)):
         raise ArgumentTypeError(f"searchsorted(): argument 'input' (position 2) must be Tensor, not {type(input).__name__}")
-    values = np.asarray(input) if number else input._array
+    values = tracing.constant(np.asarray(input)) if number else input._array
     if ordered.ndim == 0:
         raise ShapeError("torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we "
                          "got boundaries tensor dim(0) and input value's dim(0) numel(1)" if number else
@@ -89,13 +89,16 @@ def searchsorted(
             raise DtypeError(
                 f"torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {sorter.dtype.scalar_type_name}"
             )
-        if order.size and (order.min() < 0 or order.max() >= ordered.shape[-1]):
-            raise OperationError("torch.searchsorted(): sorter index out of range")
-        ordered = np.take_along_axis(ordered, order, -1)
+        ordered = tracing.effect(_in_order, ordered, order)
     if MetaArray in (type(ordered), type(values)):
         return make_tensor(MetaArray(values.shape, np.int32 if out_int32 else np.int64))
-    made = _places(ordered, values, _right(right, side))
-    return make_tensor(np.asarray(made, np.int32 if out_int32 else np.int64))
+    return make_tensor(tracing.effect(_places, ordered, values, _right(right, side), np.int32 if out_int32 else np.int64))
+
+
+def _in_order(ordered: Any, order: Any) -> Any:
+    if order.size and (order.min() < 0 or order.max() >= ordered.shape[-1]):
+        raise OperationError("torch.searchsorted(): sorter index out of range")
+    return np.take_along_axis(ordered, order, -1)
 
 
 @public(out=True)
@@ -111,11 +114,10 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
         raise ShapeError(f"boundaries tensor must be 1 dimension, but got dim({edges.ndim})")
     if not isinstance(input, (Tensor, bool, int, float)):
         raise ArgumentTypeError(f"bucketize(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
-    values = input._array if isinstance(input, Tensor) else np.asarray(input)
+    values = input._array if isinstance(input, Tensor) else tracing.constant(np.asarray(input))
     if MetaArray in (type(edges), type(values)):
         return make_tensor(MetaArray(values.shape, np.int32 if out_int32 else np.int64))
-    made = np.searchsorted(edges, values, "right" if right else "left")
-    return make_tensor(np.asarray(made, np.int32 if out_int32 else np.int64))
+    return make_tensor(tracing.effect(_places, edges, values, bool(right), np.int32 if out_int32 else np.int64))
 
 
 @public(out=True)
@@ -138,8 +140,13 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     if isinstance(elements, Tensor) and elements.is_meta:
         return make_tensor(MetaArray(elements._array.shape, np.bool_))
     common = common_dtype((elements, test_elements)).numpy
-    a, b = (x._array.astype(common) if isinstance(x, Tensor) else np.asarray(x, common) for x in (elements, test_elements))
-    return make_tensor(np.asarray(np.isin(a, b, assume_unique=assume_unique and a.ndim == 1, invert=invert)).reshape(a.shape))
+    a, b = (x._array if isinstance(x, Tensor) else tracing.constant(np.asarray(x, common)) for x in (elements, test_elements))
+    return make_tensor(tracing.effect(_occurs, a, b, common, bool(assume_unique), bool(invert)))
+
+
+def _occurs(a: Any, b: Any, common: Any, assume_unique: bool, invert: bool) -> Any:
+    found = np.isin(a.astype(common), b.astype(common), assume_unique=assume_unique and a.ndim == 1, invert=invert)
+    return np.asarray(found).reshape(a.shape)
 
 
 def _held(t: Tensor, name: str) -> Any:
@@ -188,7 +195,10 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
         raise UnsupportedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_type_name}'")
     if bins <= 0:
         raise OperationError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
-    low, high = float(min), float(max)
+    return make_tensor(tracing.effect(_bars, x, bins, float(min), float(max)))
+
+
+def _bars(x: Any, bins: int, low: float, high: float) -> Any:
     if low == high and x.size:
         low, high = float(x.min()), float(x.max())
     if low == high:
@@ -204,19 +214,23 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
         place = ((flat - kind(low)) * kind(bins) / (kind(high) - kind(low))).astype(np.int64)
     else:
         place = ((flat.astype(np.float64) - low) * bins / (high - low)).astype(np.int64)
-    return make_tensor(np.bincount(np.clip(place, 0, bins - 1), minlength=bins).astype(x.dtype))
+    return np.bincount(np.clip(place, 0, bins - 1), minlength=bins).astype(x.dtype)
 
 
 _histogram = return_types.make("histogram", "hist bin_edges")
 _histogramdd = return_types.make("histogramdd", "hist bin_edges")
 
 
-def _edges(x: Any, bins: Any, low_high: Any, kind: Any, name: str) -> Any:
+def _edges(x: Any, bins: Any, low_high: Any, name: str) -> Any:
     """The bins' edges: given, or `bins` equal parts of a range (the data's own by default)."""
     if isinstance(bins, Tensor):
         return bins._array
     if bins <= 0:
         raise OperationError(f"torch.{name}(): bins must be > 0, but got {bins}")
+    return tracing.effect(_parts_of_range, x, bins, low_high, x.dtype, name)
+
+
+def _parts_of_range(x: Any, bins: int, low_high: Any, kind: Any, name: str) -> Any:
     if low_high is not None:
         low, high = low_high
         if not (math.isfinite(low) and math.isfinite(high)):
@@ -236,8 +250,10 @@ def _edges(x: Any, bins: Any, low_high: Any, kind: Any, name: str) -> Any:
     return np.where(k < (bins + 1) // 2, kind.type(low) + step * k, kind.type(high) - step * (kind.type(bins) - k)).astype(kind)
 
 
-def _count(points: Any, edges: list[Any], weight: Any, density: bool) -> Any:
-    """The weights (1 without) of the points of `(n, d)` in each cell of the grid of edges."""
+def _count(x: Any, d: int, edges: list[Any], weight: Any, density: bool) -> Any:
+    """The weights (1 without) of the points `(..., d)` in each cell of the grid of edges."""
+    points = x.reshape(-1, d)
+    weight = None if weight is None else weight.reshape(-1)
     kind = points.dtype
     shape = tuple(len(e) - 1 for e in edges)
     inside = np.ones(len(points), bool)
@@ -268,7 +284,7 @@ def _weights(weight: Any, shape: tuple[int, ...], kind: Any, name: str) -> Any:
             f"torch.{name}(): if weight tensor is provided it should have the same shape as the input tensor excluding its "
             f"innermost dimension, but got input with shape {list(shape)} and weight with shape {list(weight._array.shape)}"
         )
-    return weight._array.reshape(-1)
+    return weight._array
 
 
 def _floats(input: Any, name: str) -> None:
@@ -303,8 +319,9 @@ def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | N
     weights = _weights(weight, x.shape, input.dtype, "histogramdd")
     if range is not None and len(range) != 2:
         raise ShapeError(f"torch.histogramdd: range should have 2 elements, but got {len(range)}")
-    edges = _edges(x, bins, range, x.dtype, "histogram")
-    return _histogram(make_tensor(_count(x.reshape(-1, 1), [edges], weights, density)), make_tensor(edges))
+    edges = _edges(x, bins, range, "histogram")
+    made = tracing.effect(_count, x, 1, [edges], weights, bool(density))
+    return _histogram(make_tensor(made), make_tensor(edges))
 
 
 @public(methods="=")
@@ -333,8 +350,8 @@ def histogramdd(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor |
         raise ShapeError(
             f"torch.histogramdd: for a {d}-dimensional histogram range should have {2 * d} elements, but got {len(range)}"
         )
-    points = x.reshape(-1, d)
     pairs = [None if range is None else (range[2 * k], range[2 * k + 1]) for k in np.arange(d)]
-    edges = [_edges(points[:, k], b, pairs[k], x.dtype, "histogramdd") for k, b in enumerate(each)]
+    edges = [_edges(x[..., k], b, pairs[k], "histogramdd") for k, b in enumerate(each)]
     weights = _weights(weight, x.shape[:-1], input.dtype, "histogramdd")
-    return _histogramdd(make_tensor(_count(points, edges, weights, density)), tuple(make_tensor(e) for e in edges))
+    made = tracing.effect(_count, x, d, edges, weights, bool(density))
+    return _histogramdd(make_tensor(made), tuple(make_tensor(e) for e in edges))

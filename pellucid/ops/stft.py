@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core import tracing
 from ..core.primitive import TENSORS as F
 from ..core.public import public
 from ..core.tensor import Tensor, make_tensor
@@ -54,7 +55,7 @@ def _padded(x: Any, amount: int, mode: str) -> Any:
         )
     places = np.pad(np.arange(n), amount, mode=names[mode])
     index = np.broadcast_to(places, (*x._array.shape[:-1], len(places)))
-    return F.take_along(x, make_tensor(np.ascontiguousarray(index)), dim=x._array.ndim - 1, unique=False)
+    return F.take_along(x, make_tensor(constant(index.copy())), dim=x._array.ndim - 1, unique=False)
 
 
 @public(methods="=")
@@ -137,6 +138,11 @@ def stft(
         made = F.fft_r2c(frames, dim=last, forward=True, scale=scale, onesided=bool(onesided))
     made = made.transpose(-1, -2)
     return made if return_complex else F.view_as_real(made)  # type: ignore[no-any-return]
+
+
+def _check_cover(cover: np.ndarray, call: str) -> None:
+    if np.abs(cover).min() <= 1e-11:
+        raise OperationError(f"{call} window overlap add min: 1")
 
 
 @public(methods="=")
@@ -227,8 +233,7 @@ def istft(
     if length is not None:
         end = min(start + length, total)
     signal, cover = signal.narrow(-1, start, end - start), cover.narrow(0, start, end - start)
-    if np.abs(cover._array).min() <= 1e-11:
-        raise OperationError(f"{call} window overlap add min: 1")
+    tracing.check(_check_cover, cover._array, call)
     made = signal / cover
     if length is not None and made._array.shape[-1] < length:
         import warnings

@@ -10,6 +10,7 @@ import numpy as np
 from numpy import ndarray
 
 from .. import shapes
+from ..core import tracing
 from ..core.bind import views_result
 from ..core.primitive import PRIMITIVES, defop
 from ..core.public import METHODS, method, public
@@ -101,6 +102,8 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     """
     if isinstance(start, Tensor) and (start._array.ndim or start._array.dtype.kind not in "iu"):
         raise OperationError("start must be an 0-dim integral Tensor.")
+    if isinstance(start, Tensor) and tracing.tracers:
+        start = start.item()  # type: ignore[attr-defined]
     dim, first = shapes.narrow_range(require_tensor(input, "narrow")._array.shape, dim, as_index(start), length)
     return slice_op.call(input, dim=dim, start=first, end=first + length, step=1)  # type: ignore[no-any-return]
 
@@ -303,7 +306,10 @@ def tensor_split(input: Tensor, indices_or_sections: Any = None, dim: int = 0, *
             raise OperationError(
                 "tensor_split expected tensor_indices_or_sections to have dtype of long, but got " + given.dtype.scalar_type_name
             )
-        given = array.tolist()
+        if tracing.tracers:  # which follows numbers, and no lists
+            given = [mark.item() for mark in given] if array.ndim else given.item()
+        else:
+            given = array.tolist()
     elif not isinstance(given, (int, list, tuple)):
         raise ArgumentTypeError(
             f"tensor_split(): argument 'indices_or_sections' (position 2) must be int or tuple of ints, not {type(given).__name__}"
