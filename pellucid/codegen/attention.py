@@ -255,7 +255,7 @@ def per_thread(queries: int, keys: int, backward: bool) -> int:
 def numbers(sizes: tuple[int, int, int, int, int, int], causal: bool, scale: float, backward: bool) -> tuple[int | float, ...]:
     """What a native function takes after the strides; `sizes` are batch, heads, queries, keys and both widths."""
     batch, heads, queries, keys, width, out_width = sizes
-    rows = _block(queries, keys)
+    rows = min(_block(queries, keys), _causal_block(queries, backward)) if causal else _block(queries, keys)
     tasks = batch * heads * (1 if backward else -(-queries // rows))
     grain = max(1, (1 << 18) // ((queries if backward else rows) * keys * width))
     room = per_thread(queries, keys, backward)
@@ -320,6 +320,11 @@ def _fits(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> bool:
     return _serves(q, k, v) and q.shape[:2] == k.shape[:2] == v.shape[:2] and q.shape[3] == k.shape[3] and (
         k.shape[2] == v.shape[2]
     )  # fmt: skip
+
+
+def _causal_block(queries: int, backward: bool) -> int:
+    """Queries a block where later keys are hidden: smaller blocks leave out more of them, and fill the tiles of the products less."""
+    return 32 if backward and queries > 64 else 16
 
 
 def _block(queries: int, keys: int) -> int:
