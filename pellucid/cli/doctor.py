@@ -19,6 +19,7 @@ import numpy as np
 from pellucid import config
 from pellucid._version import __version__
 from pellucid.codegen import cache, jit, target
+from pellucid.codegen.blas import openblas
 
 _EPILOG = """\
 The exit status is 0 when native kernels work and 1 when NumPy has to do everything (right, but slower).
@@ -88,27 +89,13 @@ def _blas() -> dict[str, Any]:
     """What NumPy was built with, and what the library that is loaded says about itself."""
     built = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     report: dict[str, Any] = {"name": built.get("name", "unknown"), "version": built.get("version", "unknown")}
-    for path in _loaded_libraries("blas"):
-        library = ctypes.CDLL(path)
-        for prefix, suffix in (("scipy_", "64_"), ("", "64_"), ("scipy_", ""), ("", "")):
-            try:
-                kernels = getattr(library, f"{prefix}openblas_get_corename{suffix}")
-                threads = getattr(library, f"{prefix}openblas_get_num_threads{suffix}")
-            except AttributeError:
-                continue
-            kernels.restype, threads.restype = ctypes.c_char_p, ctypes.c_int
-            return report | {"library": path, "kernels_for": kernels().decode(), "threads": threads()}
+    found = openblas()
+    if found is not None:
+        path, function = found
+        kernels, threads = function("get_corename"), function("get_num_threads")
+        kernels.restype, threads.restype = ctypes.c_char_p, ctypes.c_int
+        report |= {"library": path, "kernels_for": kernels().decode(), "threads": threads()}
     return report
-
-
-def _loaded_libraries(part_of_name: str) -> list[str]:
-    """Paths of the shared libraries in this process whose file name contains the text; empty where that is unknown."""
-    try:
-        maps = Path("/proc/self/maps").read_text().splitlines()
-    except OSError:  # not Linux
-        return []
-    paths = {line.split(maxsplit=5)[-1] for line in maps if ".so" in line}
-    return sorted(path for path in paths if part_of_name in Path(path).name)
 
 
 def _threads() -> dict[str, Any]:

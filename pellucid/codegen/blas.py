@@ -12,36 +12,46 @@ import functools
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from pellucid.codegen import threads
 
-__all__ = ["matmul"]
+__all__ = ["matmul", "openblas"]
 
 SHARED_FROM = 1 << 17  # multiplications: OpenBLAS does less on one thread by itself
 WORTH_SHARING = 1 << 25  # about a millisecond's work
 
 
 @functools.cache
-def _controls() -> tuple[Callable[[], int], Callable[[int], None]] | None:
-    """OpenBLAS's own functions that say and set how many threads it uses; None for another BLAS, or where it cannot be found."""
+def openblas() -> tuple[str, Callable[[str], Any]] | None:
+    """The path of the OpenBLAS that NumPy loaded, and a function from the name of one of its C functions (`get_num_threads`) to it.
+
+    None for another BLAS, or where it cannot be found.
+    """
     try:
         maps = Path("/proc/self/maps").read_text(errors="replace").splitlines()
     except OSError:  # not Linux
         return None
-    paths = {line.split(maxsplit=5)[-1] for line in maps if "numpy" in line and "blas" in line and ".so" in line}
-    for path in sorted(paths):
+    paths = {line.split(maxsplit=5)[-1] for line in maps if ".so" in line}
+    for path in sorted(p for p in paths if "numpy" in p and "blas" in Path(p).name):
         library = ctypes.CDLL(path)
         for prefix, suffix in (("scipy_", "64_"), ("", "64_"), ("scipy_", ""), ("", "")):
-            try:
-                get = getattr(library, f"{prefix}openblas_get_num_threads{suffix}")
-                put = getattr(library, f"{prefix}openblas_set_num_threads{suffix}")
-            except AttributeError:
-                continue
-            get.restype, get.argtypes, put.restype, put.argtypes = ctypes.c_int, (), None, (ctypes.c_int,)
-            return get, put
+            if hasattr(library, f"{prefix}openblas_set_num_threads{suffix}"):
+                return path, lambda name, p=prefix, s=suffix, library=library: getattr(library, f"{p}openblas_{name}{s}")
     return None
+
+
+@functools.cache
+def _controls() -> tuple[Callable[[], int], Callable[[int], None]] | None:
+    """OpenBLAS's own functions that say and set how many threads it uses."""
+    found = openblas()
+    if found is None:
+        return None
+    get, put = found[1]("get_num_threads"), found[1]("set_num_threads")
+    get.restype, get.argtypes, put.restype, put.argtypes = ctypes.c_int, (), None, (ctypes.c_int,)
+    return get, put
 
 
 def matmul(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:

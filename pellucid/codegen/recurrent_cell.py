@@ -78,13 +78,18 @@ def _backward(f: Function, mode: str, row: Value, unit: Value, mask: Value | Non
     else:
         values += [read(f.d_h, at), zero]
     made = evaluate(f, kind, outputs, dict(zip(inputs, values, strict=True)))
-    for k in range(parts):
+    store_slopes(f, mode, made, gate, at, f.through, mask)
+
+
+def store_slopes(f: Function, mode: str, made: list[Value], gate: Value, at: Value, carried: Value, mask: Value | None) -> None:
+    """Store the gradients of the gates, of the state's gates where these differ, and what goes on to the state before."""
+    for k in range(PARTS[mode]):
         f.store(made[k], f.d_gates, gate + f.size * k, mask=mask)
     if mode == "gru":  # the state's part of n has a factor r
         for k, value in enumerate((made[0], made[1], made[3])):
             f.store(value, f.d_state, gate + f.size * k, mask=mask)
     if mode in ("lstm", "gru"):
-        f.store(made[-1], f.through, at, mask=mask)
+        f.store(made[-1], carried, at, mask=mask)
 
 
 @cache

@@ -21,6 +21,7 @@ from pellucid.codegen.elementwise import evaluate
 from pellucid.codegen.emit import Function, Module, Value, vector
 from pellucid.codegen.matmul import Tile, emit_micro, emit_pack_copy, emit_pack_transpose, pack
 from pellucid.codegen.recurrent import EXPRESSIONS, PARTS
+from pellucid.codegen.recurrent_cell import store_slopes
 
 __all__ = ["backward", "forward"]
 
@@ -196,13 +197,7 @@ def _emit_backward(module: Module, mode: str, packed: bool) -> None:
                 if mode in ("lstm", "gru"):
                     values.append(read(f.carry, at, mask))
                 made = evaluate(f, vector("float", lanes), outputs, dict(zip(inputs, values, strict=True)))
-                for k in range(parts):
-                    f.store(made[k], f.d_gates, gate + f.size * k, mask=mask)
-                if mode == "gru":  # the state's part of n has a factor r
-                    for k, value in enumerate((made[0], made[1], made[3])):
-                        f.store(value, f.d_state, gate + f.size * k, mask=mask)
-                if mode in ("lstm", "gru"):
-                    f.store(made[-1], f.carry, at, mask=mask)
+                store_slopes(f, mode, made, gate, at, f.carry, mask)
 
             def last(at: Value, place: Value, mask: Value | None) -> None:
                 value = read(buffer, place, mask)
