@@ -25,6 +25,8 @@ UNINITIALISED = re.compile(r"(new_)?empty|resize_")
 PER_OPERATOR = {"forward": 1, "gradients": 2}
 # How many calls are compiled at least, so that samples cannot get lost unseen.
 FLOORS = {"forward": 640, "gradients": 970}
+# The dtype of an operator's samples: the first of these that it takes.
+KINDS = (torch.float32, torch.float64, torch.int64, torch.bool, torch.complex64)
 # What runs eagerly: shapes that depend on values, and places in an argument's memory.
 EAGER = set(
     "argwhere bincount masked_select nn.functional.one_hot nonzero repeat_interleave unique unique_consecutive _segment_reduce "
@@ -158,7 +160,7 @@ class Survey:
     def operator(self, op, most):
         mine = counterpart(op)
         kinds = op.supported_dtypes("cpu")
-        kind = torch.float32 if torch.float32 in kinds else next(iter(kinds), None)
+        kind = next((k for k in KINDS if k in kinds), None)
         if mine is None or kind is None or self.gradients and not kind.is_floating_point:
             return
         torch.manual_seed(0)
