@@ -89,19 +89,11 @@ def resnet(lib):
 
 
 def lstm(lib):
-    nn = lib.nn
+    from models import language_model
 
-    class Model(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.tokens, self.lstm, self.head = nn.Embedding(200, 128), nn.LSTM(128, 128, 2), nn.Linear(128, 200)
-
-        def forward(self, index):
-            return self.head(self.lstm(self.tokens(index))[0]).view(-1, 200)
-
-    model = Model()
+    model = language_model(lib)
     x, y = rng.integers(0, 200, (35, 20)), rng.integers(0, 200, 700)
-    return model, lib.optim.Adam(model.parameters()), nn.functional.cross_entropy, lib.from_numpy(x), lib.from_numpy(y)
+    return model, lib.optim.Adam(model.parameters()), lib.nn.functional.cross_entropy, lib.from_numpy(x), lib.from_numpy(y)
 
 
 def chain(lib):

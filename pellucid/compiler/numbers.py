@@ -194,7 +194,7 @@ def _float(self: Read) -> float:
 _QUESTIONS = (math.isnan, math.isinf, math.isfinite)
 Read.__float__ = _float  # type: ignore[attr-defined]
 for _name, _op in (("complex", complex), ("index", operator.index), ("hash", hash), ("str", str), ("repr", repr),
-                   ("format", format), ("invert", operator.invert), ("divmod", divmod), ("pow", pow), ("dir", dir)):  # fmt: skip
+                   ("format", format), ("invert", operator.invert), ("divmod", divmod), ("dir", dir)):  # fmt: skip
     setattr(Read, f"__{_name}__", _observed(_op))
 for _name in ("pow", "and", "or", "xor", "lshift", "rshift"):
     _op = pow if _name == "pow" else getattr(operator, f"{_name}_" if _name in ("and", "or") else _name)
