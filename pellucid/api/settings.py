@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, errors
+from ..core.modes import state
 from ..core.public import FUNCTIONS, public
 from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError
@@ -21,29 +22,22 @@ _NAMES |= {"TypedStorage": TypedStorage, "UntypedStorage": UntypedStorage}
 
 
 # ---- determinism, precision, threads ---------------------------------------------------------
-class _Settings:
-    deterministic = False
-    warn_only = False
-    precision = "highest"
-    interop_threads = 1
-
-
 @public()
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Ask for deterministic algorithms; all of this library's are."""
-    _Settings.deterministic, _Settings.warn_only = bool(mode), bool(warn_only)
+    state.set(deterministic=bool(mode), warn_only=bool(warn_only))
 
 
 @public()
 def are_deterministic_algorithms_enabled() -> bool:
     """Whether deterministic algorithms were asked for."""
-    return _Settings.deterministic
+    return state.settings["deterministic"]
 
 
 @public()
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """Whether an algorithm that is not deterministic should only warn."""
-    return _Settings.warn_only
+    return state.settings["warn_only"]
 
 
 @public()
@@ -60,13 +54,13 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
         if isinstance(debug_mode, str):
             raise RuntimeError(f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}")
         raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}")
-    _Settings.deterministic, _Settings.warn_only = modes[debug_mode] > 0, modes[debug_mode] == 1
+    state.set(deterministic=modes[debug_mode] > 0, warn_only=modes[debug_mode] == 1)
 
 
 @public()
 def get_deterministic_debug_mode() -> int:
     """0, 1 (warn) or 2 (error)."""
-    return 0 if not _Settings.deterministic else 1 if _Settings.warn_only else 2
+    return 0 if not state.settings["deterministic"] else 1 if state.settings["warn_only"] else 2
 
 
 @public()
@@ -78,13 +72,13 @@ def set_float32_matmul_precision(precision: str) -> None:
     """
     if precision not in ("highest", "high", "medium"):
         raise RuntimeError(f"{precision} is not one of 'highest', 'high', or 'medium'.")
-    _Settings.precision = precision
+    state.set(precision=precision)
 
 
 @public()
 def get_float32_matmul_precision() -> str:
     """What `set_float32_matmul_precision` was told."""
-    return _Settings.precision
+    return state.settings["precision"]
 
 
 @public()
@@ -120,13 +114,13 @@ def set_num_interop_threads(num: int) -> None:
     """
     if num <= 0:
         raise RuntimeError("set_num_interop_threads expects a positive integer")
-    _Settings.interop_threads = int(num)
+    state.set(interop_threads=int(num))
 
 
 @public()
 def get_num_interop_threads() -> int:
     """What `set_num_interop_threads` was told; 1 at first."""
-    return _Settings.interop_threads
+    return state.settings["interop_threads"]
 
 
 @public()

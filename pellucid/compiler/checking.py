@@ -7,23 +7,25 @@ still they need no look. Everything else (closures, globals, optimizers, the mem
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import compress
 from typing import Any
 
 from numpy import ndarray
 
 from ..core.modes import local, state
 from ..core.tensor import Tensor
+from ..dtypes import get_default_dtype
+from ..nn.modules._hooks import global_hooks
+from ..nn.modules._tables import Hooks, Members
 from ..nn.modules.module import Module
-from .surroundings import Guard
+from .guards import Guard
 
 
 def split(guards: list[Guard], modules: list[Module]) -> tuple[list[Guard], list[Guard]]:
     """The guards that `state.structure` covers, and the others."""
-    tables = {id(m) for m in modules}
-    for m in modules:
-        tables.update(id(v) for v in m.__dict__.values() if isinstance(v, (dict, set)))
-    covered = [g for g in guards if id(g.holder) in tables]
-    return covered, [g for g in guards if id(g.holder) not in tables]
+    counted = {id(m) for m in modules} | {id(m.__dict__) for m in modules} | {id(global_hooks.__dict__)}
+    covered = [isinstance(g.holder, (Members, Hooks)) or id(g.holder) in counted for g in guards]
+    return list(compress(guards, covered)), [g for g, c in zip(guards, covered, strict=True) if not c]
 
 
 def checker(
@@ -34,7 +36,6 @@ def checker(
     held: list[tuple[Tensor, ndarray]],
     rg: list[tuple[Tensor, bool]],
     grads: list[tuple[Tensor, Tensor | None]],
-    flags: Callable[[], Any],
 ) -> Callable[[tuple[Any, ...]], Any] | None:
     """A function from positional arguments to their arrays, None where this version may not serve the call (ask `why_not`).
 
@@ -44,7 +45,11 @@ def checker(
         return None
     scope: dict[str, Any] = {
         "state": state,
+        "settings": state.settings,
         "local": local,
+        "device": local.device,
+        "default_dtype": get_default_dtype,
+        "kind": get_default_dtype(),
         "covered": covered,
         "now": [state.structure],
         "all": all,
@@ -65,44 +70,16 @@ def checker(
             lines.append(f"    if t{k}._node is not None: return None")
     lines.append(
         f"    if local.grad is not {local.grad} or local.inference is not {local.inference} or local.autocast is not None "
-        "or local.saved_hooks or local.anomaly: return None"
+        "or local.saved_hooks or local.anomaly or local.function_modes or local.device is not device "
+        "or default_dtype() is not kind: return None"
     )
     lines += [
         "    if state.structure != now[0]:",
-        "        if not all([g.holds() for g in covered]): return None",
+        "        if state.settings != settings or not all([g.holds() for g in covered]): return None",
         "        now[0] = state.structure",
     ]
     tests = []
-    for k, g in enumerate(others):
-        scope[f"h{k}"], scope[f"e{k}"], scope[f"k{k}"], scope[f"c{k}"] = g.holder, g.expected, g.key, type(g.expected)
-        if g.kind == "len":
-            tests.append(f"len(h{k}) != {g.expected}")
-            continue
-        if g.kind == "array":
-            scope[f"g{k}"] = g
-            tests.append(f"not g{k}.holds()")
-            continue
-        if g.kind == "values":
-            tests.append(f"[*map(id, h{k}.values())] != e{k}")
-            continue
-        if g.kind == "cell":
-            read = f"h{k}.cell_contents"
-        elif g.kind == "item":
-            read = f"h{k}[k{k}]"
-        elif isinstance(g.key, str) and g.key.isidentifier():
-            read = f"h{k}.{g.key}"
-        else:
-            scope[f"g{k}"] = g
-            tests.append(f"not g{k}.holds()")
-            continue
-        if g.same or g.expected is None or isinstance(g.expected, bool):
-            tests.append(f"{read} is not e{k}")
-        elif g.expected != g.expected:
-            scope[f"g{k}"] = g
-            tests.append(f"not g{k}.holds()")
-        else:
-            lines.append(f"    v = {read}")
-            lines.append(f"    if v is not e{k} and (type(v) is not c{k} or v != e{k}): return None")
+    tests = [g.difference(k, scope) for k, g in enumerate(others)]
     for k, (t, a) in enumerate(held):
         scope[f"p{k}"], scope[f"m{k}"] = t, a
         tests.append(f"p{k}._array is not m{k}")

@@ -13,18 +13,21 @@ from numpy import empty, ndarray
 
 from ..core import reverse
 from ..core.bind import wrap
-from ..core.modes import local
+from ..core.modes import local, state
 from ..core.random import Generator
 from ..core.tape import Node, count, walk
 from ..core.tensor import Tensor, version_of
+from ..dtypes import get_default_dtype
 from ..ir import Value
 from .checking import checker, split
 from .errors import Refusal
 from .execute import Diverged, executable, look, numpy_dtype, plain
+from .guards import Opaque, changed
 from .node import freed, record, spent_slot
 from .numbers import is_read, settle
-from .surroundings import Surroundings, Witness, changed
+from .surroundings import Surroundings
 from .trace import Tracer, owner
+from .witness import Witness
 
 
 # ---- arguments and results ------------------------------------------------------------------------
@@ -83,9 +86,9 @@ def signature(tensors: list[Tensor]) -> tuple[Any, ...]:
 
 def flags() -> tuple[Any, ...]:
     """The modes that a program depends on."""
-    from ..dtypes import get_default_dtype
-
-    return (local.grad, local.inference, local.autocast is None, get_default_dtype(), len(local.saved_hooks), local.anomaly)
+    kind, modes = get_default_dtype(), len(local.function_modes)
+    own = (local.grad, local.inference, local.autocast is None, len(local.saved_hooks), local.anomaly, local.device, modes)
+    return (*own, kind, *state.settings.values())
 
 
 # ---- a traced version ------------------------------------------------------------------------------
@@ -165,7 +168,7 @@ class Version:
         """A TypeError during tracing: where it may be one of a watched number's, and nothing has happened yet, the call is made without."""
         tracer = self.tracer
         happened = any(i.kind == "call" or any(v.buffer.kind != "temp" for v in i.writes) for i in tracer.program.instructions)
-        if not tracer.numbers or happened or changed(self.around.guards):
+        if not tracer.numbers or happened or changed(self.around.guards()):
             raise error
         self.refusal = Refusal("the step hands a tensor's value to code that takes plain numbers alone")
         self.first = self.function(*args, **kwargs)
@@ -179,13 +182,16 @@ class Version:
             raise Refusal(f"the step {call}, which a program could not repeat", site)
         if witness.read is not None:
             raise Refusal(f"{witness.read[0]} looks at values to decide what to do", witness.read[1])
-        guards = around.relevant(witness.names, witness.dynamic)
+        guards = around.relevant(witness)
+        hidden = next((g for g in guards if isinstance(g, Opaque)), None)
+        if hidden is not None:
+            raise Refusal(f"the step uses `{hidden.path}`, {hidden}", witness.entry)
         broken = changed(guards)
         if broken:
             self.transient = True
             raise Refusal(f"the step changes {broken[0].path}, which a program would not do")
         self.guards = guards
-        self.kept = around._kept  # objects that guards know by their identity
+        self.kept = around.kept  # objects that guards know by their identity
         self.grad_changes: list[tuple[Tensor, Any]] = []
         for key, t in leaves.items():
             if t._array is not arrays[key]:
@@ -349,7 +355,7 @@ class Version:
         plain = not kwargs and all(isinstance(a, Tensor) for a in args) and len({id(a) for a in args}) == len(args)
         plain = plain and len(args) == len(tensors) and not any(t._rg for t in tensors)
         rg = self.flags_of_state = [(t, t._rg) for t, _ in self.state if t._rg or t.is_leaf and t.dtype.is_floating_point]
-        self.check = checker(tensors, plain, others, covered, self.state, rg, grads, flags)
+        self.check = checker(tensors, plain, others, covered, self.state, rg, grads)
         self.own_roots = {id(owner(a)) for _, a in self.state}
         self.fast = self._fast_path()
         self._plan_quick()
@@ -431,7 +437,7 @@ class Version:
         if signature(tensors) != self.signature:
             return "a tensor argument of another shape, dtype, layout or requires_grad"
         if flags() != self.flags:
-            return "another grad mode, autocast or default dtype"
+            return "another grad mode, autocast, default dtype or setting of the library"
         for g in self.guards:
             if not g.holds():
                 return f"{g.path} changed"

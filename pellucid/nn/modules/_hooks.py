@@ -11,16 +11,10 @@ from ...core.function import Function
 from ...core.tape import RemovableHandle
 from ...core.tensor import Tensor
 from ...errors import OperationError
-
-# The tables that every module has.
-TABLES = (
-    "_backward_pre_hooks", "_backward_hooks", "_forward_hooks", "_forward_hooks_with_kwargs", "_forward_hooks_always_called",
-    "_forward_pre_hooks", "_forward_pre_hooks_with_kwargs", "_state_dict_hooks", "_state_dict_pre_hooks",
-    "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",
-)  # fmt: skip
+from ._tables import Hooks
 
 
-class _Table(OrderedDict):
+class _Table(Hooks):
     """A table of global hooks; whether any exists is known without looking into each."""
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -40,7 +34,7 @@ class _GlobalHooks:
         self.present = False
         self.backward_is_full: bool | None = None
         self.forward_pre, self.forward, self.backward_pre, self.backward = _Table(), _Table(), _Table(), _Table()
-        self.with_kwargs, self.always_called = OrderedDict(), OrderedDict()  # type: ignore[var-annotated]
+        self.with_kwargs, self.always_called = Hooks(), Hooks()
 
     def update(self) -> None:
         self.present = bool(self.forward_pre or self.forward or self.backward_pre or self.backward)

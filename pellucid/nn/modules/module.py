@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
@@ -28,6 +27,7 @@ from ._hooks import register_module_parameter_registration_hook as register_modu
 from ._naming import add_indent, typename
 from ._state import StateMixin
 from ._state import _IncompatibleKeys as _IncompatibleKeys
+from ._tables import HOOKS, Hooks, Members, adopt
 
 _addindent = add_indent
 _set = object.__setattr__
@@ -77,15 +77,19 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
                 )
         own = self.__dict__
         own["training"] = True
-        own["_parameters"] = {}
-        own["_buffers"] = {}
+        own["_parameters"] = Members()
+        own["_buffers"] = Members()
         own["_non_persistent_buffers_set"] = set()
         own["_is_full_backward_hook"] = None
-        for name in _hooks.TABLES:
-            own[name] = OrderedDict()
-        own["_modules"] = {}
+        for name in HOOKS:
+            own[name] = Hooks()
+        own["_modules"] = Members()
         if self.call_super_init:
             super().__init__(*args, **kwargs)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        adopt(self.__dict__)
 
     def forward(self, *input: Any) -> Any:
         """Compute the result; defined by the subclass."""
@@ -223,7 +227,6 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that is state but no parameter; part of the `state_dict` when `persistent`."""
-        state.structure += 1
         if "_buffers" not in self.__dict__:
             raise MissingAttributeError("cannot assign buffer before Module.__init__() call")
         self._check_registered_name("buffer", name, self._buffers)
@@ -237,7 +240,6 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter, or None for one that is switched off."""
-        state.structure += 1
         if "_parameters" not in self.__dict__:
             raise MissingAttributeError("cannot assign parameter before Module.__init__() call")
         self._check_registered_name("parameter", name, self._parameters)
@@ -256,7 +258,6 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a child module."""
-        state.structure += 1
         if not isinstance(module, Module) and module is not None:
             raise ArgumentTypeError(f"{typename(module)} is not a Module subclass")
         self._check_registered_name("module", name, self._modules)

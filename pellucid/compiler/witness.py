@@ -1,0 +1,135 @@
+"""What code did while it was traced: the names it used, and the calls it made that a program could not repeat."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from numpy import ndarray
+
+from ..core import bind, observe, source, tracing
+from ..core.public import METHODS
+from ..core.tensor import Tensor
+from .backward import TracedRun
+from .symbols import Namespace
+from .trace import Tracer
+
+IMPURE = {
+    "time": "asks for the time", "perf_counter": "asks for the time", "monotonic": "asks for the time",
+    "random": "draws Python's random numbers", "randint": "draws random numbers past this library",
+    "choice": "draws random numbers past this library", "uniform": "draws random numbers past this library",
+    "shuffle": "draws random numbers past this library", "gauss": "draws Python's random numbers",
+    "normalvariate": "draws Python's random numbers", "getrandbits": "draws Python's random numbers",
+    "randrange": "draws Python's random numbers", "urandom": "draws the system's random numbers",
+    "now": "asks for the time", "today": "asks for the time", "utcnow": "asks for the time", "time_ns": "asks for the time",
+    "perf_counter_ns": "asks for the time", "monotonic_ns": "asks for the time", "process_time": "asks for the time",
+    "input": "reads the keyboard", "print": "prints", "write": "writes to a file", "open": "opens a file",
+}  # fmt: skip
+_IMPURE_MODULES = ("random", "time", "numpy.random", "builtins", "_io", "posix", "_random", "io", "datetime")
+
+# With one of these, code reads attributes that it does not name.
+_DYNAMIC = frozenset(
+    {"getattr", "vars", "globals", "locals", "eval", "exec", "attrgetter", "__dict__", "hasattr", "__getattribute__"}
+)
+# Methods of arrays through which values reach Python.
+_READERS = frozenset("all any sum max min item tolist argmax argmin nonzero prod argsort searchsorted".split())
+# Code in which arrays may be looked at: it runs again at each call.
+_INSIDE = tracing.independent_codes
+_INSIDE |= {
+    bind.general.__code__, Tracer.effect.__code__, Tracer.rule.__code__,
+    Tracer._whole_rule.__code__, Namespace.apply.__code__, Tracer.constant.__code__, Tracer.check.__code__,
+    observe.notify.__code__, TracedRun.send.__code__, bind._watch.__code__, METHODS["item"].__code__, METHODS["__index__"].__code__,
+}  # fmt: skip
+
+
+class Witness:
+    """The names that running code used, and the calls it made that a replay could not repeat."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self.impure: list[tuple[str, Any]] = []
+        self.read: tuple[str, Any] | None = None
+        self.entry: Any = None  # the function's first line
+        self.calling: Any = None  # the function in C that is running
+        self.dynamic = False  # whether the user's code reads attributes whose names it makes
+        self.codes: set[int] = set()  # the identities of the code objects that ran
+        self._makers: set[int] = set()  # of those that make the names of attributes
+        self._kept: list[Any] = []
+
+    @property
+    def used(self) -> set[str | int]:
+        """The names that were used, and the identities of the code objects that ran."""
+        return {*self.names, *self.codes}
+
+    @contextmanager
+    def watching(self) -> Iterator[Witness]:
+        """Watch the calls made inside the block."""
+        before = sys.getprofile()
+        sys.setprofile(self._event)
+        try:
+            yield self
+        finally:
+            sys.setprofile(before if before is None or callable(before) else None)
+            if hasattr(before, "enable"):  # cProfile's, which is no Python function
+                before.enable()
+
+    def _event(self, frame: Any, event: str, arg: Any) -> None:
+        if event == "call":
+            code = frame.f_code
+            if id(code) not in self.codes:
+                self.codes.add(id(code))
+                self._kept.append(code)
+                if self.entry is None and not source.is_library(code.co_filename):
+                    self.entry = source.describe((code, 0))
+                self.names.update(code.co_names, code.co_freevars)
+                self.names.update(c for c in code.co_consts if type(c) is str)
+                if not _DYNAMIC.isdisjoint(code.co_names):
+                    self._makers.add(id(code))
+            if id(code) in self._makers and not self.dynamic and _users(frame) is not None:
+                self.dynamic = True
+        elif event != "c_call":
+            self.calling = None
+        else:
+            self.calling = arg
+            name = getattr(arg, "__name__", "")
+            if name in _READERS and isinstance(getattr(arg, "__self__", None), ndarray) and self.read is None:
+                self._array_read(frame, arg.__self__)
+            owner = getattr(arg, "__self__", None)
+            if type(owner).__module__.startswith(("numpy.random", "random")):
+                self._impure(frame, "draws random numbers past this library")
+            elif name in IMPURE and not isinstance(owner, (Tensor, ndarray)):
+                module = getattr(arg, "__module__", None) or (owner if isinstance(owner, type) else type(owner)).__module__
+                if module.startswith(_IMPURE_MODULES):
+                    self._impure(frame, IMPURE[name])
+
+    def _impure(self, frame: Any, what: str) -> None:
+        caller = _users(frame)
+        if caller is not None:
+            self.impure.append((what, source.describe((caller.f_code, caller.f_lasti))))
+
+    def _array_read(self, frame: Any, array: ndarray) -> None:
+        """An array's method that looks at values was called: where the library does it outside of an operation, its result may decide
+        something that the program would repeat for other values.
+        """
+        if not source.is_library(frame.f_code.co_filename):
+            return  # a user's array is no tensor's: those that are were read through numpy(), which is told of
+        inner = frame
+        while frame is not None and (source.is_library(frame.f_code.co_filename) or frame.f_code.co_filename == "<string>"):
+            if frame.f_code in _INSIDE:
+                return
+            frame = frame.f_back
+        self.read = (inner.f_code.co_name, None if frame is None else source.describe((frame.f_code, frame.f_lasti)))
+
+
+def _users(frame: Any) -> Any:
+    """The frame of the user's code that makes a call, perhaps through Python's library or a package; None for what this library does."""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if source.is_own(file) or file.startswith("<frozen importlib"):
+            return None
+        if not source.is_library(file) and file != "<string>":
+            return frame
+        frame = frame.f_back
+    return None
