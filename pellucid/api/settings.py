@@ -21,23 +21,32 @@ _NAMES: dict[str, Any] = {"inf": math.inf, "nan": math.nan, "pi": math.pi, "e": 
 _NAMES |= {"TypedStorage": TypedStorage, "UntypedStorage": UntypedStorage}
 
 
+# What the process was told; compiled code depends on it.
+SETTINGS: dict[str, Any] = {"deterministic": False, "warn_only": False, "precision": "highest", "interop_threads": 1}
+
+
+def _set(**settings: Any) -> None:
+    SETTINGS.update(settings)
+    state.structure += 1
+
+
 # ---- determinism, precision, threads ---------------------------------------------------------
 @public()
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Ask for deterministic algorithms; all of this library's are."""
-    state.set(deterministic=bool(mode), warn_only=bool(warn_only))
+    _set(deterministic=bool(mode), warn_only=bool(warn_only))
 
 
 @public()
 def are_deterministic_algorithms_enabled() -> bool:
     """Whether deterministic algorithms were asked for."""
-    return state.settings["deterministic"]
+    return SETTINGS["deterministic"]
 
 
 @public()
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """Whether an algorithm that is not deterministic should only warn."""
-    return state.settings["warn_only"]
+    return SETTINGS["warn_only"]
 
 
 @public()
@@ -54,13 +63,13 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
         if isinstance(debug_mode, str):
             raise RuntimeError(f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}")
         raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}")
-    state.set(deterministic=modes[debug_mode] > 0, warn_only=modes[debug_mode] == 1)
+    _set(deterministic=modes[debug_mode] > 0, warn_only=modes[debug_mode] == 1)
 
 
 @public()
 def get_deterministic_debug_mode() -> int:
     """0, 1 (warn) or 2 (error)."""
-    return 0 if not state.settings["deterministic"] else 1 if state.settings["warn_only"] else 2
+    return 0 if not SETTINGS["deterministic"] else 1 if SETTINGS["warn_only"] else 2
 
 
 @public()
@@ -72,13 +81,13 @@ def set_float32_matmul_precision(precision: str) -> None:
     """
     if precision not in ("highest", "high", "medium"):
         raise RuntimeError(f"{precision} is not one of 'highest', 'high', or 'medium'.")
-    state.set(precision=precision)
+    _set(precision=precision)
 
 
 @public()
 def get_float32_matmul_precision() -> str:
     """What `set_float32_matmul_precision` was told."""
-    return state.settings["precision"]
+    return SETTINGS["precision"]
 
 
 @public()
@@ -114,13 +123,13 @@ def set_num_interop_threads(num: int) -> None:
     """
     if num <= 0:
         raise RuntimeError("set_num_interop_threads expects a positive integer")
-    state.set(interop_threads=int(num))
+    _set(interop_threads=int(num))
 
 
 @public()
 def get_num_interop_threads() -> int:
     """What `set_num_interop_threads` was told; 1 at first."""
-    return state.settings["interop_threads"]
+    return SETTINGS["interop_threads"]
 
 
 @public()

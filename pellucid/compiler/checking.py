@@ -12,6 +12,7 @@ from typing import Any
 
 from numpy import ndarray
 
+from ..api.settings import SETTINGS
 from ..core.modes import local, state
 from ..core.tensor import Tensor
 from ..dtypes import get_default_dtype
@@ -45,7 +46,8 @@ def checker(
         return None
     scope: dict[str, Any] = {
         "state": state,
-        "settings": state.settings,
+        "SETTINGS": SETTINGS,
+        "settings": dict(SETTINGS),
         "local": local,
         "device": local.device,
         "default_dtype": get_default_dtype,
@@ -75,7 +77,7 @@ def checker(
     )
     lines += [
         "    if state.structure != now[0]:",
-        "        if state.settings != settings or not all([g.holds() for g in covered]): return None",
+        "        if SETTINGS != settings or not all([g.holds() for g in covered]): return None",
         "        now[0] = state.structure",
     ]
     tests = []

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy import empty, ndarray
 
+from ..api.settings import SETTINGS
 from ..core import reverse
 from ..core.bind import wrap
-from ..core.modes import local, state
+from ..core.modes import local
 from ..core.random import Generator
 from ..core.tape import Node, count, walk
 from ..core.tensor import Tensor, version_of
@@ -88,7 +89,7 @@ def flags() -> tuple[Any, ...]:
     """The modes that a program depends on."""
     kind, modes = get_default_dtype(), len(local.function_modes)
     own = (local.grad, local.inference, local.autocast is None, len(local.saved_hooks), local.anomaly, local.device, modes)
-    return (*own, kind, *state.settings.values())
+    return (*own, kind, *SETTINGS.values())
 
 
 # ---- a traced version ------------------------------------------------------------------------------

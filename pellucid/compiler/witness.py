@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from .backward import TracedRun
 from .symbols import Namespace
 from .trace import Tracer
 
+_OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # where this library's files are
 IMPURE = {
     "time": "asks for the time", "perf_counter": "asks for the time", "monotonic": "asks for the time",
     "random": "draws Python's random numbers", "randint": "draws random numbers past this library",
@@ -127,7 +129,7 @@ def _users(frame: Any) -> Any:
     """The frame of the user's code that makes a call, perhaps through Python's library or a package; None for what this library does."""
     while frame is not None:
         file = frame.f_code.co_filename
-        if source.is_own(file) or file.startswith("<frozen importlib"):
+        if file.startswith(_OWN) or file.startswith("<frozen importlib"):
             return None
         if not source.is_library(file) and file != "<string>":
             return frame

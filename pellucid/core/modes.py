@@ -15,20 +15,14 @@ class _State:
     """`slow` counts the reasons to leave the fast path: observers, dual numbers, saved-tensor hooks, autocast, tracing.
 
     It is process-wide and only a hint: the general path looks at the thread's own state. `structure` counts changes of modules
-    (an attribute set, a parameter or hook registered) and of `settings`, so that compiled code knows when to look again.
+    (an attribute set, a parameter or hook registered) and settings, so that compiled code knows when to look again.
     """
 
-    __slots__ = ("settings", "slow", "structure")
+    __slots__ = ("slow", "structure")
 
     def __init__(self) -> None:
         self.slow = 0
         self.structure = 0
-        self.settings: dict[str, Any] = {"deterministic": False, "warn_only": False, "precision": "highest", "interop_threads": 1}
-
-    def set(self, **settings: Any) -> None:
-        """Change settings of the process."""
-        self.settings = self.settings | settings
-        self.structure += 1
 
 
 class _ThreadModes(threading.local):
