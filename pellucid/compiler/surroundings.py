@@ -7,8 +7,10 @@ numbers, strings, flags and the identity of objects become guards, as far as cod
 
 from __future__ import annotations
 
+import dis
 import functools
 import random
+import re
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
@@ -52,6 +54,7 @@ _IMPURE_MODULES = ("random", "time", "numpy.random", "builtins", "_io", "posix",
 _DYNAMIC = frozenset(
     {"getattr", "vars", "globals", "locals", "eval", "exec", "attrgetter", "__dict__", "hasattr", "__getattribute__"}
 )
+_GLOBAL = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"})
 # What objects of this library keep of their last call, to be quicker at the next.
 _CACHES = frozenset({"_inv", "_cached_x_y"})
 # Methods of arrays through which values reach Python.
@@ -68,9 +71,11 @@ _INSIDE |= {
 class Guard:
     """One thing that must be as it was: `holder[key]` (or attribute, or cell) is, or equals, `expected`."""
 
-    __slots__ = ("by_name", "expected", "holder", "key", "kind", "path", "same")
+    __slots__ = ("by_name", "expected", "holder", "is_global", "key", "kind", "path", "same")
 
-    def __init__(self, kind: str, holder: Any, key: Any, expected: Any, path: str, same: bool, by_name: bool = False) -> None:
+    def __init__(
+        self, kind: str, holder: Any, key: Any, expected: Any, path: str, same: bool, by_name: bool = False, is_global: bool = False,
+    ) -> None:  # fmt: skip
         self.kind = kind  # "item", "attr", "cell", "len"
         self.holder = holder
         self.key = key
@@ -78,6 +83,7 @@ class Guard:
         self.path = path
         self.same = same
         self.by_name = by_name  # read only by code that has its name: an attribute, a global
+        self.is_global = is_global  # read only by code that loads it as a global
 
     def now(self) -> Any:
         """What is there at present."""
@@ -121,6 +127,13 @@ class Guard:
         )
 
 
+def _name(function: Any) -> str:
+    """What to call a function in the paths of guards: a module, or another object, by its class."""
+    if isinstance(function, types.MethodType) and function.__name__ == "__call__":
+        return f"{type(function.__self__).__name__}.__call__"
+    return getattr(function, "__name__", None) or type(function).__name__
+
+
 def _both_nan(a: Any, b: Any) -> bool:
     return isinstance(a, float) and isinstance(b, float) and a != a and b != b
 
@@ -136,7 +149,7 @@ class Surroundings:
         self._kept: list[Any] = []
         self._by_root: dict[int, list[ndarray]] | None = None
         self._seen: dict[int, Any] = {}
-        self._queue: list[tuple[Any, str]] = [(function, getattr(function, "__name__", "f"))]
+        self._queue: list[tuple[Any, str]] = [(function, _name(function))]
         for k, a in enumerate(args):
             self._queue.append((a, f"argument {k + 1}"))
         for name, a in (kwargs or {}).items():
@@ -164,7 +177,7 @@ class Surroundings:
         elif isinstance(value, types.FunctionType):
             self._function(value, path)
         elif isinstance(value, types.MethodType):
-            self._queue.append((value.__self__, f"{path}.__self__" if "." not in path else path.rpartition(".")[0]))
+            self._queue.append((value.__self__, path.rpartition(".")[0] or type(value.__self__).__name__))
             self._queue.append((value.__func__, path))
         elif "_torchdynamo_orig_callable" in getattr(value, "__dict__", ()):
             # A compiled function is guarded as what it compiles: what it traced changes from call to call.
@@ -196,11 +209,14 @@ class Surroundings:
         else:
             self._object(value, path)
 
-    def _slot(self, kind: str, holder: Any, key: Any, value: Any, path: str, constant: bool = False, by_name: bool = False) -> None:
+    def _slot(
+        self, kind: str, holder: Any, key: Any, value: Any, path: str, constant: bool = False, by_name: bool = False,
+        is_global: bool = False,
+    ) -> None:  # fmt: skip
         """A place that holds a value: guarded by value or identity, and walked on."""
         if not constant and not (isinstance(key, str) and key in _CACHES):
             scalar = isinstance(value, _SCALARS)
-            self.guards.append(Guard(kind, holder, key, value, path, not scalar, by_name))
+            self.guards.append(Guard(kind, holder, key, value, path, not scalar, by_name, is_global))
         if not isinstance(value, _SCALARS):
             self._queue.append((value, path))
 
@@ -289,8 +305,11 @@ class Surroundings:
         self._globals(f.__code__, f.__globals__)
         for name, value in (f.__kwdefaults__ or {}).items():
             self._slot("item", f.__kwdefaults__, name, value, name)
-        if f.__defaults__:
-            self._queue.append((f.__defaults__, f"{path}.__defaults__"))
+        defaults = f.__defaults__ or ()
+        count = f.__code__.co_argcount
+        for name, value in zip(f.__code__.co_varnames[count - len(defaults) : count], defaults, strict=True):
+            if not isinstance(value, _SCALARS):
+                self._queue.append((value, name))
 
     def _globals(self, code: types.CodeType, names: dict[str, Any]) -> None:
         for name in code.co_names:
@@ -300,7 +319,7 @@ class Surroundings:
                     self.guards.append(Guard("item", names, name, value, name, True))
                     self._attributes(code, value, name)
                 else:
-                    self._slot("item", names, name, value, name, by_name=True)
+                    self._slot("item", names, name, value, name, by_name=True, is_global=True)
         for constant in code.co_consts:
             if isinstance(constant, types.CodeType):
                 self._globals(constant, names)
@@ -362,11 +381,12 @@ class Surroundings:
                 return a
         return None
 
-    def relevant(self, names: set[str], dynamic: bool = False) -> list[Guard]:
-        """The guards on what code that ran, and used `names`, can have read; all of them when it makes names (`dynamic`)."""
-        if dynamic:
+    def relevant(self, witness: Witness) -> list[Guard]:
+        """The guards on what code that ran can have read by a name that it has; all of them when it makes names."""
+        if witness.dynamic:
             return list(self.guards)
-        return [g for g in self.guards if not g.by_name or g.key in names]
+        names, globals_ = witness.names, witness.globals_read()
+        return [g for g in self.guards if not g.by_name or g.key in (globals_ if g.is_global else names)]
 
 
 class Witness:
@@ -381,6 +401,26 @@ class Witness:
         self.dynamic = False  # whether the user's code reads attributes whose names it makes
         self._codes: set[int] = set()
         self._kept: list[Any] = []
+
+    def globals_read(self) -> set[str]:
+        """The names that the user's code loads as globals: an attribute of the same name is something else."""
+        codes = (code for code in self._kept if not source.is_library(code.co_filename))
+        return {i.argval for code in codes for i in dis.get_instructions(code) if i.opname in _GLOBAL}
+
+    def line_of(self, guard: Guard) -> Any:
+        """Where the user's code changes what a guard holds, as far as names tell: the first line that stores to it, or else uses it."""
+        words = re.findall(r"[A-Za-z_]\w*", guard.path.partition("['")[0])
+        key = guard.key if isinstance(guard.key, str) else words[-1] if words else None
+        used = None
+        for code in self._kept:
+            if source.is_library(code.co_filename) or "/lib/python" in code.co_filename:
+                continue
+            for i in dis.get_instructions(code):
+                if i.argval == key or words and i.argval == words[-1]:
+                    if i.opname.startswith("STORE_") and i.opname != "STORE_FAST":
+                        return source.describe((code, i.offset))
+                    used = used or (code, i.offset)
+        return None if used is None else source.describe(used)
 
     @contextmanager
     def watching(self) -> Iterator[Witness]:
