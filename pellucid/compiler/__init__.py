@@ -31,19 +31,20 @@ __all__ = [
 T = TypeVar("T")
 _MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 _STANCES = ("default", "force_eager", "eager_on_recompile", "fail_on_recompile", "eager_then_compile", "aot_eager_then_compile")
+_OWN = ("forward", "_compiled_call_impl")  # what is set on a compiled module itself
 _state: dict[str, Any] = {"backend": "inductor"}
 
 
 class OptimizedModule(Module):
     """What `compile` makes of a module: the module itself is `_orig_mod`, and does the work.
 
-    Attributes are those of the module; the names in `state_dict()` begin with `_orig_mod.`, as PyTorch's do.
+    Attributes are those of the module, to read and to set; the names in `state_dict()` begin with `_orig_mod.`, as PyTorch's do.
     """
 
     def __init__(self, mod: Module) -> None:
         super().__init__()
-        self._orig_mod = mod
-        self.__dict__["training"] = mod.training
+        del self.__dict__["training"]  # the module's own is the one that counts
+        self._modules["_orig_mod"] = mod
 
     def _compiled(self) -> CompiledFunction:
         made = self.__dict__.get("_compiled_call")
@@ -61,6 +62,30 @@ class OptimizedModule(Module):
             return super().__getattr__(name)
         except AttributeError:
             return getattr(self._orig_mod, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self.__dict__ or name in _OWN:
+            super().__setattr__(name, value)
+        elif name == "_orig_mod":
+            self._modules[name] = value
+            self.__dict__.pop("_compiled_call", None)
+        else:
+            setattr(self._orig_mod, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        if name in self.__dict__ or name in _OWN:
+            super().__delattr__(name)
+        else:
+            delattr(self._orig_mod, name)
+
+    @property
+    def training(self) -> bool:  # type: ignore[override]
+        """Whether the module is in training mode."""
+        return self._orig_mod.training
+
+    @training.setter
+    def training(self, mode: bool) -> None:
+        self._orig_mod.training = mode
 
     def __len__(self) -> int:
         return len(self._orig_mod)  # type: ignore[arg-type]

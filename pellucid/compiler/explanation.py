@@ -39,7 +39,7 @@ class Explanation:
 
 def explain(function: Any, measure: bool = True) -> Explanation:
     """The explanation of a CompiledFunction; with `measure` each kernel is timed, on copies of the state."""
-    name = getattr(function.function, "__qualname__", type(function.function).__name__)
+    name = function.name
     title = f"{name}: {len(function.versions)} traced version(s)"
     lines = [title, *[f"  {k}. {entry}" for k, entry in enumerate(function.history, 1)]]
     body = [f"<h1>{html.escape(title)}</h1><ol>", *[f"<li>{html.escape(h)}</li>" for h in function.history], "</ol>"]

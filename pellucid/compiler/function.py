@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import functools
+import sys
 import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
 
 from ..backends.memory import give_back
-from ..core import observe, tracing
+from ..core import observe, source, tracing
 from ..core.modes import state
 from ..core.tensor import Tensor
+from ..nn.modules.module import Module
 from .errors import Refusal
 from .execute import Diverged
 from .step import Version, flatten
@@ -63,6 +66,33 @@ class CompiledFunction:
         self._attempts.clear()
         self._decisions.clear()
         self._warned = False
+
+    @property
+    def name(self) -> str:
+        """What was compiled, in words: a function's name, or the class of a module."""
+        bound = getattr(self.function, "__self__", None)
+        if isinstance(bound, Module) and self.function.__name__ == "__call__":
+            return type(bound).__qualname__
+        return getattr(self.function, "__qualname__", type(self.function).__name__)
+
+    def __repr__(self) -> str:
+        return f"<compiled {self.name}>"
+
+    def __reduce__(self) -> Any:
+        bound = getattr(self.function, "__self__", None)
+        name = getattr(self, "__name__", "")
+        if bound is not None and getattr(bound, "__dict__", {}).get(f"_compiled_{name}") is self:
+            return getattr, (bound, name)  # a decorated method
+        found: Any = sys.modules.get(getattr(self, "__module__", ""))
+        for part in getattr(self, "__qualname__", "?").split("."):
+            found = getattr(found, part, None)
+        if found is self:
+            return self.__qualname__  # a decorated function
+        return CompiledFunction, (self.function, self.fullgraph, self.limit)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> CompiledFunction:
+        """A function of a copied object compiles anew; what was traced stays with the original."""
+        return CompiledFunction(copy.deepcopy(self.function, memo), self.fullgraph, self.limit)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """As a decorator of a method: compiled per instance."""
@@ -148,18 +178,28 @@ class CompiledFunction:
     def _give_up(self, key: Any, refusal: Refusal) -> None:
         self.refused[key] = str(refusal)
         self.history.append(f"runs eagerly: {refusal}")
-        name = getattr(self.function, "__qualname__", type(self.function).__name__)
+        name = self.name
         if self.fullgraph:
             raise CompileError(f"{name} cannot be compiled: {refusal}")
         if not self._warned:
             self._warned = True
-            warnings.warn(f"{name} runs eagerly: {refusal}", CompileWarning, stacklevel=4)
+            warnings.warn(f"{name} runs eagerly: {refusal}", CompileWarning, stacklevel=_outside())
 
     def explain(self) -> Any:
         """How the versions traced so far were compiled: an object with `.text`, and `.html`."""
         from .explanation import explain
 
         return explain(self)
+
+
+def _outside() -> int:
+    """The `stacklevel` of the user's call, for a warning that the caller of this gives."""
+    frame: Any = sys._getframe(1)
+    level = 1
+    while frame.f_back is not None and source.is_library(frame.f_code.co_filename):
+        frame = frame.f_back
+        level += 1
+    return level
 
 
 def _plain(t: Tensor) -> bool:

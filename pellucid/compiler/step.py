@@ -190,7 +190,7 @@ class Version:
         broken = changed(guards)
         if broken:
             self.transient = True
-            raise Refusal(f"the step changes {broken[0].path}, which a program would not do")
+            raise Refusal(f"the step changes {broken[0].path}, which a program would not do", witness.line_of(broken[0]))
         self.guards = guards
         self.kept = around.kept  # objects that guards know by their identity
         self.grad_changes: list[tuple[Tensor, Any]] = []
@@ -374,7 +374,7 @@ class Version:
             if i.kind == "call":
                 found = [a for a in i.params["args"] if isinstance(a, Generator)]
                 streams.update((id(g), g) for g in found)
-                if not found and not (i.outputs or i.writes):
+                if not found and not (i.outputs or i.writes) and i.record[0] not in self.tracer.checks:
                     raise Refusal(f"the step decides with a tensor's value after {i.op}", i.site)
                 if i.op == "_update_group":
                     raise Refusal("the step decides with a tensor's value after an optimizer's update", i.site)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import array
 import builtins
 import contextvars
-import dis
 import functools
 import os
 import random
@@ -35,7 +34,7 @@ from ..nn.modules.module import Module
 from ..optim.optimizer import Optimizer
 from .guards import MISSING, SCALARS, Absent, Guard, Opaque
 from .trace import bounds, owner
-from .witness import Witness
+from .witness import GLOBAL, Witness, loaded
 
 LIMIT = 50_000  # objects looked at
 LENGTH = 10_000  # of containers whose items are looked at
@@ -50,7 +49,7 @@ _LIBRARIES = sys.stdlib_module_names | {"pellucid", "numpy"}
 class Edge(NamedTuple):
     """That something hangs at an object: a guard, or another object, for code that used `name` (None: for all code)."""
 
-    name: str | int | None  # a name, or the identity of a code object
+    name: str | int | None  # a name, or the identity of a code object; GLOBAL and a name for code that loads it as a global
     guard: Guard | None
     child: int | None
 
@@ -74,7 +73,7 @@ class Surroundings:
         self._queue: deque[tuple[Any, str]] = deque()
         self._last: deque[tuple[Any, str]] = deque()
         self._at = 0  # the object whose surroundings are being written down
-        self._reach(function, getattr(function, "__name__", "f"))
+        self._reach(function, _name(function))
         for k, a in enumerate(args):
             self._reach(a, f"argument {k + 1}")
         for name, a in (kwargs or {}).items():
@@ -128,7 +127,7 @@ class Surroundings:
         elif isinstance(value, types.FunctionType):
             self._function(value, path)
         elif isinstance(value, types.MethodType):
-            self._reach(value.__self__, f"{path}.__self__" if "." not in path else path.rpartition(".")[0])
+            self._reach(value.__self__, path.rpartition(".")[0] or type(value.__self__).__name__)
             self._reach(value.__func__, path)
         elif isinstance(value, type):
             self._classes(value)
@@ -278,7 +277,11 @@ class Surroundings:
             return
         self.kept.append(f.__code__)
         self._guard("attr", f, "__code__", f.__code__, f"{path}.__code__", True, ran)
-        self._slot("attr", f, "__defaults__", f.__defaults__, f"{path}.__defaults__", ran)
+        self._guard("attr", f, "__defaults__", f.__defaults__, f"{path}.__defaults__", True, ran)
+        defaults = f.__defaults__ or ()
+        count = f.__code__.co_argcount
+        for name, value in zip(f.__code__.co_varnames[count - len(defaults) : count], defaults, strict=True):
+            self._reach(value, name, ran)
         if f.__kwdefaults__:
             self._slot("attr", f, "__kwdefaults__", f.__kwdefaults__, f"{path}.__kwdefaults__", ran)
         for name, v in f.__dict__.items():
@@ -290,9 +293,9 @@ class Surroundings:
         self._codes.append((code, names))
         words = {*code.co_names, *[c for c in code.co_consts if type(c) is str]}
         self._vocabulary |= words
-        for name in names if "globals" in words else words:
+        for name in [*names] if "globals" in words else words:
             if name in names and not name.startswith("__"):
-                self._slot("item", names, name, names[name], name, ran)
+                self._slot("item", names, name, names[name], name, GLOBAL + name)
             if name in ("environ", "getenv"):
                 self._reach(os.environ, "os.environ", ran)
             for module in (name, f"{names.get('__package__') or ''}.{name}"):
@@ -394,9 +397,15 @@ class Surroundings:
         wanted: dict[int, tuple[dict[str, Any], set[str]]] = {}
         for code, names in self._codes:
             if id(code) in used:
-                looked = {i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
-                wanted.setdefault(id(names), (names, set()))[1].update(looked - names.keys())
+                wanted.setdefault(id(names), (names, set()))[1].update(loaded(code) - names.keys())
         return [Absent(g, frozenset(n), "the globals") for g, n in wanted.values() if n]
+
+
+def _name(function: Any) -> str:
+    """What to call a function in the paths of guards: a module, or another object, by its class."""
+    if isinstance(function, types.MethodType) and function.__name__ == "__call__":
+        return f"{type(function.__self__).__name__}.__call__"
+    return getattr(function, "__name__", None) or type(function).__name__
 
 
 def _is_users(module: types.ModuleType) -> bool:

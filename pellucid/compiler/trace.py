@@ -65,6 +65,7 @@ class Tracer:
         self._values: dict[int, Value] = {}
         self._roots: dict[int, list[tuple[int, int, Buffer]]] = {}
         self._objects: dict[int, Any] = {}  # what was handed to gradient rules, and by which instruction
+        self.checks: set[Callable[..., Any]] = set()  # functions that do nothing but raise
         self.numbers_handed_on = False
         self._alive: list[Any] = []  # identities stay unique as long as everything lives
         self._fresh: set[int] = set()  # constants just made
@@ -382,6 +383,7 @@ class Tracer:
             with self.paused():
                 function(*args)
         else:
+            self.checks.add(function)
             self.effect(function, args, {}, ())
 
     # ---- backward --------------------------------------------------------------------------------

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dis
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import CodeType
 from typing import Any
 
 from numpy import ndarray
@@ -14,6 +17,7 @@ from ..core import bind, observe, source, tracing
 from ..core.public import METHODS
 from ..core.tensor import Tensor
 from .backward import TracedRun
+from .guards import Guard
 from .symbols import Namespace
 from .trace import Tracer
 
@@ -46,6 +50,15 @@ _INSIDE |= {
 }  # fmt: skip
 
 
+GLOBAL = "global "  # before names in `Witness.used` that were loaded as globals
+_LOADS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"})
+
+
+def loaded(code: CodeType) -> set[str]:
+    """The names that code uses as globals: an attribute of the same name is something else."""
+    return {i.argval for i in dis.get_instructions(code) if i.opname in _LOADS}
+
+
 class Witness:
     """The names that running code used, and the calls it made that a replay could not repeat."""
 
@@ -62,8 +75,24 @@ class Witness:
 
     @property
     def used(self) -> set[str | int]:
-        """The names that were used, and the identities of the code objects that ran."""
-        return {*self.names, *self.codes}
+        """The names that were used, those that were loaded as globals, and the identities of the code objects that ran."""
+        loads = (loaded(code) for code in self._kept if not source.is_library(code.co_filename))
+        return {*self.names, *self.codes, *[GLOBAL + name for names in loads for name in names]}
+
+    def line_of(self, guard: Guard) -> Any:
+        """Where the user's code changes what a guard holds, as far as names tell: the first line that stores to it, or else uses it."""
+        words = re.findall(r"[A-Za-z_]\w*", guard.path.partition("['")[0])
+        key = guard.key if isinstance(guard.key, str) else words[-1] if words else None
+        used = None
+        for code in self._kept:
+            if source.is_library(code.co_filename):
+                continue
+            for i in dis.get_instructions(code):
+                if i.argval == key or words and i.argval == words[-1]:
+                    if i.opname.startswith("STORE_") and i.opname != "STORE_FAST":
+                        return source.describe((code, i.offset))
+                    used = used or (code, i.offset)
+        return None if used is None else source.describe(used)
 
     @contextmanager
     def watching(self) -> Iterator[Witness]:
@@ -129,7 +158,7 @@ def _users(frame: Any) -> Any:
     """The frame of the user's code that makes a call, perhaps through Python's library or a package; None for what this library does."""
     while frame is not None:
         file = frame.f_code.co_filename
-        if file.startswith(_OWN) or file.startswith("<frozen importlib"):
+        if file.startswith((_OWN, "<frozen importlib")):
             return None
         if not source.is_library(file) and file != "<string>":
             return frame

@@ -146,12 +146,13 @@ class Pooled(nn.Module):
 
 
 class Recurrent(nn.Module):
-    def __init__(self, **options):
+    def __init__(self, make=nn.LSTM, **options):
         super().__init__()
-        self.lstm = nn.LSTM(24, 20, **options)
+        self.layers = make(24, 20, **options)
 
     def forward(self, x):
-        return self.lstm(x)[0]
+        y, last = self.layers(x)
+        return y + sum(s.mean() for s in (last if isinstance(last, tuple) else (last,)))
 
 
 class Norm(nn.Module):
@@ -191,6 +192,15 @@ LAYERS = {
     "LSTM": (Recurrent, "lstm_layer"),
     "LSTM both ways": (lambda: Recurrent(bidirectional=True, num_layers=2), "lstm_layer"),
     "LSTM without bias": (lambda: Recurrent(bias=False), "lstm_layer"),
+    "LSTM with the batch first": (lambda: Recurrent(batch_first=True), "lstm_layer"),
+    "GRU": (lambda: Recurrent(nn.GRU), "gru_layer"),
+    "GRU both ways": (lambda: Recurrent(nn.GRU, bidirectional=True, num_layers=2), "gru_layer"),
+    "GRU without bias": (lambda: Recurrent(nn.GRU, bias=False), "gru_layer"),
+    "GRU with the batch first": (lambda: Recurrent(nn.GRU, batch_first=True), "gru_layer"),
+    "RNN": (lambda: Recurrent(nn.RNN), "rnn_tanh_layer"),
+    "RNN both ways": (lambda: Recurrent(nn.RNN, bidirectional=True, num_layers=2), "rnn_tanh_layer"),
+    "RNN of relu": (lambda: Recurrent(nn.RNN, nonlinearity="relu", bidirectional=True), "rnn_relu_layer"),
+    "RNN without bias": (lambda: Recurrent(nn.RNN, bias=False), "rnn_tanh_layer"),
 }
 
 
