@@ -179,6 +179,8 @@ class Version:
             raise Refusal(f"the step {call}, which a program could not repeat", site)
         if witness.read is not None:
             raise Refusal(f"{witness.read[0]} looks at values to decide what to do", witness.read[1])
+        if self.tracer.begun and not witness.asks_for_state:
+            around.begin(self.tracer.begun)
         guards = around.relevant(witness.names, witness.dynamic)
         broken = changed(guards)
         if broken:

@@ -59,7 +59,7 @@ _READERS = frozenset("all any sum max min item tolist argmax argmin nonzero prod
 # Code in which arrays may be looked at: it runs again at each call.
 _INSIDE = tracing.independent_codes
 _INSIDE |= {
-    bind.general.__code__, Tracer.effect.__code__, Tracer.rule.__code__,
+    bind.general.__code__, bind._run.__code__, Tracer.effect.__code__, Tracer.rule.__code__,
     Tracer._whole_rule.__code__, Namespace.apply.__code__, Tracer.constant.__code__, Tracer.check.__code__,
     observe.notify.__code__, TracedRun.send.__code__, bind._watch.__code__, METHODS["item"].__code__, METHODS["__index__"].__code__,
 }  # fmt: skip
@@ -134,6 +134,7 @@ class Surroundings:
         self.modules: list[tuple[Module, str]] = []
         self.streams: list[Any] = []  # NumPy's random generators
         self._kept: list[Any] = []
+        self._optimizers: dict[int, tuple[Optimizer, str, list[Guard]]] = {}
         self._by_root: dict[int, list[ndarray]] | None = None
         self._seen: dict[int, Any] = {}
         self._queue: list[tuple[Any, str]] = [(function, getattr(function, "__name__", "f"))]
@@ -261,6 +262,12 @@ class Surroundings:
                 self._tensor(p, f"{path}.param_groups[{k}]['params'][{i}]")
                 self.guards.append(Guard("item", held, i, p, f"{path}.param_groups[{k}]['params'][{i}]", True))
         self.guards.append(Guard("attr", o, "state", o.state, f"{path}.state", True))
+        self._state(o, path)
+        for hooks in ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks"):
+            self.guards.append(Guard("len", getattr(o, hooks), None, len(getattr(o, hooks)), f"{path}.{hooks}", False))
+
+    def _state(self, o: Optimizer, path: str) -> None:
+        start = len(self.guards)
         self._values(o.state, f"{path}.state")
         for entry in list(o.state.values()):
             if isinstance(entry, dict):
@@ -268,8 +275,23 @@ class Surroundings:
                 for name, value in list(entry.items()):
                     if isinstance(value, Tensor):
                         self._tensor(value, f"{path}.state[...]['{name}']")
-        for hooks in ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks"):
-            self.guards.append(Guard("len", getattr(o, hooks), None, len(getattr(o, hooks)), f"{path}.{hooks}", False))
+        self._optimizers[id(o)] = (o, path, self.guards[start:])
+
+    def begin(self, begun: dict[int, tuple[Any, dict[Any, Any], dict[Any, Any]]]) -> None:
+        """Take optimizers' state that the call made as what was there before, where nothing else about their state has changed.
+
+        `begun` are parameters' states, by their identity, with the optimizer and what they held after its update.
+        """
+        for o, path, guards in list(self._optimizers.values()):
+            before = {id(g.holder): g for g in guards}
+            table = list(o.state.values())
+            old = before[id(o.state)].expected if id(o.state) in before else None
+            if old is None or [*map(id, table[: len(old)])] != old or all(g.holds() for g in guards):
+                continue
+            if all(_begun(entry, before.get(id(entry)), begun) for entry in table):
+                gone = set(map(id, guards))
+                self.guards = [g for g in self.guards if id(g) not in gone]
+                self._state(o, path)
 
     def _values(self, table: dict[Any, Any], path: str) -> None:
         """That a dictionary holds the same objects in the same order."""
@@ -369,11 +391,22 @@ class Surroundings:
         return [g for g in self.guards if not g.by_name or g.key in names]
 
 
+def _begun(entry: Any, guard: Guard | None, begun: dict[int, tuple[Any, dict[Any, Any], dict[Any, Any]]]) -> bool:
+    """Whether a parameter's state is as it was before the call, or as the optimizer that made it left it."""
+    if guard is not None and guard.holds():
+        return True
+    left = begun[id(entry)][2] if id(entry) in begun else None
+    if left is None or guard is not None and guard.expected:
+        return False
+    return list(entry) == list(left) and all(entry[k] is left[k] for k in left)
+
+
 class Witness:
     """The names that running code used, and the calls it made that a replay could not repeat."""
 
     def __init__(self) -> None:
         self.names: set[str] = set()
+        self.users: set[str] = set()  # those of code that is not this library's
         self.impure: list[tuple[str, Any]] = []
         self.read: tuple[str, Any] | None = None
         self.entry: Any = None  # the function's first line
@@ -386,10 +419,12 @@ class Witness:
     def watching(self) -> Iterator[Witness]:
         """Watch the calls made inside the block."""
         before = sys.getprofile()
+        tracing.watch.event = self._event
         sys.setprofile(self._event)
         try:
             yield self
         finally:
+            tracing.watch.event = None
             sys.setprofile(before if before is None or callable(before) else None)
             if hasattr(before, "enable"):  # cProfile's, which is no Python function
                 before.enable()
@@ -400,6 +435,8 @@ class Witness:
             if id(code) not in self._codes:
                 self._codes.add(id(code))
                 self._kept.append(code)
+                if not source.is_own(code.co_filename):
+                    self.users.update(code.co_names)
                 if self.entry is None and not source.is_library(code.co_filename):
                     self.entry = source.describe((code, 0))
                 self.names.update(code.co_names, code.co_freevars)
@@ -420,6 +457,11 @@ class Witness:
                 module = getattr(arg, "__module__", None) or (owner if isinstance(owner, type) else type(owner)).__module__
                 if module.startswith(_IMPURE_MODULES):
                     self.impure.append((IMPURE[name], source.describe((frame.f_code, frame.f_lasti))))
+
+    @property
+    def asks_for_state(self) -> bool:
+        """Whether the user's code may have looked into an optimizer's state."""
+        return self.dynamic or not self.users.isdisjoint(("state", "state_dict", "__getstate__", "__reduce_ex__", "deepcopy"))
 
     def _array_read(self, frame: Any, array: ndarray) -> None:
         """An array's method that looks at values was called: where the library does it outside of an operation, its result may decide

@@ -20,7 +20,7 @@ from ..backends import numpy_cpu
 from ..backends.meta import MetaArray
 from ..backends.numpy_cpu import address
 from ..errors import ArgumentTypeError, PellucidError
-from . import observe, source
+from . import observe, source, tracing
 from .explain import explained, located_op
 from .meta import NUMBERS, run_on_meta
 from .modes import local, state
@@ -504,6 +504,15 @@ _call_makers.append(_make_call)
 # ---- the general path ------------------------------------------------------------------------
 def general(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Run an operation in every case: any types, promotion, meta tensors, custom tensors, observers; explains failures."""
+    if tracing.tracers and PRIMITIVES.get(op.name) is op and all([type(x) in _PLAIN or not isinstance(x, Tensor) for x in args]):
+        return _run_unseen(op, args, params)
+    return _run(op, args, params)
+
+
+_PLAIN = (Tensor, Parameter)
+
+
+def _run(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     for x in args:
         kind = type(x)
         if kind is not Tensor and kind is not Parameter and isinstance(x, Tensor):
@@ -542,6 +551,9 @@ def general(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any
     if state.slow:
         _watch(op, tensors, params, made, aux)
     return _as_subclass(args, made)
+
+
+_run_unseen = tracing.unseen(_run)
 
 
 def _number_array(op: Primitive, value: Any, kind: Any) -> Any:

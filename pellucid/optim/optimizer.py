@@ -385,7 +385,7 @@ class ArrayOptimizer(Optimizer):
         name = f"{type(self).__name__}.step"
         states = self.state
         for group in self.param_groups:
-            arrays, grads, own = [], [], []
+            arrays, grads, own, begun = [], [], [], []
             keeps = self._keeps_state(group)
             for p in group["params"]:
                 grad = p._grad
@@ -394,6 +394,7 @@ class ArrayOptimizer(Optimizer):
                 state = states[p] if keeps else {}
                 if not state:
                     self._init_state(group, p, state)
+                    begun.append(state)
                 version = version_of(p)
                 version.count += 1
                 version.writer = (name, site)
@@ -402,6 +403,8 @@ class ArrayOptimizer(Optimizer):
                 own.append(state)
             if arrays:
                 tracing.effect(self._update_group, group, arrays, grads, own, writes=(1, 3))
+                if keeps and begun and tracing.tracers:
+                    tracing.tracers[-1].state_begun(self, begun)
         return loss
 
     def _recorded_step(self) -> None:
