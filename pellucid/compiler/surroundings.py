@@ -11,7 +11,7 @@ import functools
 import random
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, MappingView
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,7 +24,7 @@ from ..core.public import METHODS
 from ..core.random import Generator
 from ..core.tensor import Tensor
 from ..nn.modules.module import Module
-from ..optim.optimizer import Optimizer
+from ..optim.optimizer import HOOK_TABLES, Optimizer
 from .backward import TracedRun
 from .symbols import Namespace
 from .trace import Tracer, bounds, owner
@@ -52,6 +52,8 @@ _IMPURE_MODULES = ("random", "time", "numpy.random", "builtins", "_io", "posix",
 _DYNAMIC = frozenset(
     {"getattr", "vars", "globals", "locals", "eval", "exec", "attrgetter", "__dict__", "hasattr", "__getattribute__"}
 )
+# What every optimizer has, besides tables of hooks.
+_OPTIMIZER_PARTS = frozenset({"state", "param_groups", *HOOK_TABLES})
 # What objects of this library keep of their last call, to be quicker at the next.
 _CACHES = frozenset({"_inv", "_cached_x_y"})
 # Methods of arrays through which values reach Python.
@@ -68,9 +70,11 @@ _INSIDE |= {
 class Guard:
     """One thing that must be as it was: `holder[key]` (or attribute, or cell) is, or equals, `expected`."""
 
-    __slots__ = ("by_name", "expected", "holder", "key", "kind", "path", "same")
+    __slots__ = ("by_name", "expected", "holder", "key", "kind", "option", "path", "same")
 
-    def __init__(self, kind: str, holder: Any, key: Any, expected: Any, path: str, same: bool, by_name: bool = False) -> None:
+    def __init__(
+        self, kind: str, holder: Any, key: Any, expected: Any, path: str, same: bool, by_name: bool = False, option: bool = False
+    ) -> None:
         self.kind = kind  # "item", "attr", "cell", "len"
         self.holder = holder
         self.key = key
@@ -78,6 +82,7 @@ class Guard:
         self.path = path
         self.same = same
         self.by_name = by_name  # read only by code that has its name: an attribute, a global
+        self.option = option  # an optimizer's, which matters where the user's code reads it
 
     def now(self) -> Any:
         """What is there at present."""
@@ -143,6 +148,7 @@ class Surroundings:
         for name, a in (kwargs or {}).items():
             self._queue.append((a, name))
         self.complete = True
+        self.views = False  # whether there are any of dictionaries, in which their contents show
         while self._queue:
             if len(self._seen) > LIMIT:
                 self.complete = False
@@ -185,6 +191,8 @@ class Surroundings:
                     self._slot("item", value, k, v, f"{path}[{k}]", isinstance(value, tuple))
         elif isinstance(value, (set, frozenset)):
             self.guards.append(Guard("len", value, None, len(value), path, False))
+        elif isinstance(value, (MappingView, types.MappingProxyType)):
+            self.views = True
         elif type(value).__module__.startswith("numpy.random"):
             self.streams.append(value)
         elif isinstance(value, np.ndarray):
@@ -250,7 +258,14 @@ class Surroundings:
                 self._slot("attr", klass, name, value, f"{klass.__name__}.{name}", by_name=True)
 
     def _optimizer(self, o: Optimizer, path: str) -> None:
-        """Options are read at each call and need no guard; which parameters and which state there is does."""
+        """Options are read at each call by this library's optimizers; which parameters and which state there is needs a guard."""
+        if type(o).__module__.partition(".")[0] != "pellucid":
+            for name, value in list(o.__dict__.items()):
+                if name not in _OPTIMIZER_PARTS:
+                    self._slot("item", o.__dict__, name, value, f"{path}.{name}", by_name=True)
+            for klass in type(o).__mro__:
+                if klass.__module__.partition(".")[0] not in ("pellucid", "builtins"):
+                    self._class(klass, path)
         self.guards.append(Guard("len", o.param_groups, None, len(o.param_groups), f"{path}.param_groups", False))
         self.guards.append(Guard("attr", o, "param_groups", o.param_groups, f"{path}.param_groups", True))
         for k, group in enumerate(o.param_groups):
@@ -258,6 +273,10 @@ class Surroundings:
             self.guards.append(Guard("item", o.param_groups, k, group, f"{path}.param_groups[{k}]", True))
             self.guards.append(Guard("item", group, "params", held, f"{path}.param_groups[{k}]['params']", True))
             self.guards.append(Guard("len", held, None, len(held), f"{path}.param_groups[{k}]['params']", False))
+            for name, value in group.items():
+                if name != "params":
+                    same = not isinstance(value, _SCALARS)
+                    self.guards.append(Guard("item", group, name, value, f"{path}.param_groups[{k}][{name!r}]", same, option=True))
             for i, p in enumerate(held):
                 self._tensor(p, f"{path}.param_groups[{k}]['params'][{i}]")
                 self.guards.append(Guard("item", held, i, p, f"{path}.param_groups[{k}]['params'][{i}]", True))
@@ -384,11 +403,10 @@ class Surroundings:
                 return a
         return None
 
-    def relevant(self, names: set[str], dynamic: bool = False) -> list[Guard]:
-        """The guards on what code that ran, and used `names`, can have read; all of them when it makes names (`dynamic`)."""
-        if dynamic:
-            return list(self.guards)
-        return [g for g in self.guards if not g.by_name or g.key in names]
+    def relevant(self, witness: Witness) -> list[Guard]:
+        """The guards on what code that ran can have read: by its names, or anything when it makes names."""
+        names, keys = witness.names, witness.keys
+        return [g for g in self.guards if (g.key in keys if g.option else not g.by_name or witness.dynamic or g.key in names)]
 
 
 def _begun(entry: Any, guard: Guard | None, begun: dict[int, tuple[Any, dict[Any, Any], dict[Any, Any]]]) -> bool:
@@ -407,6 +425,7 @@ class Witness:
     def __init__(self) -> None:
         self.names: set[str] = set()
         self.users: set[str] = set()  # those of code that is not this library's
+        self.keys: set[str] = set()  # that code's strings
         self.impure: list[tuple[str, Any]] = []
         self.read: tuple[str, Any] | None = None
         self.entry: Any = None  # the function's first line
@@ -437,6 +456,7 @@ class Witness:
                 self._kept.append(code)
                 if not source.is_own(code.co_filename):
                     self.users.update(code.co_names)
+                    self.keys.update(c for c in code.co_consts if type(c) is str)
                 if self.entry is None and not source.is_library(code.co_filename):
                     self.entry = source.describe((code, 0))
                 self.names.update(code.co_names, code.co_freevars)

@@ -74,7 +74,9 @@ class Tracer:
         self.external: dict[Buffer, ndarray] = {}  # of inputs and state
         self.roots: dict[Buffer, Any] = {}  # shape and dtype of the arrays that temporaries were made as
         self.claimed: set[int] = set()  # buffers that are some parameter's gradient
-        self.begun: dict[int, tuple[Any, dict[Any, Any], dict[Any, Any]]] = {}  # optimizers' state that the call made, as it was left
+        self.begun: dict[
+            int, tuple[Any, dict[Any, Any], dict[Any, Any]]
+        ] = {}  # optimizers' state that the call made, as it was left
         self.numbers: list[weakref.ref[Any]] = []  # that item() gave out, and what was computed of them
         self.thread = threading.get_ident()
         # What is known of arrays, by identity, as long as they live: a step's temporaries are freed as they are without a tracer.
@@ -560,6 +562,11 @@ class Tracer:
         """
         if all(source.is_own(getattr(type(owner), name).__code__.co_filename) for name in ("_init_state", "_keeps_state")):
             self.begun.update((id(s), (owner, s, dict(s))) for s in states)
+
+    def grad_missing(self, tensor: Tensor) -> None:
+        """An optimizer leaves out a parameter that has no gradient."""
+        if id(tensor) not in self.cleared:
+            self.needs_grad.setdefault(id(tensor), False)
 
     def grad_set(self, tensor: Tensor, value: Any) -> None:
         """`.grad` is about to be assigned."""

@@ -504,7 +504,7 @@ _call_makers.append(_make_call)
 # ---- the general path ------------------------------------------------------------------------
 def general(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Run an operation in every case: any types, promotion, meta tensors, custom tensors, observers; explains failures."""
-    if tracing.tracers and PRIMITIVES.get(op.name) is op and all([type(x) in _PLAIN or not isinstance(x, Tensor) for x in args]):
+    if tracing.tracers and PRIMITIVES.get(op.name) is op and all(type(x) in _PLAIN or not isinstance(x, Tensor) for x in args):
         return _run_unseen(op, args, params)
     return _run(op, args, params)
 

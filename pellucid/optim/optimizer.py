@@ -59,7 +59,7 @@ def check_lr(lr: Any) -> None:
     check(0.0 <= to_number(lr), f"Invalid learning rate: {lr}")
 
 
-_TABLES = (
+HOOK_TABLES = (
     "_optimizer_step_pre_hooks", "_optimizer_step_post_hooks", "_optimizer_state_dict_pre_hooks",
     "_optimizer_state_dict_post_hooks", "_optimizer_load_state_dict_pre_hooks", "_optimizer_load_state_dict_post_hooks",
 )  # fmt: skip
@@ -100,7 +100,7 @@ class Optimizer:
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
-        for name in _TABLES:
+        for name in HOOK_TABLES:
             setattr(self, name, OrderedDict())
         if isinstance(params, Tensor):
             raise ArgumentTypeError(
@@ -125,7 +125,7 @@ class Optimizer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        for name in _TABLES:
+        for name in HOOK_TABLES:
             if name not in self.__dict__:
                 setattr(self, name, OrderedDict())
         # Options that are younger than the saved state.
@@ -390,6 +390,8 @@ class ArrayOptimizer(Optimizer):
             for p in group["params"]:
                 grad = p._grad
                 if grad is None:
+                    if tracing.tracers:
+                        tracing.tracers[-1].grad_missing(p)
                     continue
                 state = states[p] if keeps else {}
                 if not state:
