@@ -12,6 +12,7 @@ of the step do, and stand in the column "2 steps", warm, so that what compiling 
 from __future__ import annotations
 
 import argparse
+import compileall
 import json
 import os
 import shutil
@@ -86,6 +87,7 @@ def main() -> None:
     if options.child:
         child(options.cases[0], options.child)
         return
+    compileall.compile_dir(HERE.parent / "pellucid", quiet=2)  # as installing a package does; the peers' is there
     peers = [PEERS[0], *filter(None, options.peers.split(","))]
     print("seconds until the second call has returned, one core; medians of", options.rounds)
     print(f"{'case':8}" + "".join(f"{p + ' fresh':>22}{'second':>8}{'2 steps':>9}" for p in peers))

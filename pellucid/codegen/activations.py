@@ -96,5 +96,5 @@ EXPRESSIONS: dict[str, tuple[list[e.Expression], list[e.Expression]]] = {
 def __getattr__(name: str) -> np.ufunc | None:
     if name not in EXPRESSIONS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = e.make_ufunc(name, *EXPRESSIONS[name])
+    globals()[name] = e.make_ufunc(name, *EXPRESSIONS[name], named=True)
     return globals()[name]

@@ -101,10 +101,12 @@ def _bytes(f: Function, pointer: Value, offset: Value | int) -> Value:
 
 
 def _compiled(name: str, exports: dict[str, str], build: Callable[[Module], None]) -> Natives:
-    with jit.unwatched():
+    def text() -> str:
         module = Module()
         build(module)
-        return jit.compile_ir(module.text(), exports, name)
+        return module.text()
+
+    return jit.compile_source(text, exports, name)
 
 
 # Packing.

@@ -232,9 +232,13 @@ def function() -> int:
 
 @cache
 def _natives() -> kernels.Natives:
+    return jit.compile_source(_text, {"lanes": "paapaapiii"}, "conv_lanes")
+
+
+def _text() -> str:
     module = Module()
     _emit(module)
-    return jit.compile_ir(module.text(), {"lanes": "paapaapiii"}, "conv_lanes")
+    return module.text()
 
 
 def _emit(module: Module) -> None:

@@ -200,12 +200,16 @@ def run(plan: WeightPlan, geo: ConvGeometry, g: np.ndarray, x: np.ndarray) -> np
 @cache
 def natives() -> kernels.Natives:
     """`slices`, `prepare` and `accumulate`."""
+    exports = {"slices": "paaappiiii", "prepare": "paaappiii", "accumulate": "paaapppiiii"}
+    return jit.compile_source(_text, exports, "conv_weight")
+
+
+def _text() -> str:
     module = Module()
     _emit_slices(module)
     _emit_prepare(module)
     _emit_accumulate(module)
-    exports = {"slices": "paaappiiii", "prepare": "paaappiii", "accumulate": "paaapppiiii"}
-    return jit.compile_ir(module.text(), exports, "conv_weight")
+    return module.text()
 
 
 def _word(f: Function, index: int, table: Value | None = None) -> Value:

@@ -169,6 +169,10 @@ def _plan(
 # ---- native code -------------------------------------------------------------------------------------
 @cache
 def _natives() -> kernels.Natives:
+    return jit.compile_source(_text, {"winograd": "paaaaappiiii>i"}, "conv_winograd")
+
+
+def _text() -> str:
     module = Module()
     emit_products(module)
     _emit_weights(module)
@@ -182,7 +186,7 @@ def _natives() -> kernels.Natives:
     call(f, "weights", f.team, f.desc, f.w, u, f.scratch, f.groups, 1)
     call(f, "blocks", f.team, f.desc, f.x, u, f.bias, f.out, f.memory, f.scratch, f.rows, f.tasks, f.grain)
     f.ret(f.load("i64", f.memory))
-    return jit.compile_ir(module.text(), {"winograd": "paaaaappiiii>i"}, "conv_winograd")
+    return module.text()
 
 
 class Finite:

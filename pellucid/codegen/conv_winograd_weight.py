@@ -117,6 +117,10 @@ def _plan(
 # ---- native code -------------------------------------------------------------------------------------
 @cache
 def _natives() -> kernels.Natives:
+    return jit.compile_source(_text, {"gradient": "paaaapiiii>i"}, "conv_winograd_weight")
+
+
+def _text() -> str:
     module = Module()
     emit_products(module)
     _emit_rows(module)
@@ -150,7 +154,7 @@ def _natives() -> kernels.Natives:
     f.branch(f.apart.compare("ne", 0), apart, together)
     f.call("finish", f.team, f.desc, f.out, sums, f.memory, own, f.slices, f.groups, one)
     f.ret(f.load("i64", f.memory))
-    return jit.compile_ir(module.text(), {"gradient": "paaaapiiii>i"}, "conv_winograd_weight")
+    return module.text()
 
 
 def _emit_rows(module: Module) -> None:

@@ -178,12 +178,16 @@ _NUMBERS = {"i8": 0, "float": 11, "double": 12}  # NPY_BOOL, NPY_FLOAT, NPY_DOUB
 _alive: list = []
 
 
-def make_ufunc(name: str, inputs: Sequence[Expression], outputs: Sequence[Expression], doc: str = "") -> np.ufunc | None:
-    """A ufunc from `inputs` (variables and masks) to `outputs`; None where code cannot be generated."""
+def make_ufunc(
+    name: str, inputs: Sequence[Expression], outputs: Sequence[Expression], doc: str = "", named: bool = False
+) -> np.ufunc | None:
+    """A ufunc from `inputs` (variables and masks) to `outputs`; None where code cannot be generated.
+
+    `named` says that the expressions follow from this package's files and the name: code on disk is found by that, without writing IR.
+    """
     if not target.available():
         return None
-    with jit.unwatched():
-        natives = jit.compile_ir(_loop_text("float", inputs, outputs), {"loop": None}, name)
+    natives = _loop("float", inputs, outputs, name, named)
     if natives is None:
         return None
     kinds = ["float"] if _has_functions(outputs) else ["float", "double"]
@@ -193,7 +197,7 @@ def make_ufunc(name: str, inputs: Sequence[Expression], outputs: Sequence[Expres
         types += [_NUMBERS["i8" if v.op == "mask" else ctype] for v in inputs] + [_NUMBERS[ctype]] * len(outputs)
     loops = (ctypes.c_void_p * count)(natives["loop"])
     if count == 2:
-        loops[1] = _compiled_later(name, inputs, outputs, loops)
+        loops[1] = _compiled_later(name, inputs, outputs, loops, named)
     arguments = (
         loops,
         (ctypes.c_void_p * count)(*[threads.team_cell()] * count),
@@ -207,12 +211,19 @@ def make_ufunc(name: str, inputs: Sequence[Expression], outputs: Sequence[Expres
 _LOOP = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
 
 
-def _compiled_later(name: str, inputs: Sequence[Expression], outputs: Sequence[Expression], loops: Any) -> int:
+def _loop(kind: str, inputs: Sequence[Expression], outputs: Sequence[Expression], name: str, named: bool) -> dict[str, Any] | None:
+    if named:
+        return jit.compile_source(lambda: _loop_text(kind, inputs, outputs), {"loop": None}, f"{name} of {kind}s")
+    with jit.unwatched():
+        return jit.compile_ir(_loop_text(kind, inputs, outputs), {"loop": None}, name)
+
+
+def _compiled_later(name: str, inputs: Sequence[Expression], outputs: Sequence[Expression], loops: Any, named: bool) -> int:
     """The address of a loop over doubles, which few programs use: its first call compiles it and puts it into `loops`."""
 
     def first(args: int, dimensions: int, steps: int, cell: int) -> None:
         try:
-            natives = jit.compile_ir(_loop_text("double", inputs, outputs), {"loop": None}, name)
+            natives = _loop("double", inputs, outputs, name, named)
             if natives is not None:
                 loops[1] = natives["loop"]
                 _LOOP(natives["loop"])(args, dimensions, steps, cell)

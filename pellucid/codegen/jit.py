@@ -72,7 +72,14 @@ def compile_source(build: Callable[[], str], exports: dict[str, str | None], nam
     sources = _sources()
     if sources is None:
         return compile_ir(build(), exports, name)
-    parts = (sources, name, repr(sorted(exports.items())), str(target.host().vector_bits), str(fastcall_works()))
+    parts = (
+        sources,
+        name,
+        repr(sorted(exports.items())),
+        target.host().arch,
+        str(target.host().vector_bits),
+        str(fastcall_works()),
+    )
     return _compiled(_key("\0".join(parts)), lambda: _with_entries(build(), exports), exports, name)
 
 

@@ -301,10 +301,14 @@ def _max_plan(
 
 @cache
 def _natives() -> conv_kernels.Natives:
+    return jit.compile_source(_text, {"max_pool": "paaaapiii", "max_pool_grad": "paaaiiiii"}, "max_pool")
+
+
+def _text() -> str:
     module = Module()
     _emit_max(module)
     _emit_max_grad(module)
-    return jit.compile_ir(module.text(), {"max_pool": "paaaapiii", "max_pool_grad": "paaaiiiii"}, "max_pool")
+    return module.text()
 
 
 def _emit_max(module: Module) -> None:

@@ -286,7 +286,7 @@ def _functions() -> dict:
         if _FUTEX:
             exports.update(wait="pi", wake="pi")
         # The epoch counts in 64 bits; sleepers compare its low half (`target.host` refuses big-endian machines).
-        _natives = jit.compile_ir(_module_text(), exports, "threads")
+        _natives = jit.compile_source(_module_text, exports, "threads")
         if _natives is None:
             raise RuntimeError("worker threads need a working compiler")
     return _natives

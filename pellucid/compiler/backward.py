@@ -30,6 +30,7 @@ class TracedRun(Run):
             self.tracer.refuse("gradients of gradients through an operation whose rule uses numbers that depend on values")
 
     # ---- arithmetic on gradients, recorded -----------------------------------------------------------
+    @tracing.unseen
     def _record(self, name: str, arrays: tuple[ndarray, ...], result: ndarray, **params: Any) -> ndarray:
         tracer = self.tracer
         if tracer.recording:

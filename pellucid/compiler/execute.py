@@ -93,6 +93,7 @@ class Executable:
 
     def _lay_out(self, native: bool) -> None:
         """Decide what runs how, and where everything lies."""
+        self._counted: set[int] = set()  # counters of steps of the updates so far
         if native:
             self.items = schedule(self.instructions, set(self.fresh), self.number_of, self.lower)
         else:
@@ -208,7 +209,12 @@ class Executable:
         if i.kind == "decide":
             return "a decision with a value"
         if i.kind == "call" and rule is None:
-            return update_of(i)
+            update = update_of(i)
+            if not isinstance(update, str):
+                if any(id(c) in self._counted for c in update.counters):
+                    return "a second update by the same optimizer: its numbers follow from the first"
+                self._counted.update(map(id, update.counters))
+            return update
         return "no native code" if rule is None else rule(i, self)
 
     def number_of(self, v: Value) -> Any:

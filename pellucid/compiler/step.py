@@ -183,6 +183,8 @@ class Version:
             raise Refusal(f"the step {call}, which a program could not repeat", site)
         if witness.read is not None:
             raise Refusal(f"{witness.read[0]} looks at values to decide what to do", witness.read[1])
+        if self.tracer.begun and not witness.asks_for_state and not around.views:
+            around.begin(self.tracer.begun)
         guards = around.relevant(witness)
         hidden = next((g for g in guards if isinstance(g, Opaque)), None)
         if hidden is not None:
@@ -202,6 +204,10 @@ class Version:
             if t._grad is not grads[key] or key in self.tracer.cleared and t._grad is None:
                 self.grad_changes.append((t, t._grad))
         needed = self.tracer.needs_grad
+        if "grad" in witness.users:  # where there is none may decide what is done
+            for key in leaves.keys() - self.tracer.cleared:
+                if grads[key] is None:
+                    needed.setdefault(key, False)
         read = {id(a) for a in self.tracer.external.values()}
         self.grads_before = [
             (t, grads[k]) for k, t in leaves.items() if k in needed or grads[k] is not None and id(grads[k]._array) in read

@@ -19,7 +19,7 @@ import sys
 import types
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, MappingView
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,15 +31,17 @@ from ..core.random import Generator
 from ..core.tensor import Tensor
 from ..nn.modules._hooks import global_hooks
 from ..nn.modules.module import Module
-from ..optim.optimizer import Optimizer
+from ..optim.optimizer import HOOK_TABLES, Optimizer
 from .guards import MISSING, SCALARS, Absent, Guard, Opaque
 from .trace import bounds, owner
-from .witness import GLOBAL, Witness, loaded
+from .witness import GLOBAL, OPTION, Witness, loaded
 
 LIMIT = 50_000  # objects looked at
 LENGTH = 10_000  # of containers whose items are looked at
 ARRAY_BYTES = 1 << 16  # of NumPy arrays whose contents are compared at each call
 _MODULE_TABLES = ("_parameters", "_buffers", "_modules")
+# What every optimizer has, besides tables of hooks.
+_OPTIMIZER_PARTS = frozenset({"state", "param_groups", *HOOK_TABLES})
 # What objects of this library keep of their last call, to be quicker at the next.
 _CACHES = frozenset({"_inv", "_cached_x_y"})
 _FIXED = (types.BuiltinFunctionType, np.generic, Primitive, Generator)  # nothing in them changes that a program depends on
@@ -49,7 +51,9 @@ _LIBRARIES = sys.stdlib_module_names | {"pellucid", "numpy"}
 class Edge(NamedTuple):
     """That something hangs at an object: a guard, or another object, for code that used `name` (None: for all code)."""
 
-    name: str | int | None  # a name, or the identity of a code object; GLOBAL and a name for code that loads it as a global
+    name: (
+        str | int | None
+    )  # a name, or the identity of a code object; after GLOBAL one that is loaded as a global, after OPTION a string
     guard: Guard | None
     child: int | None
 
@@ -62,6 +66,8 @@ class Surroundings:
         self.modules: list[tuple[Module, str]] = []
         self.streams: list[Any] = []  # NumPy's random generators
         self.kept: list[Any] = []  # objects that guards know by their identity
+        self.views = False  # whether there are any of dictionaries, in which their contents show
+        self._optimizers: dict[int, tuple[Optimizer, str, list[Guard]]] = {}
         self._by_root: dict[int, list[ndarray]] | None = None
         self._seen: dict[int, Any] = {}
         self._edges: dict[int, list[Edge]] = {}
@@ -69,7 +75,7 @@ class Surroundings:
         self._spaces: list[tuple[types.ModuleType, str]] = []  # modules of the user's
         self._taken: set[tuple[int, str]] = set()
         self._codes: list[tuple[types.CodeType, dict[str, Any]]] = []
-        self._always: set[str | int] = set()
+        self._always: list[types.CodeType] = []
         self._queue: deque[tuple[Any, str]] = deque()
         self._last: deque[tuple[Any, str]] = deque()
         self._at = 0  # the object whose surroundings are being written down
@@ -144,12 +150,15 @@ class Surroundings:
         elif isinstance(value, functools._lru_cache_wrapper):
             # What it gave before counts, although its code does not run.
             if isinstance(value.__wrapped__, types.FunctionType):
-                self._always.add(id(value.__wrapped__.__code__))
+                self._always.append(value.__wrapped__.__code__)
             self._reach(value.__wrapped__, path)
         elif isinstance(value, (dict, list, tuple, set, frozenset, deque, types.MappingProxyType, bytearray, array.array)):
             self._container(value, path)
             if hasattr(value, "__dict__"):
                 self._object(value, path)
+        elif isinstance(value, MappingView):
+            self.views = True
+            self._reach(getattr(value, "mapping", None), path)
         elif type(value).__module__.startswith("numpy.random"):
             self.streams.append(value)
         elif isinstance(value, ndarray):
@@ -171,6 +180,7 @@ class Surroundings:
         if value is source._library:  # which remembers what files it saw
             return
         if isinstance(value, (dict, types.MappingProxyType)):
+            self.views |= not isinstance(value, dict)
             self._guard("keys", value, None, [*value], path)
             for k, v in [*value.items()][:LENGTH]:
                 self._slot("item", value, k, v, f"{path}[{k!r}]")
@@ -318,7 +328,12 @@ class Surroundings:
 
     # ---- optimizers ------------------------------------------------------------------------------------
     def _optimizer(self, o: Optimizer, path: str) -> None:
-        """Options are read at each call and need no guard; which parameters and which state there is does."""
+        """Options are read at each call by this library's optimizers; which parameters and which state there is needs a guard."""
+        if type(o).__module__.partition(".")[0] != "pellucid":
+            for name, value in list(o.__dict__.items()):
+                if name not in _OPTIMIZER_PARTS:
+                    self._slot("item", o.__dict__, name, value, f"{path}.{name}", name)
+            self._reach(type(o), type(o).__name__)
         self._length(o.param_groups, f"{path}.param_groups")
         self._guard("attr", o, "param_groups", o.param_groups, f"{path}.param_groups", True)
         for k, group in enumerate(o.param_groups):
@@ -326,10 +341,20 @@ class Surroundings:
             self._guard("item", o.param_groups, k, group, f"{path}.param_groups[{k}]", True)
             self._guard("item", group, "params", held, f"{path}.param_groups[{k}]['params']", True)
             self._length(held, f"{path}.param_groups[{k}]['params']")
+            for name, value in group.items():
+                if name != "params":
+                    same = not isinstance(value, SCALARS)
+                    self._guard("item", group, name, value, f"{path}.param_groups[{k}][{name!r}]", same, OPTION + name)
             for i, p in enumerate(held):
                 self._tensor(p, f"{path}.param_groups[{k}]['params'][{i}]")
                 self._guard("item", held, i, p, f"{path}.param_groups[{k}]['params'][{i}]", True)
         self._guard("attr", o, "state", o.state, f"{path}.state", True)
+        self._state(o, path)
+        for hooks in ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks"):
+            self._length(getattr(o, hooks), f"{path}.{hooks}")
+
+    def _state(self, o: Optimizer, path: str) -> None:
+        start = len(self._edges[self._at])
         self._values(o.state, f"{path}.state")
         for entry in list(o.state.values()):
             if isinstance(entry, dict):
@@ -337,8 +362,23 @@ class Surroundings:
                 for name, value in list(entry.items()):
                     if isinstance(value, Tensor):
                         self._tensor(value, f"{path}.state[...]['{name}']")
-        for hooks in ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks"):
-            self._length(getattr(o, hooks), f"{path}.{hooks}")
+        self._optimizers[id(o)] = (o, path, [e.guard for e in self._edges[self._at][start:] if e.guard is not None])
+
+    def begin(self, begun: dict[int, tuple[Any, dict[Any, Any], dict[Any, Any]]]) -> None:
+        """Take optimizers' state that the call made as what was there before, where nothing else about their state has changed.
+
+        `begun` are parameters' states, by their identity, with the optimizer and what they held after its update.
+        """
+        for o, path, guards in list(self._optimizers.values()):
+            before = {id(g.holder): g for g in guards}
+            table = list(o.state.values())
+            old = before[id(o.state)].expected if id(o.state) in before else None
+            if old is None or [*map(id, table[: len(old)])] != old or all(g.holds() for g in guards):
+                continue
+            if all(_begun(entry, before.get(id(entry)), begun) for entry in table):
+                self._at = id(o)
+                self._edges[self._at] = [e for e in self._edges[self._at] if all(e.guard is not g for g in guards)]
+                self._state(o, path)
 
     def _values(self, table: dict[Any, Any], path: str) -> None:
         """That a dictionary holds the same objects in the same order."""
@@ -378,7 +418,7 @@ class Surroundings:
 
     def relevant(self, witness: Witness) -> list[Guard]:
         """The guards on what code that ran can have come to; on everything when it makes names."""
-        used = witness.used | self._always
+        used = witness.used(self._always)
         found: list[Guard] = []
         seen = {0}
         queue = [0]
@@ -399,6 +439,16 @@ class Surroundings:
             if id(code) in used:
                 wanted.setdefault(id(names), (names, set()))[1].update(loaded(code) - names.keys())
         return [Absent(g, frozenset(n), "the globals") for g, n in wanted.values() if n]
+
+
+def _begun(entry: Any, guard: Guard | None, begun: dict[int, tuple[Any, dict[Any, Any], dict[Any, Any]]]) -> bool:
+    """Whether a parameter's state is as it was before the call, or as the optimizer that made it left it."""
+    if guard is not None and guard.holds():
+        return True
+    left = begun[id(entry)][2] if id(entry) in begun else None
+    if left is None or guard is not None and guard.expected:
+        return False
+    return list(entry) == list(left) and all(entry[k] is left[k] for k in left)
 
 
 def _name(function: Any) -> str:

@@ -39,6 +39,20 @@ def owner(array: ndarray) -> ndarray:
     return array
 
 
+class _Watched(weakref.ref):  # type: ignore[type-arg]
+    """A reference to an array that knows its identity when it is gone."""
+
+    __slots__ = ("key",)
+
+    def __new__(cls, array: ndarray, gone: Callable[[_Watched], None]) -> _Watched:
+        made = super().__new__(cls, array, gone)
+        made.key = id(array)
+        return made
+
+    def __init__(self, array: ndarray, gone: Callable[[_Watched], None]) -> None:
+        super().__init__(array, gone)
+
+
 class Tracer:
     """Writes down what runs while it is active; `refusal` says why it gave up, when it did."""
 
@@ -60,15 +74,21 @@ class Tracer:
         self.external: dict[Buffer, ndarray] = {}  # of inputs and state
         self.roots: dict[Buffer, Any] = {}  # shape and dtype of the arrays that temporaries were made as
         self.claimed: set[int] = set()  # buffers that are some parameter's gradient
+        self.begun: dict[
+            int, tuple[Any, dict[Any, Any], dict[Any, Any]]
+        ] = {}  # optimizers' state that the call made, as it was left
         self.numbers: list[weakref.ref[Any]] = []  # that item() gave out, and what was computed of them
         self.thread = threading.get_ident()
+        # What is known of arrays, by identity, as long as they live: a step's temporaries are freed as they are without a tracer.
         self._values: dict[int, Value] = {}
         self._roots: dict[int, list[tuple[int, int, Buffer]]] = {}
-        self._objects: dict[int, Any] = {}  # what was handed to gradient rules, and by which instruction
         self.checks: set[Callable[..., Any]] = set()  # functions that do nothing but raise
-        self.numbers_handed_on = False
-        self._alive: list[Any] = []  # identities stay unique as long as everything lives
         self._fresh: set[int] = set()  # constants just made
+        self._watched: dict[int, _Watched] = {}
+        self._all_values: list[Value] = []
+        self._objects: dict[int, Any] = {}  # what was handed to gradient rules, and by which instruction
+        self._alive: list[Any] = []  # those objects: they stay, and so do their identities
+        self.numbers_handed_on = False
         self._paused = 0
 
     # ---- being active ----------------------------------------------------------------------------
@@ -103,6 +123,7 @@ class Tracer:
     def forget(self) -> None:
         """Let go of the values of the call, when nobody will ask for them by identity any more."""
         self._alive.clear()
+        self._watched.clear()
 
     @property
     def recording(self) -> bool:
@@ -128,10 +149,26 @@ class Tracer:
     def _enter(self, array: ndarray, buffer: Buffer, low: int, high: int) -> Value:
         root = owner(array)
         self._roots.setdefault(id(root), []).append((low, high, buffer))
-        value = self.program.value(buffer, str(array.dtype), array.shape, array.strides, _address(array) - low)
+        self._watch(root)
+        return self._note(array, self.program.value(buffer, str(array.dtype), array.shape, array.strides, _address(array) - low))
+
+    def _note(self, array: ndarray, value: Value) -> Value:
         self._values[id(array)] = value
-        self._alive += [array, root]
+        self._all_values.append(value)
+        self._watch(array)
         return value
+
+    def _watch(self, array: ndarray) -> None:
+        """Forget what is known of an array when it dies: another one may get its identity."""
+        if id(array) not in self._watched:
+            self._watched[id(array)] = _Watched(array, self._died)
+
+    def _died(self, watched: _Watched) -> None:
+        key = watched.key
+        if self._watched.pop(key, None) is not None:
+            self._values.pop(key, None)
+            self._roots.pop(key, None)
+            self._fresh.discard(key)
 
     def lookup(self, array: ndarray) -> Value | None:
         """The value of an array that is known, or that looks into known memory."""
@@ -147,16 +184,13 @@ class Tracer:
             return None
         start, _, buffer = fitting[-1]
         offset = _address(array) - start if array.size else 0
-        value = self.program.value(buffer, str(array.dtype), array.shape, array.strides, offset)
-        self._values[id(array)] = value
-        self._alive.append(array)
-        return value
+        return self._note(array, self.program.value(buffer, str(array.dtype), array.shape, array.strides, offset))
 
     def constant(self, array: Any) -> Any:
         """Take note that a new array holds something that does not depend on any tensor's values; returns it."""
         if self.recording and type(array) is ndarray:
             self._fresh.add(id(array))
-            self._alive.append(array)
+            self._watch(array)
         return array
 
     def value(self, array: ndarray, what: str = "") -> Value:
@@ -234,6 +268,7 @@ class Tracer:
             self.numbers_handed_on = True
 
     # ---- what runs -------------------------------------------------------------------------------
+    @tracing.unseen
     def operation(self, op: Primitive, tensors: Any, params: dict[str, Any], made: Any, aux: Any = None) -> None:
         """An operation ran on the general path of `core.bind`."""
         if not self.recording:
@@ -285,6 +320,7 @@ class Tracer:
             self._objects[id(aux)] = instruction
             self._alive.append(aux)
 
+    @tracing.unseen
     def written(self, t: Tensor, result: Tensor | None) -> None:
         """A tensor was overwritten with a result."""
         if not self.recording:
@@ -321,7 +357,7 @@ class Tracer:
         """A constant that is written to becomes memory of the step, filled anew by each call."""
         constant = place.buffer
         buffer = self.program.buffer("temp", constant.size)
-        for value in list(self._values.values()):
+        for value in self._all_values:
             if value.buffer is constant:
                 value.buffer = buffer
         for places in self._roots.values():
@@ -392,6 +428,10 @@ class Tracer:
         if not self.recording or PRIMITIVES.get(node.op.name) is not node.op:
             # A function of the user's: its backward is made of operations, which are written down themselves.
             return node.plan.backward(RAW, g, s, node.params)
+        return self._rule(node, g, s)
+
+    @tracing.unseen
+    def _rule(self, node: Any, g: Any, s: Any) -> Any:
         mark = len(self.program.instructions)
         self.phase, before = "backward", self.phase
         line = source.describe(node.source) if hasattr(node, "source") else None
@@ -515,6 +555,20 @@ class Tracer:
         groups = getattr(owner, "param_groups", None)
         params = owner.parameters() if groups is None else (p for group in groups for p in group["params"])
         self.cleared.update(id(p) for p in params)
+
+    def state_begun(self, owner: Any, states: list[dict[Any, Any]]) -> None:
+        """An optimizer made the state of some parameters, in its first step that has gradients for them.
+
+        Whether there is state decides nothing but that, and the step itself is repeated as a whole: later calls do what this one did,
+        with the state that it leaves. That holds for what this library's optimizers do.
+        """
+        if all(tracing.is_own(getattr(type(owner), name).__code__.co_filename) for name in ("_init_state", "_keeps_state")):
+            self.begun.update((id(s), (owner, s, dict(s))) for s in states)
+
+    def grad_missing(self, tensor: Tensor) -> None:
+        """An optimizer leaves out a parameter that has no gradient."""
+        if id(tensor) not in self.cleared:
+            self.needs_grad.setdefault(id(tensor), False)
 
     def grad_set(self, tensor: Tensor, value: Any) -> None:
         """`.grad` is about to be assigned."""

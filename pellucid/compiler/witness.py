@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import dis
-import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import CodeType
 from typing import Any
@@ -21,7 +20,6 @@ from .guards import Guard
 from .symbols import Namespace
 from .trace import Tracer
 
-_OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # where this library's files are
 IMPURE = {
     "time": "asks for the time", "perf_counter": "asks for the time", "monotonic": "asks for the time",
     "random": "draws Python's random numbers", "randint": "draws random numbers past this library",
@@ -44,13 +42,15 @@ _READERS = frozenset("all any sum max min item tolist argmax argmin nonzero prod
 # Code in which arrays may be looked at: it runs again at each call.
 _INSIDE = tracing.independent_codes
 _INSIDE |= {
-    bind.general.__code__, Tracer.effect.__code__, Tracer.rule.__code__,
+    bind.general.__wrapped__.__code__,  # type: ignore[attr-defined]
+    Tracer.effect.__code__, Tracer.rule.__code__,
     Tracer._whole_rule.__code__, Namespace.apply.__code__, Tracer.constant.__code__, Tracer.check.__code__,
     observe.notify.__code__, TracedRun.send.__code__, bind._watch.__code__, METHODS["item"].__code__, METHODS["__index__"].__code__,
 }  # fmt: skip
 
 
 GLOBAL = "global "  # before names in `Witness.used` that were loaded as globals
+OPTION = "option "  # before strings there that the user's code holds
 _LOADS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"})
 
 
@@ -64,6 +64,8 @@ class Witness:
 
     def __init__(self) -> None:
         self.names: set[str] = set()
+        self.users: set[str] = set()  # those of code that is not this library's
+        self.keys: set[str] = set()  # that code's strings
         self.impure: list[tuple[str, Any]] = []
         self.read: tuple[str, Any] | None = None
         self.entry: Any = None  # the function's first line
@@ -73,11 +75,15 @@ class Witness:
         self._makers: set[int] = set()  # of those that make the names of attributes
         self._kept: list[Any] = []
 
-    @property
-    def used(self) -> set[str | int]:
-        """The names that were used, those that were loaded as globals, and the identities of the code objects that ran."""
-        loads = (loaded(code) for code in self._kept if not source.is_library(code.co_filename))
-        return {*self.names, *self.codes, *[GLOBAL + name for names in loads for name in names]}
+    def used(self, more: Iterable[CodeType] = ()) -> set[str | int]:
+        """The names that were used, those that were loaded as globals, and the identities of the code objects that ran (and of `more`)."""
+        codes = [*[c for c in self._kept if not source.is_library(c.co_filename)], *more]
+        found: set[str | int] = {*self.names, *self.codes, *[OPTION + key for key in self.keys]}
+        for code in codes:
+            found.update(GLOBAL + name for name in loaded(code))
+        for code in more:
+            found |= {id(code), *code.co_names, *code.co_freevars}
+        return found
 
     def line_of(self, guard: Guard) -> Any:
         """Where the user's code changes what a guard holds, as far as names tell: the first line that stores to it, or else uses it."""
@@ -98,10 +104,12 @@ class Witness:
     def watching(self) -> Iterator[Witness]:
         """Watch the calls made inside the block."""
         before = sys.getprofile()
+        tracing.watch.event = self._event
         sys.setprofile(self._event)
         try:
             yield self
         finally:
+            tracing.watch.event = None
             sys.setprofile(before if before is None or callable(before) else None)
             if hasattr(before, "enable"):  # cProfile's, which is no Python function
                 before.enable()
@@ -112,6 +120,9 @@ class Witness:
             if id(code) not in self.codes:
                 self.codes.add(id(code))
                 self._kept.append(code)
+                if not tracing.is_own(code.co_filename):
+                    self.users.update(code.co_names)
+                    self.keys.update(c for c in code.co_consts if type(c) is str)
                 if self.entry is None and not source.is_library(code.co_filename):
                     self.entry = source.describe((code, 0))
                 self.names.update(code.co_names, code.co_freevars)
@@ -140,6 +151,11 @@ class Witness:
         if caller is not None:
             self.impure.append((what, source.describe((caller.f_code, caller.f_lasti))))
 
+    @property
+    def asks_for_state(self) -> bool:
+        """Whether the user's code may have looked into an optimizer's state."""
+        return self.dynamic or not self.users.isdisjoint(("state", "state_dict", "__getstate__", "__reduce_ex__", "deepcopy"))
+
     def _array_read(self, frame: Any, array: ndarray) -> None:
         """An array's method that looks at values was called: where the library does it outside of an operation, its result may decide
         something that the program would repeat for other values.
@@ -158,7 +174,7 @@ def _users(frame: Any) -> Any:
     """The frame of the user's code that makes a call, perhaps through Python's library or a package; None for what this library does."""
     while frame is not None:
         file = frame.f_code.co_filename
-        if file.startswith((_OWN, "<frozen importlib")):
+        if tracing.is_own(file) or file.startswith("<frozen importlib"):
             return None
         if not source.is_library(file) and file != "<string>":
             return frame

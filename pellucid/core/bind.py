@@ -20,7 +20,7 @@ from ..backends import numpy_cpu
 from ..backends.meta import MetaArray
 from ..backends.numpy_cpu import address
 from ..errors import ArgumentTypeError, PellucidError
-from . import observe, source
+from . import observe, source, tracing
 from .explain import explained, located_op
 from .meta import NUMBERS, run_on_meta
 from .modes import local, state
@@ -502,6 +502,7 @@ _call_makers.append(_make_call)
 
 
 # ---- the general path ------------------------------------------------------------------------
+@tracing.unseen_operation
 def general(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Run an operation in every case: any types, promotion, meta tensors, custom tensors, observers; explains failures."""
     for x in args:

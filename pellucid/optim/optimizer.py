@@ -59,7 +59,7 @@ def check_lr(lr: Any) -> None:
     check(0.0 <= to_number(lr), f"Invalid learning rate: {lr}")
 
 
-_TABLES = (
+HOOK_TABLES = (
     "_optimizer_step_pre_hooks", "_optimizer_step_post_hooks", "_optimizer_state_dict_pre_hooks",
     "_optimizer_state_dict_post_hooks", "_optimizer_load_state_dict_pre_hooks", "_optimizer_load_state_dict_post_hooks",
 )  # fmt: skip
@@ -100,7 +100,7 @@ class Optimizer:
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
-        for name in _TABLES:
+        for name in HOOK_TABLES:
             setattr(self, name, OrderedDict())
         if isinstance(params, Tensor):
             raise ArgumentTypeError(
@@ -125,7 +125,7 @@ class Optimizer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        for name in _TABLES:
+        for name in HOOK_TABLES:
             if name not in self.__dict__:
                 setattr(self, name, OrderedDict())
         # Options that are younger than the saved state.
@@ -385,15 +385,18 @@ class ArrayOptimizer(Optimizer):
         name = f"{type(self).__name__}.step"
         states = self.state
         for group in self.param_groups:
-            arrays, grads, own = [], [], []
+            arrays, grads, own, begun = [], [], [], []
             keeps = self._keeps_state(group)
             for p in group["params"]:
                 grad = p._grad
                 if grad is None:
+                    if tracing.tracers:
+                        tracing.tracers[-1].grad_missing(p)
                     continue
                 state = states[p] if keeps else {}
                 if not state:
                     self._init_state(group, p, state)
+                    begun.append(state)
                 version = version_of(p)
                 version.count += 1
                 version.writer = (name, site)
@@ -402,6 +405,8 @@ class ArrayOptimizer(Optimizer):
                 own.append(state)
             if arrays:
                 tracing.effect(self._update_group, group, arrays, grads, own, writes=(1, 3))
+                if keeps and begun and tracing.tracers:
+                    tracing.tracers[-1].state_begun(self, begun)
         return loss
 
     def _recorded_step(self) -> None:
