@@ -19,13 +19,13 @@ from ..dtypes import get_default_dtype
 from ..nn.modules._hooks import global_hooks
 from ..nn.modules._tables import Hooks, Members
 from ..nn.modules.module import Module
-from .guards import Guard
+from .guards import Guard, TensorHooks
 
 
 def split(guards: list[Guard], modules: list[Module]) -> tuple[list[Guard], list[Guard]]:
     """The guards that `state.structure` covers, and the others."""
     counted = {id(m) for m in modules} | {id(m.__dict__) for m in modules} | {id(global_hooks.__dict__)}
-    covered = [isinstance(g.holder, (Members, Hooks)) or id(g.holder) in counted for g in guards]
+    covered = [isinstance(g.holder, (Members, Hooks)) or isinstance(g, TensorHooks) or id(g.holder) in counted for g in guards]
     return list(compress(guards, covered)), [g for g, c in zip(guards, covered, strict=True) if not c]
 
 

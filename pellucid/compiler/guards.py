@@ -8,8 +8,11 @@ from typing import Any
 
 from numpy import ndarray
 
+from ..core.tensor import Tensor
+
 SCALARS = (bool, int, float, complex, str, bytes, type(None), type(...), range)
 MISSING = object()
+LEAF_HOOKS = ("hooks", "acc_pre_hooks", "acc_post_hooks", "post_accumulate")  # where tensors keep them
 
 
 def _look_up(holder: Any, key: Any) -> Any:
@@ -121,6 +124,21 @@ class Absent(Guard):
         return f"{self.path} without {', '.join(sorted(self.names))}"
 
 
+class TensorHooks(Guard):
+    """The hooks on a tensor, which run when its gradient is there. Registering and removing one counts in `state.structure`."""
+
+    __slots__ = ()
+
+    def __init__(self, holder: Tensor, path: str) -> None:
+        super().__init__("contents", holder, None, hooks_of(holder), path)
+
+    def now(self) -> Any:
+        return hooks_of(self.holder)
+
+    def __str__(self) -> str:
+        return f"hooks on {self.path}"
+
+
 class Opaque(Guard):
     """Something whose state cannot be seen, such as an iterator: what depends on it cannot be repeated."""
 
@@ -133,6 +151,12 @@ class Opaque(Guard):
         if isinstance(self.holder, ndarray):
             return f"an array of {self.holder.nbytes:,} bytes, too many to compare at each call: pass it as a tensor"
         return f"whose state ({type(self.holder).__name__}) a program cannot repeat: pass what it yields as an argument"
+
+
+def hooks_of(t: Tensor) -> tuple[Any, ...]:
+    """The hooks on a tensor that is no operation's result."""
+    extra = t._x
+    return () if extra is None else tuple([hook for name in LEAF_HOOKS for hook in extra.get(name, {}).values()])
 
 
 def _same_array(value: Any, expected: ndarray) -> bool:

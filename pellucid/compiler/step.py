@@ -23,7 +23,7 @@ from ..ir import Value
 from .checking import checker, split
 from .errors import Refusal
 from .execute import Diverged, executable, look, numpy_dtype, plain
-from .guards import Opaque, changed
+from .guards import LEAF_HOOKS, Opaque, changed, hooks_of
 from .node import freed, record, spent_slot
 from .numbers import is_read, settle
 from .surroundings import Surroundings
@@ -82,7 +82,9 @@ def rebuild(value: Any, place: Callable[[Tensor], Any]) -> Any:
 
 def signature(tensors: list[Tensor]) -> tuple[Any, ...]:
     """What the program depends on of its tensor arguments."""
-    return tuple([(type(t), t._array.shape, t._array.dtype, t._array.strides, t._rg, t._node is None) for t in tensors])
+    return tuple(
+        [(type(t), t._array.shape, t._array.dtype, t._array.strides, t._rg, t._node is None, hooks_of(t)) for t in tensors]
+    )
 
 
 def flags() -> tuple[Any, ...]:
@@ -451,6 +453,8 @@ class Version:
         for t, a in self.state:
             if t._array is not a:
                 return "a tensor has other memory"
+        if not self.run.ready():
+            return "an optimizer's options or counters of steps ask for another update"
         for t, rg in self.flags_of_state:
             if t._rg != rg:
                 return "requires_grad of a tensor changed"
@@ -633,11 +637,10 @@ def _freed(t: Tensor) -> bool:
 def _has_hooks(t: Tensor) -> bool:
     """True when a node or leaf below a tensor has a hook."""
     for n in walk([t._node]):
-        held, names = (n.ext, _NODE_HOOKS) if isinstance(n, Node) else (n._x, _LEAF_HOOKS)
+        held, names = (n.ext, _NODE_HOOKS) if isinstance(n, Node) else (n._x, set(LEAF_HOOKS))
         if held is not None and names & held.keys():
             return True
     return False
 
 
 _NODE_HOOKS = {"tensor_hooks", "pre_hooks", "post_hooks"}
-_LEAF_HOOKS = {"hooks", "acc_pre_hooks", "acc_post_hooks", "post_accumulate"}

@@ -32,7 +32,7 @@ from ..core.tensor import Tensor
 from ..nn.modules._hooks import global_hooks
 from ..nn.modules.module import Module
 from ..optim.optimizer import HOOK_TABLES, Optimizer
-from .guards import MISSING, SCALARS, Absent, Guard, Opaque
+from .guards import MISSING, SCALARS, Absent, Guard, Opaque, TensorHooks
 from .trace import bounds, owner
 from .witness import GLOBAL, OPTION, Witness, loaded
 
@@ -209,6 +209,7 @@ class Surroundings:
         if t._grad is not None and type(t._grad._array) is ndarray and id(t._grad) not in self._seen:
             self._seen[id(t._grad)] = t._grad
             self.tensors.setdefault(id(t._grad._array), (t._grad, f"{path}.grad"))
+        self._edges[self._at].append(Edge(None, TensorHooks(t, path), None))
         if t._view is not None:
             self._reach(t._view.base, f"{path}._base")
 

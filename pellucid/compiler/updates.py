@@ -83,16 +83,17 @@ def _adam(group: dict[str, Any], params: list[Value], grads: list[Value], states
     if any(a.dtype != np.float32 for a in arrays):
         return "counters of steps that are not float32"
     first, others = arrays[0], arrays[1:]
-    last = [-1.0]
+    if any(a.item() != first.item() for a in others):
+        return "counters of steps that differ"
 
     def numbers() -> tuple[float, ...] | None:
         beta1, beta2 = group["betas"]
         before = first.item()
-        if before != last[0] and any(a.item() != before for a in others):
+        if [a.item() for a in others].count(before) != len(others):
             return None  # somebody else counted, and they do not agree
         if (group["amsgrad"] is True) != amsgrad or (1.0 - beta1 >= 0.5) != heavy and optim.is_heavy(beta1) != heavy:
             return None
-        last[0] = now = before + 1.0
+        now = before + 1.0
         lr = group["lr"]
         made = optim.adam_numbers(
             int(now), lr if type(lr) is float else to_number(lr), beta1, beta2, group["eps"], group["weight_decay"],

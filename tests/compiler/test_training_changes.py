@@ -1,0 +1,227 @@
+"""Whole training steps between whose calls something changes: losses, parameters and gradients must be those of eager steps."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable
+from types import SimpleNamespace as Space
+from typing import Any
+
+import pytest
+
+import pellucid as torch
+import pellucid.nn.functional as F
+from pellucid import nn
+
+Change = Callable[[Space], Any]
+
+
+def scene(optimizer: Callable[[Any], Any] | None = None, model: Callable[[], nn.Module] | None = None) -> Space:
+    """A model, its optimizer and a step."""
+    s = Space()
+    s.model = model() if model else nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
+    s.parameters = lambda: list(s.model.parameters())
+    s.optimizer = optimizer(s.parameters()) if optimizer else torch.optim.Adam(s.parameters(), lr=1e-2)
+
+    def step(x: Any, y: Any) -> Any:
+        s.optimizer.zero_grad()
+        loss = F.cross_entropy(s.model(x), y)
+        loss.backward()
+        s.optimizer.step()
+        return loss
+
+    s.step = step
+    return s
+
+
+def run(make: Callable[[], Space], changes: tuple[Change, ...], compiled: bool) -> list[Any]:
+    torch.manual_seed(0)
+    s = make()
+    f = torch.compile(s.step) if compiled else s.step
+    out: list[Any] = []
+    calls: list[Change | None] = [None] * 3
+    for change in changes:
+        calls += [change, None, None]
+    for k, change in enumerate(calls):
+        if change is not None:
+            change(s)
+        generator = torch.Generator().manual_seed(k)
+        x, y = torch.randn(8, 4, generator=generator), torch.randint(0, 3, (8,), generator=generator)
+        out.append(f(x, y).detach().clone())
+        out += [p.detach().clone() for p in s.parameters()]
+        out += [torch.zeros(()) if p.grad is None else p.grad.clone() for p in s.parameters()]
+    return out
+
+
+def check(make: Callable[[], Space], *changes: Change) -> None:
+    expected = run(make, changes, False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # all of them compile
+        got = run(make, changes, True)
+    for a, b in zip(expected, got, strict=True):
+        torch.testing.assert_close(b, a, rtol=1e-4, atol=1e-6)
+
+
+def option(name: str, value: Any) -> Change:
+    return lambda s: s.optimizer.param_groups[0].__setitem__(name, value)
+
+
+def sgd(**options: Any) -> Callable[[Any], Any]:
+    return lambda p: torch.optim.SGD(p, **({"lr": 0.1} | options))
+
+
+def state(s: Space, k: int) -> dict[str, Any]:
+    found: dict[str, Any] = s.optimizer.state[s.parameters()[k]]
+    return found
+
+
+STATES: dict[str, tuple[Change, ...]] = {
+    "learning rate": (option("lr", 0.1),),
+    "betas": (option("betas", (0.4, 0.9)),),
+    "weight decay": (option("weight_decay", 0.1),),
+    "maximize": (option("maximize", True),),
+    "frozen and free again": (
+        lambda s: s.model[0].requires_grad_(False),
+        lambda s: s.model[0].requires_grad_(True),
+    ),
+    "another optimizer": (
+        lambda s: setattr(s, "optimizer", torch.optim.SGD(s.parameters(), lr=0.1)),
+        lambda s: setattr(s, "optimizer", torch.optim.SGD(s.parameters(), lr=0.1, momentum=0.9)),
+    ),
+    "state cleared": (lambda s: s.optimizer.state.clear(),),
+    "state of one parameter gone": (lambda s: s.optimizer.state.pop(s.parameters()[0]),),
+    "state loaded": (lambda s: s.optimizer.load_state_dict(copy.deepcopy(s.optimizer.state_dict())),),
+    "a moment replaced": (lambda s: state(s, 0).update(exp_avg=torch.ones(8, 4)),),
+    "a moment written to": (lambda s: state(s, 0)["exp_avg"].fill_(1),),
+    "the first counter": (lambda s: state(s, 0)["step"].fill_(0),),
+    "another counter": (lambda s: state(s, 1)["step"].fill_(0),),
+    "all counters": (lambda s: [entry["step"].fill_(7) for entry in s.optimizer.state.values()],),
+    "counters replaced": (lambda s: [entry.update(step=torch.tensor(3.0)) for entry in s.optimizer.state.values()],),
+    "weights loaded": (lambda s: s.model.load_state_dict({k: v * 0 + 0.1 for k, v in s.model.state_dict().items()}),),
+    "weights assigned": (lambda s: s.model.load_state_dict({k: v + 0.1 for k, v in s.model.state_dict().items()}, assign=True),),
+    "memory of the parameters": (lambda s: [setattr(p, "data", p.data * 2) for p in s.parameters()],),
+    "gradients set": (lambda s: [setattr(p, "grad", torch.ones_like(p)) for p in s.parameters()],),
+    "hook on a parameter": (lambda s: s.parameters()[0].register_hook(lambda g: g * 2),),
+    "hook after accumulation": (lambda s: s.parameters()[0].register_post_accumulate_grad_hook(lambda p: p.grad.mul_(2)),),
+    "hook before the update": (
+        lambda s: s.optimizer.register_step_pre_hook(lambda *_: [p.grad.mul_(2) for p in s.parameters()] and None),
+    ),
+    "hook before forward": (lambda s: s.model[0].register_forward_pre_hook(lambda m, i: (i[0] * 2,)),),
+    "hook after backward": (lambda s: s.model[2].register_full_backward_hook(lambda m, i, o: (i[0] * 2,)),),
+    "layers replaced": (
+        lambda s: s.model.__setitem__(1, nn.Tanh()),
+        lambda s: s.model.append(nn.Softplus()),
+        lambda s: s.model.__delitem__(3),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_a_change_shows(name: str) -> None:
+    check(scene, *STATES[name])
+
+
+def test_hooks_that_were_there_are_taken_away() -> None:
+    def make() -> Space:
+        s = scene()
+        s.hooks = [
+            s.parameters()[0].register_hook(lambda g: g * 2),
+            s.parameters()[1].register_post_accumulate_grad_hook(lambda p: p.grad.mul_(2)),
+        ]
+        return s
+
+    check(make, lambda s: s.hooks[0].remove(), lambda s: s.hooks[1].remove())
+
+
+def test_options_of_other_rules() -> None:
+    momentum = sgd(momentum=0.9)
+    check(
+        lambda: scene(momentum),
+        option("nesterov", True),
+        option("nesterov", False),
+        option("dampening", 0.1),
+        option("momentum", 0.0),
+    )
+    check(
+        lambda: scene(lambda p: torch.optim.Adam(p, lr=torch.tensor(0.01))), lambda s: s.optimizer.param_groups[0]["lr"].fill_(0.1)
+    )
+
+
+def test_parameters_join_later() -> None:
+    make = lambda: scene(lambda p: torch.optim.Adam(p[:2], lr=0.01))
+    check(make, lambda s: s.optimizer.add_param_group({"params": s.parameters()[2:], "lr": 0.1}))
+
+
+def test_statistics_and_dropout() -> None:
+    def model() -> nn.Module:
+        return nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Dropout(0.5), nn.ReLU(), nn.Linear(8, 3))
+
+    check(
+        lambda: scene(sgd(lr=0.01), model),
+        lambda s: s.model.eval(),
+        lambda s: s.model.train(),
+        lambda s: setattr(s.model[1], "momentum", 0.5),
+        lambda s: setattr(s.model[1], "momentum", None),
+        lambda s: s.model[1].reset_running_stats(),
+        lambda s: setattr(s.model[2], "p", 0.1),
+        lambda s: setattr(s.model[1], "track_running_stats", False),
+        lambda s: setattr(s.model[1], "eps", 0.1),
+    )
+
+
+def test_gradients_that_accumulate() -> None:
+    def make() -> Space:
+        s = scene()
+
+        def step(x: Any, y: Any) -> Any:
+            loss = F.cross_entropy(s.model(x), y)
+            loss.backward()
+            s.optimizer.step()
+            return loss
+
+        s.step = step
+        return s
+
+    check(
+        make,
+        lambda s: s.optimizer.zero_grad(),
+        lambda s: s.optimizer.zero_grad(set_to_none=False),
+        lambda s: setattr(s.parameters()[0], "grad", None),
+        lambda s: s.parameters()[1].grad.fill_(7),
+    )
+
+
+def test_hooks_on_an_argument() -> None:
+    def f(x: Any) -> Any:
+        (x * x).sum().backward()
+        return x.grad.clone()
+
+    compiled = torch.compile(f)
+
+    def calls(g: Callable[[Any], Any]) -> list[Any]:
+        out = []
+        for k in range(4):
+            x = torch.arange(3.0, requires_grad=True)
+            if k == 2:
+                x.register_hook(lambda grad: grad * 10)
+            out.append(g(x))
+        return out
+
+    for a, b in zip(calls(f), calls(compiled), strict=True):
+        torch.testing.assert_close(b, a)
+
+
+def test_counters_that_differ_do_not_end_native_code() -> None:
+    """Eager forever would be the easy way out."""
+    s = scene()
+    f = torch.compile(s.step)
+    x, y = torch.randn(8, 4), torch.randint(0, 3, (8,))
+    for _ in range(3):
+        f(x, y)
+    state(s, 1)["step"].fill_(0)
+    before = len(f.versions)
+    for _ in range(3):
+        f(x, y)
+    assert len(f.versions) == before + 1
+    assert f.versions[0].hits >= 1
