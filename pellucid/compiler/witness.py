@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import gc
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -74,6 +75,7 @@ class Witness:
         self.codes: set[int] = set()  # the identities of the code objects that ran
         self._makers: set[int] = set()  # of those that make the names of attributes
         self._kept: list[Any] = []
+        self._collecting = False
 
     def used(self, more: Iterable[CodeType] = ()) -> set[str | int]:
         """The names that were used, those that were loaded as globals, and the identities of the code objects that ran (and of `more`)."""
@@ -105,16 +107,24 @@ class Witness:
         """Watch the calls made inside the block."""
         before = sys.getprofile()
         tracing.watch.event = self._event
+        gc.callbacks.append(self._collection)
         sys.setprofile(self._event)
         try:
             yield self
         finally:
+            gc.callbacks.remove(self._collection)
             tracing.watch.event = None
             sys.setprofile(before if before is None or callable(before) else None)
             if hasattr(before, "enable"):  # cProfile's, which is no Python function
                 before.enable()
 
+    def _collection(self, phase: str, _: Any) -> None:
+        """Python's collector starts or stops: what finalizers do is no part of the step."""
+        self._collecting = phase == "start"
+
     def _event(self, frame: Any, event: str, arg: Any) -> None:
+        if self._collecting:
+            return
         if event == "call":
             code = frame.f_code
             if id(code) not in self.codes:

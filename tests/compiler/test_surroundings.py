@@ -6,11 +6,13 @@ import array
 import collections
 import contextvars
 import functools
+import gc
 import itertools
 import os
 import pathlib
 import sys
 import threading
+import time
 import types
 import warnings
 import weakref
@@ -716,6 +718,27 @@ def test_file_read_through_the_standard_library(tmp_path: pathlib.Path) -> None:
         f(X)
     (tmp_path / "scale.txt").write_text("5")
     torch.testing.assert_close(f(X), X * 5)
+
+
+def test_finalizers_of_others_are_no_part_of_the_step() -> None:
+    class Timed:
+        def __init__(self) -> None:
+            self.me = self
+
+        def __del__(self) -> None:
+            time.perf_counter()
+
+    def step(v: Any) -> Any:
+        for _ in range(3):
+            Timed()
+            gc.collect()
+        return v * 2
+
+    f = torch.compile(step)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for k in range(3):
+            torch.testing.assert_close(f(X + k), (X + k) * 2)
 
 
 def test_what_did_not_run_is_not_watched() -> None:
