@@ -24,6 +24,7 @@ from ..ir.program import row_major, substitute
 from .fuse import Item, loop_of, schedule
 from .lowerings import HANDED, LOWERINGS
 from .memory import joined, least, lifetimes, ordered, plan, replaced
+from .recompute import recomputed
 from .updates import update_of
 
 _strided = np.lib.stride_tricks.as_strided
@@ -94,7 +95,8 @@ class Executable:
     def _lay_out(self, native: bool) -> None:
         """Decide what runs how, and where everything lies."""
         if native:
-            self.items = schedule(self.instructions, set(self.fresh), self.number_of, self.lower)
+            instructions = recomputed(self.instructions, self.changing, self.number_of)
+            self.items = schedule(instructions, set(self.fresh), self.number_of, self.lower)
         else:
             self.items = [Item("eager", [i], reason="there is no compiler") for i in self.instructions]
         self.loops = {item: loop_of(item) for item in self.items if item.kind == "loop"}

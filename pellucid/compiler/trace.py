@@ -21,7 +21,7 @@ from ..core import bind, inplace, observe, source, tracing
 from ..core.modes import state
 from ..core.primitive import PRIMITIVES, RAW, Primitive
 from ..core.tensor import Tensor
-from ..ir import Buffer, Extra, Program, Ref, Value
+from ..ir import Buffer, Extra, Instruction, Program, Ref, Value
 from .backward import TracedRun
 from .errors import Refusal
 from .numbers import read
@@ -62,12 +62,15 @@ class Tracer:
         self.claimed: set[int] = set()  # buffers that are some parameter's gradient
         self.numbers: list[weakref.ref[Any]] = []  # that item() gave out, and what was computed of them
         self.thread = threading.get_ident()
+        # By identity, as long as the arrays live: what dies is forgotten in time, so that another array is never taken for it.
         self._values: dict[int, Value] = {}
         self._roots: dict[int, list[tuple[int, int, Buffer]]] = {}
-        self._objects: dict[int, Any] = {}  # what was handed to gradient rules, and by which instruction
-        self.numbers_handed_on = False
-        self._alive: list[Any] = []  # identities stay unique as long as everything lives
         self._fresh: set[int] = set()  # constants just made
+        self._watched: dict[int, weakref.ref[ndarray]] = {}
+        self._of_constants: dict[Buffer, list[Value]] = {}
+        self._objects: dict[int, tuple[Instruction, Any]] = {}  # what was handed to gradient rules: by which instruction, and its form
+        self._alive: list[Any] = []  # those of them that only their identity tells apart
+        self.numbers_handed_on = False
         self._paused = 0
 
     # ---- being active ----------------------------------------------------------------------------
@@ -100,8 +103,22 @@ class Tracer:
             self._paused -= 1
 
     def forget(self) -> None:
-        """Let go of the values of the call, when nobody will ask for them by identity any more."""
+        """Let go of the call, when nobody will ask for its values by identity any more."""
+        self._watched.clear()
         self._alive.clear()
+
+    def _watch(self, array: ndarray) -> None:
+        """Forget an array's identity when the array dies: another one may get it."""
+        key = id(array)
+        if key in self._watched:
+            return
+
+        def gone(_: Any) -> None:
+            for table in (self._values, self._roots, self._watched):
+                table.pop(key, None)  # type: ignore[attr-defined]
+            self._fresh.discard(key)
+
+        self._watched[key] = weakref.ref(array, gone)
 
     @property
     def recording(self) -> bool:
@@ -128,9 +145,15 @@ class Tracer:
         root = owner(array)
         self._roots.setdefault(id(root), []).append((low, high, buffer))
         value = self.program.value(buffer, str(array.dtype), array.shape, array.strides, _address(array) - low)
-        self._values[id(array)] = value
-        self._alive += [array, root]
+        self._name(array, value)
+        self._watch(root)
         return value
+
+    def _name(self, array: ndarray, value: Value) -> None:
+        self._values[id(array)] = value
+        self._watch(array)
+        if value.buffer.kind == "constant":
+            self._of_constants.setdefault(value.buffer, []).append(value)
 
     def lookup(self, array: ndarray) -> Value | None:
         """The value of an array that is known, or that looks into known memory."""
@@ -147,15 +170,14 @@ class Tracer:
         start, _, buffer = fitting[-1]
         offset = _address(array) - start if array.size else 0
         value = self.program.value(buffer, str(array.dtype), array.shape, array.strides, offset)
-        self._values[id(array)] = value
-        self._alive.append(array)
+        self._name(array, value)
         return value
 
     def constant(self, array: Any) -> Any:
         """Take note that a new array holds something that does not depend on any tensor's values; returns it."""
         if self.recording and type(array) is ndarray:
             self._fresh.add(id(array))
-            self._alive.append(array)
+            self._watch(array)
         return array
 
     def value(self, array: ndarray, what: str = "") -> Value:
@@ -206,7 +228,9 @@ class Tracer:
         if kind is ndarray:
             return Ref(self.value(value, what))
         if id(value) in self._objects:
-            return Extra(self._objects[id(value)])
+            instruction, form = self._objects[id(value)]
+            if form is None or form == self._form(value):
+                return Extra(instruction)
         if isinstance(value, Tensor):
             return Ref(self.value(value._array, what))
         if isinstance(value, tuple):
@@ -281,8 +305,17 @@ class Tracer:
             hands_on=aux is not None,
         )  # fmt: skip
         if aux is not None and type(aux) is not ndarray:
-            self._objects[id(aux)] = instruction
-            self._alive.append(aux)
+            form = self._form(aux)
+            self._objects[id(aux)] = instruction, form
+            if form is None:
+                self._alive.append(aux)
+
+    def _form(self, value: Any) -> Any:
+        """An object of known arrays and texts as what can be compared: it need not live to be told from others. None for other objects."""
+        if isinstance(value, (tuple, list)):
+            parts = [v if v is None or isinstance(v, str) else self._form(v) for v in value]
+            return None if any(p is None and v is not None for p, v in zip(parts, value, strict=True)) else (type(value), *parts)
+        return self._values.get(id(value)) if type(value) is ndarray else None
 
     def written(self, t: Tensor, result: Tensor | None) -> None:
         """A tensor was overwritten with a result."""
@@ -320,9 +353,8 @@ class Tracer:
         """A constant that is written to becomes memory of the step, filled anew by each call."""
         constant = place.buffer
         buffer = self.program.buffer("temp", constant.size)
-        for value in list(self._values.values()):
-            if value.buffer is constant:
-                value.buffer = buffer
+        for value in self._of_constants.pop(constant, ()):
+            value.buffer = buffer
         for places in self._roots.values():
             places[:] = [(low, high, buffer if b is constant else b) for low, high, b in places]
         fresh = self.program.buffer("constant", constant.size)
