@@ -12,6 +12,7 @@ import os
 import sys
 
 from .. import config
+from ..codegen.kept import release
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 _CHOSEN = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES")  # somebody has decided already
@@ -32,10 +33,11 @@ def keep_freed() -> bool:
 
 
 def give_back() -> bool:
-    """Return the freed memory that was kept to the system (malloc_trim(3)); False where the library cannot.
+    """Return freed memory that was kept, and what kernels keep to work in, to the system (malloc_trim(3)); False where the C library cannot.
 
-    For the end of work that needed far more than what follows, as tracing does: all values of a step at once.
+    For the end of work whose memory is not what the work that follows uses: a compiled step, traced with eager kernels, has an arena.
     """
+    release()
     if not sys.platform.startswith("linux"):
         return False
     try:

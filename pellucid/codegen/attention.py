@@ -13,7 +13,7 @@ import threading
 
 import numpy as np
 
-from pellucid.codegen import jit, math, target, threads
+from pellucid.codegen import jit, kept, math, target, threads
 from pellucid.codegen.emit import Function, Module, Value, vector
 from pellucid.codegen.matmul import ACCUMULATE, SCRATCH_FLOATS, gemm_address
 from pellucid.codegen.outputs import empty
@@ -240,6 +240,13 @@ _lib = jit.Library("attention", _build, {"forward": _signature(5), "backward": _
 _local = threading.local()
 
 
+def _forget() -> None:
+    _local.scratch = None
+
+
+kept.holders.append(_forget)
+
+
 def native(name: str) -> int | None:
     """The address of a native function of this file; None where it cannot be compiled."""
     function = getattr(_lib, name)
@@ -268,10 +275,10 @@ def numbers(sizes: tuple[int, int, int, int, int, int], causal: bool, scale: flo
 def _scratch(per_thread: int) -> np.ndarray:
     """Room for every thread of the team; kept, because fresh pages cost more than the work in them."""
     size = per_thread * threads.get_num_threads()
-    kept = getattr(_local, "scratch", None)
-    if kept is None or kept.size < size:
-        kept = _local.scratch = np.empty(size, _F32)
-    return kept
+    scratch = getattr(_local, "scratch", None)
+    if scratch is None or scratch.size < size:
+        scratch = _local.scratch = np.empty(size, _F32)
+    return scratch
 
 
 def _strides(*arrays: np.ndarray | None) -> list[int]:

@@ -11,8 +11,9 @@
     >>> out.tolist() if run else [2.0] * 4
     [2.0, 2.0, 2.0, 2.0]
 
-What it is given at each call are arrays; what stays where it is (an arena, parameters, constants) is registered with `keep` and goes
-into the table. The text of the code holds no address, so object code can be kept on disk.
+What it is given at each call are arrays; what stays where it is (parameters, constants) is registered with `keep` and goes into the
+table. Temporaries and working memory lie in an arena, at offsets that are known when all calls are there. The text of the code holds no
+address, so object code can be kept on disk.
 """
 
 from __future__ import annotations
@@ -31,18 +32,31 @@ from . import jit, matmul, optim, softmax, target, threads
 from .emit import Function, Module, Value, vector
 from .loops import Kernel, Loop, emit
 
-__all__ = ["Place", "Product", "Schedule"]
+__all__ = ["Place", "Product", "Room", "Schedule", "aligned"]
 
 GRAIN = 4096
 
 
 @dataclass(frozen=True)
 class Place:
-    """An address: `offset` bytes into memory that is "given" at each call, or "kept" in the table, under a number."""
+    """An address: `offset` bytes into memory that is "given" at each call, "kept" in the table, or "shared" in the arena, under a number."""
 
     kind: str
     index: int
     offset: int = 0
+
+    def at(self, by: int) -> Place:
+        """The address `by` bytes further on."""
+        return Place(self.kind, self.index, self.offset + by)
+
+
+@dataclass(eq=False)
+class Room:
+    """Working memory: `size` bytes that are needed while the items `first` to `last` of a step run."""
+
+    size: int
+    first: int
+    last: int
 
 
 @dataclass(frozen=True)
@@ -96,8 +110,12 @@ class Schedule:
         self.numbers = 0
         self.calls: list[Callable[[Function], None]] = []
         self.titles: list[str] = []
-        self._packed: np.ndarray | None = None
-        self._work = _Work()
+        self.item = 0  # which item of the step the calls that are added belong to
+        self.shared: list[Any] = []  # what lies in the arena: the caller's temporaries (anything with a size in bytes), and rooms
+        self.offsets: dict[Any, int] | None = None  # of those
+        self._arena = -1
+        self._packed: Room | None = None
+        self._work: Room | None = None
         self.plans: list[Any] = []  # what owns tables whose addresses are in `kept`
         self.refusals: list[Callable[[], None]] = []  # what raises when the function ends early
         self._updates: dict[str, str] = {}
@@ -113,16 +131,49 @@ class Schedule:
         self.kept.append(thing)
         return len(self.kept) - 1
 
-    def _scratch(self) -> np.ndarray:
-        """Room for the packed operand of a product, this schedule's own: two may run at the same time."""
-        if self._packed is None:
-            self._packed = np.empty(matmul.SCRATCH_FLOATS, np.float32)
-        return self._packed
+    def share(self, thing: Any) -> Place:
+        """Where a temporary lies in the arena."""
+        for k, known in enumerate(self.shared):
+            if known is thing:
+                return Place("shared", k)
+        self.shared.append(thing)
+        return Place("shared", len(self.shared) - 1)
+
+    def room(self, size: int) -> Place:
+        """A place in memory of `size` bytes that nobody else uses while the present item runs; it holds nothing from one call to the next."""
+        return self.share(Room(size, self.item, self.item))
 
     def work(self, size: int, offset: int = 0) -> Place:
-        """A place in memory of at least `size` bytes, aligned to 128, that all calls share: it holds nothing from one to the next."""
+        """A place in memory of at least `size` bytes that all calls of the present item share."""
+        if self._work is None or self._work.first != self.item:
+            self._work = Room(size, self.item, self.item)
         self._work.size = max(self._work.size, size)
-        return Place("kept", self.keep(self._work), offset)
+        return self.share(self._work).at(offset)
+
+    def _scratch(self) -> Place:
+        """Room for the packed operand of a product: one for all, which stays in the cache from one to the next."""
+        if self._packed is None:
+            self._packed = Room(4 * matmul.SCRATCH_FLOATS, self.item, self.item)
+        self._packed.last = self.item
+        return self.share(self._packed)
+
+    @property
+    def rooms(self) -> list[Room]:
+        """The working memory of all calls."""
+        return [thing for thing in self.shared if isinstance(thing, Room)]
+
+    def lay(self, offsets: dict[Any, int], arena: np.ndarray) -> None:
+        """Say where in which arena everything shared lies: from there on the code can be written."""
+        self.offsets = offsets
+        self._arena = self.keep(arena)
+
+    def _lay_apart(self) -> None:
+        """One after the other: for who does not plan."""
+        offsets, total = {}, 0
+        for thing in self.shared:
+            offsets[thing] = total
+            total += -(-thing.size // 128) * 128
+        self.lay(offsets, aligned(total))
 
     def number(self, count: int = 1) -> int:
         """Room for run-time numbers; returns the first one's place."""
@@ -132,8 +183,16 @@ class Schedule:
     def _pointer(self, f: Function, place: Place | None) -> Value:
         if place is None:
             return Value(f, "null", "ptr")
-        base = getattr(f, f"a{place.index}") if place.kind == "given" else self._base(f, place.index)
-        return f.at(base, place.offset, "i8") if place.offset else base
+        offset = place.offset
+        if place.kind == "given":
+            base = getattr(f, f"a{place.index}")
+        elif place.kind == "kept":
+            base = self._base(f, place.index)
+        else:
+            assert self.offsets is not None
+            base = self._base(f, self._arena)
+            offset += self.offsets[self.shared[place.index]]
+        return f.at(base, offset, "i8") if offset else base
 
     def _base(self, f: Function, index: int) -> Value:
         made = self._bases.get(index)
@@ -153,7 +212,7 @@ class Schedule:
         """Call a loop's kernel; its run-time numbers, doubles, are those from `numbers` on."""
         if not any(k is kernel for k in self.kernels):
             self.kernels.append(kernel)
-        scratch = self.keep(np.empty(kernel.scratch_bytes, np.uint8)) if kernel.scratch_bytes else None
+        scratch = self.room(kernel.scratch_bytes) if kernel.scratch_bytes else None
 
         def call(f: Function) -> None:
             arguments = [self._pointer(f, p) for p in places]
@@ -163,7 +222,7 @@ class Schedule:
                 arguments.append(value if kind == "double" else f.to_int(value, "i64"))
             arguments.append(f.team)
             if scratch is not None:
-                arguments.append(self._base(f, scratch))
+                arguments.append(self._pointer(f, scratch))
             f.line(f"call void @{kernel.symbol}({', '.join(f'{a.ctype} {a.name}' for a in arguments)})")
 
         self._add(call, title or kernel.symbol)
@@ -174,9 +233,9 @@ class Schedule:
         if kind is None:
             raise ValueError(f"nobody computes {p}")
         if kind == "gemm":
-            function, packed = self.keep(matmul.gemm_address()), self.keep(self._scratch())
+            function, packed = self.keep(matmul.gemm_address()), self._scratch()
         elif kind == "blas":
-            function, packed = self.keep(blas_address()), -1
+            function = self.keep(blas_address())
         else:
             alone = replace(p, batch=()), bias is not None
             symbol = self._small.setdefault(alone, f"small{len(self._small)}")
@@ -186,7 +245,7 @@ class Schedule:
             if kind == "gemm":
                 flags = (matmul.BIAS if bias else 0) | (matmul.RELU if p.relu else 0)
                 sizes = (p.m, p.n, p.k, *p.a, *p.b, p.pitch, flags)
-                pointers = (f.team, a, b, out, bias_at, self._base(f, packed))
+                pointers = (f.team, a, b, out, bias_at, self._pointer(f, packed))
                 text = [f"ptr {v.name}" for v in pointers] + [f"i64 {v}" for v in sizes]
                 f.line(f"call void {self._base(f, function).name}({', '.join(text)})")
             elif kind == "blas":
@@ -219,8 +278,10 @@ class Schedule:
         def call(f: Function) -> None:
             if p.batch:
                 # Loads of the table belong before the loop.
-                for index in [x for x in (function, packed) if x >= 0] if kind != "small" else []:
-                    self._base(f, index)
+                if kind != "small":
+                    self._base(f, function)
+                if kind == "gemm":
+                    self._pointer(f, packed)
                 if bias is not None:
                     self._pointer(f, bias)
             nest(f, p.batch, self._pointer(f, a), self._pointer(f, b), self._pointer(f, out))
@@ -392,6 +453,8 @@ class Schedule:
     # ---- code ------------------------------------------------------------------------------------
     def text(self) -> str:
         """The module as LLVM IR."""
+        if self.offsets is None:
+            self._lay_apart()
         module = Module()
         for kernel in self.kernels:
             module.declarations |= kernel.declarations
@@ -414,7 +477,8 @@ class Schedule:
         """The function of the given arrays; None where there is no compiler. `run.numbers` is the array of run-time numbers."""
         if not target.available() or not jit.fastcall_works():
             return None
-        natives = jit.compile_ir(self.text(), {"run": "ppp" + "a" * self.given + ">i"}, name)
+        text = self.text()
+        natives = jit.compile_ir(text, {"run": "ppp" + "a" * self.given + ">i"}, name)
         if natives is None:
             return None
         native = natives["run"]
@@ -435,23 +499,14 @@ class Schedule:
 
 
 def _address(thing: Any) -> int:
-    if isinstance(thing, _Work):
-        return thing.address
     return thing if isinstance(thing, int) else thing.ctypes.data
 
 
-class _Work:
-    """Shared working memory: how much is known when all calls are there."""
-
-    def __init__(self) -> None:
-        self.size = 0
-        self._memory: np.ndarray | None = None
-
-    @property
-    def address(self) -> int:
-        if self._memory is None:
-            self._memory = np.zeros(self.size + 128, np.uint8)
-        return -(-self._memory.ctypes.data // 128) * 128
+def aligned(size: int) -> np.ndarray:
+    """Memory of `size` bytes that begins at a multiple of 128."""
+    memory = np.empty(size + 128, np.uint8)
+    start = -memory.ctypes.data % 128
+    return memory[start : start + size]
 
 
 # ---- small products -------------------------------------------------------------------------------

@@ -17,13 +17,14 @@ from numpy import ndarray
 from ..backends.numpy_cpu import address
 from ..codegen import jit, target, threads
 from ..codegen.outputs import offering
-from ..codegen.schedule import Place, Schedule
+from ..codegen.schedule import Place, Schedule, aligned
 from ..core.primitive import RAW
 from ..ir import Buffer, Extra, Instruction, Program, Value
 from ..ir.program import row_major, substitute
 from .fuse import Item, loop_of, schedule
 from .lowerings import HANDED, LOWERINGS
-from .memory import lifetimes, plan
+from .memory import joined, least, lifetimes, ordered, plan, replaced
+from .recompute import recomputed
 from .updates import update_of
 
 _strided = np.lib.stride_tricks.as_strided
@@ -95,16 +96,16 @@ class Executable:
         """Decide what runs how, and where everything lies."""
         self._counted: set[int] = set()  # counters of steps of the updates so far
         if native:
-            self.items = schedule(self.instructions, set(self.fresh), self.number_of, self.lower)
+            instructions = recomputed(self.instructions, self.changing, self.number_of)
+            self.items = schedule(instructions, set(self.fresh), self.number_of, self.lower)
         else:
             self.items = [Item("eager", [i], reason="there is no compiler") for i in self.instructions]
+        self.loops = {item: loop_of(item) for item in self.items if item.kind == "loop"}
         stored = {v.buffer for item in self.items if item.kind == "loop" for v in item.stored}
         stored |= {v.buffer for item in self.items if item.kind != "loop" for i in item.instructions for v in i.made()}
-        lives = {
-            b: life for b, life in lifetimes((item.instructions for item in self.items), stored).items() if b not in self.changing
-        }
-        self.offsets, self.arena_bytes = plan(lives)
-        self.arena = _aligned(self.arena_bytes)
+        self.items = ordered(self.items, stored, self.changing)
+        lives = lifetimes((item.instructions for item in self.items), stored)
+        self.lives = {b: life for b, life in lives.items() if b not in self.changing}
         self._static: dict[Buffer, ndarray] = {}
         self._arrays: dict[Value, ndarray] = {}
         self.steps: list[Callable[[list[Any]], None]] = []
@@ -113,7 +114,23 @@ class Executable:
         self.schedules: list[Schedule] = []
         self.kept: list[Any] = []
         self.refused: list[Any] = []  # the memory of a call that ended early
-        self._bind()
+        parts = self._parts()
+        self._plan([part for part, _ in parts if isinstance(part, Schedule)])
+        for part, updates in parts:
+            self.steps.append(self._native(part, updates) if isinstance(part, Schedule) else self._eager(part))
+
+    def _plan(self, schedules: Sequence[Schedule]) -> None:
+        """Where temporaries and working memory lie in the arena."""
+        rooms = {room: (room.first, room.last) for part in schedules for room in part.rooms}
+        places = {} if self.apart else replaced(self.items, self.loops, self.lives)
+        lives, roots = joined({**self.lives, **rooms}, places)
+        offsets, self.arena_bytes = plan(lives)
+        self.least_bytes = least(lives)
+        self.offsets = {thing: offsets[root] for thing, root in roots.items()}
+        self.lives.update(rooms)
+        self.arena = aligned(self.arena_bytes)
+        for part in schedules:
+            part.lay(self.offsets, self.arena)
 
     # ---- memory ----------------------------------------------------------------------------------
     def memory(self, buffer: Buffer) -> ndarray:
@@ -190,18 +207,22 @@ class Executable:
         return lambda env: substitute(params, lambda v: table[id(v)](env))
 
     # ---- instructions ----------------------------------------------------------------------------
-    def _bind(self) -> None:
-        segment: list[Item] = []
-        for item in self.items:
-            if item.kind != "eager":
-                segment.append(item)
-                if self.apart:
-                    self._flush(segment)
+    def _parts(self) -> list[tuple[Any, list[tuple[int, Any]]]]:
+        """Instructions that are called one by one, and between them schedules, each with its updates and where their numbers begin."""
+        parts: list[tuple[Any, list[tuple[int, Any]]]] = []
+        for k, item in enumerate(self.items):
+            if item.kind == "eager":
+                parts.append((item.instructions[0], []))
                 continue
-            self._flush(segment)
-            i = item.instructions[0]
-            self.steps.append(getattr(self, "_" + i.kind)(i))
-        self._flush(segment)
+            if not parts or self.apart or not isinstance(parts[-1][0], Schedule):
+                parts.append((Schedule(len(self.changing)), []))
+            schedule, updates = parts[-1]
+            schedule.item = k
+            self._emit(item, schedule, updates)
+        return parts
+
+    def _eager(self, i: Instruction) -> Callable[[list[Any]], None]:
+        return getattr(self, "_" + i.kind)(i)  # type: ignore[no-any-return]
 
     def lower(self, i: Instruction) -> Any:
         """Native code for an instruction that is no loop and no product, or why there is none."""
@@ -229,47 +250,44 @@ class Executable:
         k = self.changing.get(v.buffer)
         if k is not None:
             return Place("given", k, v.offset - self.first.get(v.buffer, 0))
-        if v.buffer in self.offsets:
-            return Place("kept", schedule.keep(self.arena), self.offsets[v.buffer] + v.offset)
+        if v.buffer in self.lives:
+            return schedule.share(v.buffer).at(v.offset)
         return Place("kept", schedule.keep(self.memory(v.buffer)), v.offset)
 
-    def _flush(self, segment: list[Item]) -> None:
-        """Compile the items gathered so far to one function."""
-        if not segment:
-            return
-        items, segment[:] = list(segment), []
-        schedule = Schedule(len(self.changing))
-        numbers: list[tuple[int, Any]] = []
-        for item in items:
-            if item.kind == "loop":
-                loop, values = loop_of(item)
-                title = f"loop {'x'.join(map(str, item.shape)) or 'scalar'}: " + ", ".join(i.op for i in item.instructions)
-                schedule.loop(loop, [self.place(v, schedule) for v in values], title=title)
-            elif item.kind == "product":
-                product, a, b, bias = item.product
-                out = item.instructions[0].outputs[0]
-                places = [self.place(v, schedule) for v in (a, b, out)]
-                schedule.product(product, *places, bias=None if bias is None else self.place(bias, schedule))
-            elif item.kind == "native":
-                item.product.emit(schedule)
-            else:
-                update = item.product.copy() if self.apart else item.product
-                at = schedule.number(update.count)
-                arrays = [
-                    [self.place(p, schedule), self.place(g, schedule), *[Place("kept", schedule.keep(s[k])) for s in update.states]]
-                    for k, (p, g) in enumerate(zip(update.params, update.grads, strict=True))
-                ]
-                schedule.update(update.rule, arrays, [p.size for p in update.params], at)
-                if update.counters:
-                    schedule.put([Place("kept", schedule.keep(c)) for c in update.counters], at + update.count - 1)
-                numbers.append((at, update))
-                self.holders += update.holders
+    def _emit(self, item: Item, schedule: Schedule, updates: list[tuple[int, Any]]) -> None:
+        """Add the calls of an item to a schedule."""
+        if item.kind == "loop":
+            loop, values = self.loops[item]
+            title = f"loop {'x'.join(map(str, item.shape)) or 'scalar'}: " + ", ".join(i.op for i in item.instructions)
+            schedule.loop(loop, [self.place(v, schedule) for v in values], title=title)
+        elif item.kind == "product":
+            product, a, b, bias = item.product
+            out = item.instructions[0].outputs[0]
+            places = [self.place(v, schedule) for v in (a, b, out)]
+            schedule.product(product, *places, bias=None if bias is None else self.place(bias, schedule))
+        elif item.kind == "native":
+            item.product.emit(schedule)
+        else:
+            update = item.product.copy() if self.apart else item.product
+            at = schedule.number(update.count)
+            arrays = [
+                [self.place(p, schedule), self.place(g, schedule), *[Place("kept", schedule.keep(s[k])) for s in update.states]]
+                for k, (p, g) in enumerate(zip(update.params, update.grads, strict=True))
+            ]
+            schedule.update(update.rule, arrays, [p.size for p in update.params], at)
+            if update.counters:
+                schedule.put([Place("kept", schedule.keep(c)) for c in update.counters], at + update.count - 1)
+            updates.append((at, update))
+            self.holders += update.holders
+
+    def _native(self, schedule: Schedule, updates: list[tuple[int, Any]]) -> Callable[[list[Any]], None]:
+        """Compile a schedule to one function."""
         run = schedule.compile("a compiled step")
         if run is None:
             raise RuntimeError("its native code could not be compiled")
         self.schedules.append(schedule)
         held = run.numbers  # type: ignore[attr-defined]
-        for at, update in numbers:
+        for at, update in updates:
             self.before.append(_filler(held, at, update.count, update.numbers))
         native, where, places, team = run.native, run.where, run.places, threads.team  # type: ignore[attr-defined]
         self.kept.append(run)
@@ -281,7 +299,7 @@ class Executable:
                 self.refused = env
                 refusals[status - 1]()
 
-        self.steps.append(step)
+        return step
 
     def _op(self, i: Instruction) -> Callable[[list[Any]], None]:
         forward = i.record.numpy_forward
@@ -419,13 +437,6 @@ def _filler(numbers: ndarray, at: int, count: int, make: Callable[[], Any]) -> C
         return True
 
     return fill
-
-
-def _aligned(size: int) -> ndarray:
-    """Memory that begins on a cache line."""
-    memory = np.empty(size + 64, np.uint8)
-    start = -memory.ctypes.data % 64
-    return memory[start : start + size]
 
 
 def _flat(value: Any, numbers: bool = False) -> list[Any]:

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any
 
 from ..codegen import threads
+from ..ir import Buffer
 from .measure import SIZES, Timing, bandwidth, speed, timings
 
 
@@ -82,9 +83,11 @@ def _part(run: Any, times: list[Timing]) -> list[str]:
     else:
         lines += [f"  {item.kind}: {', '.join(i.op for i in item.instructions)}" for item in run.items]
     made = len({v.buffer for i in run.instructions for v in i.outputs if v.buffer.kind == "temp"})
+    stored = sum(isinstance(thing, Buffer) for thing in run.lives)
     lines.append(
-        f"  memory: {run.arena_bytes:,} bytes for {len(run.offsets)} temporaries that share an arena; {made - len(run.offsets) - len(run.fresh)} "
-        f"are never stored; {len(run.fresh)} blocks ({sum(b.size for b in run.fresh):,} bytes) leave the call"
+        f"  memory: {run.arena_bytes:,} bytes for {stored} temporaries and the working memory of {len(run.lives) - stored} kernels that share an "
+        f"arena ({run.least_bytes:,} are in use at once); {made - stored - len(run.fresh)} are never stored; {len(run.fresh)} blocks "
+        f"({sum(b.size for b in run.fresh):,} bytes) leave the call"
     )
     return lines
 
@@ -122,9 +125,7 @@ def _table(run: Any, times: list[Timing]) -> str:
 
 def _memory(run: Any) -> str:
     """The arena over the schedule: a rectangle for each temporary, from its first write to its last use."""
-    from .memory import lifetimes
-
-    lives = {b: life for b, life in lifetimes([item.instructions for item in run.items]).items() if b in run.offsets}
+    lives = run.lives
     if not lives or not run.arena_bytes:
         return ""
     width, height, count = 900, 240, max(len(run.items), 1)
@@ -136,7 +137,8 @@ def _memory(run: Any) -> str:
             f"<rect x={x:.1f} y={y:.1f} width={w:.1f} height={h:.1f}><title>{b.size:,} bytes, items {first} to {last}</title></rect>"
         )
     picture = f"<svg viewBox='0 0 {width} {height}' role=img aria-label='memory plan'>{''.join(boxes)}</svg>"
-    return f"<h3>Memory: {run.arena_bytes:,} bytes for {len(lives)} temporaries; items from left to right, addresses downwards</h3>{picture}"
+    sizes = f"{run.arena_bytes:,} bytes, of which {run.least_bytes:,} are in use at once"
+    return f"<h3>Memory: {sizes}; items from left to right, addresses downwards</h3>{picture}"
 
 
 _PAGE = """<!doctype html>

@@ -156,7 +156,7 @@ class CompiledFunction:
                     f"a tensor's value decides what the step does, in more than {self.limit} ways; the last: {reason}"
                 )
         if version.refusal is None:
-            give_back()  # tracing held all values of the step at once; the compiled step needs a fraction of them
+            give_back()  # the traced call ran on memory of its own; the compiled step has an arena
             self.history.append(f"traced, because {reason or 'it was the first call'}")
             self.versions.insert(0, version)
             if len(self.versions) > self.limit:

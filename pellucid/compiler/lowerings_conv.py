@@ -40,10 +40,6 @@ def _table(schedule: Schedule, address: int) -> Place:
     return Place("kept", schedule.keep(address))
 
 
-def _at(place: Place, offset: int) -> Place:
-    return Place(place.kind, place.index, place.offset + offset)
-
-
 def _described(i: Instruction) -> tuple[Any, ...]:
     return tuple(i.params[name] for name in DESCRIPTION)
 
@@ -122,10 +118,10 @@ def _by_pixels(
         described = Place("kept", schedule.keep(desc))
         arrays = [
             described,
-            _at(x, 4 * first),
+            x.at(4 * first),
             schedule.work(size),
             biased,
-            _at(out, 4 * first),
+            out.at(4 * first),
             schedule.work(size, plan.weight_bytes),
         ]
         schedule.native(function, ["team", *arrays, images, -math.inf, tasks, grain], title)
@@ -225,12 +221,12 @@ def _weight_by_pixels(
         arrays = [desc, x, g, packed, result]
         schedule.native(jit.address(natives["slices"]), ["team", *arrays, geo.n, slices, slices, 1], title)
         for part in range(1, slices):
-            where = _at(result, part * plan.result_bytes)
+            where = result.at(part * plan.result_bytes)
             schedule.native(jit.address(turning["add"]), [result, where, plan.result_bytes // 4], f"sum of the {title}")
     else:
         prepared = plan.packed_bytes * images + 128
         schedule.zero(packed, prepared)
-        turned = _at(packed, prepared)
+        turned = packed.at(prepared)
         arrays = [desc, x, g, packed, turned]
         for first in range(0, geo.n, images):
             some = min(images, geo.n - first)
@@ -244,7 +240,7 @@ def _weight_by_pixels(
         schedule.native(jit.address(turning["sum_lanes"]), [result, to, *numbers], f"result of the {title}")
         return
     for offset, channel, channels, row in plan.parts:
-        where = [_at(result, offset), row, _at(to, channel * taps * 4), taps, taps, channels]
+        where = [result.at(offset), row, to.at(channel * taps * 4), taps, taps, channels]
         schedule.native(jit.address(turning["transpose"]), where, f"result of the {title}")
 
 
@@ -266,7 +262,7 @@ def max_pool(i: Instruction, ex: Any) -> Native | str:
         count = _team(ex)
         schedule.plans.append(plan)
         size = plan.scratch * count
-        where = ex.place(index, schedule) if index is not None else Place("kept", schedule.keep(np.empty(out.size, np.int64)))
+        where = ex.place(index, schedule) if index is not None else schedule.room(8 * out.size)
         grain = -(-planes // (2 * count)) if count > 1 else planes
         arrays = [
             Place("kept", schedule.keep(plan.desc)),

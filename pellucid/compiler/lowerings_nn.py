@@ -30,8 +30,8 @@ def value_of(x: Any) -> Any:
 
 
 def room(schedule: Schedule, floats: int) -> Place:
-    """Memory that nobody else uses."""
-    return Place("kept", schedule.keep(np.empty(max(floats, 1), np.float32)))
+    """Working memory of an item."""
+    return schedule.room(4 * max(floats, 1))
 
 
 def compact(ex: Any, schedule: Schedule, v: Value) -> Place:
@@ -109,8 +109,8 @@ def layer_norm_vjp(i: Instruction, ex: Any) -> Native | str:
             if v is not None and partial is not None:
                 read = Access("float32", (2 * columns, 1))
                 add = Reduce("sum", ("in", 0), (0,), Access("float32", (0, 1)), "float32")
-                start = Place("kept", partial.index, 4 * k * columns)
-                schedule.loop(Loop((chunks, columns), (read,), (), (), (), (add,)), [start, ex.place(v, schedule)])
+                loop = Loop((chunks, columns), (read,), (), (), (), (add,))
+                schedule.loop(loop, [partial.at(4 * k * columns), ex.place(v, schedule)])
 
     if weight is None and (gw is not None or gb is not None):
         return OTHER

@@ -22,7 +22,7 @@ def _copy(schedule: Schedule, source: Place, target: Place, size: int) -> None:
 
 
 def _at(place: Place, floats: int) -> Place:
-    return Place(place.kind, place.index, place.offset + 4 * floats)
+    return place.at(4 * floats)
 
 
 def _served(*products: Product) -> bool:

@@ -53,7 +53,20 @@ def flatten(value: Any, found: list[Tensor]) -> Any:
         return (type(value), *[(f.name, flatten(getattr(value, f.name), found)) for f in dataclasses.fields(value)])
     if isinstance(value, (bool, int, float, complex, str, bytes, type(None), np.generic)):
         return (type(value), repr(value) if isinstance(value, float) else value)
-    return ("object", id(value))
+    return ("object", Same(value))
+
+
+class Same:
+    """An object that only itself equals, kept alive so that no other gets its identity."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
 
 
 class Slot:
@@ -115,9 +128,9 @@ class Version:
 
     # ---- tracing -----------------------------------------------------------------------------------
     def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any], whole: bool) -> None:
-        around = self.around = Surroundings(self.function, args, kwargs)
         tensors: list[Tensor] = []
         self.structure_key = flatten((args, kwargs), tensors)
+        around = self.around = Surroundings(self.function, args, kwargs)
         self.signature = signature(tensors)
         tracer = self.tracer = Tracer(around, whole)
         leaves = {id(t): t for t, _ in around.tensors.values()}
@@ -413,7 +426,7 @@ class Version:
         if any(o[0] == "new" and self.layout[position[o[1].buffer] - len(self.inputs)][0] != o[1].shape for o in self.outputs):
             self.fast = False  # a result that is another result's memory in another shape
             return
-        self.reused: list[Any] = [None] * len(self.layout)
+        self.reused: list[Any] = [_held(*laid) for laid in self.layout]  # the gradients of the traced call are filled again
         self.removed = [t for t, v in self.gradients if v is None]
         self.counters = [version_of(t) for t in self.written]
         self.leaving = []
@@ -608,6 +621,23 @@ class Version:
             env = run([*saved, *[np.ascontiguousarray(s) for s in seeds]])
             run.extras.update(before)
         return [run.getter(v)(env) for v in self.returned]
+
+
+def _held(shape: tuple[int, ...], kind: np.dtype, t: Tensor | None) -> tuple[Tensor, ndarray] | None:
+    """A parameter's gradient and its array, where that is memory of its own of such a form."""
+    g = None if t is None else t._grad
+    if g is None or type(g) is not Tensor or g._rg or g._node is not None:
+        return None
+    a = g._array
+    good = (
+        type(a) is ndarray
+        and a.base is None
+        and a.shape == shape
+        and a.dtype == kind
+        and a.flags.c_contiguous
+        and a.flags.writeable
+    )
+    return (g, a) if good else None
 
 
 def _overlap(arrays: list[ndarray]) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import array
 import builtins
 import contextvars
+import dataclasses
 import functools
 import os
 import random
@@ -78,12 +79,13 @@ class Surroundings:
         self._always: list[types.CodeType] = []
         self._queue: deque[tuple[Any, str]] = deque()
         self._last: deque[tuple[Any, str]] = deque()
+        self._given: set[int] = set()  # tensors that are arguments
         self._at = 0  # the object whose surroundings are being written down
         self._reach(function, _name(function))
         for k, a in enumerate(args):
-            self._reach(a, f"argument {k + 1}")
+            self._argument(a, f"argument {k + 1}")
         for name, a in (kwargs or {}).items():
-            self._reach(a, name)
+            self._argument(a, name)
         self.complete = self._walk()
 
     # ---- walking ---------------------------------------------------------------------------------
@@ -110,6 +112,24 @@ class Surroundings:
             self._edges.setdefault(self._at, []).append(Edge(name, None, id(value)))
             if id(value) not in self._seen:
                 (self._last if isinstance(value, Optimizer) else self._queue).append((value, path))
+
+    def _argument(self, value: Any, path: str) -> None:
+        """Containers and tensors are compared by what they are at each call, and may be others then; the rest is walked."""
+        if isinstance(value, Tensor):
+            self._given.add(id(value))
+            self._reach(value, path)
+        elif isinstance(value, (list, tuple)):
+            for k, v in enumerate(value):
+                self._argument(v, f"{path}[{k}]")
+        elif isinstance(value, dict):
+            for k, v in value.items():
+                self._argument(v, f"{path}[{k!r}]")
+        elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+            for field in dataclasses.fields(value):
+                self._argument(getattr(value, field.name), f"{path}.{field.name}")
+            self._reach(type(value), type(value).__name__)
+        else:
+            self._reach(value, path)
 
     def _guard(self, kind: str, holder: Any, key: Any, expected: Any, path: str, same: bool = False, name: Any = None) -> None:
         self._edges[self._at].append(Edge(name, Guard(kind, holder, key, expected, path, same), None))
@@ -209,7 +229,8 @@ class Surroundings:
         if t._grad is not None and type(t._grad._array) is ndarray and id(t._grad) not in self._seen:
             self._seen[id(t._grad)] = t._grad
             self.tensors.setdefault(id(t._grad._array), (t._grad, f"{path}.grad"))
-        self._edges[self._at].append(Edge(None, TensorHooks(t, path), None))
+        if id(t) not in self._given:
+            self._edges[self._at].append(Edge(None, TensorHooks(t, path), None))
         if t._view is not None:
             self._reach(t._view.base, f"{path}._base")
 

@@ -21,7 +21,7 @@ from ..core import bind, inplace, observe, source, tracing
 from ..core.modes import state
 from ..core.primitive import PRIMITIVES, RAW, Primitive
 from ..core.tensor import Tensor
-from ..ir import Buffer, Extra, Program, Ref, Value
+from ..ir import Buffer, Extra, Instruction, Program, Ref, Value
 from .backward import TracedRun
 from .errors import Refusal
 from .numbers import read
@@ -37,20 +37,6 @@ def owner(array: ndarray) -> ndarray:
     while isinstance(array.base, ndarray):
         array = array.base
     return array
-
-
-class _Watched(weakref.ref):  # type: ignore[type-arg]
-    """A reference to an array that knows its identity when it is gone."""
-
-    __slots__ = ("key",)
-
-    def __new__(cls, array: ndarray, gone: Callable[[_Watched], None]) -> _Watched:
-        made = super().__new__(cls, array, gone)
-        made.key = id(array)
-        return made
-
-    def __init__(self, array: ndarray, gone: Callable[[_Watched], None]) -> None:
-        super().__init__(array, gone)
 
 
 class Tracer:
@@ -79,15 +65,17 @@ class Tracer:
         ] = {}  # optimizers' state that the call made, as it was left
         self.numbers: list[weakref.ref[Any]] = []  # that item() gave out, and what was computed of them
         self.thread = threading.get_ident()
-        # What is known of arrays, by identity, as long as they live: a step's temporaries are freed as they are without a tracer.
+        # By identity, as long as the arrays live: what dies is forgotten in time, so that another array is never taken for it.
         self._values: dict[int, Value] = {}
         self._roots: dict[int, list[tuple[int, int, Buffer]]] = {}
-        self.checks: set[Callable[..., Any]] = set()  # functions that do nothing but raise
         self._fresh: set[int] = set()  # constants just made
-        self._watched: dict[int, _Watched] = {}
-        self._all_values: list[Value] = []
-        self._objects: dict[int, Any] = {}  # what was handed to gradient rules, and by which instruction
-        self._alive: list[Any] = []  # those objects: they stay, and so do their identities
+        self.checks: set[Callable[..., Any]] = set()  # functions that do nothing but raise
+        self._watched: dict[int, weakref.ref[ndarray]] = {}
+        self._of_constants: dict[Buffer, list[Value]] = {}
+        self._objects: dict[
+            int, tuple[Instruction, Any]
+        ] = {}  # what was handed to gradient rules: by which instruction, and its form
+        self._alive: list[Any] = []  # those of them that only their identity tells apart
         self.numbers_handed_on = False
         self._paused = 0
 
@@ -121,9 +109,22 @@ class Tracer:
             self._paused -= 1
 
     def forget(self) -> None:
-        """Let go of the values of the call, when nobody will ask for them by identity any more."""
-        self._alive.clear()
+        """Let go of the call, when nobody will ask for its values by identity any more."""
         self._watched.clear()
+        self._alive.clear()
+
+    def _watch(self, array: ndarray) -> None:
+        """Forget an array's identity when the array dies: another one may get it."""
+        key = id(array)
+        if key in self._watched:
+            return
+
+        def gone(_: Any) -> None:
+            for table in (self._values, self._roots, self._watched):
+                table.pop(key, None)  # type: ignore[attr-defined]
+            self._fresh.discard(key)
+
+        self._watched[key] = weakref.ref(array, gone)
 
     @property
     def recording(self) -> bool:
@@ -149,26 +150,16 @@ class Tracer:
     def _enter(self, array: ndarray, buffer: Buffer, low: int, high: int) -> Value:
         root = owner(array)
         self._roots.setdefault(id(root), []).append((low, high, buffer))
+        value = self.program.value(buffer, str(array.dtype), array.shape, array.strides, _address(array) - low)
+        self._name(array, value)
         self._watch(root)
-        return self._note(array, self.program.value(buffer, str(array.dtype), array.shape, array.strides, _address(array) - low))
-
-    def _note(self, array: ndarray, value: Value) -> Value:
-        self._values[id(array)] = value
-        self._all_values.append(value)
-        self._watch(array)
         return value
 
-    def _watch(self, array: ndarray) -> None:
-        """Forget what is known of an array when it dies: another one may get its identity."""
-        if id(array) not in self._watched:
-            self._watched[id(array)] = _Watched(array, self._died)
-
-    def _died(self, watched: _Watched) -> None:
-        key = watched.key
-        if self._watched.pop(key, None) is not None:
-            self._values.pop(key, None)
-            self._roots.pop(key, None)
-            self._fresh.discard(key)
+    def _name(self, array: ndarray, value: Value) -> None:
+        self._values[id(array)] = value
+        self._watch(array)
+        if value.buffer.kind == "constant":
+            self._of_constants.setdefault(value.buffer, []).append(value)
 
     def lookup(self, array: ndarray) -> Value | None:
         """The value of an array that is known, or that looks into known memory."""
@@ -184,7 +175,9 @@ class Tracer:
             return None
         start, _, buffer = fitting[-1]
         offset = _address(array) - start if array.size else 0
-        return self._note(array, self.program.value(buffer, str(array.dtype), array.shape, array.strides, offset))
+        value = self.program.value(buffer, str(array.dtype), array.shape, array.strides, offset)
+        self._name(array, value)
+        return value
 
     def constant(self, array: Any) -> Any:
         """Take note that a new array holds something that does not depend on any tensor's values; returns it."""
@@ -241,7 +234,9 @@ class Tracer:
         if kind is ndarray:
             return Ref(self.value(value, what))
         if id(value) in self._objects:
-            return Extra(self._objects[id(value)])
+            instruction, form = self._objects[id(value)]
+            if form is None or form == self._form(value):
+                return Extra(instruction)
         if isinstance(value, Tensor):
             return Ref(self.value(value._array, what))
         if isinstance(value, tuple):
@@ -317,8 +312,17 @@ class Tracer:
             hands_on=aux is not None,
         )  # fmt: skip
         if aux is not None and type(aux) is not ndarray:
-            self._objects[id(aux)] = instruction
-            self._alive.append(aux)
+            form = self._form(aux)
+            self._objects[id(aux)] = instruction, form
+            if form is None:
+                self._alive.append(aux)
+
+    def _form(self, value: Any) -> Any:
+        """An object of known arrays and texts as what can be compared: it need not live to be told from others. None for other objects."""
+        if isinstance(value, (tuple, list)):
+            parts = [v if v is None or isinstance(v, str) else self._form(v) for v in value]
+            return None if any(p is None and v is not None for p, v in zip(parts, value, strict=True)) else (type(value), *parts)
+        return self._values.get(id(value)) if type(value) is ndarray else None
 
     @tracing.unseen
     def written(self, t: Tensor, result: Tensor | None) -> None:
@@ -357,9 +361,8 @@ class Tracer:
         """A constant that is written to becomes memory of the step, filled anew by each call."""
         constant = place.buffer
         buffer = self.program.buffer("temp", constant.size)
-        for value in self._all_values:
-            if value.buffer is constant:
-                value.buffer = buffer
+        for value in self._of_constants.pop(constant, ()):
+            value.buffer = buffer
         for places in self._roots.values():
             places[:] = [(low, high, buffer if b is constant else b) for low, high, b in places]
         fresh = self.program.buffer("constant", constant.size)

@@ -295,13 +295,13 @@ def test_a_gradient_that_somebody_else_sets():
 # ---- memory of the traced call ----------------------------------------------------------------------
 def test_temporaries_of_the_traced_call_are_freed_as_it_goes(monkeypatch):
     alive = []
-    died = Tracer._died
+    watch = Tracer._watch
 
-    def counted(self, watched):
+    def counted(self, array):
+        watch(self, array)
         alive.append(len(self._watched))
-        died(self, watched)
 
-    monkeypatch.setattr(Tracer, "_died", counted)
+    monkeypatch.setattr(Tracer, "_watch", counted)
 
     @torch.compile
     def f(x):

@@ -511,6 +511,28 @@ def test_nothing_is_kept_alive():
     assert seen() is None
 
 
+def test_tensors_in_containers_are_not_kept_alive():
+    run = torch.compile(lambda held, named: held[0] * named["a"])
+    first, second = torch.ones(3), torch.ones(3)
+    seen = [weakref.ref(first), weakref.ref(second)]
+    held, named = [first], {"a": second}
+    for _ in range(3):
+        run(held, named)
+    held.append(torch.ones(2))  # what was passed once is no state
+    del held, named, first, second
+    gc.collect()
+    assert [s() for s in seen] == [None, None]
+    run([torch.ones(3)], {"a": torch.ones(3)})
+    assert len(run.versions) == 1
+
+
+def test_objects_as_arguments_are_told_apart():
+    """Also when the one before is gone, and its identity is another's."""
+    run = torch.compile(lambda x, function: function(x))
+    for k in range(6):
+        torch.testing.assert_close(run(X, lambda x, k=k: x * k), X * k)
+
+
 def test_observers_see_operations():
     compiled = torch.compile(lambda x: (x * 2).sum())
     compiled(X)
