@@ -74,11 +74,14 @@ def emit_micro(module: Module, t: Tile, rows: int, vectors: int, packed: bool) -
     f = module.function(_micro_name(packed, rows, vectors), **_MICRO_PARAMS)
     sums = [[f.var(kind, 0.0) for _ in range(vectors)] for _ in range(rows)]
     starts = [f.at(f.a, f.a_row * i) for i in range(rows)]
+    for i in range(rows):  # the result's lines arrive while the sums are made
+        for v in range(vectors):
+            f.prefetch(f.out, f.pitch * i + v * t.lanes, write=True)
     with f.loop(0, f.depth) as k:
         b = f.at(f.b, k * f.stride)
         a = f.at(f.a, k * rows)
-        if packed:
-            f.prefetch(a, AHEAD * rows)
+        # What comes next: of packed rows the steps to come, else the rows of the next panel, where they follow these.
+        f.prefetch(a, AHEAD * rows) if packed else f.prefetch(f.a, f.a_row * rows + k * rows)
         wide = [f.load(kind, b, v * t.lanes) for v in range(vectors)]
         for i in range(rows):
             factor = f.splat(f.load("float", a, i) if packed else f.load("float", starts[i], k), kind)
