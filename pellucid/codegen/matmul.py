@@ -346,14 +346,52 @@ def _panel(f: Function, p: Value, m: Value, panels: Value) -> tuple[Value, Value
     return p * low + f.smaller(p, more), low + f.extend(f.emit(f"zext i1 {p.compare('slt', more).name} to i32", "i32"), "i64")
 
 
+def _emit_pack_rows(module: Module) -> None:
+    """Panels of A from memory where the rows of a step lie side by side: all of a step's at once, which reads whole cache lines."""
+    t = tile()
+    kind = vector("float", t.lanes)
+    numbers = dict.fromkeys(("pitch", "depth", "count", "low", "taller"), "i64")
+    f = module.function("pack.rows", internal=True, src="ptr", dst="ptr", **numbers)
+    f.noinline = True
+    # Panels have `low` rows, the first `taller` one more; a panel follows the other in `dst`.
+    with f.loop(0, f.depth) as k:
+        src, dst = f.at(f.src, k * f.pitch), f.var("ptr", f.dst)
+        done = f.var("i64", 0)
+        with f.loop(0, f.count) as p:
+            height = f.low + f.extend(f.emit(f"zext i1 {p.compare('slt', f.taller).name} to i32", "i32"), "i64")
+            first = done.get()
+            here = f.at(src, first)
+            f.prefetch(here, f.pitch * 16)
+            for v in range(0, t.rows, t.lanes):
+                mask = f.tail_mask(height - v, t.lanes)
+                f.store(f.load(kind, here, v, mask=mask), f.at(dst.get(), k * height), v, mask=mask)
+            dst.set(f.at(dst.get(), height * f.depth))
+            done.set(first + height)
+    f.ret()
+
+
+TOGETHER = 8  # panels that are packed at once
+
+
 def _emit_pack_a(module: Module) -> None:
     f = module.function("pack_a", internal=True, args="ptr", begin="i64", end="i64", thread="i64")
     f.driver = True
     job = Job(f, f.args)
     a, packed, m, depth, row, step, panels = map(job.get, ("a", "packed", "m", "depth", "a_row", "a_step", "panels"))
-    with f.loop(f.begin, f.end) as p:
-        first, height = _panel(f, p, m, panels)
-        pack(f, f.at(a, first * row), step, row, f.at(packed, first * depth), depth, height, height)
+
+    def together() -> None:
+        with f.loop(f.begin, f.end, TOGETHER) as p:
+            first, height = _panel(f, p, m, panels)
+            count = f.smaller(f.end - p, TOGETHER)
+            taller = f.larger(m % panels - p, 0)
+            f.call("pack.rows", f.at(a, first), f.at(packed, first * depth), step, depth, count, m / panels, taller)
+
+    def each() -> None:
+        with f.loop(f.begin, f.end) as p:
+            first, height = _panel(f, p, m, panels)
+            pack(f, f.at(a, first * row), step, row, f.at(packed, first * depth), depth, height, height)
+
+    f.branch(row.compare("eq", 1), together, each)
     f.ret()
 
 
@@ -529,6 +567,7 @@ def _build() -> str:
         _emit_columns(module, t, packed)
     emit_pack_copy(module)
     emit_pack_transpose(module)
+    _emit_pack_rows(module)
     _emit_pack_a(module)
     _emit_gemm(module)
     for name, epilogue in _LOOPS.items():
