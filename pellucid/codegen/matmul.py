@@ -410,7 +410,7 @@ def _emit_columns(module: Module, t: Tile, packed: bool) -> None:
         first = j * t.columns
         valid = f.smaller(n - first, t.columns)
         b = f.at(values["b"], first * values["b_column"])
-        in_place = direct & valid.compare("eq", t.columns)
+        in_place = direct & (valid % t.lanes).compare("eq", 0)
         source, stride = f.var("ptr", buffer), f.var("i64", t.columns)
 
         def use_b(b=b, source=source, stride=stride) -> None:
