@@ -83,17 +83,39 @@ def _zero(f: Function, pointer: Value, start: Value, stop: Value) -> None:
     _vectors(f, stop - start, lambda i, mask: f.store(f.const(0.0, kind), here, i, mask=mask))
 
 
-def _score(f: Function, s: Value, scale: Value, bias: Value, i: Value, mask: Value | None) -> Value:
-    """The scaled product, plus the mask's value where `bias` (an address or null) is given."""
-    added = f.var(s.ctype, 0.0)
-    with f.when(f.emit(f"icmp ne ptr {bias.name}, null", "i1")):
-        added.set(f.load(s.ctype, bias, i, mask=mask))
-    return f.fma(s, scale, added.get())
+def _pitch(f: Function) -> Value:
+    """From one key's row of a block of weights to the next: the block's queries, in whole vectors."""
+    width = target.host().lanes("float")
+    return (f.rows + (width - 1)) / width * width
 
 
-def _bias_row(f: Function, head: Head, i: Value) -> Value:
-    none = f.emit(f"icmp eq ptr {f.mask.name}, null", "i1")
-    return f.select(none, f.emit("inttoptr i64 0 to ptr", "ptr"), head.row("mask", i))
+def _score(f: Function, product: Value, scale: Value, head: Head, query: Value, j: Value, lanes: Value) -> Value:
+    """The scaled products of key j and a vector of queries, plus the mask's column j where there is a mask."""
+    kind = product.ctype
+    score = f.var(kind, product * scale)
+    with f.when(f.emit(f"icmp ne ptr {f.mask.name}, null", "i1")):
+        step = head.pitch("mask")
+
+        def one() -> None:  # all queries see the same keys
+            score.set(score.get() + f.splat(f.load("float", head.base["mask"], j), kind))
+
+        def each() -> None:
+            moves = f.splat(step, query.ctype) * query + f.splat(j, query.ctype)
+            text = f"getelementptr float, ptr {head.base['mask'].name}, {query.ctype} {moves.name}"
+            width = target.host().lanes("float")
+            addresses = f.emit(text, vector("ptr", width))
+            zero, align = f.const(0.0, kind), f.const(4, "i32")
+            overload = f"v{width}f32.v{width}p0"
+            score.set(score.get() + f.intrinsic("masked.gather", kind, addresses, align, lanes, zero, overload=overload))
+
+        f.branch(step.compare("eq", 0), one, each)
+    return score.get()
+
+
+def _hidden(f: Function, query: Value, j: Value) -> Value:
+    """Which of a vector of queries do not see key j."""
+    causal = f.splat(f.causal.compare("ne", 0), vector("i1", target.host().lanes("float")))
+    return causal & f.splat(j, query.ctype).compare("sgt", query)
 
 
 def _build(name: str) -> str:
@@ -106,15 +128,14 @@ def _build(name: str) -> str:
 def _emit_forward(module: Module) -> None:
     """The products are made transposed, keys down and queries across: a lane is a query, and nothing is summed over lanes."""
     width = target.host().lanes("float")
-    kind, places, bits = vector("float", width), vector("i64", width), vector("i1", width)
+    kind, places = vector("float", width), vector("i64", width)
     f = _kernel(module, "forward", ["q", "k", "v", "mask", "out"], ["lse"])
     blocks = (f.queries + f.rows - 1) / f.rows
-    pitch = (f.rows + (width - 1)) / width * width
+    pitch = _pitch(f)
     scale = f.splat(f.trunc(f.scale, "float"), kind)
     packed = f.at(f.scratch, f.thread * f.scratch_size)
     weights = f.at(packed, SCRATCH_FLOATS)
     factors = f.at(weights, pitch * f.keys)
-    masked = f.emit(f"icmp ne ptr {f.mask.name}, null", "i1")
     unit = f.const(1, "i64")
     with f.loop(f.begin, f.end) as task:
         item, first = task / blocks, task % blocks * f.rows
@@ -130,24 +151,9 @@ def _emit_forward(module: Module) -> None:
             best, total = f.var(kind, -pymath.inf), f.var(kind, 0.0)
             # Behind the last query of this vector there is nothing to see for any of them.
             reach_here = _seen(f, f.smaller(first + r + (width - 1), f.queries), reach)
-            causal = f.splat(f.causal.compare("ne", 0), bits)
-
-            def bias(j: Value, query=query, lanes=lanes, head=head) -> Value:
-                """The mask's column j, one element for each lane."""
-                moves = f.splat(head.pitch("mask"), places) * query + f.splat(j, places)
-                addresses = f.emit(
-                    f"getelementptr float, ptr {head.base['mask'].name}, {places} {moves.name}", vector("ptr", width)
-                )
-                zero, align = f.const(0.0, kind), f.const(4, "i32")
-                suffix = f"v{width}f32.v{width}p0"
-                return f.intrinsic("masked.gather", kind, addresses, align, lanes, zero, overload=suffix)
-
             with f.loop(0, reach_here) as j:
-                score = f.var(kind, f.load(kind, column, j * pitch) * scale)
-                with f.when(masked):
-                    score.set(score.get() + bias(j))
-                hidden = causal & f.splat(j, places).compare("sgt", query)
-                seen = f.select(hidden, -pymath.inf, score.get())
+                score = _score(f, f.load(kind, column, j * pitch), scale, head, query, j, lanes)
+                seen = f.select(_hidden(f, query, j), -pymath.inf, score)
                 f.store(seen, column, j * pitch)
                 best.set(f.larger(seen, best.get()))
             m = best.get()
@@ -179,14 +185,17 @@ def _emit_forward(module: Module) -> None:
 
 
 def _emit_backward(module: Module) -> None:
-    kind = vector("float", target.host().lanes("float"))
+    """As forward, a lane is a query; the weights and slopes of a block are then the left operands of two products as they lie."""
+    width = target.host().lanes("float")
+    kind, places = vector("float", width), vector("i64", width)
     operands = ["q", "k", "v", "mask", "out", "g", "dq", "dk", "dv"]
     f = _kernel(module, "backward", operands, ["lse"])
-    narrow = f.trunc(f.scale, "float")
-    scale = f.splat(narrow, kind)
+    scale = f.splat(f.trunc(f.scale, "float"), kind)
+    pitch = _pitch(f)
     packed = f.at(f.scratch, f.thread * f.scratch_size)
     weights = f.at(packed, SCRATCH_FLOATS)
-    slopes = f.at(weights, f.rows * f.keys)
+    slopes = f.at(weights, pitch * f.keys)
+    deltas = f.at(slopes, pitch * f.keys)
     unit = f.const(1, "i64")
     with f.loop(f.begin, f.end) as item:
         head = Head(f, item, operands)
@@ -196,39 +205,39 @@ def _emit_backward(module: Module) -> None:
         with f.loop(0, f.queries, f.rows) as first:
             rows = f.smaller(f.queries - first, f.rows)
             reach = _reach(f, first, rows)
-            q, g = ((head.row(n, first), head.pitch(n), unit) for n in ("q", "g"))
             k, v = ((head.base[n], head.pitch(n), unit) for n in ("k", "v"))
-            _gemm(f, q, (k[0], unit, k[1]), (weights, f.keys), packed, rows, reach, f.width)
-            _gemm(f, g, (v[0], unit, v[1]), (slopes, f.keys), packed, rows, reach, f.out_width)
+            q, g = ((head.row(n, first), head.pitch(n), unit) for n in ("q", "g"))
+            q_t, g_t = ((m[0], unit, m[1]) for m in (q, g))
+            _gemm(f, k, q_t, (weights, pitch), packed, reach, rows, f.width)
+            _gemm(f, v, g_t, (slopes, pitch), packed, reach, rows, f.out_width)
             with f.loop(0, rows) as r:
-                i = first + r
-                row, slope = f.at(weights, r * f.keys), f.at(slopes, r * f.keys)
-                seen, bias = _seen(f, i, reach), _bias_row(f, head, i)
                 dot = f.var(kind, 0.0)
-                o_row, g_row = head.row("out", i), head.row("g", i)
+                o_row, g_row = head.row("out", first + r), head.row("g", first + r)
 
                 def product(j: Value, mask: Value | None, dot=dot, o_row=o_row, g_row=g_row) -> None:
                     a, b = f.load(kind, o_row, j, mask=mask), f.load(kind, g_row, j, mask=mask)
                     dot.set(f.fma(a, b, dot.get()))
 
                 _vectors(f, f.out_width, product)
-                delta = f.splat(f.total(dot.get()), kind)
-                lse = f.splat(f.load("float", f.lse, item * f.queries + i), kind)
-
-                def weigh(j: Value, mask: Value | None, row=row, slope=slope, bias=bias, lse=lse, delta=delta) -> None:
-                    s = _score(f, f.load(kind, row, j, mask=mask), scale, bias, j, mask)
-                    p = math.exp(f, s - lse)
-                    f.store(p, row, j, mask=mask)
-                    f.store(p * (f.load(kind, slope, j, mask=mask) - delta) * scale, slope, j, mask=mask)
-
-                _vectors(f, seen, weigh)
-                _zero(f, row, seen, reach)
-                _zero(f, slope, seen, reach)
-            # The weights and slopes transposed: their columns are the rows of a.
-            p_t, s_t = ((m, unit, f.keys) for m in (weights, slopes))
-            _gemm(f, p_t, g, (head.base["dv"], head.pitch("dv")), packed, reach, f.out_width, rows, ACCUMULATE)
-            _gemm(f, (slopes, f.keys, unit), k, (head.row("dq", first), head.pitch("dq")), packed, rows, f.width, reach)
-            _gemm(f, s_t, q, (head.base["dk"], head.pitch("dk")), packed, reach, f.width, rows, ACCUMULATE)
+                f.store(f.total(dot.get()), deltas, r)
+            with f.loop(0, rows, width) as r:
+                lanes = f.tail_mask(rows - r, width)
+                query = f.iota(places) + f.splat(first + r, places)
+                weight, slope = f.at(weights, r), f.at(slopes, r)
+                delta = f.load(kind, deltas, r)
+                lse = f.load(kind, f.lse, item * f.queries + first + r, mask=lanes)
+                reach_here = _seen(f, f.smaller(first + r + (width - 1), f.queries), reach)
+                with f.loop(0, reach_here) as j:
+                    score = _score(f, f.load(kind, weight, j * pitch), scale, head, query, j, lanes)
+                    p = f.select(_hidden(f, query, j), 0.0, math.exp(f, score - lse))
+                    f.store(p, weight, j * pitch)
+                    f.store(p * (f.load(kind, slope, j * pitch) - delta) * scale, slope, j * pitch)
+                with f.loop(reach_here, reach) as j:
+                    f.store(f.const(0.0, kind), weight, j * pitch)
+                    f.store(f.const(0.0, kind), slope, j * pitch)
+            _gemm(f, (weights, pitch, unit), g, (head.base["dv"], head.pitch("dv")), packed, reach, f.out_width, rows, ACCUMULATE)
+            _gemm(f, (slopes, unit, pitch), k, (head.row("dq", first), head.pitch("dq")), packed, rows, f.width, reach)
+            _gemm(f, (slopes, pitch, unit), q, (head.base["dk"], head.pitch("dk")), packed, reach, f.width, rows, ACCUMULATE)
     f.ret()
 
 
@@ -256,7 +265,7 @@ def native(name: str) -> int | None:
 def per_thread(queries: int, keys: int, backward: bool) -> int:
     """Floats that a thread needs."""
     rows = _block(queries, keys)
-    return SCRATCH_FLOATS + (2 * rows * keys if backward else (rows + 16) * (keys + 1))  # rows are padded to whole vectors
+    return SCRATCH_FLOATS + (rows + 16) * ((2 if backward else 1) * keys + 1)  # rows are padded to whole vectors
 
 
 def numbers(sizes: tuple[int, int, int, int, int, int], causal: bool, scale: float, backward: bool) -> tuple[int | float, ...]:

@@ -370,7 +370,7 @@ _define("angle", _angle, kinds="fh")
 
 
 # ---- activations: NumPy's formulas for every dtype, the fused ones for float32 ----------------------------------------
-_SQRT_HALF, _TANH_SCALE = math.sqrt(0.5), math.sqrt(2 / math.pi)
+_SQRT_HALF, _RSQRT_2PI, _TANH_SCALE = math.sqrt(0.5), 1 / math.sqrt(2 * math.pi), math.sqrt(2 / math.pi)
 
 
 def _softplus_of(m: Maker, a: Num) -> Num:
@@ -384,6 +384,12 @@ def _elu(m: Maker, a: Num, *, alpha: float, scale: float, input_scale: float) ->
 def _gelu(m: Maker, a: Num) -> Num:
     x = m.wide(a)
     return m.cast(x * (0.5 * (1 + m.erf(x * _SQRT_HALF))), a.kind)
+
+
+def _gelu_slope(m: Maker, a: Num) -> Num:
+    x = m.wide(a)
+    near = m.minimum(m.maximum(x, -40), 40)  # infinity times zero is no number
+    return m.cast(0.5 * (1 + m.erf(x * _SQRT_HALF)) + near * m.exp(near * near * -0.5) * _RSQRT_2PI, a.kind)
 
 
 def _softplus(m: Maker, a: Num, *, beta: float, threshold: float) -> Num:
@@ -414,6 +420,7 @@ _define("hardtanh", lambda m, a, *, low, high: m.minimum(m.maximum(a, low), high
 _define("leaky_relu", lambda m, a, *, slope: m.where(a > 0, a, a * slope), kinds="fh")
 _define("elu", _elu, kinds="fh", libm=True)
 _define("gelu", _gelu, kinds="fh", libm=True)
+_define("gelu_slope", _gelu_slope, kinds="fh", libm=True)
 _define("gelu_tanh", lambda m, a: 0.5 * a * (1 + m.tanh((a + a * a * a * 0.044715) * _TANH_SCALE)), kinds="fh", libm=True)
 _define("silu", lambda m, a: a / (1 + m.exp(-a)), kinds="fh", libm=True)
 _define("mish", lambda m, a: a * m.tanh(_softplus_of(m, a)), kinds="fh", libm=True)
@@ -431,7 +438,8 @@ _define("dropout", _dropout, "keep", kinds="fh")
 
 # Names of the table of activations whose fused formula computes the record of that name, with its parameters in order.
 _FUSED = {
-    "leaky_relu": ("slope",), "gelu": (), "gelu_tanh": (), "silu": (), "mish": (), "softplus": ("beta", "threshold"), "log_sigmoid": (),
+    "leaky_relu": ("slope",), "gelu": (), "gelu_slope": (), "gelu_tanh": (), "silu": (), "mish": (), "softplus": ("beta", "threshold"),
+    "log_sigmoid": (),
 }  # fmt: skip
 
 

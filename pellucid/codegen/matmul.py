@@ -17,13 +17,13 @@ import _thread
 import ctypes
 import functools
 import threading
-from dataclasses import dataclass
 
 import numpy as np
 
 from pellucid.codegen import blas, jit, target, threads
 from pellucid.codegen.elementwise import restore_flags, save_flags
 from pellucid.codegen.emit import Function, Module, Value, vector
+from pellucid.codegen.matmul_pack import Tile, emit_pack_copy, emit_pack_rows, emit_pack_transpose, pack, plain_tile, tile
 
 __all__ = ["SCRATCH_FLOATS", "gemm_address", "gufuncs", "linear", "multiply"]
 
@@ -32,34 +32,7 @@ BLOCK = 1 << 18  # floats of A that are packed at a time: 1 MiB
 PLAIN = 256  # up to as many columns, or terms of a sum, A is not packed
 LARGE = 1 << 18  # multiplications from which on BLAS uses threads of its own, which then wait busily for more
 AHEAD = 8  # steps of k that A is fetched ahead
-
-
-@dataclass(frozen=True)
-class Tile:
-    """The shape of the micro-kernel's tile: `rows` x `vectors` registers, and the lanes of a register."""
-
-    rows: int
-    vectors: int
-    lanes: int
-
-    @property
-    def columns(self) -> int:
-        return self.vectors * self.lanes
-
-
-@functools.cache
-def tile() -> Tile:
-    """The largest tile that leaves registers for B's vectors and one element of A: 32 registers, 16 with AVX2."""
-    host = target.host()
-    rows = 14 if host.vector_bits == 512 else 12 if host.arch == "arm" else 6
-    return Tile(rows, 2, host.lanes("float"))
-
-
-@functools.cache
-def plain_tile() -> Tile:
-    """The tile of the micro-kernel that reads A where it is: no more rows than there are registers for their addresses."""
-    host = target.host()
-    return Tile(6, 2 if host.vector_bits == 256 else 4, host.lanes("float"))
+TOGETHER = 8  # panels of A that are packed at once, a step of all of them after the other
 
 
 # The micro-kernels.
@@ -74,11 +47,14 @@ def emit_micro(module: Module, t: Tile, rows: int, vectors: int, packed: bool) -
     f = module.function(_micro_name(packed, rows, vectors), **_MICRO_PARAMS)
     sums = [[f.var(kind, 0.0) for _ in range(vectors)] for _ in range(rows)]
     starts = [f.at(f.a, f.a_row * i) for i in range(rows)]
+    for i in range(rows):  # the result's lines arrive while the sums are made
+        for v in range(vectors):
+            f.prefetch(f.out, f.pitch * i + v * t.lanes, write=True)
     with f.loop(0, f.depth) as k:
         b = f.at(f.b, k * f.stride)
         a = f.at(f.a, k * rows)
-        if packed:
-            f.prefetch(a, AHEAD * rows)
+        # What comes next: of packed rows the steps to come, else the rows of the next panel, where they follow these.
+        f.prefetch(a, AHEAD * rows) if packed else f.prefetch(f.a, f.a_row * rows + k * rows)
         wide = [f.load(kind, b, v * t.lanes) for v in range(vectors)]
         for i in range(rows):
             factor = f.splat(f.load("float", a, i) if packed else f.load("float", starts[i], k), kind)
@@ -220,104 +196,6 @@ def ready(packed: bool, rows: int, vectors: int) -> None:
     table[place] = made[name] if made else _any(packed)
 
 
-# Packing: `count` rows or columns side by side, `depth` steps; step k goes to dst[k * stride : ].
-
-
-def emit_pack_copy(module: Module) -> None:
-    """From memory where the elements of a step lie side by side, steps `pitch` apart."""
-    t = tile()
-    kind = vector("float", t.lanes)
-    f = module.function(
-        "pack.copy", internal=True, src="ptr", dst="ptr", **dict.fromkeys(("pitch", "depth", "count", "stride"), "i64")
-    )
-    f.noinline = True
-    vectors = f.var("i64", (f.count + (t.lanes - 1)) / t.lanes)
-
-    def copy(used: int) -> None:
-        masks = [f.tail_mask(f.count - v * t.lanes, t.lanes) for v in range(used)]
-        # Another thread may be writing what follows this panel.
-        room = [f.tail_mask(f.stride - v * t.lanes, t.lanes) for v in range(used)]
-        with f.loop(0, f.depth) as k:
-            src, dst = f.at(f.src, k * f.pitch), f.at(f.dst, k * f.stride)
-            for v in range(used):
-                f.store(f.load(kind, src, v * t.lanes, mask=masks[v]), dst, v * t.lanes, mask=room[v])
-
-    for used in range(1, max(t.vectors, plain_tile().vectors) + 1):
-        with f.when(vectors.get().compare("eq", used)):
-            copy(used)
-    f.ret()
-
-
-def transposed(f: Function, rows: list[Value]) -> list[Value]:
-    """The transpose of a square of as many vectors as they have lanes: exchange blocks of 1, 2, 4 ... lanes."""
-    n = len(rows)
-    distance = 1
-    while distance < n:
-        low = [lane if not lane & distance else n + lane - distance for lane in range(n)]
-        high = [lane + distance if not lane & distance else n + lane for lane in range(n)]
-        done = list(rows)
-        for i in range(n):
-            if not i & distance:
-                a, b = rows[i], rows[i + distance]
-                done[i], done[i + distance] = f.shuffle(a, b, low), f.shuffle(a, b, high)
-        rows = done
-        distance *= 2
-    return rows
-
-
-def emit_pack_transpose(module: Module) -> None:
-    """From memory where the steps lie side by side, the elements of a step `pitch` apart."""
-    t = tile()
-    n = t.lanes
-    kind = vector("float", n)
-    f = module.function(
-        "pack.transpose",
-        internal=True,
-        src="ptr",
-        dst="ptr",
-        **dict.fromkeys(("pitch", "depth", "count", "stride"), "i64"),
-    )
-    f.noinline = True
-    with f.loop(0, f.count, n) as first:
-        room = f.tail_mask(f.stride - first, n)
-        with f.loop(0, f.depth, n) as k:
-            left = f.depth - k
-            here = f.at(f.src, first * f.pitch + k)
-            dst = f.at(f.dst, k * f.stride + first)
-            reach = f.tail_mask(left, n)
-            rows = []
-            for i in range(n):
-                # Rows beyond the last are not read: an empty mask.
-                inside = f.splat((first + i).compare("slt", f.count), reach.ctype)
-                rows.append(f.load(kind, here, f.pitch * i, mask=reach & inside))
-            columns = transposed(f, rows)
-
-            def all_steps(columns=columns, dst=dst, room=room) -> None:
-                for i, column in enumerate(columns):
-                    f.store(column, dst, f.stride * i, mask=room)
-
-            def some_steps(columns=columns, dst=dst, left=left, room=room) -> None:
-                for i, column in enumerate(columns):
-                    with f.when(left.compare("sgt", i)):
-                        f.store(column, dst, f.stride * i, mask=room)
-
-            f.branch(left.compare("sge", n), all_steps, some_steps)
-    f.ret()
-
-
-def pack(f: Function, src: Value, step: Value, across: Value, dst: Value, depth: Value, count: Value, stride) -> None:
-    """Pack elements `across` apart within a step and `step` apart between steps; one of the two is 1."""
-    stride = f.as_value(stride, "i64")
-
-    def copy() -> None:
-        f.call("pack.copy", src, dst, step, depth, count, stride)
-
-    def transpose() -> None:
-        f.call("pack.transpose", src, dst, across, depth, count, stride)
-
-    f.branch(across.compare("eq", 1), copy, transpose)
-
-
 # The loops around them. `job` fields, in words:
 
 _JOB = "a b out bias packed m n depth a_row a_step b_step b_column pitch flags panels".split()
@@ -348,9 +226,20 @@ def _emit_pack_a(module: Module) -> None:
     f.driver = True
     job = Job(f, f.args)
     a, packed, m, depth, row, step, panels = map(job.get, ("a", "packed", "m", "depth", "a_row", "a_step", "panels"))
-    with f.loop(f.begin, f.end) as p:
-        first, height = _panel(f, p, m, panels)
-        pack(f, f.at(a, first * row), step, row, f.at(packed, first * depth), depth, height, height)
+
+    def together() -> None:
+        with f.loop(f.begin, f.end, TOGETHER) as p:
+            first, height = _panel(f, p, m, panels)
+            count = f.smaller(f.end - p, TOGETHER)
+            taller = f.larger(m % panels - p, 0)
+            f.call("pack.rows", f.at(a, first), f.at(packed, first * depth), step, depth, count, m / panels, taller)
+
+    def each() -> None:
+        with f.loop(f.begin, f.end) as p:
+            first, height = _panel(f, p, m, panels)
+            pack(f, f.at(a, first * row), step, row, f.at(packed, first * depth), depth, height, height)
+
+    f.branch(row.compare("eq", 1), together, each)
     f.ret()
 
 
@@ -369,7 +258,7 @@ def _emit_columns(module: Module, t: Tile, packed: bool) -> None:
         first = j * t.columns
         valid = f.smaller(n - first, t.columns)
         b = f.at(values["b"], first * values["b_column"])
-        in_place = direct & valid.compare("eq", t.columns)
+        in_place = direct & (valid % t.lanes).compare("eq", 0)
         source, stride = f.var("ptr", buffer), f.var("i64", t.columns)
 
         def use_b(b=b, source=source, stride=stride) -> None:
@@ -526,6 +415,7 @@ def _build() -> str:
         _emit_columns(module, t, packed)
     emit_pack_copy(module)
     emit_pack_transpose(module)
+    emit_pack_rows(module)
     _emit_pack_a(module)
     _emit_gemm(module)
     for name, epilogue in _LOOPS.items():

@@ -19,7 +19,8 @@ import numpy as np
 from pellucid.codegen import jit, target, threads
 from pellucid.codegen.elementwise import evaluate
 from pellucid.codegen.emit import Function, Module, Value, vector
-from pellucid.codegen.matmul import Tile, emit_micro, emit_pack_copy, emit_pack_transpose, pack
+from pellucid.codegen.matmul import emit_micro
+from pellucid.codegen.matmul_pack import Tile, emit_pack_copy, emit_pack_transpose, pack
 from pellucid.codegen.recurrent import EXPRESSIONS, PARTS
 from pellucid.codegen.recurrent_cell import store_slopes
 

@@ -311,13 +311,16 @@ def _gelu_plain(xp: Any, x: Any) -> Any:
     return (wide * (0.5 * (1 + xp.erf(wide * wide.dtype.type(_SQRT_HALF))))).astype(x.dtype)
 
 
-gelu_op = activation(
-    "gelu",
-    _gelu_plain,
-    lambda F, g, x: g * (0.5 * (1 + F.erf(x * _SQRT_HALF)) + x * F.exp(x * x * -0.5) * _RSQRT_2PI),
-    kernel="gelu",
-    onnx="Gelu",
-)
+def _gelu_slope_plain(xp: Any, x: Any) -> Any:
+    wide = x if x.dtype.itemsize > 2 else x.astype(np.float32)
+    number = wide.dtype.type
+    near = xp.clip(wide, number(-40), number(40))  # infinity times zero is no number
+    density = xp.exp(near * near * number(-0.5)) * number(_RSQRT_2PI)
+    return (number(0.5) * (1 + xp.erf(wide * number(_SQRT_HALF))) + near * density).astype(x.dtype)
+
+
+activation("gelu_slope", _gelu_slope_plain, lambda F, g, x: g * (2 - x * x) * F.exp(x * x * -0.5) * _RSQRT_2PI, kernel="gelu_slope")
+gelu_op = activation("gelu", _gelu_plain, lambda F, g, x: g * F.gelu_slope(x), kernel="gelu", onnx="Gelu")
 
 
 def _tanh_inner(F: Any, x: Any) -> Any:

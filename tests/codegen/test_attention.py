@@ -64,6 +64,15 @@ def test_masks(shape, thread_count):
     check(q, k, v, data(*shape), causal=True)
 
 
+@pytest.mark.parametrize("shape", [(2, 3, 37, 50), (2, 1, 1, 50), (37, 50)])
+def test_masks_with_causal(shape, thread_count):
+    q, k, v = heads_last(2, 3, 37, 24), heads_last(2, 3, 50, 24), heads_last(2, 3, 50, 40)
+    check(q, k, v, data(*shape), causal=True)
+    mask = RNG.random(shape) < 0.7
+    mask[..., 0] = True
+    check(q, k, v, mask, causal=True)
+
+
 def test_rows_without_keys_give_zero():
     q, k, v = data(1, 2, 6, 4), data(1, 2, 9, 4), data(1, 2, 9, 4)
     keep = np.ones((6, 9), bool)

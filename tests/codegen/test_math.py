@@ -65,6 +65,18 @@ def test_within_two_ulp_over_the_whole_range(name):
     assert (np.isnan(got) == np.isnan(exact)).all()
 
 
+def test_slope_of_gelu():
+    x = samples()
+    with np.errstate(all="ignore"):
+        wide = x.astype(np.float64)
+        bounded = np.clip(wide, -40, 40)
+        exact = special.ndtr(wide) + bounded * np.exp(-0.5 * bounded * bounded) / np.sqrt(2 * np.pi)
+    got = activations.gelu_slope(x)
+    assert np.nanmax(np.abs(got - exact)) < 2e-7
+    assert (np.isnan(got) == np.isnan(x)).all()
+    assert activations.gelu_slope(np.float32([-np.inf, np.inf])).tolist() == [0.0, 1.0]
+
+
 @pytest.mark.parametrize("size", [0, 1, 2, 15, 16, 17, 31, 32, 33, 100])
 def test_every_length(size):
     x = np.linspace(-3, 3, size, dtype=np.float32)
@@ -85,6 +97,10 @@ with np.errstate(all="ignore"):
     for name, exact in dict(exp=np.exp, log=np.log, tanh=np.tanh, erf=special.erf, sigmoid=special.expit).items():
         worst = ulps(getattr(activations, name)(x), exact(x.astype(np.float64))).max()
         assert worst <= 2, (name, worst)
+wide = x.astype(np.float64)
+slope = special.ndtr(wide) + wide * np.exp(-0.5 * wide * wide) / np.sqrt(2 * np.pi)
+assert np.abs(activations.gelu_slope(x) - slope).max() < 2e-7
+assert activations.gelu_slope(np.float32([-np.inf, np.inf])).tolist() == [0, 1]
 """
 
 
