@@ -31,6 +31,7 @@ from ..core.primitive import Primitive
 from ..core.random import Generator
 from ..core.tensor import Tensor
 from ..nn.modules._hooks import global_hooks
+from ..nn.modules._tables import HOOKS, MEMBERS
 from ..nn.modules.module import Module
 from ..optim.optimizer import HOOK_TABLES, Optimizer
 from .guards import MISSING, SCALARS, Absent, Guard, Opaque, TensorHooks
@@ -40,7 +41,6 @@ from .witness import GLOBAL, OPTION, Witness, loaded
 LIMIT = 50_000  # objects looked at
 LENGTH = 10_000  # of containers whose items are looked at
 ARRAY_BYTES = 1 << 16  # of NumPy arrays whose contents are compared at each call
-_MODULE_TABLES = ("_parameters", "_buffers", "_modules")
 # What every optimizer has, besides tables of hooks.
 _OPTIMIZER_PARTS = frozenset({"state", "param_groups", *HOOK_TABLES})
 # What objects of this library keep of their last call, to be quicker at the next.
@@ -229,7 +229,7 @@ class Surroundings:
         if t._grad is not None and type(t._grad._array) is ndarray and id(t._grad) not in self._seen:
             self._seen[id(t._grad)] = t._grad
             self.tensors.setdefault(id(t._grad._array), (t._grad, f"{path}.grad"))
-        if id(t) not in self._given:
+        if t._rg and id(t) not in self._given:
             self._edges[self._at].append(Edge(None, TensorHooks(t, path), None))
         if t._view is not None:
             self._reach(t._view.base, f"{path}._base")
@@ -238,14 +238,14 @@ class Surroundings:
         self.modules.append((m, path))
         self._reach(global_hooks, "global hooks")
         for name, value in list(m.__dict__.items()):
-            if name in _MODULE_TABLES:
+            if name in MEMBERS:
                 self._length(value, f"{path}.{name}")
                 for k, v in list(value.items()):
                     self._slot("item", value, k, v, f"{path}.{k}")
-            elif name.endswith("_hooks") or name.startswith(("_forward_hooks", "_backward")):
-                if hasattr(value, "__len__"):
-                    self._length(value, f"{path}.{name}")
-                    for hook in list(getattr(value, "values", lambda: ())()):
+            elif name in HOOKS:
+                if "state_dict" not in name:
+                    self._guard("keys", value, None, [*value], f"{path}.{name}")
+                    for hook in list(value.values()):
                         self._reach(hook, f"{path}.{name}")
             else:
                 self._slot("attr", m, name, value, f"{path}.{name}", name)
