@@ -142,6 +142,7 @@ class Surroundings:
         self._optimizers: dict[int, tuple[Optimizer, str, list[Guard]]] = {}
         self._by_root: dict[int, list[ndarray]] | None = None
         self._seen: dict[int, Any] = {}
+        self._classes: set[int] = set()  # those of which attributes and methods were looked at
         self._queue: list[tuple[Any, str]] = [(function, getattr(function, "__name__", "f"))]
         for k, a in enumerate(args):
             self._queue.append((a, f"argument {k + 1}"))
@@ -198,7 +199,12 @@ class Surroundings:
         elif isinstance(value, np.ndarray):
             if value.dtype.kind != "O" and value.nbytes <= ARRAY_BYTES:
                 self.guards.append(Guard("array", value, None, value.copy(), path, False))
-        elif isinstance(value, (types.ModuleType, type, types.BuiltinFunctionType, np.generic, Primitive, Generator)):
+        elif isinstance(value, type):
+            for klass in value.__mro__:
+                file = getattr(sys.modules.get(klass.__module__), "__file__", None) or ""
+                if klass.__module__ != "builtins" and not source.is_library(file):
+                    self._class(klass, path)
+        elif isinstance(value, (types.ModuleType, types.BuiltinFunctionType, np.generic, Primitive, Generator)):
             return
         elif type(value).__module__.partition(".")[0] in ("pellucid", "builtins", "numpy") and not hasattr(value, "__dict__"):
             return
@@ -244,8 +250,9 @@ class Surroundings:
 
     def _class(self, klass: type, path: str) -> None:
         """Class attributes and the globals that methods use."""
-        if id(klass) in self._seen:
+        if id(klass) in self._classes:
             return
+        self._classes.add(id(klass))
         self._seen[id(klass)] = klass
         for name, value in list(vars(klass).items()):
             if isinstance(value, (staticmethod, classmethod)):
@@ -431,7 +438,7 @@ class Witness:
         self.entry: Any = None  # the function's first line
         self.calling: Any = None  # the function in C that is running
         self.dynamic = False  # whether the user's code reads attributes whose names it makes
-        self._codes: set[int] = set()
+        self._codes: dict[int, bool] = {}  # seen; whether they are library code
         self._kept: list[Any] = []
 
     @contextmanager
@@ -452,7 +459,7 @@ class Witness:
         if event == "call":
             code = frame.f_code
             if id(code) not in self._codes:
-                self._codes.add(id(code))
+                self._codes[id(code)] = source.is_library(code.co_filename)
                 self._kept.append(code)
                 if not source.is_own(code.co_filename):
                     self.users.update(code.co_names)
@@ -470,6 +477,8 @@ class Witness:
             name = getattr(arg, "__name__", "")
             if name in _READERS and isinstance(getattr(arg, "__self__", None), ndarray) and self.read is None:
                 self._array_read(frame, arg.__self__)
+            if self._codes.get(id(frame.f_code)):
+                return
             owner = getattr(arg, "__self__", None)
             if type(owner).__module__.startswith(("numpy.random", "random")) and _of_the_user(frame):
                 self.impure.append(("draws random numbers past this library", source.describe((frame.f_code, frame.f_lasti))))

@@ -11,6 +11,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,12 @@ from .symbols import DATA_DEPENDENT, Namespace, Unsupported
 _address = bind.address
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), slice, range, frozenset, np.dtype, dtypes.dtype, type)
+
+
+@cache
+def dtype_name(kind: np.dtype) -> str:
+    """The name of a dtype, for which NumPy takes some microseconds."""
+    return str(kind)
 
 
 def owner(array: ndarray) -> ndarray:
@@ -79,6 +86,7 @@ class Tracer:
         ] = {}  # optimizers' state that the call made, as it was left
         self.numbers: list[weakref.ref[Any]] = []  # that item() gave out, and what was computed of them
         self.thread = threading.get_ident()
+        self._lines: dict[tuple[int, int], tuple[Any, Any]] = {}  # of the user's source, with the code that has them
         # What is known of arrays, by identity, as long as they live: a step's temporaries are freed as they are without a tracer.
         self._values: dict[int, Value] = {}
         self._roots: dict[int, list[tuple[int, int, Buffer]]] = {}
@@ -135,7 +143,16 @@ class Tracer:
 
     def site(self) -> Any:
         """The user's current line."""
-        return source.describe(source.capture(2))
+        return self._described(source.capture(2))
+
+    def _described(self, site: source.Site | None) -> Any:
+        """`source.describe`, which takes some time, once per place."""
+        if site is None:
+            return None
+        key = id(site[0]), site[1]
+        if key not in self._lines:
+            self._lines[key] = (source.describe(site), site[0])
+        return self._lines[key][0]
 
     # ---- arrays and values -----------------------------------------------------------------------
     def declare(self, array: ndarray, kind: str, name: str) -> Value:
@@ -149,7 +166,9 @@ class Tracer:
         root = owner(array)
         self._roots.setdefault(id(root), []).append((low, high, buffer))
         self._watch(root)
-        return self._note(array, self.program.value(buffer, str(array.dtype), array.shape, array.strides, _address(array) - low))
+        return self._note(
+            array, self.program.value(buffer, dtype_name(array.dtype), array.shape, array.strides, _address(array) - low)
+        )
 
     def _note(self, array: ndarray, value: Value) -> Value:
         self._values[id(array)] = value
@@ -183,7 +202,7 @@ class Tracer:
             return None
         start, _, buffer = fitting[-1]
         offset = _address(array) - start if array.size else 0
-        return self._note(array, self.program.value(buffer, str(array.dtype), array.shape, array.strides, offset))
+        return self._note(array, self.program.value(buffer, dtype_name(array.dtype), array.shape, array.strides, offset))
 
     def constant(self, array: Any) -> Any:
         """Take note that a new array holds something that does not depend on any tensor's values; returns it."""
@@ -364,7 +383,7 @@ class Tracer:
         fresh = self.program.buffer("constant", constant.size)
         self.contents[fresh] = self.contents.pop(constant)
         array = self.contents[fresh]
-        whole = {"dtype": str(array.dtype), "shape": array.shape, "strides": array.strides}
+        whole = {"dtype": dtype_name(array.dtype), "shape": array.shape, "strides": array.strides}
         self.program.add(
             "copy", (self.program.value(fresh, **whole),), (self.program.value(buffer, **whole),), kind="constant", site=self.site()
         )
@@ -432,7 +451,7 @@ class Tracer:
     def _rule(self, node: Any, g: Any, s: Any) -> Any:
         mark = len(self.program.instructions)
         self.phase, before = "backward", self.phase
-        line = source.describe(node.source) if hasattr(node, "source") else None
+        line = self._described(node.source) if hasattr(node, "source") else None
         try:
             try:
                 if any(kind == "aux" and _has_numbers(v) for (kind, _), v in zip(node.plan.entries, s or (), strict=False)):
@@ -598,6 +617,8 @@ def _arrays(value: Any) -> Iterator[ndarray]:
 def bounds(array: ndarray) -> tuple[int, int]:
     """First and one-past-last address that an array touches."""
     start = _address(array)
+    if array.flags.c_contiguous:
+        return start, start + array.nbytes
     if array.size == 0:
         return start, start
     low = start + sum(s * (n - 1) for s, n in zip(array.strides, array.shape, strict=True) if s < 0)
