@@ -25,9 +25,10 @@ from ..core.random import Generator
 from ..core.tensor import Tensor
 from ..nn.modules.module import Module
 from ..optim.optimizer import HOOK_TABLES, Optimizer
+from .arrays import bounds, owner
 from .backward import TracedRun
 from .symbols import Namespace
-from .trace import Tracer, bounds, owner
+from .trace import Tracer
 
 LIMIT = 50_000  # objects looked at
 ARRAY_BYTES = 1 << 16  # of NumPy arrays whose contents are compared at each call

@@ -11,53 +11,25 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
 from .. import dtypes
+from ..backends.numpy_cpu import address
 from ..core import bind, inplace, observe, source, tracing
 from ..core.modes import state
 from ..core.primitive import PRIMITIVES, RAW, Primitive
 from ..core.tensor import Tensor
 from ..ir import Buffer, Extra, Program, Ref, Value
+from .arrays import Watched, arrays_in, bounds, dtype_name, owner
 from .backward import TracedRun
 from .errors import Refusal
 from .numbers import read
 from .symbols import DATA_DEPENDENT, Namespace, Unsupported
 
-_address = bind.address
-
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), slice, range, frozenset, np.dtype, dtypes.dtype, type)
-
-
-@cache
-def dtype_name(kind: np.dtype) -> str:
-    """The name of a dtype, for which NumPy takes some microseconds."""
-    return str(kind)
-
-
-def owner(array: ndarray) -> ndarray:
-    """The array that owns the memory that `array` looks at."""
-    while isinstance(array.base, ndarray):
-        array = array.base
-    return array
-
-
-class _Watched(weakref.ref):  # type: ignore[type-arg]
-    """A reference to an array that knows its identity when it is gone."""
-
-    __slots__ = ("key",)
-
-    def __new__(cls, array: ndarray, gone: Callable[[_Watched], None]) -> _Watched:
-        made = super().__new__(cls, array, gone)
-        made.key = id(array)
-        return made
-
-    def __init__(self, array: ndarray, gone: Callable[[_Watched], None]) -> None:
-        super().__init__(array, gone)
 
 
 class Tracer:
@@ -91,7 +63,7 @@ class Tracer:
         self._values: dict[int, Value] = {}
         self._roots: dict[int, list[tuple[int, int, Buffer]]] = {}
         self._fresh: set[int] = set()  # constants just made
-        self._watched: dict[int, _Watched] = {}
+        self._watched: dict[int, Watched] = {}
         self._all_values: list[Value] = []
         self._objects: dict[int, Any] = {}  # what was handed to gradient rules, and by which instruction
         self._alive: list[Any] = []  # those objects: they stay, and so do their identities
@@ -167,7 +139,7 @@ class Tracer:
         self._roots.setdefault(id(root), []).append((low, high, buffer))
         self._watch(root)
         return self._note(
-            array, self.program.value(buffer, dtype_name(array.dtype), array.shape, array.strides, _address(array) - low)
+            array, self.program.value(buffer, dtype_name(array.dtype), array.shape, array.strides, address(array) - low)
         )
 
     def _note(self, array: ndarray, value: Value) -> Value:
@@ -179,9 +151,9 @@ class Tracer:
     def _watch(self, array: ndarray) -> None:
         """Forget what is known of an array when it dies: another one may get its identity."""
         if id(array) not in self._watched:
-            self._watched[id(array)] = _Watched(array, self._died)
+            self._watched[id(array)] = Watched(array, self._died)
 
-    def _died(self, watched: _Watched) -> None:
+    def _died(self, watched: Watched) -> None:
         key = watched.key
         if self._watched.pop(key, None) is not None:
             self._values.pop(key, None)
@@ -201,7 +173,7 @@ class Tracer:
         if not fitting:
             return None
         start, _, buffer = fitting[-1]
-        offset = _address(array) - start if array.size else 0
+        offset = address(array) - start if array.size else 0
         return self._note(array, self.program.value(buffer, dtype_name(array.dtype), array.shape, array.strides, offset))
 
     def constant(self, array: Any) -> Any:
@@ -244,7 +216,7 @@ class Tracer:
         if id(root) in self._roots:
             raise Refusal("a view reaches beyond the tensor that it is a view of")
         low, high = bounds(root)
-        if not (low <= _address(array) <= high):  # memory of something that is not an array
+        if not (low <= address(array) <= high):  # memory of something that is not an array
             root, (low, high) = array, bounds(array)
         buffer = self.program.buffer("temp", high - low)
         self.roots[buffer] = (root.shape, root.dtype)
@@ -404,7 +376,7 @@ class Tracer:
             written: list[Value] = []
             before = set(map(id, self.program.buffers))
             for k, arg in enumerate(args):
-                for a in _arrays(arg):
+                for a in arrays_in(arg):
                     if k in writes and self.lookup(a) is None and self.resolve(a) is None:
                         outputs.append(self.define(a)[0])
                     elif k in writes:
@@ -418,7 +390,7 @@ class Tracer:
             result = function(*args, **kwargs)
         if self.recording:
             returned: list[Any] = []
-            for a in _arrays(result):
+            for a in arrays_in(result):
                 value, new = self.define(a)
                 returned.append(value)
                 if new or id(value.buffer) not in before and value not in outputs:
@@ -604,23 +576,3 @@ def _has_numbers(value: Any) -> bool:
     if isinstance(value, dict):
         return any(_has_numbers(v) for v in value.values())
     return not (value is None or isinstance(value, (ndarray, str)))
-
-
-def _arrays(value: Any) -> Iterator[ndarray]:
-    if type(value) is ndarray:
-        yield value
-    elif isinstance(value, (tuple, list)):
-        for v in value:
-            yield from _arrays(v)
-
-
-def bounds(array: ndarray) -> tuple[int, int]:
-    """First and one-past-last address that an array touches."""
-    start = _address(array)
-    if array.flags.c_contiguous:
-        return start, start + array.nbytes
-    if array.size == 0:
-        return start, start
-    low = start + sum(s * (n - 1) for s, n in zip(array.strides, array.shape, strict=True) if s < 0)
-    high = start + sum(s * (n - 1) for s, n in zip(array.strides, array.shape, strict=True) if s > 0)
-    return low, high + array.itemsize
