@@ -29,6 +29,7 @@ from .arrays import bounds, owner
 from .backward import TracedRun
 from .symbols import Namespace
 from .trace import Tracer
+from .watch import is_own, watch
 
 LIMIT = 50_000  # objects looked at
 ARRAY_BYTES = 1 << 16  # of NumPy arrays whose contents are compared at each call
@@ -62,7 +63,7 @@ _READERS = frozenset("all any sum max min item tolist argmax argmin nonzero prod
 # Code in which arrays may be looked at: it runs again at each call.
 _INSIDE = tracing.independent_codes
 _INSIDE |= {
-    bind.general.__code__, bind._run.__code__, Tracer.effect.__code__, Tracer.rule.__code__,
+    bind.general.__code__, Tracer.effect.__code__, Tracer.rule.__code__,
     Tracer._whole_rule.__code__, Namespace.apply.__code__, Tracer.constant.__code__, Tracer.check.__code__,
     observe.notify.__code__, TracedRun.send.__code__, bind._watch.__code__, METHODS["item"].__code__, METHODS["__index__"].__code__,
 }  # fmt: skip
@@ -446,12 +447,12 @@ class Witness:
     def watching(self) -> Iterator[Witness]:
         """Watch the calls made inside the block."""
         before = sys.getprofile()
-        tracing.watch.event = self._event
+        watch.event = self._event
         sys.setprofile(self._event)
         try:
             yield self
         finally:
-            tracing.watch.event = None
+            watch.event = None
             sys.setprofile(before if before is None or callable(before) else None)
             if hasattr(before, "enable"):  # cProfile's, which is no Python function
                 before.enable()
@@ -462,7 +463,7 @@ class Witness:
             if id(code) not in self._codes:
                 self._codes[id(code)] = source.is_library(code.co_filename)
                 self._kept.append(code)
-                if not source.is_own(code.co_filename):
+                if not is_own(code.co_filename):
                     self.users.update(code.co_names)
                     self.keys.update(c for c in code.co_consts if type(c) is str)
                 if self.entry is None and not source.is_library(code.co_filename):

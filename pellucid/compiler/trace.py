@@ -28,6 +28,7 @@ from .backward import TracedRun
 from .errors import Refusal
 from .numbers import read
 from .symbols import DATA_DEPENDENT, Namespace, Unsupported
+from .watch import is_own, unseen
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), slice, range, frozenset, np.dtype, dtypes.dtype, type)
 
@@ -258,7 +259,11 @@ class Tracer:
             self.numbers_handed_on = True
 
     # ---- what runs -------------------------------------------------------------------------------
-    @tracing.unseen
+    def forward(self, op: Primitive) -> Callable[..., Any]:
+        """What computes an operation: this library's run no code of the user's."""
+        return unseen(op.numpy_forward) if PRIMITIVES.get(op.name) is op else op.numpy_forward
+
+    @unseen
     def operation(self, op: Primitive, tensors: Any, params: dict[str, Any], made: Any, aux: Any = None) -> None:
         """An operation ran on the general path of `core.bind`."""
         if not self.recording:
@@ -310,7 +315,7 @@ class Tracer:
             self._objects[id(aux)] = instruction
             self._alive.append(aux)
 
-    @tracing.unseen
+    @unseen
     def written(self, t: Tensor, result: Tensor | None) -> None:
         """A tensor was overwritten with a result."""
         if not self.recording:
@@ -419,7 +424,7 @@ class Tracer:
             return node.plan.backward(RAW, g, s, node.params)
         return self._rule(node, g, s)
 
-    @tracing.unseen
+    @unseen
     def _rule(self, node: Any, g: Any, s: Any) -> Any:
         mark = len(self.program.instructions)
         self.phase, before = "backward", self.phase
@@ -551,7 +556,7 @@ class Tracer:
         Whether there is state decides nothing but that, and the step itself is repeated as a whole: later calls do what this one did,
         with the state that it leaves. That holds for what this library's optimizers do.
         """
-        if all(source.is_own(getattr(type(owner), name).__code__.co_filename) for name in ("_init_state", "_keeps_state")):
+        if all(is_own(getattr(type(owner), name).__code__.co_filename) for name in ("_init_state", "_keeps_state")):
             self.begun.update((id(s), (owner, s, dict(s))) for s in states)
 
     def grad_missing(self, tensor: Tensor) -> None:

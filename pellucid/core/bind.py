@@ -504,15 +504,6 @@ _call_makers.append(_make_call)
 # ---- the general path ------------------------------------------------------------------------
 def general(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Run an operation in every case: any types, promotion, meta tensors, custom tensors, observers; explains failures."""
-    if tracing.tracers and PRIMITIVES.get(op.name) is op and all(type(x) in _PLAIN or not isinstance(x, Tensor) for x in args):
-        return _run_unseen(op, args, params)
-    return _run(op, args, params)
-
-
-_PLAIN = (Tensor, Parameter)
-
-
-def _run(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     for x in args:
         kind = type(x)
         if kind is not Tensor and kind is not Parameter and isinstance(x, Tensor):
@@ -537,7 +528,7 @@ def _run(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         try:
             if op.check is not None:
                 op.check(*[x._array if isinstance(x, Tensor) else x for x in given], **params)
-            result = op.numpy_forward(*arrays, **params)
+            result = (tracing.tracers[-1].forward(op) if tracing.tracers else op.numpy_forward)(*arrays, **params)
         except PellucidError as error:
             raise located_op(error, op, tensors) from None
         except Exception as error:
@@ -551,9 +542,6 @@ def _run(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     if state.slow:
         _watch(op, tensors, params, made, aux)
     return _as_subclass(args, made)
-
-
-_run_unseen = tracing.unseen(_run)
 
 
 def _number_array(op: Primitive, value: Any, kind: Any) -> Any:

@@ -40,11 +40,6 @@ def is_library(filename: str) -> bool:
     return _library.setdefault(filename, known)
 
 
-def is_own(filename: str) -> bool:
-    """True for a file of this package."""
-    return filename.startswith(_ROOTS[0])
-
-
 def user_frame(depth: int = 1) -> FrameType | None:
     """The innermost frame that is not the library's, `depth` frames up from the caller at least."""
     frame: FrameType | None = sys._getframe(depth)

@@ -6,8 +6,6 @@ updates. Those places say so here; with no tracer it costs a look at an empty li
 
 from __future__ import annotations
 
-import sys
-import threading
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
@@ -18,36 +16,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 tracers: list[Any] = []
 # The code of functions that look at arrays which hold no tensor's values.
 independent_codes: set[Any] = set()
-
-
-class _Watch(threading.local):
-    """The profile function with which this thread's calls are watched while a step is traced."""
-
-    event: Any = None
-
-
-watch = _Watch()
-
-
-def unseen(function: F) -> F:
-    """Decorator of a function that a tracer's watch over calls need not see: it and what it calls is this library's alone, and what it
-    looks at is known otherwise. Being watched makes it about twice as slow.
-    """
-
-    @wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        event = watch.event
-        if event is None:
-            return function(*args, **kwargs)
-        sys.setprofile(None)
-        watch.event = None
-        try:
-            return function(*args, **kwargs)
-        finally:
-            watch.event = event
-            sys.setprofile(event)
-
-    return call  # type: ignore[return-value]
 
 
 def independent(function: F) -> F:
