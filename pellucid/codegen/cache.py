@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import os
 import sys
@@ -17,7 +18,16 @@ _MAGIC = b"pellucid-object-1\n"
 
 def directory() -> Path | None:
     """The cache folder (`PELLUCID_CACHE_DIR`, or the platform's cache folder), or None where it cannot be used."""
-    chosen = os.environ.get("PELLUCID_CACHE_DIR")
+    return _made(_user(), *(os.environ.get(name) for name in ("PELLUCID_CACHE_DIR", "LOCALAPPDATA", "XDG_CACHE_HOME", "HOME")))
+
+
+def _user() -> int | None:
+    return os.getuid() if hasattr(os, "getuid") else None
+
+
+@functools.cache
+def _made(user: int | None, chosen: str | None, *_others: str | None) -> Path | None:
+    """The folder for these values of the environment, made and looked at once: a program loads dozens of files."""
     try:
         if chosen:
             path = Path(chosen)
@@ -31,7 +41,7 @@ def directory() -> Path | None:
     except (OSError, RuntimeError):  # RuntimeError: no home folder
         return None
     # The files are executed: a folder that belongs to somebody else is not trusted.
-    if hasattr(os, "getuid") and path.stat().st_uid not in (os.getuid(), 0):
+    if user is not None and path.stat().st_uid not in (user, 0):
         return None
     return path
 
@@ -62,6 +72,9 @@ def store(key: str, payload: bytes, suffix: str = ".o") -> None:
         return
     name = None
     try:
+        if not folder.is_dir():  # somebody has removed it since
+            _made.cache_clear()
+            folder = directory() or folder
         handle, name = tempfile.mkstemp(dir=folder, prefix=".new-")
         with os.fdopen(handle, "wb") as file:
             file.write(_MAGIC + hashlib.sha256(payload).digest() + payload)

@@ -57,6 +57,7 @@ class Nest:
         if self.columns and not self.along:
             room = (BODIES // vectors if self.resident else 4) if cost <= 8 else 2 if cost <= 16 else 1
             self.together = 4 if room >= 4 else 2 if room >= 2 else 1
+        self.straight = BODIES if self.resident else STRAIGHT if cost <= 12 else 1  # vectors of a row that are written out
         self.unroll = 1 if self.together > 1 or cost > 12 else 4 if self.along and cost <= 4 else 2  # vectors
         self.totals: dict[int, Any] = {}
         self.short: dict[int, Num] = {}
@@ -339,7 +340,7 @@ class Nest:
         step = width * self.unroll
         if isinstance(count, int):
             whole, rest = divmod(count, width)
-            if whole * len(rows) <= (BODIES if self.resident else STRAIGHT):
+            if whole * len(rows) <= self.straight:
                 for j in range(0, whole, self.unroll):
                     points([start + i * width for i in range(j, min(j + self.unroll, whole))], None)
             else:

@@ -106,6 +106,7 @@ class Schedule:
     def __init__(self, given: int) -> None:
         self.given = given
         self.kept: list[Any] = []  # arrays, or addresses of functions
+        self._places: dict[tuple[type, int], int] = {}  # where in `kept` an address, or the object of an identity, is
         self.kernels: list[Kernel] = []
         self.numbers = 0
         self.calls: list[Callable[[Function], None]] = []
@@ -125,11 +126,11 @@ class Schedule:
     # ---- memory ----------------------------------------------------------------------------------
     def keep(self, thing: Any) -> int:
         """Put an array, or the address of a function, into the table; returns its number."""
-        for k, known in enumerate(self.kept):
-            if known is thing or (isinstance(thing, int) and isinstance(known, int) and known == thing):
-                return k
-        self.kept.append(thing)
-        return len(self.kept) - 1
+        key = (int, thing) if isinstance(thing, int) else (object, id(thing))
+        place = self._places.setdefault(key, len(self.kept))
+        if place == len(self.kept):
+            self.kept.append(thing)
+        return place
 
     def share(self, thing: Any) -> Place:
         """Where a temporary lies in the arena."""

@@ -15,6 +15,7 @@ from ..core.reverse import Run, _post_hooks, _pre_hooks, accumulate, fit_tensor
 from ..core.tape import Node, check_saved, saved_arrays, saved_tensors
 from ..core.tensor import OutputSlot, Tensor
 from .errors import Refusal
+from .watch import unseen
 
 
 class TracedRun(Run):
@@ -30,7 +31,7 @@ class TracedRun(Run):
             self.tracer.refuse("gradients of gradients through an operation whose rule uses numbers that depend on values")
 
     # ---- arithmetic on gradients, recorded -----------------------------------------------------------
-    @tracing.unseen
+    @unseen
     def _record(self, name: str, arrays: tuple[ndarray, ...], result: ndarray, **params: Any) -> ndarray:
         tracer = self.tracer
         if tracer.recording:

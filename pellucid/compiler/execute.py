@@ -21,6 +21,7 @@ from ..codegen.schedule import Place, Schedule, aligned
 from ..core.primitive import RAW
 from ..ir import Buffer, Extra, Instruction, Program, Value
 from ..ir.program import row_major, substitute
+from .arrays import bounds
 from .fuse import Item, loop_of, schedule
 from .lowerings import HANDED, LOWERINGS
 from .memory import joined, least, lifetimes, ordered, plan, replaced
@@ -458,8 +459,6 @@ def _bytes(array: ndarray) -> ndarray:
 
 
 def _extent(array: ndarray) -> tuple[int, int]:
-    from .trace import bounds
-
     low, high = bounds(array)
     start = array.__array_interface__["data"][0]
     return low - start, high - start

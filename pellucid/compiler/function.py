@@ -17,7 +17,8 @@ from ..core.tensor import Tensor
 from ..nn.modules.module import Module
 from .errors import Refusal
 from .execute import Diverged
-from .step import Version, flatten
+from .step import Version
+from .structure import flatten
 
 LIMIT = 8  # traced versions of one function
 ATTEMPTS = 3  # calls that may change what they depend on (optimizer state made at the first step) before that is taken as a refusal

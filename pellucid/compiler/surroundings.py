@@ -34,8 +34,8 @@ from ..nn.modules._hooks import global_hooks
 from ..nn.modules._tables import HOOKS, MEMBERS
 from ..nn.modules.module import Module
 from ..optim.optimizer import HOOK_TABLES, Optimizer
+from .arrays import bounds, owner
 from .guards import MISSING, SCALARS, Absent, Guard, Opaque, TensorHooks
-from .trace import bounds, owner
 from .witness import GLOBAL, OPTION, Witness, loaded
 
 LIMIT = 50_000  # objects looked at

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from ..core import tracing
 from ..core.primitive import PRIMITIVES
+from .watch import unseen
 
 # Operations whose result's shape depends on values: the next call's may differ.
 DATA_DEPENDENT = frozenset(
@@ -45,7 +45,7 @@ class Namespace:
         setattr(self, name, function)
         return function
 
-    @tracing.unseen
+    @unseen
     def apply(self, op: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Run one operation on arrays, and write it down."""
         if not any(isinstance(a, Symbol) for a in args) and any(isinstance(a, (list, tuple)) for a in args):

@@ -17,26 +17,20 @@ import numpy as np
 from numpy import ndarray
 
 from .. import dtypes
+from ..backends.numpy_cpu import address
 from ..core import bind, inplace, observe, source, tracing
 from ..core.modes import state
 from ..core.primitive import PRIMITIVES, RAW, Primitive
 from ..core.tensor import Tensor
 from ..ir import Buffer, Extra, Instruction, Program, Ref, Value
+from .arrays import Watched, arrays_in, bounds, dtype_name, owner
 from .backward import TracedRun
 from .errors import Refusal
 from .numbers import read
 from .symbols import DATA_DEPENDENT, Namespace, Unsupported
-
-_address = bind.address
+from .watch import is_own, unseen
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), slice, range, frozenset, np.dtype, dtypes.dtype, type)
-
-
-def owner(array: ndarray) -> ndarray:
-    """The array that owns the memory that `array` looks at."""
-    while isinstance(array.base, ndarray):
-        array = array.base
-    return array
 
 
 class Tracer:
@@ -65,12 +59,13 @@ class Tracer:
         ] = {}  # optimizers' state that the call made, as it was left
         self.numbers: list[weakref.ref[Any]] = []  # that item() gave out, and what was computed of them
         self.thread = threading.get_ident()
+        self._lines: dict[tuple[int, int], tuple[Any, Any]] = {}  # of the user's source, with the code that has them
         # By identity, as long as the arrays live: what dies is forgotten in time, so that another array is never taken for it.
         self._values: dict[int, Value] = {}
         self._roots: dict[int, list[tuple[int, int, Buffer]]] = {}
         self._fresh: set[int] = set()  # constants just made
         self.checks: set[Callable[..., Any]] = set()  # functions that do nothing but raise
-        self._watched: dict[int, weakref.ref[ndarray]] = {}
+        self._watched: dict[int, Watched] = {}
         self._of_constants: dict[Buffer, list[Value]] = {}
         self._objects: dict[
             int, tuple[Instruction, Any]
@@ -114,17 +109,14 @@ class Tracer:
         self._alive.clear()
 
     def _watch(self, array: ndarray) -> None:
-        """Forget an array's identity when the array dies: another one may get it."""
-        key = id(array)
-        if key in self._watched:
-            return
+        """Forget what is known of an array when it dies: another one may get its identity."""
+        if id(array) not in self._watched:
+            self._watched[id(array)] = Watched(array, self._died)
 
-        def gone(_: Any) -> None:
-            for table in (self._values, self._roots, self._watched):
-                table.pop(key, None)  # type: ignore[attr-defined]
-            self._fresh.discard(key)
-
-        self._watched[key] = weakref.ref(array, gone)
+    def _died(self, watched: Watched) -> None:
+        for table in (self._values, self._roots, self._watched):
+            table.pop(watched.key, None)  # type: ignore[attr-defined]
+        self._fresh.discard(watched.key)
 
     @property
     def recording(self) -> bool:
@@ -137,7 +129,16 @@ class Tracer:
 
     def site(self) -> Any:
         """The user's current line."""
-        return source.describe(source.capture(2))
+        return self._described(source.capture(2))
+
+    def _described(self, site: source.Site | None) -> Any:
+        """`source.describe`, which takes some time, once per place."""
+        if site is None:
+            return None
+        key = id(site[0]), site[1]
+        if key not in self._lines:
+            self._lines[key] = (source.describe(site), site[0])
+        return self._lines[key][0]
 
     # ---- arrays and values -----------------------------------------------------------------------
     def declare(self, array: ndarray, kind: str, name: str) -> Value:
@@ -150,7 +151,7 @@ class Tracer:
     def _enter(self, array: ndarray, buffer: Buffer, low: int, high: int) -> Value:
         root = owner(array)
         self._roots.setdefault(id(root), []).append((low, high, buffer))
-        value = self.program.value(buffer, str(array.dtype), array.shape, array.strides, _address(array) - low)
+        value = self.program.value(buffer, dtype_name(array.dtype), array.shape, array.strides, address(array) - low)
         self._name(array, value)
         self._watch(root)
         return value
@@ -174,8 +175,8 @@ class Tracer:
         if not fitting:
             return None
         start, _, buffer = fitting[-1]
-        offset = _address(array) - start if array.size else 0
-        value = self.program.value(buffer, str(array.dtype), array.shape, array.strides, offset)
+        offset = address(array) - start if array.size else 0
+        value = self.program.value(buffer, dtype_name(array.dtype), array.shape, array.strides, offset)
         self._name(array, value)
         return value
 
@@ -219,7 +220,7 @@ class Tracer:
         if id(root) in self._roots:
             raise Refusal("a view reaches beyond the tensor that it is a view of")
         low, high = bounds(root)
-        if not (low <= _address(array) <= high):  # memory of something that is not an array
+        if not (low <= address(array) <= high):  # memory of something that is not an array
             root, (low, high) = array, bounds(array)
         buffer = self.program.buffer("temp", high - low)
         self.roots[buffer] = (root.shape, root.dtype)
@@ -263,7 +264,11 @@ class Tracer:
             self.numbers_handed_on = True
 
     # ---- what runs -------------------------------------------------------------------------------
-    @tracing.unseen
+    def forward(self, op: Primitive) -> Callable[..., Any]:
+        """What computes an operation: this library's run no code of the user's."""
+        return unseen(op.numpy_forward) if PRIMITIVES.get(op.name) is op else op.numpy_forward
+
+    @unseen
     def operation(self, op: Primitive, tensors: Any, params: dict[str, Any], made: Any, aux: Any = None) -> None:
         """An operation ran on the general path of `core.bind`."""
         if not self.recording:
@@ -324,7 +329,7 @@ class Tracer:
             return None if any(p is None and v is not None for p, v in zip(parts, value, strict=True)) else (type(value), *parts)
         return self._values.get(id(value)) if type(value) is ndarray else None
 
-    @tracing.unseen
+    @unseen
     def written(self, t: Tensor, result: Tensor | None) -> None:
         """A tensor was overwritten with a result."""
         if not self.recording:
@@ -368,7 +373,7 @@ class Tracer:
         fresh = self.program.buffer("constant", constant.size)
         self.contents[fresh] = self.contents.pop(constant)
         array = self.contents[fresh]
-        whole = {"dtype": str(array.dtype), "shape": array.shape, "strides": array.strides}
+        whole = {"dtype": dtype_name(array.dtype), "shape": array.shape, "strides": array.strides}
         self.program.add(
             "copy", (self.program.value(fresh, **whole),), (self.program.value(buffer, **whole),), kind="constant", site=self.site()
         )
@@ -389,7 +394,7 @@ class Tracer:
             written: list[Value] = []
             before = set(map(id, self.program.buffers))
             for k, arg in enumerate(args):
-                for a in _arrays(arg):
+                for a in arrays_in(arg):
                     if k in writes and self.lookup(a) is None and self.resolve(a) is None:
                         outputs.append(self.define(a)[0])
                     elif k in writes:
@@ -403,7 +408,7 @@ class Tracer:
             result = function(*args, **kwargs)
         if self.recording:
             returned: list[Any] = []
-            for a in _arrays(result):
+            for a in arrays_in(result):
                 value, new = self.define(a)
                 returned.append(value)
                 if new or id(value.buffer) not in before and value not in outputs:
@@ -433,11 +438,11 @@ class Tracer:
             return node.plan.backward(RAW, g, s, node.params)
         return self._rule(node, g, s)
 
-    @tracing.unseen
+    @unseen
     def _rule(self, node: Any, g: Any, s: Any) -> Any:
         mark = len(self.program.instructions)
         self.phase, before = "backward", self.phase
-        line = source.describe(node.source) if hasattr(node, "source") else None
+        line = self._described(node.source) if hasattr(node, "source") else None
         try:
             try:
                 if any(kind == "aux" and _has_numbers(v) for (kind, _), v in zip(node.plan.entries, s or (), strict=False)):
@@ -565,7 +570,7 @@ class Tracer:
         Whether there is state decides nothing but that, and the step itself is repeated as a whole: later calls do what this one did,
         with the state that it leaves. That holds for what this library's optimizers do.
         """
-        if all(tracing.is_own(getattr(type(owner), name).__code__.co_filename) for name in ("_init_state", "_keeps_state")):
+        if all(is_own(getattr(type(owner), name).__code__.co_filename) for name in ("_init_state", "_keeps_state")):
             self.begun.update((id(s), (owner, s, dict(s))) for s in states)
 
     def grad_missing(self, tensor: Tensor) -> None:
@@ -590,21 +595,3 @@ def _has_numbers(value: Any) -> bool:
     if isinstance(value, dict):
         return any(_has_numbers(v) for v in value.values())
     return not (value is None or isinstance(value, (ndarray, str)))
-
-
-def _arrays(value: Any) -> Iterator[ndarray]:
-    if type(value) is ndarray:
-        yield value
-    elif isinstance(value, (tuple, list)):
-        for v in value:
-            yield from _arrays(v)
-
-
-def bounds(array: ndarray) -> tuple[int, int]:
-    """First and one-past-last address that an array touches."""
-    start = _address(array)
-    if array.size == 0:
-        return start, start
-    low = start + sum(s * (n - 1) for s, n in zip(array.strides, array.shape, strict=True) if s < 0)
-    high = start + sum(s * (n - 1) for s, n in zip(array.strides, array.shape, strict=True) if s > 0)
-    return low, high + array.itemsize

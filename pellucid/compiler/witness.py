@@ -20,6 +20,7 @@ from .backward import TracedRun
 from .guards import Guard
 from .symbols import Namespace
 from .trace import Tracer
+from .watch import is_own, watch
 
 IMPURE = {
     "time": "asks for the time", "perf_counter": "asks for the time", "monotonic": "asks for the time",
@@ -43,8 +44,7 @@ _READERS = frozenset("all any sum max min item tolist argmax argmin nonzero prod
 # Code in which arrays may be looked at: it runs again at each call.
 _INSIDE = tracing.independent_codes
 _INSIDE |= {
-    bind.general.__wrapped__.__code__,  # type: ignore[attr-defined]
-    Tracer.effect.__code__, Tracer.rule.__code__,
+    bind.general.__code__, Tracer.effect.__code__, Tracer.rule.__code__,
     Tracer._whole_rule.__code__, Namespace.apply.__code__, Tracer.constant.__code__, Tracer.check.__code__,
     observe.notify.__code__, TracedRun.send.__code__, bind._watch.__code__, METHODS["item"].__code__, METHODS["__index__"].__code__,
 }  # fmt: skip
@@ -72,7 +72,7 @@ class Witness:
         self.entry: Any = None  # the function's first line
         self.calling: Any = None  # the function in C that is running
         self.dynamic = False  # whether the user's code reads attributes whose names it makes
-        self.codes: set[int] = set()  # the identities of the code objects that ran
+        self.codes: dict[int, bool] = {}  # the identities of the code objects that ran; whether they are this library's
         self._makers: set[int] = set()  # of those that make the names of attributes
         self._kept: list[Any] = []
         self._collecting = False
@@ -106,14 +106,14 @@ class Witness:
     def watching(self) -> Iterator[Witness]:
         """Watch the calls made inside the block."""
         before = sys.getprofile()
-        tracing.watch.event = self._event
+        watch.event = self._event
         gc.callbacks.append(self._collection)
         sys.setprofile(self._event)
         try:
             yield self
         finally:
             gc.callbacks.remove(self._collection)
-            tracing.watch.event = None
+            watch.event = None
             sys.setprofile(before if before is None or callable(before) else None)
             if hasattr(before, "enable"):  # cProfile's, which is no Python function
                 before.enable()
@@ -128,9 +128,9 @@ class Witness:
         if event == "call":
             code = frame.f_code
             if id(code) not in self.codes:
-                self.codes.add(id(code))
+                self.codes[id(code)] = own = is_own(code.co_filename)
                 self._kept.append(code)
-                if not tracing.is_own(code.co_filename):
+                if not own:
                     self.users.update(code.co_names)
                     self.keys.update(c for c in code.co_consts if type(c) is str)
                 if self.entry is None and not source.is_library(code.co_filename):
@@ -148,6 +148,8 @@ class Witness:
             name = getattr(arg, "__name__", "")
             if name in _READERS and isinstance(getattr(arg, "__self__", None), ndarray) and self.read is None:
                 self._array_read(frame, arg.__self__)
+            if self.codes.get(id(frame.f_code)):
+                return
             owner = getattr(arg, "__self__", None)
             if type(owner).__module__.startswith(("numpy.random", "random")):
                 self._impure(frame, "draws random numbers past this library")
@@ -184,7 +186,7 @@ def _users(frame: Any) -> Any:
     """The frame of the user's code that makes a call, perhaps through Python's library or a package; None for what this library does."""
     while frame is not None:
         file = frame.f_code.co_filename
-        if tracing.is_own(file) or file.startswith("<frozen importlib"):
+        if is_own(file) or file.startswith("<frozen importlib"):
             return None
         if not source.is_library(file) and file != "<string>":
             return frame

@@ -502,7 +502,6 @@ _call_makers.append(_make_call)
 
 
 # ---- the general path ------------------------------------------------------------------------
-@tracing.unseen_operation
 def general(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Run an operation in every case: any types, promotion, meta tensors, custom tensors, observers; explains failures."""
     for x in args:
@@ -529,7 +528,7 @@ def general(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any
         try:
             if op.check is not None:
                 op.check(*[x._array if isinstance(x, Tensor) else x for x in given], **params)
-            result = op.numpy_forward(*arrays, **params)
+            result = (tracing.tracers[-1].forward(op) if tracing.tracers else op.numpy_forward)(*arrays, **params)
         except PellucidError as error:
             raise located_op(error, op, tensors) from None
         except Exception as error:

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from .. import config, errors
 
 # The package itself and Python's own modules; frames of these files, and of installed packages, are not the user's.
-_ROOTS = tuple(os.path.dirname(os.path.abspath(file)) + os.sep for file in (config.__file__, os.__file__))
+_CORE = os.path.dirname(os.path.abspath(__file__))
+_ROOTS = (os.path.dirname(_CORE) + os.sep, os.path.dirname(os.path.abspath(os.__file__)) + os.sep)
 _INSTALLED = tuple(f"{os.sep}{folder}{os.sep}" for folder in ("site-packages", "dist-packages"))
 _library: dict[str, bool] = {}
 

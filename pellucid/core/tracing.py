@@ -6,72 +6,16 @@ updates. Those places say so here; with no tracer it costs a look at an empty li
 
 from __future__ import annotations
 
-import os
-import sys
-import threading
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
-from .primitive import PRIMITIVES
-from .tensor import Parameter, Tensor
-
 F = TypeVar("F", bound=Callable[..., Any])
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 # The compiler's recorders while they trace; usually none.
 tracers: list[Any] = []
 # The code of functions that look at arrays which hold no tensor's values.
 independent_codes: set[Any] = set()
-
-
-class _Watch(threading.local):
-    """The profile function with which this thread's calls are watched while a step is traced."""
-
-    event: Any = None
-
-
-watch = _Watch()
-
-
-def unseen(function: F) -> F:
-    """Decorator of a function that a tracer's watch over calls need not see: it and what it calls is this library's alone, and what it
-    looks at is known otherwise. Being watched makes it about twice as slow.
-    """
-
-    @wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        event = watch.event
-        if event is None:
-            return function(*args, **kwargs)
-        sys.setprofile(None)
-        watch.event = None
-        try:
-            return function(*args, **kwargs)
-        finally:
-            watch.event = event
-            sys.setprofile(event)
-
-    return call  # type: ignore[return-value]
-
-
-def unseen_operation(function: F) -> F:
-    """Decorator of what runs an operation with arguments and parameters: `unseen`, unless something of the user's may run inside."""
-    quiet = unseen(function)
-
-    @wraps(function)
-    def call(op: Any, args: Any, params: Any) -> Any:
-        own = tracers and PRIMITIVES.get(op.name) is op
-        if own and all(type(x) in (Tensor, Parameter) or not isinstance(x, Tensor) for x in args):
-            return quiet(op, args, params)
-        return function(op, args, params)
-
-    return call  # type: ignore[return-value]
-
-
-def is_own(filename: str) -> bool:
-    """True for a file of this package, whose code a tracer knows."""
-    return filename.startswith(_PACKAGE)
 
 
 def independent(function: F) -> F:

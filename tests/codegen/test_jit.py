@@ -1,5 +1,6 @@
 import ctypes
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -213,3 +214,28 @@ def test_who_watches_calls_does_not_see_code_being_written(folder):
     finally:
         sys.setprofile(before)
     assert inside is not None and "build" not in seen and "__getattr__" in seen
+
+
+def test_code_on_disk_is_found_without_writing_ir(folder, monkeypatch):
+    """Kernels whose text takes long to write are found by their names and the package's files."""
+    from pellucid.codegen import conv_kernels, conv_lanes, conv_weight, conv_winograd, conv_winograd_weight, emit, pool
+
+    makers = [
+        conv_kernels.packing, conv_kernels.turning, conv_lanes._natives, conv_weight.natives, conv_winograd._natives,
+        conv_winograd_weight._natives, pool._natives,
+    ]  # fmt: skip
+    for state in ("fresh", "on disk"):
+        for make in makers:
+            make.cache_clear()
+        monkeypatch.setattr(jit, "_loaded", {})
+        if state == "on disk":
+            monkeypatch.setattr(emit.Module, "text", None)
+        assert all(make() is not None for make in makers)
+
+
+def test_a_cache_folder_that_is_removed_is_made_again(folder):
+    cache.store("a", b"one")
+    shutil.rmtree(folder)
+    assert cache.load("a") is None
+    cache.store("b", b"two")
+    assert cache.load("b") == b"two"

@@ -1,6 +1,7 @@
 """What the first call leaves behind: a trace that holds for the second one, and memory that is free again."""
 
 import gc
+import sys
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import pellucid as torch
 from pellucid import nn
 from pellucid.compiler.trace import Tracer
+from pellucid.core.primitive import PRIMITIVES
 
 X = torch.linspace(-1, 1, 12).reshape(4, 3)
 
@@ -370,3 +372,114 @@ class _Nothing:
 
     def holder_of(self, array):
         return None
+
+
+# ---- what the watch over calls leaves out -------------------------------------------------------------
+class Settings:
+    """Something that code reads by an attribute's name."""
+
+    scale = 2.0
+
+    def __init__(self):
+        self.scale = 2.0
+
+
+SETTINGS = Settings()
+
+
+class Scaled(torch.autograd.Function):
+    """Reads an attribute in both directions."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * SETTINGS.scale
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * (SETTINGS.scale + 1)
+
+
+class Noisy(torch.autograd.Function):
+    """Says something in its gradient."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, g):
+        print("gradient")
+        return g
+
+
+def by_function(x, w):
+    return Scaled.apply(x * w).sum()
+
+
+def by_hook(x, w):
+    y = x * w
+    y.register_hook(lambda g: g * SETTINGS.scale)
+    return y.sum()
+
+
+@pytest.mark.parametrize("loss_of", [by_function, by_hook])
+@pytest.mark.parametrize("inside", [True, False])
+def test_what_the_user_reads_in_a_gradient_is_guarded(loss_of, inside, monkeypatch):
+    results = []
+    for compiled in (False, True):
+        w = torch.ones(3, requires_grad=True)
+
+        def step(x, w=w):
+            loss = loss_of(x, w)
+            if inside:
+                loss.backward()
+            return loss
+
+        if loss_of is by_hook and not inside:
+            pytest.skip("a graph with hooks is not compiled")
+        run = torch.compile(step) if compiled else step
+        found = []
+        for k in range(6):
+            monkeypatch.setattr(SETTINGS, "scale", 2.0 if k < 3 else 5.0)
+            w.grad = None
+            loss = run(torch.ones(3))
+            if not inside:
+                loss.backward()
+            found.append((loss.item(), w.grad.tolist()))
+        results.append(found)
+    assert results[1] == results[0]
+
+
+def test_a_gradient_of_the_users_that_prints_is_refused(capsys):
+    @torch.compile
+    def step(x):
+        w = x.clone().requires_grad_()
+        return torch.autograd.grad(Noisy.apply(w).sum(), w)[0]
+
+    with pytest.warns(torch.compiler.CompileWarning, match="prints"):
+        step(torch.ones(2))
+    step(torch.ones(2))
+    assert capsys.readouterr().out == "gradient\n" * 2
+
+
+def test_library_calls_are_not_watched(monkeypatch):
+    """A kernel that is slow to write, or a traced operation, is not slowed down by the profile function."""
+    seen = []
+    op = PRIMITIVES["tanh"]
+    plain = op.numpy_forward
+
+    def forward(*args, **kwargs):
+        seen.append(sys.getprofile())
+        return plain(*args, **kwargs)
+
+    monkeypatch.setattr(op, "numpy_forward", forward)
+    watched = []
+
+    @torch.compile
+    def f(x):
+        watched.append(sys.getprofile() is not None)
+        return torch.tanh(x)
+
+    with torch.no_grad():
+        f(X)
+    assert seen[0] is None and watched[0] and sys.getprofile() is None

@@ -1,0 +1,48 @@
+"""The profile function that watches a traced step's calls, and what it need not see."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+def is_own(filename: str) -> bool:
+    """True for a file of this package."""
+    return filename.startswith(_PACKAGE)
+
+
+class _Watch(threading.local):
+    """The profile function with which this thread's calls are watched while a step is traced."""
+
+    event: Any = None
+
+
+watch = _Watch()
+
+
+def unseen(function: F) -> F:
+    """Decorator of a function that a tracer's watch over calls need not see: it and what it calls is this library's alone, and what it
+    looks at is known otherwise. Being watched makes it about twice as slow.
+    """
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        event = watch.event
+        if event is None:
+            return function(*args, **kwargs)
+        sys.setprofile(None)
+        watch.event = None
+        try:
+            return function(*args, **kwargs)
+        finally:
+            watch.event = event
+            sys.setprofile(event)
+
+    return call  # type: ignore[return-value]
