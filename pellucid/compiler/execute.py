@@ -24,6 +24,7 @@ from ..ir.program import row_major, substitute
 from .fuse import Item, loop_of, schedule
 from .lowerings import HANDED, LOWERINGS
 from .memory import lifetimes, plan
+from .refusals import placed, raised
 from .updates import update_of
 
 _strided = np.lib.stride_tricks.as_strided
@@ -234,6 +235,7 @@ class Executable:
         items, segment[:] = list(segment), []
         schedule = Schedule(len(self.changing))
         numbers: list[tuple[int, Any]] = []
+        owners: list[Instruction] = []  # of the schedule's refusals
         for item in items:
             if item.kind == "loop":
                 loop, values = loop_of(item)
@@ -246,6 +248,7 @@ class Executable:
                 schedule.product(product, *places, bias=None if bias is None else self.place(bias, schedule))
             elif item.kind == "native":
                 item.product.emit(schedule)
+                owners += [item.instructions[0]] * (len(schedule.refusals) - len(owners))
             else:
                 update = item.product.copy() if self.apart else item.product
                 at = schedule.number(update.count)
@@ -273,7 +276,10 @@ class Executable:
             status = native(team(), where, places, *env)
             if status:
                 self.refused = env
-                refusals[status - 1]()
+                try:
+                    refusals[status - 1]()
+                except Exception as error:
+                    raise placed(error, owners[status - 1]) from None
 
         self.steps.append(step)
 
@@ -288,8 +294,12 @@ class Executable:
         offers = self._offers(i)
 
         def run(env: list[Any]) -> None:
-            with offering([get(env) for get in offers]):
-                made = forward(*[get(env) for get in inputs], **params(env))
+            given, named = [get(env) for get in inputs], params(env)
+            try:
+                with offering([get(env) for get in offers]):
+                    made = forward(*given, **named)
+            except Exception as error:
+                raise raised(error, i, given, named) from None
             if hands_on:
                 made, extra = made
                 extras[i] = extra
@@ -324,7 +334,10 @@ class Executable:
 
         def run(env: list[Any]) -> None:
             given = params(env)
-            made = function(*given["args"], **given["kwargs"])
+            try:
+                made = function(*given["args"], **given["kwargs"])
+            except Exception as error:
+                raise placed(error, i) from None
             for get, a in zip(results, _flat(made, True), strict=True):
                 place = get(env)
                 if place is not a:
@@ -352,7 +365,10 @@ class Executable:
         def run(env: list[Any]) -> None:
             given = params(env)
             with offering([get(env) for get in offers]):
-                made = backward(RAW, given["g"], given["s"], given["params"])
+                try:
+                    made = backward(RAW, given["g"], given["s"], given["params"])
+                except Exception as error:
+                    raise placed(error, i) from None
             for get, a in zip(outputs, made, strict=True):
                 if get is not None:
                     _put(get(env), a)

@@ -17,13 +17,15 @@ from ..core.tensor import Tensor
 from ..nn.modules.module import Module
 from .errors import Refusal
 from .execute import Diverged
-from .step import Version, flatten
+from .step import Version
+from .structure import flatten, masked, numbers_in
+from .surroundings import Guard
 
 LIMIT = 8  # traced versions of one function
 ATTEMPTS = 3  # calls that may change what they depend on (optimizer state made at the first step) before that is taken as a refusal
 
 
-DECISION = "a decision with a tensor's value fell otherwise"
+DECISION = "a decision with a value fell otherwise"
 
 
 STANCE = ["default"]  # what compiled functions do; `compiler.set_stance` sets it
@@ -55,6 +57,9 @@ class CompiledFunction:
         self.history: list[str] = []  # what was traced, and why again
         self._attempts: dict[Any, int] = {}
         self._decisions: dict[Any, int] = {}  # how often a value decided otherwise than in any version
+        self.changing: dict[Any, frozenset[int]] = {}  # which numbers among the arguments have been others
+        self.watched: dict[Any, Guard] = {}  # places of other numbers that have been others
+        self._steady: set[Any] = set()  # kinds of calls that cannot be compiled with numbers that change
         self._warned = False
         CompiledFunction.living.add(self)
 
@@ -65,6 +70,9 @@ class CompiledFunction:
         self.history.clear()
         self._attempts.clear()
         self._decisions.clear()
+        self.changing.clear()
+        self._steady.clear()
+        self.watched.clear()
         self._warned = False
 
     @property
@@ -121,19 +129,20 @@ class CompiledFunction:
             hasattr(type(t), "__pellucid_bind__") for t in tensors
         ):  # tensors without an array of their own, such as nested ones
             return self.function(*args, **kwargs)
-        reason = None
+        reason = diverged = None
         for k, version in enumerate(self.versions):
             reason = version.why_not(structure, tensors)
             if reason is None:
-                result = version(tensors)
+                result = version(tensors, structure)
                 if result is NotImplemented:  # another thread is inside
                     return self.function(*args, **kwargs)
                 if isinstance(result, Diverged):
-                    reason = f"{DECISION} ({result.args[0]})"
+                    diverged = f"{DECISION} ({result.args[0]})"
                     continue
                 if k:
                     self.versions.insert(0, self.versions.pop(k))
                 return result
+        reason = diverged or reason
         if self.versions and STANCE[0] == "eager_on_recompile":
             return self.function(*args, **kwargs)
         if self.versions and STANCE[0] == "fail_on_recompile":
@@ -141,20 +150,30 @@ class CompiledFunction:
         return self._trace(args, kwargs, structure, tensors, reason)
 
     def _trace(self, args: Any, kwargs: Any, structure: Any, tensors: list[Tensor], reason: str | None) -> Any:
-        key = (structure, tuple([(t._array.shape, t._array.dtype) for t in tensors]))
+        skeleton = masked(structure, None)
+        self._find_changing(structure, skeleton)
+        lift = self.changing.get(skeleton, frozenset())
+        steady = skeleton in self._steady
+        for version in self.versions if not steady else ():
+            if version.culprit is not None and version.culprit.of_a_number:
+                place = version.culprit
+                self.watched[id(place.holder), place.key] = place
+            version.culprit = None
+        watched = () if steady else tuple(g for g in self.watched.values() if g.of_a_number)
+        key = (masked(structure, lift), tuple([(t._array.shape, t._array.dtype) for t in tensors]))
         if key in self.refused or any(
             type(t) is not Tensor and not hasattr(type(t), "_is_plain") and not _plain(t) for t in tensors
         ):
             return self.function(*args, **kwargs)
-        version = Version(self.function, args, kwargs, self.fullgraph)
+        version = Version(self.function, args, kwargs, self.fullgraph, lift, watched)
         first = version.first
         version.first = None
+        undecided = False
         if version.refusal is None and reason is not None and reason.startswith(DECISION):
             self._decisions[key] = self._decisions.get(key, 0) + 1
-            if self._decisions[key] > self.limit:
-                version.refusal = Refusal(
-                    f"a tensor's value decides what the step does, in more than {self.limit} ways; the last: {reason}"
-                )
+            undecided = self._decisions[key] > self.limit
+            if undecided:
+                version.refusal = Refusal(f"a value decides what the step does, in more than {self.limit} ways; the last: {reason}")
         if version.refusal is None:
             give_back()  # tracing held all values of the step at once; the compiled step needs a fraction of them
             self.history.append(f"traced, because {reason or 'it was the first call'}")
@@ -172,8 +191,23 @@ class CompiledFunction:
             if self._attempts[key] < ATTEMPTS:
                 self.history.append(f"traced again at the next call: {version.refusal}")
                 return first
+        if (lift or watched) and (self.fullgraph or not undecided):  # without numbers that change it may be compiled
+            self.changing[skeleton] = frozenset()
+            self._steady.add(skeleton)
+            self.history.append(f"traced again at the next call, with its numbers as they are: {version.refusal}")
+            return first
         self._give_up(key, version.refusal)
         return first
+
+    def _find_changing(self, structure: Any, skeleton: Any) -> None:
+        """Take note of the numbers in which this call differs from one that was traced: they become inputs of the next version."""
+        now = numbers_in(structure)
+        for version in self.versions if skeleton not in self._steady else ():
+            if version.kind_of_call == skeleton:
+                differ = {k for k, (a, b) in enumerate(zip(now, version.numbers, strict=True)) if a != b}
+                if all(type(now[k]) is float or abs(now[k]) < 1 << 62 for k in differ):
+                    self.changing[skeleton] = self.changing.get(skeleton, frozenset()) | differ
+                return
 
     def _give_up(self, key: Any, refusal: Refusal) -> None:
         self.refused[key] = str(refusal)

@@ -102,6 +102,24 @@ class Guard:
         except (KeyError, IndexError, ValueError, AttributeError):
             return _MISSING
 
+    def set(self, value: Any) -> None:
+        """Put something else there for a while."""
+        if self.kind == "item":
+            self.holder[self.key] = value
+        elif self.kind == "cell":
+            self.holder.cell_contents = value
+        elif isinstance(self.holder, Module):
+            self.holder.__dict__[self.key] = value  # unnoticed: it comes back
+        else:
+            setattr(self.holder, self.key, value)
+
+    @property
+    def of_a_number(self) -> bool:
+        """Whether a float or int is there, at a place that may be written to."""
+        now = self.now()
+        places = self.kind in ("item", "cell") or self.kind == "attr" and not isinstance(self.holder, (type, types.ModuleType))
+        return places and type(now) is type(self.expected) and (type(now) is float or type(now) is int and abs(now) < 1 << 62)
+
     def holds(self) -> bool:
         value = self.now()
         if value is self.expected:

@@ -17,14 +17,15 @@ import numpy as np
 from numpy import ndarray
 
 from .. import dtypes
+from ..api.error_facts import call_in_progress
 from ..core import bind, inplace, observe, source, tracing
 from ..core.modes import state
 from ..core.primitive import PRIMITIVES, RAW, Primitive
-from ..core.tensor import Tensor
+from ..core.tensor import Tensor, make_tensor
 from ..ir import Buffer, Extra, Program, Ref, Value
 from .backward import TracedRun
 from .errors import Refusal
-from .numbers import read
+from .numbers import is_read, read
 from .symbols import DATA_DEPENDENT, Namespace, Unsupported
 
 _address = bind.address
@@ -66,6 +67,9 @@ class Tracer:
         self._roots: dict[int, list[tuple[int, int, Buffer]]] = {}
         self._objects: dict[int, Any] = {}  # what was handed to gradient rules, and by which instruction
         self.checks: set[Callable[..., Any]] = set()  # functions that do nothing but raise
+        self.given: dict[Buffer, int] = {}  # numbers among the arguments, and the place of each
+        self.computed: list[tuple[Buffer, Callable[[list[Any]], Any], list[int], Any]] = []  # what each call computes of those
+        self._operands: dict[tuple[int, Any], tuple[Any, Tensor]] = {}
         self.numbers_handed_on = False
         self._alive: list[Any] = []  # identities stay unique as long as everything lives
         self._fresh: set[int] = set()  # constants just made
@@ -206,6 +210,8 @@ class Tracer:
         kind = type(value)
         if kind is ndarray:
             return Ref(self.value(value, what))
+        if is_read(value):
+            return value.observe()
         if id(value) in self._objects:
             return Extra(self._objects[id(value)])
         if isinstance(value, Tensor):
@@ -385,6 +391,8 @@ class Tracer:
         else:
             self.checks.add(function)
             self.effect(function, args, {}, ())
+            if self.recording:
+                self.program.instructions[-1].noted = call_in_progress()
 
     # ---- backward --------------------------------------------------------------------------------
     def rule(self, node: Any, g: Any, s: Any) -> Any:
@@ -478,6 +486,29 @@ class Tracer:
             return value
         return made
 
+    def number_given(self, value: Any) -> Any:
+        """A number among the arguments, which may be another one at each call, watched."""
+        array = np.asarray(value, np.int64 if type(value) is int else np.float64)
+        place = self.declare(array, "input", f"n{len(self.given)}")
+        self.given[place.buffer] = k = len(self.given)
+        self.computed.append((place.buffer, lambda values: values[0], [k], array.dtype))
+        return read(value, self, (place, None))
+
+    def operand(self, op: Primitive, number: Any, kind: Any) -> Any:
+        """A number that an operation combines with tensors: one that depends on the arguments is an input of the program."""
+        if not is_read(number):
+            return number
+        # Operations on half precision may take a number in float32: which is another operand than a tensor.
+        if not self.recording or not number.given or self.phase == "backward" or kind.itemsize == 2:
+            return number.observe()
+        known = self._operands.get((id(number), kind))
+        if known is None or known[0]() is not number:  # identities are used again
+            array = bind._number_array(op, number.plain, kind)
+            place = self.declare(array, "input", f"n{len(self.computed)}")
+            self.computed.append((place.buffer, number.compute, [self.given[v.buffer] for v, _ in number.terms], array.dtype))
+            known = self._operands[id(number), kind] = weakref.ref(number), make_tensor(array)
+        return known[1]
+
     def term(self, array: ndarray) -> tuple[Value, Any]:
         """A value that is read now, with the last instruction that stored to its memory."""
         place = self.value(array, "item()")
@@ -499,10 +530,11 @@ class Tracer:
         """
         if not self.recording:
             return
-        if self.whole:
+        early = all(place.buffer in self.given for place, _ in terms)
+        if self.whole and not early:
             self.refuse("the step reads a tensor's value to decide something")
             return
-        if self.phase == "backward":
+        if self.phase == "backward" and not early:
             self.refuse("the backward of the step decides with a tensor's value")
             return
         instructions = self.program.instructions

@@ -20,7 +20,7 @@ from ..backends import numpy_cpu
 from ..backends.meta import MetaArray
 from ..backends.numpy_cpu import address
 from ..errors import ArgumentTypeError, PellucidError
-from . import observe, source
+from . import observe, source, tracing
 from .explain import explained, located_op
 from .meta import NUMBERS, run_on_meta
 from .modes import local, state
@@ -516,6 +516,8 @@ def general(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any
     given = tensors
     if op.promote is not None:
         tensors, common = _promote(op, tensors)
+        if tracing.tracers:
+            tensors = [tracing.tracers[-1].operand(op, x, common) if isinstance(x, NUMBERS) else x for x in tensors]
     else:
         common = None
     arrays = [x._array if isinstance(x, Tensor) else x for x in tensors]
