@@ -12,7 +12,7 @@ from typing import Any
 
 from ..backends.memory import give_back
 from ..core import observe, source, tracing
-from ..core.modes import state
+from ..core.modes import local, state
 from ..core.tensor import Tensor
 from ..nn.modules.module import Module
 from .errors import Refusal
@@ -122,6 +122,8 @@ class CompiledFunction:
                     return result
         if tracing.tracers or observe.observers or state.slow or STANCE[0] == "force_eager":
             # Somebody watches, or an outer function is being traced: what they must see are the operations.
+            if local.autocast is not None and not tracing.tracers and not observe.observers and STANCE[0] == "default":
+                self._tell("autocast is on around the call: switch it on inside the function, and it is compiled")
             return self.function(*args, **kwargs)
         tensors: list[Tensor] = []
         structure = flatten((args, kwargs), tensors)
@@ -212,12 +214,15 @@ class CompiledFunction:
     def _give_up(self, key: Any, refusal: Refusal) -> None:
         self.refused[key] = str(refusal)
         self.history.append(f"runs eagerly: {refusal}")
-        name = self.name
         if self.fullgraph:
-            raise CompileError(f"{name} cannot be compiled: {refusal}")
+            raise CompileError(f"{self.name} cannot be compiled: {refusal}")
+        self._tell(str(refusal))
+
+    def _tell(self, reason: str) -> None:
+        """Warn, once, that the function runs eagerly."""
         if not self._warned:
             self._warned = True
-            warnings.warn(f"{name} runs eagerly: {refusal}", CompileWarning, stacklevel=_outside())
+            warnings.warn(f"{self.name} runs eagerly: {reason}", CompileWarning, stacklevel=_outside())
 
     def explain(self) -> Any:
         """How the versions traced so far were compiled: an object with `.text`, and `.html`."""
