@@ -172,7 +172,7 @@ small {{ opacity: .7 }} pre {{ overflow: auto; border: 1px solid var(--line); pa
 .bar {{ background: var(--bar); height: .6rem; min-width: 1px }} .floor {{ background: var(--floor); height: .35rem; min-width: 1px;
   margin-top: 2px }}
 @media (max-width: 640px) {{ body {{ margin: 1rem auto }} td:last-child, th:last-child, td:first-child, th:first-child {{ display: none }}
-  td, th {{ overflow-wrap: anywhere }} }}
+  td:nth-child(2) {{ overflow-wrap: anywhere }} td.n {{ white-space: nowrap }} }}
 tr.eager td:first-child {{ color: #c4622d; font-weight: 600 }} svg {{ width: 100%; border: 1px solid var(--line) }}
 rect {{ fill: var(--box); stroke: var(--paper); stroke-width: .5 }} summary {{ cursor: pointer; padding: .3rem 0 }}
 </style>
