@@ -108,6 +108,18 @@ def _module(frame: FrameType | None) -> Any:
     return None
 
 
+def call_in_progress() -> errors.Noted | None:
+    """The library function that the user's code has called, with its tensors, for an error that is raised later."""
+    try:
+        frame = sys._getframe(1)
+        call = _call(frame)
+        if call is None:
+            return None
+        return errors.Noted(call[0], [_operand(name, t, {}) for name, t in call[1].items()], (), (), None)
+    except Exception:  # as in `gather`
+        return None
+
+
 def gather(error: PellucidError) -> None:
     """Note the failing call's tensors, the module and the repair, for the text of the error."""
     try:

@@ -12,6 +12,7 @@ import numpy as np
 from pellucid.codegen import jit, math, target, threads
 from pellucid.codegen.emit import Function, Module, Value, vector
 from pellucid.codegen.outputs import empty
+from pellucid.errors import IndexOutOfRangeError
 
 __all__ = [
     "cross_entropy",
@@ -313,6 +314,12 @@ def _serves(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None, smooth
     return fits
 
 
+def class_out_of_range(label: int, classes: int) -> IndexOutOfRangeError:
+    """The error for a label that is no class."""
+    found = f"label {label} in the target; there are {classes} classes (0 to {classes - 1})"
+    return IndexOutOfRangeError(f"Target {label} is out of bounds.", op="cross_entropy", found=found)
+
+
 def cross_entropy(
     x: np.ndarray,
     target: np.ndarray,
@@ -335,7 +342,7 @@ def cross_entropy(
     numbers = (ignore_index, label_smoothing, columns, rows, _grain(columns))
     _lib.cross_entropy(threads.team(), x, target, weight, loss, used, lse, bad, *numbers)
     if bad[0]:
-        raise IndexError(f"Target {bad[1]} is out of bounds.")
+        raise class_out_of_range(int(bad[1]), columns)
     if reduction == "none":
         return loss, (lse, None)
     total = _lib.total(loss, rows)

@@ -26,6 +26,7 @@ from .fuse import Item, loop_of, schedule
 from .lowerings import HANDED, LOWERINGS
 from .memory import joined, least, lifetimes, ordered, plan, replaced
 from .recompute import recomputed
+from .refusals import placed, raised
 from .updates import update_of
 
 _strided = np.lib.stride_tricks.as_strided
@@ -267,7 +268,9 @@ class Executable:
             places = [self.place(v, schedule) for v in (a, b, out)]
             schedule.product(product, *places, bias=None if bias is None else self.place(bias, schedule))
         elif item.kind == "native":
+            before = len(schedule.refusals)
             item.product.emit(schedule)
+            schedule.refusals[before:] = [_named(refuse, item.instructions[0]) for refuse in schedule.refusals[before:]]
         else:
             update = item.product.copy() if self.apart else item.product
             at = schedule.number(update.count)
@@ -313,8 +316,12 @@ class Executable:
         offers = self._offers(i)
 
         def run(env: list[Any]) -> None:
-            with offering([get(env) for get in offers]):
-                made = forward(*[get(env) for get in inputs], **params(env))
+            given, named = [get(env) for get in inputs], params(env)
+            try:
+                with offering([get(env) for get in offers]):
+                    made = forward(*given, **named)
+            except Exception as error:
+                raise raised(error, i, given, named) from None
             if hands_on:
                 made, extra = made
                 extras[i] = extra
@@ -349,7 +356,10 @@ class Executable:
 
         def run(env: list[Any]) -> None:
             given = params(env)
-            made = function(*given["args"], **given["kwargs"])
+            try:
+                made = function(*given["args"], **given["kwargs"])
+            except Exception as error:
+                raise placed(error, i) from None
             for get, a in zip(results, _flat(made, True), strict=True):
                 place = get(env)
                 if place is not a:
@@ -377,7 +387,10 @@ class Executable:
         def run(env: list[Any]) -> None:
             given = params(env)
             with offering([get(env) for get in offers]):
-                made = backward(RAW, given["g"], given["s"], given["params"])
+                try:
+                    made = backward(RAW, given["g"], given["s"], given["params"])
+                except Exception as error:
+                    raise placed(error, i) from None
             for get, a in zip(outputs, made, strict=True):
                 if get is not None:
                     _put(get(env), a)
@@ -448,6 +461,18 @@ def _flat(value: Any, numbers: bool = False) -> list[Any]:
     if isinstance(value, (tuple, list)):
         return [a for v in value for a in _flat(v)]
     return [value] if numbers and isinstance(value, np.generic) else []
+
+
+def _named(refuse: Callable[[], None], i: Instruction) -> Callable[[], None]:
+    """A kernel's refusal with the operation's line."""
+
+    def refusal() -> None:
+        try:
+            refuse()
+        except Exception as error:
+            raise placed(error, i) from None
+
+    return refusal
 
 
 def _bytes(array: ndarray) -> ndarray:

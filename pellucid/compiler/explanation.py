@@ -57,6 +57,9 @@ def explain(function: Any, measure: bool = True) -> Explanation:
             times = timings(run) if measure else []
             text = _part(run, times)
             lines += ["", f"{label}:" if len(parts) > 1 else "schedule:", *text]
+            if len(parts) > 1:
+                body.append(f"<h3>{label}</h3>")
+            body += [f"<p>{html.escape(line.strip())}</p>" for line in text if line.startswith("  ") and line not in _rows(times)]
             body.append(_table(run, times))
             body.append(_memory(run))
             code = "\n".join(schedule.text() for schedule in run.schedules)
@@ -68,7 +71,10 @@ def explain(function: Any, measure: bool = True) -> Explanation:
 
 def _part(run: Any, times: list[Timing]) -> list[str]:
     counts = Counter(item.kind for item in run.items)
-    lines = ["  " + ", ".join(f"{n} {kind}" for kind, n in counts.items())]
+    lines = ["  runs " + ", ".join(f"{n} {_KINDS[kind]}{'s' * (n > 1)}" for kind, n in counts.items())]
+    if counts["eager"]:
+        why = Counter(f"{', '.join(i.op for i in item.instructions)} ({item.reason})" for item in run.items if item.kind == "eager")
+        lines.append("  calls of Python: " + "; ".join(f"{n} x {name}" if n > 1 else name for name, n in why.items()))
     if times:
         count = threads.get_num_threads()
         total = sum(t.seconds or 0 for t in times)
@@ -76,10 +82,8 @@ def _part(run: Any, times: list[Timing]) -> list[str]:
             f"  {total * 1e6:,.1f} us in all; one thread of this machine: {bandwidth(SIZES[-1]) / 1e9:.0f} GB/s from memory, "
             f"{bandwidth(SIZES[1]) / 1e9:.0f} from the second cache; {count} thread(s): {speed(count) / 1e9:.0f} GFLOP/s"
         )
-        lines.append(f"  {'us':>10} {'floor':>10}  item")
-        for t in times:
-            took = "-" if t.seconds is None else f"{t.seconds * 1e6:,.1f}"
-            lines.append(f"  {took:>10} {t.roof * 1e6:>10,.1f}  {_what(t)}")
+        lines.append("  floor: about the least time in which this machine can move the item's data and make its operations")
+        lines += _rows(times)
     else:
         lines += [f"  {item.kind}: {', '.join(i.op for i in item.instructions)}" for item in run.items]
     made = len({v.buffer for i in run.instructions for v in i.outputs if v.buffer.kind == "temp"})
@@ -90,6 +94,22 @@ def _part(run: Any, times: list[Timing]) -> list[str]:
         f"({sum(b.size for b in run.fresh):,} bytes) leave the call"
     )
     return lines
+
+
+_KINDS = {
+    "loop": "fused loop", "product": "matrix product", "native": "kernel", "update": "optimizer update", "eager": "call of Python",
+}  # fmt: skip
+
+
+def _rows(times: list[Timing]) -> list[str]:
+    """The table of items, as text."""
+    if not times:
+        return []
+    rows = [f"  {'us':>10} {'floor':>10}  item"]
+    for t in times:
+        took = "-" if t.seconds is None else f"{t.seconds * 1e6:,.1f}"
+        rows.append(f"  {took:>10} {t.roof * 1e6:>10,.1f}  {_what(t)}")
+    return rows
 
 
 def _what(t: Timing) -> str:
@@ -153,6 +173,8 @@ table {{ border-collapse: collapse; width: 100% }} td, th {{ border-bottom: 1px 
 small {{ opacity: .7 }} pre {{ overflow: auto; border: 1px solid var(--line); padding: .7rem; font-size: 12.5px }}
 .bar {{ background: var(--bar); height: .6rem; min-width: 1px }} .floor {{ background: var(--floor); height: .35rem; min-width: 1px;
   margin-top: 2px }}
+@media (max-width: 640px) {{ body {{ margin: 1rem auto }} td:last-child, th:last-child, td:first-child, th:first-child {{ display: none }}
+  td:nth-child(2) {{ overflow-wrap: anywhere }} td.n {{ white-space: nowrap }} }}
 tr.eager td:first-child {{ color: #c4622d; font-weight: 600 }} svg {{ width: 100%; border: 1px solid var(--line) }}
 rect {{ fill: var(--box); stroke: var(--paper); stroke-width: .5 }} summary {{ cursor: pointer; padding: .3rem 0 }}
 </style>

@@ -12,19 +12,20 @@ from typing import Any
 
 from ..backends.memory import give_back
 from ..core import observe, source, tracing
-from ..core.modes import state
+from ..core.modes import local, state
 from ..core.tensor import Tensor
 from ..nn.modules.module import Module
 from .errors import Refusal
 from .execute import Diverged
+from .guards import Guard
 from .step import Version
-from .structure import flatten
+from .structure import flatten, masked, numbers_in
 
 LIMIT = 8  # traced versions of one function
 ATTEMPTS = 3  # calls that may change what they depend on (optimizer state made at the first step) before that is taken as a refusal
 
 
-DECISION = "a decision with a tensor's value fell otherwise"
+DECISION = "a decision with a value fell otherwise"
 
 
 STANCE = ["default"]  # what compiled functions do; `compiler.set_stance` sets it
@@ -56,6 +57,9 @@ class CompiledFunction:
         self.history: list[str] = []  # what was traced, and why again
         self._attempts: dict[Any, int] = {}
         self._decisions: dict[Any, int] = {}  # how often a value decided otherwise than in any version
+        self.changing: dict[Any, frozenset[int]] = {}  # which numbers among the arguments have been others
+        self.watched: dict[Any, Guard] = {}  # places of other numbers that have been others
+        self._steady: set[Any] = set()  # kinds of calls that cannot be compiled with numbers that change
         self._warned = False
         CompiledFunction.living.add(self)
 
@@ -66,6 +70,9 @@ class CompiledFunction:
         self.history.clear()
         self._attempts.clear()
         self._decisions.clear()
+        self.changing.clear()
+        self._steady.clear()
+        self.watched.clear()
         self._warned = False
 
     @property
@@ -115,6 +122,8 @@ class CompiledFunction:
                     return result
         if tracing.tracers or observe.observers or state.slow or STANCE[0] == "force_eager":
             # Somebody watches, or an outer function is being traced: what they must see are the operations.
+            if local.autocast is not None and not tracing.tracers and not observe.observers and STANCE[0] == "default":
+                self._tell("autocast is on around the call: switch it on inside the function, and it is compiled")
             return self.function(*args, **kwargs)
         tensors: list[Tensor] = []
         structure = flatten((args, kwargs), tensors)
@@ -122,19 +131,20 @@ class CompiledFunction:
             hasattr(type(t), "__pellucid_bind__") for t in tensors
         ):  # tensors without an array of their own, such as nested ones
             return self.function(*args, **kwargs)
-        reason = None
+        reason = diverged = None
         for k, version in enumerate(self.versions):
             reason = version.why_not(structure, tensors)
             if reason is None:
-                result = version(tensors)
+                result = version(tensors, structure)
                 if result is NotImplemented:  # another thread is inside
                     return self.function(*args, **kwargs)
                 if isinstance(result, Diverged):
-                    reason = f"{DECISION} ({result.args[0]})"
+                    diverged = f"{DECISION} ({result.args[0]})"
                     continue
                 if k:
                     self.versions.insert(0, self.versions.pop(k))
                 return result
+        reason = diverged or reason
         if self.versions and STANCE[0] == "eager_on_recompile":
             return self.function(*args, **kwargs)
         if self.versions and STANCE[0] == "fail_on_recompile":
@@ -142,20 +152,30 @@ class CompiledFunction:
         return self._trace(args, kwargs, structure, tensors, reason)
 
     def _trace(self, args: Any, kwargs: Any, structure: Any, tensors: list[Tensor], reason: str | None) -> Any:
-        key = (structure, tuple([(t._array.shape, t._array.dtype) for t in tensors]))
+        skeleton = masked(structure, None)
+        self._find_changing(structure, skeleton)
+        lift = self.changing.get(skeleton, frozenset())
+        steady = skeleton in self._steady
+        for version in self.versions if not steady else ():
+            if version.culprit is not None and version.culprit.of_a_number:
+                place = version.culprit
+                self.watched[id(place.holder), place.key] = place
+            version.culprit = None
+        watched = () if steady else tuple(g for g in self.watched.values() if g.of_a_number)
+        key = (masked(structure, lift), tuple([(t._array.shape, t._array.dtype) for t in tensors]))
         if key in self.refused or any(
             type(t) is not Tensor and not hasattr(type(t), "_is_plain") and not _plain(t) for t in tensors
         ):
             return self.function(*args, **kwargs)
-        version = Version(self.function, args, kwargs, self.fullgraph)
+        version = Version(self.function, args, kwargs, self.fullgraph, lift, watched)
         first = version.first
         version.first = None
+        undecided = False
         if version.refusal is None and reason is not None and reason.startswith(DECISION):
             self._decisions[key] = self._decisions.get(key, 0) + 1
-            if self._decisions[key] > self.limit:
-                version.refusal = Refusal(
-                    f"a tensor's value decides what the step does, in more than {self.limit} ways; the last: {reason}"
-                )
+            undecided = self._decisions[key] > self.limit
+            if undecided:
+                version.refusal = Refusal(f"a value decides what the step does, in more than {self.limit} ways; the last: {reason}")
         if version.refusal is None:
             give_back()  # the traced call ran on memory of its own; the compiled step has an arena
             self.history.append(f"traced, because {reason or 'it was the first call'}")
@@ -173,18 +193,36 @@ class CompiledFunction:
             if self._attempts[key] < ATTEMPTS:
                 self.history.append(f"traced again at the next call: {version.refusal}")
                 return first
+        if (lift or watched) and (self.fullgraph or not undecided):  # without numbers that change it may be compiled
+            self.changing[skeleton] = frozenset()
+            self._steady.add(skeleton)
+            self.history.append(f"traced again at the next call, with its numbers as they are: {version.refusal}")
+            return first
         self._give_up(key, version.refusal)
         return first
+
+    def _find_changing(self, structure: Any, skeleton: Any) -> None:
+        """Take note of the numbers in which this call differs from one that was traced: they become inputs of the next version."""
+        now = numbers_in(structure)
+        for version in self.versions if skeleton not in self._steady else ():
+            if version.kind_of_call == skeleton:
+                differ = {k for k, (a, b) in enumerate(zip(now, version.numbers, strict=True)) if a != b}
+                if all(type(now[k]) is float or abs(now[k]) < 1 << 62 for k in differ):
+                    self.changing[skeleton] = self.changing.get(skeleton, frozenset()) | differ
+                return
 
     def _give_up(self, key: Any, refusal: Refusal) -> None:
         self.refused[key] = str(refusal)
         self.history.append(f"runs eagerly: {refusal}")
-        name = self.name
         if self.fullgraph:
-            raise CompileError(f"{name} cannot be compiled: {refusal}")
+            raise CompileError(f"{self.name} cannot be compiled: {refusal}")
+        self._tell(str(refusal))
+
+    def _tell(self, reason: str) -> None:
+        """Warn, once, that the function runs eagerly."""
         if not self._warned:
             self._warned = True
-            warnings.warn(f"{name} runs eagerly: {refusal}", CompileWarning, stacklevel=_outside())
+            warnings.warn(f"{self.name} runs eagerly: {reason}", CompileWarning, stacklevel=_outside())
 
     def explain(self) -> Any:
         """How the versions traced so far were compiled: an object with `.text`, and `.html`."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 from numpy import ndarray
 
 from ..core.tensor import Tensor
+from ..nn.modules.module import Module
 
 SCALARS = (bool, int, float, complex, str, bytes, type(None), type(...), range)
 MISSING = object()
@@ -52,6 +54,25 @@ class Guard:
             return _KINDS[self.kind][0](self.holder, self.key)
         except (KeyError, IndexError, ValueError, AttributeError):
             return MISSING
+
+    def set(self, value: Any) -> None:
+        """Put something else there for a while."""
+        if self.kind == "item":
+            self.holder[self.key] = value
+        elif self.kind == "cell":
+            self.holder.cell_contents = value
+        elif isinstance(self.holder, Module):
+            self.holder.__dict__[self.key] = value  # unnoticed: it comes back
+        else:
+            setattr(self.holder, self.key, value)
+
+    @property
+    def of_a_number(self) -> bool:
+        """Whether a float or int is there, at a place that may be written to."""
+        now = self.now()
+        places = self.kind in ("item", "cell") or self.kind == "attr" and not isinstance(self.holder, ModuleType)
+        plain = type(now) is type(self.expected) and (type(now) is float or type(now) is int and abs(now) < 1 << 62)
+        return plain and places and not isinstance(self.holder, MappingProxyType)
 
     def holds(self) -> bool:
         """True when it is as it was."""

@@ -29,14 +29,14 @@ def cross_entropy(i: Instruction, ex: Any) -> Native | str:
         losses = ex.place(Value(memory, "float32", (rows,), (4,), 0), schedule)
         schedule.cross_entropy(
             ex.place(x, schedule), ex.place(target, schedule), losses, ex.place(i.outputs[0], schedule), bad, rows, columns, ignore,
-            reduction == "mean", lambda: _refuse(bad),
+            reduction == "mean", lambda: _refuse(bad, columns),
         )  # fmt: skip
 
     return Native(emit, f"cross entropy of {rows} rows", 4 * rows * columns, 5 * rows * columns)
 
 
-def _refuse(bad: np.ndarray) -> None:
-    raise IndexError(f"Target {bad[1]} is out of bounds.")
+def _refuse(bad: np.ndarray, classes: int) -> None:
+    raise softmax.class_out_of_range(int(bad[1]), classes)
 
 
 def cross_entropy_vjp(i: Instruction, ex: Any) -> Native | str:

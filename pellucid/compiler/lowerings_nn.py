@@ -12,6 +12,7 @@ from ..codegen import attention, channel_norm, embedding, matmul, norm, softmax,
 from ..codegen.loops import Access, Loop, Reduce, Step, Write
 from ..codegen.schedule import Place, Schedule
 from ..core.primitive import PRIMITIVES
+from ..errors import IndexOutOfRangeError
 from ..ir import Instruction, Ref, Value
 from ..ir.program import refs, row_major
 from .lowered import Native
@@ -274,7 +275,7 @@ def _refusal(i: Instruction, ex: Any) -> Callable[[], None]:
 
 
 def _out_of_range() -> None:
-    raise IndexError("index out of range in self")
+    raise IndexOutOfRangeError("index out of range in self", op="embedding")
 
 
 def _good_index(index: Any) -> bool:

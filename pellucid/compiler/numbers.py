@@ -19,7 +19,7 @@ from typing import Any
 class Read:
     """A number that depends on tensors: `compute` makes it of the values of `terms`, each with the last instruction that stored it."""
 
-    __slots__ = ("__weakref__", "compute", "plain", "site", "terms", "tracer")
+    __slots__ = ("__weakref__", "compute", "plain", "settled", "site", "terms", "tracer")
 
     def __init__(self, plain: Any, terms: tuple[Any, ...], compute: Callable[[list[Any]], Any], tracer: Any, site: Any) -> None:
         self.plain = plain
@@ -27,6 +27,7 @@ class Read:
         self.compute = compute
         self.tracer = tracer
         self.site = site
+        self.settled = False  # the program runs only where it is this number again
         tracer.give(self)
 
     @property  # type: ignore[misc]
@@ -35,12 +36,17 @@ class Read:
 
     def observe(self) -> Any:
         """The plain number, for a use that cannot be followed: an int must be the same whenever the program runs, a float ends it."""
-        if isinstance(self.plain, int):
-            plain = self.plain
+        if isinstance(self.plain, int) or self.given:
+            plain, self.settled = self.plain, True
             self.decide(lambda v: v == plain)
         else:
             self.tracer.refuse("the step computes or decides with a tensor's value as a number", self.tracer.site() or self.site)
         return self.plain
+
+    @property
+    def given(self) -> bool:
+        """Whether the call's arguments alone make it: it is known before anything runs."""
+        return all(place.buffer in self.tracer.given for place, _ in self.terms)
 
     def decide(self, holds: Callable[[Any], bool]) -> None:
         """Something follows from this number, which `holds`."""
@@ -113,15 +119,20 @@ def _computed(op: Callable[..., Any], a: Any, b: Any) -> Any:
     return _watched(op(_plain(a), _plain(b)), terms, lambda values: op(*both(values)), tracer)
 
 
-def _arithmetic(op: Callable[..., Any], swapped: bool, total: bool) -> Callable[..., Any]:
-    """`total`: defined for all numbers, so that it can be done again at the end of a call; others need a known divisor."""
+def _arithmetic(op: Callable[..., Any], swapped: bool, total: bool, known: bool = True) -> Callable[..., Any]:
+    """`total`: defined for all numbers, so that it can be done again at the end of a call. Others need a known divisor (`known`: which then
+    makes them so), or numbers that are known before the call.
+    """
 
     def method(self: Read, other: Any) -> Any:
         if not is_read(other) and not _known(other):
             return NotImplemented
         a, b = (other, self) if swapped else (self, other)
-        if total or _known(b) and b != 0:
-            return _computed(op, a, b)
+        if total or known and _known(b) and b != 0 or all(x.given for x in (a, b) if is_read(x)):
+            try:
+                return _computed(op, a, b)
+            except ArithmeticError:
+                pass
         a, b = (x.observe() if is_read(x) else x for x in (a, b))
         return op(a, b)
 
@@ -196,8 +207,10 @@ Read.__float__ = _float  # type: ignore[attr-defined]
 for _name, _op in (("complex", complex), ("index", operator.index), ("hash", hash), ("str", str), ("repr", repr),
                    ("format", format), ("invert", operator.invert), ("divmod", divmod), ("dir", dir)):  # fmt: skip
     setattr(Read, f"__{_name}__", _observed(_op))
-for _name in ("pow", "and", "or", "xor", "lshift", "rshift"):
-    _op = pow if _name == "pow" else getattr(operator, f"{_name}_" if _name in ("and", "or") else _name)
+Read.__pow__ = _arithmetic(pow, False, False, False)  # type: ignore[attr-defined]
+Read.__rpow__ = _arithmetic(pow, True, False, False)  # type: ignore[attr-defined]
+for _name in ("and", "or", "xor", "lshift", "rshift"):
+    _op = getattr(operator, f"{_name}_" if _name in ("and", "or") else _name)
     setattr(Read, f"__{_name}__", _observed(_op))
     setattr(Read, f"__r{_name}__", _observed(_op, True))
 Read.__rdivmod__ = _observed(divmod, True)  # type: ignore[attr-defined]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from sys import getrefcount
 from typing import Any
 
@@ -23,10 +24,10 @@ from .arrays import owner
 from .checking import checker, split
 from .errors import Refusal
 from .execute import Diverged, executable, look, numpy_dtype, plain
-from .guards import LEAF_HOOKS, Opaque, changed, hooks_of
+from .guards import LEAF_HOOKS, Guard, Opaque, changed, hooks_of
 from .node import freed, record, spent_slot
 from .numbers import is_read, settle
-from .structure import Slot, flatten, rebuild
+from .structure import Slot, flatten, lifted, masked, numbers_in, rebuild
 from .surroundings import Surroundings
 from .trace import Tracer
 from .witness import Witness
@@ -50,13 +51,19 @@ def flags() -> tuple[Any, ...]:
 class Version:
     """A program for one kind of call."""
 
-    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], whole: bool = False) -> None:
+    def __init__(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], whole: bool = False,
+        lift: frozenset[int] = frozenset(), watched: Sequence[Guard] = (),
+    ) -> None:  # fmt: skip
         self.function = function
+        self.watched = watched  # numbers in attributes, globals and the like that may be others, too
+        self.lift = lift  # which of the numbers among the arguments may be others at each call
         self.flags = flags()
         self.refusal: Refusal | None = None
         self.transient = False  # the next call may be compiled
         self.quiet = False  # nothing is wrong: a call of another kind may be
         self.hits = 0
+        self.culprit: Guard | None = None  # the guard that did not hold when `why_not` was asked last
         self._lock = threading.Lock()
         try:
             self._trace(args, kwargs, whole)
@@ -68,7 +75,9 @@ class Version:
     # ---- tracing -----------------------------------------------------------------------------------
     def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any], whole: bool) -> None:
         tensors: list[Tensor] = []
-        self.structure_key = flatten((args, kwargs), tensors)
+        structure = flatten((args, kwargs), tensors)
+        self.kind_of_call, self.numbers = masked(structure, None), numbers_in(structure)
+        self.structure_key = masked(structure, lift) if (lift := self.lift) else structure
         around = self.around = Surroundings(self.function, args, kwargs)
         self.signature = signature(tensors)
         tracer = self.tracer = Tracer(around, whole)
@@ -94,8 +103,19 @@ class Version:
         streams = around.drawn()
         start = count()
         try:
-            with tracer.active(), witness.watching():
-                self.first = self.function(*args, **kwargs)
+            given = lifted((args, kwargs), self.lift, tracer.number_given, itertools.count()) if self.lift else (args, kwargs)
+            put = [(g, g.now(), tracer.number_given(g.now())) for g in self.watched]
+            for g, _, number in put:
+                g.set(number)
+            try:
+                with tracer.active(), witness.watching():
+                    self.first = self.function(*given[0], **given[1])
+            finally:
+                for g, plain_number, number in put:
+                    if g.now() is number:
+                        g.set(plain_number)
+                del given, put
+                g = number = None
         except TypeError as error:
             self._again(error, args, kwargs)
             return
@@ -147,7 +167,8 @@ class Version:
         if broken:
             self.transient = True
             raise Refusal(f"the step changes {broken[0].path}, which a program would not do", witness.line_of(broken[0]))
-        self.guards = guards
+        places = {(id(g.holder), g.key) for g in self.watched}
+        self.guards = guards = [g for g in guards if g.kind == "len" or (id(g.holder), g.key) not in places]
         self.kept = around.kept  # objects that guards know by their identity
         self.grad_changes: list[tuple[Tensor, Any]] = []
         for key, t in leaves.items():
@@ -180,7 +201,7 @@ class Version:
         self.differentiable: list[Tensor] = []
         self.places: dict[int, int] = {}
         for number in tracer.living_numbers():
-            if all(number is not t for t in found):
+            if not number.settled and all(number is not t for t in found):
                 raise Refusal("the step keeps a tensor's value as a number", number.site)
         for t in found:
             self.places[id(t)] = len(self.outputs)
@@ -281,6 +302,8 @@ class Version:
             if buffer.kind == "state" and id(array) in gradient_state:
                 self.moving.append(gradient_state[id(array)][0])
                 dynamic.append(buffer)
+        self.computed = tracer.computed
+        dynamic += [buffer for buffer, *_ in self.computed]
         made_forward = {v.buffer for i in forward for v in i.made() if v.buffer.kind == "temp"}
         used_backward = {v.buffer for i in backward for v in (*i.reads(), *i.made()) if v.buffer.kind == "temp"}
         self.saved = sorted(made_forward & used_backward, key=lambda b: b.number)
@@ -383,6 +406,7 @@ class Version:
             and self.run_back is None
             and self.undone is None
             and not self.moving
+            and not self.computed
             and all(o[0] in ("new", "number") for o in self.outputs)
         )
 
@@ -393,7 +417,7 @@ class Version:
     # ---- calling -----------------------------------------------------------------------------------
     def why_not(self, structure: Any, tensors: list[Tensor]) -> str | None:
         """What differs from the call that was traced; None when the program serves this call."""
-        if structure != self.structure_key:
+        if (masked(structure, self.lift) if self.lift else structure) != self.structure_key:
             return "other arguments"
         if signature(tensors) != self.signature:
             return "a tensor argument of another shape, dtype, layout or requires_grad"
@@ -401,6 +425,10 @@ class Version:
             return "another grad mode, autocast, default dtype or setting of the library"
         for g in self.guards:
             if not g.holds():
+                self.culprit = g
+                return f"{g.path} changed"
+        for g in self.watched:
+            if type(g.now()) is not type(g.expected):
                 return f"{g.path} changed"
         for t, a in self.state:
             if t._array is not a:
@@ -481,7 +509,7 @@ class Version:
             out.append(t)
         return out[0] if self.single else rebuild(self.skeleton, lambda slot: out[slot.place])
 
-    def __call__(self, tensors: list[Tensor]) -> Any:
+    def __call__(self, tensors: list[Tensor], structure: Any) -> Any:
         """The result of a call that `why_not` admitted."""
         if not self._lock.acquire(blocking=False):
             return NotImplemented
@@ -489,6 +517,14 @@ class Version:
             if not self.run.ready():
                 return NotImplemented
             given = [*[t._array for t in tensors], *[t._grad._array for t in self.moving]]  # type: ignore[union-attr]
+            if self.computed:
+                numbers = numbers_in(structure)
+                numbers = [*[numbers[k] for k in sorted(self.lift)], *[g.now() for g in self.watched]]
+                try:
+                    made_of = [np.asarray(f([numbers[k] for k in ks]), kind) for _, f, ks, kind in self.computed]
+                except ArithmeticError as error:
+                    return Diverged(error)
+                given += made_of
             env = self.run(given) if self.undone is None else self._attempt(given)
             if isinstance(env, Diverged):
                 return env

@@ -1,9 +1,10 @@
-"""Nested arguments and results: their structure apart from their tensors."""
+"""Arguments and results: nested containers as hashable descriptions, and rebuilt with other tensors or numbers."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,49 @@ def flatten(value: Any, found: list[Tensor]) -> Any:
     if isinstance(value, (bool, int, float, complex, str, bytes, type(None), np.generic)):
         return (type(value), repr(value) if isinstance(value, float) else value)
     return ("object", Same(value))
+
+
+def numbers_in(structure: Any, found: list[Any] | None = None) -> list[Any]:
+    """The floats and ints in a description that `flatten` made, in order."""
+    found = [] if found is None else found
+    if isinstance(structure, tuple):
+        if len(structure) == 2 and structure[0] in (int, float):
+            found.append(structure[0](structure[1]))
+        else:
+            for s in structure:
+                numbers_in(s, found)
+    return found
+
+
+def masked(structure: Any, places: Any, count: Iterator[int] | None = None) -> Any:
+    """The description without the values of the floats and ints at some places; of all of them, if `places` is None."""
+    count = itertools.count() if count is None else count
+    if not isinstance(structure, tuple):
+        return structure
+    if len(structure) == 2 and structure[0] in (int, float):
+        k = next(count)
+        return (structure[0], "given") if places is None or k in places else structure
+    return tuple([masked(s, places, count) for s in structure])
+
+
+def lifted(value: Any, places: Any, change: Callable[[Any], Any], count: Iterator[int]) -> Any:
+    """Arguments with other objects at some places of floats and ints, counted as in `numbers_in`."""
+    if type(value) in (int, float):
+        return change(value) if next(count) in places else value
+    if is_read(value) or isinstance(value, Tensor):
+        return value
+    if isinstance(value, tuple):
+        made = [lifted(v, places, change, count) for v in value]
+        return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)
+    if isinstance(value, list):
+        return [lifted(v, places, change, count) for v in value]
+    if isinstance(value, dict):
+        made = [(k, lifted(v, places, change, count)) for k, v in value.items()]
+        return type(value)(made)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        named = {f.name: lifted(getattr(value, f.name), places, change, count) for f in dataclasses.fields(value)}
+        return dataclasses.replace(value, **named)
+    return value
 
 
 class Same:

@@ -17,16 +17,17 @@ import numpy as np
 from numpy import ndarray
 
 from .. import dtypes
+from ..api.error_facts import call_in_progress
 from ..backends.numpy_cpu import address
 from ..core import bind, inplace, observe, source, tracing
 from ..core.modes import state
 from ..core.primitive import PRIMITIVES, RAW, Primitive
-from ..core.tensor import Tensor
+from ..core.tensor import Tensor, make_tensor
 from ..ir import Buffer, Extra, Instruction, Program, Ref, Value
 from .arrays import Watched, arrays_in, bounds, dtype_name, owner
 from .backward import TracedRun
 from .errors import Refusal
-from .numbers import read
+from .numbers import is_read, read
 from .symbols import DATA_DEPENDENT, Namespace, Unsupported
 from .watch import is_own, unseen
 
@@ -63,6 +64,9 @@ class Tracer:
         # By identity, as long as the arrays live: what dies is forgotten in time, so that another array is never taken for it.
         self._values: dict[int, Value] = {}
         self._roots: dict[int, list[tuple[int, int, Buffer]]] = {}
+        self.given: dict[Buffer, int] = {}  # numbers among the arguments, and the place of each
+        self.computed: list[tuple[Buffer, Callable[[list[Any]], Any], list[int], Any]] = []  # what each call computes of those
+        self._operands: dict[tuple[int, Any], tuple[Any, Tensor]] = {}
         self._fresh: set[int] = set()  # constants just made
         self.checks: set[Callable[..., Any]] = set()  # functions that do nothing but raise
         self._watched: dict[int, Watched] = {}
@@ -234,6 +238,8 @@ class Tracer:
         kind = type(value)
         if kind is ndarray:
             return Ref(self.value(value, what))
+        if is_read(value):
+            return value.observe()
         if id(value) in self._objects:
             instruction, form = self._objects[id(value)]
             if form is None or form == self._form(value):
@@ -429,6 +435,8 @@ class Tracer:
         else:
             self.checks.add(function)
             self.effect(function, args, {}, ())
+            if self.recording:
+                self.program.instructions[-1].noted = call_in_progress()
 
     # ---- backward --------------------------------------------------------------------------------
     def rule(self, node: Any, g: Any, s: Any) -> Any:
@@ -526,6 +534,29 @@ class Tracer:
             return value
         return made
 
+    def number_given(self, value: Any) -> Any:
+        """A number among the arguments, which may be another one at each call, watched."""
+        array = np.asarray(value, np.int64 if type(value) is int else np.float64)
+        place = self.declare(array, "input", f"n{len(self.given)}")
+        self.given[place.buffer] = k = len(self.given)
+        self.computed.append((place.buffer, lambda values: values[0], [k], array.dtype))
+        return read(value, self, (place, None))
+
+    def operand(self, op: Primitive, number: Any, kind: Any) -> Any:
+        """A number that an operation combines with tensors: one that depends on the arguments is an input of the program."""
+        if not is_read(number):
+            return number
+        # Operations on half precision may take a number in float32: which is another operand than a tensor.
+        if not self.recording or not number.given or self.phase == "backward" or kind.itemsize == 2:
+            return number.observe()
+        known = self._operands.get((id(number), kind))
+        if known is None or known[0]() is not number:  # identities are used again
+            array = bind._number_array(op, number.plain, kind)
+            place = self.declare(array, "input", f"n{len(self.computed)}")
+            self.computed.append((place.buffer, number.compute, [self.given[v.buffer] for v, _ in number.terms], array.dtype))
+            known = self._operands[id(number), kind] = weakref.ref(number), make_tensor(array)
+        return known[1]
+
     def term(self, array: ndarray) -> tuple[Value, Any]:
         """A value that is read now, with the last instruction that stored to its memory."""
         place = self.value(array, "item()")
@@ -547,10 +578,11 @@ class Tracer:
         """
         if not self.recording:
             return
-        if self.whole:
+        early = all(place.buffer in self.given for place, _ in terms)
+        if self.whole and not early:
             self.refuse("the step reads a tensor's value to decide something")
             return
-        if self.phase == "backward":
+        if self.phase == "backward" and not early:
             self.refuse("the backward of the step decides with a tensor's value")
             return
         instructions = self.program.instructions

@@ -75,15 +75,18 @@ _QUICK: dict[type, Callable[[Any, np.ndarray], bool | None]] = {
 }
 
 
-def holds(constraint: Any, value: Any) -> bool:
-    """Whether all events of a value lie in the constraint's region.
+def holds(constraint: Any, value: Any, name: str | None = None, owner: Any = None) -> bool:
+    """Whether all events of a value lie in the constraint's region; `name` says of which parameter of the distribution `owner` it is one.
 
     >>> import pellucid as torch
     >>> holds(c.positive, torch.tensor([1.0, 2.0])), holds(c.positive, torch.tensor([1.0, float("nan")]))
     (True, False)
     """
     if tracing.tracers and isinstance(value, Tensor) and not any(isinstance(v, Tensor) for v in vars(constraint).values()):
-        tracing.check(_require, constraint, value._array)
+        parameters = None
+        if owner is not None:
+            parameters = [(n, v._array) for n, v in vars(owner).items() if n in owner.arg_constraints and isinstance(v, Tensor)]
+        tracing.check(_require, constraint, value._array, name, type(owner).__name__, parameters)
         return True
     quick = _QUICK.get(type(constraint))
     if quick is not None and not state.slow and isinstance(value, Tensor):
@@ -95,8 +98,25 @@ def holds(constraint: Any, value: Any) -> bool:
     return bool(constraint.check(value).all())
 
 
-def _require(constraint: Any, array: np.ndarray) -> None:
+def described(owner: str, parameters: dict[str, Any]) -> str:
+    """A distribution as text: its parameters' values, or sizes."""
+    shown = [f"{name}: {value if value.numel() == 1 else value.size()}" for name, value in parameters.items()]
+    return f"{owner}({', '.join(shown)})"
+
+
+def parameter_error(name: Any, value: Any, owner: Any, constraint: Any) -> ArgumentValueError:
+    """The error for a parameter outside of its region."""
+    return ArgumentValueError(
+        f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
+        f"{owner} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
+    )
+
+
+def _require(constraint: Any, array: np.ndarray, name: str | None, owner: str, parameters: Any) -> None:
     """Raise ValueError unless all elements satisfy a constraint; for programs that repeat the check."""
     value = make_tensor(array)
     if not bool(constraint.check(value).all()):
+        if parameters is not None:
+            shown = {n: make_tensor(a) for n, a in parameters}
+            raise parameter_error(name, value, described(owner, shown), constraint)
         raise ArgumentValueError(f"Expected values within {constraint!r}, but found invalid values:\n{value}")

@@ -11,7 +11,7 @@ from ..devices import Size
 from ..errors import ArgumentValueError, UnsupportedError
 from . import constraints
 from ._functions import T
-from ._validity import holds
+from ._validity import described, holds, parameter_error
 from .utils import lazy_property
 
 __all__ = ["Distribution"]
@@ -67,11 +67,8 @@ class Distribution:
                 if isinstance(getattr(type(self), name), lazy_property):
                     continue  # the other parametrisation was given, and has been checked
                 value = getattr(self, name)
-            if not holds(constraint, value):
-                raise ArgumentValueError(
-                    f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
-                    f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
-                )
+            if not holds(constraint, value, name, self):
+                raise parameter_error(name, value, self, constraint)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         """The distribution with its batch dimensions expanded to `batch_shape`; parameters are not copied."""
@@ -217,9 +214,4 @@ class Distribution:
         return type(self).__new__(type(self)) if _instance is None else _instance
 
     def __repr__(self) -> str:
-        shown = []
-        for name in self.arg_constraints:
-            if name in self.__dict__:
-                value = self.__dict__[name]
-                shown.append(f"{name}: {value if value.numel() == 1 else value.size()}")
-        return f"{type(self).__name__}({', '.join(shown)})"
+        return described(type(self).__name__, {n: self.__dict__[n] for n in self.arg_constraints if n in self.__dict__})

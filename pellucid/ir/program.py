@@ -137,6 +137,7 @@ class Instruction:
     phase: str = "forward"
     site: Any = None
     extras: tuple[Value, ...] = ()  # the arrays of what it hands to its gradient rule; they are among the outputs
+    noted: Any = None  # the call that it checks, for its error
     hands_on: bool = False  # whether it hands anything to its gradient rule
 
     def reads(self) -> Iterator[Value]:

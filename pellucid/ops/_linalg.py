@@ -57,10 +57,11 @@ def same_dtype(a: Tensor, b: Any, name: str, first: str = "A", second: str = "B"
 def batched(name: str, bad: Any, tail: str, error: bool = True) -> None:
     """Raise for the first matrix of a stack that LAPACK's info (an integer array) says failed."""
     if type(bad) is not MetaArray:
-        tracing.check(_check_info, name, np.asarray(bad), tail)
+        tracing.check(raise_info, name, np.asarray(bad), tail)
 
 
-def _check_info(name: str, bad: Any, tail: str) -> None:
+def raise_info(name: str, bad: Any, tail: str) -> None:
+    """The same on arrays."""
     if not bad.any():
         return
     where = "" if bad.ndim == 0 else f"(Batch element {int(np.flatnonzero(bad.reshape(-1))[0])}): "

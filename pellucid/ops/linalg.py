@@ -18,7 +18,7 @@ from ..shapes import broadcast_shapes, normalize_dim
 from ._linalg import constant, linalg, mH, square, values
 from ._rules import require_tensor
 from ._samples import cases
-from .linalg_solve import checked_inverse, det, slogdet
+from .linalg_solve import det, inv, slogdet
 
 
 # ---- powers and exponentials ------------------------------------------------------------------
@@ -46,7 +46,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:  # noqa: N803
         # The result is constant, but it stays connected to A, as in PyTorch.
         return A * 0 + make_tensor(made) if A._rg else make_tensor(made)  # type: ignore[operator, no-any-return]
     if n < 0:
-        A, n = checked_inverse("linalg.inv", A), -n  # noqa: N806
+        A, n = inv(A), -n  # noqa: N806
     result: Any = None
     while True:
         n, odd = divmod(n, 2)

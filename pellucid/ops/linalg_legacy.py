@@ -16,7 +16,7 @@ from ._linalg import broadcast_batches, lapack, loop, matrices, same_dtype, squa
 from ._rules import require_tensor
 from .linalg_factor import apply_reflections, checked_cholesky, householder_product, lu_input, unpacked
 from .linalg_lstsq import pinv as _pinv
-from .linalg_solve import checked_inverse, cholesky_solution
+from .linalg_solve import cholesky_solution, inv
 from .linalg_solve import lu_solve as _linalg_lu_solve
 
 
@@ -68,7 +68,7 @@ def inverse(input: Tensor) -> Tensor:
     >>> torch.inverse(torch.tensor([[4.0]]))
     tensor([[0.2500]])
     """
-    return checked_inverse("linalg.inv", input)
+    return inv(input)
 
 
 @public(methods="=")

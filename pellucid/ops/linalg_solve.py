@@ -12,7 +12,7 @@ from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
 from ..core.tensor import Tensor, make_tensor
-from ..errors import OperationError, ShapeError
+from ..errors import LinAlgError, OperationError, ShapeError
 from ..shapes import broadcast_shapes
 from ._linalg import (
     batched,
@@ -25,6 +25,7 @@ from ._linalg import (
     loop,
     matrices,
     mH,
+    raise_info,
     same_dtype,
     square,
     tril,
@@ -145,7 +146,13 @@ def _check_inner(name: str, a: Any, b: Any, left: bool = True) -> None:
 
 # ---- general systems --------------------------------------------------------------------------
 def _solve(xp: Any, a: Any, b: Any) -> Any:
-    return np.linalg.solve(a, b) if a.size and b.size else np.zeros(b.shape, b.dtype)
+    if not (a.size and b.size):
+        return np.zeros(b.shape, b.dtype)
+    try:
+        return np.linalg.solve(a, b)
+    except np.linalg.LinAlgError:
+        raise_info("torch.linalg.solve", _singular(a), SINGULAR)
+        raise
 
 
 defop(
@@ -165,7 +172,7 @@ defop(
 def _solve_ex_arrays(xp: Any, a: Any, b: Any) -> Any:
     try:
         return _solve(xp, a, b), np.zeros(a.shape[:-2], _INFO)
-    except np.linalg.LinAlgError:
+    except LinAlgError:
         return np.full(b.shape, np.nan, b.dtype), _singular(a)
 
 
@@ -229,14 +236,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:  # noqa: N803
     tensor([1.0000, 0.5000])
     """
 
-    def checked(a: Tensor, b: Tensor) -> Tensor:
-        try:
-            return F.solve(a, b)  # type: ignore[no-any-return]
-        except RuntimeError:
-            batched("torch.linalg.solve", _singular(A._array), SINGULAR)
-            raise
-
-    return _solution("torch.linalg.solve", A, B, left, checked)
+    return _solution("torch.linalg.solve", A, B, left, F.solve)
 
 
 _solve_ex = return_types.make("linalg_solve_ex", "result info")
@@ -257,7 +257,11 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
 
 
 def _inverse(xp: Any, x: Any) -> Any:
-    return np.linalg.inv(x) if x.size else x.copy()
+    try:
+        return np.linalg.inv(x) if x.size else x.copy()
+    except np.linalg.LinAlgError:
+        raise_info("linalg.inv", _singular(x), _SINGULAR_INVERSE)
+        raise
 
 
 defop(
@@ -274,7 +278,7 @@ defop(
 def _inverse_ex(xp: Any, x: Any) -> Any:
     try:
         return _inverse(xp, x), np.zeros(x.shape[:-2], _INFO)
-    except np.linalg.LinAlgError:
+    except LinAlgError:
         return np.full(x.shape, np.inf, x.dtype), _singular(x)
 
 
@@ -289,16 +293,6 @@ defop(
 )
 
 
-def checked_inverse(name: str, A: Any) -> Tensor:  # noqa: N803
-    """The inverses, or LinAlgError naming the first singular matrix."""
-    square(A, name)
-    try:
-        return F.inverse(A)  # type: ignore[no-any-return]
-    except RuntimeError:
-        batched(name, _singular(A._array), _SINGULAR_INVERSE)
-        raise
-
-
 @linalg()
 def inv(A: Tensor) -> Tensor:  # noqa: N803
     """The inverses of square matrices.
@@ -311,7 +305,7 @@ def inv(A: Tensor) -> Tensor:  # noqa: N803
     tensor([[0.5000, 0.0000],
             [0.0000, 0.2500]])
     """
-    return checked_inverse("linalg.inv", A)
+    return F.inverse(square(A, "linalg.inv"))  # type: ignore[no-any-return]
 
 
 _inv_ex = return_types.make("linalg_inv_ex", "inverse info")
@@ -344,7 +338,7 @@ def _det_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
         inverse = F.inverse(input)
         if np.isfinite(values(F, inverse)).all() and (np.linalg.cond(a) < 1 / np.finfo(a.dtype).eps).all():
             return column(column(g * F.conj(out))) * mH(F, inverse)
-    except (RuntimeError, np.linalg.LinAlgError):
+    except RuntimeError:
         pass  # a singular matrix: cofactors from its singular values
     u, s, vh = F.svd(input, full=False)
     n = a.shape[-1]
@@ -393,7 +387,7 @@ def _slogdet_grad(F: Any, g: Any, input: Any, out0: Any) -> Any:
     a = values(F, input)
     try:
         return column(column(factor)) * mH(F, F.inverse(input))
-    except (RuntimeError, np.linalg.LinAlgError):
+    except RuntimeError:
         return constant(F, np.full(a.shape, np.nan, a.dtype))
 
 
@@ -569,7 +563,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:  # noqa: N803
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
             f"{columns} != {rows}"
         )
-    made = checked_inverse("linalg.inv", A.reshape((rows, columns)))
+    made = inv(A.reshape((rows, columns)))
     return made.reshape((*shape[ind:], *shape[:ind]))
 
 

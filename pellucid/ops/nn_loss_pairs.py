@@ -528,14 +528,12 @@ def ctc_loss(
     else:
         t = t.reshape(batch, -1) if batch else t
         rows = [t[n, : lengths_out[n]] for n in range(batch)]
-    losses = []
-    for n in range(batch):
-        if lengths_in[n] > steps:
-            raise OperationError(
-                f"Expected input_lengths to have value at most {steps}, but got value {lengths_in[n]} (while checking arguments for ctc_loss_cpu)"
-            )
-        losses.append(_ctc_one(lp[: int(lengths_in[n]), n], rows[n].astype(np.int64), blank))  # type: ignore[index]
-    loss = F.stack(*losses, dim=0) if losses else lp.sum() * 0
+    if batch and lengths_in.max() > steps:
+        raise OperationError(
+            f"Expected input_lengths to have value at most {steps}, but got value {lengths_in[lengths_in > steps][0]} (while checking "
+            "arguments for ctc_loss_cpu)"
+        )
+    loss = _ctc(lp, [row.astype(np.int64) for row in rows], lengths_in, blank) if batch else lp.sum() * 0  # type: ignore[attr-defined]
     if zero_infinity:
         loss = F.where(wrap(np.isinf(loss._array)), 0.0, loss)
     if reduction == "mean":
@@ -555,27 +553,37 @@ def _lengths(value: Any, batch: int, name: str) -> np.ndarray:
     return array.astype(np.int64)
 
 
-def _ctc_one(lp: Tensor, labels: np.ndarray, blank: int) -> Tensor:
-    """Forward algorithm over the labels with blanks between, in log space."""
-    extended = np.full(2 * len(labels) + 1, blank, np.int64)
-    extended[1::2] = labels
-    size = len(extended)
-    skip = np.zeros(size, bool)
-    skip[2:] = (extended[2:] != blank) & (extended[2:] != extended[:-2])
-    steps = lp._array.shape[0]
+def _ctc(lp: Tensor, rows: list[np.ndarray], lengths: np.ndarray, blank: int) -> Tensor:
+    """Forward algorithm over the labels with blanks between, in log space, for all sequences of the batch at once."""
+    steps, batch, _ = lp._array.shape
     low = -float("inf")
-    if steps == 0:
-        return lp.sum() + (0.0 if size == 1 else float("inf"))  # type: ignore[attr-defined, no-any-return]
-    emit = lp.index_select(1, wrap(extended))  # type: ignore[attr-defined]
-    start = np.zeros(size, bool)
-    start[:2] = True
-    alpha = F.where(wrap(start), emit[0], low)
-    for k in range(1, steps):
-        one = F.constant_pad_nd(alpha, pad=(1, 0), value=low)[:size]
-        two = F.where(wrap(skip), F.constant_pad_nd(alpha, pad=(2, 0), value=low)[:size], low)
-        alpha = F.logsumexp(F.stack(alpha, one, two, dim=0), dim=(0,), keepdim=False) + emit[k]
-    ends = alpha[size - 2 :] if size > 1 else alpha
+    sizes = np.array([2 * len(row) + 1 for row in rows])
+    width = int(sizes.max())
+    extended = np.full((batch, width), blank, np.int64)
+    for n, row in enumerate(rows):
+        extended[n, 1 : 2 * len(row) : 2] = row
+    skip = np.zeros((batch, width), bool)
+    skip[:, 2:] = (extended[:, 2:] != blank) & (extended[:, 2:] != extended[:, :-2])
+    places = np.arange(width)
+    ends = (places >= sizes[:, None] - 2) & (places < sizes[:, None])
+    # Before the first step only the empty alignment is possible, which sequences without steps stay at.
+    done: Any = wrap(
+        np.where(np.arange(width) == sizes[:, None] - 1, np.where(sizes[:, None] == 1, 0.0, low), low).astype(lp._array.dtype)
+    )
+    longest = int(lengths.max())
+    if longest:
+        emit = F.gather(lp[:longest], wrap(np.broadcast_to(extended, (longest, batch, width)).copy()), dim=2)  # type: ignore[index]
+        alpha = F.where(wrap(np.broadcast_to(places < 2, (batch, width)).copy()), emit[0], low)
+        for k in range(longest):
+            if k:
+                one = F.constant_pad_nd(alpha, pad=(1, 0), value=low)[:, :width]
+                two = F.where(wrap(skip), F.constant_pad_nd(alpha, pad=(2, 0), value=low)[:, :width], low)
+                alpha = F.logsumexp(F.stack(alpha, one, two, dim=0), dim=(0,), keepdim=False) + emit[k]
+            if (lengths == k + 1).any():
+                done = F.where(wrap((lengths == k + 1)[:, None]), alpha, done)
+    loss = -F.logsumexp(F.where(wrap(ends), done, low), dim=(1,), keepdim=False)
     # PyTorch's gradient takes log_probs for normalised: exp(log_probs) minus the posterior, not minus the posterior alone. The two agree
     # behind a log_softmax.
-    total = lp.exp().sum()  # type: ignore[attr-defined]
-    return (total - total.detach()) - F.logsumexp(ends, dim=(0,), keepdim=False)  # type: ignore[no-any-return]
+    used = wrap((np.arange(steps)[:, None] < lengths)[:, :, None])
+    total = F.where(used, lp.exp(), 0.0).sum((0, 2))  # type: ignore[attr-defined]
+    return (total - total.detach()) + loss  # type: ignore[no-any-return]

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..core.public import FUNCTIONS, public
-from ..core.tensor import Tensor
+from ..core.tensor import Tensor, make_tensor
 from ..errors import OperationError, UnsupportedError
-from . import compare, join, reduce
+from . import compare
 from ._rules import require_tensor
 
-_MEANING: dict[str, tuple[Callable[..., Any], float]] = {
-    "sum": (reduce.sum, 0.0),
-    "mean": (reduce.mean, math.nan),
-    "prod": (reduce.prod, 1.0),
-    "max": (reduce.amax, -math.inf),
-    "min": (reduce.amin, math.inf),
-}
-_MEANING |= {"amax": _MEANING["max"], "amin": _MEANING["min"]}
+# What a segment without elements gives.
+_EMPTY = {"sum": 0.0, "mean": math.nan, "prod": 1.0, "amax": -math.inf, "amin": math.inf}
 
 
 @public(out=True)
@@ -50,7 +42,7 @@ def segment_reduce(
     require_tensor(data, "segment_reduce", "data")
     if data.ndim == 0:
         raise OperationError("segment_reduce(): Expected data to have at least one dimension.")
-    if reduce not in _MEANING:
+    if reduce not in (*_EMPTY, "max", "min"):
         raise OperationError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     if indices is not None:
         raise OperationError("segment_reduce(): indices based reduction is not supported yet.")
@@ -59,34 +51,34 @@ def segment_reduce(
     if not data.dtype.is_floating_point:
         raise UnsupportedError(f"\"segment_reduce\" not implemented for '{data.dtype.scalar_type_name}'")
     bounds = _bounds(data, lengths, offsets, axis % max(data.ndim, 1), axis, unsafe)
-    function, empty = _MEANING[reduce]
     axis %= data.ndim
-    rest = data._array.shape[axis + 1 :]
-    rows: Any = data.reshape(math.prod(data._array.shape[:axis]), *data._array.shape[axis:])  # type: ignore[attr-defined]
-    made = []
-    for row, own in zip(rows.unbind(0) if rows.shape[0] else (), bounds.reshape(rows.shape[0], bounds.shape[-1]), strict=True):
-        for start, stop in itertools.pairwise(own.tolist()):
-            part = row[start:stop]
-            if start == stop:
-                made.append(row.new_full(rest, empty if initial is None else initial))
-            else:
-                made.append(_begin(reduce, function(part, 0), initial, stop - start))
-    shape = (*bounds.shape[:-1], bounds.shape[-1] - 1, *rest)
-    return join.stack(made).reshape(shape) if made else data.new_zeros(shape)  # type: ignore[no-any-return, attr-defined]
-
-
-def _begin(reduce: str, value: Any, initial: float | None, count: int) -> Any:
-    """The result of a segment that began with `initial`."""
-    if initial is None:
-        return value
-    if reduce == "sum":
-        return value + initial
-    if reduce == "mean":
-        return value + initial / count
-    if reduce == "prod":
-        return value * initial
-    first = value >= initial if reduce in ("max", "amax") else value <= initial
-    return compare.where(first | (value != value), value, value.new_full((), initial))
+    before, rest = math.prod(data._array.shape[:axis]), data._array.shape[axis + 1 :]
+    bounds_of = bounds.reshape(before, bounds.shape[-1]).astype(np.int64)
+    counts = np.diff(bounds_of, axis=-1)
+    starts = (bounds_of[:, :-1] + data._array.shape[axis] * np.arange(before)[:, None]).reshape(-1)
+    flat = counts.reshape(-1)
+    # Each element that lies in a segment: which one, and where the element is among all rows.
+    owner = np.repeat(np.arange(flat.size), flat)
+    place = np.arange(owner.size) + np.repeat(starts - (np.cumsum(flat) - flat), flat)
+    elements: Any = data.reshape(before * data._array.shape[axis], *rest).index_select(0, make_tensor(place))  # type: ignore[attr-defined]
+    segment = make_tensor(owner)
+    made: Any = data.new_zeros((flat.size, *rest))  # type: ignore[attr-defined]
+    many = make_tensor(flat.astype(data._array.dtype).reshape(-1, *[1] * len(rest)))
+    name = {"max": "amax", "min": "amin"}.get(reduce, reduce)
+    if name in ("sum", "mean"):
+        made = made.index_add(0, segment, elements)
+        made = made + (initial or 0.0)
+        if name == "mean":
+            made = made / many
+    else:
+        made = made.index_reduce(0, segment, elements, name, include_self=False)
+        if name == "prod":
+            made = made * (1.0 if initial is None else initial)
+        elif initial is not None:
+            first = made >= initial if name == "amax" else made <= initial
+            made = compare.where(first | (made != made), made, made.new_full((), initial))
+    made = compare.where(many == 0, made.new_full((), _EMPTY[name] if initial is None else initial), made)
+    return made.reshape((*bounds.shape[:-1], bounds.shape[-1] - 1, *rest))  # type: ignore[no-any-return]
 
 
 def _bounds(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: int, given: int, unsafe: bool) -> np.ndarray:

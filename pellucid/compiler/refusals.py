@@ -1,0 +1,43 @@
+"""What a compiled step raises for values that an operation refuses: eager execution's words, with the line of the operation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy import ndarray
+
+from ..core.bind import wrap
+from ..core.explain import explained
+from ..dtypes import BY_NUMPY
+from ..errors import Operand, PellucidError
+from ..ir import Instruction
+
+
+def placed(error: Exception, i: Instruction) -> Exception:
+    """The error with what is known of an instruction: line, operation and operands, instead of those of the call that runs it."""
+    if isinstance(error, PellucidError):
+        noted, error.noted = error.noted, None
+        error.source = i.site
+        if i.noted is not None:
+            error.add(op=i.noted.op, operands=i.noted.operands, notes=i.noted.notes)
+        if noted is not None:
+            error.add(hint=noted.hint)
+    return error
+
+
+def raised(error: Exception, i: Instruction, arrays: list[Any], params: dict[str, Any]) -> Exception:
+    """What eager execution raises where an operation's array function raised `error`."""
+    op = i.record
+    if not isinstance(error, PellucidError):
+        try:
+            if op.check is not None:
+                op.check(*arrays, **params)
+            error = explained(error, op, [wrap(a) if type(a) is ndarray else a for a in arrays], arrays, params)
+        except PellucidError as ours:
+            error = ours
+    if isinstance(error, PellucidError):
+        placed(error, i)
+        names = [op.args[min(k, len(op.args) - 1)] for k in range(len(arrays))]
+        shown = [Operand(n, a.shape, BY_NUMPY.get(a.dtype)) for n, a in zip(names, arrays, strict=True) if type(a) is ndarray]
+        error.add(op=op.name, operands=shown)
+    return error
