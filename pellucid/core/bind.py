@@ -515,9 +515,7 @@ def general(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any
     tensors = _check_types(op, args)
     given = tensors
     if op.promote is not None:
-        tensors, common = _promote(op, tensors)
-        if tracing.tracers:
-            tensors = [tracing.tracers[-1].operand(op, x, common) if isinstance(x, NUMBERS) else x for x in tensors]
+        tensors, common = tracing.operands(op, *_promote(op, tensors))
     else:
         common = None
     arrays = [x._array if isinstance(x, Tensor) else x for x in tensors]

@@ -51,6 +51,11 @@ def number(value: Any, tensor: Any) -> Any:
     return tracers[-1].number_read(value, tensor) if tracers else value
 
 
+def operands(op: Any, tensors: list[Any], kind: Any) -> tuple[list[Any], Any]:
+    """Tensors and numbers that an operation combines in dtype `kind`, as a tracer wants its own numbers to be seen; and the dtype."""
+    return ([tracers[-1].operand(op, x, kind) for x in tensors] if tracers else tensors), kind
+
+
 def check(function: Callable[..., Any], *args: Any, again: bool = False) -> None:
     """Call a function that only raises, for wrong values; `again` says that the operation that follows would raise by itself."""
     if tracers:
