@@ -153,9 +153,11 @@ class CompiledFunction:
 
     def _trace(self, args: Any, kwargs: Any, structure: Any, tensors: list[Tensor], reason: str | None) -> Any:
         skeleton = masked(structure, None)
+        if any(version.asks_types for version in self.versions):  # which a watched number would answer otherwise
+            self._steady.add(skeleton)
+        steady = skeleton in self._steady
         self._find_changing(structure, skeleton)
         lift = self.changing.get(skeleton, frozenset())
-        steady = skeleton in self._steady
         for version in self.versions if not steady else ():
             if version.culprit is not None and version.culprit.of_a_number:
                 place = version.culprit

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable
 from types import CellType
 from typing import Any
 
+from ..core import tracing
+
 
 class Read:
     """A number that depends on tensors: `compute` makes it of the values of `terms`, each with the last instruction that stored it."""
@@ -36,6 +38,8 @@ class Read:
 
     def observe(self) -> Any:
         """The plain number, for a use that cannot be followed: an int must be the same whenever the program runs, a float ends it."""
+        if not tracing.tracers or tracing.tracers[-1] is not self.tracer:
+            return self.plain  # kept by something of an earlier call's, such as a cache
         if isinstance(self.plain, int) or self.given:
             plain, self.settled = self.plain, True
             self.decide(lambda v: v == plain)
@@ -83,6 +87,19 @@ def is_read(value: Any) -> bool:
 # Messages of errors show the names of classes.
 _FLOAT, _INT = (type(name, (Read,), {"__slots__": ()}) for name in ("float", "int"))
 _CLASSES = (_FLOAT, _INT)
+
+
+def observed(value: Any) -> Any:
+    """Plain numbers in the place of watched ones, also in tuples, lists and dictionaries; those without any stay the same objects."""
+    if is_read(value):
+        return value.observe()
+    if type(value) in (tuple, list):
+        made = [observed(v) for v in value]
+        return value if all(a is b for a, b in zip(made, value, strict=True)) else type(value)(made)
+    if type(value) is dict:
+        named = {k: observed(v) for k, v in value.items()}
+        return value if all(named[k] is v for k, v in value.items()) else named
+    return value
 
 
 def _watched(plain: Any, terms: tuple[Any, ...], compute: Callable[[list[Any]], Any], tracer: Any) -> Read:

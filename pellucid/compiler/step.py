@@ -160,6 +160,7 @@ class Version:
         if self.tracer.begun and not witness.asks_for_state and not around.views:
             around.begin(self.tracer.begun)
         guards = around.relevant(witness)
+        self.asks_types = witness.loads("type")
         hidden = next((g for g in guards if isinstance(g, Opaque)), None)
         if hidden is not None:
             raise Refusal(f"the step uses `{hidden.path}`, {hidden}", witness.entry)

@@ -27,7 +27,7 @@ from ..ir import Buffer, Extra, Instruction, Program, Ref, Value
 from .arrays import Watched, arrays_in, bounds, dtype_name, owner
 from .backward import TracedRun
 from .errors import Refusal
-from .numbers import is_read, read
+from .numbers import is_read, observed, read
 from .symbols import DATA_DEPENDENT, Namespace, Unsupported
 from .watch import is_own, unseen
 
@@ -270,8 +270,10 @@ class Tracer:
             self.numbers_handed_on = True
 
     # ---- what runs -------------------------------------------------------------------------------
-    def forward(self, op: Primitive) -> Callable[..., Any]:
-        """What computes an operation: this library's run no code of the user's."""
+    def forward(self, op: Primitive, params: dict[str, Any]) -> Callable[..., Any]:
+        """What computes an operation: this library's run no code of the user's. Watched numbers among its parameters become plain ones."""
+        for name, value in params.items():
+            params[name] = observed(value)
         return unseen(op.numpy_forward) if PRIMITIVES.get(op.name) is op else op.numpy_forward
 
     @unseen
@@ -390,6 +392,7 @@ class Tracer:
 
     def effect(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], writes: tuple[int, ...]) -> Any:
         """Call a function that computes on arrays by itself; the program repeats the call."""
+        args, kwargs = observed(args), observed(kwargs)
         if threading.get_ident() != self.thread:
             return function(*args, **kwargs)
         if not self.recording:
@@ -547,7 +550,7 @@ class Tracer:
         if not is_read(number):
             return number
         # Operations on half precision may take a number in float32: which is another operand than a tensor.
-        if not self.recording or not number.given or self.phase == "backward" or kind.itemsize == 2:
+        if number.tracer is not self or not self.recording or not number.given or self.phase == "backward" or kind.itemsize == 2:
             return number.observe()
         known = self._operands.get((id(number), kind))
         if known is None or known[0]() is not number:  # identities are used again

@@ -87,6 +87,10 @@ class Witness:
             found |= {id(code), *code.co_names, *code.co_freevars}
         return found
 
+    def loads(self, name: str) -> bool:
+        """Whether the user's code loads a global or builtin of this name."""
+        return any(name in loaded(code) for code in self._kept if not source.is_library(code.co_filename))
+
     def line_of(self, guard: Guard) -> Any:
         """Where the user's code changes what a guard holds, as far as names tell: the first line that stores to it, or else uses it."""
         words = re.findall(r"[A-Za-z_]\w*", guard.path.partition("['")[0])

@@ -528,7 +528,7 @@ def general(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any
         try:
             if op.check is not None:
                 op.check(*[x._array if isinstance(x, Tensor) else x for x in given], **params)
-            result = (tracing.tracers[-1].forward(op) if tracing.tracers else op.numpy_forward)(*arrays, **params)
+            result = (tracing.tracers[-1].forward(op, params) if tracing.tracers else op.numpy_forward)(*arrays, **params)
         except PellucidError as error:
             raise located_op(error, op, tensors) from None
         except Exception as error:

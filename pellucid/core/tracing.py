@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import signature
 from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -76,12 +77,14 @@ def effect(function: Callable[..., Any], *args: Any, writes: tuple[int, ...] = (
 
 
 def repeatable(function: F) -> F:
-    """Decorator of a function that draws random numbers: `function(generator, target, ...)` fills an array or returns one."""
+    """Decorator of a function that draws random numbers: `function(generator, ...)` fills the array `target`, or returns one."""
+    names = list(signature(function).parameters)
+    writes = (names.index("target"),) if "target" in names else ()
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if tracers:
-            return tracers[-1].effect(function, args, kwargs, (1,))
+            return tracers[-1].effect(function, args, kwargs, writes)
         return function(*args, **kwargs)
 
     return call  # type: ignore[return-value]

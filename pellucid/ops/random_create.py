@@ -526,10 +526,9 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """
     source = _pick(generator)
 
-    def fill(array: np.ndarray) -> None:
+    def fill(array: np.ndarray) -> np.ndarray:
         if isinstance(p, Tensor):
-            random_distributions.bernoulli_like(source, p._array, array)
-        else:
-            random_distributions.bernoulli(source, array, p)
+            return random_distributions.bernoulli_like(source, p._array, array)  # type: ignore[no-any-return]
+        return random_distributions.bernoulli(source, array, p)  # type: ignore[no-any-return]
 
     return write(self, "bernoulli_", refill, (), {"fill": fill})

@@ -210,7 +210,7 @@ def test_a_whole_step_with_a_weight_that_grows():
     expected, _ = train(False)
     got, compiled = train(True)
     torch.testing.assert_close(got, expected, rtol=1e-5, atol=1e-6)
-    assert compiled.versions[0].hits == 11 and len(compiled.versions) == 2
+    assert compiled.versions[0].hits == 12 and len(compiled.versions) == 2
 
 
 @pytest.mark.parametrize("kind", [torch.float64, torch.int64, torch.int32, torch.bool, torch.float16, torch.bfloat16])
@@ -271,3 +271,65 @@ def test_numbers_that_the_step_itself_changes_are_not_inputs():
         for k in range(5):
             assert compiled(torch.ones(2)).tolist() == [2.0 * 0.5 ** (k + 1)] * 2
             assert type(module.x) is float
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda p: torch.bernoulli(p),
+        lambda p: torch.multinomial(p, 2),
+        lambda p: torch.poisson(p * 3),
+        lambda p: torch.normal(p, p),
+        lambda p: torch.distributions.Binomial(5, p).sample(),
+        lambda p: torch.empty(3).bernoulli_(p),
+    ],
+    ids=["bernoulli", "multinomial", "poisson", "normal", "binomial", "bernoulli_"],
+)
+@pytest.mark.parametrize("made", [True, False], ids=["made inside", "argument"])
+def test_draws_read_their_parameters_and_leave_them_alone(draw, made):
+    """Parameters of a distribution were taken for what the draw fills: constants among them were never there."""
+
+    def f(p):
+        p = torch.full((3,), 0.4) if made else p
+        return draw(p) + p.sum()
+
+    results = []
+    for run in (f, torch.compile(f)):
+        torch.manual_seed(0)
+        p = torch.tensor([0.2, 0.9, 0.5])
+        results.append([run(p) for _ in range(5)])
+        assert p._version == 0 and p.tolist() == [pytest.approx(v) for v in (0.2, 0.9, 0.5)]
+    for a, b in zip(*results, strict=True):
+        torch.testing.assert_close(a, b)
+
+
+def test_numbers_that_change_reach_kernels_as_plain_numbers():
+    """Options of operations and of modules that change: as they are, in the right dtype."""
+
+    def f(x, v):
+        return (
+            torch.addcmul(x, x, x, value=v)
+            + F.dropout(x, v)
+            + torch.nn.functional.batch_norm(x, torch.zeros(3), torch.ones(3), training=True, momentum=v)
+        )
+
+    def g(x, v):
+        return torch.addcmul(x, x, x, value=v) + F.dropout(x, v) + torch.lerp(x, x * 2, v)
+
+    for function in (f, g):
+        results = []
+        for run in (function, torch.compile(function)):
+            torch.manual_seed(0)
+            results.append([run(torch.randn(4, 3), k / 10) for k in range(1, 7)])
+        for a, b in zip(*results, strict=True):
+            assert a.dtype == b.dtype
+            torch.testing.assert_close(a, b)
+
+
+def test_a_number_whose_type_is_asked_for_is_no_input():
+    def f(x, v):
+        return x * 2 if type(v) is float else x * 3
+
+    run = torch.compile(f)
+    for k in range(6):
+        torch.testing.assert_close(run(torch.ones(2), 0.5 + k), torch.ones(2) * 2)
