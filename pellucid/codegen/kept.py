@@ -1,10 +1,10 @@
 """Working memory that kernels keep from one call to the next, and how all of it is let go.
 
-    >>> from pellucid.codegen import conv_memory
-    >>> conv_memory.give(conv_memory.take(1000))
-    >>> release()
-    >>> len(conv_memory._free)
-    0
+>>> from pellucid.codegen import conv_memory
+>>> conv_memory.give(conv_memory.take(1000))
+>>> release()
+>>> len(conv_memory._free)
+0
 """
 
 from __future__ import annotations

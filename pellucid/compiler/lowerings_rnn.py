@@ -108,7 +108,9 @@ def lstm_layer_vjp(i: Instruction, ex: Any) -> Native | str:
         dx, d_first, carry, dw_ih, dw_hh, db_ih, db_hh = places(ex, schedule, *wanted)
         carry = carry or room(schedule, batch * size)
         _copy(schedule, d_last, carry, batch * size)
-        d_gates, packed = room(schedule, rows * gates), room(schedule, room_of)
+        # A cell reads its gates before it stores their gradients, and nobody else reads them.
+        d_gates = at_gates if ex.ends(extras[2], schedule) else room(schedule, rows * gates)
+        packed = room(schedule, room_of)
         schedule.native(pack, ["team", at_hh, packed, *pack_numbers], "packing of an LSTM's weight")
         arrays = (at_gates, at_states, at_cells, d_out, back, carry, d_gates, d_gates, d_first, packed, None)
         numbers = (steps, batch, size, int(reverse), batch, grain)

@@ -19,6 +19,7 @@ from ..core.tape import Node, count, walk
 from ..core.tensor import Tensor, version_of
 from ..ir import Value
 from .checking import checker, split
+from .earlier import Earlier
 from .errors import Refusal
 from .execute import Diverged, executable, look, numpy_dtype, plain
 from .node import freed, record, spent_slot
@@ -116,9 +117,7 @@ class Version:
         tracer = self.tracer = Tracer(around, whole)
         leaves = {id(t): t for t, _ in around.tensors.values()}
         leaves.update((id(t), t) for t in tensors)
-        grads = {k: t._grad for k, t in leaves.items()}
-        arrays = {k: t._array for k, t in leaves.items()}
-        wants = {k: t._rg for k, t in leaves.items()}
+        earlier = tracer.earlier = Earlier(leaves, around)
         values = []
         if not around.complete:
             tracer.refuse("the function can reach too many objects to watch", None)
@@ -147,7 +146,7 @@ class Version:
         try:
             if self.refusal is not None:
                 return
-            self._settle(around, witness, leaves, grads, arrays, wants, tensors)
+            self._settle(around, witness, earlier)
             self._results(tensors, around, start)
             self._build(around, tensors, args, kwargs)
             self.skeleton = rebuild(self.first, lambda t: Slot(self.places[id(t)]))
@@ -170,9 +169,7 @@ class Version:
         self.refusal = Refusal("the step hands a tensor's value to code that takes plain numbers alone")
         self.first = self.function(*args, **kwargs)
 
-    def _settle(
-        self, around: Surroundings, witness: Witness, leaves: Any, grads: Any, arrays: Any, wants: Any, tensors: list[Tensor]
-    ) -> None:
+    def _settle(self, around: Surroundings, witness: Witness, earlier: Earlier) -> None:
         """Find what the call did besides computing: gradients left behind, and changes that a replay would not make."""
         if witness.impure:
             call, site = witness.impure[0]
@@ -186,19 +183,8 @@ class Version:
             raise Refusal(f"the step changes {broken[0].path}, which a program would not do")
         self.guards = guards
         self.kept = around._kept  # objects that guards know by their identity
-        self.grad_changes: list[tuple[Tensor, Any]] = []
-        for key, t in leaves.items():
-            if t._array is not arrays[key]:
-                raise Refusal("the step gives a tensor other memory (.data =, set_, resize_)")
-            if t._rg != wants[key]:
-                raise Refusal("the step changes requires_grad of a tensor")
-            if t._grad is not grads[key] or key in self.tracer.cleared and t._grad is None:
-                self.grad_changes.append((t, t._grad))
-        needed = self.tracer.needs_grad
-        read = {id(a) for a in self.tracer.external.values()}
-        self.grads_before = [
-            (t, grads[k]) for k, t in leaves.items() if k in needed or grads[k] is not None and id(grads[k]._array) in read
-        ]
+        self.grad_changes = earlier.changes(self.tracer.cleared)
+        self.grads_before = earlier.read(self.tracer.needs_grad, self.tracer.external)
 
     def _results(self, tensors: list[Tensor], around: Surroundings, start: int) -> None:
         """Name the values that leave: results, and gradients."""

@@ -135,7 +135,7 @@ class Surroundings:
         self.streams: list[Any] = []  # NumPy's random generators
         self._kept: list[Any] = []
         self._by_root: dict[int, list[ndarray]] | None = None
-        self._seen: dict[int, Any] = {}
+        self.seen: dict[int, Any] = {}
         self._queue: list[tuple[Any, str]] = [(function, getattr(function, "__name__", "f"))]
         for k, a in enumerate(args):
             self._queue.append((a, f"argument {k + 1}"))
@@ -143,7 +143,7 @@ class Surroundings:
             self._queue.append((a, name))
         self.complete = True
         while self._queue:
-            if len(self._seen) > LIMIT:
+            if len(self.seen) > LIMIT:
                 self.complete = False
                 break
             # Optimizers last: a parameter is better known by its place in a module.
@@ -152,9 +152,9 @@ class Surroundings:
 
     # ---- walking ---------------------------------------------------------------------------------
     def _look(self, value: Any, path: str) -> None:
-        if isinstance(value, _SCALARS) or id(value) in self._seen:
+        if isinstance(value, _SCALARS) or id(value) in self.seen:
             return
-        self._seen[id(value)] = value
+        self.seen[id(value)] = value
         if isinstance(value, Tensor):
             self._tensor(value, path)
         elif isinstance(value, Module):
@@ -207,8 +207,8 @@ class Surroundings:
     def _tensor(self, t: Tensor, path: str) -> None:
         if type(t._array) is ndarray:
             self.tensors.setdefault(id(t._array), (t, path))
-        if t._grad is not None and type(t._grad._array) is ndarray and id(t._grad) not in self._seen:
-            self._seen[id(t._grad)] = t._grad
+        if t._grad is not None and type(t._grad._array) is ndarray and id(t._grad) not in self.seen:
+            self.seen[id(t._grad)] = t._grad
             self.tensors.setdefault(id(t._grad._array), (t._grad, f"{path}.grad"))
         if t._view is not None:
             self._queue.append((t._view.base, f"{path}._base"))
@@ -235,9 +235,9 @@ class Surroundings:
 
     def _class(self, klass: type, path: str) -> None:
         """Class attributes and the globals that methods use."""
-        if id(klass) in self._seen:
+        if id(klass) in self.seen:
             return
-        self._seen[id(klass)] = klass
+        self.seen[id(klass)] = klass
         for name, value in list(vars(klass).items()):
             if isinstance(value, (staticmethod, classmethod)):
                 value = value.__func__

@@ -51,6 +51,8 @@ class Tracer:
         self.holder = around.holder_of  # the array of a tensor into whose memory another array looks
         self.whole = whole  # whether a value that decides something, which splits the program, is refused
         self.cleared: set[int] = set()  # tensors whose gradient an optimizer or a module cleared
+        self.earlier: Any = None  # what tensors were before the call, to be told of it
+        self._clearing = False
         self.needs_grad: dict[int, bool] = {}  # tensors for which it matters whether there was a gradient
         self.refusal: Refusal | None = None
         self.phase = "forward"
@@ -68,7 +70,9 @@ class Tracer:
         self._fresh: set[int] = set()  # constants just made
         self._watched: dict[int, weakref.ref[ndarray]] = {}
         self._of_constants: dict[Buffer, list[Value]] = {}
-        self._objects: dict[int, tuple[Instruction, Any]] = {}  # what was handed to gradient rules: by which instruction, and its form
+        self._objects: dict[
+            int, tuple[Instruction, Any]
+        ] = {}  # what was handed to gradient rules: by which instruction, and its form
         self._alive: list[Any] = []  # those of them that only their identity tells apart
         self.numbers_handed_on = False
         self._paused = 0
@@ -259,6 +263,9 @@ class Tracer:
     # ---- what runs -------------------------------------------------------------------------------
     def operation(self, op: Primitive, tensors: Any, params: dict[str, Any], made: Any, aux: Any = None) -> None:
         """An operation ran on the general path of `core.bind`."""
+        if self._clearing and self.earlier is not None:
+            self._clearing = False
+            self.earlier.let_go(self)
         if not self.recording:
             return
         try:
@@ -545,11 +552,13 @@ class Tracer:
         groups = getattr(owner, "param_groups", None)
         params = owner.parameters() if groups is None else (p for group in groups for p in group["params"])
         self.cleared.update(id(p) for p in params)
+        self._clearing = True
 
     def grad_set(self, tensor: Tensor, value: Any) -> None:
         """`.grad` is about to be assigned."""
         if value is None:
             self.cleared.add(id(tensor))
+            self._clearing = True
 
     def error(self, error: BaseException, *rest: Any) -> None:
         """An operation raised."""
