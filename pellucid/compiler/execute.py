@@ -97,8 +97,10 @@ class Executable:
     def _lay_out(self, native: bool) -> None:
         """Decide what runs how, and where everything lies."""
         self._counted: set[int] = set()  # counters of steps of the updates so far
+        self.again = 0  # values that are computed once more in the backward
         if native:
             instructions = recomputed(self.instructions, self.changing, self.number_of)
+            self.again = len(instructions) - len(self.instructions)
             self.items = schedule(instructions, set(self.fresh), self.number_of, self.lower)
         else:
             self.items = [Item("eager", [i], reason="there is no compiler") for i in self.instructions]
@@ -247,6 +249,10 @@ class Executable:
         return array.item() if known else None  # type: ignore[union-attr]
 
     # ---- native code -------------------------------------------------------------------------------
+    def ends(self, v: Value, schedule: Schedule) -> bool:
+        """Whether nobody reads a temporary after the present item, which may so write its results there."""
+        return not self.apart and self.lives.get(v.buffer, (0, -1))[1] == schedule.item
+
     def place(self, v: Value, schedule: Schedule) -> Place:
         """Where a value lies, for a schedule."""
         k = self.changing.get(v.buffer)

@@ -86,12 +86,13 @@ def _part(run: Any, times: list[Timing]) -> list[str]:
         lines += _rows(times)
     else:
         lines += [f"  {item.kind}: {', '.join(i.op for i in item.instructions)}" for item in run.items]
-    made = len({v.buffer for i in run.instructions for v in i.outputs if v.buffer.kind == "temp"})
+    made = len({v.buffer for i in run.instructions for v in i.outputs if v.buffer.kind == "temp"}) + run.again
     stored = sum(isinstance(thing, Buffer) for thing in run.lives)
     lines.append(
         f"  memory: {run.arena_bytes:,} bytes for {stored} temporaries and the working memory of {len(run.lives) - stored} kernels that share an "
         f"arena ({run.least_bytes:,} are in use at once); {made - stored - len(run.fresh)} are never stored; {len(run.fresh)} blocks "
         f"({sum(b.size for b in run.fresh):,} bytes) leave the call"
+        + (f"; {run.again} are computed again in the backward" if run.again else "")
     )
     return lines
 

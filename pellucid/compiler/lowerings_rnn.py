@@ -140,7 +140,9 @@ def layer_vjp(mode: str, i: Instruction, ex: Any) -> Native | str:
         elif mode == "gru":
             carry = room(schedule, batch * size)
             schedule.zero(carry, 4 * batch * size)
-        d_gates, packed = room(schedule, rows * gates), room(schedule, room_of)
+        # A cell of an LSTM reads its gates before it stores their gradients, and nobody else reads them.
+        d_gates = at_gates if lstm and ex.ends(extras[2], schedule) else room(schedule, rows * gates)
+        packed = room(schedule, room_of)
         d_state = room(schedule, rows * gates) if mode == "gru" else d_gates
         schedule.native(pack, ["team", at_hh, packed, *pack_numbers], f"packing of the weight of {name}")
         arrays = (at_gates, at_states, at_cells, d_out, back, carry, d_gates, d_state, d_first, packed, None)

@@ -115,19 +115,25 @@ def ordered(items: Sequence[Item], stored: Container[Buffer], leaving: Container
     def counts(b: Buffer) -> bool:
         return b.kind == "temp" and b in stored and b not in leaving
 
-    touching: dict[Buffer, set[Item]] = {}
+    left: dict[Buffer, int] = {}  # users that are still to come
     for item in made:
-        for b in reads[item] | writes[item]:
-            if counts(b):
-                touching.setdefault(b, set()).add(item)
-    left = {b: len(users) for b, users in touching.items()}  # users that are still to come
+        for b in filter(counts, reads[item] | writes[item]):
+            left[b] = left.get(b, 0) + 1
+    remaining: dict[Buffer, int] = {}
+
+    def change(item: Item) -> tuple[int, int]:
+        """Bytes that an item makes, and bytes that nobody needs after it, when it is the next to run."""
+        touched = [b for b in reads[item] | writes[item] if b in left]
+        made = sum(room_of(b.size) for b in touched if remaining[b] == left[b])
+        return made, sum(room_of(b.size) for b in touched if remaining[b] == 1)
+
     for _ in range(SWEEPS):
         changed = False
-        remaining = dict(left)
+        remaining.update(left)
         for k, b in enumerate(made[1:]):
             a = made[k]
             if not (a in fixed or b in fixed or writes[a] & (reads[b] | writes[b]) or reads[a] & writes[b]):
-                first, second = _change(a, touching, remaining, reads, writes), _change(b, touching, remaining, reads, writes)
+                first, second = change(a), change(b)
                 if max(second[0], second[0] - second[1] + first[0]) < max(first[0], first[0] - first[1] + second[0]):
                     made[k], made[k + 1] = b, a
                     changed = True
@@ -137,13 +143,6 @@ def ordered(items: Sequence[Item], stored: Container[Buffer], leaving: Container
         if not changed:
             break
     return made
-
-
-def _change(item: Item, touching: Container[Buffer], remaining: dict[Buffer, int], reads: Any, writes: Any) -> tuple[int, int]:
-    """Bytes that an item makes, and bytes that nobody needs after it when it is the next to run."""
-    made = sum(room_of(b.size) for b in writes[item] if b in touching)
-    freed = sum(room_of(b.size) for b in reads[item] | writes[item] if remaining.get(b) == 1)
-    return made, freed
 
 
 # ---- results in the place of operands ------------------------------------------------------------------

@@ -22,6 +22,7 @@ from ..dtypes import get_default_dtype
 from ..ir import Value
 from .arrays import owner
 from .checking import checker, split
+from .earlier import Earlier
 from .errors import Refusal
 from .execute import Diverged, executable, look, numpy_dtype, plain
 from .guards import LEAF_HOOKS, Guard, Opaque, changed, hooks_of
@@ -83,9 +84,7 @@ class Version:
         tracer = self.tracer = Tracer(around, whole)
         leaves = {id(t): t for t, _ in around.tensors.values()}
         leaves.update((id(t), t) for t in tensors)
-        grads = {k: t._grad for k, t in leaves.items()}
-        arrays = {k: t._array for k, t in leaves.items()}
-        wants = {k: t._rg for k, t in leaves.items()}
+        earlier = tracer.earlier = Earlier(leaves, around)
         values = []
         if not around.complete:
             tracer.refuse("the function can reach too many objects to watch", None)
@@ -125,7 +124,7 @@ class Version:
         try:
             if self.refusal is not None:
                 return
-            self._settle(around, witness, leaves, grads, arrays, wants, tensors)
+            self._settle(around, witness, earlier)
             self._results(tensors, around, start)
             self._build(around, tensors, args, kwargs)
             self.skeleton = rebuild(self.first, lambda t: Slot(self.places[id(t)]))
@@ -148,9 +147,7 @@ class Version:
         self.refusal = Refusal("the step hands a tensor's value to code that takes plain numbers alone")
         self.first = self.function(*args, **kwargs)
 
-    def _settle(
-        self, around: Surroundings, witness: Witness, leaves: Any, grads: Any, arrays: Any, wants: Any, tensors: list[Tensor]
-    ) -> None:
+    def _settle(self, around: Surroundings, witness: Witness, earlier: Earlier) -> None:
         """Find what the call did besides computing: gradients left behind, and changes that a replay would not make."""
         if witness.impure:
             call, site = witness.impure[0]
@@ -171,23 +168,10 @@ class Version:
         places = {(id(g.holder), g.key) for g in self.watched}
         self.guards = guards = [g for g in guards if g.kind == "len" or (id(g.holder), g.key) not in places]
         self.kept = around.kept  # objects that guards know by their identity
-        self.grad_changes: list[tuple[Tensor, Any]] = []
-        for key, t in leaves.items():
-            if t._array is not arrays[key]:
-                raise Refusal("the step gives a tensor other memory (.data =, set_, resize_)")
-            if t._rg != wants[key]:
-                raise Refusal("the step changes requires_grad of a tensor")
-            if t._grad is not grads[key] or key in self.tracer.cleared and t._grad is None:
-                self.grad_changes.append((t, t._grad))
-        needed = self.tracer.needs_grad
+        self.grad_changes = earlier.changes(self.tracer.cleared)
         if "grad" in witness.users:  # where there is none may decide what is done
-            for key in leaves.keys() - self.tracer.cleared:
-                if grads[key] is None:
-                    needed.setdefault(key, False)
-        read = {id(a) for a in self.tracer.external.values()}
-        self.grads_before = [
-            (t, grads[k]) for k, t in leaves.items() if k in needed or grads[k] is not None and id(grads[k]._array) in read
-        ]
+            earlier.ask(self.tracer.needs_grad, self.tracer.cleared)
+        self.grads_before = earlier.read(self.tracer.needs_grad, self.tracer.external)
 
     def _results(self, tensors: list[Tensor], around: Surroundings, start: int) -> None:
         """Name the values that leave: results, and gradients."""

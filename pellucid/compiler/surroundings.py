@@ -70,7 +70,7 @@ class Surroundings:
         self.views = False  # whether there are any of dictionaries, in which their contents show
         self._optimizers: dict[int, tuple[Optimizer, str, list[Guard]]] = {}
         self._by_root: dict[int, list[ndarray]] | None = None
-        self._seen: dict[int, Any] = {}
+        self.seen: dict[int, Any] = {}
         self._edges: dict[int, list[Edge]] = {}
         self._vocabulary: set[str] = set()  # the names in all code that can run
         self._spaces: list[tuple[types.ModuleType, str]] = []  # modules of the user's
@@ -97,11 +97,11 @@ class Surroundings:
                 if not self._name_spaces():
                     return True
                 continue
-            if len(self._seen) > LIMIT:
+            if len(self.seen) > LIMIT:
                 return False
             value, path = queue.popleft()
-            if id(value) not in self._seen:
-                self._seen[id(value)] = value
+            if id(value) not in self.seen:
+                self.seen[id(value)] = value
                 self._at = id(value)
                 self._edges[self._at] = []
                 self._look(value, path)
@@ -110,7 +110,7 @@ class Surroundings:
         """Another object is reached from the one at hand."""
         if not isinstance(value, SCALARS):
             self._edges.setdefault(self._at, []).append(Edge(name, None, id(value)))
-            if id(value) not in self._seen:
+            if id(value) not in self.seen:
                 (self._last if isinstance(value, Optimizer) else self._queue).append((value, path))
 
     def _argument(self, value: Any, path: str) -> None:
@@ -226,8 +226,8 @@ class Surroundings:
     def _tensor(self, t: Tensor, path: str) -> None:
         if type(t._array) is ndarray:
             self.tensors.setdefault(id(t._array), (t, path))
-        if t._grad is not None and type(t._grad._array) is ndarray and id(t._grad) not in self._seen:
-            self._seen[id(t._grad)] = t._grad
+        if t._grad is not None and type(t._grad._array) is ndarray and id(t._grad) not in self.seen:
+            self.seen[id(t._grad)] = t._grad
             self.tensors.setdefault(id(t._grad._array), (t._grad, f"{path}.grad"))
         if t._rg and id(t) not in self._given:
             self._edges[self._at].append(Edge(None, TensorHooks(t, path), None))

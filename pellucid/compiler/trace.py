@@ -46,6 +46,8 @@ class Tracer:
         self.holder = around.holder_of  # the array of a tensor into whose memory another array looks
         self.whole = whole  # whether a value that decides something, which splits the program, is refused
         self.cleared: set[int] = set()  # tensors whose gradient an optimizer or a module cleared
+        self.earlier: Any = None  # what tensors were before the call, to be told of it
+        self._clearing = False
         self.needs_grad: dict[int, bool] = {}  # tensors for which it matters whether there was a gradient
         self.refusal: Refusal | None = None
         self.phase = "forward"
@@ -279,6 +281,9 @@ class Tracer:
     @unseen
     def operation(self, op: Primitive, tensors: Any, params: dict[str, Any], made: Any, aux: Any = None) -> None:
         """An operation ran on the general path of `core.bind`."""
+        if self._clearing and self.earlier is not None:
+            self._clearing = False
+            self.earlier.let_go(self)
         if not self.recording:
             return
         try:
@@ -598,6 +603,7 @@ class Tracer:
         groups = getattr(owner, "param_groups", None)
         params = owner.parameters() if groups is None else (p for group in groups for p in group["params"])
         self.cleared.update(id(p) for p in params)
+        self._clearing = True
 
     def state_begun(self, owner: Any, states: list[dict[Any, Any]]) -> None:
         """An optimizer made the state of some parameters, in its first step that has gradients for them.
@@ -617,6 +623,7 @@ class Tracer:
         """`.grad` is about to be assigned."""
         if value is None:
             self.cleared.add(id(tensor))
+            self._clearing = True
 
     def error(self, error: BaseException, *rest: Any) -> None:
         """An operation raised."""
