@@ -111,20 +111,27 @@ class Witness:
         """Watch the calls made inside the block."""
         before = sys.getprofile()
         watch.event = self._event
-        gc.callbacks.append(self._collection)
+        gc.callbacks.insert(0, self._collection_starts)  # before what others have run then, and after it
+        gc.callbacks.append(self._collection_ends)
         sys.setprofile(self._event)
         try:
             yield self
         finally:
-            gc.callbacks.remove(self._collection)
+            gc.callbacks.remove(self._collection_starts)
+            gc.callbacks.remove(self._collection_ends)
             watch.event = None
             sys.setprofile(before if before is None or callable(before) else None)
             if hasattr(before, "enable"):  # cProfile's, which is no Python function
                 before.enable()
 
-    def _collection(self, phase: str, _: Any) -> None:
-        """Python's collector starts or stops: what finalizers do is no part of the step."""
-        self._collecting = phase == "start"
+    def _collection_starts(self, phase: str, _: Any) -> None:
+        """Python's collector runs: what finalizers do is no part of the step."""
+        if phase == "start":
+            self._collecting = True
+
+    def _collection_ends(self, phase: str, _: Any) -> None:
+        if phase == "stop":
+            self._collecting = False
 
     def _event(self, frame: Any, event: str, arg: Any) -> None:
         if self._collecting:

@@ -6,13 +6,17 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..api import transforms
 from ..core import forward_mode
 from ..core.batching import batched, level_of, physical, wrap_in_all
+from ..core.bind import wrap
 from ..core.modes import enable_grad, local, no_grad
 from ..core.primitive import TENSORS as F
 from ..core.tape import walk
 from ..core.tensor import Tensor
+from ..core.tracing import constant
 from ._tree import flatten, tree_map, unflatten
 from .vmap import vmap
 
@@ -305,19 +309,12 @@ def _basis(tensors: list[Tensor]) -> tuple[list[Tensor], list[int]]:
     sizes = [t._array.size for t in tensors]
     total, start, parts = sum(sizes), 0, []
     for t, size in zip(tensors, sizes, strict=True):
-        rows = F.full(shape=(size, size), value=0, dtype=t._array.dtype)
-        rows._array[...] = _eye(size)
+        rows = wrap(constant(np.eye(size, dtype=t._array.dtype)))
         before = F.full(shape=(start, size), value=0, dtype=t._array.dtype)
         after = F.full(shape=(total - start - size, size), value=0, dtype=t._array.dtype)
         parts.append(F.reshape(F.cat(before, rows, after, dim=0), shape=(total, *t._array.shape)))
         start += size
     return parts, sizes
-
-
-def _eye(size: int) -> Any:
-    import numpy as np
-
-    return np.eye(size)
 
 
 def _split(t: Tensor, sizes: list[int], dim: int) -> list[Tensor]:

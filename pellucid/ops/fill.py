@@ -126,7 +126,7 @@ def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tenso
         last = mask.size if wrap or len(shape) > 2 else min(mask.size, shape[1] * shape[1])
         mask.reshape(-1)[:last:step] = True
     check_writable(self, "fill_diagonal_")
-    return overwrite(self, F.where(make_tensor(mask), _fill_value(self, fill_value), self), "fill_diagonal_")
+    return overwrite(self, F.where(make_tensor(constant(mask)), _fill_value(self, fill_value), self), "fill_diagonal_")
 
 
 # ---- Python functions on each element ---------------------------------------------------------

@@ -639,11 +639,10 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     x = require_tensor(logits, "gumbel_softmax", "logits")
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", UserWarning, stacklevel=2)
-    noise = -np.log(exponential(random.default_generator, x._array.shape, 1.0, x._array.dtype))
-    soft = METHODS["softmax"]((x + wrap(noise.astype(x._array.dtype))) / tau, dim)  # type: ignore[operator]
+    noise = F.log(wrap(exponential(random.default_generator, x._array.shape, 1.0, x._array.dtype)))
+    soft = METHODS["softmax"]((x - noise) / tau, dim)  # type: ignore[operator]
     if not hard:
         return soft  # type: ignore[no-any-return]
-    best = np.expand_dims(np.argmax(soft._array, dim), dim)
-    onehot = np.zeros_like(soft._array)
-    np.put_along_axis(onehot, best, 1, dim)
-    return wrap(onehot) - soft.detach() + soft  # type: ignore[no-any-return, operator]
+    best = METHODS["argmax"](soft, dim, keepdim=True)
+    onehot = METHODS["scatter"](METHODS["new_zeros"](soft, soft.shape), dim, best, 1.0)
+    return onehot - soft.detach() + soft  # type: ignore[no-any-return]

@@ -333,3 +333,26 @@ def test_a_number_whose_type_is_asked_for_is_no_input():
     run = torch.compile(f)
     for k in range(6):
         torch.testing.assert_close(run(torch.ones(2), 0.5 + k), torch.ones(2) * 2)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: torch.func.jacrev(lambda y: y**2)(x),
+        lambda x: torch.func.jacfwd(lambda y: y**2)(x),
+        lambda x: torch.func.hessian(lambda y: (y**3).sum())(x),
+        lambda x: F.gumbel_softmax(x),
+        lambda x: F.gumbel_softmax(x, tau=0.5, hard=True),
+        lambda x: x.new_zeros(3, 3).fill_diagonal_(2.0) * x,
+    ],
+    ids=["jacrev", "jacfwd", "hessian", "gumbel", "hard gumbel", "diagonal"],
+)
+def test_bases_masks_and_noise_are_part_of_the_program(f):
+    results = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for run in (f, torch.compile(f)):
+            torch.manual_seed(0)
+            results.append([run(torch.tensor([0.3, 1.2, -0.5]) + k) for k in range(3)])
+    for a, b in zip(*results, strict=True):
+        torch.testing.assert_close(a, b)
