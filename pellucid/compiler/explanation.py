@@ -64,8 +64,12 @@ def explain(function: Any, measure: bool = True) -> Explanation:
             body.append(_memory(run))
             code = "\n".join(schedule.text() for schedule in run.schedules)
             body.append(_details("LLVM IR of the native code", code))
-        lines += [f"guards: {len(version.guards)}", *[f"  {g}" for g in version.guards[:100]]]
-        body.append(_details(f"{len(version.guards)} guards", "\n".join(str(g) for g in version.guards)))
+        often = f"{len(version.always)} guards, compared at each call"
+        seldom = f"{len(version.seldom)} more, compared when a module, a hook or a setting of the library has changed"
+        lines += [often, *[f"  {g}" for g in version.always[:100]], seldom]
+        body += [
+            _details(words, "\n".join(map(str, guards))) for words, guards in ((often, version.always), (seldom, version.seldom))
+        ]
     return Explanation(title, "\n".join(lines), _PAGE.format(title=html.escape(title), body="\n".join(body)))
 
 

@@ -31,7 +31,16 @@ class Timing:
         """The seconds that this machine needs at least, for data that lie in the nearest cache that holds them."""
         return max(self.bytes / bandwidth(self.bytes), self.flops / speed(threads.get_num_threads()))
 
+    def note(self) -> None:
+        """Take note of how fast it was: what was reached once the machine can do, also if other work held it up when it was measured."""
+        if self.seconds:
+            for what, amount in ((("bytes", _place(self.bytes)), self.bytes), (("flops", threads.get_num_threads()), self.flops)):
+                _reached[what] = max(_reached.get(what, 0.0), amount / self.seconds)
 
+
+_reached: dict[
+    int, float
+] = {}  # bytes a second in each of SIZES, by its place; operations a second of a team, by its negative size
 SIZES = (1 << 15, 1 << 19, 1 << 22, 1 << 26)  # bytes: about the caches of common processors, and memory
 
 
@@ -50,12 +59,21 @@ def _bandwidths() -> tuple[float, ...]:
 
 def bandwidth(size: int) -> float:
     """Bytes a second that one thread can move where a computation touches `size` bytes."""
-    return next((speed for limit, speed in zip(SIZES, _bandwidths(), strict=True) if size <= limit), _bandwidths()[-1])
+    place = _place(size)
+    return max(_bandwidths()[place], _reached.get(("bytes", place), 0.0))
+
+
+def _place(size: int) -> int:
+    return next((k for k, limit in enumerate(SIZES) if size <= limit), len(SIZES) - 1)
+
+
+def speed(team: int) -> float:
+    """Float32 operations a second of the present number of threads, `team`: in a product of 768-row matrices, or what an item reached."""
+    return max(_speed(team), _reached.get(("flops", team), 0.0))
 
 
 @functools.cache
-def speed(team: int) -> float:
-    """Float32 operations a second of the present number of threads, `team`, in a product of 768-row matrices."""
+def _speed(team: int) -> float:
     x = np.ones((768, 768), np.float32)
     return 2 * 768**3 / min(_once(lambda: matmul.multiply(x, x)) for _ in range(5))
 
@@ -121,4 +139,5 @@ def timings(run: Executable, repeat: int = 7) -> list[Timing]:
             timing.seconds = min(_once(lambda step=step: step(env)) for _ in range(repeat))
         except Exception:  # zeros are no labels, or no indices, for it
             timing.seconds = None
+        timing.note()
     return made

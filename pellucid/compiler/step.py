@@ -319,7 +319,7 @@ class Version:
         self.read_back += [t for t, a in self.state if any(external.get(b) is a for b in reading)]
         self.state += self.run.holders
         modules = [m for m, _ in around.modules]
-        covered, others = split(self.guards, modules)
+        covered, others = self.seldom, self.always = split(self.guards, modules)
         grads = self.grads_before
         plain = not kwargs and all(isinstance(a, Tensor) for a in args) and len({id(a) for a in args}) == len(args)
         plain = plain and len(args) == len(tensors) and not any(t._rg for t in tensors)

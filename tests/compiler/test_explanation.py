@@ -55,7 +55,7 @@ def test_the_explanation_of_a_step(tmp_path):
     e = torch.compiler.explain(run)
     assert all(torch.equal(before[k], v) for k, v in m.state_dict().items()) and torch.equal(state, torch.get_rng_state())
     for part in (
-        "step: 1 traced version(s)", "linear(x0, m.0.weight, m.0.bias)", "-- backward", "test_explanation.py:", "-- update", "guards:",
+        "step: 1 traced version(s)", "linear(x0, m.0.weight, m.0.bias)", "-- backward", "test_explanation.py:", "-- update", "guards, compared at each call",
         "product 16x20x32", "loop over 16x32", "adam update of 4 parameters", "cross entropy of 16 rows", "GB/s", "bytes for",
         "bernoulli  [a call of Python: a call of Python code]",
     ):  # fmt: skip
