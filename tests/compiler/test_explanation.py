@@ -62,7 +62,7 @@ def test_the_explanation_of_a_step(tmp_path):
         assert part in e.text, part
     tags = Tags()
     tags.feed(e.html)
-    assert tags.seen["table"] == 1 and tags.seen["svg"] == 1 and tags.seen["details"] == 3
+    assert tags.seen["table"] == 1 and tags.seen["svg"] == 1 and tags.seen["details"] == 4
     assert "define" in e.html and "&lt;locals&gt;" in e.html and "<locals>" not in e.html
     e.save(tmp_path / "step.html")
     e.save(tmp_path / "step.txt")
