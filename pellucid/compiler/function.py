@@ -164,9 +164,12 @@ class CompiledFunction:
                 self.watched[id(place.holder), place.key] = place
             version.culprit = None
         watched = () if steady else tuple(g for g in self.watched.values() if g.of_a_number)
-        key = (masked(structure, lift), tuple([(t._array.shape, t._array.dtype) for t in tensors]))
-        if key in self.refused or any(
-            type(t) is not Tensor and not hasattr(type(t), "_is_plain") and not _plain(t) for t in tensors
+        shapes = tuple([(t._array.shape, t._array.dtype) for t in tensors])
+        key, kind = (masked(structure, lift), shapes), (skeleton, shapes)
+        if (
+            key in self.refused
+            or kind in self.refused
+            or any(type(t) is not Tensor and not hasattr(type(t), "_is_plain") and not _plain(t) for t in tensors)
         ):
             return self.function(*args, **kwargs)
         version = Version(self.function, args, kwargs, self.fullgraph, lift, watched)
@@ -191,11 +194,14 @@ class CompiledFunction:
         if version.quiet:
             return first
         if version.transient:
+            key = kind  # whatever its numbers are
             self._attempts[key] = self._attempts.get(key, 0) + 1
             if self._attempts[key] < ATTEMPTS:
                 self.history.append(f"traced again at the next call: {version.refusal}")
                 return first
-        if (lift or watched) and (self.fullgraph or not undecided):  # without numbers that change it may be compiled
+        if (
+            (lift or watched) and not version.transient and (self.fullgraph or not undecided)
+        ):  # without numbers that change it may be compiled
             self.changing[skeleton] = frozenset()
             self._steady.add(skeleton)
             self.history.append(f"traced again at the next call, with its numbers as they are: {version.refusal}")

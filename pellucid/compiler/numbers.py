@@ -11,7 +11,8 @@ import gc
 import math
 import operator
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from types import CellType
 from typing import Any
 
@@ -100,6 +101,19 @@ def observed(value: Any) -> Any:
         named = {k: observed(v) for k, v in value.items()}
         return value if all(named[k] is v for k, v in value.items()) else named
     return value
+
+
+@contextmanager
+def unwatched(tables: list[dict[Any, Any]]) -> Iterator[None]:
+    """Plain numbers in the place of watched ones in some dictionaries, inside the block."""
+    held = [(table, key, value) for table in tables for key, value in table.items() if is_read(value)]
+    for table, key, value in held:
+        table[key] = value.plain
+    try:
+        yield
+    finally:
+        for table, key, value in held:
+            table[key] = value
 
 
 def _watched(plain: Any, terms: tuple[Any, ...], compute: Callable[[list[Any]], Any], tracer: Any) -> Read:

@@ -27,7 +27,7 @@ from ..ir import Buffer, Extra, Instruction, Program, Ref, Value
 from .arrays import Watched, arrays_in, bounds, dtype_name, owner
 from .backward import TracedRun
 from .errors import Refusal
-from .numbers import is_read, observed, read
+from .numbers import is_read, observed, read, unwatched
 from .symbols import DATA_DEPENDENT, Namespace, Unsupported
 from .watch import is_own, unseen
 
@@ -397,7 +397,12 @@ class Tracer:
 
     def effect(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], writes: tuple[int, ...]) -> Any:
         """Call a function that computes on arrays by itself; the program repeats the call."""
-        args, kwargs = observed(args), observed(kwargs)
+        # Dictionaries (an optimizer's options) are read anew by each call, and are the same objects then.
+        args = tuple([a if isinstance(a, dict) else observed(a) for a in args])
+        with unwatched([a for a in args if isinstance(a, dict)]):
+            return self._effect(function, args, observed(kwargs), writes)
+
+    def _effect(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], writes: tuple[int, ...]) -> Any:
         if threading.get_ident() != self.thread:
             return function(*args, **kwargs)
         if not self.recording:

@@ -225,3 +225,46 @@ def test_counters_that_differ_do_not_end_native_code() -> None:
         f(x, y)
     assert len(f.versions) == before + 1
     assert f.versions[0].hits >= 1
+
+
+def test_a_learning_rate_that_the_step_returns() -> None:
+    """It is another one at each call: neither the old one, nor a version for each."""
+
+    def make() -> tuple[Space, Any]:
+        torch.manual_seed(0)
+        s = scene()
+        inner = s.step
+        s.schedule = torch.optim.lr_scheduler.CosineAnnealingLR(s.optimizer, 20)
+        return s, lambda x, y: (inner(x, y).detach(), s.optimizer.param_groups[0]["lr"])
+
+    found = []
+    for compiled in (False, True):
+        s, step = make()
+        run = torch.compile(step) if compiled else step
+        rows = []
+        for k in range(20):
+            generator = torch.Generator().manual_seed(k)
+            rows.append(run(torch.randn(8, 4, generator=generator), torch.randint(0, 3, (8,), generator=generator)))
+            s.schedule.step()
+        found.append(rows)
+    for (a, rate), (b, other) in zip(*found, strict=True):
+        torch.testing.assert_close(b, a, rtol=1e-5, atol=1e-6)
+        assert rate == other
+    assert len(run.versions) == 2 and run.versions[0].hits >= 17
+
+
+def test_a_step_that_sets_its_learning_rate_runs_eagerly_after_some_tries() -> None:
+    s = scene(sgd())
+    inner = s.step
+
+    def step(x: Any, y: Any, rate: float) -> Any:
+        for group in s.optimizer.param_groups:
+            group["lr"] = rate
+        return inner(x, y).detach()
+
+    run = torch.compile(step)
+    x, y = torch.randn(8, 4), torch.randint(0, 3, (8,))
+    with pytest.warns(torch.compiler.CompileWarning, match=r"changes s\.optimizer\.param_groups\[0\]\['lr'\]"):
+        for k in range(6):
+            run(x, y, 0.1 / (k + 1))
+    assert len(run.history) == 3 + (run.history[0].startswith("traced, ")) and s.optimizer.param_groups[0]["lr"] == 0.1 / 6
