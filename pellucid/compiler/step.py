@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from sys import getrefcount
 from typing import Any
@@ -12,14 +13,16 @@ import numpy as np
 from numpy import empty, ndarray
 
 from ..api.settings import SETTINGS
+from ..backends.numpy_cpu import address
 from ..core import reverse
 from ..core.bind import wrap
-from ..core.modes import local
+from ..core.modes import local, no_grad
 from ..core.random import Generator
 from ..core.tape import Node, count, walk
 from ..core.tensor import Tensor, version_of
 from ..dtypes import get_default_dtype
-from ..ir import Value
+from ..ir import Buffer, Value
+from ..ops.view_storage import as_strided
 from .arrays import owner
 from .checking import checker, split
 from .earlier import Earlier
@@ -311,11 +314,12 @@ class Version:
         reading = {v.buffer for i in backward for v in i.reads()}
         self.read_back: list[Tensor | int] = [k for k, v in enumerate(self.inputs) if v.buffer in reading]
         self.state = [(t, a) for a in external.values() for t in [self._holder(a)] if t is not None]
-        self.written = [
-            t
-            for t, a in self.state
-            if any(v.buffer in external and external[v.buffer] is a for i in program.instructions for v in i.writes)
-        ]
+        writes = Counter(v.buffer for i in program.instructions for v in i.writes)
+        times = Counter({id(external[b]): n for b, n in writes.items() if b in external})
+        self.written = [(t, times[id(a)]) for t, a in self.state if times[id(a)]]
+        self.overwrites = [(k, writes[v.buffer]) for k, v in enumerate(self.inputs) if writes[v.buffer]]
+        self.based: dict[Buffer, Any] = {v.buffer: k for k, v in enumerate(self.inputs)}  # in whose memory results may lie
+        self.based.update((b, t) for b, a in external.items() for t in [self._holder(a)] if t is not None)
         self.read_back += [t for t, a in self.state if any(external.get(b) is a for b in reading)]
         self.state += self.run.holders
         modules = [m for m, _ in around.modules]
@@ -375,7 +379,7 @@ class Version:
             return
         self.reused: list[Any] = [_held(*laid) for laid in self.layout]  # the gradients of the traced call are filled again
         self.removed = [t for t, v in self.gradients if v is None]
-        self.counters = [version_of(t) for t in self.written]
+        self.counters = [(version_of(t), n) for t, n in self.written]
         self.leaving = []
         for o in self.outputs:
             if o[0] == "number":
@@ -480,8 +484,10 @@ class Version:
         for k, t, grad, made in fresh:
             t._grad = grad
             reused[k] = (grad, made)
-        for version in self.counters:
-            version.count += 1
+        for version, n in self.counters:
+            version.count += n
+        for k, n in self.overwrites:
+            version_of(args[k]).count += n
         out = []
         for k, spent, number in self.leaving:
             if number is not None:
@@ -529,8 +535,8 @@ class Version:
 
         for t, value in self.gradients:
             t._grad = None if value is None else wrap(memory(value))
-        for t in self.written:
-            version_of(t).count += 1
+        for t, n in [*self.written, *[(tensors[k], n) for k, n in self.overwrites]]:
+            version_of(t).count += n
         made: list[Tensor] = []
         for output in self.outputs:
             if output[0] == "argument":
@@ -540,7 +546,9 @@ class Version:
             elif output[0] == "number":
                 made.append(output[2]([plain(memory(v)) for v in output[1]]))
             else:
-                made.append(wrap(memory(output[1])))
+                base = self.based.get(output[1].buffer) if not output[2] else None
+                array = memory(output[1])
+                made.append(wrap(array) if base is None else _view(tensors[base] if isinstance(base, int) else base, array))
         if self.seeds:
             self._join(made, tensors, env, extras)
         for output, t in zip(self.outputs, made, strict=True):
@@ -598,6 +606,16 @@ def _held(shape: tuple[int, ...], kind: np.dtype, t: Tensor | None) -> tuple[Ten
         and a.flags.writeable
     )
     return (g, a) if good else None
+
+
+def _view(base: Tensor, array: ndarray) -> Tensor:
+    """A result that looks into an argument's or a parameter's memory, as a view of it: a write to one counts for the other."""
+    size = array.itemsize
+    if array.dtype != base._array.dtype or any(step % size or step < 0 for step in array.strides):
+        return wrap(array)
+    start = base.storage_offset() + (address(array) - address(base._array)) // size
+    with no_grad():
+        return as_strided(base, array.shape, [step // size for step in array.strides], start)
 
 
 def _overlap(arrays: list[ndarray]) -> bool:

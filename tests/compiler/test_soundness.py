@@ -638,3 +638,48 @@ def test_a_gradient_that_the_step_clears_is_no_condition():
     for _ in range(5):
         step(x)
     assert [v.hits for v in step.versions] == [4] and x.grad.tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_writes_to_arguments_and_results_that_are_views_count(compiled):
+    """Autograd notices by the count that a saved value was overwritten."""
+    wrap = torch.compile if compiled else lambda f: f
+
+    def twice(x):
+        x.add_(1)
+        x.mul_(2)
+        return x.sum()
+
+    run, x = wrap(twice), torch.zeros(3)
+    for k in range(4):
+        run(x)
+        assert x._version == 2 * (k + 1)
+    leaf = torch.ones(3, requires_grad=True)
+    saved = leaf * 1
+    loss = (saved * saved).sum()
+    with torch.no_grad():
+        run(saved.detach())
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+    p = nn.Parameter(torch.ones(3))
+
+    def update():
+        with torch.no_grad():
+            p.sub_(1)
+            p.mul_(2)
+        return p.sum()
+
+    step = wrap(update)
+    with torch.no_grad():
+        for k in range(3):
+            step()
+            assert p._version == 2 * (k + 1)
+
+    part, x = wrap(lambda x: x.view(-1)[1:]), torch.zeros(2, 3)
+    for _ in range(3):
+        view = part(x)
+    view.add_(1)
+    assert x._version == 1 and view._is_view() and view._base is x
+    assert x.tolist() == [[0, 1, 1], [1, 1, 1]]
+    assert part(X[:, 1:].T.contiguous()).tolist() == X[:, 1:].T.reshape(-1)[1:].tolist()
