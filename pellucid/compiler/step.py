@@ -152,6 +152,8 @@ class Version:
 
     def _settle(self, around: Surroundings, witness: Witness, earlier: Earlier) -> None:
         """Find what the call did besides computing: gradients left behind, and changes that a replay would not make."""
+        if witness.lost:
+            raise Refusal("the step sets a profile function, and could not be watched", witness.entry)
         if witness.impure:
             call, site = witness.impure[0]
             raise Refusal(f"the step {call}, which a program could not repeat", site)

@@ -76,6 +76,7 @@ class Witness:
         self._makers: set[int] = set()  # of those that make the names of attributes
         self._kept: list[Any] = []
         self._collecting = False
+        self.lost = False  # whether somebody else took the place of the profile function
 
     def used(self, more: Iterable[CodeType] = ()) -> set[str | int]:
         """The names that were used, those that were loaded as globals, and the identities of the code objects that ran (and of `more`)."""
@@ -111,12 +112,14 @@ class Witness:
         """Watch the calls made inside the block."""
         before = sys.getprofile()
         watch.event = self._event
-        gc.callbacks.insert(0, self._collection_starts)  # before what others have run then, and after it
+        # Before what others have run then, and after it. The end is there first: a collection may start at any line.
         gc.callbacks.append(self._collection_ends)
+        gc.callbacks.insert(0, self._collection_starts)
         sys.setprofile(self._event)
         try:
             yield self
         finally:
+            self.lost = sys.getprofile() != self._event
             gc.callbacks.remove(self._collection_starts)
             gc.callbacks.remove(self._collection_ends)
             watch.event = None

@@ -748,6 +748,35 @@ def test_finalizers_of_others_are_no_part_of_the_step() -> None:
         gc.callbacks.remove(timed)
 
 
+def test_collections_at_any_moment_hide_nothing() -> None:
+    """A collection that started while the watch was set up hid the calls until the next one."""
+    before = gc.get_threshold()
+    try:
+        for k in range(60):
+            gc.set_threshold(10 + k % 7)
+            options = Space(scale=2.0)
+            f = torch.compile(lambda v, o=options: v * o.scale)
+            f(X)
+            options.scale = 5.0
+            torch.testing.assert_close(f(X), X * 5)
+    finally:
+        gc.set_threshold(*before)
+
+
+def test_a_profile_function_of_the_step_is_told() -> None:
+    def step(v: Any) -> Any:
+        made = v * 2
+        sys.setprofile(lambda *_: None)
+        return made
+
+    f = torch.compile(step)
+    try:
+        with pytest.warns(torch.compiler.CompileWarning, match="sets a profile function"):
+            f(X)
+    finally:
+        sys.setprofile(None)
+
+
 def test_what_did_not_run_is_not_watched() -> None:
     """A large array beside what the step reads, a number that only another branch uses: neither is in the way of the program."""
     options = Space(scale=2.0, table=np.zeros(100_000), unusual_offset=1.0)
