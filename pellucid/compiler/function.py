@@ -18,7 +18,7 @@ from ..nn.modules.module import Module
 from .errors import Refusal
 from .execute import Diverged
 from .guards import Guard
-from .step import Version
+from .step import STALE, Version
 from .structure import flatten, masked, numbers_in
 
 LIMIT = 8  # traced versions of one function
@@ -138,6 +138,9 @@ class CompiledFunction:
                 result = version(tensors, structure)
                 if result is NotImplemented:  # another thread is inside
                     return self.function(*args, **kwargs)
+                if result is STALE:
+                    reason = "an optimizer's options or counters of steps ask for another update"
+                    continue
                 if isinstance(result, Diverged):
                     diverged = f"{DECISION} ({result.args[0]})"
                     continue

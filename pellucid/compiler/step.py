@@ -51,6 +51,9 @@ def flags() -> tuple[Any, ...]:
     return (*own, kind, *SETTINGS.values())
 
 
+STALE: Any = object()  # an optimizer's options or counters of steps ask for another update
+
+
 # ---- a traced version ------------------------------------------------------------------------------
 class Version:
     """A program for one kind of call."""
@@ -424,8 +427,6 @@ class Version:
         for t, a in self.state:
             if t._array is not a:
                 return "a tensor has other memory"
-        if not self.run.ready():
-            return "an optimizer's options or counters of steps ask for another update"
         for t, rg in self.flags_of_state:
             if t._rg != rg:
                 return "requires_grad of a tensor changed"
@@ -503,12 +504,12 @@ class Version:
         return out[0] if self.single else rebuild(self.skeleton, lambda slot: out[slot.place])
 
     def __call__(self, tensors: list[Tensor], structure: Any) -> Any:
-        """The result of a call that `why_not` admitted."""
+        """The result of a call that `why_not` admitted; NotImplemented while another thread is inside, STALE where updates are others."""
         if not self._lock.acquire(blocking=False):
             return NotImplemented
         try:
             if not self.run.ready():
-                return NotImplemented
+                return STALE
             given = [*[t._array for t in tensors], *[t._grad._array for t in self.moving]]  # type: ignore[union-attr]
             if self.computed:
                 numbers = numbers_in(structure)
@@ -647,10 +648,10 @@ def _freed(t: Tensor) -> bool:
 def _has_hooks(t: Tensor) -> bool:
     """True when a node or leaf below a tensor has a hook."""
     for n in walk([t._node]):
-        held, names = (n.ext, _NODE_HOOKS) if isinstance(n, Node) else (n._x, set(LEAF_HOOKS))
-        if held is not None and names & held.keys():
+        held, names = (n.ext, _NODE_HOOKS) if isinstance(n, Node) else (n._x, LEAF_HOOKS)
+        if held is not None and not held.keys().isdisjoint(names):
             return True
     return False
 
 
-_NODE_HOOKS = {"tensor_hooks", "pre_hooks", "post_hooks"}
+_NODE_HOOKS = ("tensor_hooks", "pre_hooks", "post_hooks")

@@ -57,9 +57,8 @@ class Tracer:
         self.external: dict[Buffer, ndarray] = {}  # of inputs and state
         self.roots: dict[Buffer, Any] = {}  # shape and dtype of the arrays that temporaries were made as
         self.claimed: set[int] = set()  # buffers that are some parameter's gradient
-        self.begun: dict[
-            int, tuple[Any, dict[Any, Any], dict[Any, Any]]
-        ] = {}  # optimizers' state that the call made, as it was left
+        # Optimizers' state that the call made, as it was left.
+        self.begun: dict[int, tuple[Any, dict[Any, Any], dict[Any, Any]]] = {}
         self.numbers: list[weakref.ref[Any]] = []  # that item() gave out, and what was computed of them
         self.thread = threading.get_ident()
         self._lines: dict[tuple[int, int], tuple[Any, Any]] = {}  # of the user's source, with the code that has them
@@ -73,9 +72,8 @@ class Tracer:
         self.checks: set[Callable[..., Any]] = set()  # functions that do nothing but raise
         self._watched: dict[int, Watched] = {}
         self._of_constants: dict[Buffer, list[Value]] = {}
-        self._objects: dict[
-            int, tuple[Instruction, Any]
-        ] = {}  # what was handed to gradient rules: by which instruction, and its form
+        # What was handed to gradient rules: by which instruction, and its form.
+        self._objects: dict[int, tuple[Instruction, Any]] = {}
         self._alive: list[Any] = []  # those of them that only their identity tells apart
         self.numbers_handed_on = False
         self._paused = 0

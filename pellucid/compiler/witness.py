@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import functools
 import gc
 import re
 import sys
@@ -55,9 +56,10 @@ OPTION = "option "  # before strings there that the user's code holds
 _LOADS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"})
 
 
-def loaded(code: CodeType) -> set[str]:
+@functools.lru_cache(maxsize=512)
+def loaded(code: CodeType) -> frozenset[str]:
     """The names that code uses as globals: an attribute of the same name is something else."""
-    return {i.argval for i in dis.get_instructions(code) if i.opname in _LOADS}
+    return frozenset([i.argval for i in dis.get_instructions(code) if i.opname in _LOADS])
 
 
 class Witness:

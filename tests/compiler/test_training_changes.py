@@ -17,15 +17,16 @@ from pellucid import nn
 Change = Callable[[Space], Any]
 
 
-def scene(optimizer: Callable[[Any], Any] | None = None, model: Callable[[], nn.Module] | None = None) -> Space:
-    """A model, its optimizer and a step."""
+def scene(optimizer: Callable[[Any], Any] | None = None, model: Callable[[], nn.Module] | None = None, clear: bool = True) -> Space:
+    """A model, its optimizer and a step, which clears the gradients or leaves them."""
     s = Space()
     s.model = model() if model else nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
     s.parameters = lambda: list(s.model.parameters())
     s.optimizer = optimizer(s.parameters()) if optimizer else torch.optim.Adam(s.parameters(), lr=1e-2)
 
     def step(x: Any, y: Any) -> Any:
-        s.optimizer.zero_grad()
+        if clear:
+            s.optimizer.zero_grad()
         loss = F.cross_entropy(s.model(x), y)
         loss.backward()
         s.optimizer.step()
@@ -171,20 +172,8 @@ def test_statistics_and_dropout() -> None:
 
 
 def test_gradients_that_accumulate() -> None:
-    def make() -> Space:
-        s = scene()
-
-        def step(x: Any, y: Any) -> Any:
-            loss = F.cross_entropy(s.model(x), y)
-            loss.backward()
-            s.optimizer.step()
-            return loss
-
-        s.step = step
-        return s
-
     check(
-        make,
+        lambda: scene(clear=False),
         lambda s: s.optimizer.zero_grad(),
         lambda s: s.optimizer.zero_grad(set_to_none=False),
         lambda s: setattr(s.parameters()[0], "grad", None),
