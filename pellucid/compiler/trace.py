@@ -29,7 +29,7 @@ from .backward import TracedRun
 from .errors import Refusal
 from .numbers import is_read, observed, read, unwatched
 from .symbols import DATA_DEPENDENT, Namespace, Unsupported
-from .watch import is_own, unseen
+from .watch import hidden, is_own, unseen
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), slice, range, frozenset, np.dtype, dtypes.dtype, type)
 
@@ -274,7 +274,7 @@ class Tracer:
         """What computes an operation: this library's run no code of the user's. Watched numbers among its parameters become plain ones."""
         for name, value in params.items():
             params[name] = observed(value)
-        return unseen(op.numpy_forward) if PRIMITIVES.get(op.name) is op else op.numpy_forward
+        return hidden(op.numpy_forward) if PRIMITIVES.get(op.name) is op else op.numpy_forward
 
     @unseen
     def operation(self, op: Primitive, tensors: Any, params: dict[str, Any], made: Any, aux: Any = None) -> None:
@@ -447,7 +447,7 @@ class Tracer:
             self.checks.add(function)
             self.effect(function, args, {}, ())
             if self.recording:
-                self.program.instructions[-1].noted = call_in_progress()
+                self.program.instructions[-1].noted = hidden(call_in_progress)()
 
     # ---- backward --------------------------------------------------------------------------------
     def rule(self, node: Any, g: Any, s: Any) -> Any:
