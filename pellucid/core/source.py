@@ -37,15 +37,13 @@ def is_library(filename: str) -> bool:
     if known is None:
         path = os.path.abspath(filename)
         known = path.startswith(_ROOTS) or filename.startswith("<frozen") or any(folder in path for folder in _INSTALLED)
-        _library[filename] = known
-    return known
+    return _library.setdefault(filename, known)
 
 
 def user_frame(depth: int = 1) -> FrameType | None:
     """The innermost frame that is not the library's, `depth` frames up from the caller at least."""
     frame: FrameType | None = sys._getframe(depth)
-    known = _library.get
-    while frame is not None and (known(frame.f_code.co_filename) or is_library(frame.f_code.co_filename)):
+    while frame is not None and (_library.get(frame.f_code.co_filename) or is_library(frame.f_code.co_filename)):
         frame = frame.f_back
     return frame
 
