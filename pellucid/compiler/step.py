@@ -19,7 +19,7 @@ from ..core.bind import wrap
 from ..core.modes import local, no_grad
 from ..core.random import Generator
 from ..core.tape import Node, count, walk
-from ..core.tensor import Tensor, version_of
+from ..core.tensor import OutputSlot, Tensor, version_of
 from ..dtypes import get_default_dtype
 from ..ir import Buffer, Value
 from ..ops.view_storage import as_strided
@@ -31,6 +31,7 @@ from .execute import Diverged, executable, look, numpy_dtype, plain
 from .guards import LEAF_HOOKS, Guard, Opaque, changed, hooks_of
 from .node import freed, record, spent_slot
 from .numbers import is_read, settle
+from .sharing import Sharing
 from .structure import Slot, flatten, lifted, masked, numbers_in, rebuild
 from .surroundings import Surroundings
 from .trace import Tracer
@@ -87,23 +88,22 @@ class Version:
         self.structure_key = masked(structure, lift) if (lift := self.lift) else structure
         around = self.around = Surroundings(self.function, args, kwargs)
         self.signature = signature(tensors)
+        self.positions = {id(t): k for k, t in enumerate(tensors)}
         tracer = self.tracer = Tracer(around, whole)
         leaves = {id(t): t for t, _ in around.tensors.values()}
         leaves.update((id(t), t) for t in tensors)
         earlier = tracer.earlier = Earlier(leaves, around)
-        values = []
         if not around.complete:
             tracer.refuse("the function can reach too many objects to watch", None)
-        for k, t in enumerate(tensors):
-            if type(t._array) is not ndarray:
-                tracer.refuse("an argument has no data, or is of a custom kind")
-                break
-            if any(np.may_share_memory(t._array, o._array) for o in tensors[:k]):
-                tracer.refuse("two arguments share memory")
+        if any(type(t._array) is not ndarray for t in tensors):
+            tracer.refuse("an argument has no data, or is of a custom kind")
+        else:
+            arrays = [t._array for t in tensors]
+            self.sharing = Sharing(arrays)
+            if self.sharing.strange:
+                tracer.refuse("two arguments share memory that is no tensor's")
                 self.quiet = True
-                break
-            values.append(tracer.declare(t._array, "input", f"x{k}" if len(tensors) > 1 else "x"))
-        self.inputs = values
+            self.inputs = self.sharing.declare(tracer, arrays)
         witness = tracer.witness = Witness()
         streams = around.drawn()
         start = count()
@@ -136,10 +136,15 @@ class Version:
             self.skeleton = rebuild(self.first, lambda t: Slot(self.places[id(t)]))
             self.single = isinstance(self.skeleton, Slot) and self.skeleton.place == 0
             self.program = tracer.program
-            del self.around, self.differentiable, self.places, self.grad_changes
+            del self.around, self.differentiable, self.places, self.grad_changes, self.positions
         except Refusal as refusal:
             # Without the traceback, whose frames refer to this object: the values of the step would live until a collection.
             self.refusal = refusal.with_traceback(None)
+        except Exception as error:  # a fault of the compiler's: the call itself has been made, and later ones can be made eagerly
+            said = str(error).splitlines()[0] if str(error) else ""
+            self.refusal = Refusal(
+                f"the compiler failed ({type(error).__name__}: {said}), which is a fault of its own: please report it"
+            )
         finally:
             if tracer.numbers:
                 self.first = rebuild(self.first, lambda t: t if isinstance(t, Tensor) else t.plain)
@@ -179,7 +184,7 @@ class Version:
         self.grad_changes = earlier.changes(self.tracer.cleared)
         if "grad" in witness.users:  # where there is none may decide what is done
             earlier.ask(self.tracer.needs_grad, self.tracer.cleared)
-        self.grads_before = earlier.read(self.tracer.needs_grad, self.tracer.external)
+        self.grads_before = [(self._who(t), g) for t, g in earlier.read(self.tracer.needs_grad, self.tracer.external)]
 
     def _results(self, tensors: list[Tensor], around: Surroundings, start: int) -> None:
         """Name the values that leave: results, and gradients."""
@@ -212,22 +217,27 @@ class Version:
             if t._rg and not spent:
                 self.differentiable.append(t)
             self.outputs.append(("new", value, t._rg, spent))
-        self.gradients: list[tuple[Tensor, Value | None]] = []
+        self.gradients: list[tuple[Any, Value | None]] = []  # positions among the arguments, or state
         for t, g in self.grad_changes:
             if g is None:
-                self.gradients.append((t, None))
+                self.gradients.append((self._who(t), None))
                 continue
             value = tracer.value(g._array, "a gradient")
             if value.buffer.kind != "temp" or not value.whole:
                 value = self._copied(value)
             program.outputs.append(value)
-            self.gradients.append((t, value))
+            self.gradients.append((self._who(t), value))
         self.split = len(program.instructions)
         self.seeds: list[Value] = []
-        self.wanted: list[Tensor | int] = []  # leaves: positions among the arguments, or state
+        self.wanted: list[Any] = []  # leaves: positions among the arguments, or state
+        self.reached: list[list[int]] = []  # for each of them, the results that come from it
         self.returned: list[Value | None] = []
         if self.differentiable:
             self._trace_backward(tensors, around, start)
+
+    def _who(self, t: Tensor) -> Any:
+        """A tensor of the call: an argument by its position, since it is another one at the next call; state as it is."""
+        return self.positions.get(id(t), t)
 
     def _kept_number(self, value: Value, after: Any) -> Value:
         """Memory that still holds, at the end of the call, the number that was read when `after` had run."""
@@ -273,10 +283,11 @@ class Version:
             raise Refusal(f"its gradient raises {type(error).__name__}") from error
         if tracer.refusal is not None:
             raise tracer.refusal
-        position = {id(t): k for k, t in enumerate(tensors)}
+        below = [_below(t, {_key(leaf) for leaf in leaves}) for t in outs]
         for t, g in zip(leaves, got, strict=True):
             if g is not None:
-                self.wanted.append(position.get(id(t), t))
+                self.wanted.append(self._who(t))
+                self.reached.append([k for k, found in enumerate(below) if _key(t) in found])
                 value = tracer.value(g._array, "a gradient")
                 if value.buffer.kind != "temp" or not value.whole or value in tracer.program.outputs:
                     value = self._copied(value)
@@ -288,9 +299,9 @@ class Version:
         tracer, program = self.tracer, self.tracer.program
         program.verify()
         forward, backward = program.instructions[: self.split], program.instructions[self.split :]
-        dynamic = [v.buffer for v in self.inputs]
+        dynamic = [self.inputs[group[0]].buffer for group in self.sharing.groups]
         gradient_state = {id(g._array): (t, g) for t, g in self.grads_before if g is not None}
-        self.moving: list[Tensor] = []  # gradients that existed at the start: another array at each call
+        self.moving: list[Any] = []  # gradients that existed at the start: another array at each call
         for buffer, array in tracer.external.items():
             if buffer.kind == "state" and id(array) in gradient_state:
                 self.moving.append(gradient_state[id(array)][0])
@@ -336,7 +347,8 @@ class Version:
         self.check = checker(tensors, plain, others, covered, self.state, rg, grads)
         self.own_roots = {id(owner(a)) for _, a in self.state}
         self.fast = self._fast_path()
-        self._plan_quick()
+        if self.fast:
+            self._plan_quick()
 
     def _undoing(self, forward: list[Any], dynamic: list[Any], external: dict[Any, ndarray]) -> Any:
         """What a call whose decisions fall otherwise has done by then, and must undo: random streams, arrays, arguments. None: it has no
@@ -397,6 +409,8 @@ class Version:
         """True when results are plain: tensors of their own and gradients, nothing that needs a graph."""
         return (
             self.check is not None
+            and not self.sharing.shared
+            and not any(type(who) is int for who, _ in (*self.gradients, *self.grads_before))
             and self.run_back is None
             and self.undone is None
             and not self.moving
@@ -430,17 +444,17 @@ class Version:
         for t, rg in self.flags_of_state:
             if t._rg != rg:
                 return "requires_grad of a tensor changed"
-        for t, g in self.grads_before:
+        for who, g in self.grads_before:
+            t = tensors[who] if type(who) is int else who
             if (t._grad is None) != (g is None):
                 return "a gradient that was there is gone, or the reverse"
             if g is not None and (t._grad._array.shape, t._grad._array.strides) != (g._array.shape, g._array.strides):  # type: ignore[union-attr]
                 return "a gradient is laid out otherwise"
-        for k, t in enumerate(tensors):
-            root = id(owner(t._array))
-            if root in self.own_roots or any(
-                root == id(owner(o._array)) and np.may_share_memory(o._array, t._array) for o in tensors[:k]
-            ):
-                return "an argument shares memory with another one, or with a parameter"
+        arrays = [t._array for t in tensors]
+        if any(id(owner(a)) in self.own_roots for a in arrays):
+            return "an argument shares memory with a parameter"
+        if not self.sharing.fits(arrays) or self.overwrites and self.sharing.overlaps(arrays):
+            return "arguments share memory in another way"
         return None
 
     def quick(self, args: tuple[Any, ...]) -> Any:
@@ -454,7 +468,7 @@ class Version:
             if id(a) in roots or a.base is not None and id(owner(a)) in roots:
                 return NotImplemented
             views += a.base is not None
-        if views and len(arrays) > 1 and _overlap(arrays):
+        if views and self.overwrites and len(arrays) > 1 and _overlap(arrays):
             return NotImplemented
         if not self._lock.acquire(blocking=False):
             return NotImplemented
@@ -510,7 +524,10 @@ class Version:
         try:
             if not self.run.ready():
                 return STALE
-            given = [*[t._array for t in tensors], *[t._grad._array for t in self.moving]]  # type: ignore[union-attr]
+            given = [
+                *self.sharing.given([t._array for t in tensors]),
+                *[(tensors[t] if type(t) is int else t)._grad._array for t in self.moving],
+            ]
             if self.computed:
                 numbers = numbers_in(structure)
                 numbers = [*[numbers[k] for k in sorted(self.lift)], *[g.now() for g in self.watched]]
@@ -536,10 +553,14 @@ class Version:
                 return self.run.getter(value)(env)
             return self.run.array(value)  # type: ignore[return-value]
 
-        for t, value in self.gradients:
+        for who, value in self.gradients:
+            t = tensors[who] if type(who) is int else who
             t._grad = None if value is None else wrap(memory(value))
-        for t, n in [*self.written, *[(tensors[k], n) for k, n in self.overwrites]]:
-            version_of(t).count += n
+        counters = {
+            id(v): (v, n) for t, n in [*self.written, *[(tensors[k], n) for k, n in self.overwrites]] for v in [version_of(t)]
+        }
+        for version, n in counters.values():  # arguments that share memory may share their counter
+            version.count += n
         made: list[Tensor] = []
         for output in self.outputs:
             if output[0] == "argument":
@@ -582,16 +603,23 @@ class Version:
         saved = env[: len(self.run.dynamic)] + [env[self.run.changing[b]] for b in self.saved]
         record(self, roots, leaves, read, saved, extras)
 
-    def back(self, saved: list[Any], extras: Any, seeds: list[ndarray]) -> list[ndarray]:
-        """Run the second half."""
+    def back(self, saved: list[Any], extras: Any, seeds: list[ndarray | None]) -> list[ndarray | None]:
+        """Run the second half; no gradient for what only results come from that got none."""
         run = self.run_back
         assert run is not None
         with self._lock:
             before = dict(run.extras)
             run.extras.update(extras)
-            env = run([*saved, *[np.ascontiguousarray(s) for s in seeds]])
+            given = [
+                np.zeros(v.shape, numpy_dtype(v.dtype)) if s is None else np.ascontiguousarray(s)
+                for s, v in zip(seeds, self.seeds, strict=True)
+            ]
+            env = run([*saved, *given])
             run.extras.update(before)
-        return [run.getter(v)(env) for v in self.returned]
+        return [
+            run.getter(v)(env) if any(seeds[k] is not None for k in reached) else None
+            for v, reached in zip(self.returned, self.reached, strict=True)
+        ]
 
 
 def _held(shape: tuple[int, ...], kind: np.dtype, t: Tensor | None) -> tuple[Tensor, ndarray] | None:
@@ -609,6 +637,27 @@ def _held(shape: tuple[int, ...], kind: np.dtype, t: Tensor | None) -> tuple[Ten
         and a.flags.writeable
     )
     return (g, a) if good else None
+
+
+def _key(t: Tensor) -> Any:
+    """Where a tensor stands in the graph."""
+    edge = t._node
+    return (id(edge.node), edge.index) if type(edge) is OutputSlot else id(edge or t)
+
+
+def _below(t: Tensor, ends: set[Any]) -> set[Any]:
+    """The places in the graph that gradients of a tensor come to, no further than those at the ends."""
+    stack: list[Any] = [t._node or t]
+    found = set()
+    while stack:
+        edge = stack.pop()
+        key = (id(edge.node), edge.index) if type(edge) is OutputSlot else id(edge)
+        if edge is not None and key not in found:
+            found.add(key)
+            node = edge.node if type(edge) is OutputSlot else edge
+            if key not in ends and isinstance(node, Node):
+                stack.extend(node.inputs)
+    return found
 
 
 def _view(base: Tensor, array: ndarray) -> Tensor:

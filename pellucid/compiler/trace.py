@@ -152,6 +152,17 @@ class Tracer:
         self.external[buffer] = array
         return self._enter(array, buffer, low, high)
 
+    def declare_together(self, arrays: list[ndarray], names: list[str]) -> list[Value]:
+        """The same for arguments that share memory, whose buffer is all that they look at, as bytes."""
+        if len(arrays) == 1:
+            return [self.declare(arrays[0], "input", names[0])]
+        ends = [bounds(a) for a in arrays]
+        low, high = min(start for start, _ in ends), max(end for _, end in ends)
+        buffer = self.program.buffer("input", high - low, "_".join(names))
+        self.program.value(buffer, "uint8", (high - low,), (1,))
+        self.external[buffer] = arrays[0]
+        return [self._enter(array, buffer, low, high) for array in arrays]
+
     def _enter(self, array: ndarray, buffer: Buffer, low: int, high: int) -> Value:
         root = owner(array)
         self._roots.setdefault(id(root), []).append((low, high, buffer))
