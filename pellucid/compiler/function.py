@@ -15,10 +15,11 @@ from ..core import observe, source, tracing
 from ..core.modes import local, state
 from ..core.tensor import Tensor
 from ..nn.modules.module import Module
+from .calling import STALE
 from .errors import Refusal
 from .execute import Diverged
 from .guards import Guard
-from .step import STALE, Version
+from .step import Version
 from .structure import flatten, masked, numbers_in
 
 LIMIT = 8  # traced versions of one function

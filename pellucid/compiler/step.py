@@ -6,30 +6,25 @@ import itertools
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
-from sys import getrefcount
 from typing import Any
 
 import numpy as np
-from numpy import empty, ndarray
+from numpy import ndarray
 
-from ..api.settings import SETTINGS
-from ..backends.numpy_cpu import address
 from ..core import reverse
 from ..core.bind import wrap
-from ..core.modes import local, no_grad
 from ..core.random import Generator
 from ..core.tape import Node, count, walk
 from ..core.tensor import Tensor, version_of
-from ..dtypes import get_default_dtype
 from ..ir import Buffer, Value
-from ..ops.view_storage import as_strided
 from .arrays import owner
+from .calling import Calls, flags, signature
 from .checking import checker, split
 from .earlier import Earlier
 from .errors import Refusal
-from .execute import Diverged, executable, look, numpy_dtype, plain
-from .guards import LEAF_HOOKS, Guard, Opaque, changed, hooks_of
-from .node import freed, record, spent_slot
+from .execute import executable, numpy_dtype
+from .guards import LEAF_HOOKS, Guard, Opaque, changed
+from .node import spent_slot
 from .numbers import is_read, settle
 from .structure import Slot, flatten, lifted, masked, numbers_in, rebuild
 from .surroundings import Surroundings
@@ -37,25 +32,8 @@ from .trace import Tracer
 from .witness import Witness
 
 
-def signature(tensors: list[Tensor]) -> tuple[Any, ...]:
-    """What the program depends on of its tensor arguments."""
-    return tuple(
-        [(type(t), t._array.shape, t._array.dtype, t._array.strides, t._rg, t._node is None, hooks_of(t)) for t in tensors]
-    )
-
-
-def flags() -> tuple[Any, ...]:
-    """The modes that a program depends on."""
-    kind, modes = get_default_dtype(), len(local.function_modes)
-    own = (local.grad, local.inference, local.autocast is None, len(local.saved_hooks), local.anomaly, local.device, modes)
-    return (*own, kind, *SETTINGS.values())
-
-
-STALE: Any = object()  # an optimizer's options or counters of steps ask for another update
-
-
 # ---- a traced version ------------------------------------------------------------------------------
-class Version:
+class Version(Calls):
     """A program for one kind of call."""
 
     def __init__(
@@ -408,191 +386,6 @@ class Version:
         found = self.around.tensors.get(id(array))
         return None if found is None else found[0]
 
-    # ---- calling -----------------------------------------------------------------------------------
-    def why_not(self, structure: Any, tensors: list[Tensor]) -> str | None:
-        """What differs from the call that was traced; None when the program serves this call."""
-        if (masked(structure, self.lift) if self.lift else structure) != self.structure_key:
-            return "other arguments"
-        if signature(tensors) != self.signature:
-            return "a tensor argument of another shape, dtype, layout or requires_grad"
-        if flags() != self.flags:
-            return "another grad mode, autocast, default dtype or setting of the library"
-        for g in self.guards:
-            if not g.holds():
-                self.culprit = g
-                return f"{g.path} changed"
-        for g in self.watched:
-            if type(g.now()) is not type(g.expected):
-                return f"{g.path} changed"
-        for t, a in self.state:
-            if t._array is not a:
-                return "a tensor has other memory"
-        for t, rg in self.flags_of_state:
-            if t._rg != rg:
-                return "requires_grad of a tensor changed"
-        for t, g in self.grads_before:
-            if (t._grad is None) != (g is None):
-                return "a gradient that was there is gone, or the reverse"
-            if g is not None and (t._grad._array.shape, t._grad._array.strides) != (g._array.shape, g._array.strides):  # type: ignore[union-attr]
-                return "a gradient is laid out otherwise"
-        for k, t in enumerate(tensors):
-            root = id(owner(t._array))
-            if root in self.own_roots or any(
-                root == id(owner(o._array)) and np.may_share_memory(o._array, t._array) for o in tensors[:k]
-            ):
-                return "an argument shares memory with another one, or with a parameter"
-        return None
-
-    def quick(self, args: tuple[Any, ...]) -> Any:
-        """The result of an everyday call, NotImplemented when another version, or eager, must answer."""
-        arrays = self.check(args)  # type: ignore[misc]
-        if arrays is None:
-            return NotImplemented
-        roots = self.own_roots
-        views = 0
-        for a in arrays:
-            if id(a) in roots or a.base is not None and id(owner(a)) in roots:
-                return NotImplemented
-            views += a.base is not None
-        if views and len(arrays) > 1 and _overlap(arrays):
-            return NotImplemented
-        if not self._lock.acquire(blocking=False):
-            return NotImplemented
-        try:
-            run = self.run
-            for prepare in run.before:
-                if not prepare():
-                    return NotImplemented
-            reused = self.reused
-            fresh = []
-            for k, (shape, kind, t) in enumerate(self.layout):
-                if t is not None:
-                    held = reused[k]
-                    # A gradient's memory is used again when nobody but the parameter and this version knows it.
-                    if held is not None and t._grad is held[0] and getrefcount(held[0]) == 3 and getrefcount(held[1]) == 3:
-                        arrays.append(held[1])
-                        continue
-                    made = empty(shape, kind)
-                    fresh.append((k, t, wrap(made), made))
-                else:
-                    made = empty(shape, kind)
-                arrays.append(made)
-            for step in run.steps:
-                step(arrays)
-        finally:
-            self._lock.release()
-        self.hits += 1
-        for t in self.removed:
-            t._grad = None
-        for k, t, grad, made in fresh:
-            t._grad = grad
-            reused[k] = (grad, made)
-        for version, n in self.counters:
-            version.count += n
-        for k, n in self.overwrites:
-            version_of(args[k]).count += n
-        out = []
-        for k, spent, number in self.leaving:
-            if number is not None:
-                out.append(number([plain(arrays[i]) for i in k]))
-                continue
-            t = wrap(arrays[k])
-            if spent is not None:
-                t._node = spent
-                t._rg = True
-            out.append(t)
-        return out[0] if self.single else rebuild(self.skeleton, lambda slot: out[slot.place])
-
-    def __call__(self, tensors: list[Tensor], structure: Any) -> Any:
-        """The result of a call that `why_not` admitted; NotImplemented while another thread is inside, STALE where updates are others."""
-        if not self._lock.acquire(blocking=False):
-            return NotImplemented
-        try:
-            if not self.run.ready():
-                return STALE
-            given = [*[t._array for t in tensors], *[t._grad._array for t in self.moving]]  # type: ignore[union-attr]
-            if self.computed:
-                numbers = numbers_in(structure)
-                numbers = [*[numbers[k] for k in sorted(self.lift)], *[g.now() for g in self.watched]]
-                try:
-                    made_of = [np.asarray(f([numbers[k] for k in ks]), kind) for _, f, ks, kind in self.computed]
-                except ArithmeticError as error:
-                    return Diverged(error)
-                given += made_of
-            env = self.run(given) if self.undone is None else self._attempt(given)
-            if isinstance(env, Diverged):
-                return env
-            extras = dict(self.run.extras) if self.run_back is not None else {}
-        finally:
-            self._lock.release()
-        self.hits += 1
-        changing = self.run.changing
-
-        def memory(value: Value) -> ndarray:
-            if value.buffer in changing:
-                block = env[changing[value.buffer]]
-                if value.whole and block.dtype == np.uint8 and block.ndim == 1:
-                    return look(block, value)
-                return self.run.getter(value)(env)
-            return self.run.array(value)  # type: ignore[return-value]
-
-        for t, value in self.gradients:
-            t._grad = None if value is None else wrap(memory(value))
-        for t, n in [*self.written, *[(tensors[k], n) for k, n in self.overwrites]]:
-            version_of(t).count += n
-        made: list[Tensor] = []
-        for output in self.outputs:
-            if output[0] == "argument":
-                made.append(tensors[output[1]])
-            elif output[0] == "state":
-                made.append(output[1])
-            elif output[0] == "number":
-                made.append(output[2]([plain(memory(v)) for v in output[1]]))
-            else:
-                base = self.based.get(output[1].buffer) if not output[2] else None
-                array = memory(output[1])
-                made.append(wrap(array) if base is None else _view(tensors[base] if isinstance(base, int) else base, array))
-        if self.seeds:
-            self._join(made, tensors, env, extras)
-        for output, t in zip(self.outputs, made, strict=True):
-            if output[0] == "new" and output[3]:
-                freed(t)
-        return rebuild(self.skeleton, lambda t: made[t.place])
-
-    def _attempt(self, given: list[ndarray]) -> Any:
-        """Run a program that decides with values; a Diverged, with everything as it was, where one falls otherwise."""
-        streams, arrays, places = self.undone
-        states = [g.get_state() for g in streams]
-        arrays = [*arrays, *[given[k] for k in places]]
-        before = [a.copy() for a in arrays]
-        try:
-            return self.run(given)
-        except Diverged as diverged:
-            for g, s in zip(streams, states, strict=True):
-                g.set_state(s)
-            for a, b in zip(arrays, before, strict=True):
-                np.copyto(a, b)
-            return diverged
-
-    def _join(self, made: list[Tensor], tensors: list[Tensor], env: list[Any], extras: Any) -> None:
-        """Make the results that require grad the results of one node, whose gradient rule is the program's second half."""
-        roots = [t for o, t in zip(self.outputs, made, strict=True) if o[0] == "new" and o[2] and not o[3]]
-        leaves = [tensors[t] if isinstance(t, int) else t for t in self.wanted]
-        read = [tensors[t] if isinstance(t, int) else t for t in self.read_back]
-        saved = env[: len(self.run.dynamic)] + [env[self.run.changing[b]] for b in self.saved]
-        record(self, roots, leaves, read, saved, extras)
-
-    def back(self, saved: list[Any], extras: Any, seeds: list[ndarray]) -> list[ndarray]:
-        """Run the second half."""
-        run = self.run_back
-        assert run is not None
-        with self._lock:
-            before = dict(run.extras)
-            run.extras.update(extras)
-            env = run([*saved, *[np.ascontiguousarray(s) for s in seeds]])
-            run.extras.update(before)
-        return [run.getter(v)(env) for v in self.returned]
-
 
 def _held(shape: tuple[int, ...], kind: np.dtype, t: Tensor | None) -> tuple[Tensor, ndarray] | None:
     """A parameter's gradient and its array, where that is memory of its own of such a form."""
@@ -609,20 +402,6 @@ def _held(shape: tuple[int, ...], kind: np.dtype, t: Tensor | None) -> tuple[Ten
         and a.flags.writeable
     )
     return (g, a) if good else None
-
-
-def _view(base: Tensor, array: ndarray) -> Tensor:
-    """A result that looks into an argument's or a parameter's memory, as a view of it: a write to one counts for the other."""
-    size = array.itemsize
-    if array.dtype != base._array.dtype or any(step % size or step < 0 for step in array.strides):
-        return wrap(array)
-    start = base.storage_offset() + (address(array) - address(base._array)) // size
-    with no_grad():
-        return as_strided(base, array.shape, [step // size for step in array.strides], start)
-
-
-def _overlap(arrays: list[ndarray]) -> bool:
-    return any(np.may_share_memory(a, b) for k, a in enumerate(arrays) for b in arrays[:k])
 
 
 def _values(output: tuple[Any, ...]) -> list[Value]:
