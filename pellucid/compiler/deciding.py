@@ -12,9 +12,17 @@ from numpy import ndarray
 from ..core import bind
 from ..core.primitive import Primitive
 from ..core.tensor import Tensor, make_tensor
-from ..ir import Value
+from ..ir import Instruction, Value
 from .errors import Refusal
 from .numbers import is_read, read
+
+
+class Later:
+    """In the place of a value: the number at a position among those of the call, which is known after the program."""
+
+    def __init__(self, position: int) -> None:
+        self.position = position
+        self.buffer = self  # which no program holds
 
 
 class Deciding:
@@ -22,6 +30,8 @@ class Deciding:
 
     def read(self, t: Tensor, how: str) -> None:
         """A value leaves for Python."""
+        if self.inside is not None and id(t) not in self.inside.free:
+            self.inside.touched = True
         if not self.recording:
             return
         if how == "bool" and t._array.size == 1:
@@ -66,10 +76,16 @@ class Deciding:
     def number_given(self, value: Any) -> Any:
         """A number among the arguments, which may be another one at each call, watched."""
         array = np.asarray(value, np.int64 if type(value) is int else np.float64)
-        place = self.declare(array, "input", f"n{len(self.given)}")
-        self.given[place.buffer] = k = len(self.given)
+        place = self.declare(array, "input", f"n{self.count}")
+        self.given[place.buffer] = k = self.count
+        self.count += 1
         self.computed.append((place.buffer, lambda values: values[0], [k], array.dtype))
         return read(value, self, (place, None))
+
+    def number_later(self, value: Any) -> Any:
+        """A number that is known only after the program has run."""
+        self.count += 1
+        return read(value, self, (Later(self.count - 1), None))
 
     def operand(self, op: Primitive, number: Any, kind: Any) -> Any:
         """A number that an operation combines with tensors: one that depends on the arguments is an input of the program."""
@@ -107,6 +123,9 @@ class Deciding:
         """
         if not self.recording:
             return
+        if any(isinstance(place, Later) for place, _ in terms):
+            self.refuse("the step computes or decides with a number that it sets after its program")
+            return
         early = all(place.buffer in self.given for place, _ in terms)
         if self.whole and not early:
             self.refuse("the step reads a tensor's value to decide something")
@@ -117,4 +136,25 @@ class Deciding:
         instructions = self.program.instructions
         place = max((instructions.index(after) + 1 for _, after in terms if after is not None), default=0)
         self.program.add("decide", tuple(v for v, _ in terms), (), kind="decide", record=holds, site=self.site())
-        instructions.insert(place, instructions.pop())
+        question = instructions.pop()
+        update = next((k for k, i in enumerate(instructions[:place]) if i.op == "_update_group"), None)
+        ahead = None if update is None else self._ahead(question, update, place)
+        if ahead is not None:
+            rest = [i for i in instructions[update:] if i not in ahead]
+            instructions[update:] = [*ahead, question, *rest]
+        else:
+            instructions.insert(place, question)
+
+    def _ahead(self, question: Instruction, start: int, end: int) -> list[Instruction] | None:
+        """The instructions between two places that a question needs, if all of them can be done at the first; None if not."""
+        between = self.program.instructions[start:end]
+        wanted, found = {v.buffer for v in question.reads()}, []
+        for i in reversed(between):
+            if any(v.buffer in wanted for v in i.made()):
+                if i.kind != "op" or i.writes or i.hands_on or len(found) == 8:
+                    return None
+                found.append(i)
+                wanted |= {v.buffer for v in i.reads()}
+        made = {v.buffer for i in found for v in i.outputs}
+        others = {v.buffer for i in between if i not in found for v in i.made()}
+        return None if others & (wanted | made) else found[::-1]

@@ -20,7 +20,9 @@ from ..ir import Buffer, Value
 from .arrays import owner
 from .calling import Calls, flags, signature
 from .checking import checker, split
+from .deciding import Later
 from .earlier import Earlier
+from .effects import Again, Changes, Growing, counts, written_by
 from .errors import Refusal
 from .execute import executable, numpy_dtype
 from .guards import LEAF_HOOKS, Guard, Opaque, changed
@@ -38,32 +40,39 @@ class Version(Calls):
 
     def __init__(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], whole: bool = False,
-        lift: frozenset[int] = frozenset(), watched: Sequence[Guard] = (),
+        lift: frozenset[int] = frozenset(), watched: Sequence[Guard] = (), may_watch: bool = True,
     ) -> None:  # fmt: skip
         self.function = function
-        self.watched = watched  # numbers in attributes, globals and the like that may be others, too
+        # What may be others, too, in attributes, globals and the like: numbers; tensors; and lists that are appended to.
+        logs = [g for g in watched if isinstance(g, Growing)]
+        self.watched = [g for g in watched if not isinstance(g, Growing) and g.of_a_number]
+        self.places = [g for g in watched if not isinstance(g, Growing) and not g.of_a_number]
+        self.may_watch = may_watch
         self.lift = lift  # which of the numbers among the arguments may be others at each call
         self.flags = flags()
         self.refusal: Refusal | None = None
         self.transient = False  # the next call may be compiled
+        self.found: list[Guard] = []  # places that should be inputs at the next call
         self.quiet = False  # nothing is wrong: a call of another kind may be
         self.hits = 0
         self.culprit: Guard | None = None  # the guard that did not hold when `why_not` was asked last
         self._lock = threading.Lock()
         try:
-            self._trace(args, kwargs, whole)
+            self._trace(args, kwargs, whole, logs)
         finally:
             settle(self.tracer.living_numbers())
             self.tracer.forget()
             del self.tracer
 
     # ---- tracing -----------------------------------------------------------------------------------
-    def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any], whole: bool) -> None:
+    def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any], whole: bool, logs: list[Any]) -> None:
         tensors: list[Tensor] = []
         structure = flatten((args, kwargs), tensors)
         self.kind_of_call, self.numbers = masked(structure, None), numbers_in(structure)
         self.structure_key = masked(structure, lift) if (lift := self.lift) else structure
-        around = self.around = Surroundings(self.function, args, kwargs)
+        count_of_args = self.count_of_args = len(tensors)
+        self.places_key = flatten([g.now() for g in self.places], tensors)
+        around = self.around = Surroundings(self.function, args, kwargs, self.places, logs)
         self.signature = signature(tensors)
         tracer = self.tracer = Tracer(around, whole)
         leaves = {id(t): t for t, _ in around.tensors.values()}
@@ -83,22 +92,16 @@ class Version(Calls):
             values.append(tracer.declare(t._array, "input", f"x{k}" if len(tensors) > 1 else "x"))
         self.inputs = values
         witness = tracer.witness = Witness()
+        changes = tracer.changes = Changes(around, tracer, [*self.watched, *logs], self.places)
         streams = around.drawn()
         start = count()
         try:
             given = lifted((args, kwargs), self.lift, tracer.number_given, itertools.count()) if self.lift else (args, kwargs)
-            put = [(g, g.now(), tracer.number_given(g.now())) for g in self.watched]
-            for g, _, number in put:
-                g.set(number)
             try:
-                with tracer.active(), witness.watching():
+                with changes.following(), tracer.active(), witness.watching():
                     self.first = self.function(*given[0], **given[1])
             finally:
-                for g, plain_number, number in put:
-                    if g.now() is number:
-                        g.set(plain_number)
-                del given, put
-                g = number = None
+                del given
         except TypeError as error:
             self._again(error, args, kwargs)
             return
@@ -109,15 +112,18 @@ class Version(Calls):
             if self.refusal is not None:
                 return
             self._settle(around, witness, earlier)
+            self._changes(changes, witness, tensors, count_of_args, structure, args, kwargs)
             self._results(tensors, around, start)
             self._build(around, tensors, args, kwargs)
-            self.skeleton = rebuild(self.first, lambda t: Slot(self.places[id(t)]))
+            self.skeleton = rebuild(self.first, lambda t: Slot(self.position[id(t)]))
             self.single = isinstance(self.skeleton, Slot) and self.skeleton.place == 0
             self.program = tracer.program
-            del self.around, self.differentiable, self.places, self.grad_changes
+            del self.around, self.differentiable, self.position, self.grad_changes, self.changes
         except Refusal as refusal:
             # Without the traceback, whose frames refer to this object: the values of the step would live until a collection.
             self.refusal = refusal.with_traceback(None)
+            self.found = refusal.places if isinstance(refusal, Again) else []
+            self.transient |= getattr(refusal, "transient", False)
         finally:
             if tracer.numbers:
                 self.first = rebuild(self.first, lambda t: t if isinstance(t, Tensor) else t.plain)
@@ -142,22 +148,35 @@ class Version(Calls):
             raise Refusal(f"{witness.read[0]} looks at values to decide what to do", witness.read[1])
         if self.tracer.begun and not witness.asks_for_state and not around.views:
             around.begin(self.tracer.begun)
-        guards = around.relevant(witness)
+        guards = self.guards = around.relevant(witness)
         self.asks_types = witness.loads("type")
         hidden = next((g for g in guards if isinstance(g, Opaque)), None)
         if hidden is not None:
             raise Refusal(f"the step uses `{hidden.path}`, {hidden}", witness.entry)
-        broken = changed(guards)
-        if broken:
-            self.transient = True
-            raise Refusal(f"the step changes {broken[0].path}, which a program would not do", witness.line_of(broken[0]))
-        places = {(id(g.holder), g.key) for g in self.watched}
-        self.guards = guards = [g for g in guards if g.kind == "len" or (id(g.holder), g.key) not in places]
         self.kept = around.kept  # objects that guards know by their identity
         self.grad_changes = earlier.changes(self.tracer.cleared)
         if "grad" in witness.users:  # where there is none may decide what is done
             earlier.ask(self.tracer.needs_grad, self.tracer.cleared)
         self.grads_before = earlier.read(self.tracer.needs_grad, self.tracer.external)
+
+    def _changes(
+        self, changes: Changes, witness: Witness, tensors: list[Tensor], count: int, structure: Any, args: Any, kwargs: Any
+    ) -> None:  # fmt: skip
+        """Find what the call changed in Python, and what of that its program's calls do again."""
+        now: list[Tensor] = []
+        same = flatten((args, kwargs), now) == structure
+        if not same or len(now) != count or any(a is not b for a, b in zip(now, tensors, strict=False)):
+            raise Refusal("the step changes an argument", witness.entry)
+        aliased = self.around.aliased
+        # Arguments that the code can also come to otherwise: they must be these again.
+        self.pinned = [(k, t) for k, t in enumerate(tensors) if id(t) in aliased]
+        if any(k >= count for k, _ in self.pinned):
+            raise Refusal("a tensor that the step replaces is known by two names", witness.entry)
+        self.guards = changes.finish(self.guards, witness, self.may_watch)
+        self.changes = changes
+        self.effects, self.calls = changes.effects, changes.calls
+        self.early = [e for e in self.effects if e.stage < 0]
+        self.count_of_numbers = self.tracer.count
 
     def _results(self, tensors: list[Tensor], around: Surroundings, start: int) -> None:
         """Name the values that leave: results, and gradients."""
@@ -166,18 +185,22 @@ class Version(Calls):
         shape = flatten(self.first, found)
         if "object" in _kinds(shape):
             raise Refusal("the step returns an object that is no tensor, number or container")
+        for leaf in self.changes.leaves():
+            if all(leaf is not t for t in found):
+                found.append(leaf)
         self.outputs: list[tuple[Any, ...]] = []
         known = {id(t): ("argument", k) for k, t in enumerate(tensors)}
         known = {id(t): ("state", t) for t, _ in around.tensors.values()} | known
         self.differentiable: list[Tensor] = []
-        self.places: dict[int, int] = {}
+        self.position: dict[int, int] = {}
         for number in tracer.living_numbers():
             if not number.settled and all(number is not t for t in found):
                 raise Refusal("the step keeps a tensor's value as a number", number.site)
         for t in found:
-            self.places[id(t)] = len(self.outputs)
+            self.position[id(t)] = len(self.outputs)
             if is_read(t):
-                self.outputs.append(("number", [self._kept_number(*term) for term in t.terms], t.compute, False))  # type: ignore[attr-defined]
+                terms = [self._term(*term) for term in t.terms]  # type: ignore[attr-defined]
+                self.outputs.append(("number", terms, t.compute, False))  # type: ignore[attr-defined]
                 continue
             if id(t) in known:
                 self.outputs.append(known[id(t)])
@@ -190,6 +213,7 @@ class Version(Calls):
             if t._rg and not spent:
                 self.differentiable.append(t)
             self.outputs.append(("new", value, t._rg, spent))
+        self.changes.bind(self.position)
         self.gradients: list[tuple[Tensor, Value | None]] = []
         for t, g in self.grad_changes:
             if g is None:
@@ -206,6 +230,13 @@ class Version(Calls):
         self.returned: list[Value | None] = []
         if self.differentiable:
             self._trace_backward(tensors, around, start)
+
+    def _term(self, value: Any, after: Any) -> Any:
+        """What a number that leaves is made of: one that the call is given, by its position, or what the program computes."""
+        if isinstance(value, Later):
+            return value.position
+        given = self.tracer.given.get(value.buffer)
+        return self._kept_number(value, after) if given is None else given
 
     def _kept_number(self, value: Value, after: Any) -> Value:
         """Memory that still holds, at the end of the call, the number that was read when `after` had run."""
@@ -273,19 +304,21 @@ class Version(Calls):
             if buffer.kind == "state" and id(array) in gradient_state:
                 self.moving.append(gradient_state[id(array)][0])
                 dynamic.append(buffer)
-        self.computed = tracer.computed
+        read = {v.buffer for i in program.instructions for v in i.reads()} | {v.buffer for v in program.outputs}
+        self.computed = [c for c in tracer.computed if c[0] in read]
         dynamic += [buffer for buffer, *_ in self.computed]
         made_forward = {v.buffer for i in forward for v in i.made() if v.buffer.kind == "temp"}
         used_backward = {v.buffer for i in backward for v in (*i.reads(), *i.made()) if v.buffer.kind == "temp"}
         self.saved = sorted(made_forward & used_backward, key=lambda b: b.number)
         leaving = [o[1].buffer for o in self.outputs if o[0] == "new" and o[1].buffer.kind == "temp"]
-        leaving += [v.buffer for o in self.outputs if o[0] == "number" for v in o[1]]
+        leaving += [v.buffer for o in self.outputs if o[0] == "number" for v in _values(o)]
         leaving += [v.buffer for _, v in self.gradients if v is not None]
         fresh = list(dict.fromkeys([*leaving, *self.saved]))
         external = {b: a for b, a in tracer.external.items() if b not in dynamic}
         self.run = executable(program, forward, tracer.contents, external, dynamic, fresh, roots=tracer.roots)
         self.run_back = None
         self.undone = self._undoing(forward, dynamic, external)
+        self._plan_changes()
         if self.seeds:
             dynamic_back = [*dynamic, *self.saved, *[v.buffer for v in self.seeds]]
             fresh_back = list(dict.fromkeys(v.buffer for v in self.returned if v is not None))
@@ -309,42 +342,67 @@ class Version(Calls):
         covered, others = self.seldom, self.always = split(self.guards, modules)
         grads = self.grads_before
         plain = not kwargs and all(isinstance(a, Tensor) for a in args) and len({id(a) for a in args}) == len(args)
-        plain = plain and len(args) == len(tensors) and not any(t._rg for t in tensors)
+        plain = plain and len(args) == self.count_of_args and not any(t._rg for t in tensors)
         rg = self.flags_of_state = [(t, t._rg) for t, _ in self.state if t._rg or t.is_leaf and t.dtype.is_floating_point]
-        self.check = checker(tensors, plain, others, covered, self.state, rg, grads)
+        self.check = checker(
+            tensors, plain, others, covered, self.state, rg, grads, self.count_of_args, (self.places, self.places_key), self.watched,
+            self.pinned,
+        )  # fmt: skip
         self.own_roots = {id(owner(a)) for _, a in self.state}
         self.fast = self._fast_path()
         self._plan_quick()
 
+    def _plan_changes(self) -> None:
+        """In which order effects and calls that are made again come."""
+        self.tables = [t for c in self.calls for t in c.tables] + [e.place.holder for e in self.early]
+        self.first_calls = [c for c in self.calls if not c.late]
+        self.late_calls = [c for c in self.calls if c.late]
+        self.staged = [[e for e in self.effects if e.stage == k] for k in range(len(self.late_calls) + 1)]
+        late = {k for c in self.late_calls for k, *_ in c.reads}
+        self.late_outputs = [
+            k for k, o in enumerate(self.outputs) if o[0] == "number" and any(type(v) is int and v in late for v in o[1])
+        ]
+        # Known before the program runs.
+        self.given_outputs = [
+            k for k, o in enumerate(self.outputs)
+            if o[0] == "number" and all(type(v) is int for v in o[1]) and k not in self.late_outputs
+        ]  # fmt: skip
+        self.bumps = sum(counts(e.place) for e in self.effects)
+        self.changing = bool(self.effects or self.calls)
+        self.simple = not (self.changing or self.computed or self.undone is not None or self.count_of_numbers)
+
     def _undoing(self, forward: list[Any], dynamic: list[Any], external: dict[Any, ndarray]) -> Any:
-        """What a call whose decisions fall otherwise has done by then, and must undo: random streams, arrays, arguments. None: it has no
-        decisions.
+        """What a call whose decisions fall otherwise has done by then, and must undo: random streams, arrays, arguments, the state of
+        optimizers. So must one that changes Python objects, and fails. None: there is nothing to undo.
         """
         last = max((k for k, i in enumerate(forward) if i.kind == "decide"), default=None)
-        if last is None:
-            return None
-        streams: dict[int, Generator] = {}
-        written = set()
-        for i in forward[:last]:
+        self.decides = last is not None
+        done = forward[:last] if last is not None else []
+        for i in done:
             if i.kind == "call":
                 found = [a for a in i.params["args"] if isinstance(a, Generator)]
-                streams.update((id(g), g) for g in found)
                 if not found and not (i.outputs or i.writes) and i.record[0] not in self.tracer.checks:
                     raise Refusal(f"the step decides with a tensor's value after {i.op}", i.site)
                 if i.op == "_update_group":
                     raise Refusal("the step decides with a tensor's value after an optimizer's update", i.site)
-            written |= {v.buffer for v in i.writes if v.buffer.kind != "temp"}
+        if self.effects or self.calls:
+            done = list(dict.fromkeys([*done, *self.run.before_failure()]))
+        streams, written, states = written_by(done)
+        if last is None and not (streams or written or states):
+            return None
         return (
-            list(streams.values()),
+            streams,
             [external[b] for b in written if b in external],
             [dynamic.index(b) for b in written if b not in external],
+            states,
         )
 
     def _plan_quick(self) -> None:
         """What `quick` makes: results and gradients (whose memory may be used again), in the order of `run.fresh`."""
         grad_of = {v.buffer: (v, t) for t, v in self.gradients if v is not None}
         self.layout: list[tuple[Any, Any, Tensor | None]] = []
-        position = {}
+        position = self.position_of = {}
+        start = len(self.inputs) + len(self.computed)
         for b in self.run.fresh:
             value, t = grad_of.get(b, (None, None))
             if value is None:
@@ -352,12 +410,15 @@ class Version(Calls):
             if value is None:
                 self.fast = False
                 return
-            position[b] = len(self.inputs) + len(self.layout)
+            position[b] = start + len(self.layout)
             self.layout.append((value.shape, numpy_dtype(value.dtype), t))
-        if any(not _values(o) or any(not v.whole or v.buffer not in position for v in _values(o)) for o in self.outputs):
+        if any(
+            o[0] not in ("new", "number") or any(not v.whole or v.buffer not in position for v in _values(o))
+            for o in self.outputs
+        ):
             self.fast = False
             return
-        if any(o[0] == "new" and self.layout[position[o[1].buffer] - len(self.inputs)][0] != o[1].shape for o in self.outputs):
+        if any(o[0] == "new" and self.layout[position[o[1].buffer] - start][0] != o[1].shape for o in self.outputs):
             self.fast = False  # a result that is another result's memory in another shape
             return
         self.reused: list[Any] = [_held(*laid) for laid in self.layout]  # the gradients of the traced call are filled again
@@ -366,7 +427,7 @@ class Version(Calls):
         self.leaving = []
         for o in self.outputs:
             if o[0] == "number":
-                self.leaving.append(([position[v.buffer] for v in o[1]], None, o[2]))
+                self.leaving.append(([-1 - v if type(v) is int else position[v.buffer] for v in o[1]], None, o[2]))
             else:
                 spent = spent_slot(o[1].shape, numpy_dtype(o[1].dtype)) if o[3] else None
                 self.leaving.append((position[o[1].buffer], spent, None))
@@ -376,9 +437,8 @@ class Version(Calls):
         return (
             self.check is not None
             and self.run_back is None
-            and self.undone is None
+            and not self.decides
             and not self.moving
-            and not self.computed
             and all(o[0] in ("new", "number") for o in self.outputs)
         )
 
@@ -406,7 +466,7 @@ def _held(shape: tuple[int, ...], kind: np.dtype, t: Tensor | None) -> tuple[Ten
 
 def _values(output: tuple[Any, ...]) -> list[Value]:
     """The values behind a result that is a tensor of its own, or a number."""
-    return [output[1]] if output[0] == "new" else output[1] if output[0] == "number" else []
+    return [output[1]] if output[0] == "new" else [v for v in output[1] if type(v) is Value] if output[0] == "number" else []
 
 
 def _kinds(shape: Any) -> set[Any]:

@@ -68,6 +68,11 @@ class Tracer(Deciding):
         self._roots: dict[int, list[tuple[int, int, Buffer]]] = {}
         self.given: dict[Buffer, int] = {}  # numbers among the arguments, and the place of each
         self.computed: list[tuple[Buffer, Callable[[list[Any]], Any], list[int], Any]] = []  # what each call computes of those
+        self.count = 0  # of numbers that each call is given
+        self.changes: Any = None  # what the call changes in Python
+        self.inside: Any = None  # the call of a schedule's step that is running
+        # For optimizers that have stepped: what their groups of options held each time.
+        self.stepped: dict[int, list[list[tuple[int, dict[str, Any]]]]] = {}
         self._operands: dict[tuple[int, Any], tuple[Any, Tensor]] = {}
         self._fresh: set[int] = set()  # constants just made
         self.checks: set[Callable[..., Any]] = set()  # functions that do nothing but raise
@@ -283,6 +288,8 @@ class Tracer(Deciding):
         if self._clearing and self.earlier is not None:
             self._clearing = False
             self.earlier.let_go(self)
+        if self.inside is not None:
+            self.inside.touched = True
         if not self.recording:
             return
         try:
@@ -503,6 +510,19 @@ class Tracer(Deciding):
         return made
 
     # ---- events ----------------------------------------------------------------------------------
+    def optimizer_step(self, owner: Any) -> None:
+        """An optimizer has stepped, with the options that its groups hold."""
+        self.stepped.setdefault(id(owner), []).append([(id(g), dict(g)) for g in owner.param_groups])
+        if any(c.late and any(o is owner for o in c.optimizers) for c in self.changes.calls):
+            self.refuse("an optimizer steps after a schedule that comes after a step of it")
+
+    def again(self, function: Callable[..., Any], owner: Any, args: Any, kwargs: Any) -> Any:
+        """A call that each call of the version makes again."""
+        if not self.recording:
+            with self.paused():
+                return function(owner, *args, **kwargs)
+        return self.changes.again(function, owner, args, kwargs)
+
     def optimizer_zero_grad(self, owner: Any) -> None:
         """Gradients are about to be cleared."""
         groups = getattr(owner, "param_groups", None)
