@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..core import tracing
-from ..core.tensor import Tensor, version_of
+from ..core.modes import no_grad
+from ..core.tensor import Tensor
+from ..ops.compare import isfinite
+from ..ops.join import stack
 
 
 class GradScaler:
@@ -78,17 +80,18 @@ class GradScaler:
                 raise RuntimeError("unscale_() is being called after step().")
             raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
         inverse = 1.0 / self._scale
-        overflow = False
-        for group in optimizer.param_groups:
-            for p in group["params"]:
-                g = p._grad
-                if g is None:
-                    continue
-                if g._array.dtype == np.float16:
-                    raise ValueError("Attempting to unscale FP16 gradients.")
-                g._array *= g._array.dtype.type(inverse)
-                version_of(g).count += 1
-                overflow = overflow or not bool(np.isfinite(tracing.seen(g._array)).all())
+        finite = []
+        with no_grad():
+            for group in optimizer.param_groups:
+                for p in group["params"]:
+                    g = p._grad
+                    if g is None:
+                        continue
+                    if g._array.dtype == np.float16:
+                        raise ValueError("Attempting to unscale FP16 gradients.")
+                    g.mul_(inverse)
+                    finite.append(isfinite(g).all())
+            overflow = bool(finite) and not bool(stack(finite).all())
         self._found[id(optimizer)] = overflow
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:

@@ -29,6 +29,22 @@ def split(guards: list[Guard], modules: list[Module]) -> tuple[list[Guard], list
     return list(compress(guards, covered)), [g for g, c in zip(guards, covered, strict=True) if not c]
 
 
+def _finds(structure: Any, source: str, lines: list[str]) -> bool:
+    """Write down how tensors are found in what stands at a place, as `flatten` describes it; False where that is not simple."""
+    if structure[0] == "tensor":
+        lines.append(f"    t{structure[1]} = {source}")
+    elif structure[0] == "again":
+        lines.append(f"    if {source} is not t{structure[1]}: return None")
+    elif structure[0] is type(None):
+        lines.append(f"    if {source} is not None: return None")
+    elif structure[0] is tuple:
+        lines.append(f"    if type({source}) is not tuple or len({source}) != {len(structure) - 1}: return None")
+        return all(_finds(s, f"{source}[{k}]", lines) for k, s in enumerate(structure[1:]))
+    else:
+        return False
+    return True
+
+
 def checker(
     tensors: list[Tensor],
     plain: bool,
@@ -37,12 +53,20 @@ def checker(
     held: list[tuple[Tensor, ndarray]],
     rg: list[tuple[Tensor, bool]],
     grads: list[tuple[Tensor, Tensor | None]],
+    count: int,
+    places: tuple[list[Guard], Any],
+    numbers: list[Guard],
+    pinned: list[tuple[int, Tensor]],
 ) -> Callable[[tuple[Any, ...]], Any] | None:
     """A function from positional arguments to their arrays, None where this version may not serve the call (ask `why_not`).
 
-    Only for functions whose arguments are all tensors (`plain`).
+    Only for functions whose arguments are all tensors (`plain`). The first `count` of the tensors are arguments, the others stand at
+    `places` (with the description of what is there); `numbers` are places of numbers, `pinned` arguments that must be the same objects.
     """
     if not plain:
+        return None
+    found: list[str] = []
+    if not all(_finds(s, f"x{k}", found) for k, s in enumerate(places[1][1:])):
         return None
     scope: dict[str, Any] = {
         "state": state,
@@ -58,12 +82,24 @@ def checker(
         "type": type,
         "map": map,
         "id": id,
+        "tuple": tuple,
+        "len": len,
     }
-    lines = ["def check(args):", f"    if len(args) != {len(tensors)}: return None"]
+    lines = ["def check(args):", f"    if len(args) != {count}: return None"]
+    lines += [f"    t{k} = args[{k}]" for k in range(count)]
+    for k, p in enumerate(places[0]):
+        scope[f"xh{k}"], scope[f"xk{k}"] = p.holder, p.key
+        lines.append(f"    x{k} = {p.source(f'xh{k}', f'xk{k}')}")
+    lines += found
+    for k, t in pinned:
+        scope[f"w{k}"] = t
+        lines.append(f"    if t{k} is not w{k}: return None")
+    for k, p in enumerate(numbers):
+        scope[f"nh{k}"], scope[f"nk{k}"], scope[f"nt{k}"] = p.holder, p.key, type(p.expected)
+        lines.append(f"    if type({p.source(f'nh{k}', f'nk{k}')}) is not nt{k}: return None")
     for k, t in enumerate(tensors):
         scope[f"T{k}"], scope[f"S{k}"], scope[f"D{k}"], scope[f"R{k}"] = type(t), t._array.shape, t._array.dtype, t._array.strides
         lines += [
-            f"    t{k} = args[{k}]",
             f"    if type(t{k}) is not T{k}: return None",
             f"    a{k} = t{k}._array",
             f"    if a{k}.shape != S{k} or a{k}.dtype is not D{k} or a{k}.strides != R{k} or t{k}._rg is not {t._rg}: return None",
@@ -104,4 +140,5 @@ def checker(
     guarded = body.replace("def check(args):", "def check(args):\n  try:").replace("\n    ", "\n      ")
     guarded += "\n  except (KeyError, IndexError, AttributeError, ValueError): return None"
     exec(guarded, scope)
+    scope["check"].seen = scope["now"]
     return scope["check"]

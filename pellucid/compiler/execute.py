@@ -96,6 +96,7 @@ class Executable:
 
     def _lay_out(self, native: bool) -> None:
         """Decide what runs how, and where everything lies."""
+        self.failing = -1  # the last item that may raise
         self._counted: set[int] = set()  # counters of steps of the updates so far
         self.again = 0  # values that are computed once more in the backward
         if native:
@@ -216,14 +217,23 @@ class Executable:
         parts: list[tuple[Any, list[tuple[int, Any]]]] = []
         for k, item in enumerate(self.items):
             if item.kind == "eager":
+                if item.instructions[0].kind in ("op", "call", "rule"):
+                    self.failing = k
                 parts.append((item.instructions[0], []))
                 continue
             if not parts or self.apart or not isinstance(parts[-1][0], Schedule):
                 parts.append((Schedule(len(self.changing)), []))
             schedule, updates = parts[-1]
             schedule.item = k
+            refusals = len(schedule.refusals)
             self._emit(item, schedule, updates)
+            if len(schedule.refusals) > refusals:
+                self.failing = k
         return parts
+
+    def before_failure(self) -> list[Instruction]:
+        """What has run by the time when the last item runs that may raise."""
+        return [i for item in self.items[: self.failing + 1] for i in item.instructions]
 
     def _eager(self, i: Instruction) -> Callable[[list[Any]], None]:
         return getattr(self, "_" + i.kind)(i)  # type: ignore[no-any-return]

@@ -15,10 +15,12 @@ from ..core import observe, source, tracing
 from ..core.modes import local, state
 from ..core.tensor import Tensor
 from ..nn.modules.module import Module
+from .calling import FAILED, STALE
+from .effects import Growing
 from .errors import Refusal
 from .execute import Diverged
 from .guards import Guard
-from .step import STALE, Version
+from .step import Version
 from .structure import flatten, masked, numbers_in
 
 LIMIT = 8  # traced versions of one function
@@ -136,7 +138,7 @@ class CompiledFunction:
             reason = version.why_not(structure, tensors)
             if reason is None:
                 result = version(tensors, structure)
-                if result is NotImplemented:  # another thread is inside
+                if result is NotImplemented or result is FAILED:  # another thread is inside
                     return self.function(*args, **kwargs)
                 if result is STALE:
                     reason = "an optimizer's options or counters of steps ask for another update"
@@ -162,11 +164,11 @@ class CompiledFunction:
         self._find_changing(structure, skeleton)
         lift = self.changing.get(skeleton, frozenset())
         for version in self.versions if not steady else ():
-            if version.culprit is not None and version.culprit.of_a_number:
+            if version.culprit is not None and (version.culprit.of_a_number or version.culprit.of_tensors):
                 place = version.culprit
                 self.watched[id(place.holder), place.key] = place
             version.culprit = None
-        watched = () if steady else tuple(g for g in self.watched.values() if g.of_a_number)
+        watched = () if steady else tuple(g for g in self.watched.values() if _variable(g))
         shapes = tuple([(t._array.shape, t._array.dtype) for t in tensors])
         key, kind = (masked(structure, lift), shapes), (skeleton, shapes)
         if (
@@ -175,7 +177,7 @@ class CompiledFunction:
             or any(type(t) is not Tensor and not hasattr(type(t), "_is_plain") and not _plain(t) for t in tensors)
         ):
             return self.function(*args, **kwargs)
-        version = Version(self.function, args, kwargs, self.fullgraph, lift, watched)
+        version = Version(self.function, args, kwargs, self.fullgraph, lift, watched, not steady)
         first = version.first
         version.first = None
         undecided = False
@@ -195,6 +197,11 @@ class CompiledFunction:
                     self._give_up(key, Refusal(f"it was traced {len(self.history)} times; the last reason was that {reason}"))
             return first
         if version.quiet:
+            return first
+        new = {(id(p.holder), p.key): p for p in version.found}
+        if not new.keys() <= self.watched.keys():
+            self.watched.update(new)
+            self.history.append(f"traced again at the next call, with what it changes as inputs: {version.refusal}")
             return first
         if version.transient:
             key = kind  # whatever its numbers are
@@ -233,7 +240,7 @@ class CompiledFunction:
         """Warn, once, that the function runs eagerly."""
         if not self._warned:
             self._warned = True
-            warnings.warn(f"{self.name} runs eagerly: {reason}", CompileWarning, stacklevel=_outside())
+            warnings.warn(f"{self.name} runs eagerly: {reason}", CompileWarning, stacklevel=source.outside())
 
     def explain(self) -> Any:
         """How the versions traced so far were compiled: an object with `.text`, and `.html`."""
@@ -242,14 +249,9 @@ class CompiledFunction:
         return explain(self)
 
 
-def _outside() -> int:
-    """The `stacklevel` of the user's call, for a warning that the caller of this gives."""
-    frame: Any = sys._getframe(1)
-    level = 1
-    while frame.f_back is not None and source.is_library(frame.f_code.co_filename):
-        frame = frame.f_back
-        level += 1
-    return level
+def _variable(place: Guard) -> bool:
+    """Whether a place holds what may be an input."""
+    return isinstance(place, Growing) or place.of_a_number or place.of_tensors or place.now() is None
 
 
 def _plain(t: Tensor) -> bool:

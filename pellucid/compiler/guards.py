@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import Any
 
 from numpy import ndarray
@@ -70,9 +70,13 @@ class Guard:
     def of_a_number(self) -> bool:
         """Whether a float or int is there, at a place that may be written to."""
         now = self.now()
-        places = self.kind in ("item", "cell") or self.kind == "attr" and not isinstance(self.holder, ModuleType)
         plain = type(now) is type(self.expected) and (type(now) is float or type(now) is int and abs(now) < 1 << 62)
-        return plain and places and not isinstance(self.holder, MappingProxyType)
+        return plain and self.kind in ("item", "cell", "attr") and not isinstance(self.holder, MappingProxyType)
+
+    @property
+    def of_tensors(self) -> bool:
+        """Whether a tensor that is no parameter is there, or a tuple of some: another one may be there at each call."""
+        return self.kind in ("item", "cell", "attr") and _of_tensors(self.now())
 
     def holds(self) -> bool:
         """True when it is as it was."""
@@ -100,15 +104,19 @@ class Guard:
         scope[f"h{place}"], scope[f"k{place}"], scope[f"e{place}"] = self.holder, self.key, expected
         if self.kind == "context":
             scope["MISSING"] = MISSING
-        name = isinstance(self.key, str) and self.key.isidentifier()
-        source = "{h}.{name}" if self.kind == "attr" and name else _KINDS[self.kind][1]
-        read = source.format(h=f"h{place}", k=f"k{place}", name=self.key)
+        read = self.source(f"h{place}", f"k{place}")
         if simple:
             return f"{read} is not e{place}"
         if self.kind in _COMPARED:
             return f"{read} != e{place}"
         scope[f"c{place}"] = type(expected)
         return f"((v := {read}) is not e{place} and (type(v) is not c{place} or v != e{place}))"
+
+    def source(self, holder: str, key: str) -> str:
+        """The source of what is there at present, where `holder` and `key` are names."""
+        name = isinstance(self.key, str) and self.key.isidentifier()
+        source = "{h}.{name}" if self.kind == "attr" and name else _KINDS[self.kind][1]
+        return source.format(h=holder, k=key, name=self.key)
 
     def __str__(self) -> str:
         shown = self.expected if isinstance(self.expected, SCALARS) else type(self.expected).__name__
@@ -178,6 +186,12 @@ def hooks_of(t: Tensor) -> tuple[Any, ...]:
     """The hooks on a tensor that is no operation's result."""
     extra = t._x
     return () if extra is None else tuple([hook for name in LEAF_HOOKS for hook in extra.get(name, {}).values()])
+
+
+def _of_tensors(value: Any) -> bool:
+    if type(value) is tuple:
+        return any(map(_of_tensors, value)) and all(_of_tensors(v) or isinstance(v, SCALARS) for v in value)
+    return type(value) is Tensor
 
 
 def _same_array(value: Any, expected: ndarray) -> bool:

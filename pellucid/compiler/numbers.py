@@ -249,22 +249,31 @@ Read.__rdivmod__ = _observed(divmod, True)  # type: ignore[attr-defined]
 
 # ---- numbers that stayed ------------------------------------------------------------------------------
 def settle(numbers: Iterable[Read]) -> None:
-    """Put plain numbers where watched ones were kept: in lists, dictionaries, attributes and closures."""
-    kept = {id(n): n for n in numbers}
-    for holder in gc.get_referrers(*kept.values()) if kept else ():
-        if holder is kept:
-            continue
-        if isinstance(holder, (list, deque)):
-            for k, x in enumerate(holder):
-                if id(x) in kept:
-                    holder[k] = _plain(x)
-        elif isinstance(holder, dict):
-            for key in [key for key, x in holder.items() if id(x) in kept]:
-                holder[key] = _plain(holder[key])
-        elif isinstance(holder, CellType):
-            holder.cell_contents = _plain(holder.cell_contents)
-        else:
-            names = [*getattr(holder, "__dict__", ()), *(s for c in type(holder).__mro__ for s in getattr(c, "__slots__", ()))]
-            for name in names:
-                if not is_read(holder) and id(getattr(holder, name, None)) in kept:
-                    setattr(holder, name, _plain(getattr(holder, name)))
+    """Put plain numbers where watched ones were kept: in lists, dictionaries, attributes and closures, also inside of tuples."""
+    old: dict[int, Any] = {id(n): n for n in numbers}
+    new: dict[int, Any] = {key: n.plain for key, n in old.items()}
+    while old:
+        tuples = {id(h): h for h in gc.get_referrers(*old.values()) if h is not old and not _settled(h, old, new)}
+        new = {key: tuple([new.get(id(x), x) for x in h]) for key, h in tuples.items()}
+        old = tuples
+
+
+def _settled(holder: Any, old: dict[int, Any], new: dict[int, Any]) -> bool:
+    """Replace the objects `old` by the objects `new` in what holds them; False for a tuple, which must be replaced itself."""
+    if type(holder) is tuple:
+        return False
+    if isinstance(holder, (list, deque)):
+        for k, x in enumerate(holder):
+            if id(x) in old:
+                holder[k] = new[id(x)]
+    elif isinstance(holder, dict):
+        for key in [key for key, x in holder.items() if id(x) in old]:
+            holder[key] = new[id(holder[key])]
+    elif isinstance(holder, CellType):
+        holder.cell_contents = new[id(holder.cell_contents)]
+    elif not is_read(holder):
+        names = [*getattr(holder, "__dict__", ()), *(s for c in type(holder).__mro__ for s in getattr(c, "__slots__", ()))]
+        for name in names:
+            if id(getattr(holder, name, None)) in old:
+                setattr(holder, name, new[id(getattr(holder, name))])
+    return True

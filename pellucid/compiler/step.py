@@ -6,30 +6,27 @@ import itertools
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
-from sys import getrefcount
 from typing import Any
 
 import numpy as np
-from numpy import empty, ndarray
+from numpy import ndarray
 
-from ..api.settings import SETTINGS
-from ..backends.numpy_cpu import address
 from ..core import reverse
 from ..core.bind import wrap
-from ..core.modes import local, no_grad
 from ..core.random import Generator
 from ..core.tape import Node, count, walk
 from ..core.tensor import OutputSlot, Tensor, version_of
-from ..dtypes import get_default_dtype
 from ..ir import Buffer, Value
-from ..ops.view_storage import as_strided
 from .arrays import owner
+from .calling import Calls, flags, signature
 from .checking import checker, split
+from .deciding import Later
 from .earlier import Earlier
+from .effects import Again, Changes, Growing, counts, written_by
 from .errors import Refusal
-from .execute import Diverged, executable, look, numpy_dtype, plain
-from .guards import LEAF_HOOKS, Guard, Opaque, changed, hooks_of
-from .node import freed, record, spent_slot
+from .execute import executable, numpy_dtype
+from .guards import LEAF_HOOKS, Guard, Opaque, changed
+from .node import spent_slot
 from .numbers import is_read, settle
 from .sharing import Sharing
 from .structure import Slot, flatten, lifted, masked, numbers_in, rebuild
@@ -38,55 +35,45 @@ from .trace import Tracer
 from .witness import Witness
 
 
-def signature(tensors: list[Tensor]) -> tuple[Any, ...]:
-    """What the program depends on of its tensor arguments."""
-    return tuple(
-        [(type(t), t._array.shape, t._array.dtype, t._array.strides, t._rg, t._node is None, hooks_of(t)) for t in tensors]
-    )
-
-
-def flags() -> tuple[Any, ...]:
-    """The modes that a program depends on."""
-    kind, modes = get_default_dtype(), len(local.function_modes)
-    own = (local.grad, local.inference, local.autocast is None, len(local.saved_hooks), local.anomaly, local.device, modes)
-    return (*own, kind, *SETTINGS.values())
-
-
-STALE: Any = object()  # an optimizer's options or counters of steps ask for another update
-
-
 # ---- a traced version ------------------------------------------------------------------------------
-class Version:
+class Version(Calls):
     """A program for one kind of call."""
 
     def __init__(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], whole: bool = False,
-        lift: frozenset[int] = frozenset(), watched: Sequence[Guard] = (),
+        lift: frozenset[int] = frozenset(), watched: Sequence[Guard] = (), may_watch: bool = True,
     ) -> None:  # fmt: skip
         self.function = function
-        self.watched = watched  # numbers in attributes, globals and the like that may be others, too
+        # What may be others, too, in attributes, globals and the like: numbers; tensors; and lists that are appended to.
+        logs = [g for g in watched if isinstance(g, Growing)]
+        self.watched = [g for g in watched if not isinstance(g, Growing) and g.of_a_number]
+        self.places = [g for g in watched if not isinstance(g, Growing) and not g.of_a_number]
+        self.may_watch = may_watch
         self.lift = lift  # which of the numbers among the arguments may be others at each call
         self.flags = flags()
         self.refusal: Refusal | None = None
         self.transient = False  # the next call may be compiled
+        self.found: list[Guard] = []  # places that should be inputs at the next call
         self.quiet = False  # nothing is wrong: a call of another kind may be
         self.hits = 0
         self.culprit: Guard | None = None  # the guard that did not hold when `why_not` was asked last
         self._lock = threading.Lock()
         try:
-            self._trace(args, kwargs, whole)
+            self._trace(args, kwargs, whole, logs)
         finally:
             settle(self.tracer.living_numbers())
             self.tracer.forget()
             del self.tracer
 
     # ---- tracing -----------------------------------------------------------------------------------
-    def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any], whole: bool) -> None:
+    def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any], whole: bool, logs: list[Any]) -> None:
         tensors: list[Tensor] = []
         structure = flatten((args, kwargs), tensors)
         self.kind_of_call, self.numbers = masked(structure, None), numbers_in(structure)
         self.structure_key = masked(structure, lift) if (lift := self.lift) else structure
-        around = self.around = Surroundings(self.function, args, kwargs)
+        count_of_args = self.count_of_args = len(tensors)
+        self.places_key = flatten([g.now() for g in self.places], tensors)
+        around = self.around = Surroundings(self.function, args, kwargs, self.places, logs)
         self.signature = signature(tensors)
         self.positions = {id(t): k for k, t in enumerate(tensors)}
         tracer = self.tracer = Tracer(around, whole)
@@ -105,22 +92,16 @@ class Version:
                 self.quiet = True
             self.inputs = self.sharing.declare(tracer, arrays)
         witness = tracer.witness = Witness()
+        changes = tracer.changes = Changes(around, tracer, [*self.watched, *logs], self.places)
         streams = around.drawn()
         start = count()
         try:
             given = lifted((args, kwargs), self.lift, tracer.number_given, itertools.count()) if self.lift else (args, kwargs)
-            put = [(g, g.now(), tracer.number_given(g.now())) for g in self.watched]
-            for g, _, number in put:
-                g.set(number)
             try:
-                with tracer.active(), witness.watching():
+                with changes.following(), tracer.active(), witness.watching():
                     self.first = self.function(*given[0], **given[1])
             finally:
-                for g, plain_number, number in put:
-                    if g.now() is number:
-                        g.set(plain_number)
-                del given, put
-                g = number = None
+                del given
         except TypeError as error:
             self._again(error, args, kwargs)
             return
@@ -131,15 +112,18 @@ class Version:
             if self.refusal is not None:
                 return
             self._settle(around, witness, earlier)
+            self._changes(changes, witness, tensors, count_of_args, structure, args, kwargs)
             self._results(tensors, around, start)
             self._build(around, tensors, args, kwargs)
-            self.skeleton = rebuild(self.first, lambda t: Slot(self.places[id(t)]))
+            self.skeleton = rebuild(self.first, lambda t: Slot(self.position[id(t)]))
             self.single = isinstance(self.skeleton, Slot) and self.skeleton.place == 0
             self.program = tracer.program
-            del self.around, self.differentiable, self.places, self.grad_changes, self.positions
+            del self.around, self.differentiable, self.position, self.grad_changes, self.changes, self.positions
         except Refusal as refusal:
             # Without the traceback, whose frames refer to this object: the values of the step would live until a collection.
             self.refusal = refusal.with_traceback(None)
+            self.found = refusal.places if isinstance(refusal, Again) else []
+            self.transient |= getattr(refusal, "transient", False)
         except Exception as error:  # a fault of the compiler's: the call itself has been made, and later ones can be made eagerly
             said = str(error).splitlines()[0] if str(error) else ""
             self.refusal = Refusal(
@@ -169,22 +153,35 @@ class Version:
             raise Refusal(f"{witness.read[0]} looks at values to decide what to do", witness.read[1])
         if self.tracer.begun and not witness.asks_for_state and not around.views:
             around.begin(self.tracer.begun)
-        guards = around.relevant(witness)
+        guards = self.guards = around.relevant(witness)
         self.asks_types = witness.loads("type")
         hidden = next((g for g in guards if isinstance(g, Opaque)), None)
         if hidden is not None:
             raise Refusal(f"the step uses `{hidden.path}`, {hidden}", witness.entry)
-        broken = changed(guards)
-        if broken:
-            self.transient = True
-            raise Refusal(f"the step changes {broken[0].path}, which a program would not do", witness.line_of(broken[0]))
-        places = {(id(g.holder), g.key) for g in self.watched}
-        self.guards = guards = [g for g in guards if g.kind == "len" or (id(g.holder), g.key) not in places]
         self.kept = around.kept  # objects that guards know by their identity
         self.grad_changes = earlier.changes(self.tracer.cleared)
         if "grad" in witness.users:  # where there is none may decide what is done
             earlier.ask(self.tracer.needs_grad, self.tracer.cleared)
         self.grads_before = [(self._who(t), g) for t, g in earlier.read(self.tracer.needs_grad, self.tracer.external)]
+
+    def _changes(
+        self, changes: Changes, witness: Witness, tensors: list[Tensor], count: int, structure: Any, args: Any, kwargs: Any
+    ) -> None:  # fmt: skip
+        """Find what the call changed in Python, and what of that its program's calls do again."""
+        now: list[Tensor] = []
+        same = flatten((args, kwargs), now) == structure
+        if not same or len(now) != count or any(a is not b for a, b in zip(now, tensors, strict=False)):
+            raise Refusal("the step changes an argument", witness.entry)
+        aliased = self.around.aliased
+        # Arguments that the code can also come to otherwise: they must be these again.
+        self.pinned = [(k, t) for k, t in enumerate(tensors) if id(t) in aliased]
+        if any(k >= count for k, _ in self.pinned):
+            raise Refusal("a tensor that the step replaces is known by two names", witness.entry)
+        self.guards = changes.finish(self.guards, witness, self.may_watch)
+        self.changes = changes
+        self.effects, self.calls = changes.effects, changes.calls
+        self.early = [e for e in self.effects if e.stage < 0]
+        self.count_of_numbers = self.tracer.count
 
     def _results(self, tensors: list[Tensor], around: Surroundings, start: int) -> None:
         """Name the values that leave: results, and gradients."""
@@ -193,18 +190,22 @@ class Version:
         shape = flatten(self.first, found)
         if "object" in _kinds(shape):
             raise Refusal("the step returns an object that is no tensor, number or container")
+        for leaf in self.changes.leaves():
+            if all(leaf is not t for t in found):
+                found.append(leaf)
         self.outputs: list[tuple[Any, ...]] = []
         known = {id(t): ("argument", k) for k, t in enumerate(tensors)}
         known = {id(t): ("state", t) for t, _ in around.tensors.values()} | known
         self.differentiable: list[Tensor] = []
-        self.places: dict[int, int] = {}
+        self.position: dict[int, int] = {}
         for number in tracer.living_numbers():
             if not number.settled and all(number is not t for t in found):
                 raise Refusal("the step keeps a tensor's value as a number", number.site)
         for t in found:
-            self.places[id(t)] = len(self.outputs)
+            self.position[id(t)] = len(self.outputs)
             if is_read(t):
-                self.outputs.append(("number", [self._kept_number(*term) for term in t.terms], t.compute, False))  # type: ignore[attr-defined]
+                terms = [self._term(*term) for term in t.terms]  # type: ignore[attr-defined]
+                self.outputs.append(("number", terms, t.compute, False))  # type: ignore[attr-defined]
                 continue
             if id(t) in known:
                 self.outputs.append(known[id(t)])
@@ -217,6 +218,7 @@ class Version:
             if t._rg and not spent:
                 self.differentiable.append(t)
             self.outputs.append(("new", value, t._rg, spent))
+        self.changes.bind(self.position)
         self.gradients: list[tuple[Any, Value | None]] = []  # positions among the arguments, or state
         for t, g in self.grad_changes:
             if g is None:
@@ -238,6 +240,13 @@ class Version:
     def _who(self, t: Tensor) -> Any:
         """A tensor of the call: an argument by its position, since it is another one at the next call; state as it is."""
         return self.positions.get(id(t), t)
+
+    def _term(self, value: Any, after: Any) -> Any:
+        """What a number that leaves is made of: one that the call is given, by its position, or what the program computes."""
+        if isinstance(value, Later):
+            return value.position
+        given = self.tracer.given.get(value.buffer)
+        return self._kept_number(value, after) if given is None else given
 
     def _kept_number(self, value: Value, after: Any) -> Value:
         """Memory that still holds, at the end of the call, the number that was read when `after` had run."""
@@ -306,19 +315,21 @@ class Version:
             if buffer.kind == "state" and id(array) in gradient_state:
                 self.moving.append(gradient_state[id(array)][0])
                 dynamic.append(buffer)
-        self.computed = tracer.computed
+        read = {v.buffer for i in program.instructions for v in i.reads()} | {v.buffer for v in program.outputs}
+        self.computed = [c for c in tracer.computed if c[0] in read]
         dynamic += [buffer for buffer, *_ in self.computed]
         made_forward = {v.buffer for i in forward for v in i.made() if v.buffer.kind == "temp"}
         used_backward = {v.buffer for i in backward for v in (*i.reads(), *i.made()) if v.buffer.kind == "temp"}
         self.saved = sorted(made_forward & used_backward, key=lambda b: b.number)
         leaving = [o[1].buffer for o in self.outputs if o[0] == "new" and o[1].buffer.kind == "temp"]
-        leaving += [v.buffer for o in self.outputs if o[0] == "number" for v in o[1]]
+        leaving += [v.buffer for o in self.outputs if o[0] == "number" for v in _values(o)]
         leaving += [v.buffer for _, v in self.gradients if v is not None]
         fresh = list(dict.fromkeys([*leaving, *self.saved]))
         external = {b: a for b, a in tracer.external.items() if b not in dynamic}
         self.run = executable(program, forward, tracer.contents, external, dynamic, fresh, roots=tracer.roots)
         self.run_back = None
         self.undone = self._undoing(forward, dynamic, external)
+        self._plan_changes()
         if self.seeds:
             dynamic_back = [*dynamic, *self.saved, *[v.buffer for v in self.seeds]]
             fresh_back = list(dict.fromkeys(v.buffer for v in self.returned if v is not None))
@@ -342,43 +353,68 @@ class Version:
         covered, others = self.seldom, self.always = split(self.guards, modules)
         grads = self.grads_before
         plain = not kwargs and all(isinstance(a, Tensor) for a in args) and len({id(a) for a in args}) == len(args)
-        plain = plain and len(args) == len(tensors) and not any(t._rg for t in tensors)
+        plain = plain and len(args) == self.count_of_args and not any(t._rg for t in tensors)
         rg = self.flags_of_state = [(t, t._rg) for t, _ in self.state if t._rg or t.is_leaf and t.dtype.is_floating_point]
-        self.check = checker(tensors, plain, others, covered, self.state, rg, grads)
+        self.check = checker(
+            tensors, plain, others, covered, self.state, rg, grads, self.count_of_args, (self.places, self.places_key), self.watched,
+            self.pinned,
+        )  # fmt: skip
         self.own_roots = {id(owner(a)) for _, a in self.state}
         self.fast = self._fast_path()
         if self.fast:
             self._plan_quick()
 
+    def _plan_changes(self) -> None:
+        """In which order effects and calls that are made again come."""
+        self.tables = [t for c in self.calls for t in c.tables] + [e.place.holder for e in self.early]
+        self.first_calls = [c for c in self.calls if not c.late]
+        self.late_calls = [c for c in self.calls if c.late]
+        self.staged = [[e for e in self.effects if e.stage == k] for k in range(len(self.late_calls) + 1)]
+        late = {k for c in self.late_calls for k, *_ in c.reads}
+        self.late_outputs = [
+            k for k, o in enumerate(self.outputs) if o[0] == "number" and any(type(v) is int and v in late for v in o[1])
+        ]
+        # Known before the program runs.
+        self.given_outputs = [
+            k for k, o in enumerate(self.outputs)
+            if o[0] == "number" and all(type(v) is int for v in o[1]) and k not in self.late_outputs
+        ]  # fmt: skip
+        self.bumps = sum(counts(e.place) for e in self.effects)
+        self.changing = bool(self.effects or self.calls)
+        self.simple = not (self.changing or self.computed or self.undone is not None or self.count_of_numbers)
+
     def _undoing(self, forward: list[Any], dynamic: list[Any], external: dict[Any, ndarray]) -> Any:
-        """What a call whose decisions fall otherwise has done by then, and must undo: random streams, arrays, arguments. None: it has no
-        decisions.
+        """What a call whose decisions fall otherwise has done by then, and must undo: random streams, arrays, arguments, the state of
+        optimizers. So must one that changes Python objects, and fails. None: there is nothing to undo.
         """
         last = max((k for k, i in enumerate(forward) if i.kind == "decide"), default=None)
-        if last is None:
-            return None
-        streams: dict[int, Generator] = {}
-        written = set()
-        for i in forward[:last]:
+        self.decides = last is not None
+        done = forward[:last] if last is not None else []
+        for i in done:
             if i.kind == "call":
                 found = [a for a in i.params["args"] if isinstance(a, Generator)]
-                streams.update((id(g), g) for g in found)
                 if not found and not (i.outputs or i.writes) and i.record[0] not in self.tracer.checks:
                     raise Refusal(f"the step decides with a tensor's value after {i.op}", i.site)
                 if i.op == "_update_group":
                     raise Refusal("the step decides with a tensor's value after an optimizer's update", i.site)
-            written |= {v.buffer for v in i.writes if v.buffer.kind != "temp"}
+        if self.effects or self.calls:
+            done = list(dict.fromkeys([*done, *self.run.before_failure()]))
+        streams, written, states = written_by(done)
+        if last is None and not (streams or written or states):
+            return None
         return (
-            list(streams.values()),
+            streams,
             [external[b] for b in written if b in external],
             [dynamic.index(b) for b in written if b not in external],
+            states,
         )
 
     def _plan_quick(self) -> None:
         """What `quick` makes: results and gradients (whose memory may be used again), in the order of `run.fresh`."""
         grad_of = {v.buffer: (v, t) for t, v in self.gradients if v is not None}
         self.layout: list[tuple[Any, Any, Tensor | None]] = []
-        position = {}
+        position = self.position_of = {}
+        start = len(self.inputs) + len(self.computed)
         for b in self.run.fresh:
             value, t = grad_of.get(b, (None, None))
             if value is None:
@@ -386,12 +422,14 @@ class Version:
             if value is None:
                 self.fast = False
                 return
-            position[b] = len(self.inputs) + len(self.layout)
+            position[b] = start + len(self.layout)
             self.layout.append((value.shape, numpy_dtype(value.dtype), t))
-        if any(not _values(o) or any(not v.whole or v.buffer not in position for v in _values(o)) for o in self.outputs):
+        if any(
+            o[0] not in ("new", "number") or any(not v.whole or v.buffer not in position for v in _values(o)) for o in self.outputs
+        ):
             self.fast = False
             return
-        if any(o[0] == "new" and self.layout[position[o[1].buffer] - len(self.inputs)][0] != o[1].shape for o in self.outputs):
+        if any(o[0] == "new" and self.layout[position[o[1].buffer] - start][0] != o[1].shape for o in self.outputs):
             self.fast = False  # a result that is another result's memory in another shape
             return
         self.reused: list[Any] = [_held(*laid) for laid in self.layout]  # the gradients of the traced call are filled again
@@ -400,7 +438,7 @@ class Version:
         self.leaving = []
         for o in self.outputs:
             if o[0] == "number":
-                self.leaving.append(([position[v.buffer] for v in o[1]], None, o[2]))
+                self.leaving.append(([-1 - v if type(v) is int else position[v.buffer] for v in o[1]], None, o[2]))
             else:
                 spent = spent_slot(o[1].shape, numpy_dtype(o[1].dtype)) if o[3] else None
                 self.leaving.append((position[o[1].buffer], spent, None))
@@ -412,214 +450,14 @@ class Version:
             and not self.sharing.shared
             and not any(type(who) is int for who, _ in (*self.gradients, *self.grads_before))
             and self.run_back is None
-            and self.undone is None
+            and not self.decides
             and not self.moving
-            and not self.computed
             and all(o[0] in ("new", "number") for o in self.outputs)
         )
 
     def _holder(self, array: ndarray) -> Tensor | None:
         found = self.around.tensors.get(id(array))
         return None if found is None else found[0]
-
-    # ---- calling -----------------------------------------------------------------------------------
-    def why_not(self, structure: Any, tensors: list[Tensor]) -> str | None:
-        """What differs from the call that was traced; None when the program serves this call."""
-        if (masked(structure, self.lift) if self.lift else structure) != self.structure_key:
-            return "other arguments"
-        if signature(tensors) != self.signature:
-            return "a tensor argument of another shape, dtype, layout or requires_grad"
-        if flags() != self.flags:
-            return "another grad mode, autocast, default dtype or setting of the library"
-        for g in self.guards:
-            if not g.holds():
-                self.culprit = g
-                return f"{g.path} changed"
-        for g in self.watched:
-            if type(g.now()) is not type(g.expected):
-                return f"{g.path} changed"
-        for t, a in self.state:
-            if t._array is not a:
-                return "a tensor has other memory"
-        for t, rg in self.flags_of_state:
-            if t._rg != rg:
-                return "requires_grad of a tensor changed"
-        for who, g in self.grads_before:
-            t = tensors[who] if type(who) is int else who
-            if (t._grad is None) != (g is None):
-                return "a gradient that was there is gone, or the reverse"
-            if g is not None and (t._grad._array.shape, t._grad._array.strides) != (g._array.shape, g._array.strides):  # type: ignore[union-attr]
-                return "a gradient is laid out otherwise"
-        arrays = [t._array for t in tensors]
-        if any(id(owner(a)) in self.own_roots for a in arrays):
-            return "an argument shares memory with a parameter"
-        if not self.sharing.fits(arrays) or self.overwrites and self.sharing.overlaps(arrays):
-            return "arguments share memory in another way"
-        return None
-
-    def quick(self, args: tuple[Any, ...]) -> Any:
-        """The result of an everyday call, NotImplemented when another version, or eager, must answer."""
-        arrays = self.check(args)  # type: ignore[misc]
-        if arrays is None:
-            return NotImplemented
-        roots = self.own_roots
-        views = 0
-        for a in arrays:
-            if id(a) in roots or a.base is not None and id(owner(a)) in roots:
-                return NotImplemented
-            views += a.base is not None
-        if views and self.overwrites and len(arrays) > 1 and _overlap(arrays):
-            return NotImplemented
-        if not self._lock.acquire(blocking=False):
-            return NotImplemented
-        try:
-            run = self.run
-            for prepare in run.before:
-                if not prepare():
-                    return NotImplemented
-            reused = self.reused
-            fresh = []
-            for k, (shape, kind, t) in enumerate(self.layout):
-                if t is not None:
-                    held = reused[k]
-                    # A gradient's memory is used again when nobody but the parameter and this version knows it.
-                    if held is not None and t._grad is held[0] and getrefcount(held[0]) == 3 and getrefcount(held[1]) == 3:
-                        arrays.append(held[1])
-                        continue
-                    made = empty(shape, kind)
-                    fresh.append((k, t, wrap(made), made))
-                else:
-                    made = empty(shape, kind)
-                arrays.append(made)
-            for step in run.steps:
-                step(arrays)
-        finally:
-            self._lock.release()
-        self.hits += 1
-        for t in self.removed:
-            t._grad = None
-        for k, t, grad, made in fresh:
-            t._grad = grad
-            reused[k] = (grad, made)
-        for version, n in self.counters:
-            version.count += n
-        for k, n in self.overwrites:
-            version_of(args[k]).count += n
-        out = []
-        for k, spent, number in self.leaving:
-            if number is not None:
-                out.append(number([plain(arrays[i]) for i in k]))
-                continue
-            t = wrap(arrays[k])
-            if spent is not None:
-                t._node = spent
-                t._rg = True
-            out.append(t)
-        return out[0] if self.single else rebuild(self.skeleton, lambda slot: out[slot.place])
-
-    def __call__(self, tensors: list[Tensor], structure: Any) -> Any:
-        """The result of a call that `why_not` admitted; NotImplemented while another thread is inside, STALE where updates are others."""
-        if not self._lock.acquire(blocking=False):
-            return NotImplemented
-        try:
-            if not self.run.ready():
-                return STALE
-            given = [
-                *self.sharing.given([t._array for t in tensors]),
-                *[(tensors[t] if type(t) is int else t)._grad._array for t in self.moving],
-            ]
-            if self.computed:
-                numbers = numbers_in(structure)
-                numbers = [*[numbers[k] for k in sorted(self.lift)], *[g.now() for g in self.watched]]
-                try:
-                    made_of = [np.asarray(f([numbers[k] for k in ks]), kind) for _, f, ks, kind in self.computed]
-                except ArithmeticError as error:
-                    return Diverged(error)
-                given += made_of
-            env = self.run(given) if self.undone is None else self._attempt(given)
-            if isinstance(env, Diverged):
-                return env
-            extras = dict(self.run.extras) if self.run_back is not None else {}
-        finally:
-            self._lock.release()
-        self.hits += 1
-        changing = self.run.changing
-
-        def memory(value: Value) -> ndarray:
-            if value.buffer in changing:
-                block = env[changing[value.buffer]]
-                if value.whole and block.dtype == np.uint8 and block.ndim == 1:
-                    return look(block, value)
-                return self.run.getter(value)(env)
-            return self.run.array(value)  # type: ignore[return-value]
-
-        for who, value in self.gradients:
-            t = tensors[who] if type(who) is int else who
-            t._grad = None if value is None else wrap(memory(value))
-        counters = {
-            id(v): (v, n) for t, n in [*self.written, *[(tensors[k], n) for k, n in self.overwrites]] for v in [version_of(t)]
-        }
-        for version, n in counters.values():  # arguments that share memory may share their counter
-            version.count += n
-        made: list[Tensor] = []
-        for output in self.outputs:
-            if output[0] == "argument":
-                made.append(tensors[output[1]])
-            elif output[0] == "state":
-                made.append(output[1])
-            elif output[0] == "number":
-                made.append(output[2]([plain(memory(v)) for v in output[1]]))
-            else:
-                base = self.based.get(output[1].buffer) if not output[2] else None
-                array = memory(output[1])
-                made.append(wrap(array) if base is None else _view(tensors[base] if isinstance(base, int) else base, array))
-        if self.seeds:
-            self._join(made, tensors, env, extras)
-        for output, t in zip(self.outputs, made, strict=True):
-            if output[0] == "new" and output[3]:
-                freed(t)
-        return rebuild(self.skeleton, lambda t: made[t.place])
-
-    def _attempt(self, given: list[ndarray]) -> Any:
-        """Run a program that decides with values; a Diverged, with everything as it was, where one falls otherwise."""
-        streams, arrays, places = self.undone
-        states = [g.get_state() for g in streams]
-        arrays = [*arrays, *[given[k] for k in places]]
-        before = [a.copy() for a in arrays]
-        try:
-            return self.run(given)
-        except Diverged as diverged:
-            for g, s in zip(streams, states, strict=True):
-                g.set_state(s)
-            for a, b in zip(arrays, before, strict=True):
-                np.copyto(a, b)
-            return diverged
-
-    def _join(self, made: list[Tensor], tensors: list[Tensor], env: list[Any], extras: Any) -> None:
-        """Make the results that require grad the results of one node, whose gradient rule is the program's second half."""
-        roots = [t for o, t in zip(self.outputs, made, strict=True) if o[0] == "new" and o[2] and not o[3]]
-        leaves = [tensors[t] if isinstance(t, int) else t for t in self.wanted]
-        read = [tensors[t] if isinstance(t, int) else t for t in self.read_back]
-        saved = env[: len(self.run.dynamic)] + [env[self.run.changing[b]] for b in self.saved]
-        record(self, roots, leaves, read, saved, extras)
-
-    def back(self, saved: list[Any], extras: Any, seeds: list[ndarray | None]) -> list[ndarray | None]:
-        """Run the second half; no gradient for what only results come from that got none."""
-        run = self.run_back
-        assert run is not None
-        with self._lock:
-            before = dict(run.extras)
-            run.extras.update(extras)
-            given = [
-                np.zeros(v.shape, numpy_dtype(v.dtype)) if s is None else np.ascontiguousarray(s)
-                for s, v in zip(seeds, self.seeds, strict=True)
-            ]
-            env = run([*saved, *given])
-            run.extras.update(before)
-        return [
-            run.getter(v)(env) if any(seeds[k] is not None for k in reached) else None
-            for v, reached in zip(self.returned, self.reached, strict=True)
-        ]
 
 
 def _held(shape: tuple[int, ...], kind: np.dtype, t: Tensor | None) -> tuple[Tensor, ndarray] | None:
@@ -660,23 +498,9 @@ def _below(t: Tensor, ends: set[Any]) -> set[Any]:
     return found
 
 
-def _view(base: Tensor, array: ndarray) -> Tensor:
-    """A result that looks into an argument's or a parameter's memory, as a view of it: a write to one counts for the other."""
-    size = array.itemsize
-    if array.dtype != base._array.dtype or any(step % size or step < 0 for step in array.strides):
-        return wrap(array)
-    start = base.storage_offset() + (address(array) - address(base._array)) // size
-    with no_grad():
-        return as_strided(base, array.shape, [step // size for step in array.strides], start)
-
-
-def _overlap(arrays: list[ndarray]) -> bool:
-    return any(np.may_share_memory(a, b) for k, a in enumerate(arrays) for b in arrays[:k])
-
-
 def _values(output: tuple[Any, ...]) -> list[Value]:
     """The values behind a result that is a tensor of its own, or a number."""
-    return [output[1]] if output[0] == "new" else output[1] if output[0] == "number" else []
+    return [output[1]] if output[0] == "new" else [v for v in output[1] if type(v) is Value] if output[0] == "number" else []
 
 
 def _kinds(shape: Any) -> set[Any]:

@@ -20,7 +20,7 @@ import sys
 import types
 import weakref
 from collections import deque
-from collections.abc import Callable, MappingView
+from collections.abc import Callable, Iterable, MappingView
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +39,7 @@ from .guards import MISSING, SCALARS, Absent, Guard, Opaque, TensorHooks
 from .witness import GLOBAL, OPTION, Witness, loaded
 
 LIMIT = 50_000  # objects looked at
+ARGUMENTS = -1  # where the arguments hang, which may be others at each call
 LENGTH = 10_000  # of containers whose items are looked at
 ARRAY_BYTES = 1 << 16  # of NumPy arrays whose contents are compared at each call
 # What every optimizer has, besides tables of hooks.
@@ -62,7 +63,10 @@ class Edge(NamedTuple):
 class Surroundings:
     """Everything reachable from a function and its arguments at one moment."""
 
-    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, function: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None,
+        places: Iterable[Guard] = (), logs: Iterable[Guard] = (),
+    ) -> None:  # fmt: skip
         self.tensors: dict[int, tuple[Tensor, str]] = {}  # by the identity of the array
         self.modules: list[tuple[Module, str]] = []
         self.streams: list[Any] = []  # NumPy's random generators
@@ -79,9 +83,16 @@ class Surroundings:
         self._always: list[types.CodeType] = []
         self._queue: deque[tuple[Any, str]] = deque()
         self._last: deque[tuple[Any, str]] = deque()
-        self._given: set[int] = set()  # tensors that are arguments
+        self.given: set[int] = set()  # tensors that are arguments
+        self.containers: set[int] = set()  # lists and dictionaries that are
+        self.aliased: set[int] = set()  # tensors that are arguments, and that code which ran can have come to otherwise, too
+        self.groups: dict[int, Optimizer] = {}  # by the identity of their groups of options
+        # Of lists that the call may append to: all places that hold them; None where some cannot be written to.
+        self.holding: dict[int, list[Guard] | None] = {id(g.holder): [] for g in logs}
+        self._places = {(id(g.holder), g.key) for g in places}  # whose tensors are arguments
         self._at = 0  # the object whose surroundings are being written down
         self._reach(function, _name(function))
+        self._at = ARGUMENTS
         for k, a in enumerate(args):
             self._argument(a, f"argument {k + 1}")
         for name, a in (kwargs or {}).items():
@@ -108,6 +119,8 @@ class Surroundings:
 
     def _reach(self, value: Any, path: str, name: str | int | None = None) -> None:
         """Another object is reached from the one at hand."""
+        if id(value) in self.holding:
+            self.holding[id(value)] = None
         if not isinstance(value, SCALARS):
             self._edges.setdefault(self._at, []).append(Edge(name, None, id(value)))
             if id(value) not in self.seen:
@@ -116,12 +129,14 @@ class Surroundings:
     def _argument(self, value: Any, path: str) -> None:
         """Containers and tensors are compared by what they are at each call, and may be others then; the rest is walked."""
         if isinstance(value, Tensor):
-            self._given.add(id(value))
+            self.given.add(id(value))
             self._reach(value, path)
         elif isinstance(value, (list, tuple)):
+            self._contains(value)
             for k, v in enumerate(value):
                 self._argument(v, f"{path}[{k}]")
         elif isinstance(value, dict):
+            self._contains(value)
             for k, v in value.items():
                 self._argument(v, f"{path}[{k!r}]")
         elif dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -131,14 +146,29 @@ class Surroundings:
         else:
             self._reach(value, path)
 
+    def _contains(self, value: Any) -> None:
+        if not isinstance(value, tuple):
+            self.containers.add(id(value))
+            if id(value) in self.holding:
+                self.holding[id(value)] = None
+
     def _guard(self, kind: str, holder: Any, key: Any, expected: Any, path: str, same: bool = False, name: Any = None) -> None:
         self._edges[self._at].append(Edge(name, Guard(kind, holder, key, expected, path, same), None))
 
     def _slot(self, kind: str, holder: Any, key: Any, value: Any, path: str, name: str | int | None = None) -> None:
         """A place that holds a value: guarded by value or identity, and walked on."""
+        if (id(holder), key) in self._places:
+            at, self._at = self._at, ARGUMENTS
+            self._argument(value, path)
+            self._at = at
+            return
         if not (isinstance(key, str) and key in _CACHES):
             self._guard(kind, holder, key, value, path, not isinstance(value, SCALARS), name)
+        held = self.holding.get(id(value))
         self._reach(value, path, name)
+        if held is not None:
+            held.append(Guard(kind, holder, key, value, path, True))
+            self.holding[id(value)] = held
 
     def _length(self, value: Any, path: str) -> None:
         self._guard("len", value, None, len(value), path)
@@ -189,6 +219,8 @@ class Surroundings:
             self._reach(now, f"{path}.get()")
         elif isinstance(value, weakref.ref):
             self._reach(value(), f"{path}()")
+        elif isinstance(value, types.BuiltinMethodType) and not isinstance(value.__self__, (types.ModuleType, type)):
+            self._reach(value.__self__, path)  # a method of a list, say
         elif isinstance(value, _FIXED):
             return
         elif hasattr(type(value), "__next__") and not hasattr(value, "__dict__"):
@@ -209,7 +241,7 @@ class Surroundings:
                 self._reach(v, f"{path}[{k}]")
         elif isinstance(value, (list, deque)):
             self._length(value, path)
-            for k, v in enumerate([*value][:LENGTH]):
+            for k, v in enumerate([*value][:LENGTH] if self.holding.get(id(value)) is None else ()):
                 self._slot("item", value, k, v, f"{path}[{k}]")
         elif not isinstance(value, frozenset):
             self._guard("contents", value, None, type(value)(value) if isinstance(value, (set, bytearray)) else value[:], path)
@@ -229,7 +261,7 @@ class Surroundings:
         if t._grad is not None and type(t._grad._array) is ndarray and id(t._grad) not in self.seen:
             self.seen[id(t._grad)] = t._grad
             self.tensors.setdefault(id(t._grad._array), (t._grad, f"{path}.grad"))
-        if t._rg and id(t) not in self._given:
+        if t._rg and id(t) not in self.given:
             self._edges[self._at].append(Edge(None, TensorHooks(t, path), None))
         if t._view is not None:
             self._reach(t._view.base, f"{path}._base")
@@ -359,6 +391,7 @@ class Surroundings:
         self._length(o.param_groups, f"{path}.param_groups")
         self._guard("attr", o, "param_groups", o.param_groups, f"{path}.param_groups", True)
         for k, group in enumerate(o.param_groups):
+            self.groups[id(group)] = o
             held = group["params"]
             self._guard("item", o.param_groups, k, group, f"{path}.param_groups[{k}]", True)
             self._guard("item", group, "params", held, f"{path}.param_groups[{k}]['params']", True)
@@ -369,6 +402,7 @@ class Surroundings:
                     self._guard("item", group, name, value, f"{path}.param_groups[{k}][{name!r}]", same, OPTION + name)
             for i, p in enumerate(held):
                 self._tensor(p, f"{path}.param_groups[{k}]['params'][{i}]")
+                self._edges[self._at].append(Edge(None, None, id(p)))
                 self._guard("item", held, i, p, f"{path}.param_groups[{k}]['params'][{i}]", True)
         self._guard("attr", o, "state", o.state, f"{path}.state", True)
         self._state(o, path)
@@ -442,16 +476,19 @@ class Surroundings:
         """The guards on what code that ran can have come to; on everything when it makes names."""
         used = witness.used(self._always)
         found: list[Guard] = []
-        seen = {0}
-        queue = [0]
-        while queue:
-            for name, guard, child in self._edges.get(queue.pop(), ()):
-                if name is None or name in used or witness.dynamic and isinstance(name, str):
-                    if guard is not None:
-                        found.append(guard)
-                    elif child not in seen:
-                        seen.add(child)  # type: ignore[arg-type]
-                        queue.append(child)  # type: ignore[arg-type]
+        seen = {0, ARGUMENTS}
+        for root in (0, ARGUMENTS):
+            queue = [root]
+            while queue:
+                for name, guard, child in self._edges.get(queue.pop(), ()):
+                    if name is None or name in used or witness.dynamic and isinstance(name, str):
+                        if guard is not None:
+                            found.append(guard)
+                        elif child not in seen:
+                            seen.add(child)  # type: ignore[arg-type]
+                            queue.append(child)  # type: ignore[arg-type]
+            if root == 0:
+                self.aliased = (self.given | self.containers) & seen  # type: ignore[operator]
         return found + self._absent(used)
 
     def _absent(self, used: set[str | int]) -> list[Guard]:

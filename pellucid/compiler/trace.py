@@ -22,19 +22,20 @@ from ..backends.numpy_cpu import address
 from ..core import bind, inplace, observe, source, tracing
 from ..core.modes import state
 from ..core.primitive import PRIMITIVES, RAW, Primitive
-from ..core.tensor import Tensor, make_tensor
+from ..core.tensor import Tensor
 from ..ir import Buffer, Extra, Instruction, Program, Ref, Value
 from .arrays import Watched, arrays_in, bounds, dtype_name, owner
 from .backward import TracedRun
+from .deciding import Deciding
 from .errors import Refusal
-from .numbers import is_read, observed, read, unwatched
+from .numbers import is_read, observed, unwatched
 from .symbols import DATA_DEPENDENT, Namespace, Unsupported
 from .watch import hidden, is_own, unseen
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), slice, range, frozenset, np.dtype, dtypes.dtype, type)
 
 
-class Tracer:
+class Tracer(Deciding):
     """Writes down what runs while it is active; `refusal` says why it gave up, when it did."""
 
     Run = TracedRun
@@ -67,6 +68,11 @@ class Tracer:
         self._roots: dict[int, list[tuple[int, int, Buffer]]] = {}
         self.given: dict[Buffer, int] = {}  # numbers among the arguments, and the place of each
         self.computed: list[tuple[Buffer, Callable[[list[Any]], Any], list[int], Any]] = []  # what each call computes of those
+        self.count = 0  # of numbers that each call is given
+        self.changes: Any = None  # what the call changes in Python
+        self.inside: Any = None  # the call of a schedule's step that is running
+        # For optimizers that have stepped: what their groups of options held each time.
+        self.stepped: dict[int, list[list[tuple[int, dict[str, Any]]]]] = {}
         self._operands: dict[tuple[int, Any], tuple[Any, Tensor]] = {}
         self._fresh: set[int] = set()  # constants just made
         self.checks: set[Callable[..., Any]] = set()  # functions that do nothing but raise
@@ -293,6 +299,8 @@ class Tracer:
         if self._clearing and self.earlier is not None:
             self._clearing = False
             self.earlier.let_go(self)
+        if self.inside is not None:
+            self.inside.touched = True
         if not self.recording:
             return
         try:
@@ -513,104 +521,18 @@ class Tracer:
         return made
 
     # ---- events ----------------------------------------------------------------------------------
-    def read(self, t: Tensor, how: str) -> None:
-        """A value leaves for Python."""
+    def optimizer_step(self, owner: Any) -> None:
+        """An optimizer has stepped, with the options that its groups hold."""
+        self.stepped.setdefault(id(owner), []).append([(id(g), dict(g)) for g in owner.param_groups])
+        if any(c.late and any(o is owner for o in c.optimizers) for c in self.changes.calls):
+            self.refuse("an optimizer steps after a schedule that comes after a step of it")
+
+    def again(self, function: Callable[..., Any], owner: Any, args: Any, kwargs: Any) -> Any:
+        """A call that each call of the version makes again."""
         if not self.recording:
-            return
-        if how == "bool" and t._array.size == 1:
-            try:
-                outcome = bool(t._array.item())
-                self.decide((self.term(t._array),), lambda values: bool(values[0]) is outcome)
-            except Refusal as refusal:
-                self.refuse(refusal.reason, refusal.site)
-            return
-        if how in ("int", "float", "complex") and type(t) is Tensor:
-            return  # they ask item(), which gives a watched number
-        if how == "index" and t._array.size == 1:
-            try:
-                place = t._array.item()
-                self.decide((self.term(t._array),), lambda values: values[0] == place)
-            except Refusal as refusal:
-                self.refuse(refusal.reason, refusal.site)
-            return
-        words = {"numpy": "as a NumPy array", "bool": "to decide something", "tolist": "as a list"}
-        self.refuse(f"the step reads a tensor's value {words.get(how, 'by ' + how + '()')}")
-
-    def number_read(self, value: Any, tensor: Tensor) -> Any:
-        """`item()` was called: the number that goes to Python, watched."""
-        if not self.recording:
-            return value
-        try:
-            term = self.term(tensor._array)
-        except Refusal as refusal:
-            self.refuse(refusal.reason, refusal.site)
-            return value
-        if term[0].buffer.kind == "constant":
-            return value
-        if type(value) is bool:
-            self.decide((term,), lambda values: values[0] is value)
-            return value
-        made = read(value, self, term)
-        if made is None:
-            self.refuse("the step reads a tensor's value as a number")
-            return value
-        return made
-
-    def number_given(self, value: Any) -> Any:
-        """A number among the arguments, which may be another one at each call, watched."""
-        array = np.asarray(value, np.int64 if type(value) is int else np.float64)
-        place = self.declare(array, "input", f"n{len(self.given)}")
-        self.given[place.buffer] = k = len(self.given)
-        self.computed.append((place.buffer, lambda values: values[0], [k], array.dtype))
-        return read(value, self, (place, None))
-
-    def operand(self, op: Primitive, number: Any, kind: Any) -> Any:
-        """A number that an operation combines with tensors: one that depends on the arguments is an input of the program."""
-        if not is_read(number):
-            return number
-        # Operations on half precision may take a number in float32: which is another operand than a tensor.
-        if number.tracer is not self or not self.recording or not number.given or self.phase == "backward" or kind.itemsize == 2:
-            return number.observe()
-        known = self._operands.get((id(number), kind))
-        if known is None or known[0]() is not number:  # identities are used again
-            array = bind._number_array(op, number.plain, kind)
-            place = self.declare(array, "input", f"n{len(self.computed)}")
-            self.computed.append((place.buffer, number.compute, [self.given[v.buffer] for v, _ in number.terms], array.dtype))
-            known = self._operands[id(number), kind] = weakref.ref(number), make_tensor(array)
-        return known[1]
-
-    def term(self, array: ndarray) -> tuple[Value, Any]:
-        """A value that is read now, with the last instruction that stored to its memory."""
-        place = self.value(array, "item()")
-        touched = (i for i in reversed(self.program.instructions) if any(v.buffer is place.buffer for v in i.made()))
-        return place, next(touched, None)
-
-    def give(self, number: Any) -> None:
-        """A watched number was made."""
-        self.numbers.append(weakref.ref(number))
-
-    def living_numbers(self) -> list[Any]:
-        """The watched numbers that somebody still has."""
-        return [n for n in (ref() for ref in self.numbers) if n is not None]
-
-    def decide(self, terms: tuple[tuple[Value, Any], ...], holds: Callable[[list[Any]], bool]) -> None:
-        """What is done next follows from values: `holds` says whether it follows from others too.
-
-        The program asks as soon as the values are there, before more is done that a call of another kind would have to undo.
-        """
-        if not self.recording:
-            return
-        early = all(place.buffer in self.given for place, _ in terms)
-        if self.whole and not early:
-            self.refuse("the step reads a tensor's value to decide something")
-            return
-        if self.phase == "backward" and not early:
-            self.refuse("the backward of the step decides with a tensor's value")
-            return
-        instructions = self.program.instructions
-        place = max((instructions.index(after) + 1 for _, after in terms if after is not None), default=0)
-        self.program.add("decide", tuple(v for v, _ in terms), (), kind="decide", record=holds, site=self.site())
-        instructions.insert(place, instructions.pop())
+            with self.paused():
+                return function(owner, *args, **kwargs)
+        return self.changes.again(function, owner, args, kwargs)
 
     def optimizer_zero_grad(self, owner: Any) -> None:
         """Gradients are about to be cleared."""

@@ -129,6 +129,24 @@ class Witness:
             if hasattr(before, "enable"):  # cProfile's, which is no Python function
                 before.enable()
 
+    @contextmanager
+    def inside(self, codes: list[CodeType]) -> Iterator[None]:
+        """Note nothing inside the block but the user's code that runs there."""
+
+        def event(frame: Any, kind: str, arg: Any) -> None:
+            code = frame.f_code
+            if kind == "call" and not self._collecting and not source.is_library(code.co_filename) and code not in codes:
+                codes.append(code)
+
+        before = watch.event
+        watch.event = None
+        sys.setprofile(event)
+        try:
+            yield
+        finally:
+            watch.event = before
+            sys.setprofile(before)
+
     def _collection_starts(self, phase: str, _: Any) -> None:
         """Python's collector runs: what finalizers do is no part of the step."""
         if phase == "start":

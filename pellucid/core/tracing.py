@@ -76,6 +76,20 @@ def effect(function: Callable[..., Any], *args: Any, writes: tuple[int, ...] = (
     return function(*args)
 
 
+def replayed(function: F) -> F:
+    """Decorator of a method that computes nothing of tensors and changes only the dictionary of its object and its optimizer's options (the
+    step of a learning-rate schedule): each call of a compiled step calls it again.
+    """
+
+    @wraps(function)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if tracers:
+            return tracers[-1].again(function, self, args, kwargs)
+        return function(self, *args, **kwargs)
+
+    return call  # type: ignore[return-value]
+
+
 def repeatable(function: F) -> F:
     """Decorator of a function that draws random numbers: `function(generator, ...)` fills the array `target`, or returns one."""
     names = list(signature(function).parameters)

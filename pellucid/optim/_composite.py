@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any
 
+from ..core import source, tracing
 from ..errors import ArgumentTypeError, ArgumentValueError, OperationError
 from ._schedule import EPOCH_WARNING, LRScheduler, check_optimizer, set_value, values
 
@@ -85,13 +86,14 @@ class ReduceLROnPlateau(LRScheduler):
         """Whether steps are not counted, after a reduction."""
         return self.cooldown_counter > 0
 
+    @tracing.replayed
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
         """Look at the metric's new value."""
         current = float(metrics)
         if epoch is None:
             epoch = self.last_epoch + 1
         else:
-            warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=2)
+            warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=source.outside())
         self.last_epoch = epoch
         if self._is_better(current, self.best):
             self.best = current
@@ -194,6 +196,7 @@ class SequentialLR(_Composite):
         elif hasattr(which, "last_epoch"):
             which.last_epoch -= 1
 
+    @tracing.replayed
     def step(self) -> None:  # type: ignore[override]
         self.last_epoch += 1
         k = bisect_right(self._milestones, self.last_epoch)
@@ -218,6 +221,7 @@ class ChainedScheduler(_Composite):
         self.optimizer = optimizer
         self._last_lr = values(schedulers[-1].optimizer, "lr")
 
+    @tracing.replayed
     def step(self) -> None:  # type: ignore[override]
         for scheduler in self._schedulers:
             scheduler.step()

@@ -7,6 +7,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from ..core import tracing
 from ..errors import ArgumentValueError
 from ._schedule import LRScheduler, check_optimizer, per_group, set_value
 
@@ -247,6 +248,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         share = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
         return [self.eta_min + (lr - self.eta_min) * share for lr in self.base_lrs]
 
+    @tracing.replayed
     def step(self, epoch: float | None = None) -> None:  # type: ignore[override]
         """Go on by one, or to any (fractional) epoch."""
         if epoch is None and self.last_epoch < 0:

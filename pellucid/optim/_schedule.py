@@ -9,6 +9,7 @@ from functools import wraps
 from typing import Any
 from weakref import ref
 
+from ..core import source, tracing
 from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError, ArgumentValueError, MissingKeyError
 from .optimizer import Optimizer, to_number
@@ -105,6 +106,7 @@ class LRScheduler:
         """The learning rates for `last_epoch`; defined by the subclass."""
         raise NotImplementedError(f"{type(self).__name__} does not define get_lr")
 
+    @tracing.replayed
     def step(self, epoch: int | None = None) -> None:
         """Go on by one; call it after `optimizer.step()`."""
         if self._step_count == 1:
@@ -114,7 +116,7 @@ class LRScheduler:
                     "call `optimizer.step()` before `lr_scheduler.step()`. See more details at "
                     "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate",
                     UserWarning,
-                    stacklevel=2,
+                    stacklevel=source.outside(),
                 )
             elif not getattr(self.optimizer, "_opt_called", False):
                 warnings.warn(
@@ -123,11 +125,11 @@ class LRScheduler:
                     "skipping the first value of the learning rate schedule. See more details at "
                     "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate",
                     UserWarning,
-                    stacklevel=2,
+                    stacklevel=source.outside(),
                 )
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=2)
+            warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=source.outside())
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:
@@ -157,7 +159,9 @@ class LRScheduler:
     def _warn_outside_step(self) -> None:
         if not self._get_lr_called_within_step:
             warnings.warn(
-                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.", UserWarning, stacklevel=3
+                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
+                UserWarning,
+                stacklevel=source.outside(),
             )
 
     def _now(self) -> list[Any]:

@@ -64,9 +64,10 @@ def get_swa_multi_avg_fn() -> Callable[..., None]:
 
     @no_grad()
     def update(averaged_params: Any, current_params: Any, num_averaged: Any) -> None:
+        weight = 1 / (num_averaged + 1)
         for average, current in zip(averaged_params, current_params):
             if average.is_floating_point() or average.is_complex():
-                average.lerp_(current, float(1 / (num_averaged + 1)))
+                average.lerp_(current, weight.to(average.dtype) if isinstance(weight, Tensor) else weight)  # type: ignore[attr-defined]
             else:
                 average.add_((current - average) / (num_averaged + 1))
 

@@ -242,18 +242,32 @@ def test_a_learning_rate_that_the_step_returns() -> None:
     assert len(run.versions) == 2 and run.versions[0].hits >= 17
 
 
-def test_a_step_that_sets_its_learning_rate_runs_eagerly_after_some_tries() -> None:
-    s = scene(sgd())
-    inner = s.step
+def test_a_step_that_sets_its_learning_rate() -> None:
+    """Options that the step sets before its optimizer reads them are set before the program."""
 
-    def step(x: Any, y: Any, rate: float) -> Any:
-        for group in s.optimizer.param_groups:
-            group["lr"] = rate
-        return inner(x, y).detach()
+    def make() -> tuple[Space, Any]:
+        torch.manual_seed(0)
+        s = scene(sgd())
+        inner = s.step
 
-    run = torch.compile(step)
-    x, y = torch.randn(8, 4), torch.randint(0, 3, (8,))
-    with pytest.warns(torch.compiler.CompileWarning, match=r"changes s\.optimizer\.param_groups\[0\]\['lr'\]"):
-        for k in range(6):
-            run(x, y, 0.1 / (k + 1))
-    assert len(run.history) == 3 + (run.history[0].startswith("traced, ")) and s.optimizer.param_groups[0]["lr"] == 0.1 / 6
+        def step(x: Any, y: Any, rate: float) -> Any:
+            for group in s.optimizer.param_groups:
+                group["lr"] = rate
+            return inner(x, y).detach()
+
+        return s, step
+
+    found = []
+    for compiled in (False, True):
+        s, step = make()
+        run = torch.compile(step) if compiled else step
+        x, y = torch.randn(8, 4), torch.randint(0, 3, (8,))
+        rows = []
+        for k in range(8):
+            rows.append((run(x, y, 0.1 / (k + 1)), s.optimizer.param_groups[0]["lr"], s.parameters()[0].detach().clone()))
+        found.append(rows)
+    for (a, rate, w), (b, other, v) in zip(*found, strict=True):
+        torch.testing.assert_close(b, a, rtol=1e-5, atol=1e-6)
+        torch.testing.assert_close(v, w, rtol=1e-5, atol=1e-6)
+        assert rate == other
+    assert run.versions[0].hits >= 4

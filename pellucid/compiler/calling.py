@@ -1,0 +1,405 @@
+"""Calls of a traced version: whether it may serve one, and what leaves it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from sys import getrefcount
+from typing import Any
+
+import numpy as np
+from numpy import empty, ndarray
+
+from ..api.settings import SETTINGS
+from ..backends.numpy_cpu import address
+from ..core.bind import wrap
+from ..core.modes import local, no_grad, state
+from ..core.tensor import Tensor, version_of
+from ..dtypes import get_default_dtype
+from ..ir import Value
+from ..ops.view_storage import as_strided
+from .arrays import owner
+from .effects import restore, saved
+from .execute import Diverged, look, numpy_dtype, plain
+from .guards import hooks_of
+from .node import freed, record
+from .structure import flatten, masked, numbers_in, rebuild
+
+STALE: Any = object()  # an optimizer's options or counters of steps ask for another update
+FAILED: Any = object()  # it raised and was undone: eager execution raises in its place
+
+
+def signature(tensors: list[Tensor]) -> tuple[Any, ...]:
+    """What the program depends on of its tensor arguments."""
+    return tuple(
+        [(type(t), t._array.shape, t._array.dtype, t._array.strides, t._rg, t._node is None, hooks_of(t)) for t in tensors]
+    )
+
+
+def flags() -> tuple[Any, ...]:
+    """The modes that a program depends on."""
+    kind, modes = get_default_dtype(), len(local.function_modes)
+    own = (local.grad, local.inference, local.autocast is None, len(local.saved_hooks), local.anomaly, local.device, modes)
+    return (*own, kind, *SETTINGS.values())
+
+
+class Calls:
+    """The part of a version that serves calls."""
+
+    # ---- calling -----------------------------------------------------------------------------------
+    def why_not(self, structure: Any, tensors: list[Tensor]) -> str | None:
+        """What differs from the call that was traced; None when the program serves this call."""
+        if (masked(structure, self.lift) if self.lift else structure) != self.structure_key:
+            return "other arguments"
+        if self.places:
+            tensors = [*tensors]
+            if flatten([g.now() for g in self.places], tensors) != self.places_key:
+                self.culprit = self.places[0]
+                return f"{', '.join(g.path for g in self.places[:3])} changed"
+        if signature(tensors) != self.signature:
+            return "a tensor argument of another shape, dtype, layout or requires_grad"
+        if flags() != self.flags:
+            return "another grad mode, autocast, default dtype or setting of the library"
+        for g in self.guards:
+            if not g.holds():
+                self.culprit = g
+                return f"{g.path} changed"
+        for g in self.watched:
+            if type(g.now()) is not type(g.expected):
+                return f"{g.path} changed"
+        for k, t in self.pinned:
+            if tensors[k] is not t:
+                return "an argument is another tensor than one that the step also reaches otherwise"
+        for t, a in self.state:
+            if t._array is not a:
+                return "a tensor has other memory"
+        for t, rg in self.flags_of_state:
+            if t._rg != rg:
+                return "requires_grad of a tensor changed"
+        for who, g in self.grads_before:
+            t = tensors[who] if type(who) is int else who
+            if (t._grad is None) != (g is None):
+                return "a gradient that was there is gone, or the reverse"
+            if g is not None and (t._grad._array.shape, t._grad._array.strides) != (g._array.shape, g._array.strides):  # type: ignore[union-attr]
+                return "a gradient is laid out otherwise"
+        arrays = [t._array for t in tensors]
+        if any(id(owner(a)) in self.own_roots for a in arrays):
+            return "an argument shares memory with a parameter"
+        if not self.sharing.fits(arrays) or self.overwrites and self.sharing.overlaps(arrays):
+            return "arguments share memory in another way"
+        return None
+
+    def quick(self, args: tuple[Any, ...]) -> Any:
+        """The result of an everyday call, NotImplemented when another version, or eager, must answer."""
+        arrays = self.check(args)  # type: ignore[misc]
+        if arrays is None:
+            return NotImplemented
+        roots = self.own_roots
+        views = 0
+        for a in arrays:
+            if id(a) in roots or a.base is not None and id(owner(a)) in roots:
+                return NotImplemented
+            views += a.base is not None
+        if views and self.overwrites and len(arrays) > 1 and _overlap(arrays):
+            return NotImplemented
+        if not self._lock.acquire(blocking=False):
+            return NotImplemented
+        try:
+            if not self.simple:
+                return self._quick_with_changes(args, arrays)
+            run = self.run
+            for prepare in run.before:
+                if not prepare():
+                    return NotImplemented
+            fresh = self._memory(arrays)
+            for step in run.steps:
+                step(arrays)
+        finally:
+            self._lock.release()
+        for k, n in self.overwrites:
+            version_of(args[k]).count += n
+        out = self._made(arrays, fresh)
+        return out[0] if self.single else rebuild(self.skeleton, lambda slot: out[slot.place])
+
+    def _memory(self, arrays: list[Any]) -> list[Any]:
+        """Add memory for what leaves; returns the gradients that are new."""
+        reused = self.reused
+        fresh = []
+        for k, (shape, kind, t) in enumerate(self.layout):
+            if t is not None:
+                held = reused[k]
+                # A gradient's memory is used again when nobody but the parameter and this version knows it.
+                if held is not None and t._grad is held[0] and getrefcount(held[0]) == 3 and getrefcount(held[1]) == 3:
+                    arrays.append(held[1])
+                    continue
+                made = empty(shape, kind)
+                fresh.append((k, t, wrap(made), made))
+            else:
+                made = empty(shape, kind)
+            arrays.append(made)
+        return fresh
+
+    def _made(self, arrays: list[Any], fresh: list[Any], numbers: Any = ()) -> list[Any]:
+        """Results, after gradients and counters."""
+        self.hits += 1
+        for t in self.removed:
+            t._grad = None
+        for k, t, grad, made in fresh:
+            t._grad = grad
+            self.reused[k] = (grad, made)
+        for version, n in self.counters:
+            version.count += n
+        out: list[Any] = []
+        for k, spent, number in self.leaving:
+            if number is not None:
+                values = [numbers[-1 - i] if i < 0 else plain(arrays[i]) for i in k]
+                out.append(None if len(out) in self.late_outputs else number(values))
+                continue
+            t = wrap(arrays[k])
+            if spent is not None:
+                t._node = spent
+                t._rg = True
+            out.append(t)
+        return out
+
+    def _quick_with_changes(self, args: tuple[Any, ...], arrays: list[Any]) -> Any:
+        """`quick`, with numbers that the call is given and effects; where it fails the slower way shall fail."""
+        numbers = [g.now() for g in self.watched] + [None] * (self.count_of_numbers - len(self.watched))
+        held = saved(self.tables) if self.tables else ()
+        undo = None
+        try:
+            if self.first_calls or self.early:
+                self._begin(numbers, [None] * len(self.outputs))
+            ready = self.run.ready()
+            if ready:
+                arrays += self._computed(numbers)
+                fresh = self._memory(arrays)
+                undo = None if self.undone is None else self._undoer(arrays)
+                for step in self.run.steps:
+                    step(arrays)
+        except Exception:
+            if undo is not None:
+                undo()
+            restore(held)
+            return NotImplemented
+        if not ready:
+            restore(held)
+            return NotImplemented
+        if self.overwrites:
+            tensors = self._given(list(args))
+            for k, n in self.overwrites:
+                version_of(tensors[k]).count += n
+        out = self._made(arrays, fresh, numbers)
+        if self.changing:
+            self._follow(numbers, out, lambda v: arrays[self.position_of[v.buffer]])
+        return out[0] if self.single else rebuild(self.skeleton, lambda slot: out[slot.place])
+
+    def __call__(self, tensors: list[Tensor], structure: Any) -> Any:
+        """The result of a call that `why_not` admitted; NotImplemented while another thread is inside, STALE where updates are others,
+        FAILED where it raised, and has been undone.
+        """
+        if not self._lock.acquire(blocking=False):
+            return NotImplemented
+        try:
+            tensors = self._given(tensors)
+            held = saved(self.tables) if self.tables else ()
+            numbers = self._numbers(structure)
+            made: list[Any] = [None] * len(self.outputs)
+            try:
+                env = self._run(tensors, numbers, made)
+            except Exception:
+                if not self.changing:
+                    raise
+                restore(held)
+                return FAILED
+            if env is STALE or isinstance(env, Diverged):
+                restore(held)
+                return env
+            extras = dict(self.run.extras) if self.run_back is not None else {}
+            self.hits += 1
+            self._leave(tensors, numbers, env, extras, made)
+        finally:
+            self._lock.release()
+        return rebuild(self.skeleton, lambda t: made[t.place])
+
+    def _given(self, tensors: list[Tensor]) -> list[Tensor]:
+        """The tensors among the arguments, and those at places whose tensors are others at each call."""
+        if self.places:
+            tensors = [*tensors]
+            flatten([g.now() for g in self.places], tensors)
+        return tensors
+
+    def _numbers(self, structure: Any) -> list[Any]:
+        """The numbers that the call is given."""
+        if not self.count_of_numbers:
+            return []
+        numbers = numbers_in(structure) if self.lift else []
+        found = [*[numbers[k] for k in sorted(self.lift)], *[g.now() for g in self.watched]]
+        return found + [None] * (self.count_of_numbers - len(found))
+
+    def _run(self, tensors: list[Tensor], numbers: list[Any], made: list[Any]) -> Any:
+        """Run the program, after what comes before it: its memory; STALE, or a Diverged."""
+        if self.first_calls or self.early:
+            self._begin(numbers, made)
+        if not self.run.ready():
+            return STALE
+        given = self.sharing.given([t._array for t in tensors])
+        given = [*given, *[(tensors[t] if type(t) is int else t)._grad._array for t in self.moving]]
+        if self.computed:
+            try:
+                given += self._computed(numbers)
+            except ArithmeticError as error:
+                return Diverged(error)
+        return self.run(given) if self.undone is None else self._attempt(given)
+
+    def _computed(self, numbers: list[Any]) -> list[ndarray]:
+        """What the program is given of numbers."""
+        return [np.asarray(f([numbers[k] for k in ks]), kind) for _, f, ks, kind in self.computed]
+
+    def _begin(self, numbers: list[Any], made: list[Any]) -> None:
+        """Options that the step sets before its optimizer reads them, and schedules that are stepped before it."""
+        self._number(self.given_outputs, numbers, made, True)
+        for effect in self.early:
+            effect(made)
+        for call in self.first_calls:
+            call(made)
+            for k, g, kind in call.reads:
+                numbers[k] = g.now()
+                if type(numbers[k]) is not kind:
+                    raise TypeError(f"{g.path} is of another type than it was")
+
+    def _number(self, outputs: list[int], numbers: list[Any], made: list[Any], known: bool = False) -> None:
+        """Make results of numbers alone; with `known`, those of numbers that are known by now."""
+        for k in outputs:
+            _, terms, compute, _ = self.outputs[k]
+            values = [numbers[v] for v in terms]
+            if not known or all(v is not None for v in values):
+                made[k] = compute(values)
+
+    def _leave(self, tensors: list[Tensor], numbers: list[Any], env: list[Any], extras: Any, made: list[Any]) -> None:
+        """Gradients, results and effects."""
+        changing = self.run.changing
+
+        def memory(value: Value) -> ndarray:
+            if value.buffer in changing:
+                block = env[changing[value.buffer]]
+                if value.whole and block.dtype == np.uint8 and block.ndim == 1:
+                    return look(block, value)
+                return self.run.getter(value)(env)
+            return self.run.array(value)  # type: ignore[return-value]
+
+        for who, value in self.gradients:
+            t = tensors[who] if type(who) is int else who
+            t._grad = None if value is None else wrap(memory(value))
+        counters = {
+            id(v): (v, n) for t, n in [*self.written, *[(tensors[k], n) for k, n in self.overwrites]] for v in [version_of(t)]
+        }
+        for version, n in counters.values():  # arguments that share memory may share their counter
+            version.count += n
+        late = self.late_outputs
+        for k, output in enumerate(self.outputs):
+            if output[0] == "argument":
+                made[k] = tensors[output[1]]
+            elif output[0] == "state":
+                made[k] = output[1]
+            elif output[0] == "number":
+                if k not in late:
+                    made[k] = output[2]([numbers[v] if type(v) is int else plain(memory(v)) for v in output[1]])
+            else:
+                base = self.based.get(output[1].buffer) if not output[2] else None
+                array = memory(output[1])
+                made[k] = wrap(array) if base is None else _view(tensors[base] if isinstance(base, int) else base, array)
+        if self.seeds:
+            self._join(made, tensors, env, extras)
+        for output, t in zip(self.outputs, made, strict=True):
+            if output[0] == "new" and output[3]:
+                freed(t)
+        if self.changing:
+            self._follow(numbers, made, memory)
+
+    def _follow(self, numbers: list[Any], made: list[Any], memory: Any) -> None:
+        """What the step changes in Python after its program."""
+        before = state.structure
+        for stage, effects in enumerate(self.staged):
+            for effect in effects:
+                effect(made)
+            if stage == len(self.late_calls):
+                break
+            call = self.late_calls[stage]
+            call(made)
+            for k, g, _ in call.reads:
+                numbers[k] = g.now()
+            for k in self.late_outputs:
+                terms = self.outputs[k][1]
+                if all(type(v) is not int or numbers[v] is not None for v in terms):
+                    made[k] = self.outputs[k][2]([numbers[v] if type(v) is int else plain(memory(v)) for v in terms])
+        # What it stored in modules are its own inputs: no reason to compare all that counts.
+        if self.bumps and self.check is not None and self.check.seen[0] == before and state.structure == before + self.bumps:
+            self.check.seen[0] = state.structure
+
+    def _attempt(self, given: list[ndarray]) -> Any:
+        """Run a program that decides with values; a Diverged, with everything as it was, where one falls otherwise."""
+        undo = self._undoer(given)
+        try:
+            return self.run(given)
+        except Diverged as diverged:
+            undo()
+            return diverged
+        except Exception:
+            if self.changing:
+                undo()
+            raise
+
+    def _undoer(self, given: list[ndarray]) -> Callable[[], None]:
+        """A function that makes random streams and memory what they are now."""
+        streams, arrays, places, tables = self.undone
+        states = [g.get_state() for g in streams]
+        arrays = [*arrays, *[given[k] for k in places], *[t._array for s in tables for t in s.values() if isinstance(t, Tensor)]]
+        before = [a.copy() for a in arrays]
+
+        def undo() -> None:
+            for g, s in zip(streams, states, strict=True):
+                g.set_state(s)
+            for a, b in zip(arrays, before, strict=True):
+                np.copyto(a, b)
+
+        return undo
+
+    def _join(self, made: list[Tensor], tensors: list[Tensor], env: list[Any], extras: Any) -> None:
+        """Make the results that require grad the results of one node, whose gradient rule is the program's second half."""
+        roots = [t for o, t in zip(self.outputs, made, strict=True) if o[0] == "new" and o[2] and not o[3]]
+        leaves = [tensors[t] if isinstance(t, int) else t for t in self.wanted]
+        read = [tensors[t] if isinstance(t, int) else t for t in self.read_back]
+        saved = env[: len(self.run.dynamic)] + [env[self.run.changing[b]] for b in self.saved]
+        record(self, roots, leaves, read, saved, extras)
+
+    def back(self, saved: list[Any], extras: Any, seeds: list[ndarray | None]) -> list[ndarray | None]:
+        """Run the second half; no gradient for what only results come from that got none."""
+        run = self.run_back
+        assert run is not None
+        with self._lock:
+            before = dict(run.extras)
+            run.extras.update(extras)
+            given = [
+                np.zeros(v.shape, numpy_dtype(v.dtype)) if s is None else np.ascontiguousarray(s)
+                for s, v in zip(seeds, self.seeds, strict=True)
+            ]
+            env = run([*saved, *given])
+            run.extras.update(before)
+        return [
+            run.getter(v)(env) if any(seeds[k] is not None for k in reached) else None
+            for v, reached in zip(self.returned, self.reached, strict=True)
+        ]
+
+
+def _view(base: Tensor, array: ndarray) -> Tensor:
+    """A result that looks into an argument's or a parameter's memory, as a view of it: a write to one counts for the other."""
+    size = array.itemsize
+    if array.dtype != base._array.dtype or any(step % size or step < 0 for step in array.strides):
+        return wrap(array)
+    start = base.storage_offset() + (address(array) - address(base._array)) // size
+    with no_grad():
+        return as_strided(base, array.shape, [step // size for step in array.strides], start)
+
+
+def _overlap(arrays: list[ndarray]) -> bool:
+    return any(np.may_share_memory(a, b) for k, a in enumerate(arrays) for b in arrays[:k])
