@@ -15,6 +15,12 @@ KINDS = {
     "AdamW": {},
     "RMSprop": {},
     "Adagrad": {},
+    "Adadelta": {},
+    "Adamax": {},
+    "NAdam": {},
+    "RAdam": {},
+    "Rprop": {},
+    "ASGD": {},
 }
 FUSED = {"SGD", "SGD momentum", "Adam", "AdamW", "Adagrad"}
 

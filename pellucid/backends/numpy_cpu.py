@@ -55,8 +55,21 @@ _reduce, _max, _min, _matmul = np.add.reduce, np.maximum.reduce, np.minimum.redu
 BLOCK_ROWS = 256
 
 
+def _kernels_for(x: Any) -> Any:
+    """The kernels of reductions where they are faster than NumPy's: more than a few thousand float32 in order."""
+    return kernels.reduce if x.dtype is _F32 and type(x) is ndarray and x.flags.c_contiguous and config.kernels else None
+
+
+_MANY = 1 << 12  # elements from which kernels of reductions pay
+
+
 def _add(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    """`np.add.reduce`, with long sums over an axis that is not contiguous in blocks."""
+    """`np.add.reduce`, by a kernel where one serves, and with long sums over an axis that is not contiguous in blocks."""
+    if x.size > _MANY and dtype is out is None:
+        run = _kernels_for(x)
+        made = None if run is None else run.sum(x, axis, keepdims)
+        if made is not None:
+            return made
     if x.size > 65536 and axis is not None and dtype in _SINGLE and x.dtype in _SINGLE and x.ndim > 1:
         first = axis[0] if type(axis) is tuple and len(axis) == 1 else axis
         if type(first) is int and x.strides[first] != x.itemsize and x.shape[first] > 4 * BLOCK_ROWS:
@@ -98,12 +111,29 @@ def mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 def max(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """As `np.max`."""
-    return _max(x, axis, None, None, keepdims)
+    return _extreme("amax", _max, x, axis, keepdims)
 
 
 def min(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """As `np.min`."""
-    return _min(x, axis, None, None, keepdims)
+    return _extreme("amin", _min, x, axis, keepdims)
+
+
+def _extreme(name: str, plain: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    """By a kernel along rows, which NumPy takes one after the other."""
+    if x.size > _MANY and (axis == x.ndim - 1 or axis == (x.ndim - 1,)) and x.ndim > 1:
+        run = _kernels_for(x)
+        made = None if run is None else getattr(run, name)(x, axis, keepdims)
+        if made is not None:
+            return made
+    return plain(x, axis, None, None, keepdims)
+
+
+def variance(x: Any, axis: Any, correction: Any, keepdims: bool) -> Any:
+    """The variance by a kernel, of float32 in order whose count is above the correction; None for everything else."""
+    run = _kernels_for(x)
+    made = None if run is None else run.var(x, axis, correction, keepdims)
+    return None if made is None else made[0]
 
 
 def argmax(x: Any, axis: Any = None, keepdims: bool = False) -> Any:

@@ -62,14 +62,14 @@ def compile_ir(ir_text: str, exports: dict[str, str | None], name: str = "") -> 
     return _compiled(_key(text + repr(exports)), lambda: text, exports, name)
 
 
-def compile_source(build: Callable[[], str], exports: dict[str, str | None], name: str) -> dict[str, Any] | None:
+def compile_source(build: Callable[[], str], exports: dict[str, str | None], name: str, *files: str) -> dict[str, Any] | None:
     """`compile_ir` of the text that `build` gives, which is asked only where the disk has no code for it yet.
 
-    The text must follow from the files of this package, the processor and `name` alone.
+    The text must follow from the files of this package, the processor, `name` and further `files` alone.
     """
     if not target.available():
         return None
-    sources = _sources()
+    sources = _sources(*files)
     if sources is None:
         return compile_ir(build(), exports, name)
     parts = (
@@ -84,16 +84,19 @@ def compile_source(build: Callable[[], str], exports: dict[str, str | None], nam
 
 
 @functools.cache
-def _sources() -> str | None:
-    """A digest of this package's files; None where they cannot be read."""
-    digest = hashlib.sha256(sys.version.encode())
+def _sources(*more: str) -> str | None:
+    """A digest of this package's files, or of that and of more files; None where they cannot be read."""
+    own = _sources() if more else sys.version
+    files = [Path(file) for file in more] or sorted(Path(__file__).parent.glob("*.py"))
+    if own is None or not files:
+        return None
+    digest = hashlib.sha256(own.encode())
     try:
-        files = sorted(Path(__file__).parent.glob("*.py"))
         for path in files:
             digest.update(path.name.encode() + path.read_bytes())
     except OSError:
         return None
-    return digest.hexdigest() if files else None
+    return digest.hexdigest()
 
 
 def _key(text: str) -> str:

@@ -1,9 +1,7 @@
-"""Optimizer updates of many parameters in one call: SGD, Adam, AdamW (float32, C-contiguous, in place).
+"""Element-wise updates of many parameters in one call, made from formulas: what optimizers do (C-contiguous arrays, in place).
 
-The native code reads Python lists of arrays directly. The arithmetic has the order of operations and the fused
-multiply-adds of PyTorch's per-tensor implementation on the CPU, so results agree to the last bit but for its square root
-(which is not always correctly rounded). Every function returns False, having changed nothing, where it cannot serve its
-arguments: other dtypes, strided or read-only arrays, unequal sizes.
+A `Rule` is a formula over vectors and numbers; `pellucid.optim` has one for each optimizer. Two kernels are made of it: one that reads
+Python lists of arrays directly, for eager steps, and one of a single flat parameter, for schedules.
 """
 
 from __future__ import annotations
@@ -11,15 +9,17 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pellucid.codegen import jit, target, threads
 from pellucid.codegen.emit import Function, Module, Value, vector
 
-__all__ = ["adam", "sgd"]
+__all__ = ["Rule", "apply", "emit_flat_update"]
 
-_F32 = np.dtype(np.float32)
+KINDS = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
 GRAIN = 1 << 16  # elements a chunk, over all parameters in a row
 # Where CPython's lists and NumPy's arrays keep their fields, in bytes; `_layout_known` compares them with real ones.
 _LIST_ITEMS = 24
@@ -81,231 +81,182 @@ def _emit_check(module: Module) -> None:
     f.ret(f.select(good.get(), total.get(), f.const(-1, "i64")))
 
 
-def _emit_update(module: Module, name: str, lists: str, numbers: str, update: Callable) -> None:
-    """A kernel over all elements of all parameters; `update(f, numbers, *vectors)` returns the new values of some lists."""
-    names = lists.split()
-    params = dict.fromkeys(names, "ptr") | dict.fromkeys(numbers.split(), "double") | {"count": "i64", "flags": "i64"}
-    f = threads.parallel_export(module, name, params)
-    width = target.host().lanes("float")
-    kind = vector("float", width)
-    values = {n: f.splat(f.trunc(getattr(f, n), "float"), kind) for n in numbers.split()}
+def _build_check(name: str) -> str:
+    module = Module()
+    _emit_check(module)
+    return module.text()
+
+
+_lib = jit.Library("optim", _build_check, {"check": "ooipi>i"})
+
+
+class Rule(NamedTuple):
+    """An element-wise update, written as a formula.
+
+    `formula(m, n, param, grad, *rest, **flags)` returns the new values of some of its arrays by name. It computes with operators and
+    with the functions of `m` (here `NativeMath`); `n` has the numbers, which each step gives anew. `grad` is only read.
+    """
+
+    formula: Callable[..., dict[str, Any]]
+    arrays: tuple[str, ...]  # besides `param` and `grad`, in the order of the formula's parameters
+    numbers: tuple[str, ...]
+    flags: tuple[str, ...] = ()  # of the formula, that hold
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        return self.formula.__name__
+
+    @property
+    def symbol(self) -> str:
+        """A name that tells the rules of a process apart."""
+        return "_".join((self.title, *self.arrays, *self.flags))
+
+    def values(self, f: Function, kind: str, numbers: list[Value], vectors: dict[str, Value]) -> dict[str, Value]:
+        """Code for new values of arrays; the first number is -1 to maximize, the others are the formula's."""
+        sign, *rest = numbers
+        vectors["grad"] = vectors["grad"] * sign
+        named = SimpleNamespace(**dict(zip(self.numbers, rest, strict=True)))
+        return self.formula(NativeMath(f, kind), named, **vectors, **dict.fromkeys(self.flags, True))
+
+
+class NativeMath:
+    """What formulas may compute besides the four operators, as vector code.
+
+    The fused multiply-adds are where PyTorch's implementation for one tensor on a CPU has them, so results agree to the last bit but
+    for its square root (which is not always correctly rounded).
+    """
+
+    def __init__(self, f: Function, kind: str) -> None:
+        self.f, self.kind = f, kind
+        self.fma, self.sqrt, self.abs = f.fma, f.sqrt, f.fabs
+
+    def where(self, condition: Value, yes: Any, no: Any) -> Value:
+        return self.f.select(condition, self.f.as_value(yes, self.kind), self.f.as_value(no, self.kind))
+
+    def differs(self, number: Value, other: float) -> Value:
+        return number.compare("une", other)
+
+    def positive(self, x: Value) -> Value:
+        return x.compare("ogt", 0.0)
+
+    def negative(self, x: Value) -> Value:
+        return x.compare("olt", 0.0)
+
+    def larger(self, a: Value, b: Value) -> Value:
+        """The larger one; NaN where either is."""
+        return self.f.select(a.compare("ogt", b) | a.compare("uno", a), a, b)
+
+    def clamp(self, x: Value, low: Value, high: Value) -> Value:
+        x = self.f.select(x.compare("olt", low), low, x)
+        return self.f.select(x.compare("ogt", high), high, x)
+
+    def sign(self, x: Value) -> Value:
+        """-1, 0 or 1; 0 for NaN."""
+        return self.where(self.positive(x), 1.0, self.where(self.negative(x), -1.0, 0.0))
+
+    def constant(self, x: Value) -> Value:
+        """The same, in memory of its own and without a derivative."""
+        return x
+
+    def decayed(self, param: Value, grad: Value, decay: Value) -> Value:
+        """grad + decay * param; an infinite parameter without decay leaves the gradient alone."""
+        return self.f.select(decay.compare("une", 0.0), self.f.fma(param, decay, grad), grad)
+
+    def lerp(self, start: Value, end: Value, weight: Value) -> Value:
+        """The way from start to end, from the end that is nearer, so that the weight 1 gives `end`."""
+        way = end - start
+        near, far = self.f.fma(way, weight, start), self.f.fma(-way, 1.0 - weight, end)
+        return self.f.select(weight.compare("olt", 0.5), near, far)
+
+
+def _emit_update(module: Module, rule: Rule, scalar: str) -> None:
+    """A kernel over all elements of all parameters."""
+    names = ("param", "grad", *rule.arrays)
+    numbers = ("sign", *rule.numbers)
+    # The prefix keeps arrays and numbers apart, which may have one name.
+    params = {"a_" + n: "ptr" for n in names} | {"n_" + n: "double" for n in numbers} | {"count": "i64"}
+    f = threads.parallel_export(module, rule.symbol, params)
+    width = target.host().lanes(scalar)
+    kind = vector(scalar, width)
+    values = [f.splat(f.trunc(getattr(f, "n_" + n), scalar), kind) for n in numbers]
     position = f.var("i64", 0)
     with f.loop(0, f.count) as k:
-        arrays = [_item(f, getattr(f, n), k) for n in names]
+        arrays = [_item(f, getattr(f, "a_" + n), k) for n in names]
         start = position.get()
         size = _size(f, arrays[0])
         position.set(start + size)
         low = f.larger(f.begin - start, 0)
         high = f.smaller(f.end - start, size)
         with f.when(low.compare("slt", high)):
-            pointers = {n: f.at(_field(f, a, _DATA, "ptr"), low) for n, a in zip(names, arrays)}
-
-            def body(i: Value, mask: Value | None, pointers=pointers) -> None:
-                vectors = {n: f.load(kind, p, i, mask=mask) for n, p in pointers.items()}
-                for n, value in update(f, values, **vectors).items():
-                    f.store(value, pointers[n], i, mask=mask)
-
-            f.vector_loop(high - low, width, body)
+            pointers = {n: f.at(_field(f, a, _DATA, "ptr"), low, scalar) for n, a in zip(names, arrays)}
+            f.vector_loop(high - low, width, _body(f, rule, kind, values, pointers))
     f.ret()
 
 
-def _decayed(f: Function, v: dict[str, Value], param: Value, grad: Value) -> Value:
-    """The gradient, negated to maximize, plus decay * param; an infinite parameter without decay leaves it alone."""
-    g = grad * v["sign"]
-    return f.select(v["decay"].compare("une", 0.0), f.fma(param, v["decay"], g), g)
-
-
-def _sgd(momentum: bool, nesterov: bool, first: bool) -> Callable:
-    def update(f: Function, v: dict[str, Value], param: Value, grad: Value, buf: Value | None = None):
-        g = _decayed(f, v, param, grad)
-        if not momentum:
-            return {"param": f.fma(g, v["minus_lr"], param)}
-        new = g if first else f.fma(g, v["undamped"], buf * v["momentum"])
-        step = f.fma(new, v["momentum"], g) if nesterov else new
-        return {"buf": new, "param": f.fma(step, v["minus_lr"], param)}
-
-    return update
-
-
-def _adam(amsgrad: bool, heavy: bool) -> Callable:
-    def update(f: Function, v: dict[str, Value], param: Value, grad: Value, avg: Value, sq: Value, most=None):
-        param = param * v["shrink"]
-        g = _decayed(f, v, param, grad)
-        # lerp(avg, g, w) from the end that is nearer, so that w = 1 gives g.
-        avg = f.fma(g - avg, v["w1"], avg) if not heavy else f.fma(-(g - avg), 1.0 - v["w1"], g)
-        sq = f.fma(v["w2"] * g, g, sq * v["beta2"])
-        new = {"avg": avg, "sq": sq}
-        root = sq
-        if most is not None:
-            root = new["most"] = f.select(sq.compare("ogt", most) | sq.compare("uno", sq), sq, most)
-        denominator = f.sqrt(root) / v["correction"] + v["eps"]
-        new["param"] = param + v["minus_step"] * avg / denominator
-        return new
-
-    return update
-
-
-_SGD_NUMBERS = "decay sign minus_lr undamped momentum"
-_ADAM_NUMBERS = "shrink decay sign w1 w2 beta2 correction eps minus_step"
-
-
-def _build(name: str) -> str:
-    module = Module()
-    if name == "check":
-        _emit_check(module)
-    else:
-        lists, numbers, update = _KERNELS[name]
-        _emit_update(module, name, lists, numbers, update)
-    return module.text()
-
-
-_lib = jit.Library(
-    "optim",
-    _build,
-    {
-        "check": "ooipi>i",
-        "sgd": "poo" + "ddddd" + "iiii",
-        **{"sgd" + n + "_momentum" + s: "pooo" + "ddddd" + "iiii" for n in ("", "_nesterov") for s in ("", "_first")},
-        **{"adam" + h: "poooo" + "d" * 9 + "iiii" for h in ("", "_heavy")},
-        **{"amsgrad" + h: "pooooo" + "d" * 9 + "iiii" for h in ("", "_heavy")},
-    },
-)
-
-
-# Updates of one flat parameter, for schedules: the arrays in order, the numbers, and the rule.
-UPDATES: dict[str, tuple[str, str, Callable]] = {"sgd": ("param grad", _SGD_NUMBERS, _sgd(False, False, False))}
-for _nesterov in (False, True):
-    UPDATES["sgd" + "_nesterov" * _nesterov + "_momentum"] = ("param grad buf", _SGD_NUMBERS, _sgd(True, _nesterov, False))
-for _heavy in (False, True):
-    UPDATES["adam" + "_heavy" * _heavy] = ("param grad avg sq", _ADAM_NUMBERS, _adam(False, _heavy))
-    UPDATES["amsgrad" + "_heavy" * _heavy] = ("param grad avg sq most", _ADAM_NUMBERS, _adam(True, _heavy))
-
-
-# Those of lists of parameters: also the first steps with momentum, whose buffers are set.
-_KERNELS = UPDATES | {
-    "sgd" + "_nesterov" * n + "_momentum_first": ("param grad buf", _SGD_NUMBERS, _sgd(True, n, True)) for n in (False, True)
-}
-
-
-def emit_flat_update(module: Module, name: str, rule: str) -> None:
-    """Add `name(team, arrays..., numbers, n, grain)`, which updates n contiguous elements; `numbers` points to doubles."""
-    arrays, numbers, update = UPDATES[rule]
-    f = threads.parallel_export(module, name, {**dict.fromkeys(arrays.split(), "ptr"), "numbers": "ptr"})
-    width = target.host().lanes("float")
-    kind = vector("float", width)
-    values = {n: f.splat(f.trunc(f.load("double", f.numbers, k), "float"), kind) for k, n in enumerate(numbers.split())}
-    pointers = {n: f.at(getattr(f, n), f.begin) for n in arrays.split()}
-
+def _body(f: Function, rule: Rule, kind: str, values: list[Value], pointers: dict[str, Value]) -> Callable[..., None]:
     def body(i: Value, mask: Value | None) -> None:
         vectors = {n: f.load(kind, p, i, mask=mask) for n, p in pointers.items()}
-        for n, value in update(f, values, **vectors).items():
+        for n, value in rule.values(f, kind, values, vectors).items():
             f.store(value, pointers[n], i, mask=mask)
 
-    f.vector_loop(f.end - f.begin, width, body)
+    return body
+
+
+def emit_flat_update(module: Module, name: str, rule: Rule, scalar: str = "float") -> None:
+    """Add `name(team, arrays..., numbers, n, grain)`, which updates n contiguous elements; `numbers` points to doubles."""
+    arrays = ("param", "grad", *rule.arrays)
+    f = threads.parallel_export(module, name, {"a_" + n: "ptr" for n in arrays} | {"numbers": "ptr"})
+    width = target.host().lanes(scalar)
+    kind = vector(scalar, width)
+    values = [f.splat(f.trunc(f.load("double", f.numbers, k), scalar), kind) for k in range(1 + len(rule.numbers))]
+    pointers = {n: f.at(getattr(f, "a_" + n), f.begin, scalar) for n in arrays}
+    f.vector_loop(f.end - f.begin, width, _body(f, rule, kind, values, pointers))
     f.ret()
 
 
-def adam_numbers(
-    step: int, lr: float, beta1: float, beta2: float, eps: float, weight_decay: float, decoupled: bool, maximize: bool
-) -> tuple[float, ...]:
-    """The numbers of Adam's `step`-th update, in the order in which its kernels take them."""
-    shrink, decay = (1.0 - lr * weight_decay, 0.0) if decoupled and weight_decay else (1.0, weight_decay)
-    return (
-        shrink,
-        0.0 if decoupled else decay,
-        -1.0 if maximize else 1.0,
-        1.0 - beta1,
-        1.0 - beta2,
-        beta2,
-        (1.0 - beta2**step) ** 0.5,
-        eps,
-        -(lr / (1.0 - beta1**step)),
-    )
+@functools.cache
+def _kernel(rule: Rule, dtype: np.dtype) -> Any:
+    """The native function of a rule over lists of arrays, None where there is none."""
+    if not _layout_known() or _lib.check is None:
+        return None
+
+    def build() -> str:
+        module = Module()
+        _emit_update(module, rule, KINDS[dtype])
+        return module.text()
+
+    signature = "p" + "o" * (2 + len(rule.arrays)) + "d" * (1 + len(rule.numbers)) + "iii"
+    source = rule.formula.__code__.co_filename
+    natives = jit.compile_source(build, {rule.symbol: signature}, f"optim.{rule.symbol}.{KINDS[dtype]}", source)
+    return None if natives is None else natives[rule.symbol]
 
 
-def sgd_numbers(lr: float, momentum: float, dampening: float, weight_decay: float, maximize: bool) -> tuple[float, ...]:
-    """The numbers of an SGD update, in the order in which its kernels take them."""
-    return weight_decay, -1.0 if maximize else 1.0, -lr, 1.0 - dampening, momentum
+def apply(rule: Rule, lists: list[list[np.ndarray]], maximize: bool, numbers: tuple[float, ...]) -> bool:
+    """Update all parameters: `lists` are those of parameters, gradients, and the rule's other arrays.
 
-
-def is_heavy(beta1: float) -> bool:
-    """True when Adam's mean moves by at least half towards the gradient, which is computed from the other end."""
-    return bool(np.float32(1.0 - beta1) >= 0.5)
-
-
-def _total(lists: list[list[np.ndarray]]) -> int:
-    """The number of elements, -1 for what is not served. The second list (the gradients) is only read."""
+    False, having changed nothing, for what is not served: other dtypes than float32 or float64, strided or read-only arrays,
+    unequal sizes.
+    """
     params = lists[0]
     count = len(params)
-    if not _layout_known() or _lib.check is None or any(len(arrays) != count for arrays in lists):
-        return -1
-    total = 0
+    if not count:
+        return True
+    # The native code reads memory through these: nothing but arrays and lists may reach it.
+    for arrays in lists:
+        if type(arrays) is not list or len(arrays) != count or set(map(type, arrays)) != _ARRAYS:
+            return False
+    dtype = params[0].dtype
+    kernel = _kernel(rule, dtype) if dtype in KINDS else None
+    if kernel is None:
+        return False
+    check, total, flags = _lib.check, -1, _NEEDED | _WRITEABLE
     for k, arrays in enumerate(lists):
-        # The native code reads memory through these: nothing but arrays and lists may reach it.
-        if type(arrays) is not list or set(map(type, arrays)) - {np.ndarray}:
-            return -1
-        flags = _NEEDED if k == 1 else _NEEDED | _WRITEABLE
-        total = _lib.check(arrays, params, count, id(_F32), flags)
+        total = check(arrays, params, count, id(dtype), _NEEDED if k == 1 else flags)
         if total < 0:
-            return -1
-    return total
-
-
-def sgd(
-    params: list[np.ndarray],
-    grads: list[np.ndarray],
-    momentum_buffers: list[np.ndarray] | None = None,
-    *,
-    lr: float,
-    momentum: float = 0.0,
-    dampening: float = 0.0,
-    weight_decay: float = 0.0,
-    nesterov: bool = False,
-    maximize: bool = False,
-    first_step: bool = False,
-) -> bool:
-    """One step of SGD. With momentum, `momentum_buffers` are updated, or set to the gradients on the `first_step`."""
-    if momentum and momentum_buffers is None:
-        return False
-    lists = [params, grads] if momentum_buffers is None or not momentum else [params, grads, momentum_buffers]
-    total = _total(lists)
-    if total < 0:
-        return False
-    name = "sgd"
-    if momentum:
-        name += "_nesterov" * nesterov + "_momentum" + "_first" * first_step
-    numbers = sgd_numbers(lr, momentum, dampening, weight_decay, maximize)
-    getattr(_lib, name)(threads.team(), *lists, *numbers, len(params), 0, total, GRAIN)
+            return False
+    kernel(threads.team(), *lists, -1.0 if maximize else 1.0, *numbers, count, total, GRAIN)
     return True
 
 
-def adam(
-    params: list[np.ndarray],
-    grads: list[np.ndarray],
-    exp_avgs: list[np.ndarray],
-    exp_avg_sqs: list[np.ndarray],
-    max_exp_avg_sqs: list[np.ndarray] | None = None,
-    *,
-    step: int,
-    lr: float,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    eps: float = 1e-8,
-    weight_decay: float = 0.0,
-    decoupled: bool = False,
-    maximize: bool = False,
-) -> bool:
-    """One step of Adam, the `step`-th (from 1); AdamW with `decoupled` decay, AMSGrad with `max_exp_avg_sqs`.
-
-    Source: Kingma, Ba, "Adam", 2015; Loshchilov, Hutter, "Decoupled Weight Decay Regularization", 2019; Reddi, Kale,
-    Kumar, "On the Convergence of Adam and Beyond", 2018.
-    """
-    lists = [params, grads, exp_avgs, exp_avg_sqs] + ([max_exp_avg_sqs] if max_exp_avg_sqs is not None else [])
-    total = _total(lists)
-    if total < 0:
-        return False
-    numbers = adam_numbers(step, lr, beta1, beta2, eps, weight_decay, decoupled, maximize)
-    name = "amsgrad" if max_exp_avg_sqs is not None else "adam"
-    name += "_heavy" * is_heavy(beta1)
-    getattr(_lib, name)(threads.team(), *lists, *numbers, len(params), 0, total, GRAIN)
-    return True
+_ARRAYS = {np.ndarray}

@@ -119,7 +119,7 @@ class Schedule:
         self._work: Room | None = None
         self.plans: list[Any] = []  # what owns tables whose addresses are in `kept`
         self.refusals: list[Callable[[], None]] = []  # what raises when the function ends early
-        self._updates: dict[str, str] = {}
+        self._updates: dict[tuple[optim.Rule, str], str] = {}
         self._loops: dict[Loop, Kernel] = {}
         self._small: dict[tuple[Product, bool], str] = {}
 
@@ -355,20 +355,27 @@ class Schedule:
             f.line(f"ret i64 {code}")
             f._start(f._fresh("dead"))
 
-    def update(self, rule: str, arrays: Sequence[Sequence[Place]], sizes: Sequence[int], numbers: int, title: str = "") -> None:
-        """An optimizer's update (a name of `optim.UPDATES`) of several parameters; its numbers begin at `numbers`."""
-        if rule not in self._updates:
-            self._updates[rule] = rule
+    def update(
+        self,
+        rule: optim.Rule,
+        arrays: Sequence[Sequence[Place]],
+        sizes: Sequence[int],
+        numbers: int,
+        kind: str = "float",
+        title: str = "",
+    ) -> None:
+        """An optimizer's update of several parameters of one kind; its numbers begin at `numbers`."""
+        symbol = self._updates.setdefault((rule, kind), f"update.{rule.symbol}.{kind}")
 
         def call(f: Function) -> None:
             start = f.at(f.numbers, numbers, "double")
             for places, size in zip(arrays, sizes, strict=True):
                 text = [f"ptr {self._pointer(f, p).name}" for p in places]
                 f.line(
-                    f"call void @update.{rule}(ptr {f.team.name}, {', '.join(text)}, ptr {start.name}, i64 {size}, i64 {optim.GRAIN})"
+                    f"call void @{symbol}(ptr {f.team.name}, {', '.join(text)}, ptr {start.name}, i64 {size}, i64 {optim.GRAIN})"
                 )
 
-        self._add(call, title or f"{rule} of {len(sizes)} parameters")
+        self._add(call, title or f"{rule.title} of {len(sizes)} parameters")
 
     def put(self, places: Sequence[Place], number: int) -> None:
         """Store a run-time number in float32 scalars."""
@@ -459,8 +466,8 @@ class Schedule:
         module = Module()
         for kernel in self.kernels:
             module.declarations |= kernel.declarations
-        for rule in self._updates:
-            optim.emit_flat_update(module, f"update.{rule}", rule)
+        for (rule, kind), symbol in self._updates.items():
+            optim.emit_flat_update(module, symbol, rule, kind)
         for (product, biased), symbol in self._small.items():
             emit_small(module, symbol, product, biased)
         given = {f"a{k}": "ptr" for k in range(self.given)}

@@ -22,7 +22,7 @@ SIZE, AHEAD = 624, 397
 ROOM = 2 * SIZE  # words that are turned into numbers at a time
 
 
-def _fresh_block(module: Module, width: int) -> None:
+def fresh_block(module: Module, width: int) -> None:
     """The next 624 words of the recurrence, in place: a word depends on itself, the next one and the one 397 places on."""
     kind = vector("i32", width)
     f = module.function("twist", internal=True, key="ptr")
@@ -96,7 +96,7 @@ def _build(name: str) -> str:
     width = target.host().lanes("float")
     half = width // 2
     floats, wide, doubles = vector("float", width), vector("i64", half), vector("double", half)
-    _fresh_block(module, width)
+    fresh_block(module, width)
     _words(module, width)
 
     def uniform24(f: Function, words: Value, first: Value, count: Value) -> None:

@@ -246,9 +246,10 @@ class Executable:
         if i.kind == "call" and rule is None:
             update = update_of(i)
             if not isinstance(update, str):
-                if any(id(c) in self._counted for c in update.counters):
+                counted = {id(c) for scalars in update.scalars for c in scalars}
+                if self._counted & counted:
                     return "a second update by the same optimizer: its numbers follow from the first"
-                self._counted.update(map(id, update.counters))
+                self._counted |= counted
             return update
         return "no native code" if rule is None else rule(i, self)
 
@@ -294,9 +295,9 @@ class Executable:
                 [self.place(p, schedule), self.place(g, schedule), *[Place("kept", schedule.keep(s[k])) for s in update.states]]
                 for k, (p, g) in enumerate(zip(update.params, update.grads, strict=True))
             ]
-            schedule.update(update.rule, arrays, [p.size for p in update.params], at)
-            if update.counters:
-                schedule.put([Place("kept", schedule.keep(c)) for c in update.counters], at + update.count - 1)
+            schedule.update(update.rule, arrays, [p.size for p in update.params], at, update.kind)
+            for k, scalars in enumerate(update.scalars, start=at + update.count - len(update.scalars)):
+                schedule.put([Place("kept", schedule.keep(c)) for c in scalars], k)
             updates.append((at, update))
             self.holders += update.holders
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..codegen import matmul, optim, threads
+from ..codegen import matmul, threads
 from ..codegen.loops import emit
 from .execute import Executable
 from .fuse import Item, loop_of
@@ -97,8 +97,8 @@ def work_of(item: Item) -> tuple[int, int]:
         return item.product.bytes, item.product.flops
     if item.kind == "update":
         size = sum(p.size for p in item.product.params)
-        arrays = len(optim.UPDATES[item.product.rule][0].split())
-        return 4 * size * (2 * arrays - 1), 12 * size
+        moved = 2 * len(item.product.rule.arrays) + 3  # all are read, and all but gradients written
+        return sum(p.nbytes for p in item.product.params) * moved, 12 * size
     seen = {v.buffer: v.nbytes for i in item.instructions for v in (*i.reads(), *i.made())}
     return sum(seen.values()), 0
 
@@ -115,7 +115,7 @@ def title_of(item: Item) -> str:
     if item.kind == "native":
         return item.product.title
     if item.kind == "update":
-        return f"{item.product.rule} update of {len(item.product.params)} parameters"
+        return f"{item.product.rule.title} update of {len(item.product.params)} parameters"
     return names
 
 

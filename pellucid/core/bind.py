@@ -80,13 +80,13 @@ _ONE_RESULT = """
 _RESULTS = """
     n.shape = [a.shape for a in r]
     n.dtype = [a.dtype for a in r]
-    made = [wrap(a) for a in r]
+    made = tuple(map(wrap, r))
     for k, t in enumerate(made):
         if n.dtype[k].kind not in "biu":
             t._node = OutputSlot(n, k)
             t._rg = True
 {versions}
-    return tuple(made)
+    return made
 """
 
 
@@ -213,7 +213,7 @@ def _make_unary(op: Primitive) -> Callable[..., Any]:
         if with_aux:
             r, extra = r
         if several:
-            r = [v if type(v) is ndarray else asarray(v) for v in r]
+            r = tuple(map(asarray, r))
         elif type(r) is not ndarray:
             r = asarray(r)
         if same_dtype and r.dtype is not a.dtype:
@@ -222,7 +222,7 @@ def _make_unary(op: Primitive) -> Callable[..., Any]:
             if recorder is None:
                 recorder = _make_recorder(op, (True,))
             return recorder(x, r, params or _NONE, extra)
-        return tuple([wrap(v) for v in r]) if several else wrap(r)
+        return tuple(map(wrap, r)) if several else wrap(r)
 
     call.__name__ = op.name
     return call
@@ -366,7 +366,7 @@ def _make_nary(op: Primitive) -> Callable[..., Any]:
         if with_aux:
             r, extra = r
         if several:
-            r = [a if type(a) is ndarray else asarray(a) for a in r]
+            r = tuple(map(asarray, r))
         elif type(r) is not ndarray:
             r = asarray(r)
         if rg and differentiable and local.grad and (several or r.dtype.kind not in "biu"):
@@ -377,7 +377,7 @@ def _make_nary(op: Primitive) -> Callable[..., Any]:
             if recorder is None:
                 recorder = recorders[needs] = _make_recorder(op, needs)
             return recorder(*args, r, params, extra)
-        return tuple([wrap(a) for a in r]) if several else wrap(r)
+        return tuple(map(wrap, r)) if several else wrap(r)
 
     call.__name__ = op.name
     return call
@@ -430,7 +430,7 @@ def views_result(op: Primitive, x: Tensor, arrays: list[Any], params: dict[str, 
             recorder = op.recorder = _make_recorder(op, (True,))
         made = recorder(x, arrays, params)
     else:
-        made = tuple([wrap(r) for r in arrays])
+        made = tuple(map(wrap, arrays))
     version = x._ver
     if version is None:
         version = x._ver = Version()
@@ -446,7 +446,7 @@ def views_result(op: Primitive, x: Tensor, arrays: list[Any], params: dict[str, 
             views = version.views = []
         elif len(views) > 32 + len(made):
             views[:] = [v for v in views if v() is not None]
-        views += [_ref(t) for t in made]
+        views += map(_ref, made)
     return made  # type: ignore[no-any-return]
 
 

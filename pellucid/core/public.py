@@ -81,8 +81,12 @@ def tensor_property(function: Function) -> Function:
 def with_out(function: Function, exact: bool = False) -> Function:
     """The function with an `out=` keyword: one tensor, or a tuple of them for several results."""
 
+    positional = getattr(function, "positional", function)  # what it calls where no keywords are given
+
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            return positional(*args)
         if "out" not in kwargs:
             return function(*args, **kwargs)
         target = kwargs.pop("out")

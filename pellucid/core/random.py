@@ -66,6 +66,22 @@ def _native(name: str, count: int) -> Any:
     return getattr(_twister, name) if _twister and config.kernels else None
 
 
+def _serial(name: str, count: int) -> Any:
+    """A function of `codegen.twister_draws`, or None; it waits for the compiler as `_native` does, and each number counts."""
+    run = _draws.get(name)
+    if run is None or not config.kernels:
+        _waiting[0] -= count
+        if not _native("words", 1):
+            return None
+        from ..codegen.twister_draws import draws
+
+        run = _draws[name] = getattr(draws(), name)
+    return run
+
+
+_draws: dict[str, Any] = {}
+
+
 # Called before random numbers are drawn; `vmap` puts its guard here while it runs.
 draw_guards: list[Callable[[], None]] = []
 
@@ -84,6 +100,7 @@ class Generator:
         "_bits",
         "_bulk",
         "_float_normal",
+        "_kept",
         "_raw",
         "_seed",
         "_seeder",
@@ -103,6 +120,7 @@ class Generator:
         self._raw = self._bits.random_raw
         self._state = self._bits.ctypes.state_address
         self._bulk = np.random.Generator(self._bits).integers
+        self._kept = np.zeros(2)  # whether there is a `normal`, and that, for native code
         self._seeder = np.random.RandomState(self._bits).seed
         self._reseed(DEFAULT_SEED)
 
@@ -228,6 +246,19 @@ class Generator:
             return None
         out = np.empty(count, dtype)
         run(self._state, out, count, *more)
+        return out
+
+    def serial(self, name: str, count: int, *arrays: np.ndarray) -> np.ndarray | None:
+        """`count` float64 numbers that a function of `codegen.twister_draws` draws one after the other; None where it is not loaded."""
+        run = _serial(name, count)
+        if run is None:
+            return None
+        kept = self._kept
+        kept[0] = 0.0 if self.normal is None else 1.0
+        kept[1] = self.normal or 0.0
+        out = np.empty(count)
+        run(self._state, kept, *arrays, out, count)
+        self.normal = kept.item(1) if kept.item(0) else None
         return out
 
     def wide_words(self, count: int) -> np.ndarray:

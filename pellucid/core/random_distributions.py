@@ -79,10 +79,10 @@ def bernoulli_like(generator: Generator, p: np.ndarray, target: Target | None = 
         return deliver(target, np.empty(0, kind))
     if name_of(kind) not in _ALL_TYPES:
         raise refuse("bernoulli_tensor_cpu_self_", kind)
-    if p.dtype.name not in DIGITS:
+    if name_of(p.dtype) not in DIGITS:
         raise refuse("bernoulli_tensor_cpu_p_", p.dtype)
-    chances = np.broadcast_to(p, shape)
-    if not np.all((chances >= 0) & (chances <= 1)):
+    chances = p if p.shape == shape else np.broadcast_to(p, shape)
+    if not (p.size and p.min() >= 0 and p.max() <= 1):  # NaN is not
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
     if isinstance(target, np.ndarray):
         chances = chances.transpose(axis_order(target))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-_EXACT_LIMIT = 1 << 14
+EXACT_LIMIT = 1 << 14
 _VECTOR: dict[str, Any] = {"log": np.log, "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "exp": np.exp, "tan": np.tan}
 _TWO_PI = np.float32(2.0 * np.pi)
 
@@ -19,7 +19,7 @@ def exact(function: Callable[[float], float], values: np.ndarray) -> np.ndarray:
     From 16,384 values on NumPy's vector loops take over, which are many times faster and differ by at most a few
     last places.
     """
-    if values.size >= _EXACT_LIMIT:
+    if values.size >= EXACT_LIMIT:
         vector: np.ndarray = _VECTOR[function.__name__](values)
         return vector
     flat = values.ravel().tolist()

@@ -10,13 +10,14 @@ mean 10 or more by Hormann's transformed rejection (1993), below that by product
 from __future__ import annotations
 
 import math
+from functools import cache
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from pellucid.core.random import Generator
-from pellucid.core.random_fill import refuse, require_float, round_to
+from pellucid.core.random_fill import name_of, refuse, require_float, round_to
 from pellucid.core.tracing import repeatable
 
 _THIRD = float(np.float32(1.0) / np.float32(3.0))
@@ -70,10 +71,10 @@ def standard_gamma(generator: Generator, alpha: np.ndarray) -> np.ndarray:
     >>> standard_gamma(Generator().manual_seed(0), np.array([1.0, 2.0])).round(6).tolist()
     [2.882433, 1.315827]
     """
-    if alpha.dtype.name not in ("float32", "float64"):
+    if name_of(alpha.dtype) not in ("float32", "float64"):
         raise refuse("gamma_cpu", alpha.dtype)
     values = _gammas(generator, alpha).astype(alpha.dtype)
-    return np.maximum(values, np.finfo(alpha.dtype).tiny)
+    return np.maximum(values, _ends(alpha.dtype)[0], out=values)
 
 
 @repeatable
@@ -85,18 +86,31 @@ def dirichlet(generator: Generator, alpha: np.ndarray) -> np.ndarray:
     >>> dirichlet(Generator().manual_seed(0), np.array([1.0, 2.0])).round(6).tolist()
     [0.686578, 0.313422]
     """
-    if alpha.dtype.name not in ("float32", "float64"):
+    if name_of(alpha.dtype) not in ("float32", "float64"):
         raise refuse("dirichlet", alpha.dtype)
-    gammas = np.maximum(_gammas(generator, alpha.astype(np.float64)), np.finfo(np.float64).tiny)
-    total = gammas.sum(-1, keepdims=True) if alpha.ndim else gammas
-    real = alpha.dtype.type
-    return np.clip((gammas / total).astype(real), np.finfo(real).tiny, np.nextafter(real(1), real(0)))
+    gammas = _gammas(generator, alpha.astype(np.float64))
+    gammas = np.maximum(gammas, _ends(gammas.dtype)[0], out=gammas)
+    total = np.add.reduce(gammas, -1, keepdims=True) if alpha.ndim else gammas
+    least, most = _ends(alpha.dtype)
+    values = np.divide(gammas, total, gammas).astype(alpha.dtype)
+    return np.minimum(np.maximum(values, least, out=values), most, out=values)
+
+
+@cache
+def _ends(kind: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+    """The smallest normal number and the largest one below 1, in arrays, which NumPy takes faster than its scalars."""
+    real = kind.type
+    return np.array(np.finfo(real).tiny), np.array(np.nextafter(real(1), real(0)))
 
 
 def _gammas(generator: Generator, alpha: np.ndarray) -> np.ndarray:
     """float64 gamma values; the parameters of each are computed in alpha's dtype, as PyTorch does."""
+    flat = np.ascontiguousarray(alpha).reshape(-1)
+    with generator.lock:
+        made = generator.serial("gammas32" if alpha.dtype == np.float32 else "gammas64", flat.size, flat)
+    if made is not None:
+        return made.reshape(alpha.shape)
     real = alpha.dtype.type
-    flat = alpha.reshape(-1)
     boosted = flat < 1
     with np.errstate(divide="ignore", invalid="ignore"):
         powers = (real(1.0) / flat).astype(np.float64).tolist()

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from ..backends import numpy_cpu
 from ..errors import GraphError, OperationError
 from . import observe, source, tracing
 from .bind import wrap
@@ -30,10 +31,10 @@ def unbroadcast(g: Any, shape: tuple[int, ...]) -> Any:
     """Sum an array over the dimensions in which an argument of `shape` was expanded."""
     extra = g.ndim - len(shape)
     if extra > 0:
-        g = np.add.reduce(g, axis=tuple(range(extra)))
+        g = numpy_cpu.sum(g, tuple(range(extra)))
     axes = tuple([i for i, s in enumerate(shape) if s == 1 and g.shape[i] != 1])
     if axes:
-        g = np.add.reduce(g, axis=axes, keepdims=True)
+        g = numpy_cpu.sum(g, axes, None, None, True)
     return g
 
 

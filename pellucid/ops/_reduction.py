@@ -30,6 +30,7 @@ def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
                     kwargs[new] = kwargs.pop(old)
         return function(*args, **kwargs)
 
+    wrapper.positional = function  # type: ignore[attr-defined]
     return wrapper
 
 

@@ -188,8 +188,10 @@ def _filled(result: Tensor, generator: random.Generator, fill: Fill, requires_gr
     return want_gradient(result) if requires_grad else result
 
 
-_maker("rand", lambda g, target, kind: random_fill.uniform(g, target, dtype=kind), "Uniform random numbers in [0, 1)")
-_maker("randn", lambda g, target, kind: random_fill.normal(g, target, dtype=kind), "Normal random numbers of mean 0 and variance 1")
+_maker("rand", lambda g, target, kind: random_fill.uniform(g, target, 0.0, 1.0, kind), "Uniform random numbers in [0, 1)")
+_maker(
+    "randn", lambda g, target, kind: random_fill.normal(g, target, 0.0, 1.0, kind), "Normal random numbers of mean 0 and variance 1"
+)
 
 
 def _bounds(args: tuple[Any, ...], kwargs: dict[str, Any], name: str, fixed: int) -> tuple[int, int, Any]:

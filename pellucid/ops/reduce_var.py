@@ -21,8 +21,12 @@ from .reduce import OVER_DIMS, mean_op, reduced_aval
 # ---- variance ---------------------------------------------------------------------------------
 def _var(xp: Any, x: Any, *, dim: Any, correction: Any, keepdim: bool) -> Any:
     kind = x.dtype
-    wide = x.astype(xp.ACCUMULATE[kind]) if kind in xp.ACCUMULATE else x
     n = count(x.shape, dim)
+    if n > correction and n and type(x) is np.ndarray:
+        made = xp.variance(x, dim, correction, keepdim)
+        if made is not None:
+            return made
+    wide = x.astype(xp.ACCUMULATE[kind]) if kind in xp.ACCUMULATE else x
     real = wide.real.dtype.type
     if n == 0:
         made = xp.sum(abs(wide), dim, None, None, keepdim) * real(np.nan)

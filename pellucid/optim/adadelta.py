@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..core.tensor import Tensor
-from .optimizer import ArrayOptimizer, add_decay, check, check_lr, decayed, mixed, step_counter, to_number, zeros
+from ._formula import FormulaOptimizer
+from .optimizer import check, check_lr, step_counter, zeros
 
 
-class Adadelta(ArrayOptimizer):
+def adadelta(m: Any, n: Any, param: Any, grad: Any, square_avg: Any, acc_delta: Any) -> dict[str, Any]:
+    """Adadelta's formula, for one element of each."""
+    g = m.decayed(param, grad, n.decay)
+    square = m.fma(n.weight * g, g, square_avg * n.kept)
+    delta = m.sqrt(acc_delta + n.eps) / m.sqrt(square + n.eps) * g
+    steps = m.fma(n.weight * delta, delta, acc_delta * n.kept)
+    return {"square_avg": square, "acc_delta": steps, "param": m.fma(delta, n.minus_lr, param)}
+
+
+class Adadelta(FormulaOptimizer):
     """Steps scaled by the root mean square of earlier steps over that of gradients.
 
     Source: Zeiler, "ADADELTA: an adaptive learning rate method", 2012.
     """
+
+    formula = staticmethod(adadelta)
+    numbers = ("decay", "kept", "weight", "eps", "minus_lr")
 
     def __init__(
         self,
@@ -44,25 +55,9 @@ class Adadelta(ArrayOptimizer):
         state["square_avg"] = zeros(p)
         state["acc_delta"] = zeros(p)
 
-    def _update(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
-        rho, eps = group["rho"], group["eps"]
-        state["step"] += 1
-        g = add_decay(g, p, group["weight_decay"])
-        square, steps = state["square_avg"], state["acc_delta"]
-        square *= rho
-        square += g * g * (1 - rho)
-        delta = np.sqrt(steps + eps)
-        delta /= np.sqrt(square + eps)
-        delta *= g
-        steps *= rho
-        steps += delta * delta * (1 - rho)
-        p += delta * -to_number(group["lr"])
+    def _arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
+        return ("square_avg", "acc_delta")
 
-    def _recorded(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> Any:
-        rho, eps = group["rho"], group["eps"]
-        state["step"] += 1
-        g = decayed(g, p, group["weight_decay"])
-        square = state["square_avg"] = mixed(state["square_avg"], g * g, 1 - rho)
-        delta = (state["acc_delta"] + eps).sqrt() / (square + eps).sqrt() * g
-        state["acc_delta"] = mixed(state["acc_delta"], delta * delta, 1 - rho)
-        return p - delta * group["lr"]
+    def _numbers(self, group: dict[str, Any], step: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:  # type: ignore[override]
+        rho = group["rho"]
+        return (group["weight_decay"], rho, 1 - rho, group["eps"], -group["lr"]), (float(step) + 1,)

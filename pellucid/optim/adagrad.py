@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
+from ._formula import FormulaOptimizer
+from .optimizer import check, check_lr, full, step_counter
 
-from .optimizer import ArrayOptimizer, add_decay, check, check_lr, decayed, full, step_counter, to_number
+
+def adagrad(m: Any, n: Any, param: Any, grad: Any, sum: Any) -> dict[str, Any]:
+    """Adagrad's formula, for one element of each."""
+    g = m.decayed(param, grad, n.decay)
+    total = m.fma(g, g, sum)
+    return {"sum": total, "param": param + n.minus_rate * g / (m.sqrt(total) + n.eps)}
 
 
-class Adagrad(ArrayOptimizer):
+class Adagrad(FormulaOptimizer):
     """Steps divided by the root of the sum of all squared gradients so far.
 
     Source: Duchi, Hazan, Singer, "Adaptive subgradient methods for online learning and stochastic optimization", 2011.
     """
+
+    formula = staticmethod(adagrad)
+    numbers = ("decay", "eps", "minus_rate")
 
     def __init__(
         self,
@@ -53,17 +62,10 @@ class Adagrad(ArrayOptimizer):
     def share_memory(self) -> None:
         """Nothing: state is shared when it is sent to another process."""
 
-    def _update(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
-        state["step"] += 1
-        g = add_decay(g, p, group["weight_decay"])
-        rate = to_number(group["lr"]) / (1 + (float(state["step"]) - 1) * group["lr_decay"])
-        total = state["sum"]
-        total += g * g
-        p += g * -rate / (np.sqrt(total) + group["eps"])
+    def _arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
+        return ("sum",)
 
-    def _recorded(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> Any:
-        state["step"] += 1
-        g = decayed(g, p, group["weight_decay"])
-        rate = group["lr"] / (1 + (float(state["step"]) - 1) * group["lr_decay"])
-        total = state["sum"] = state["sum"] + g * g
-        return p - g * rate / (total.sqrt() + group["eps"])
+    def _numbers(self, group: dict[str, Any], step: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:  # type: ignore[override]
+        before = float(step)
+        rate = group["lr"] / (1 + before * group["lr_decay"])
+        return (group["weight_decay"], group["eps"], -rate), (before + 1,)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from ..backends.kernels import enabled, kernels
 from ..core.tensor import Tensor
 from ..errors import ArgumentValueError
-from .optimizer import ArrayOptimizer, add_decay, check, check_lr, decayed, mixed, step_counter, to_number, zeros
+from ._formula import FormulaOptimizer
+from .optimizer import check, check_lr, step_counter, to_number, zeros
 
 
 def check_betas(betas: Any) -> None:
@@ -18,7 +16,27 @@ def check_betas(betas: Any) -> None:
         check(0.0 <= to_number(betas[k]) < 1.0, f"Invalid beta parameter at index {k}: {betas[k]}")
 
 
-class Adam(ArrayOptimizer):
+def decays(group: dict[str, Any]) -> tuple[Any, Any]:
+    """What decoupled weight decay multiplies parameters with, and the decay that is added to gradients."""
+    decay = group["weight_decay"]
+    return (1 - group["lr"] * decay, 0.0) if group["decoupled_weight_decay"] else (1.0, decay)
+
+
+def adam(m: Any, n: Any, param: Any, grad: Any, exp_avg: Any, exp_avg_sq: Any, max_exp_avg_sq: Any = None) -> dict[str, Any]:
+    """Adam's formula, for one element of each."""
+    param = param * n.shrink
+    g = m.decayed(param, grad, n.decay)
+    mean = m.lerp(exp_avg, g, n.mean_weight)
+    square = m.fma(n.square_weight * g, g, exp_avg_sq * n.square_kept)
+    new = {"exp_avg": mean, "exp_avg_sq": square}
+    if max_exp_avg_sq is not None:
+        square = new["max_exp_avg_sq"] = m.larger(square, max_exp_avg_sq)
+    denominator = m.sqrt(square) / n.correction + n.eps
+    new["param"] = param + n.minus_step * mean / denominator
+    return new
+
+
+class Adam(FormulaOptimizer):
     """Steps along the mean of the gradients divided by the root of the mean of their squares.
 
     Args:
@@ -35,6 +53,9 @@ class Adam(ArrayOptimizer):
 
     Source: Kingma, Ba, "Adam", 2015; Reddi, Kale, Kumar, "On the convergence of Adam and beyond", 2018.
     """
+
+    formula = staticmethod(adam)
+    numbers = ("shrink", "decay", "mean_weight", "square_weight", "square_kept", "correction", "eps", "minus_step")
 
     def __init__(
         self,
@@ -79,60 +100,14 @@ class Adam(ArrayOptimizer):
         if group["amsgrad"]:
             state["max_exp_avg_sq"] = zeros(p)
 
-    def _fused(self, group: dict[str, Any], params: list[Any], grads: list[Any], states: list[dict[str, Any]]) -> bool:
-        if not enabled():
-            return False
-        counters = [state["step"]._array for state in states]
-        before = counters[0].item()
-        if any(c.item() != before for c in counters):
-            return False
-        largest = [s["max_exp_avg_sq"]._array for s in states] if group["amsgrad"] else None
-        done = kernels.optim.adam(
-            params, grads, [s["exp_avg"]._array for s in states], [s["exp_avg_sq"]._array for s in states], largest,
-            step=int(before) + 1, lr=to_number(group["lr"]), beta1=group["betas"][0], beta2=group["betas"][1], eps=group["eps"],
-            weight_decay=group["weight_decay"], decoupled=group["decoupled_weight_decay"], maximize=group["maximize"],
-        )  # fmt: skip
-        if done:
-            for counter in counters:
-                counter.fill(before + 1)
-        return bool(done)
+    def _arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
+        return ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if group["amsgrad"] else ("exp_avg", "exp_avg_sq")
 
-    def _update(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
-        beta1, beta2 = group["betas"]
-        lr = to_number(group["lr"])
-        state["step"] += 1
-        step = float(state["step"])
-        if group["weight_decay"] != 0:
-            if group["decoupled_weight_decay"]:
-                p *= 1 - lr * group["weight_decay"]
-            else:
-                g = add_decay(g, p, group["weight_decay"])
-        mean, square = state["exp_avg"], state["exp_avg_sq"]
-        lerp(mean, g, 1 - beta1)
-        square *= beta2
-        square += g * g * (1 - beta2)
-        if group["amsgrad"]:
-            np.maximum(state["max_exp_avg_sq"], square, out=state["max_exp_avg_sq"])
-            square = state["max_exp_avg_sq"]
-        denominator = np.sqrt(square)
-        denominator /= (1 - beta2**step) ** 0.5
-        denominator += group["eps"]
-        p += mean * -(lr / (1 - beta1**step)) / denominator
-
-    def _recorded(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> Any:
-        (beta1, beta2), lr, decay = group["betas"], group["lr"], group["weight_decay"]
-        state["step"] += 1
-        step = float(state["step"])
-        if group["decoupled_weight_decay"]:
-            p = p * (1 - lr * decay)
-        else:
-            g = decayed(g, p, decay)
-        mean = state["exp_avg"] = mixed(state["exp_avg"], g, 1 - beta1)
-        square = state["exp_avg_sq"] = mixed(state["exp_avg_sq"], g * g, 1 - beta2)
-        if group["amsgrad"]:
-            square = state["max_exp_avg_sq"] = state["max_exp_avg_sq"].maximum(square)
-        denominator = square.sqrt() / (1 - beta2**step) ** 0.5 + group["eps"]
-        return p - mean * (lr / (1 - beta1**step)) / denominator
+    def _numbers(self, group: dict[str, Any], step: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:  # type: ignore[override]
+        (beta1, beta2), lr, now = group["betas"], group["lr"], float(step) + 1
+        shrink, decay = decays(group)
+        correction = (1 - beta2**now) ** 0.5
+        return (shrink, decay, 1 - beta1, 1 - beta2, beta2, correction, group["eps"], -(lr / (1 - beta1**now))), (now,)
 
 
 def lerp(start: Any, end: Any, weight: float) -> None:

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..core.tensor import Tensor
-from .adam import check_betas, lerp
-from .optimizer import ArrayOptimizer, add_decay, check, check_lr, decayed, mixed, step_counter, to_number, zeros
+from ._formula import FormulaOptimizer
+from .adam import check_betas
+from .optimizer import check, check_lr, step_counter, zeros
 
 
-class Adamax(ArrayOptimizer):
+def adamax(m: Any, n: Any, param: Any, grad: Any, exp_avg: Any, exp_inf: Any) -> dict[str, Any]:
+    """Adamax's formula, for one element of each."""
+    g = m.decayed(param, grad, n.decay)
+    mean = m.lerp(exp_avg, g, n.weight)
+    largest = m.larger(exp_inf * n.kept, m.abs(g) + n.eps)
+    return {"exp_avg": mean, "exp_inf": largest, "param": param + n.minus_step * mean / largest}
+
+
+class Adamax(FormulaOptimizer):
     """Steps along the mean gradient divided by the decayed largest absolute gradient.
 
     Source: Kingma, Ba, "Adam", 2015, section 7.
     """
+
+    formula = staticmethod(adamax)
+    numbers = ("decay", "weight", "kept", "eps", "minus_step")
 
     def __init__(
         self,
@@ -45,20 +55,9 @@ class Adamax(ArrayOptimizer):
         state["exp_avg"] = zeros(p)
         state["exp_inf"] = zeros(p)
 
-    def _update(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
-        beta1, beta2 = group["betas"]
-        state["step"] += 1
-        g = add_decay(g, p, group["weight_decay"])
-        lerp(state["exp_avg"], g, 1 - beta1)
-        largest = state["exp_inf"]
-        largest *= beta2
-        np.maximum(largest, np.abs(g) + group["eps"], out=largest)
-        p += state["exp_avg"] * -(to_number(group["lr"]) / (1 - beta1 ** float(state["step"]))) / largest
+    def _arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
+        return ("exp_avg", "exp_inf")
 
-    def _recorded(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> Any:
-        beta1, beta2 = group["betas"]
-        state["step"] += 1
-        g = decayed(g, p, group["weight_decay"])
-        mean = state["exp_avg"] = mixed(state["exp_avg"], g, 1 - beta1)
-        largest = state["exp_inf"] = (state["exp_inf"] * beta2).maximum(g.abs() + group["eps"])
-        return p - mean * (group["lr"] / (1 - beta1 ** float(state["step"]))) / largest
+    def _numbers(self, group: dict[str, Any], step: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:  # type: ignore[override]
+        (beta1, beta2), now = group["betas"], float(step) + 1
+        return (group["weight_decay"], 1 - beta1, beta2, group["eps"], -(group["lr"] / (1 - beta1**now))), (now,)

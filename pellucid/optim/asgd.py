@@ -5,10 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.tensor import Tensor
-from .optimizer import ArrayOptimizer, add_decay, check, check_lr, decayed, full, mixed, step_counter, to_number, zeros
+from ._formula import FormulaOptimizer
+from .optimizer import check, check_lr, step_counter, to_number, zeros
 
 
-class ASGD(ArrayOptimizer):
+def asgd(m: Any, n: Any, param: Any, grad: Any, ax: Any) -> dict[str, Any]:
+    """ASGD's formula, for one element of each."""
+    g = m.decayed(param, grad, n.decay)
+    param = m.fma(g, n.minus_eta, param * n.shrink)
+    mean = m.where(m.differs(n.mu, 1.0), ax + (param - ax) * n.mu, param)
+    return {"param": param, "ax": mean}
+
+
+class ASGD(FormulaOptimizer):
     """SGD with a decaying rate that also keeps the mean of the parameters over time, in `state[p]["ax"]`.
 
     Args:
@@ -16,6 +25,10 @@ class ASGD(ArrayOptimizer):
 
     Source: Polyak, Juditsky, "Acceleration of stochastic approximation by averaging", 1992.
     """
+
+    formula = staticmethod(asgd)
+    numbers = ("decay", "shrink", "minus_eta", "mu")
+    scalars = ("step", "eta", "mu")
 
     def __init__(
         self,
@@ -46,31 +59,11 @@ class ASGD(ArrayOptimizer):
         state["mu"]._array[...] = 1.0
         state["ax"] = zeros(p)
 
-    def _update(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
-        lr, lambd = to_number(group["lr"]), group["lambd"]
-        state["step"] += 1
-        step = float(state["step"])
-        g = add_decay(g, p, group["weight_decay"])
-        eta, mu = float(state["eta"]), float(state["mu"])
-        p *= 1 - lambd * eta
-        p += g * -eta
-        mean = state["ax"]
-        if mu != 1:
-            mean += (p - mean) * mu
-        else:
-            mean[...] = p
-        state["eta"][...] = lr / ((1 + lambd * lr * step) ** group["alpha"])
-        state["mu"][...] = 1 / max(1, step - group["t0"])
+    def _arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
+        return ("ax",)
 
-    def _recorded(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> Any:
-        lr, lambd = group["lr"], group["lambd"]
-        state["step"] += 1
-        step, held, mu = float(state["step"]), state["eta"], float(state["mu"])
-        eta = held if held.requires_grad else float(held)
-        g = decayed(g, p, group["weight_decay"])
-        p = p * (1 - lambd * eta) - g * eta
-        state["ax"] = p.clone() if mu == 1 else mixed(state["ax"], p, mu)
-        rate = lr / ((1 + lambd * lr * step) ** group["alpha"])
-        state["eta"] = rate if isinstance(rate, Tensor) else full(held, rate)
-        state["mu"] = full(state["mu"], 1 / max(1, step - group["t0"]))
-        return p
+    def _numbers(self, group: dict[str, Any], step: Any, eta: Any, mu: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:  # type: ignore[override]
+        lr, lambd, now = group["lr"], group["lambd"], float(step) + 1
+        eta = eta if isinstance(eta, Tensor) else float(eta)
+        after = now, lr / ((1 + lambd * lr * now) ** group["alpha"]), 1 / max(1, now - group["t0"])
+        return (group["weight_decay"], 1 - lambd * eta, -eta, float(mu)), after

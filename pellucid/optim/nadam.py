@@ -4,18 +4,42 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..core.tensor import Tensor
-from .adam import check_betas, lerp
-from .optimizer import ArrayOptimizer, add_decay, check, check_lr, decayed, mixed, step_counter, to_number, zeros
+from ._formula import FormulaOptimizer
+from .adam import check_betas, decays
+from .optimizer import check, check_lr, step_counter, zeros
 
 
-class NAdam(ArrayOptimizer):
+def nadam(m: Any, n: Any, param: Any, grad: Any, exp_avg: Any, exp_avg_sq: Any) -> dict[str, Any]:
+    """NAdam's formula, for one element of each."""
+    param = param * n.shrink
+    g = m.decayed(param, grad, n.decay)
+    mean = m.lerp(exp_avg, g, n.mean_weight)
+    square = m.fma(n.square_weight * g, g, exp_avg_sq * n.square_kept)
+    denominator = m.sqrt(square / n.correction) + n.eps
+    param = param + n.minus_gradient * g / denominator
+    return {"exp_avg": mean, "exp_avg_sq": square, "param": param + n.minus_ahead * mean / denominator}
+
+
+class NAdam(FormulaOptimizer):
     """Adam that looks one step of momentum ahead.
 
     Source: Dozat, "Incorporating Nesterov momentum into Adam", 2016.
     """
+
+    formula = staticmethod(nadam)
+    numbers = (
+        "shrink",
+        "decay",
+        "mean_weight",
+        "square_weight",
+        "square_kept",
+        "correction",
+        "eps",
+        "minus_gradient",
+        "minus_ahead",
+    )
+    scalars = ("step", "mu_product")
 
     def __init__(
         self,
@@ -51,42 +75,15 @@ class NAdam(ArrayOptimizer):
         state["exp_avg"] = zeros(p)
         state["exp_avg_sq"] = zeros(p)
 
-    def _update(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
-        beta1, beta2 = group["betas"]
-        lr, decay = to_number(group["lr"]), group["momentum_decay"]
-        state["step"] += 1
-        step = float(state["step"])
-        if group["weight_decay"] != 0:
-            if group["decoupled_weight_decay"]:
-                p *= 1 - lr * group["weight_decay"]
-            else:
-                g = add_decay(g, p, group["weight_decay"])
-        mu = beta1 * (1.0 - 0.5 * (0.96 ** (step * decay)))
-        mu_next = beta1 * (1.0 - 0.5 * (0.96 ** ((step + 1) * decay)))
-        state["mu_product"] *= mu
-        product = float(state["mu_product"])
-        mean, square = state["exp_avg"], state["exp_avg_sq"]
-        lerp(mean, g, 1 - beta1)
-        square *= beta2
-        square += g * g * (1 - beta2)
-        denominator = np.sqrt(square / (1 - beta2**step))
-        denominator += group["eps"]
-        p += g * (-lr * (1.0 - mu) / (1.0 - product)) / denominator
-        p += mean * (-lr * mu_next / (1.0 - product * mu_next)) / denominator
+    def _arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
+        return ("exp_avg", "exp_avg_sq")
 
-    def _recorded(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> Any:
-        (beta1, beta2), lr, decay = group["betas"], group["lr"], group["weight_decay"]
-        state["step"] += 1
-        step = float(state["step"])
-        if group["decoupled_weight_decay"]:
-            p = p * (1 - lr * decay)
-        else:
-            g = decayed(g, p, decay)
-        mu = beta1 * (1.0 - 0.5 * (0.96 ** (step * group["momentum_decay"])))
-        mu_next = beta1 * (1.0 - 0.5 * (0.96 ** ((step + 1) * group["momentum_decay"])))
-        product = state["mu_product"] = state["mu_product"] * mu
-        mean = state["exp_avg"] = mixed(state["exp_avg"], g, 1 - beta1)
-        square = state["exp_avg_sq"] = mixed(state["exp_avg_sq"], g * g, 1 - beta2)
-        denominator = (square / (1 - beta2**step)).sqrt() + group["eps"]
-        ahead = g * (lr * (1.0 - mu) / (1.0 - product)) + mean * (lr * mu_next / (1.0 - product * mu_next))
-        return p - ahead / denominator
+    def _numbers(self, group: dict[str, Any], step: Any, product: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:  # type: ignore[override]
+        (beta1, beta2), lr, now = group["betas"], group["lr"], float(step) + 1
+        shrink, decay = decays(group)
+        mu = beta1 * (1.0 - 0.5 * (0.96 ** (now * group["momentum_decay"])))
+        mu_next = beta1 * (1.0 - 0.5 * (0.96 ** ((now + 1) * group["momentum_decay"])))
+        product = product * mu  # in float32 where that is the counter's type
+        exact = product if isinstance(product, Tensor) else float(product)
+        gradient, ahead = -lr * (1.0 - mu) / (1.0 - exact), -lr * mu_next / (1.0 - exact * mu_next)
+        return (shrink, decay, 1 - beta1, 1 - beta2, beta2, 1 - beta2**now, group["eps"], gradient, ahead), (now, product)

@@ -4,18 +4,43 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..core.tensor import Tensor
-from .adam import check_betas, lerp
-from .optimizer import ArrayOptimizer, add_decay, check, check_lr, decayed, mixed, step_counter, to_number, zeros
+from ._formula import FormulaOptimizer
+from .adam import check_betas, decays
+from .optimizer import check, check_lr, step_counter, zeros
 
 
-class RAdam(ArrayOptimizer):
+def radam(m: Any, n: Any, param: Any, grad: Any, exp_avg: Any, exp_avg_sq: Any) -> dict[str, Any]:
+    """RAdam's formula, for one element of each; `rectified` is 0 while the variance is not known well enough."""
+    param = param * n.shrink
+    g = m.decayed(param, grad, n.decay)
+    mean = m.lerp(exp_avg, g, n.mean_weight)
+    square = m.fma(n.square_weight * g, g, exp_avg_sq * n.square_kept)
+    plain = mean / n.mean_correction * n.lr
+    adapted = plain * (n.root_correction / (m.sqrt(square) + n.eps)) * n.rectified
+    step = m.where(m.differs(n.rectified, 0.0), adapted, plain)
+    return {"exp_avg": mean, "exp_avg_sq": square, "param": param - step}
+
+
+class RAdam(FormulaOptimizer):
     """Adam that starts without the adaptive rate, until its variance is known well enough.
 
     Source: Liu et al., "On the variance of the adaptive learning rate and beyond", 2020.
     """
+
+    formula = staticmethod(radam)
+    numbers = (
+        "shrink",
+        "decay",
+        "mean_weight",
+        "square_weight",
+        "square_kept",
+        "mean_correction",
+        "root_correction",
+        "eps",
+        "lr",
+        "rectified",
+    )
 
     def __init__(
         self,
@@ -46,44 +71,17 @@ class RAdam(ArrayOptimizer):
         state["exp_avg"] = zeros(p)
         state["exp_avg_sq"] = zeros(p)
 
-    def _update(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
-        beta1, beta2 = group["betas"]
-        lr = to_number(group["lr"])
-        state["step"] += 1
-        step = float(state["step"])
-        if group["weight_decay"] != 0:
-            if group["decoupled_weight_decay"]:
-                p *= 1 - lr * group["weight_decay"]
-            else:
-                g = add_decay(g, p, group["weight_decay"])
-        mean, square = state["exp_avg"], state["exp_avg_sq"]
-        lerp(mean, g, 1 - beta1)
-        square *= beta2
-        square += g * g * (1 - beta2)
-        correction2 = 1 - beta2**step
-        direction = mean / (1 - beta1**step) * lr
-        longest = 2 / (1 - beta2) - 1
-        length = longest - 2 * step * beta2**step / correction2
-        if length > 5.0:
-            direction *= correction2**0.5 / (np.sqrt(square) + group["eps"])
-            direction *= ((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)) ** 0.5
-        p -= direction
+    def _arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
+        return ("exp_avg", "exp_avg_sq")
 
-    def _recorded(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> Any:
-        (beta1, beta2), lr, decay = group["betas"], group["lr"], group["weight_decay"]
-        state["step"] += 1
-        step = float(state["step"])
-        if group["decoupled_weight_decay"]:
-            p = p * (1 - lr * decay)
-        else:
-            g = decayed(g, p, decay)
-        mean = state["exp_avg"] = mixed(state["exp_avg"], g, 1 - beta1)
-        square = state["exp_avg_sq"] = mixed(state["exp_avg_sq"], g * g, 1 - beta2)
-        correction2 = 1 - beta2**step
-        direction = mean / (1 - beta1**step) * lr
+    def _numbers(self, group: dict[str, Any], step: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:  # type: ignore[override]
+        (beta1, beta2), lr, now = group["betas"], group["lr"], float(step) + 1
+        shrink, decay = decays(group)
+        correction = 1 - beta2**now
         longest = 2 / (1 - beta2) - 1
-        length = longest - 2 * step * beta2**step / correction2
+        length = longest - 2 * now * beta2**now / correction
+        rectified = 0.0
         if length > 5.0:
             rectified = ((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)) ** 0.5
-            direction = direction * (correction2**0.5 * rectified) / (square.sqrt() + group["eps"])
-        return p - direction
+        weights = 1 - beta1, 1 - beta2, beta2
+        return (shrink, decay, *weights, 1 - beta1**now, correction**0.5, group["eps"], lr, rectified), (now,)

@@ -4,18 +4,38 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..core.tensor import Tensor
-from .adam import lerp
-from .optimizer import ArrayOptimizer, add_decay, check, check_lr, decayed, mixed, step_counter, to_number, zeros
+from ._formula import FormulaOptimizer
+from .optimizer import check, check_lr, step_counter, zeros
 
 
-class RMSprop(ArrayOptimizer):
+def rmsprop(
+    m: Any, n: Any, param: Any, grad: Any, square_avg: Any, grad_avg: Any = None, momentum_buffer: Any = None
+) -> dict[str, Any]:
+    """RMSprop's formula, for one element of each."""
+    g = m.decayed(param, grad, n.decay)
+    spread = m.fma(n.weight * g, g, square_avg * n.kept)
+    new = {"square_avg": spread}
+    if grad_avg is not None:
+        mean = new["grad_avg"] = m.lerp(grad_avg, g, n.weight)
+        spread = m.fma(-mean, mean, spread)
+    scale = m.sqrt(spread) + n.eps
+    if momentum_buffer is None:
+        new["param"] = param + n.minus_lr * g / scale
+    else:
+        buf = new["momentum_buffer"] = momentum_buffer * n.momentum + g / scale
+        new["param"] = m.fma(buf, n.minus_lr, param)
+    return new
+
+
+class RMSprop(FormulaOptimizer):
     """Steps divided by the root of a decayed mean of squared gradients; `centered`: by their standard deviation.
 
     Source: Tieleman, Hinton, lecture 6.5 of "Neural networks for machine learning", 2012; Graves, 2013 (centered).
     """
+
+    formula = staticmethod(rmsprop)
+    numbers = ("decay", "kept", "weight", "eps", "momentum", "minus_lr")
 
     def __init__(
         self,
@@ -50,37 +70,9 @@ class RMSprop(ArrayOptimizer):
         if group["centered"]:
             state["grad_avg"] = zeros(p)
 
-    def _update(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
-        alpha, lr = group["alpha"], to_number(group["lr"])
-        state["step"] += 1
-        g = add_decay(g, p, group["weight_decay"])
-        square = state["square_avg"]
-        square *= alpha
-        square += g * g * (1 - alpha)
-        if group["centered"]:
-            mean = state["grad_avg"]
-            lerp(mean, g, 1 - alpha)
-            scale = np.sqrt(square - mean * mean)
-        else:
-            scale = np.sqrt(square)
-        scale += group["eps"]
-        if group["momentum"] > 0:
-            buf = state["momentum_buffer"]
-            buf *= group["momentum"]
-            buf += g / scale
-            p += buf * -lr
-        else:
-            p += g * -lr / scale
+    def _arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
+        return ("square_avg", *["grad_avg"] * bool(group["centered"]), *["momentum_buffer"] * (group["momentum"] > 0))
 
-    def _recorded(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> Any:
-        alpha, lr = group["alpha"], group["lr"]
-        state["step"] += 1
-        g = decayed(g, p, group["weight_decay"])
-        spread = state["square_avg"] = mixed(state["square_avg"], g * g, 1 - alpha)
-        if group["centered"]:
-            mean = state["grad_avg"] = mixed(state["grad_avg"], g, 1 - alpha)
-            spread = spread - mean * mean
-        g = g / (spread.sqrt() + group["eps"])
-        if group["momentum"] > 0:
-            g = state["momentum_buffer"] = state["momentum_buffer"] * group["momentum"] + g
-        return p - g * lr
+    def _numbers(self, group: dict[str, Any], step: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:  # type: ignore[override]
+        alpha = group["alpha"]
+        return (group["weight_decay"], alpha, 1 - alpha, group["eps"], group["momentum"], -group["lr"]), (float(step) + 1,)

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
+from ._formula import FormulaOptimizer
+from .optimizer import check, check_lr, full, step_counter, to_number, zeros
 
-from .optimizer import ArrayOptimizer, check, check_lr, full, step_counter, to_number, zeros
+
+def rprop(m: Any, n: Any, param: Any, grad: Any, prev: Any, step_size: Any) -> dict[str, Any]:
+    """Rprop's formula, for one element of each."""
+    product = grad * prev
+    turned = m.negative(product)
+    size = m.where(m.positive(product), step_size * n.up, m.where(turned, step_size * n.down, step_size))
+    size = m.clamp(size, n.smallest, n.largest)
+    g = m.where(turned, 0.0, grad)
+    return {"prev": g, "step_size": size, "param": m.fma(-m.sign(g), size, param)}
 
 
-class Rprop(ArrayOptimizer):
+class Rprop(FormulaOptimizer):
     """Steps of a size of their own for each element, which grows while the gradient's sign stays and shrinks when it changes.
 
     Args:
@@ -17,6 +26,9 @@ class Rprop(ArrayOptimizer):
 
     Source: Riedmiller, Braun, "A direct adaptive method for faster backpropagation learning: the RPROP algorithm", 1993.
     """
+
+    formula = staticmethod(rprop)
+    numbers = ("down", "up", "smallest", "largest")
 
     def __init__(
         self,
@@ -44,25 +56,8 @@ class Rprop(ArrayOptimizer):
         state["prev"] = zeros(p)
         state["step_size"] = full(p, complex(lr, lr) if p.is_complex() else lr)
 
-    def _update(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
-        down, up = group["etas"]
-        low, high = group["step_sizes"]
-        state["step"] += 1
-        product = g * state["prev"]
-        factor = np.where(product > 0, up, np.where(product < 0, down, 1.0)).astype(p.dtype)
-        size = state["step_size"]
-        size *= factor
-        np.clip(size, low, high, out=size)
-        g = np.where(product < 0, 0, g).astype(p.dtype)
-        p -= np.sign(g) * size
-        state["prev"][...] = g
+    def _arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
+        return ("prev", "step_size")
 
-    def _recorded(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> Any:
-        down, up = group["etas"]
-        state["step"] += 1
-        product = (g * state["prev"]).detach()  # of the factors only signs are used, which have no derivative
-        factor = product.sign()
-        factor = factor.masked_fill(product > 0, up).masked_fill(product < 0, down).masked_fill(product == 0, 1.0)
-        size = state["step_size"] = (state["step_size"] * factor).clamp(*group["step_sizes"])
-        g = state["prev"] = g.masked_fill(product < 0, 0.0)
-        return p - g.sign() * size
+    def _numbers(self, group: dict[str, Any], step: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:  # type: ignore[override]
+        return (*group["etas"], *group["step_sizes"]), (float(step) + 1,)

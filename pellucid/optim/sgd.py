@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..backends.kernels import enabled, kernels
-from ..core.tensor import make_tensor
-from .optimizer import ArrayOptimizer, add_decay, check, check_lr, decayed, to_number
+from ._formula import FormulaOptimizer
+from .optimizer import check, check_lr, to_number
 
 
-class SGD(ArrayOptimizer):
+def sgd(
+    m: Any, n: Any, param: Any, grad: Any, momentum_buffer: Any = None, nesterov: bool = False, begins: bool = False
+) -> dict[str, Any]:
+    """The formula of SGD, for one element of each; the buffer begins as the gradient."""
+    g = m.decayed(param, grad, n.decay)
+    if momentum_buffer is None and not begins:
+        return {"param": m.fma(g, n.minus_lr, param)}
+    buf = m.constant(g) if begins else m.fma(g, n.undamped, momentum_buffer * n.momentum)
+    step = m.fma(buf, n.momentum, g) if nesterov else buf
+    return {"momentum_buffer": buf, "param": m.fma(step, n.minus_lr, param)}
+
+
+class SGD(FormulaOptimizer):
     """p -= lr * buf, with buf = momentum * buf + (1 - dampening) * (grad + weight_decay * p); the first buf is the gradient.
 
     Args:
@@ -24,6 +35,11 @@ class SGD(ArrayOptimizer):
 
     Source: Sutskever et al., "On the importance of initialization and momentum in deep learning", 2013 (Nesterov's form).
     """
+
+    formula = staticmethod(sgd)
+    numbers = ("decay", "minus_lr", "undamped", "momentum")
+    scalars = ()
+    begins = ("momentum_buffer",)
 
     def __init__(
         self,
@@ -52,50 +68,12 @@ class SGD(ArrayOptimizer):
     def _keeps_state(self, group: dict[str, Any]) -> bool:
         return bool(group["momentum"])
 
-    def _fused(self, group: dict[str, Any], params: list[Any], grads: list[Any], states: list[dict[str, Any]]) -> bool:
-        if not enabled():
-            return False
-        momentum = group["momentum"]
-        buffers = None
-        first = False
-        if momentum:
-            held: list[Any] = [state.get("momentum_buffer") for state in states]
-            first = all(b is None for b in held)
-            if first:
-                buffers = [p.copy() for p in params]
-            elif any(b is None for b in held):
-                return False
-            else:
-                buffers = [b._array for b in held]
-        done = kernels.optim.sgd(
-            params, grads, buffers, lr=to_number(group["lr"]), momentum=momentum, dampening=group["dampening"],
-            weight_decay=to_number(group["weight_decay"]), nesterov=group["nesterov"], maximize=group["maximize"], first_step=first,
-        )  # fmt: skip
-        if done and first and buffers is not None:
-            for state, buffer in zip(states, buffers):
-                state["momentum_buffer"] = make_tensor(buffer)
-        return bool(done)
+    def _arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
+        return ("momentum_buffer",) if group["momentum"] else ()
 
-    def _update(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
-        g = add_decay(g, p, group["weight_decay"])
-        momentum = group["momentum"]
-        if momentum != 0:
-            buf = state.get("momentum_buffer")
-            if buf is None:
-                buf = state["momentum_buffer"] = g.copy()
-            else:
-                buf *= momentum
-                buf += g * (1 - group["dampening"])
-            g = g + buf * momentum if group["nesterov"] else buf
-        p += g * -to_number(group["lr"])
+    def _flags(self, group: dict[str, Any]) -> tuple[str, ...]:
+        return ("nesterov",) if group["nesterov"] and group["momentum"] else ()
 
-    def _recorded(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> Any:
-        g = decayed(g, p, group["weight_decay"])
+    def _numbers(self, group: dict[str, Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:  # type: ignore[override]
         momentum = group["momentum"]
-        if momentum != 0:
-            held = state.get("momentum_buffer")
-            # The first buffer is a constant for the derivative, as in PyTorch.
-            buf = g.detach().clone() if held is None else held * momentum + g * (1 - group["dampening"])
-            state["momentum_buffer"] = buf
-            g = g + buf * momentum if group["nesterov"] else buf
-        return p - g * group["lr"]
+        return (group["weight_decay"], -group["lr"], 1 - group["dampening"], momentum), ()

@@ -1,0 +1,184 @@
+"""Optimizers that are one element-wise formula: computed by a generated kernel, by NumPy or by recorded operations."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from ..backends.kernels import enabled, kernels
+from ..core.tensor import Tensor, make_tensor
+from ..ops.compare import where
+from .optimizer import ArrayOptimizer, full, to_number
+
+
+class FormulaOptimizer(ArrayOptimizer):
+    """An optimizer whose update is the same formula for each element.
+
+    A subclass has the formula, `formula(m, n, param, grad, ...)`, a pure function that returns new values by name. `m` has what it may
+    compute besides the four operators: `fma(a, b, c)`, `sqrt`, `abs`, `sign`, `larger`, `clamp`, `where`, `lerp`, `decayed`, `constant`, and the
+    conditions `differs`, `positive` and `negative`; `codegen.optim.NativeMath` says what they mean. `n` has numbers, by the names in
+    `numbers`, which `_numbers` makes anew for each step. The other arguments are arrays of the state (`_arrays` says which ones this
+    group uses). `scalars` are the state's counters.
+
+    Arrays in `begins` are made by the first step: the formula goes without them, with `begins=True`.
+    """
+
+    formula: Callable[..., dict[str, Any]]
+    numbers: tuple[str, ...]
+    scalars: tuple[str, ...] = ("step",)
+    begins: tuple[str, ...] = ()
+
+    def _arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
+        """The names of the state's arrays that the formula uses."""
+        raise NotImplementedError
+
+    def _flags(self, group: dict[str, Any]) -> tuple[str, ...]:
+        """Arguments of the formula that are True."""
+        return ()
+
+    def _numbers(self, group: dict[str, Any], *scalars: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """The numbers of the next step, and what the scalars are after it. Options may be tensors where the step is recorded."""
+        raise NotImplementedError
+
+    def rule(self, group: dict[str, Any], begins: bool = False) -> Any:
+        """The formula in the form in which kernels are made of it (`codegen.optim.Rule`)."""
+        return _rule(type(self).formula, self._arrays(group), self.numbers, (*self._flags(group), *["begins"] * begins))
+
+    def _update_group(self, group: dict[str, Any], params: list[Any], grads: list[Any], states: list[dict[str, Any]]) -> None:
+        if self._fused(group, params, grads, states):
+            return
+        parts: dict[Any, list[int]] = {}
+        for k, (p, state) in enumerate(zip(params, states)):
+            counts = tuple(state[name]._array.item() for name in self.scalars)
+            parts.setdefault((p.dtype, p.flags.forc, tuple(state), counts), []).append(k)
+        for chosen in parts.values():
+            lists = [[these[k] for k in chosen] for these in (params, grads, states)]
+            if len(parts) == 1 or not self._fused(group, *lists):
+                self._one_by_one(group, *lists)
+
+    def _fused(self, group: dict[str, Any], params: list[Any], grads: list[Any], states: list[dict[str, Any]]) -> bool:
+        if not enabled():
+            return False
+        before, counters = [], []
+        for name in self.scalars:
+            held = [state[name]._array for state in states]
+            values = [c.item() for c in held]
+            if values.count(values[0]) != len(values):
+                return False
+            before.append(held[0][()])
+            counters.append(held)
+        names = self._arrays(group)
+        begun = [name for name in self.begins if name in names and any(name not in state for state in states)]
+        if any(name in state for state in states for name in begun):
+            return False
+        lists = [
+            [np.empty_like(p) for p in params] if name in begun else [state[name]._array for state in states] for name in names
+        ]
+        options = plain(group)
+        numbers, after = self._numbers(options, *before)
+        maximize = bool(options.get("maximize"))
+        if not kernels.optim.apply(self.rule(options, bool(begun)), [params, grads, *lists], maximize, numbers):
+            return False
+        for held, value in zip(counters, after):
+            for c in held:
+                c.fill(value)
+        for name, made in zip(names, lists):
+            if name in begun:
+                for state, array in zip(states, made):
+                    state[name] = make_tensor(array)
+        return True
+
+    def _update(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
+        group = plain(group)
+        numbers, after = self._numbers(group, *[state[name][()] for name in self.scalars])
+        for name, value in self._computed(_ArrayMath(), group, numbers, p, g, state).items():
+            if name == "param":
+                p[...] = value
+            elif name in state:
+                state[name][...] = value
+            else:
+                state[name] = value
+        for name, value in zip(self.scalars, after):
+            state[name][...] = value
+
+    def _recorded(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> Any:
+        held = [state[name] for name in self.scalars]
+        numbers, after = self._numbers(group, *[t if t.requires_grad else t.item() for t in held])
+        made = self._computed(_TensorMath(), group, numbers, p, g, state)
+        param = made.pop("param")
+        state.update(made)
+        for name, t, value in zip(self.scalars, held, after):
+            state[name] = value if isinstance(value, Tensor) else full(t, value)
+        return param
+
+    def _computed(self, m: Any, group: dict[str, Any], numbers: Any, p: Any, g: Any, state: dict[str, Any]) -> dict[str, Any]:
+        flags = dict.fromkeys(self._flags(group), True)
+        arrays = {}
+        for name in self._arrays(group):
+            if name in self.begins and name not in state:
+                flags["begins"] = True
+            else:
+                arrays[name] = state[name]
+        named = SimpleNamespace(**dict(zip(self.numbers, numbers, strict=True)))
+        return type(self).formula(m, named, param=p, grad=g, **arrays, **flags)
+
+
+@functools.cache
+def _rule(formula: Any, arrays: tuple[str, ...], numbers: tuple[str, ...], flags: tuple[str, ...]) -> Any:
+    return kernels.optim.Rule(formula, arrays, numbers, flags)
+
+
+def plain(group: dict[str, Any]) -> dict[str, Any]:
+    """The options with numbers in the place of tensors."""
+    if type(group["lr"]) is float and not isinstance(group.get("weight_decay"), Tensor):
+        return group
+    return {key: to_number(value) for key, value in group.items()}
+
+
+class _ArrayMath:
+    """What formulas may compute, with NumPy."""
+
+    sqrt, abs, sign, larger, clamp = map(staticmethod, (np.sqrt, np.abs, np.sign, np.maximum, np.clip))
+
+    def fma(self, a: Any, b: Any, c: Any) -> Any:
+        return a * b + c
+
+    def differs(self, number: Any, other: float) -> bool:
+        return isinstance(number, Tensor) or bool(number != other)
+
+    def positive(self, x: Any) -> Any:
+        return x > 0
+
+    def negative(self, x: Any) -> Any:
+        return x < 0
+
+    def where(self, condition: Any, yes: Any, no: Any) -> Any:
+        return (yes if condition else no) if isinstance(condition, bool) else np.where(condition, yes, no)
+
+    def decayed(self, param: Any, grad: Any, decay: Any) -> Any:
+        return grad + param * decay if self.differs(decay, 0.0) else grad
+
+    def constant(self, x: Any) -> Any:
+        return np.array(x)  # of a scalar, too, which 0-d arrays become in formulas
+
+    def lerp(self, start: Any, end: Any, weight: Any) -> Any:
+        return start + (end - start) * weight if weight < 0.5 else end - (end - start) * (1 - weight)
+
+
+class _TensorMath(_ArrayMath):
+    """What formulas may compute, with operations that are recorded."""
+
+    sqrt, abs, sign, larger, clamp = (staticmethod(getattr(Tensor, name)) for name in ("sqrt", "abs", "sign", "maximum", "clamp"))
+
+    def where(self, condition: Any, yes: Any, no: Any) -> Any:
+        return (yes if condition else no) if isinstance(condition, bool) else where(condition, yes, no)
+
+    def constant(self, x: Any) -> Any:
+        return x.detach().clone()
+
+    def lerp(self, start: Any, end: Any, weight: Any) -> Any:
+        return start + (end - start) * weight
