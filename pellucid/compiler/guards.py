@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from types import MappingProxyType, ModuleType
 from typing import Any
 
+import numpy as np
 from numpy import ndarray
 
 from ..core.tensor import Tensor
@@ -71,7 +72,7 @@ class Guard:
         """Whether a float or int is there, at a place that may be written to."""
         now = self.now()
         places = self.kind in ("item", "cell") or self.kind == "attr" and not isinstance(self.holder, ModuleType)
-        plain = type(now) is type(self.expected) and (type(now) is float or type(now) is int and abs(now) < 1 << 62)
+        plain = type(now) is type(self.expected) and (type(now) in (float, np.float64) or type(now) is int and abs(now) < 1 << 62)
         return plain and places and not isinstance(self.holder, MappingProxyType)
 
     def holds(self) -> bool:

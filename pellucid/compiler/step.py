@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from sys import getrefcount
 from typing import Any
 
@@ -19,10 +20,11 @@ from ..core.bind import wrap
 from ..core.modes import local, no_grad
 from ..core.random import Generator
 from ..core.tape import Node, count, walk
-from ..core.tensor import Tensor, version_of
+from ..core.tensor import Tensor, make_tensor, version_of
 from ..dtypes import get_default_dtype
 from ..ir import Buffer, Value
 from ..ops.view_storage import as_strided
+from . import sharing
 from .arrays import owner
 from .checking import checker, split
 from .earlier import Earlier
@@ -47,7 +49,8 @@ def signature(tensors: list[Tensor]) -> tuple[Any, ...]:
 def flags() -> tuple[Any, ...]:
     """The modes that a program depends on."""
     kind, modes = get_default_dtype(), len(local.function_modes)
-    own = (local.grad, local.inference, local.autocast is None, len(local.saved_hooks), local.anomaly, local.device, modes)
+    cast = local.autocast and local.autocast.key
+    own = (local.grad, local.inference, cast, len(local.saved_hooks), local.anomaly, local.device, modes)
     return (*own, kind, *SETTINGS.values())
 
 
@@ -68,7 +71,6 @@ class Version:
         self.flags = flags()
         self.refusal: Refusal | None = None
         self.transient = False  # the next call may be compiled
-        self.quiet = False  # nothing is wrong: a call of another kind may be
         self.hits = 0
         self.culprit: Guard | None = None  # the guard that did not hold when `why_not` was asked last
         self._lock = threading.Lock()
@@ -94,15 +96,18 @@ class Version:
         values = []
         if not around.complete:
             tracer.refuse("the function can reach too many objects to watch", None)
-        for k, t in enumerate(tensors):
-            if type(t._array) is not ndarray:
-                tracer.refuse("an argument has no data, or is of a custom kind")
-                break
-            if any(np.may_share_memory(t._array, o._array) for o in tensors[:k]):
-                tracer.refuse("two arguments share memory")
-                self.quiet = True
-                break
-            values.append(tracer.declare(t._array, "input", f"x{k}" if len(tensors) > 1 else "x"))
+        if any(type(t._array) is not ndarray for t in tensors):
+            tracer.refuse("an argument has no data, or is of a custom kind")
+        self.relation = sharing.relation([t._array for t in tensors]) if tracer.refusal is None else ()
+        self.groups = sharing.members(self.relation)
+        for k, a in enumerate(sharing.handed([t._array for t in tensors], self.groups)):
+            name = f"x{k}" if len(tensors) > 1 else "x"
+            if a is None:
+                tracer.refuse("two arguments share memory that is not one array's")
+            elif any(k == other for _, other, _ in self.relation):
+                values.append(tracer.part(a, name))
+            elif tracer.refusal is None:
+                values.append(tracer.declare(a, "input", name))
         self.inputs = values
         witness = tracer.witness = Witness()
         streams = around.drawn()
@@ -113,7 +118,7 @@ class Version:
             for g, _, number in put:
                 g.set(number)
             try:
-                with tracer.active(), witness.watching():
+                with tracer.active(), witness.watching(), _uncast():
                     self.first = self.function(*given[0], **given[1])
             finally:
                 for g, plain_number, number in put:
@@ -265,7 +270,7 @@ class Version:
         tracer.phase = "backward"
         tracer.outside = start  # an argument may have been computed from the parameters, too
         try:
-            with tracer.active():
+            with tracer.active(), _uncast(off=True):
                 got = reverse.grad(outs, leaves, seeds, retain_graph=True, create_graph=False, allow_unused=True)
         except Refusal:
             raise
@@ -317,7 +322,10 @@ class Version:
                 program, backward, tracer.contents, external, dynamic_back, fresh_back, self.run.extras, roots=tracer.roots
             )
         reading = {v.buffer for i in backward for v in i.reads()}
-        self.read_back: list[Tensor | int] = [k for k, v in enumerate(self.inputs) if v.buffer in reading]
+        groups = self.groups
+        self.read_back: list[Tensor | int] = [
+            j for k, v in enumerate(self.inputs) if v.buffer in reading for j in groups.get(k, [k])
+        ]
         self.state = [(t, a) for a in external.values() for t in [self._holder(a)] if t is not None]
         writes = Counter(v.buffer for i in program.instructions for v in i.writes)
         times = Counter({id(external[b]): n for b, n in writes.items() if b in external})
@@ -333,6 +341,7 @@ class Version:
         plain = not kwargs and all(isinstance(a, Tensor) for a in args) and len({id(a) for a in args}) == len(args)
         plain = plain and len(args) == len(tensors) and not any(t._rg for t in tensors)
         rg = self.flags_of_state = [(t, t._rg) for t, _ in self.state if t._rg or t.is_leaf and t.dtype.is_floating_point]
+        plain = plain and local.autocast is None
         self.check = checker(tensors, plain, others, covered, self.state, rg, grads)
         self.own_roots = {id(owner(a)) for _, a in self.state}
         self.fast = self._fast_path()
@@ -397,6 +406,7 @@ class Version:
         """True when results are plain: tensors of their own and gradients, nothing that needs a graph."""
         return (
             self.check is not None
+            and not self.groups
             and self.run_back is None
             and self.undone is None
             and not self.moving
@@ -435,12 +445,11 @@ class Version:
                 return "a gradient that was there is gone, or the reverse"
             if g is not None and (t._grad._array.shape, t._grad._array.strides) != (g._array.shape, g._array.strides):  # type: ignore[union-attr]
                 return "a gradient is laid out otherwise"
-        for k, t in enumerate(tensors):
-            root = id(owner(t._array))
-            if root in self.own_roots or any(
-                root == id(owner(o._array)) and np.may_share_memory(o._array, t._array) for o in tensors[:k]
-            ):
-                return "an argument shares memory with another one, or with a parameter"
+        arrays = [t._array for t in tensors]
+        if any(id(owner(a)) in self.own_roots for a in arrays):
+            return "an argument shares memory with a parameter"
+        if sharing.relation(arrays) != self.relation:
+            return "arguments that share memory in another way"
         return None
 
     def quick(self, args: tuple[Any, ...]) -> Any:
@@ -510,7 +519,7 @@ class Version:
         try:
             if not self.run.ready():
                 return STALE
-            given = [*[t._array for t in tensors], *[t._grad._array for t in self.moving]]  # type: ignore[union-attr]
+            given = [*sharing.handed([t._array for t in tensors], self.groups), *[t._grad._array for t in self.moving]]  # type: ignore[union-attr]
             if self.computed:
                 numbers = numbers_in(structure)
                 numbers = [*[numbers[k] for k in sorted(self.lift)], *[g.now() for g in self.watched]]
@@ -537,9 +546,12 @@ class Version:
             return self.run.array(value)  # type: ignore[return-value]
 
         for t, value in self.gradients:
-            t._grad = None if value is None else wrap(memory(value))
-        for t, n in [*self.written, *[(tensors[k], n) for k, n in self.overwrites]]:
+            t._grad = None if value is None else make_tensor(memory(value))
+        for t, n in self.written:
             version_of(t).count += n
+        for k, n in self.overwrites:
+            for version in {version_of(tensors[j]) for j in self.groups.get(k, [k])}:
+                version.count += n
         made: list[Tensor] = []
         for output in self.outputs:
             if output[0] == "argument":
@@ -551,7 +563,7 @@ class Version:
             else:
                 base = self.based.get(output[1].buffer) if not output[2] else None
                 array = memory(output[1])
-                made.append(wrap(array) if base is None else _view(tensors[base] if isinstance(base, int) else base, array))
+                made.append(make_tensor(array) if base is None else _view(tensors[base] if isinstance(base, int) else base, array))
         if self.seeds:
             self._join(made, tensors, env, extras)
         for output, t in zip(self.outputs, made, strict=True):
@@ -592,6 +604,17 @@ class Version:
             env = run([*saved, *[np.ascontiguousarray(s) for s in seeds]])
             run.extras.update(before)
         return [run.getter(v)(env) for v in self.returned]
+
+
+@contextmanager
+def _uncast(off: bool = False) -> Iterator[None]:
+    """Autocast around the call as it is, but with nothing cast so far, or switched off: what was cast before is unknown to a program."""
+    around = local.autocast
+    local.autocast = None if off or around is None else around.anew()
+    try:
+        yield
+    finally:
+        local.autocast = around
 
 
 def _held(shape: tuple[int, ...], kind: np.dtype, t: Tensor | None) -> tuple[Tensor, ndarray] | None:

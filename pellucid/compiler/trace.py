@@ -152,6 +152,12 @@ class Tracer:
         self.external[buffer] = array
         return self._enter(array, buffer, low, high)
 
+    def part(self, array: ndarray, name: str) -> Value:
+        """An argument that is a part of another input's memory: its place among the inputs, which nothing reads."""
+        buffer = self.program.buffer("input", array.nbytes, name)
+        self.external[buffer] = array
+        return self.program.value(buffer, dtype_name(array.dtype), array.shape)
+
     def _enter(self, array: ndarray, buffer: Buffer, low: int, high: int) -> Value:
         root = owner(array)
         self._roots.setdefault(id(root), []).append((low, high, buffer))
