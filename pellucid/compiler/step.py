@@ -22,6 +22,7 @@ from ..core.random import Generator
 from ..core.tape import Node, count, walk
 from ..core.tensor import Tensor, make_tensor, version_of
 from ..dtypes import get_default_dtype
+from ..errors import GraphError
 from ..ir import Buffer, Value
 from ..ops.view_storage import as_strided
 from . import sharing
@@ -89,6 +90,7 @@ class Version:
         self.structure_key = masked(structure, lift) if (lift := self.lift) else structure
         around = self.around = Surroundings(self.function, args, kwargs)
         self.signature = signature(tensors)
+        self.arguments = {id(t): k for k, t in enumerate(tensors)}
         tracer = self.tracer = Tracer(around, whole)
         leaves = {id(t): t for t, _ in around.tensors.values()}
         leaves.update((id(t), t) for t in tensors)
@@ -141,7 +143,7 @@ class Version:
             self.skeleton = rebuild(self.first, lambda t: Slot(self.places[id(t)]))
             self.single = isinstance(self.skeleton, Slot) and self.skeleton.place == 0
             self.program = tracer.program
-            del self.around, self.differentiable, self.places, self.grad_changes
+            del self.around, self.differentiable, self.places, self.grad_changes, self.arguments
         except Refusal as refusal:
             # Without the traceback, whose frames refer to this object: the values of the step would live until a collection.
             self.refusal = refusal.with_traceback(None)
@@ -169,6 +171,8 @@ class Version:
             raise Refusal(f"{witness.read[0]} looks at values to decide what to do", witness.read[1])
         if self.tracer.begun and not witness.asks_for_state and not around.views:
             around.begin(self.tracer.begun)
+        if not witness.asks_for_state:
+            around.idle(self.tracer.stepped)
         guards = around.relevant(witness)
         self.asks_types = witness.loads("type")
         hidden = next((g for g in guards if isinstance(g, Opaque)), None)
@@ -182,6 +186,11 @@ class Version:
         self.guards = guards = [g for g in guards if g.kind == "len" or (id(g.holder), g.key) not in places]
         self.kept = around.kept  # objects that guards know by their identity
         self.grad_changes = earlier.changes(self.tracer.cleared)
+        arguments = self.arguments
+        self.asked = [arguments.get(id(t), -1) for t in earlier.asked]
+        if -1 in self.asked:  # the next call finds it so
+            self.transient = True
+            raise Refusal("the step changes requires_grad of a tensor")
         if "grad" in witness.users:  # where there is none may decide what is done
             earlier.ask(self.tracer.needs_grad, self.tracer.cleared)
         self.grads_before = earlier.read(self.tracer.needs_grad, self.tracer.external)
@@ -217,7 +226,7 @@ class Version:
             if t._rg and not spent:
                 self.differentiable.append(t)
             self.outputs.append(("new", value, t._rg, spent))
-        self.gradients: list[tuple[Tensor, Value | None]] = []
+        self.gradients: list[tuple[Tensor | int, Value | None]] = []
         for t, g in self.grad_changes:
             if g is None:
                 self.gradients.append((t, None))
@@ -254,7 +263,7 @@ class Version:
 
     def _trace_backward(self, tensors: list[Tensor], around: Surroundings, start: int) -> None:
         """The gradients of the results with respect to arguments and state, as the second half of the program."""
-        tracer = self.tracer
+        tracer, program = self.tracer, self.tracer.program
         leaves = [t for t in tensors if t._rg]
         leaves += [t for t, _ in around.tensors.values() if t._rg and all(t is not o for o in leaves)]
         if not leaves:
@@ -274,6 +283,12 @@ class Version:
                 got = reverse.grad(outs, leaves, seeds, retain_graph=True, create_graph=False, allow_unused=True)
         except Refusal:
             raise
+        except GraphError as error:  # what eager says to a caller who asks for gradients, too: the step overwrote what they need
+            del program.instructions[self.split :]
+            told = error.with_traceback(None)
+            self.outputs = [(*o[:3], told) if o[0] == "new" and o[2] and not o[3] else o for o in self.outputs]
+            self.seeds, self.differentiable = [], []
+            return
         except Exception as error:  # the caller may never ask for gradients
             raise Refusal(f"its gradient raises {type(error).__name__}") from error
         if tracer.refusal is not None:
@@ -283,9 +298,9 @@ class Version:
             if g is not None:
                 self.wanted.append(position.get(id(t), t))
                 value = tracer.value(g._array, "a gradient")
-                if value.buffer.kind != "temp" or not value.whole or value in tracer.program.outputs:
+                if value.buffer.kind != "temp" or not value.whole or value in program.outputs:
                     value = self._copied(value)
-                tracer.program.outputs.append(value)
+                program.outputs.append(value)
                 self.returned.append(value)
 
     # ---- binding -----------------------------------------------------------------------------------
@@ -294,8 +309,11 @@ class Version:
         program.verify()
         forward, backward = program.instructions[: self.split], program.instructions[self.split :]
         dynamic = [v.buffer for v in self.inputs]
+        at = self.arguments  # gradients of arguments are those of each call's: they are known by their positions
+        self.gradients = [(at.get(id(t), t), v) for t, v in self.gradients]
+        self.grads_before = [(at.get(id(t), t), g) for t, g in self.grads_before]
         gradient_state = {id(g._array): (t, g) for t, g in self.grads_before if g is not None}
-        self.moving: list[Tensor] = []  # gradients that existed at the start: another array at each call
+        self.moving: list[Tensor | int] = []  # gradients that existed at the start: another array at each call
         for buffer, array in tracer.external.items():
             if buffer.kind == "state" and id(array) in gradient_state:
                 self.moving.append(gradient_state[id(array)][0])
@@ -337,7 +355,7 @@ class Version:
         self.state += self.run.holders
         modules = [m for m, _ in around.modules]
         covered, others = self.seldom, self.always = split(self.guards, modules)
-        grads = self.grads_before
+        grads = [(t, g) for t, g in self.grads_before if isinstance(t, Tensor)]
         plain = not kwargs and all(isinstance(a, Tensor) for a in args) and len({id(a) for a in args}) == len(args)
         plain = plain and len(args) == len(tensors) and not any(t._rg for t in tensors)
         rg = self.flags_of_state = [(t, t._rg) for t, _ in self.state if t._rg or t.is_leaf and t.dtype.is_floating_point]
@@ -345,7 +363,8 @@ class Version:
         self.check = checker(tensors, plain, others, covered, self.state, rg, grads)
         self.own_roots = {id(owner(a)) for _, a in self.state}
         self.fast = self._fast_path()
-        self._plan_quick()
+        if self.fast:
+            self._plan_quick()
 
     def _undoing(self, forward: list[Any], dynamic: list[Any], external: dict[Any, ndarray]) -> Any:
         """What a call whose decisions fall otherwise has done by then, and must undo: random streams, arrays, arguments. None: it has no
@@ -399,7 +418,7 @@ class Version:
             if o[0] == "number":
                 self.leaving.append(([position[v.buffer] for v in o[1]], None, o[2]))
             else:
-                spent = spent_slot(o[1].shape, numpy_dtype(o[1].dtype)) if o[3] else None
+                spent = spent_slot(o[1].shape, numpy_dtype(o[1].dtype), o[3]) if o[3] else None
                 self.leaving.append((position[o[1].buffer], spent, None))
 
     def _fast_path(self) -> bool:
@@ -407,6 +426,8 @@ class Version:
         return (
             self.check is not None
             and not self.groups
+            and not self.asked
+            and not any(isinstance(t, int) for t, _ in [*self.gradients, *self.grads_before])
             and self.run_back is None
             and self.undone is None
             and not self.moving
@@ -440,7 +461,8 @@ class Version:
         for t, rg in self.flags_of_state:
             if t._rg != rg:
                 return "requires_grad of a tensor changed"
-        for t, g in self.grads_before:
+        for place, g in self.grads_before:
+            t = _of(place, tensors)
             if (t._grad is None) != (g is None):
                 return "a gradient that was there is gone, or the reverse"
             if g is not None and (t._grad._array.shape, t._grad._array.strides) != (g._array.shape, g._array.strides):  # type: ignore[union-attr]
@@ -519,7 +541,8 @@ class Version:
         try:
             if not self.run.ready():
                 return STALE
-            given = [*sharing.handed([t._array for t in tensors], self.groups), *[t._grad._array for t in self.moving]]  # type: ignore[union-attr]
+            given = sharing.handed([t._array for t in tensors], self.groups)
+            given += [_of(t, tensors)._grad._array for t in self.moving]  # type: ignore[union-attr]
             if self.computed:
                 numbers = numbers_in(structure)
                 numbers = [*[numbers[k] for k in sorted(self.lift)], *[g.now() for g in self.watched]]
@@ -545,8 +568,10 @@ class Version:
                 return self.run.getter(value)(env)
             return self.run.array(value)  # type: ignore[return-value]
 
-        for t, value in self.gradients:
-            t._grad = None if value is None else make_tensor(memory(value))
+        for k in self.asked:
+            tensors[k]._rg = True
+        for place, value in self.gradients:
+            _of(place, tensors)._grad = None if value is None else make_tensor(memory(value))
         for t, n in self.written:
             version_of(t).count += n
         for k, n in self.overwrites:
@@ -568,7 +593,7 @@ class Version:
             self._join(made, tensors, env, extras)
         for output, t in zip(self.outputs, made, strict=True):
             if output[0] == "new" and output[3]:
-                freed(t)
+                freed(t, output[3])
         return rebuild(self.skeleton, lambda t: made[t.place])
 
     def _attempt(self, given: list[ndarray]) -> Any:
@@ -589,8 +614,8 @@ class Version:
     def _join(self, made: list[Tensor], tensors: list[Tensor], env: list[Any], extras: Any) -> None:
         """Make the results that require grad the results of one node, whose gradient rule is the program's second half."""
         roots = [t for o, t in zip(self.outputs, made, strict=True) if o[0] == "new" and o[2] and not o[3]]
-        leaves = [tensors[t] if isinstance(t, int) else t for t in self.wanted]
-        read = [tensors[t] if isinstance(t, int) else t for t in self.read_back]
+        leaves = [_of(t, tensors) for t in self.wanted]
+        read = [_of(t, tensors) for t in self.read_back]
         saved = env[: len(self.run.dynamic)] + [env[self.run.changing[b]] for b in self.saved]
         record(self, roots, leaves, read, saved, extras)
 
@@ -615,6 +640,11 @@ def _uncast(off: bool = False) -> Iterator[None]:
         yield
     finally:
         local.autocast = around
+
+
+def _of(place: Tensor | int, tensors: list[Tensor]) -> Tensor:
+    """A tensor of the state, or the argument at a position."""
+    return tensors[place] if isinstance(place, int) else place
 
 
 def _held(shape: tuple[int, ...], kind: np.dtype, t: Tensor | None) -> tuple[Tensor, ndarray] | None:

@@ -45,6 +45,7 @@ class Tracer:
         self.resolve = around.name_of  # the name of an array that existed before and that the next call finds again
         self.holder = around.holder_of  # the array of a tensor into whose memory another array looks
         self.whole = whole  # whether a value that decides something, which splits the program, is refused
+        self.stepped: set[int] = set()  # optimizers
         self.cleared: set[int] = set()  # tensors whose gradient an optimizer or a module cleared
         self.earlier: Any = None  # what tensors were before the call, to be told of it
         self._clearing = False
@@ -613,6 +614,10 @@ class Tracer:
         params = owner.parameters() if groups is None else (p for group in groups for p in group["params"])
         self.cleared.update(id(p) for p in params)
         self._clearing = True
+
+    def optimizer_step(self, owner: Any) -> None:
+        """An optimizer made an update."""
+        self.stepped.add(id(owner))
 
     def state_begun(self, owner: Any, states: list[dict[Any, Any]]) -> None:
         """An optimizer made the state of some parameters, in its first step that has gradients for them.
