@@ -51,6 +51,15 @@ class _Policy:
         # Parameters cast once inside a block serve every use in it, and share one gradient path.
         self.cache: dict[int, tuple[Tensor, int, Tensor]] = {}
 
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What it does, to be compared."""
+        return self.dtype, self.use_cache
+
+    def anew(self) -> _Policy:
+        """The same, with nothing cast so far."""
+        return _Policy(self.dtype, self.use_cache)
+
     def cast(self, op: Primitive, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments in the precision of the operation's group."""
         group = op.autocast
@@ -148,11 +157,13 @@ class autocast(ContextDecorator):  # noqa: N801 (PyTorch's name)
             if self._enabled and outer is not None and outer.dtype is self.fast_dtype:
                 local.autocast.cache = outer.cache
         state.slow += 1
+        local.blocks += 1
         _settings.blocks += 1
         return self
 
     def __exit__(self, *exc: object) -> None:
         state.slow -= 1
+        local.blocks -= 1
         _settings.blocks -= 1
         local.autocast = self._previous.pop()
 
@@ -204,9 +215,11 @@ def set_autocast_enabled(device_type: Any, enabled: Any = None) -> None:
     if enabled and not _settings.held:
         _settings.held = True
         state.slow += 1
+        local.blocks += 1
     elif not enabled and _settings.held and not _settings.blocks:
         _settings.held = False
         state.slow -= 1
+        local.blocks -= 1
 
 
 def get_autocast_dtype(device_type: str) -> dtypes.dtype:

@@ -13,7 +13,7 @@ from ..api.settings import SETTINGS
 from ..backends.numpy_cpu import address
 from ..core.bind import wrap
 from ..core.modes import local, no_grad, state
-from ..core.tensor import Tensor, version_of
+from ..core.tensor import Tensor, make_tensor, version_of
 from ..dtypes import get_default_dtype
 from ..ir import Value
 from ..ops.view_storage import as_strided
@@ -38,7 +38,8 @@ def signature(tensors: list[Tensor]) -> tuple[Any, ...]:
 def flags() -> tuple[Any, ...]:
     """The modes that a program depends on."""
     kind, modes = get_default_dtype(), len(local.function_modes)
-    own = (local.grad, local.inference, local.autocast is None, len(local.saved_hooks), local.anomaly, local.device, modes)
+    cast = local.autocast and local.autocast.key
+    own = (local.grad, local.inference, cast, len(local.saved_hooks), local.anomaly, local.device, modes)
     return (*own, kind, *SETTINGS.values())
 
 
@@ -287,9 +288,11 @@ class Calls:
                 return self.run.getter(value)(env)
             return self.run.array(value)  # type: ignore[return-value]
 
+        for k in self.asked:
+            tensors[k]._rg = True
         for who, value in self.gradients:
             t = tensors[who] if type(who) is int else who
-            t._grad = None if value is None else wrap(memory(value))
+            t._grad = None if value is None else make_tensor(memory(value))
         counters = {
             id(v): (v, n) for t, n in [*self.written, *[(tensors[k], n) for k, n in self.overwrites]] for v in [version_of(t)]
         }
@@ -307,12 +310,12 @@ class Calls:
             else:
                 base = self.based.get(output[1].buffer) if not output[2] else None
                 array = memory(output[1])
-                made[k] = wrap(array) if base is None else _view(tensors[base] if isinstance(base, int) else base, array)
+                made[k] = make_tensor(array) if base is None else _view(tensors[base] if isinstance(base, int) else base, array)
         if self.seeds:
             self._join(made, tensors, env, extras)
         for output, t in zip(self.outputs, made, strict=True):
             if output[0] == "new" and output[3]:
-                freed(t)
+                freed(t, output[3])
         if self.changing:
             self._follow(numbers, made, memory)
 

@@ -23,6 +23,7 @@ class Earlier:
         self.grads: dict[int, Any] = {k: t._grad for k, t in leaves.items()}
         self.arrays: dict[int, Any] = {k: t._array for k, t in leaves.items()}
         self.wants = {k: t._rg for k, t in leaves.items()}
+        self.asked: list[Tensor] = []  # for whose gradient the call asks: `requires_grad_()`
 
     def let_go(self, tracer: Any) -> None:
         """Forget the gradients that were cleared so far."""
@@ -55,7 +56,9 @@ class Earlier:
         for key, t in self.leaves.items():
             if t._array is not self.arrays[key]:
                 raise Refusal("the step gives a tensor other memory (.data =, set_, resize_)")
-            if t._rg != self.wants[key]:
+            if t._rg and not self.wants[key]:
+                self.asked.append(t)
+            elif t._rg != self.wants[key]:
                 raise Refusal("the step changes requires_grad of a tensor")
             if t._grad is not self.grads[key] or key in cleared and t._grad is None:
                 found.append((t, t._grad))

@@ -24,6 +24,7 @@ from .step import Version
 from .structure import flatten, masked, numbers_in
 
 LIMIT = 8  # traced versions of one function
+DROPPED = 2  # times that number of versions dropped: then each call is another one, and tracing costs more than it gives
 ATTEMPTS = 3  # calls that may change what they depend on (optimizer state made at the first step) before that is taken as a refusal
 
 
@@ -63,6 +64,8 @@ class CompiledFunction:
         self.watched: dict[Any, Guard] = {}  # places of other numbers that have been others
         self._steady: set[Any] = set()  # kinds of calls that cannot be compiled with numbers that change
         self._warned = False
+        self._dropped = 0  # versions that made room for others
+        self._full = False  # no other call is traced any more
         CompiledFunction.living.add(self)
 
     def forget(self) -> None:
@@ -76,6 +79,8 @@ class CompiledFunction:
         self._steady.clear()
         self.watched.clear()
         self._warned = False
+        self._dropped = 0
+        self._full = False
 
     @property
     def name(self) -> str:
@@ -122,10 +127,8 @@ class CompiledFunction:
                 result = version.quick(args)
                 if result is not NotImplemented:
                     return result
-        if tracing.tracers or observe.observers or state.slow or STANCE[0] == "force_eager":
+        if tracing.tracers or observe.observers or state.slow > local.blocks or STANCE[0] == "force_eager":
             # Somebody watches, or an outer function is being traced: what they must see are the operations.
-            if local.autocast is not None and not tracing.tracers and not observe.observers and STANCE[0] == "default":
-                self._tell("autocast is on around the call: switch it on inside the function, and it is compiled")
             return self.function(*args, **kwargs)
         tensors: list[Tensor] = []
         structure = flatten((args, kwargs), tensors)
@@ -172,7 +175,8 @@ class CompiledFunction:
         shapes = tuple([(t._array.shape, t._array.dtype) for t in tensors])
         key, kind = (masked(structure, lift), shapes), (skeleton, shapes)
         if (
-            key in self.refused
+            self._full
+            or key in self.refused
             or kind in self.refused
             or any(type(t) is not Tensor and not hasattr(type(t), "_is_plain") and not _plain(t) for t in tensors)
         ):
@@ -193,10 +197,16 @@ class CompiledFunction:
             if len(self.versions) > self.limit:
                 self.versions.pop()
                 self.history.append(f"dropped the version used longest ago: more than {self.limit}")
-                if len(self.history) > 8 * self.limit:
-                    self._give_up(key, Refusal(f"it was traced {len(self.history)} times; the last reason was that {reason}"))
-            return first
-        if version.quiet:
+                self._dropped += 1
+                self._full = self._dropped >= DROPPED * self.limit
+                if self._full:
+                    self._give_up(
+                        key,
+                        Refusal(
+                            f"it was traced {self._dropped + self.limit} times, at last because of {reason}; "
+                            f"calls unlike the last {self.limit} are not traced any more"
+                        ),
+                    )
             return first
         new = {(id(p.holder), p.key): p for p in version.found}
         if not new.keys() <= self.watched.keys():
@@ -225,7 +235,7 @@ class CompiledFunction:
         for version in self.versions if skeleton not in self._steady else ():
             if version.kind_of_call == skeleton:
                 differ = {k for k, (a, b) in enumerate(zip(now, version.numbers, strict=True)) if a != b}
-                if all(type(now[k]) is float or abs(now[k]) < 1 << 62 for k in differ):
+                if all(isinstance(now[k], float) or abs(now[k]) < 1 << 62 for k in differ):
                     self.changing[skeleton] = self.changing.get(skeleton, frozenset()) | differ
                 return
 

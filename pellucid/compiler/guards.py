@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 from numpy import ndarray
 
 from ..core.tensor import Tensor
@@ -70,7 +71,7 @@ class Guard:
     def of_a_number(self) -> bool:
         """Whether a float or int is there, at a place that may be written to."""
         now = self.now()
-        plain = type(now) is type(self.expected) and (type(now) is float or type(now) is int and abs(now) < 1 << 62)
+        plain = type(now) is type(self.expected) and (type(now) in (float, np.float64) or type(now) is int and abs(now) < 1 << 62)
         return plain and self.kind in ("item", "cell", "attr") and not isinstance(self.holder, MappingProxyType)
 
     @property

@@ -38,7 +38,7 @@ def _backward(F: Any, g: Any, s: Any, p: Any) -> Any:
 
 
 def _spent(F: Any, g: Any, s: Any, p: Any) -> Any:
-    raise AssertionError("a freed graph is refused before its rule runs")
+    raise s[0]  # a freed graph is refused before its rule runs: this one was kept
 
 
 _PLAN = Plan([("in", 0)] * 3, _backward)
@@ -74,15 +74,18 @@ def record(version: Any, results: list[Tensor], leaves: list[Tensor], read: list
     node.total = sum(v.count for v in node.versions)
 
 
-def freed(result: Tensor) -> None:
-    """Make `result` what it is after a backward inside the compiled function: a tensor whose graph is spent."""
+def freed(result: Tensor, error: GraphError | bool = True) -> None:
+    """Make `result` what it is after a backward inside the compiled function: a tensor whose graph is spent, or one that was kept and
+    raises `error`, since the function overwrote what its gradient needs.
+    """
     node = _node([], [result], _SPENT)
-    node.saved = None
-    node.total = source.capture(4)  # type: ignore[assignment]
+    node.saved = None if error is True else (error,)
+    if error is True:
+        node.total = source.capture(4)  # type: ignore[assignment]
 
 
-def spent_slot(shape: tuple[int, ...], kind: Any) -> OutputSlot:
+def spent_slot(shape: tuple[int, ...], kind: Any, error: GraphError | bool = True) -> OutputSlot:
     """The place in the graph that results of a step whose graph is spent share."""
     result = make_tensor(np.empty(shape, kind))
-    freed(result)
+    freed(result, error)
     return result._node  # type: ignore[no-any-return]

@@ -16,7 +16,11 @@ from contextlib import contextmanager
 from types import CellType
 from typing import Any
 
+from numpy import float64
+
 from ..core import tracing
+
+NUMBERS = (float, int, float64)  # what a number may be that is another one at a later call; NumPy's functions give float64
 
 
 class Read:
@@ -61,6 +65,8 @@ class Read:
     def __getattr__(self, name: str) -> Any:
         if not hasattr(self.plain, name):  # a question about a protocol, which tells nothing of the value
             raise AttributeError(f"'{type(self.plain).__name__}' object has no attribute '{name}'")
+        if name == "item":  # NumPy's number as Python's: as it was
+            return lambda: _single(float)(self)
         return getattr(self.observe(), name)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
@@ -75,7 +81,7 @@ class Read:
 
 def read(value: Any, tracer: Any, place: Any) -> Any:
     """The number at a place of the program, watched; None for a kind of number that cannot be."""
-    if type(value) not in (float, int):
+    if type(value) not in NUMBERS:
         return None
     return _watched(value, (place,), lambda values: values[0], tracer)
 
@@ -117,12 +123,12 @@ def unwatched(tables: list[dict[Any, Any]]) -> Iterator[None]:
 
 
 def _watched(plain: Any, terms: tuple[Any, ...], compute: Callable[[list[Any]], Any], tracer: Any) -> Read:
-    return (_FLOAT if type(plain) is float else _INT)(plain, terms, compute, tracer, tracer.site())
+    return (_FLOAT if isinstance(plain, float) else _INT)(plain, terms, compute, tracer, tracer.site())
 
 
 # ---- what Read's operators do -----------------------------------------------------------------------
 def _known(x: Any) -> bool:
-    return type(x) in (float, int, bool)
+    return type(x) in (*NUMBERS, bool)
 
 
 def _pair(a: Any, b: Any) -> tuple[tuple[Any, ...], Callable[[list[Any]], tuple[Any, Any]], Any]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,11 @@ from numpy import ndarray
 
 from ..core import reverse
 from ..core.bind import wrap
+from ..core.modes import local
 from ..core.random import Generator
 from ..core.tape import Node, count, walk
 from ..core.tensor import OutputSlot, Tensor, version_of
+from ..errors import GraphError
 from ..ir import Buffer, Value
 from .arrays import owner
 from .calling import Calls, flags, signature
@@ -54,7 +57,6 @@ class Version(Calls):
         self.refusal: Refusal | None = None
         self.transient = False  # the next call may be compiled
         self.found: list[Guard] = []  # places that should be inputs at the next call
-        self.quiet = False  # nothing is wrong: a call of another kind may be
         self.hits = 0
         self.culprit: Guard | None = None  # the guard that did not hold when `why_not` was asked last
         self._lock = threading.Lock()
@@ -89,7 +91,6 @@ class Version(Calls):
             self.sharing = Sharing(arrays)
             if self.sharing.strange:
                 tracer.refuse("two arguments share memory that is no tensor's")
-                self.quiet = True
             self.inputs = self.sharing.declare(tracer, arrays)
         witness = tracer.witness = Witness()
         changes = tracer.changes = Changes(around, tracer, [*self.watched, *logs], self.places)
@@ -98,7 +99,7 @@ class Version(Calls):
         try:
             given = lifted((args, kwargs), self.lift, tracer.number_given, itertools.count()) if self.lift else (args, kwargs)
             try:
-                with changes.following(), tracer.active(), witness.watching():
+                with changes.following(), tracer.active(), witness.watching(), _uncast():
                     self.first = self.function(*given[0], **given[1])
             finally:
                 del given
@@ -153,6 +154,8 @@ class Version(Calls):
             raise Refusal(f"{witness.read[0]} looks at values to decide what to do", witness.read[1])
         if self.tracer.begun and not witness.asks_for_state and not around.views:
             around.begin(self.tracer.begun)
+        if not witness.asks_for_state:
+            around.idle(self.tracer.stepped)
         guards = self.guards = around.relevant(witness)
         self.asks_types = witness.loads("type")
         hidden = next((g for g in guards if isinstance(g, Opaque)), None)
@@ -160,6 +163,10 @@ class Version(Calls):
             raise Refusal(f"the step uses `{hidden.path}`, {hidden}", witness.entry)
         self.kept = around.kept  # objects that guards know by their identity
         self.grad_changes = earlier.changes(self.tracer.cleared)
+        self.asked = [self.positions.get(id(t), -1) for t in earlier.asked]
+        if -1 in self.asked:  # the next call finds it so
+            self.transient = True
+            raise Refusal("the step changes requires_grad of a tensor")
         if "grad" in witness.users:  # where there is none may decide what is done
             earlier.ask(self.tracer.needs_grad, self.tracer.cleared)
         self.grads_before = [(self._who(t), g) for t, g in earlier.read(self.tracer.needs_grad, self.tracer.external)]
@@ -268,7 +275,7 @@ class Version(Calls):
 
     def _trace_backward(self, tensors: list[Tensor], around: Surroundings, start: int) -> None:
         """The gradients of the results with respect to arguments and state, as the second half of the program."""
-        tracer = self.tracer
+        tracer, program = self.tracer, self.tracer.program
         leaves = [t for t in tensors if t._rg]
         leaves += [t for t, _ in around.tensors.values() if t._rg and all(t is not o for o in leaves)]
         if not leaves:
@@ -284,10 +291,16 @@ class Version(Calls):
         tracer.phase = "backward"
         tracer.outside = start  # an argument may have been computed from the parameters, too
         try:
-            with tracer.active():
+            with tracer.active(), _uncast(off=True):
                 got = reverse.grad(outs, leaves, seeds, retain_graph=True, create_graph=False, allow_unused=True)
         except Refusal:
             raise
+        except GraphError as error:  # what eager says to a caller who asks for gradients, too: the step overwrote what they need
+            del program.instructions[self.split :]
+            told = error.with_traceback(None)
+            self.outputs = [(*o[:3], told) if o[0] == "new" and o[2] and not o[3] else o for o in self.outputs]
+            self.seeds, self.differentiable = [], []
+            return
         except Exception as error:  # the caller may never ask for gradients
             raise Refusal(f"its gradient raises {type(error).__name__}") from error
         if tracer.refusal is not None:
@@ -298,9 +311,9 @@ class Version(Calls):
                 self.wanted.append(self._who(t))
                 self.reached.append([k for k, found in enumerate(below) if _key(t) in found])
                 value = tracer.value(g._array, "a gradient")
-                if value.buffer.kind != "temp" or not value.whole or value in tracer.program.outputs:
+                if value.buffer.kind != "temp" or not value.whole or value in program.outputs:
                     value = self._copied(value)
-                tracer.program.outputs.append(value)
+                program.outputs.append(value)
                 self.returned.append(value)
 
     # ---- binding -----------------------------------------------------------------------------------
@@ -339,7 +352,7 @@ class Version(Calls):
                 program, backward, tracer.contents, external, dynamic_back, fresh_back, self.run.extras, roots=tracer.roots
             )
         reading = {v.buffer for i in backward for v in i.reads()}
-        self.read_back: list[Tensor | int] = [k for k, v in enumerate(self.inputs) if v.buffer in reading]
+        self.read_back: list[Any] = [k for k, v in enumerate(self.inputs) if v.buffer in reading]
         self.state = [(t, a) for a in external.values() for t in [self._holder(a)] if t is not None]
         writes = Counter(v.buffer for i in program.instructions for v in i.writes)
         times = Counter({id(external[b]): n for b, n in writes.items() if b in external})
@@ -351,10 +364,11 @@ class Version(Calls):
         self.state += self.run.holders
         modules = [m for m, _ in around.modules]
         covered, others = self.seldom, self.always = split(self.guards, modules)
-        grads = self.grads_before
+        grads = [(t, g) for t, g in self.grads_before if isinstance(t, Tensor)]
         plain = not kwargs and all(isinstance(a, Tensor) for a in args) and len({id(a) for a in args}) == len(args)
         plain = plain and len(args) == self.count_of_args and not any(t._rg for t in tensors)
         rg = self.flags_of_state = [(t, t._rg) for t, _ in self.state if t._rg or t.is_leaf and t.dtype.is_floating_point]
+        plain = plain and local.autocast is None
         self.check = checker(
             tensors, plain, others, covered, self.state, rg, grads, self.count_of_args, (self.places, self.places_key), self.watched,
             self.pinned,
@@ -440,7 +454,7 @@ class Version(Calls):
             if o[0] == "number":
                 self.leaving.append(([-1 - v if type(v) is int else position[v.buffer] for v in o[1]], None, o[2]))
             else:
-                spent = spent_slot(o[1].shape, numpy_dtype(o[1].dtype)) if o[3] else None
+                spent = spent_slot(o[1].shape, numpy_dtype(o[1].dtype), o[3]) if o[3] else None
                 self.leaving.append((position[o[1].buffer], spent, None))
 
     def _fast_path(self) -> bool:
@@ -448,6 +462,7 @@ class Version(Calls):
         return (
             self.check is not None
             and not self.sharing.shared
+            and not self.asked
             and not any(type(who) is int for who, _ in (*self.gradients, *self.grads_before))
             and self.run_back is None
             and not self.decides
@@ -458,6 +473,17 @@ class Version(Calls):
     def _holder(self, array: ndarray) -> Tensor | None:
         found = self.around.tensors.get(id(array))
         return None if found is None else found[0]
+
+
+@contextmanager
+def _uncast(off: bool = False) -> Iterator[None]:
+    """Autocast around the call as it is, but with nothing cast so far, or switched off: what was cast before is unknown to a program."""
+    around = local.autocast
+    local.autocast = None if off or around is None else around.anew()
+    try:
+        yield
+    finally:
+        local.autocast = around
 
 
 def _held(shape: tuple[int, ...], kind: np.dtype, t: Tensor | None) -> tuple[Tensor, ndarray] | None:

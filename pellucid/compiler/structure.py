@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..core.tensor import Tensor
-from .numbers import is_read
+from .numbers import NUMBERS, is_read
 
 
 def flatten(value: Any, found: list[Tensor]) -> Any:
@@ -33,7 +33,7 @@ def flatten(value: Any, found: list[Tensor]) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return (type(value), *[(f.name, flatten(getattr(value, f.name), found)) for f in dataclasses.fields(value)])
     if isinstance(value, (bool, int, float, complex, str, bytes, type(None), np.generic)):
-        return (type(value), repr(value) if isinstance(value, float) else value)
+        return (type(value), float.__repr__(value) if isinstance(value, float) else value)
     return ("object", Same(value))
 
 
@@ -41,7 +41,7 @@ def numbers_in(structure: Any, found: list[Any] | None = None) -> list[Any]:
     """The floats and ints in a description that `flatten` made, in order."""
     found = [] if found is None else found
     if isinstance(structure, tuple):
-        if len(structure) == 2 and structure[0] in (int, float):
+        if len(structure) == 2 and structure[0] in NUMBERS:
             found.append(structure[0](structure[1]))
         else:
             for s in structure:
@@ -54,7 +54,7 @@ def masked(structure: Any, places: Any, count: Iterator[int] | None = None) -> A
     count = itertools.count() if count is None else count
     if not isinstance(structure, tuple):
         return structure
-    if len(structure) == 2 and structure[0] in (int, float):
+    if len(structure) == 2 and structure[0] in NUMBERS:
         k = next(count)
         return (structure[0], "given") if places is None or k in places else structure
     return tuple([masked(s, places, count) for s in structure])
@@ -62,7 +62,7 @@ def masked(structure: Any, places: Any, count: Iterator[int] | None = None) -> A
 
 def lifted(value: Any, places: Any, change: Callable[[Any], Any], count: Iterator[int]) -> Any:
     """Arguments with other objects at some places of floats and ints, counted as in `numbers_in`."""
-    if type(value) in (int, float):
+    if type(value) in NUMBERS:
         return change(value) if next(count) in places else value
     if is_read(value) or isinstance(value, Tensor):
         return value

@@ -20,7 +20,7 @@ import sys
 import types
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, MappingView
+from collections.abc import Callable, Container, Iterable, MappingView
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -435,6 +435,15 @@ class Surroundings:
                 self._at = id(o)
                 self._edges[self._at] = [e for e in self._edges[self._at] if all(e.guard is not g for g in guards)]
                 self._state(o, path)
+
+    def idle(self, stepped: Container[int]) -> None:
+        """Optimizers of this library that made no update in the call, and whose state nobody looked into, may have another: LBFGS changes
+        its own between two calls of a closure.
+        """
+        for o, _, guards in self._optimizers.values():
+            if id(o) not in stepped and type(o).__module__.partition(".")[0] == "pellucid":
+                edges = self._edges[id(o)]
+                self._edges[id(o)] = [e for e in edges if all(e.guard is not g for g in guards)]
 
     def _values(self, table: dict[Any, Any], path: str) -> None:
         """That a dictionary holds the same objects in the same order."""

@@ -35,6 +35,7 @@ class _ThreadModes(threading.local):
     device: Any = None  # set by `with torch.device(...)`
     function_modes: tuple[Any, ...] = ()
     role = "forward"  # "backward" while gradients are recorded (create_graph)
+    blocks = 0  # how much of `state.slow` is this thread's autocast and inference mode, which compiled functions follow
 
     def __init__(self) -> None:
         # PyTorch's results hold inf and nan silently; NumPy's warnings about them are switched off in each thread that computes.
@@ -216,7 +217,9 @@ class inference_mode(ContextDecorator):  # noqa: N801
         local.inference = self.mode
         local.grad = not self.mode
         state.slow += self.mode
+        local.blocks += self.mode
 
     def __exit__(self, *exc: object) -> None:
         local.grad, local.inference = self.previous.pop()
         state.slow -= self.mode
+        local.blocks -= self.mode

@@ -396,11 +396,12 @@ def test_autocast_and_default_dtype():
     lin = nn.Linear(3, 3)
     f = torch.compile(lambda x: lin(x))
     assert f(X).dtype is torch.float32 and f(X).dtype is torch.float32
-    with (
-        torch.autocast("cpu", dtype=torch.bfloat16),
-        pytest.warns(torch.compiler.CompileWarning, match="autocast is on around the call: switch it on inside"),
-    ):
-        assert f(X).dtype is torch.bfloat16
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert f(X).dtype is torch.bfloat16 and f(X).dtype is torch.bfloat16
+    with torch.autocast("cpu", dtype=torch.float16):
+        assert f(X).dtype is torch.float16 and f(X).dtype is torch.float16
+    assert f(X).dtype is torch.float32
+    assert len(f.versions) == 3
 
 
 @pytest.mark.parametrize(

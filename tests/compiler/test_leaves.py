@@ -1,0 +1,183 @@
+"""Gradients of arguments, graphs that are kept, closures for LBFGS: what steps do to tensors that the caller has."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+import pellucid as torch
+import pellucid.nn.functional as F
+from pellucid import nn
+
+
+def steps(compiled: bool, make):
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    step = make(model, optimizer)
+    return torch.compile(step) if compiled else step
+
+
+# ---- gradients of arguments --------------------------------------------------------------------------
+@pytest.mark.parametrize("cleared", [True, False])
+def test_gradients_of_arguments_go_to_the_arguments_of_the_call(cleared):
+    """Adversarial examples: `loss.backward()` inside, `x.grad` outside, which may be cleared or kept, also for earlier arguments."""
+    weight = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+
+    @torch.compile
+    def step(x):
+        weight.grad = None
+        loss = (x * x * weight).sum()
+        loss.backward()
+        return loss
+
+    kept = []
+    for k in range(6):
+        x = torch.full((3,), float(k), requires_grad=True)
+        step(x)
+        torch.testing.assert_close(x.grad, 2 * k * weight.detach())
+        kept.append((x, x.grad.clone()))
+        if cleared:
+            x.grad = None
+        else:
+            x.grad.zero_()
+            step(x)
+            torch.testing.assert_close(x.grad, kept[-1][1])
+    assert all((x.grad is None) == cleared for x, _ in kept)
+    assert len(step.versions) == (1 if cleared else 2)
+
+
+def test_a_step_may_ask_for_the_gradient_of_its_argument():
+    """`x.requires_grad_()` inside, as in losses with derivatives with respect to the input."""
+
+    def make(model, optimizer):
+        def step(x):
+            x.requires_grad_(True)
+            u = model(x)
+            (du,) = torch.autograd.grad(u.sum(), x, create_graph=True)
+            optimizer.zero_grad()
+            loss = ((du.sum(1, keepdim=True) - u) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        return step
+
+    want, got = steps(False, make), steps(True, make)
+    for _ in range(4):
+        a = torch.randn(5, 3)
+        b = a.clone()
+        torch.testing.assert_close(got(b), want(a))
+        assert b.requires_grad and b.is_leaf
+        torch.testing.assert_close(b.grad, a.grad)
+        torch.testing.assert_close(got(b), want(a))  # it requires grad already, and has one
+        torch.testing.assert_close(b.grad, a.grad)
+    assert sum(v.hits for v in got.versions) == 6
+
+
+def test_a_step_may_ask_for_the_gradient_of_a_global():
+    x = torch.ones(4)
+
+    @torch.compile
+    def f():
+        x.requires_grad_()
+        return (x * x).sum()
+
+    for _ in range(3):
+        f().backward()
+    assert x.grad.tolist() == [6] * 4 and f.versions[0].hits == 1
+
+
+# ---- graphs that are kept ------------------------------------------------------------------------------
+def test_a_kept_graph_whose_parameters_are_updated():
+    """`backward(retain_graph=True)` out of habit: compiled, and whoever calls backward again is told what eager tells."""
+
+    def make(model, optimizer):
+        def step(x):
+            loss = model(x).square().mean()
+            optimizer.zero_grad()
+            loss.backward(retain_graph=True)
+            optimizer.step()
+            return loss
+
+        return step
+
+    want, got = steps(False, make), steps(True, make)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(4):
+            x = torch.randn(5, 3)
+            a, b = want(x), got(x)
+            torch.testing.assert_close(b, a)
+            assert b.requires_grad
+            told = []
+            for loss in (a, b):
+                with pytest.raises(RuntimeError, match="modified by an inplace operation") as caught:
+                    loss.backward()
+                told.append(str(caught.value).split(" is at version")[0])
+            assert told[0] == told[1]
+    assert got.versions[0].hits == 3
+
+
+def test_a_kept_graph_may_be_gone_through_again():
+    def make(model, optimizer):
+        def step(x):
+            loss = model(x).square().mean()
+            optimizer.zero_grad()
+            loss.backward(retain_graph=True)
+            return loss, [p.grad for p in model.parameters()]
+
+        return step
+
+    want, got = steps(False, make), steps(True, make)
+    for _ in range(3):
+        x = torch.randn(5, 3)
+        (a, of_a), (b, of_b) = want(x), got(x)
+        a.backward()
+        b.backward()
+        for g, h in zip(of_a, of_b, strict=True):
+            torch.testing.assert_close(h, g)
+
+
+# ---- LBFGS --------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("search", [None, "strong_wolfe"])
+def test_a_closure_for_lbfgs_is_traced_once(search):
+    x, y = torch.randn(16, 3), torch.randn(16, 1)
+    results = []
+    for compiled in (False, True):
+        torch.manual_seed(0)
+        model = nn.Linear(3, 1)
+        optimizer = torch.optim.LBFGS(model.parameters(), lr=0.5, max_iter=6, line_search_fn=search)
+
+        def closure(model=model, optimizer=optimizer):
+            optimizer.zero_grad()
+            loss = F.mse_loss(model(x), y)
+            loss.backward()
+            return loss
+
+        run = torch.compile(closure) if compiled else closure
+        results.append([optimizer.step(run).item() for _ in range(4)])
+    assert results[1] == pytest.approx(results[0], rel=1e-5)
+    assert sum(h.startswith("traced") for h in run.history) == 1
+
+
+def test_who_looks_into_an_optimizers_state_sees_it_change():
+    model = nn.Linear(3, 1)
+    optimizer = torch.optim.LBFGS(model.parameters(), max_iter=2)
+
+    @torch.compile
+    def f(x):
+        return x * len(optimizer.state)
+
+    assert f(torch.ones(2)).tolist() == [0, 0]
+    x = torch.ones(4, 3)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = model(x).sum()
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    assert f(torch.ones(2)).tolist() == [1, 1]
