@@ -15,6 +15,7 @@ from ..core.primitive import PRIMITIVES
 from ..errors import IndexOutOfRangeError
 from ..ir import Instruction, Ref, Value
 from ..ir.program import refs, row_major
+from . import lowerings_index
 from .lowered import Native
 
 OTHER = "a layout or dtype that only the eager kernel serves"
@@ -287,7 +288,7 @@ def check_rows(i: Instruction, ex: Any) -> Native | str:
     _, index, rows = i.params["args"]
     index, function = value_of(index), embedding.native("inside")
     if function is None or not _good_index(index):
-        return OTHER
+        return lowerings_index.check_rows(i, ex)
 
     def emit(schedule: Schedule) -> None:
         schedule.require(function, [ex.place(index, schedule), index.size, rows], _refusal(i, ex), f"check of {index.size} indices")
@@ -301,7 +302,7 @@ def embedding_rows(i: Instruction, ex: Any) -> Native | str:
     out = i.outputs[0]
     inside, function = embedding.native("inside"), embedding.native("gather_float")
     if inside is None or not dense(table, out) or len(table.shape) != 2 or not _good_index(index) or not out.size:
-        return OTHER
+        return lowerings_index.rows(i, ex)
     columns = table.shape[1]
 
     def emit(schedule: Schedule) -> None:
@@ -320,7 +321,7 @@ def embedding_grad(i: Instruction, ex: Any) -> Native | str:
     out = i.outputs[0]
     inside, function = embedding.native("inside"), embedding.native("scatter_float")
     if inside is None or not dense(g, out) or not _good_index(index) or not g.size or g.shape[:-1] != index.shape:
-        return OTHER
+        return lowerings_index.rows_grad(i, ex)
     columns = g.shape[-1]
 
     def emit(schedule: Schedule) -> None:
@@ -482,5 +483,6 @@ LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
     "_move_by_saved": move_by_saved, "scaled_dot_product_attention": scaled_dot_product_attention,
     "scaled_dot_product_attention_vjp": scaled_dot_product_attention_vjp, "_check_rows": check_rows, "embedding": embedding_rows,
     "embedding_grad": embedding_grad, "softmax": softmax_rows, "log_softmax": softmax_rows, "adaptive_avg_pool": average,
-    "adaptive_avg_pool_grad": average_grad, "cat": cat, "stack": cat, "reshape": reshape, "embed": embed,
+    "adaptive_avg_pool_grad": average_grad, "cat": cat, "stack": cat, "reshape": reshape, "unsafe_view": reshape,
+    "embed": embed,
 }  # fmt: skip
