@@ -118,6 +118,7 @@ class Schedule:
         self._packed: Room | None = None
         self._work: Room | None = None
         self.plans: list[Any] = []  # what owns tables whose addresses are in `kept`
+        self.streams: list[Any] = []  # whose locks are held while it runs
         self.refusals: list[Callable[[], None]] = []  # what raises when the function ends early
         self._updates: dict[str, str] = {}
         self._loops: dict[Loop, Kernel] = {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from struct import Struct
 from typing import Any
 
@@ -117,6 +118,7 @@ class Executable:
         self.holders: list[tuple[Any, ndarray]] = []
         self.schedules: list[Schedule] = []
         self.kept: list[Any] = []
+        self.own: dict[int, Any] = {}  # copies of random streams, by whose they are: to be measured
         self.refused: list[Any] = []  # the memory of a call that ended early
         parts = self._parts()
         self._plan([part for part, _ in parts if isinstance(part, Schedule)])
@@ -301,7 +303,7 @@ class Executable:
             self.before.append(_filler(held, at, update.count, update.numbers))
         native, where, places, team = run.native, run.where, run.places, threads.team  # type: ignore[attr-defined]
         self.kept.append(run)
-        refusals = schedule.refusals
+        refusals, streams = schedule.refusals, sorted(schedule.streams, key=id)
 
         def step(env: list[Any]) -> None:
             status = native(team(), where, places, *env)
@@ -309,7 +311,17 @@ class Executable:
                 self.refused = env
                 refusals[status - 1]()
 
-        return step
+        def drawing(env: list[Any]) -> None:
+            with ExitStack() as held:
+                for stream in streams:
+                    held.enter_context(stream.lock)
+                step(env)
+
+        def drawing_one(env: list[Any]) -> None:
+            with streams[0].lock:
+                step(env)
+
+        return drawing_one if len(streams) == 1 else drawing if streams else step
 
     def _op(self, i: Instruction) -> Callable[[list[Any]], None]:
         forward = i.record.numpy_forward

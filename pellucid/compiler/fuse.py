@@ -94,7 +94,8 @@ def _reduction(i: Instruction, number_of: Callable[[Value], Any]) -> Node | str:
         axes = tuple(range(ndim)) if dim is None or dim == () else (dim,) if isinstance(dim, int) else tuple(dim)
         axes = tuple(sorted(a % ndim for a in axes)) if ndim else ()
     if not axes:
-        return "it reduces nothing"
+        move = Node(i, out.shape, (x,), out, move=True)
+        return _checked(move, number_of) if x.shape == out.shape else "it reduces nothing"
     return _checked(Node(i, x.shape, (x,), out, (), axes, _REDUCTIONS[i.op]), number_of)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..codegen import softmax
 from ..ir import Extra, Instruction, Ref, Value
-from . import lowerings_clip, lowerings_conv, lowerings_index, lowerings_nn, lowerings_rnn
+from . import lowerings_clip, lowerings_conv, lowerings_copies, lowerings_index, lowerings_nn, lowerings_random, lowerings_rnn
 from .lowered import Native
 
 
@@ -73,7 +73,9 @@ LOWERINGS = {
     **lowerings_conv.LOWERINGS,
     **lowerings_clip.LOWERINGS,
     **lowerings_rnn.LOWERINGS,
+    **lowerings_copies.LOWERINGS,
     **lowerings_index.LOWERINGS,
+    **lowerings_random.LOWERINGS,
 }
 HANDED = {
     "cross_entropy": lambda arrays: ("kernel", (arrays[0], arrays[1] if len(arrays) > 1 else None)),

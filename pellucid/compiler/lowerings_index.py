@@ -306,8 +306,23 @@ def check_rows(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, "check of indices", at.nbytes, at.size)
 
 
+def check_fits(i: Instruction, ex: Any) -> Native | str:
+    """All positions of index arrays inside of what they index, before it is written to; shapes and dtypes are the program's."""
+    x, _, indices, spec = i.params["args"]
+    x, indices = _of(x), [_of(v) for v in indices]
+    if not plain(*indices) or any(v.dtype not in _WHOLE or not v.size for v in indices) or not isinstance(x, Value):
+        return "a mask"
+    sizes = [n for n, here in zip(x.shape, spec, strict=False) if here]
+
+    def emit(schedule: Schedule) -> None:
+        for v, n in zip(indices, sizes, strict=True):
+            check(schedule, ex.place(v, schedule), v.shape, Index(v.dtype, steps(v), n, 1, True), refusal(i, ex))
+
+    return Native(emit, "check of indices", sum(v.nbytes for v in indices), sum(v.size for v in indices))
+
+
 LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
     "gather": gather, "take_along": gather, "scatter": scatter, "scatter_add": scatter, "scatter_reduce": scatter, "put_along": put_along,
     "index_select": index_select, "index_add": index_add, "index_copy": index_add, "index_fill": index_fill, "index": index,
-    "index_grad": index_grad, "index_put": index_put,
+    "index_grad": index_grad, "index_put": index_put, "_check_fits": check_fits,
 }  # fmt: skip

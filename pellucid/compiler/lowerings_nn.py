@@ -334,41 +334,6 @@ def embedding_grad(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, "embedding backward", 2 * g.nbytes + out.nbytes, g.size)
 
 
-# ---- concatenation ----------------------------------------------------------------------------------
-def cat(i: Instruction, ex: Any) -> Native | str:
-    """A copy of each input to its part of the result."""
-    out = i.outputs[0]
-    values = list(i.inputs)
-    dim = i.params.get("dim", 0)
-    if not all(isinstance(v, Value) and v.dtype == out.dtype for v in values) or not out.shape or not isinstance(dim, int):
-        return OTHER
-    dim %= len(out.shape)
-    size = max(out.nbytes // max(out.size, 1), 1)
-    parts, at = [], 0
-    for v in values:
-        if i.op == "stack":
-            shape = (*v.shape[:dim], 1, *v.shape[dim:])
-            strides = (*v.strides[:dim], 0, *v.strides[dim:])
-        else:
-            shape, strides = v.shape, v.strides
-        if len(shape) != len(out.shape) or any(s % size for s in strides):
-            return OTHER  # an empty one without dimensions, say
-        if v.size:
-            parts.append((v, shape, strides, Value(out.buffer, out.dtype, shape, out.strides, out.offset + at * out.strides[dim])))
-        at += shape[dim]
-
-    def emit(schedule: Schedule) -> None:
-        for v, shape, strides, target in parts:
-            read = Access(v.dtype, tuple(0 if n == 1 else s // size for n, s in zip(shape, strides, strict=True)))
-            write = Write(("in", 0), Access(v.dtype, tuple(s // size for s in out.strides)))
-            places = [ex.place(v, schedule), ex.place(target, schedule)]
-            schedule.loop(Loop(shape, (read,), (), (), (write,)), places, title=f"{i.op}: part " + "x".join(map(str, shape)))
-
-    if out.dtype.startswith(("complex", "float8")):
-        return OTHER
-    return Native(emit, i.op, 2 * out.nbytes, 0)
-
-
 # ---- softmax, means over images ----------------------------------------------------------------------
 def softmax_rows(i: Instruction, ex: Any) -> Native | str:
     """Softmax or its logarithm over the last dimension."""
@@ -418,55 +383,6 @@ def average_grad(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, "gradient of means", out.nbytes, out.size)
 
 
-def reshape(i: Instruction, ex: Any) -> Native | str:
-    """A copy in the order of the elements, where a view would not do."""
-    x, out = i.inputs[0], i.outputs[0]
-    size = max(out.nbytes // max(out.size, 1), 1)
-    if not isinstance(x, Value) or x.dtype != out.dtype or not out.contiguous or not out.size or any(s % size for s in x.strides):
-        return OTHER
-    if out.dtype.startswith(("complex", "float8")):
-        return OTHER
-    read = Access(x.dtype, tuple(0 if n == 1 else s // size for n, s in zip(x.shape, x.strides, strict=True)))
-    write = Write(("in", 0), Access(x.dtype, tuple(s // size for s in row_major(x.shape, size))))
-
-    def emit(schedule: Schedule) -> None:
-        places = [ex.place(x, schedule), ex.place(out, schedule)]
-        schedule.loop(Loop(x.shape, (read,), (), (), (write,)), places, title="reshape of " + "x".join(map(str, x.shape)))
-
-    return Native(emit, "reshape", 2 * out.nbytes, 0)
-
-
-def embed(i: Instruction, ex: Any) -> Native | str:
-    """Zeros with the gradient at the place that a slice looked at."""
-    g, out, op, how = i.inputs[0], i.outputs[0], i.params["op"], i.params["how"]
-    size = out.nbytes // max(out.size, 1)
-    if not isinstance(g, Value) or g.dtype != out.dtype or not out.whole or not g.size or any(s % size for s in g.strides):
-        return OTHER
-    if any(True for _ in refs(i.params)) or out.dtype.startswith(("complex", "float8", "bfloat")):
-        return OTHER
-    whole = np.empty(out.shape, out.dtype)
-    part = PRIMITIVES[op].numpy_forward(whole, **how)
-    if type(part) is not np.ndarray or part.shape != g.shape or not np.may_share_memory(part, whole):
-        return OTHER
-    reach = 0
-    for stride, n in sorted((abs(s), n) for s, n in zip(part.strides, part.shape, strict=True) if n > 1):
-        if stride <= reach:
-            return "a slice whose elements share memory"
-        reach += stride * (n - 1)
-    offset = part.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
-    target = Value(out.buffer, out.dtype, g.shape, part.strides, out.offset + offset)
-    read = Access(g.dtype, tuple(0 if n == 1 else s // size for n, s in zip(g.shape, g.strides, strict=True)))
-    write = Write(("in", 0), Access(g.dtype, tuple(s // size for s in part.strides)))
-
-    def emit(schedule: Schedule) -> None:
-        if g.size < out.size:
-            schedule.zero(ex.place(out, schedule), out.nbytes)
-        places = [ex.place(g, schedule), ex.place(target, schedule)]
-        schedule.loop(Loop(g.shape, (read,), (), (), (write,)), places, title=f"gradient of {op}")
-
-    return Native(emit, f"gradient of {op}", out.nbytes + 2 * g.nbytes, 0)
-
-
 def _aux(arrays: list[np.ndarray]) -> Any:
     return ("kernel", *arrays) if len(arrays) == 2 else ("kernel", None, *arrays)
 
@@ -483,6 +399,5 @@ LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
     "_move_by_saved": move_by_saved, "scaled_dot_product_attention": scaled_dot_product_attention,
     "scaled_dot_product_attention_vjp": scaled_dot_product_attention_vjp, "_check_rows": check_rows, "embedding": embedding_rows,
     "embedding_grad": embedding_grad, "softmax": softmax_rows, "log_softmax": softmax_rows, "adaptive_avg_pool": average,
-    "adaptive_avg_pool_grad": average_grad, "cat": cat, "stack": cat, "reshape": reshape, "unsafe_view": reshape,
-    "embed": embed,
+    "adaptive_avg_pool_grad": average_grad,
 }  # fmt: skip

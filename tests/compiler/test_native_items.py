@@ -96,13 +96,48 @@ INDEXING = {
 }  # fmt: skip
 
 
+COPIES = {
+    "pad": (lambda x: torch.constant_pad_nd(x, (1, 2, 0, 3), 3.5), floats(2, 3)),
+    "pad with zeros": (lambda x: F.pad(x, (2, 0)), floats(2, 3, 4)),
+    "pad that cuts off": (lambda x: F.pad(x, (-1, 2, 1, -2), value=-1.0), floats(5, 3)),
+    "pad that leaves nothing": (lambda x: F.pad(x, (-3, 2), value=2.0), floats(5, 3)),
+    "pad of integers": (lambda x: F.pad(x, (1, 1), value=7), whole(9, 2, 3)),
+    "pad of bools": (lambda x: F.pad(x, (1, 1), value=True), mask(2, 3)),
+    "flip": (lambda x: x.flip(0, 2), floats(2, 3, 4)),
+    "flip of a transposed one": (lambda x: x.flip(0), turned(5, 3)),
+    "roll": (lambda x: x.roll((1, -2), (0, 2)), floats(2, 3, 5)),
+    "roll of all": (lambda x: x.roll(4), floats(2, 3)),
+    "repeat": (lambda x: x.repeat(2, 1, 3), floats(4, 3)),
+    "repeat of a number": (lambda x: x.repeat(3), floats()),
+    "repeat_interleave": (lambda x: x.repeat_interleave(3, dim=1), floats(2, 3, 2)),
+    "tril": (lambda x: x.tril(1), floats(2, 4, 5)),
+    "triu": (lambda x: x.triu(-1), gapped(4, 5)),
+    "triu of bools": (lambda x: x.triu(1), mask(4, 4)),
+    "copy in another order": (lambda x: x.transpose(1, 2).reshape(2, 12), floats(2, 3, 4)),
+    "cat": (lambda x, y: torch.cat([x, y, x], 1), floats(2, 3), turned(2, 2)),
+    "stack": (lambda x, y: torch.stack([x, y], -1), floats(2, 3), turned(2, 3)),
+    "parts": (lambda x: tuple(p * 2 for p in x.chunk(3, 1)) + tuple(p * 3 for p in x.split([1, 4], 1)), floats(2, 5)),
+}  # fmt: skip
+PRODUCTS = {
+    "matmul": (lambda x, y: x @ y, floats(4, 5), floats(5, 3)),
+    "matmul of a transposed one": (lambda x, y: x @ y.t(), floats(4, 5), floats(3, 5)),
+    "batches": (torch.bmm, floats(2, 4, 5), floats(2, 5, 3)),
+    "batches of a transposed one": (lambda x, y: x @ y.transpose(-1, -2), floats(2, 3, 4, 5), floats(2, 3, 6, 5)),
+    "broadcast batches": (lambda x, y: x @ y, floats(2, 1, 4, 5), floats(3, 5, 2)),
+    "batches times a matrix": (lambda x, y: x @ y, floats(2, 4, 5), floats(5, 3)),
+    "a matrix times batches": (lambda x, y: x @ y, floats(4, 5), floats(2, 5, 3)),
+    "einsum": (lambda x, y: torch.einsum("be,beh->bh", x, y), floats(6, 4), floats(6, 4, 5)),
+    "embedding with a row that is padding": (lambda i, w: F.embedding(i, w, padding_idx=2), whole(7, 4), floats(7, 3)),
+}  # fmt: skip
+
+
 def _assigned(x, i, v):
     x = x * 1
     x[i] = v
     return x
 
 
-CASES = {**INDEXING}
+CASES = {**INDEXING, **COPIES, **PRODUCTS}
 
 
 def run(f, args):
@@ -171,3 +206,89 @@ def test_positions_outside_raise_what_eager_execution_raises(name):
     assert str(found.value).splitlines()[0] == str(expected.value).splitlines()[0]
     assert "test_native_items.py" in str(found.value)
     np.testing.assert_array_equal(compiled(x, good).numpy(), f(x, good).numpy())
+
+
+def drawn(f, *args):
+    """What three calls of a function that draws random numbers give, and the next number of the stream."""
+    torch.manual_seed(11)
+    return [np.array(f(*args).detach().numpy()) for _ in range(3)] + [torch.rand(3).numpy()]
+
+
+DRAWS = {
+    "dropout": lambda x: F.dropout(x, 0.3),
+    "dropout of a transposed one": lambda x: F.dropout(x.t(), 0.3),
+    "dropout2d": lambda x: F.dropout2d(x.reshape(5, 4, 2, 2), 0.5),
+    "bernoulli_": lambda x: torch.empty(3, 7).bernoulli_(0.4) + x[0, 0],
+    "bernoulli_ of bools": lambda x: torch.empty(3, 7, dtype=torch.bool).bernoulli_(0.4) & (x[0, 0] < 9),
+    "rand": lambda x: torch.rand(3, 7) + x[0, 0],
+    "rand of doubles": lambda x: torch.rand(33, dtype=torch.float64) + x[0, 0],
+    "rand_like of a transposed one": lambda x: torch.rand_like(x.t()) + x.t(),
+    "randn": lambda x: torch.randn(4, 8) + x[0, 0],
+    "randn, not in blocks": lambda x: torch.randn(5, 7) + x[0, 0],
+    "normal_": lambda x: torch.empty(20).normal_(2.0, 3.0) + x[0, 0],
+    "randint": lambda x: torch.randint(3, 17, (30,)) + x[0, 0].long(),
+    "normal of tensors": lambda x: torch.normal(x, x.abs()),
+    "normal of a mean": lambda x: torch.normal(x, 0.5),
+    "normal of deviations": lambda x: torch.normal(0.5, x.abs()),
+    "rsample": lambda x: torch.distributions.Normal(x, x.exp(), validate_args=False).rsample(),
+    "two generators": lambda x: torch.rand(20, generator=OTHER_STREAM) + torch.rand(20),
+}
+OTHER_STREAM = torch.Generator()
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_random_numbers_are_those_of_eager_execution(name):
+    f, x = DRAWS[name], torch.linspace(-1.0, 1.0, 80).reshape(5, 16)
+    compiled = torch.compile(f, fullgraph=True)
+    OTHER_STREAM.manual_seed(5)
+    expected = drawn(f, x)
+    OTHER_STREAM.manual_seed(5)
+    for a, b in zip(drawn(compiled, x), expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
+    assert called(compiled) == [] and compiled.versions[0].hits == 2
+
+
+def test_a_negative_deviation_is_refused():
+    compiled = torch.compile(lambda m, s: torch.normal(m, s), fullgraph=True)
+    for _ in range(2):
+        compiled(torch.zeros(20), torch.ones(20))
+    assert called(compiled) == []
+    for bad in (-1.0, float("nan")):
+        with pytest.raises(RuntimeError, match="std >= 0.0"):
+            compiled(torch.zeros(20), torch.full((20,), bad))
+
+
+def test_explaining_a_step_draws_nothing():
+    compiled = torch.compile(lambda x: F.dropout(x, 0.5) + torch.randn(20))
+    for _ in range(2):
+        compiled(torch.ones(20))
+    torch.manual_seed(0)
+    first = torch.rand(2).tolist()
+    torch.manual_seed(0)
+    assert "normal" in str(compiled.explain())
+    assert torch.rand(2).tolist() == first
+
+
+def test_streams_of_several_threads_do_not_mix():
+    """Each number of a stream is drawn once, whoever draws it."""
+    import threading
+
+    compiled = torch.compile(lambda x: torch.rand(5000) + x)
+    zero = torch.zeros(())
+    compiled(zero), compiled(zero)
+    torch.manual_seed(1)
+    expected = torch.rand(80 * 5000).numpy().reshape(80, 5000)
+    torch.manual_seed(1)
+    made = []
+
+    def work(f):
+        for _ in range(40):
+            made.append(f())
+
+    threads = [threading.Thread(target=work, args=(f,)) for f in (lambda: compiled(zero), lambda: torch.rand(5000))]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    found = {row.numpy().tobytes() for row in made}
+    assert found == {row.tobytes() for row in expected}
