@@ -23,6 +23,7 @@ from ..core.primitive import RAW
 from ..ir import Buffer, Extra, Instruction, Program, Value
 from ..ir.program import row_major, substitute
 from .arrays import bounds
+from .expand import expanded
 from .fuse import Item, loop_of, schedule
 from .lowerings import HANDED, LOWERINGS
 from .memory import joined, least, lifetimes, ordered, plan, replaced
@@ -100,8 +101,9 @@ class Executable:
         self._counted: set[int] = set()  # counters of steps of the updates so far
         self.again = 0  # values that are computed once more in the backward
         if native:
-            instructions = recomputed(self.instructions, self.changing, self.number_of)
-            self.again = len(instructions) - len(self.instructions)
+            formulas = expanded(self.instructions)
+            instructions = recomputed(formulas, self.changing, self.number_of)
+            self.again = len(instructions) - len(formulas)
             self.items = schedule(instructions, set(self.fresh), self.number_of, self.lower)
         else:
             self.items = [Item("eager", [i], reason="there is no compiler") for i in self.instructions]

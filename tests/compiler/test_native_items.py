@@ -131,13 +131,52 @@ PRODUCTS = {
 }  # fmt: skip
 
 
+def zeros_too(*shape):
+    """Some lines are zeros."""
+    return lambda g: (torch.rand(shape, generator=g) * (torch.rand(shape[0], *(1,) * (len(shape) - 1), generator=g) > 0.5)).requires_grad_()
+
+
+def infinite_too(*shape):
+    return lambda g: torch.where(torch.rand(shape, generator=g) > 0.5, -math.inf, torch.rand(shape, generator=g)).requires_grad_()
+
+
+REDUCTIONS = {
+    "norm": (lambda x: x.norm(), floats(3, 4)),
+    "norm of rows": (lambda x: x / x.norm(dim=-1, keepdim=True), floats(3, 4)),
+    "norm of columns": (lambda x: x.norm(dim=0), floats(3, 4)),
+    "norm of zeros": (lambda x: x.norm(dim=-1), zeros_too(9, 2)),
+    "absolute sum": (lambda x: x.norm(1, dim=1), floats(3, 4)),
+    "largest": (lambda x: x.detach().norm(math.inf, dim=1), floats(3, 4)),
+    "normalize": (lambda x: F.normalize(x, dim=1), zeros_too(5, 3)),
+    "pairwise_distance": (F.pairwise_distance, floats(5, 3), floats(5, 3)),
+    "cosine_similarity": (F.cosine_similarity, floats(5, 3), floats(5, 3)),
+    "logsumexp": (lambda x: x.logsumexp(1), floats(3, 4)),
+    "logsumexp of columns": (lambda x: x.logsumexp(0, keepdim=True), floats(3, 4)),
+    "logsumexp of all": (lambda x: x.logsumexp((0, 1, 2)), floats(3, 4, 2)),
+    "logsumexp of infinite ones": (lambda x: x.logsumexp(1), infinite_too(9, 2)),
+    "softmax of columns": (lambda x: x.softmax(0), floats(3, 4)),
+    "softmax of channels": (lambda x: F.softmax(x, 1), floats(2, 3, 4, 5)),
+    "log_softmax of channels": (lambda x: F.log_softmax(x, 1), floats(2, 3, 4, 5)),
+    "log_softmax of a transposed one": (lambda x: F.log_softmax(x, 1), turned(4, 5)),
+    "softmax of doubles": (lambda x: F.softmax(x, 1), floats(4, 5, dtype=torch.float64)),
+    "var": (lambda x: x.var(1), floats(3, 4)),
+    "std": (lambda x: x.std(dim=0, correction=0), floats(3, 4)),
+    "std of equals": (lambda x: x.std(1), zeros_too(9, 2)),
+    "max of all": (lambda x: x.detach().max(), floats(3, 4)),
+    "min of all": (lambda x: x.detach().min(), floats(3, 4)),
+    "prod": (lambda x: x.detach().prod(1), floats(3, 4)),
+    "all and any": (lambda m: (m.all(), m.any(1), m.all(0)), mask(3, 4)),
+    "sum of integers": (lambda i: (i.sum(), i.sum(1), i.amax(0)), whole(9, 3, 4)),
+}  # fmt: skip
+
+
 def _assigned(x, i, v):
     x = x * 1
     x[i] = v
     return x
 
 
-CASES = {**INDEXING, **COPIES, **PRODUCTS}
+CASES = {**INDEXING, **COPIES, **PRODUCTS, **REDUCTIONS}
 
 
 def run(f, args):
