@@ -28,15 +28,15 @@ if __name__ == "__main__":
     for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "PELLUCID_NUM_THREADS"):
         os.environ[_name] = str(OPTIONS.threads)
 
-import gc  # noqa: E402
-import statistics  # noqa: E402
-import warnings  # noqa: E402
-from collections import Counter  # noqa: E402
-from time import perf_counter  # noqa: E402
+import gc
+import statistics
+import warnings
+from collections import Counter
+from time import perf_counter
 
-from training_models import MODELS  # noqa: E402
+from training_models import MODELS
 
-import pellucid  # noqa: E402
+import pellucid
 
 
 def timed(work, seconds):

@@ -214,11 +214,22 @@ def unet(lib, up="interpolate"):
     def double(a, b):
         return nn.Sequential(nn.Conv2d(a, b, 3, padding=1), nn.BatchNorm2d(b), nn.ReLU(), nn.Conv2d(b, b, 3, padding=1), nn.ReLU())
 
-    one, two, three, back2, back1, last = double(1, 8), double(8, 16), double(16, 32), double(48, 16), double(24, 8), nn.Conv2d(8, 1, 1)
+    one, two, three, back2, back1, last = (
+        double(1, 8),
+        double(8, 16),
+        double(16, 32),
+        double(48, 16),
+        double(24, 8),
+        nn.Conv2d(8, 1, 1),
+    )
     rise2, rise1 = nn.ConvTranspose2d(32, 32, 2, stride=2), nn.ConvTranspose2d(16, 16, 2, stride=2)
 
     def rise(x, layer):
-        return layer(x) if up == "transpose" else F.interpolate(x, scale_factor=2, mode=up, align_corners=None if up == "nearest" else False)
+        return (
+            layer(x)
+            if up == "transpose"
+            else F.interpolate(x, scale_factor=2, mode=up, align_corners=None if up == "nearest" else False)
+        )
 
     def loss_of(x, y):
         a = one(x)
@@ -265,7 +276,13 @@ def mobile(lib):
             return F.relu6(self.n2(self.point(x)))
 
     model = nn.Sequential(
-        nn.Conv2d(3, 16, 3, 2, 1), Block(16, 32, 1), Block(32, 64, 2), nn.AvgPool2d(2), nn.Flatten(), nn.Dropout(0.2), nn.Linear(1024, 10)
+        nn.Conv2d(3, 16, 3, 2, 1),
+        Block(16, 32, 1),
+        Block(32, 64, 2),
+        nn.AvgPool2d(2),
+        nn.Flatten(),
+        nn.Dropout(0.2),
+        nn.Linear(1024, 10),
     )
     return trained(adam(lib, model), lambda x, y: F.cross_entropy(model(x), y)), (d.normal(8, 3, 32, 32), d.whole(10, 8))
 
@@ -294,7 +311,9 @@ def group_resnet(lib):
 def vae(lib):
     """A convolutional variational autoencoder with transposed convolutions."""
     d, nn, F = Data(lib), lib.nn, lib.nn.functional
-    encoder = nn.Sequential(nn.Conv2d(1, 16, 4, 2, 1), nn.ReLU(), nn.Conv2d(16, 32, 4, 2, 1), nn.ReLU(), nn.Flatten(), nn.Linear(1568, 32))
+    encoder = nn.Sequential(
+        nn.Conv2d(1, 16, 4, 2, 1), nn.ReLU(), nn.Conv2d(16, 32, 4, 2, 1), nn.ReLU(), nn.Flatten(), nn.Linear(1568, 32)
+    )
     grow = nn.Linear(16, 1568)
     decoder = nn.Sequential(nn.ConvTranspose2d(32, 16, 4, 2, 1), nn.ReLU(), nn.ConvTranspose2d(16, 1, 4, 2, 1), nn.Sigmoid())
 
@@ -348,7 +367,9 @@ def triplet(lib):
 
     def loss_of(a, b, c):
         a, b, c = net(a), net(b), net(c)
-        return F.triplet_margin_loss(a, b, c, margin=1.0) + (1 - F.cosine_similarity(a, b)).mean() + F.pairwise_distance(a, b).mean()
+        return (
+            F.triplet_margin_loss(a, b, c, margin=1.0) + (1 - F.cosine_similarity(a, b)).mean() + F.pairwise_distance(a, b).mean()
+        )
 
     return trained(adam(lib, net), loss_of), (d.normal(64, 64), d.normal(64, 64), d.normal(64, 64))
 
@@ -524,7 +545,12 @@ def sac(lib):
 def vision(lib):
     """Masked patches: those that are kept are gathered, encoded by multi-head attention, and scattered among mask tokens."""
     d, nn, F = Data(lib), lib.nn, lib.nn.functional
-    embed, attention, norm, head = nn.Linear(16, 64), nn.MultiheadAttention(64, 4, batch_first=True), nn.LayerNorm(64), nn.Linear(64, 16)
+    embed, attention, norm, head = (
+        nn.Linear(16, 64),
+        nn.MultiheadAttention(64, 4, batch_first=True),
+        nn.LayerNorm(64),
+        nn.Linear(64, 16),
+    )
     token = nn.Parameter(lib.zeros(1, 1, 64))
 
     def loss_of(x):

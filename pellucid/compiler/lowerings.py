@@ -8,7 +8,16 @@ import numpy as np
 
 from ..codegen import softmax
 from ..ir import Extra, Instruction, Ref, Value
-from . import lowerings_clip, lowerings_conv, lowerings_copies, lowerings_index, lowerings_nn, lowerings_random, lowerings_rnn
+from . import (
+    lowerings_clip,
+    lowerings_conv,
+    lowerings_copies,
+    lowerings_index,
+    lowerings_nn,
+    lowerings_random,
+    lowerings_rnn,
+    lowerings_taps,
+)
 from .lowered import Native
 
 
@@ -75,6 +84,7 @@ LOWERINGS = {
     **lowerings_rnn.LOWERINGS,
     **lowerings_copies.LOWERINGS,
     **lowerings_index.LOWERINGS,
+    **lowerings_taps.LOWERINGS,
     **lowerings_random.LOWERINGS,
 }
 HANDED = {

@@ -18,8 +18,7 @@ from ..codegen.conv_geometry import ConvGeometry, conv_geometry
 from ..codegen.loops import Loop, Write
 from ..codegen.schedule import Place, Schedule
 from ..ir import Instruction, Value
-from .lowered import Native
-from .lowerings_nn import FLOAT, OTHER, compact, dense, places, value_of
+from .lowered import FLOAT, OTHER, Native, compact, dense, places, value_of
 
 DESCRIPTION = ("stride", "padding", "dilation", "groups")
 

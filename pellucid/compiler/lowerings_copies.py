@@ -15,19 +15,15 @@ from ..codegen.schedule import Place, Schedule
 from ..core.primitive import PRIMITIVES
 from ..ir import Instruction, Value
 from ..ir.program import ITEMSIZE, refs, row_major
-from .lowered import Native
-from .lowerings_index import steps
+from .lowered import OTHER, Native, steps
 
-OTHER = "a layout or dtype that only the eager kernel serves"
 Part = tuple[Value, Value]  # from, to: of one shape
 
 
 def served(*values: Any) -> bool:
     """Whether loops read and write these values."""
     return all(
-        isinstance(v, Value)
-        and not v.dtype.startswith(("complex", "float8"))
-        and not any(s % ITEMSIZE[v.dtype] for s in v.strides)
+        isinstance(v, Value) and not v.dtype.startswith(("complex", "float8")) and not any(s % ITEMSIZE[v.dtype] for s in v.strides)
         for v in values
     )
 

@@ -11,17 +11,11 @@ from ..codegen import embedding, picks
 from ..codegen.loops import Access, Loop, Write
 from ..codegen.picks import Index, Pick
 from ..codegen.schedule import Place, Schedule
-from ..ir import Instruction, Ref, Value
+from ..ir import Instruction, Value
 from ..ir.program import ITEMSIZE
-from .lowered import Native
+from .lowered import OTHER, Native, steps, value_of
 
-OTHER = "a layout or dtype that only the eager kernel serves"
 _WHOLE = ("int64", "int32")
-
-
-def steps(v: Value) -> tuple[int, ...]:
-    """Strides in elements; 0 in dimensions of size one."""
-    return tuple(0 if n == 1 else s // ITEMSIZE[v.dtype] for n, s in zip(v.shape, v.strides, strict=True))
 
 
 def plain(*values: Any) -> bool:
@@ -41,8 +35,12 @@ def refusal(i: Instruction, ex: Any) -> Callable[[], None]:
 
 def copy(schedule: Schedule, ex: Any, origin: Value, target: Value) -> None:
     """Copy a value to another of the same shape."""
-    loop = Loop(target.shape, (Access(origin.dtype, steps(origin)),), (), (), (Write(("in", 0), Access(target.dtype, steps(target))),))
-    schedule.loop(loop, [ex.place(origin, schedule), ex.place(target, schedule)], title="copy of " + "x".join(map(str, target.shape)))
+    loop = Loop(
+        target.shape, (Access(origin.dtype, steps(origin)),), (), (), (Write(("in", 0), Access(target.dtype, steps(target))),)
+    )
+    schedule.loop(
+        loop, [ex.place(origin, schedule), ex.place(target, schedule)], title="copy of " + "x".join(map(str, target.shape))
+    )
 
 
 def check(schedule: Schedule, at: Place, shape: tuple[int, ...], index: Index, refuse: Callable[[], None]) -> None:
@@ -109,7 +107,13 @@ def gather(i: Instruction, ex: Any) -> Native | str:
     """gather, and take_along (which counts negative positions from the end)."""
     x, index = i.inputs
     out, dim = i.outputs[0], i.params["dim"]
-    if not plain(x, index, out) or index.dtype not in _WHOLE or not x.shape or len(index.shape) != len(x.shape) or out.shape != index.shape:
+    if (
+        not plain(x, index, out)
+        or index.dtype not in _WHOLE
+        or not x.shape
+        or len(index.shape) != len(x.shape)
+        or out.shape != index.shape
+    ):
         return OTHER
     if i.op == "take_along" and _elsewhere(x.shape, dim) != _elsewhere(index.shape, dim):
         return "an index that is broadcast"
@@ -268,13 +272,9 @@ def index_put(i: Instruction, ex: Any) -> Native | str:
 
 
 # ---- rows of a table -----------------------------------------------------------------------------------
-def _of(x: Any) -> Any:
-    return x.value if isinstance(x, Ref) else x
-
-
 def rows(i: Instruction, ex: Any) -> Native | str:
     """An embedding whose table or index has gaps."""
-    table, at, out = i.inputs[0], _of(i.params["index"]), i.outputs[0]
+    table, at, out = i.inputs[0], value_of(i.params["index"]), i.outputs[0]
     if not plain(table, at, out) or at.dtype not in _WHOLE or len(table.shape) != 2:
         return OTHER
     where = Index(at.dtype, (*steps(at), 0), table.shape[0], table.strides[0] // ITEMSIZE[table.dtype], False)
@@ -284,7 +284,7 @@ def rows(i: Instruction, ex: Any) -> Native | str:
 
 def rows_grad(i: Instruction, ex: Any) -> Native | str:
     """Its gradient."""
-    g, at, out = i.inputs[0], _of(i.params["index"]), i.outputs[0]
+    g, at, out = i.inputs[0], value_of(i.params["index"]), i.outputs[0]
     if not plain(g, at, out) or at.dtype not in _WHOLE or not out.whole or g.shape[:-1] != at.shape or g.dtype != out.dtype:
         return OTHER
     where = Index(at.dtype, (*steps(at), 0), out.shape[0], out.shape[1], False)
@@ -295,7 +295,7 @@ def rows_grad(i: Instruction, ex: Any) -> Native | str:
 def check_rows(i: Instruction, ex: Any) -> Native | str:
     """All indices inside of the table, where they have gaps."""
     _, at, count = i.params["args"]
-    at = _of(at)
+    at = value_of(at)
     if not plain(at) or at.dtype not in _WHOLE or not at.size:
         return OTHER
 
@@ -309,7 +309,7 @@ def check_rows(i: Instruction, ex: Any) -> Native | str:
 def check_fits(i: Instruction, ex: Any) -> Native | str:
     """All positions of index arrays inside of what they index, before it is written to; shapes and dtypes are the program's."""
     x, _, indices, spec = i.params["args"]
-    x, indices = _of(x), [_of(v) for v in indices]
+    x, indices = value_of(x), [value_of(v) for v in indices]
     if not plain(*indices) or any(v.dtype not in _WHOLE or not v.size for v in indices) or not isinstance(x, Value):
         return "a mask"
     sizes = [n for n, here in zip(x.shape, spec, strict=False) if here]

@@ -11,49 +11,10 @@ import numpy as np
 from ..codegen import attention, channel_norm, embedding, matmul, norm, softmax, threads
 from ..codegen.loops import Access, Loop, Reduce, Step, Write
 from ..codegen.schedule import Place, Schedule
-from ..core.primitive import PRIMITIVES
 from ..errors import IndexOutOfRangeError
-from ..ir import Instruction, Ref, Value
-from ..ir.program import refs, row_major
-from . import lowerings_index
-from .lowered import Native
-
-OTHER = "a layout or dtype that only the eager kernel serves"
-FLOAT = Access("float32", (1,))
-
-
-def dense(*values: Any) -> bool:
-    """Whether these are contiguous float32 values (or left out)."""
-    return all(v is None or (isinstance(v, Value) and v.dtype == "float32" and v.contiguous) for v in values)
-
-
-def value_of(x: Any) -> Any:
-    return x.value if isinstance(x, Ref) else x
-
-
-def room(schedule: Schedule, floats: int) -> Place:
-    """Working memory of an item."""
-    return schedule.room(4 * max(floats, 1))
-
-
-def compact(ex: Any, schedule: Schedule, v: Value) -> Place:
-    """Where a float32 value lies without gaps: a copy, if it is a view with gaps."""
-    if v.contiguous:
-        return ex.place(v, schedule)  # type: ignore[no-any-return]
-    copy, strides = room(schedule, v.size), [s // 4 for s in row_major(v.shape, 4)]
-    read = Access("float32", tuple(0 if n == 1 else s // 4 for n, s in zip(v.shape, v.strides, strict=True)))
-    loop = Loop(v.shape, (read,), (), (), (Write(("in", 0), Access("float32", tuple(strides))),))
-    schedule.loop(loop, [ex.place(v, schedule), copy], title=f"copy of {v.size} values")
-    return copy
-
-
-def places(ex: Any, schedule: Schedule, *values: Value | None) -> list[Place | None]:
-    return [None if v is None else ex.place(v, schedule) for v in values]
-
-
-def gradients(i: Instruction) -> list[Value | None]:
-    """Where a rule's results go, for each of the operation's inputs."""
-    return [v if v in i.outputs else None for v in i.record[1]]
+from ..ir import Instruction, Value
+from . import lowerings_index, lowerings_taps
+from .lowered import FLOAT, OTHER, Native, dense, gradients, places, room, value_of
 
 
 # ---- layer and RMS norm -----------------------------------------------------------------------------
@@ -357,7 +318,7 @@ def average(i: Instruction, ex: Any) -> Native | str:
     """The mean of each plane: an adaptive average pooling to size one."""
     x, out = i.inputs[0], i.outputs[0]
     if not dense(x, out) or not x.size or len(x.shape) < 3 or out.size != math.prod(x.shape[:2]):
-        return OTHER
+        return lowerings_taps.adaptive(i, ex)
     planes, size = math.prod(x.shape[:2]), math.prod(x.shape[2:])
     mean = Reduce("mean", ("in", 0), (1,), Access("float32", (1, 0)), "float32")
     loop = Loop((planes, size), (Access("float32", (size, 1)),), (), (), (), (mean,))
@@ -372,7 +333,7 @@ def average_grad(i: Instruction, ex: Any) -> Native | str:
     """Each plane's gradient, divided by its size, for all its elements."""
     g, out = i.inputs[0], i.outputs[0]
     if not dense(g, out) or not out.size or len(out.shape) < 3 or g.size != math.prod(out.shape[:2]):
-        return OTHER
+        return lowerings_taps.adaptive(i, ex)
     planes, size = g.size, math.prod(out.shape[2:])
     step = Step("div", (("in", 0), ("const", float(size))), "float32")
     loop = Loop((planes, size), (Access("float32", (1, 0)),), (), (step,), (Write(("step", 0), Access("float32", (size, 1))),))

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from inspect import signature
 from typing import Any
 
-import numpy as np
-
 from ..codegen import jit
 from ..codegen.emit import Module
 from ..codegen.loops import Access, Loop, Step, Write
@@ -16,10 +14,10 @@ from ..codegen.schedule import Place, Schedule
 from ..codegen.twister import library as words
 from ..core import random_mkl
 from ..core.random import Generator
-from ..ir import Instruction, Ref, Value
+from ..ir import Instruction, Value
 from ..ir.program import ITEMSIZE
-from .lowered import Native
-from .lowerings_index import refusal, steps
+from .lowered import Native, steps, value_of
+from .lowerings_index import refusal
 
 OTHER = "a draw that only the eager fill makes"
 LARGEST_SPAN = 1 << 28  # from here on integers take two words
@@ -148,7 +146,7 @@ def normal_like(i: Instruction, ex: Any) -> Native | str:
     """Normal numbers with arrays for mean, deviation or both."""
     given, out = _arguments(i)
     generator = given["generator"]
-    mean, std = (x.value if isinstance(x, Ref) else x for x in (given["mean"], given["std"]))
+    mean, std = map(value_of, (given["mean"], given["std"]))
     arrays = [v for v in (mean, std) if isinstance(v, Value)]
     if not _normals_serve(generator, out) or any(v.dtype != "float32" for v in arrays) or len(arrays) + 2 < 3:
         return OTHER

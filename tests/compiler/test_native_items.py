@@ -133,7 +133,9 @@ PRODUCTS = {
 
 def zeros_too(*shape):
     """Some lines are zeros."""
-    return lambda g: (torch.rand(shape, generator=g) * (torch.rand(shape[0], *(1,) * (len(shape) - 1), generator=g) > 0.5)).requires_grad_()
+    return lambda g: (
+        torch.rand(shape, generator=g) * (torch.rand(shape[0], *(1,) * (len(shape) - 1), generator=g) > 0.5)
+    ).requires_grad_()
 
 
 def infinite_too(*shape):
@@ -176,7 +178,34 @@ def _assigned(x, i, v):
     return x
 
 
-CASES = {**INDEXING, **COPIES, **PRODUCTS, **REDUCTIONS}
+IMAGE = floats(2, 3, 8, 6)
+POOLING = {
+    "nearest": (lambda x: F.interpolate(x, scale_factor=2), IMAGE),
+    "nearest to a size": (lambda x: F.interpolate(x, size=(5, 9), mode="nearest-exact"), IMAGE),
+    "bilinear": (lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"), IMAGE),
+    "bilinear with corners": (lambda x: F.interpolate(x, size=(3, 11), mode="bilinear", align_corners=True), IMAGE),
+    "bicubic": (lambda x: F.interpolate(x, size=(13, 4), mode="bicubic"), IMAGE),
+    "linear": (lambda x: F.interpolate(x, size=7, mode="linear"), floats(2, 3, 40)),
+    "trilinear": (lambda x: F.interpolate(x, scale_factor=2, mode="trilinear"), floats(1, 2, 3, 4, 5)),
+    "interpolate channels last": (lambda x: F.interpolate(x.permute(0, 3, 1, 2), scale_factor=2, mode="bilinear"), floats(2, 4, 5, 3)),
+    "avg_pool1d": (lambda x: F.avg_pool1d(x, 4), floats(2, 3, 40)),
+    "avg_pool2d": (lambda x: F.avg_pool2d(x, 2), IMAGE),
+    "avg_pool2d with padding": (lambda x: F.avg_pool2d(x, 3, 2, 1), IMAGE),
+    "avg_pool2d without counting padding": (lambda x: F.avg_pool2d(x, 3, 1, 1, count_include_pad=False), IMAGE),
+    "avg_pool2d of part windows": (lambda x: F.avg_pool2d(x, (3, 2), (2, 3), ceil_mode=True, divisor_override=5), IMAGE),
+    "avg_pool3d": (lambda x: F.avg_pool3d(x, 2), floats(1, 2, 4, 4, 6)),
+    "adaptive_avg_pool2d": (lambda x: F.adaptive_avg_pool2d(x, (4, 3)), IMAGE),
+    "adaptive_avg_pool2d to one": (lambda x: F.adaptive_avg_pool2d(x, 1), IMAGE),
+    "adaptive_avg_pool2d, unevenly": (lambda x: F.adaptive_avg_pool2d(x, (5, 4)), IMAGE),
+    "adaptive_avg_pool1d": (lambda x: F.adaptive_avg_pool1d(x, 7), floats(2, 3, 40)),
+    "max_pool2d with padding": (lambda x: F.max_pool2d(x, 3, 2, 1), IMAGE),
+    "max_pool2d with dilation": (lambda x: F.max_pool2d(x, 2, 1, dilation=2), IMAGE),
+    "max_pool1d": (lambda x: F.max_pool1d(x, 3, ceil_mode=True), floats(2, 3, 41)),
+    "conv_transpose2d": (lambda x, w: F.conv_transpose2d(x, w, stride=2, padding=1), IMAGE, floats(3, 4, 4, 4)),
+    "group_norm": (lambda x, w: F.group_norm(x, 3, w, w), floats(2, 6, 4, 4), floats(6)),
+    "instance_norm": (lambda x: F.instance_norm(x), IMAGE),
+}  # fmt: skip
+CASES = {**INDEXING, **COPIES, **PRODUCTS, **REDUCTIONS, **POOLING}
 
 
 def run(f, args):
