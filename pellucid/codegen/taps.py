@@ -1,4 +1,4 @@
-"""Weighted sums of a few elements along one dimension: interpolation, average pooling, and the transposes of both (float32).
+"""Weighted sums of a few elements along one dimension: interpolation, adaptive average pooling, and the transposes of both (float32).
 
 A `Table` says for each output which elements it adds, with which weights. Arrays are seen as (outer, n, inner), the dimension in the
 middle: where it is not the last one, vectors run along `inner`; where it is, along the outputs, and elements are gathered.
@@ -19,11 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid.codegen import jit, target, threads
-from pellucid.codegen.conv_geometry import PoolGeometry, adaptive_windows
+from pellucid.codegen.conv_geometry import adaptive_windows
 from pellucid.codegen.emit import Function, Module, Value, vector
 from pellucid.codegen.outputs import empty
 
-__all__ = ["Table", "adaptive_tables", "apply", "make_table", "native", "pool_tables", "sequence"]
+__all__ = ["Table", "adaptive_tables", "apply", "make_table", "native", "sequence"]
 
 _F32 = np.dtype(np.float32)
 GRAIN = 16384  # elements a chunk
@@ -83,24 +83,6 @@ def _windows(windows: Sequence[tuple[int, int]], divisors: Sequence[float], size
     to = np.repeat(np.arange(len(windows)), [b - a for a, b in windows])
     origin = np.concatenate([np.arange(a, b) for a, b in windows]) if windows else np.zeros(0, np.int64)
     return _packed(to, origin, (1.0 / np.asarray(divisors, float))[to], len(windows), size)
-
-
-@functools.lru_cache(maxsize=256)
-def pool_tables(geo: PoolGeometry, include_pad: bool, divisor: int | None) -> tuple[Table, ...]:
-    """Average pooling as a table for each dimension."""
-    tables = []
-    for d, size in enumerate(geo.x):
-        first = [j * geo.stride[d] - geo.pad[d] for j in range(geo.out[d])]
-        windows = [(max(a, 0), max(min(a + geo.k[d], size), max(a, 0))) for a in first]
-        if divisor is not None:
-            divisors = [float(divisor) if d == 0 else 1.0] * len(windows)
-        elif include_pad:
-            divisors = [min(a + geo.k[d], size + geo.pad[d]) - a for a in first]
-        else:
-            divisors = [b - a for a, b in windows]
-        with np.errstate(divide="ignore"):
-            tables.append(_windows(windows, divisors, size))
-    return tuple(tables)
 
 
 @functools.lru_cache(maxsize=256)

@@ -1,4 +1,4 @@
-"""Interpolation and average pooling in a schedule: weighted sums along one dimension after the other."""
+"""Interpolation and adaptive average pooling in a schedule: weighted sums along one dimension after the other."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..codegen import taps
-from ..codegen.conv_geometry import pool_geometry
 from ..codegen.schedule import Place, Schedule
 from ..codegen.taps import Table
 from ..ir import Instruction, Ref, Value
@@ -50,15 +49,6 @@ def resample(i: Instruction, ex: Any) -> Native | str:
     return _sums(i, ex, x, [(params["axis"] % len(x.shape), table, i.outputs[0].shape)])
 
 
-def avg_pool(i: Instruction, ex: Any) -> Native | str:
-    """Means of windows, or their gradient."""
-    x, p = i.inputs[0], i.params
-    back = i.op == "avg_pool_grad"
-    shape = tuple(p["x_shape"]) if back else x.shape
-    geo = pool_geometry(shape, p["kernel"], p["stride"], p["padding"], 1, p["ceil_mode"])
-    return _both_ways(i, ex, x, taps.pool_tables(geo, bool(p["include_pad"]), p["divisor"]), back)
-
-
 def adaptive(i: Instruction, ex: Any) -> Native | str:
     """Means of windows that cover the input, or their gradient."""
     x, out = i.inputs[0], i.outputs[0]
@@ -74,5 +64,5 @@ def _both_ways(i: Instruction, ex: Any, x: Value, tables: Sequence[Table], back:
 
 
 LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
-    "resample_axis": resample, "resample_axis_back": resample, "avg_pool": avg_pool, "avg_pool_grad": avg_pool,
+    "resample_axis": resample, "resample_axis_back": resample,
 }  # fmt: skip
