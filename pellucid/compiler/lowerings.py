@@ -14,6 +14,7 @@ from . import (
     lowerings_copies,
     lowerings_index,
     lowerings_nn,
+    lowerings_order,
     lowerings_random,
     lowerings_rnn,
     lowerings_taps,
@@ -84,6 +85,7 @@ LOWERINGS = {
     **lowerings_rnn.LOWERINGS,
     **lowerings_copies.LOWERINGS,
     **lowerings_index.LOWERINGS,
+    **lowerings_order.LOWERINGS,
     **lowerings_taps.LOWERINGS,
     **lowerings_random.LOWERINGS,
 }

@@ -205,7 +205,24 @@ POOLING = {
     "group_norm": (lambda x, w: F.group_norm(x, 3, w, w), floats(2, 6, 4, 4), floats(6)),
     "instance_norm": (lambda x: F.instance_norm(x), IMAGE),
 }  # fmt: skip
-CASES = {**INDEXING, **COPIES, **PRODUCTS, **REDUCTIONS, **POOLING}
+ORDER = {
+    "sort": (lambda x: tuple(x.sort(1)), floats(3, 70)),
+    "sort of columns, descending": (lambda x: tuple(x.sort(0, descending=True)), floats(30, 4)),
+    "sort of a transposed one": (lambda x: tuple(x.sort(0)), turned(5, 4)),
+    "argsort": (lambda x: x.argsort(-1), floats(3, 7)),
+    "topk": (lambda x: tuple(x.topk(3)), floats(4, 100)),
+    "least": (lambda x: tuple(x.topk(2, 0, largest=False)), floats(9, 5)),
+    "many": (lambda x: tuple(x.topk(70)), floats(2, 90)),
+    "max along": (lambda x: tuple(x.max(1)), floats(3, 40)),
+    "max across": (lambda x: tuple(x.max(1, keepdim=True)), floats(3, 7, 20)),
+    "min along": (lambda x: tuple(x.min(0)), turned(5, 4)),
+    "argmax": (lambda x: (x.argmax(), x.argmax(0), x.argmin(1, keepdim=True)), floats(3, 40)),
+    "cumsum": (lambda x: x.cumsum(1), floats(3, 40)),
+    "cumsum across": (lambda x: x.cumsum(0), floats(5, 20)),
+    "cumprod": (lambda x: x.cumprod(1), floats(3, 6)),
+    "cumprod of zeros": (lambda x: x.cumprod(0), zeros_too(7, 3)),
+}  # fmt: skip
+CASES = {**INDEXING, **COPIES, **PRODUCTS, **REDUCTIONS, **POOLING, **ORDER}
 
 
 def run(f, args):
