@@ -31,6 +31,11 @@ def dense(*values: Any) -> bool:
     return all(v is None or (isinstance(v, Value) and v.dtype == "float32" and v.contiguous) for v in values)
 
 
+def strided(*values: Any) -> bool:
+    """Whether these are float32 values that loops can read, with gaps perhaps."""
+    return all(isinstance(v, Value) and v.dtype == "float32" and not any(s % 4 for s in v.strides) for v in values)
+
+
 def value_of(x: Any) -> Any:
     """The value that a reference in an instruction's parameters stands for."""
     return x.value if isinstance(x, Ref) else x

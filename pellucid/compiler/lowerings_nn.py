@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from ..codegen.loops import Access, Loop, Reduce, Step, Write
 from ..codegen.schedule import Place, Schedule
 from ..errors import IndexOutOfRangeError
 from ..ir import Instruction, Value
+from ..ir.program import row_major
 from . import lowerings_index, lowerings_taps
-from .lowered import FLOAT, OTHER, Native, dense, gradients, places, room, value_of
+from .lowered import FLOAT, OTHER, Native, compact, dense, gradients, places, room, steps, strided, value_of
 
 
 # ---- layer and RMS norm -----------------------------------------------------------------------------
@@ -52,7 +54,7 @@ def layer_norm_vjp(i: Instruction, ex: Any) -> Native | str:
     function = norm.native("layer_norm_backward")
     if function is None or len(statistics) != 1 + centered or not isinstance(x, Value) or not isinstance(g, Value):
         return OTHER
-    if not dense(x, weight, g, gx, gw, gb, *statistics) or not x.size or g.shape != x.shape:
+    if not dense(x, weight, gx, gw, gb, *statistics) or not strided(g) or not x.size or g.shape != x.shape:
         return OTHER
     rows = x.size // columns
     chunks = -(-rows // norm.ROWS_A_PARTIAL)
@@ -64,7 +66,7 @@ def layer_norm_vjp(i: Instruction, ex: Any) -> Native | str:
         if weight is not None:
             partial = room(schedule, 2 * chunks * columns)
             schedule.zero(partial, 8 * chunks * columns)
-        arrays = places(ex, schedule, g, x, weight, mean, rstd)
+        arrays = [compact(ex, schedule, g), *places(ex, schedule, x, weight, mean, rstd)]
         grain = max(1, norm.grain_of(columns) // norm.ROWS_A_PARTIAL)
         numbers = (columns, rows, int(centered), chunks, grain)
         schedule.native(function, ["team", *arrays, out, partial, *numbers], f"layer norm backward of {rows}x{columns}")
@@ -111,7 +113,7 @@ def batch_norm_vjp(i: Instruction, ex: Any) -> Native | str:
     gx, gw, gb = gradients(i)
     if len(statistics) != 2 or not isinstance(x, Value) or not isinstance(g, Value) or g.shape != x.shape or not x.size:
         return OTHER
-    if not dense(x, weight, g, gx, gw, gb, *statistics) or len(x.shape) < 2:
+    if not dense(x, weight, gx, gw, gb, *statistics) or not strided(g) or len(x.shape) < 2:
         return OTHER
     sizes = _channels(x)
     made = channel_norm.native("batch_norm_backward", *sizes)
@@ -120,7 +122,7 @@ def batch_norm_vjp(i: Instruction, ex: Any) -> Native | str:
     function, tasks, grain = made
 
     def emit(schedule: Schedule) -> None:
-        arrays = places(ex, schedule, g, x, weight, *statistics)
+        arrays = [compact(ex, schedule, g), *places(ex, schedule, x, weight, *statistics)]
         rooms = [
             room(schedule, n) if v is None else ex.place(v, schedule) for v, n in ((gx, x.size), (gw, sizes[1]), (gb, sizes[1]))
         ]
@@ -172,8 +174,28 @@ def _rows_serve(*values: Any) -> bool:
     return True
 
 
+def _bias_of(x: Any, shape: tuple[int, ...]) -> Value | None:
+    """What is added to the scores (batch, heads, queries, keys), with as many dimensions as they have; None if it cannot be."""
+    if not isinstance(x, Value) or x.dtype != "float32" or len(x.shape) > 4 or any(s % 4 for s in x.strides):
+        return None
+    extra = 4 - len(x.shape)
+    bias = replace(x, shape=(1,) * extra + x.shape, strides=(0,) * extra + x.strides)
+    return bias if all(own in (1, n) for own, n in zip(bias.shape, shape, strict=True)) else None
+
+
+def _bias_at(ex: Any, schedule: Schedule, bias: Value, keys: int) -> tuple[Place, list[int]]:
+    """Where it lies with rows of all keys without gaps, and its first three strides: a copy where they are otherwise."""
+    if bias.shape[3] == keys and (bias.strides[3] == 4 or keys == 1) and min(bias.strides) >= 0:
+        return ex.place(bias, schedule), list(steps(bias)[:3])
+    whole = (*bias.shape[:3], keys)
+    to, copy = row_major(whole, 4), room(schedule, math.prod(whole))
+    loop = Loop(whole, (Access("float32", steps(bias)),), (), (), (Write(("in", 0), Access("float32", tuple(s // 4 for s in to))),))
+    schedule.loop(loop, [ex.place(bias, schedule), copy], title="mask " + "x".join(map(str, whole)))
+    return copy, [0 if n == 1 else s // 4 for n, s in zip(whole[:3], to[:3], strict=True)]
+
+
 def _attention(
-    i: Instruction, ex: Any, backward: bool, operands: Sequence[Value | None], lse: Value, causal: bool, scale: float
+    i: Instruction, ex: Any, backward: bool, operands: Sequence[Value | None], lse: Value, causal: bool, scale: float, bias: Any
 ) -> Native | str:
     q, k, v = operands[:3]
     others = [o for o in operands if o is not None]
@@ -186,6 +208,9 @@ def _attention(
     if function is None or gemm is None or q.shape[3] != k.shape[3]:
         return OTHER
     sizes = (*q.shape[:3], v.shape[2], q.shape[3], v.shape[3])
+    added = None if bias is None else _bias_of(bias, sizes[:4])
+    if bias is not None and added is None:
+        return OTHER
     each = attention.per_thread(q.shape[2], v.shape[2], backward)
     strides = []
     for o in operands:
@@ -196,6 +221,8 @@ def _attention(
         ex.before.append(lambda: threads.get_num_threads() <= team)  # each thread has room of its own
         scratch, at = room(schedule, each * team), Place("kept", schedule.keep(gemm))
         arrays = places(ex, schedule, *operands)
+        if added is not None:
+            arrays[3], strides[9:12] = _bias_at(ex, schedule, added, sizes[3])
         numbers = attention.numbers(sizes, causal, scale, backward)
         title = "attention" + " backward" * backward + " of " + "x".join(map(str, q.shape))
         schedule.native(function, ["team", *arrays, ex.place(lse, schedule), at, scratch, *strides, *numbers], title)
@@ -205,12 +232,12 @@ def _attention(
 
 
 def scaled_dot_product_attention(i: Instruction, ex: Any) -> Native | str:
-    """One call, without a mask but the causal one."""
+    """One call."""
     q, k, v, bias = i.inputs
-    if bias is not None or len(i.extras) != 1:
+    if len(i.extras) != 1:
         return OTHER
     operands = (q, k, v, None, i.outputs[0])
-    return _attention(i, ex, False, operands, i.extras[0], bool(i.params["causal"]), i.params["scale"])
+    return _attention(i, ex, False, operands, i.extras[0], bool(i.params["causal"]), i.params["scale"], bias)
 
 
 def scaled_dot_product_attention_vjp(i: Instruction, ex: Any) -> Native | str:
@@ -218,11 +245,11 @@ def scaled_dot_product_attention_vjp(i: Instruction, ex: Any) -> Native | str:
     q, k, v, bias, _, out, extra = (value_of(x) for x in i.params["s"])
     extras, g = extra.instruction.extras, value_of(i.params["g"])
     grads = gradients(i)
-    if bias is not None or len(extras) != 1 or any(v is None for v in grads[:3]) or grads[3] is not None:
+    if len(extras) != 1 or any(v is None for v in grads[:3]) or grads[3] is not None:
         return OTHER
     params = i.params["params"]
     operands = (q, k, v, None, out, g, *grads[:3])
-    return _attention(i, ex, True, operands, extras[0], bool(params["causal"]), params["scale"])
+    return _attention(i, ex, True, operands, extras[0], bool(params["causal"]), params["scale"], bias)
 
 
 # ---- embedding --------------------------------------------------------------------------------------

@@ -222,7 +222,57 @@ ORDER = {
     "cumprod": (lambda x: x.cumprod(1), floats(3, 6)),
     "cumprod of zeros": (lambda x: x.cumprod(0), zeros_too(7, 3)),
 }  # fmt: skip
-CASES = {**INDEXING, **COPIES, **PRODUCTS, **REDUCTIONS, **POOLING, **ORDER}
+
+
+def lengths(rows, length):
+    """True behind each row's end."""
+    return lambda g: torch.arange(length) >= torch.randint(1, length + 1, (rows, 1), generator=g)
+
+
+HEADS = (floats(2, 3, 5, 4), floats(2, 3, 6, 4), floats(2, 3, 6, 4))
+LOSSES = {
+    "nll_loss": (lambda x, t, w: F.nll_loss(x, t, w), floats(4, 3), whole(3, 4), floats(3, low=0.1)),
+    "nll_loss of images": (lambda x, t: F.nll_loss(x, t, ignore_index=1), floats(2, 3, 4, 5), whole(3, 2, 4, 5)),
+    "cross_entropy of images": (
+        lambda x, t, w: F.cross_entropy(x, t, w.detach(), ignore_index=0), floats(2, 3, 4, 5), whole(3, 2, 4, 5), floats(3, low=0.1)
+    ),
+    "cross_entropy, smoothed": (lambda x, t: F.cross_entropy(x, t, label_smoothing=0.1, ignore_index=2), floats(9, 3), whole(3, 9)),
+    "cross_entropy of a transposed one": (lambda x, t: F.cross_entropy(x.t(), t), floats(5, 9), whole(5, 9)),
+    "cross_entropy of probabilities": (lambda x, y: F.cross_entropy(x, y.detach().softmax(1)), floats(4, 3), floats(4, 3)),
+    "kl_div": (lambda x, y: F.kl_div(x.log_softmax(1), y.softmax(1), reduction="batchmean"), floats(4, 3), floats(4, 3)),
+    "binary_cross_entropy": (lambda x, y: F.binary_cross_entropy(x, y.detach()), floats(4, 3, low=0.1, high=0.9), floats(4, 3, low=0, high=1)),
+    "with logits, weighted": (
+        lambda x, y, w: F.binary_cross_entropy_with_logits(x, y.detach(), weight=w.detach(), pos_weight=w.detach()[0] * 2),
+        floats(4, 3), floats(4, 3, low=0, high=1), floats(4, 3, low=0.1),
+    ),
+    "huber_loss": (F.huber_loss, floats(4, 3), floats(4, 3)),
+    "smooth_l1_loss": (lambda x, y: F.smooth_l1_loss(x, y, beta=0.5), floats(4, 3), floats(4, 3)),
+    "triplet_margin_loss": (F.triplet_margin_loss, floats(4, 3), floats(4, 3), floats(4, 3)),
+    "gaussian_nll_loss": (F.gaussian_nll_loss, floats(3, 4), floats(3, 4), floats(3, 4, low=0)),
+    "one_hot": (lambda i: F.one_hot(i, 5), whole(5, 2, 3)),
+    "embedding_bag": (lambda i, w: F.embedding_bag(i, w, mode="mean"), whole(7, 4, 3), floats(7, 5)),
+    "attention": (F.scaled_dot_product_attention, *HEADS),
+    "attention with a mask": (lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m), *HEADS, mask(5, 6)),
+    "attention with a mask of keys": (
+        lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=~m[:, None, None]), *HEADS, lengths(2, 6)
+    ),
+    "attention with a bias": (lambda q, k, v, b: F.scaled_dot_product_attention(q, k, v, attn_mask=b.detach()), *HEADS, floats(3, 5, 6)),
+    "attention with a bias for queries": (
+        lambda q, k, v, b: F.scaled_dot_product_attention(q, k, v, attn_mask=b.detach()), *HEADS, floats(2, 1, 5, 1)
+    ),
+    "attention with dropout": (lambda q, k, v: F.scaled_dot_product_attention(q, k, v, dropout_p=0.2), *HEADS),
+    "attention over what sees nothing": (
+        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask=torch.zeros(5, 6, dtype=torch.bool)), *HEADS
+    ),
+    "normal, checked": (lambda x: torch.distributions.Normal(x, x.exp(), validate_args=True).log_prob(x.detach()), floats(5, 3)),
+    "categorical, checked": (
+        lambda x, i: torch.distributions.Categorical(x.softmax(-1), validate_args=True).log_prob(i), floats(5, 3), whole(3, 5)
+    ),
+    "bernoulli, checked": (
+        lambda x, m: torch.distributions.Bernoulli(x.sigmoid(), validate_args=True).log_prob(m.float()), floats(5), mask(5)
+    ),
+}  # fmt: skip
+CASES = {**INDEXING, **COPIES, **PRODUCTS, **REDUCTIONS, **POOLING, **ORDER, **LOSSES}
 
 
 def run(f, args):
