@@ -240,7 +240,7 @@ class Schedule:
             function = self.keep(blas_address())
         else:
             alone, biased = replace(p, batch=()), bias is not None
-            symbol = self.function(("product", alone, biased), lambda module, name: emit_small(module, name, alone, biased))
+            symbol = self.function("small", (alone, biased), lambda module, name: emit_small(module, name, alone, biased))
 
         def one(f: Function, a: Value, b: Value, out: Value) -> None:
             bias_at = self._pointer(f, bias)
@@ -291,9 +291,9 @@ class Schedule:
         times = "" if not p.batch else " x " + str(math.prod(c for c, *_ in p.batch))
         self._add(call, title or f"product {p.m}x{p.k}x{p.n}{times} ({kind})")
 
-    def function(self, key: Any, emit: Callable[[Module, str], None]) -> str:
-        """The symbol of a function that belongs to the schedule: `emit(module, symbol)` writes it, once for each key."""
-        return self._functions.setdefault(key, (f"own{len(self._functions)}", emit))[0]
+    def function(self, name: str, key: Any, emit: Callable[[Module, str], None]) -> str:
+        """The symbol of a function that belongs to the schedule: `emit(module, symbol)` writes it, once for each name and key."""
+        return self._functions.setdefault((name, key), (f"{name}{len(self._functions)}", emit))[0]
 
     def _known(self, function: int | str) -> int | str:
         """A function to be called: one of the schedule's by its symbol, another one by its address, which goes into the table."""

@@ -100,8 +100,17 @@ def _variance(f: Formula, x: Value) -> bool:
     return True
 
 
+def _linear(f: Formula, x: Value) -> bool:
+    """Rows with gaps between them are copied first: a product goes over all rows as one matrix."""
+    if len(x.shape) < 3 or x.contiguous:
+        return False
+    f.give("linear", f.new("clone", x), *f.i.inputs[1:])
+    return True
+
+
 _FORMULAS: dict[str, Callable[[Formula, Value], bool]] = {
     "vector_norm": _norm, "logsumexp": _logsumexp, "softmax": _softmax, "log_softmax": _softmax, "var": _variance, "std": _variance,
+    "linear": _linear,
 }  # fmt: skip
 
 

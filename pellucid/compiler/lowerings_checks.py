@@ -128,7 +128,7 @@ def all_of(schedule: Schedule, places: list[Place], shape: Any, reads: Any, made
 
 def require(schedule: Schedule, flag: Place, i: Instruction, ex: Any) -> None:
     """End the schedule where a byte is 0."""
-    schedule.require(schedule.function("flag", _flag), [flag], refusal(i, ex), "their answer")
+    schedule.require(schedule.function("flag", None, _flag), [flag], refusal(i, ex), "their answer")
 
 
 def _flag(module: Module, name: str) -> None:

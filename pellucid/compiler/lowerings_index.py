@@ -45,7 +45,7 @@ def copy(schedule: Schedule, ex: Any, origin: Value, target: Value) -> None:
 
 def check(schedule: Schedule, at: Place, shape: tuple[int, ...], index: Index, refuse: Callable[[], None]) -> None:
     """End the schedule where a position lies outside."""
-    symbol = schedule.function(("check", shape, index), lambda module, name: picks.emit_check(module, name, shape, index))
+    symbol = schedule.function("check", (shape, index), lambda module, name: picks.emit_check(module, name, shape, index))
     schedule.require(symbol, [at], refuse, "check of positions")
 
 
@@ -63,7 +63,7 @@ def pick(schedule: Schedule, p: Pick, table: Place, values: Place, indices: Sequ
             numbers = (rows, columns, -1, columns, embedding.share(p.size, columns))
             schedule.native(known, ["team", values, indices[0], table, *numbers], title)
             return
-    symbol = schedule.function(p, lambda module, name: picks.emit(module, name, p))
+    symbol = schedule.function(p.kind, p, lambda module, name: picks.emit(module, name, p))
     numbers = (p.shape[0], picks.grain(p)) if p.shape else (1, 1)
     schedule.native(symbol, ["team" if p.shared else None, table, values, *indices, *numbers], title)
 

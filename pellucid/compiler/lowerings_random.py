@@ -156,7 +156,7 @@ def normal_like(i: Instruction, ex: Any) -> Native | str:
     def emit(schedule: Schedule) -> None:
         if isinstance(std, Value):
             size = std.size
-            symbol = schedule.function(("not negative", size), lambda module, name: _not_negative(module, name, size))
+            symbol = schedule.function("not_negative", size, lambda module, name: _not_negative(module, name, size))
             schedule.require(symbol, [ex.place(std, schedule)], refusal(i, ex), f"check of {size} deviations")
         at = ex.place(out, schedule)
         _normals(schedule, ex, generator, at, out.size, 0.0, 1.0 if isinstance(std, Value) else float(std))

@@ -219,7 +219,9 @@ def _ce_forward(xp: Any, x: Any, *, target: Any, ignore_index: int, reduction: s
 def _ce_vjp(F: Any, g: Any, input: Any, aux: Any, target: Any, ignore_index: int, reduction: str) -> Any:
     kind, saved = aux
     if kind == "kernel" and F.raw:
-        made = kernels.softmax.cross_entropy_backward(np.asarray(g), np.ascontiguousarray(input), target, saved, None, ignore_index, 0.0)
+        made = kernels.softmax.cross_entropy_backward(
+            np.asarray(g), np.ascontiguousarray(input), target, saved, None, ignore_index, 0.0
+        )
         if made is not None:
             return made
     count = saved if kind == "plain" else 1.0 if saved[1] is None else float(saved[1].sum())
