@@ -108,9 +108,39 @@ def _linear(f: Formula, x: Value) -> bool:
     return True
 
 
+def _truth(f: Formula, x: Value) -> bool:
+    """all, any and count_nonzero of numbers: of those that are not 0."""
+    hits = f.new("ne", x, 0, dtype="bool")
+    if f.i.op == "count_nonzero":
+        shape = f.i.outputs[0].shape
+        counted = f.new("cast", hits, dtype="int64", shape=x.shape)
+        f.give("sum", counted, dim=_dims(f.i), keepdim=len(shape) == len(x.shape))
+    else:
+        f.give(f.i.op, hits, **f.i.params)
+    return True
+
+
+def _vectors(f: Formula, x: Value) -> bool:
+    """Products with vectors, as those with matrices of one row or column."""
+    y, out = f.i.inputs[1], f.i.outputs[0]
+    if not isinstance(y, Value) or min(len(x.shape), len(y.shape)) != 1 or x.dtype != y.dtype:
+        return False
+    rows, columns = len(x.shape) == 1, len(y.shape) == 1
+    a = replace(x, shape=(1, *x.shape), strides=(0, *x.strides)) if rows else x
+    b = replace(y, shape=(*y.shape, 1), strides=(*y.strides, 0)) if columns else y
+    shape = list(out.shape)
+    if rows:
+        shape.insert(len(shape) - (not columns), 1)
+    if columns:
+        shape.append(1)
+    made = replace(out, shape=tuple(shape), strides=row_major(tuple(shape), ITEMSIZE[out.dtype]))
+    f.give("matmul", a, b, out=made)
+    return True
+
+
 _FORMULAS: dict[str, Callable[[Formula, Value], bool]] = {
     "vector_norm": _norm, "logsumexp": _logsumexp, "softmax": _softmax, "log_softmax": _softmax, "var": _variance, "std": _variance,
-    "linear": _linear,
+    "linear": _linear, "all": _truth, "any": _truth, "count_nonzero": _truth, "matmul": _vectors,
 }  # fmt: skip
 
 
@@ -122,7 +152,7 @@ def expanded(instructions: Sequence[Instruction]) -> list[Instruction]:
         x = i.inputs[0] if rule is not None else None
         if rule is not None and isinstance(x, Value) and x.dtype in ("float32", "float64") and x.shape and x.size:
             formula = Formula(i)
-            if i.outputs[0].dtype == x.dtype and i.outputs[0].contiguous and rule(formula, x):
+            if i.outputs[0].dtype in (x.dtype, "bool", "int64") and i.outputs[0].contiguous and rule(formula, x):
                 made += formula.made
                 continue
         made.append(i)

@@ -101,6 +101,36 @@ def integers(i: Instruction, ex: Any) -> Native | str:
     return _fill(i, ex, "integers", out, given["generator"], low, high - low)
 
 
+def exponential(i: Instruction, ex: Any) -> Native | str:
+    """-log(1 - u) / rate, in double."""
+    given, out = _arguments(i)
+    generator, rate, function = given["generator"], float(given["lambd"]), words.uniform53
+    if out.dtype not in ("float32", "float64") or not _twister_serves() or not out.size or not _dense(out):
+        return OTHER
+    if _stream(generator) is None or function is None:
+        return OTHER
+    wide, step = Access("float64", (1,)), "float64"
+    made = [
+        Step("neg", (("in", 0),), step),
+        Step("log1p", (("step", 0),), step),
+        Step("mul", (("step", 1), ("const", -1.0 / rate)), step),
+    ]
+    if out.dtype == "float32":
+        made.append(Step("cast", (("step", 2),), "float32"))
+    write = Write(("step", len(made) - 1), Access(out.dtype, (1,)))
+    loop = Loop((out.size,), (wide,), (), tuple(made), (write,))
+
+    def emit(schedule: Schedule) -> None:
+        if _twister_serves not in ex.before:
+            ex.before.append(_twister_serves)
+        uniform = schedule.room(8 * out.size)
+        state = _drawing(schedule, ex, generator)
+        schedule.native(jit.address(function), [state, uniform, out.size], f"{out.size} uniform numbers")
+        schedule.loop(loop, [uniform, ex.place(out, schedule)], title=f"{out.size} exponential numbers")
+
+    return Native(emit, f"exponential of {out.size}", 2 * out.nbytes, 40 * out.size)
+
+
 # ---- normal numbers -------------------------------------------------------------------------------------
 def _normals(schedule: Schedule, ex: Any, generator: Generator, out: Place, count: int, mean: float, std: float) -> None:
     """Box and Muller's blocks of 16; the last 16 are drawn again where the count is no multiple."""
@@ -179,5 +209,5 @@ def normal_like(i: Instruction, ex: Any) -> Native | str:
 
 
 LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
-    "bernoulli": bernoulli, "uniform": uniform, "randint": integers, "normal": normal, "normal_like": normal_like,
+    "bernoulli": bernoulli, "uniform": uniform, "randint": integers, "normal": normal, "exponential": exponential, "normal_like": normal_like,
 }  # fmt: skip
