@@ -74,7 +74,7 @@ def works_of(make, torch):
         theirs, handed = make(torch)
         works["PyTorch"] = lambda: theirs(*handed)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", pellucid.compiler.CompileWarning if hasattr(pellucid, "compiler") else Warning)
+        warnings.simplefilter("ignore", pellucid.compiler.CompileWarning)
         for work in works.values():
             for _ in range(3):
                 work()

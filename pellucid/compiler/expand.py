@@ -120,6 +120,19 @@ def _truth(f: Formula, x: Value) -> bool:
     return True
 
 
+def _masked(f: Formula, x: Value) -> bool:
+    """A number put where a mask is true."""
+    _, value, *masks = f.i.inputs
+    if f.i.params["accumulate"] or tuple(f.i.params["spec"]) != (True,) or len(masks) != 1 or masks[0].dtype != "bool":
+        return False
+    if not isinstance(value, Value) or value.size != 1 or value.dtype != x.dtype:
+        return False
+    mask, rest = masks[0], len(x.shape) - len(masks[0].shape)
+    wide = replace(mask, shape=(*mask.shape, *(1,) * rest), strides=(*mask.strides, *(0,) * rest))
+    f.give("where", wide, replace(value, shape=(), strides=()), x)
+    return True
+
+
 def _vectors(f: Formula, x: Value) -> bool:
     """Products with vectors, as those with matrices of one row or column."""
     y, out = f.i.inputs[1], f.i.outputs[0]
@@ -140,7 +153,7 @@ def _vectors(f: Formula, x: Value) -> bool:
 
 _FORMULAS: dict[str, Callable[[Formula, Value], bool]] = {
     "vector_norm": _norm, "logsumexp": _logsumexp, "softmax": _softmax, "log_softmax": _softmax, "var": _variance, "std": _variance,
-    "linear": _linear, "all": _truth, "any": _truth, "count_nonzero": _truth, "matmul": _vectors,
+    "linear": _linear, "all": _truth, "any": _truth, "count_nonzero": _truth, "matmul": _vectors, "index_put": _masked,
 }  # fmt: skip
 
 

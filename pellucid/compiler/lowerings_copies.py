@@ -106,6 +106,28 @@ def embed(i: Instruction, ex: Any) -> Native | str:
     return copies(i, ex, [(g, view(out, g.shape, part.strides, offset))], 0.0 if g.size < out.size else None)
 
 
+def copy_slices(i: Instruction, ex: Any) -> Native | str:
+    """The base with other elements where a chain of views looked at it."""
+    (base, part), out = i.inputs, i.outputs[0]
+    if not served(base, part, out) or not base.dtype == part.dtype == out.dtype or out.dtype.startswith("bfloat") or not out.whole:
+        return OTHER
+    if any(True for _ in refs(i.params)):
+        return OTHER
+    whole = np.empty(out.shape, out.dtype)
+    looked = whole
+    for op, how, _ in i.params["chain"]:
+        looked = op.numpy_forward(looked, **how)
+        if type(looked) is not np.ndarray or not (np.may_share_memory(looked, whole) or not looked.size):
+            return "a view of another kind"
+    if looked.shape != part.shape or any(s == 0 and n > 1 for s, n in zip(looked.strides, looked.shape, strict=True)):
+        return OTHER
+    offset = looked.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+    parts = [(base, out)]
+    if part.size:
+        parts.append((part, view(out, looked.shape, looked.strides, offset)))
+    return copies(i, ex, parts)
+
+
 def pad(i: Instruction, ex: Any) -> Native | str:
     """A number around the input, or less of it where the padding is negative."""
     x, out = i.inputs[0], i.outputs[0]
@@ -197,6 +219,7 @@ def triangle(i: Instruction, ex: Any) -> Native | str:
 
 
 LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
-    "cat": cat, "stack": cat, "reshape": reshape, "unsafe_view": reshape, "embed": embed, "constant_pad_nd": pad, "repeat": repeat,
+    "cat": cat, "stack": cat, "reshape": reshape, "unsafe_view": reshape, "embed": embed, "copy_slices": copy_slices,
+    "constant_pad_nd": pad, "repeat": repeat,
     "repeat_each": repeat_each, "flip": flip, "roll": roll, "tril": triangle, "triu": triangle,
 }  # fmt: skip

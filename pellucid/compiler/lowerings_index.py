@@ -308,8 +308,10 @@ def check_rows(i: Instruction, ex: Any) -> Native | str:
 
 def check_fits(i: Instruction, ex: Any) -> Native | str:
     """All positions of index arrays inside of what they index, before it is written to; shapes and dtypes are the program's."""
-    x, _, indices, spec = i.params["args"]
-    x, indices = value_of(x), [value_of(v) for v in indices]
+    x, values, indices, spec = i.params["args"]
+    x, indices, values = value_of(x), [value_of(v) for v in indices], value_of(values)
+    if len(indices) == 1 and getattr(indices[0], "dtype", "") == "bool" and getattr(values, "size", 0) == 1:
+        return Native(lambda schedule: None, "a mask and a number, which fit", 0, 0)
     if not plain(*indices) or any(v.dtype not in _WHOLE or not v.size for v in indices) or not isinstance(x, Value):
         return "a mask"
     sizes = [n for n, here in zip(x.shape, spec, strict=False) if here]

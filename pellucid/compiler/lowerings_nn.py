@@ -194,9 +194,16 @@ def _bias_at(ex: Any, schedule: Schedule, bias: Value, keys: int) -> tuple[Place
     return copy, [0 if n == 1 else s // 4 for n, s in zip(whole[:3], to[:3], strict=True)]
 
 
+def _one_head(v: Value) -> Value:
+    return replace(v, shape=(v.shape[0], 1, *v.shape[1:]), strides=(v.strides[0], 0, *v.strides[1:]))
+
+
 def _attention(
     i: Instruction, ex: Any, backward: bool, operands: Sequence[Value | None], lse: Value, causal: bool, scale: float, bias: Any
 ) -> Native | str:
+    if all(o is None or len(o.shape) == 3 for o in operands):  # without heads: as with one
+        operands = [None if o is None else _one_head(o) for o in operands]
+        bias = _one_head(bias) if isinstance(bias, Value) and len(bias.shape) == 3 else bias
     q, k, v = operands[:3]
     others = [o for o in operands if o is not None]
     if not _rows_serve(*others) or not dense(lse) or not (q.shape[:2] == k.shape[:2] == v.shape[:2] and k.shape[2] == v.shape[2]):  # type: ignore[union-attr]

@@ -9,8 +9,10 @@ import pytest
 
 import pellucid as torch
 import pellucid.nn.functional as F
+from pellucid.codegen import target
+from pellucid.core import random_mkl
 
-pytestmark = pytest.mark.skipif(not torch.compile(lambda x: x + 1), reason="there is no compiler")
+pytestmark = pytest.mark.skipif(not target.available(), reason="there is no compiler")
 SEEDS = (0, 1, 2)
 
 
@@ -269,6 +271,18 @@ LOSSES = {
     "attention with a bias for queries": (
         lambda q, k, v, b: F.scaled_dot_product_attention(q, k, v, attn_mask=b.detach()), *HEADS, floats(2, 1, 5, 1)
     ),
+    "attention without heads": (F.scaled_dot_product_attention, floats(2, 5, 4), floats(2, 6, 4), floats(2, 6, 3)),
+    "masked attention without heads": (
+        lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m), floats(2, 5, 4), floats(2, 6, 4), floats(2, 6, 3),
+        lengths(5, 6),
+    ),
+    "batch_norm by running statistics": (
+        lambda x, m, v: F.batch_norm(x, m.detach(), v.detach(), m, m), floats(2, 3, 4, 4), floats(3), floats(3, low=0.1)
+    ),
+    "assignment to a part": (lambda x, v: _assigned(x, (slice(None), 0), v), floats(3, 4), floats(3)),
+    "assignment of a number to a part": (lambda x: _assigned(x, (slice(1, None, 2), ...), 0.5), floats(4, 3)),
+    "assignment of a number at a mask": (lambda x, m: _assigned(x, m, 0.5), floats(4, 3), mask(4, 3)),
+    "assignment of a number at a mask of rows": (lambda x, m: _assigned(x, m, 0.5), floats(4, 3), mask(4)),
     "attention with dropout": (lambda q, k, v: F.scaled_dot_product_attention(q, k, v, dropout_p=0.2), *HEADS),
     "attention over what sees nothing": (
         lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask=torch.zeros(5, 6, dtype=torch.bool)), *HEADS
@@ -392,6 +406,20 @@ def test_random_numbers_are_those_of_eager_execution(name):
     for a, b in zip(drawn(compiled, x), expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
     assert called(compiled) == [] and compiled.versions[0].hits == 2
+
+
+def test_another_stream_for_bernoulli_numbers_is_another_version():
+    f = lambda x: F.dropout(x, 0.5)
+    compiled, x = torch.compile(f), torch.ones(60)
+    compiled(x), compiled(x)
+    for choice in ("mkl", "auto", "mkl"):
+        random_mkl.set_vendor_streams(choice)
+        try:
+            for a, b in zip(drawn(compiled, x), drawn(f, x), strict=True):
+                np.testing.assert_array_equal(a, b)
+        finally:
+            random_mkl.set_vendor_streams("auto")
+    assert len(compiled.versions) == 2
 
 
 def test_a_negative_deviation_is_refused():
