@@ -103,11 +103,11 @@ def avg_pool(
     True
     """
     window = (_key(kernel_size), _key(stride), _key(padding), ceil_mode, count_include_pad, divisor_override)
-    geo, divisor, pads = _average(x.shape, *window)
+    geo, divisor, pads = average(x.shape, *window)
     if not _applies(x):
         return conv.in_float32(avg_pool, (x,), *window)
     planes = x.shape[0] * x.shape[1]
-    total = conv.conv(x.reshape(planes, 1, *geo.x), _ones(geo.k), geo.stride, pads)
+    total = conv.conv(x.reshape(planes, 1, *geo.x), ones(geo.k), geo.stride, pads)
     if total is None:
         return None
     total /= divisor
@@ -131,12 +131,12 @@ def avg_pool_grad(
     True
     """
     window = (_key(kernel_size), _key(stride), _key(padding), ceil_mode, count_include_pad, divisor_override)
-    geo, divisor, pads = _average(_key(x_shape), *window)
+    geo, divisor, pads = average(_key(x_shape), *window)
     if not _applies(g):
         return conv.in_float32(avg_pool_grad, (g,), x_shape, *window)
     planes = geo.x_shape[0] * geo.x_shape[1]
     share = (g / divisor).reshape(planes, 1, *geo.out)
-    made = conv.conv_input_grad(share, _ones(geo.k), (planes, 1, *geo.x), geo.stride, pads)
+    made = conv.conv_input_grad(share, ones(geo.k), (planes, 1, *geo.x), geo.stride, pads)
     return None if made is None else made.reshape(geo.x_shape)
 
 
@@ -206,10 +206,10 @@ def _max(x_shape: tuple[int, ...], *args: Any) -> tuple[tuple[int, ...], Any]:
 
 
 @lru_cache(maxsize=1024)
-def _average(
+def average(
     x_shape: tuple[int, ...], kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, include: bool, override: int | None
 ) -> tuple[PoolGeometry, Any, Any]:
-    """Sizes, the divisor (one number where all windows have the same) and the padding as a convolution's."""
+    """Of average pooling: sizes, the divisor (one number where all windows have the same) and the padding as a convolution's."""
     geo = pool_geometry(x_shape, kernel_size, stride, padding, 1, ceil_mode)
     divisors = geo.divisors(include, override).astype(_FLOAT32)
     same = divisors.size > 0 and (divisors == divisors.flat[0]).all()
@@ -217,7 +217,8 @@ def _average(
 
 
 @lru_cache(maxsize=64)
-def _ones(k: tuple[int, ...]) -> np.ndarray:
+def ones(k: tuple[int, ...]) -> np.ndarray:
+    """A window's weights."""
     return np.ones((1, 1, *k), np.float32)
 
 

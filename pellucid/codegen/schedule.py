@@ -118,10 +118,11 @@ class Schedule:
         self._packed: Room | None = None
         self._work: Room | None = None
         self.plans: list[Any] = []  # what owns tables whose addresses are in `kept`
+        self.streams: list[Any] = []  # whose locks are held while it runs
         self.refusals: list[Callable[[], None]] = []  # what raises when the function ends early
         self._updates: dict[tuple[optim.Rule, str], str] = {}
         self._loops: dict[Loop, Kernel] = {}
-        self._small: dict[tuple[Product, bool], str] = {}
+        self._functions: dict[Any, tuple[str, Callable[[Module, str], None]]] = {}
 
     # ---- memory ----------------------------------------------------------------------------------
     def keep(self, thing: Any) -> int:
@@ -238,8 +239,8 @@ class Schedule:
         elif kind == "blas":
             function = self.keep(blas_address())
         else:
-            alone = replace(p, batch=()), bias is not None
-            symbol = self._small.setdefault(alone, f"small{len(self._small)}")
+            alone, biased = replace(p, batch=()), bias is not None
+            symbol = self.function("small", (alone, biased), lambda module, name: emit_small(module, name, alone, biased))
 
         def one(f: Function, a: Value, b: Value, out: Value) -> None:
             bias_at = self._pointer(f, bias)
@@ -290,15 +291,23 @@ class Schedule:
         times = "" if not p.batch else " x " + str(math.prod(c for c, *_ in p.batch))
         self._add(call, title or f"product {p.m}x{p.k}x{p.n}{times} ({kind})")
 
-    def native(self, address: int, arguments: Sequence[Any], title: str = "") -> None:
+    def function(self, name: str, key: Any, emit: Callable[[Module, str], None]) -> str:
+        """The symbol of a function that belongs to the schedule: `emit(module, symbol)` writes it, once for each name and key."""
+        return self._functions.setdefault((name, key), (f"{name}{len(self._functions)}", emit))[0]
+
+    def _known(self, function: int | str) -> int | str:
+        """A function to be called: one of the schedule's by its symbol, another one by its address, which goes into the table."""
+        return function if isinstance(function, str) else self.keep(function)
+
+    def native(self, function: int | str, arguments: Sequence[Any], title: str = "") -> None:
         """Call a native function: arguments are places, None (null), "team", ints (i64) or floats (double)."""
-        function = self.keep(address)
+        function = self._known(function)
         self._add(lambda f: f.line(f"call void {self._call(f, function, arguments)}"), title)
 
     @contextmanager
-    def unless(self, address: int, arguments: Sequence[Any], title: str = "") -> Iterator[None]:
+    def unless(self, function: int | str, arguments: Sequence[Any], title: str = "") -> Iterator[None]:
         """Call a native function that gives an i64; what is scheduled in the block runs only where that is not 0."""
-        function, outer = self.keep(address), (self.calls, self.titles)
+        function, outer = self._known(function), (self.calls, self.titles)
         self.calls, self.titles = [], []
         try:
             yield
@@ -314,8 +323,8 @@ class Schedule:
 
         self._add(call, title)
 
-    def _call(self, f: Function, function: int, arguments: Sequence[Any]) -> str:
-        """A function of the table with its arguments, as a call has it."""
+    def _call(self, f: Function, function: int | str, arguments: Sequence[Any]) -> str:
+        """A function with its arguments, as a call has it."""
         text = []
         for x in arguments:
             if isinstance(x, Place) or x is None:
@@ -326,7 +335,8 @@ class Schedule:
                 text.append(f"double {f.const(x, 'double').name}")
             else:
                 text.append(f"i64 {int(x)}")
-        return f"{self._base(f, function).name}({', '.join(text)})"
+        name = f"@{function}" if isinstance(function, str) else self._base(f, function).name
+        return f"{name}({', '.join(text)})"
 
     def zero(self, place: Place, size: int) -> None:
         """Clear `size` bytes."""
@@ -337,15 +347,14 @@ class Schedule:
 
         self._add(call, f"clear {size} bytes")
 
-    def require(self, address: int, arguments: Sequence[Any], refuse: Callable[[], None], title: str = "") -> None:
-        """Call a native function of places and ints; where it gives 0 the schedule ends, and `refuse` raises."""
-        function = self.keep(address)
+    def require(self, function: int | str, arguments: Sequence[Any], refuse: Callable[[], None], title: str = "") -> None:
+        """Call a native function that gives an i64; where it is 0 the schedule ends, and `refuse` raises."""
+        function = self._known(function)
         self.refusals.append(refuse)
         code = len(self.refusals)
 
         def call(f: Function) -> None:
-            text = [f"ptr {self._pointer(f, x).name}" if isinstance(x, Place) else f"i64 {x}" for x in arguments]
-            good = f.emit(f"call i64 {self._base(f, function).name}({', '.join(text)})", "i64")
+            good = f.emit(f"call i64 {self._call(f, function, arguments)}", "i64")
             self._leave(f, good.compare("eq", 0), code)
 
         self._add(call, title)
@@ -468,8 +477,8 @@ class Schedule:
             module.declarations |= kernel.declarations
         for (rule, kind), symbol in self._updates.items():
             optim.emit_flat_update(module, symbol, rule, kind)
-        for (product, biased), symbol in self._small.items():
-            emit_small(module, symbol, product, biased)
+        for symbol, emit_function in self._functions.values():
+            emit_function(module, symbol)
         given = {f"a{k}": "ptr" for k in range(self.given)}
         f = module.function("run", "i64", team="ptr", table="ptr", numbers="ptr", **given)
         f.driver = True

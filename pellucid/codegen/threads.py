@@ -115,13 +115,13 @@ def parallel_for(kernel: int, args: int, n: int, grain: int) -> None:
     _functions()["start"](team(), kernel, args, n, grain)
 
 
-def parallel_export(module: Module, name: str, params: dict[str, str]) -> Function:
+def parallel_export(module: Module, name: str, params: dict[str, str], internal: bool = False) -> Function:
     """Start a kernel over a range: returns the builder of its body, with `begin`, `end`, `thread` besides `params`.
 
     The exported function `name(team, *params, n, grain)` packs its arguments, and runs the body on the caller when
-    `team` is null or the range is a single chunk. Its signature letters are "p" + params + "ii".
+    `team` is null or the range is a single chunk. Its signature letters are "p" + params + "ii". With `internal` only its module sees it.
     """
-    outer = module.function(name, **{"team": "ptr", **params, "n": "i64", "grain": "i64"})
+    outer = module.function(name, internal=internal, **{"team": "ptr", **params, "n": "i64", "grain": "i64"})
     block = outer.buffer("i64", max(1, len(params)), align=8)
     for i, param in enumerate(params):
         outer.store(getattr(outer, param), outer.at(block, i, "i64"))

@@ -2,7 +2,8 @@
 
 `words(state, out, n)`: the next n 32-bit words. `uniform24(state, out, n)`: float32 numbers (word mod 2^24) / 2^24.
 `uniform53(state, out, n)`: float64 numbers (draw mod 2^53) / 2^53, a draw being two words, the first one high.
-`bernoulli(state, out, n, p)`: float32 ones where such a number is below p, else zeros.
+`bernoulli(state, out, n, p)`: float32 ones where such a number is below p, else zeros; `hits` the same as bytes.
+`integers(state, out, n, low, span)`: int64 numbers low + word mod span, for spans below 2^31.
 
 The state is NumPy's `mt19937_state`: 624 words of 32 bits, then the position of the next one (NumPy's `mt19937.h`). All are None
 where nothing can be compiled.
@@ -126,10 +127,32 @@ def _build(name: str) -> str:
 
         f.vector_loop(count, half, decide)
 
+    def hits(f: Function, words: Value, first: Value, count: Value) -> None:
+        limit = f.splat(f.p, doubles)
+
+        def decide(i: Value, mask: Value | None) -> None:
+            hit, bytes_ = draw(f, words, i, mask).compare("olt", limit), vector("i8", half)
+            f.store(f.emit(f"zext {hit.ctype} {hit.name} to {bytes_}", bytes_), f.out, first + i, mask=mask)
+
+        f.vector_loop(count, half, decide)
+
+    def integers(f: Function, words: Value, first: Value, count: Value) -> None:
+        with f.loop(0, count) as i:
+            word = f.emit(f"zext i32 {f.load('i32', words, i).name} to i64", "i64")
+            f.store(word % f.span + f.low, f.out, first + i)
+
     _in_blocks(module, "uniform24", 1, uniform24)
     _in_blocks(module, "uniform53", 2, uniform53)
     _in_blocks(module, "bernoulli", 2, bernoulli, p="double")
+    _in_blocks(module, "hits", 2, hits, p="double")
+    _in_blocks(module, "integers", 1, integers, low="i64", span="i64")
     return module.text(name)
 
 
-library = Library("mersenne twister", _build, {"words": "pai", "uniform24": "pai", "uniform53": "pai", "bernoulli": "paid"})
+library = Library(
+    "mersenne twister",
+    _build,
+    {
+        "words": "pai", "uniform24": "pai", "uniform53": "pai", "bernoulli": "paid", "hits": "paid", "integers": "paiii",
+    },
+)  # fmt: skip

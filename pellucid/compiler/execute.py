@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from struct import Struct
 from typing import Any
 
@@ -22,6 +23,7 @@ from ..core.primitive import RAW
 from ..ir import Buffer, Extra, Instruction, Program, Value
 from ..ir.program import ITEMSIZE, row_major, substitute
 from .arrays import bounds
+from .expand import expanded
 from .fuse import Item, loop_of, schedule
 from .lowerings import HANDED, LOWERINGS
 from .memory import joined, least, lifetimes, ordered, plan, replaced
@@ -100,8 +102,9 @@ class Executable:
         self._counted: set[int] = set()  # counters of steps of the updates so far
         self.again = 0  # values that are computed once more in the backward
         if native:
-            instructions = recomputed(self.instructions, self.changing, self.number_of)
-            self.again = len(instructions) - len(self.instructions)
+            formulas = expanded(self.instructions)
+            instructions = recomputed(formulas, self.changing, self.number_of)
+            self.again = len(instructions) - len(formulas)
             self.items = schedule(instructions, set(self.fresh), self.number_of, self.lower)
         else:
             self.items = [Item("eager", [i], reason="there is no compiler") for i in self.instructions]
@@ -118,6 +121,7 @@ class Executable:
         self.holders: list[tuple[Any, ndarray]] = []
         self.schedules: list[Schedule] = []
         self.kept: list[Any] = []
+        self.own: dict[int, Any] = {}  # copies of random streams, by whose they are: to be measured
         self.refused: list[Any] = []  # the memory of a call that ended early
         parts = self._parts()
         self._plan([part for part, _ in parts if isinstance(part, Schedule)])
@@ -312,7 +316,7 @@ class Executable:
             self.before.append(_filler(held, at, update.count, update.numbers))
         native, where, places, team = run.native, run.where, run.places, threads.team  # type: ignore[attr-defined]
         self.kept.append(run)
-        refusals = schedule.refusals
+        refusals, streams = schedule.refusals, sorted(schedule.streams, key=id)
 
         def step(env: list[Any]) -> None:
             status = native(team(), where, places, *env)
@@ -320,7 +324,17 @@ class Executable:
                 self.refused = env
                 refusals[status - 1]()
 
-        return step
+        def drawing(env: list[Any]) -> None:
+            with ExitStack() as held:
+                for stream in streams:
+                    held.enter_context(stream.lock)
+                step(env)
+
+        def drawing_one(env: list[Any]) -> None:
+            with streams[0].lock:
+                step(env)
+
+        return drawing_one if len(streams) == 1 else drawing if streams else step
 
     def _op(self, i: Instruction) -> Callable[[list[Any]], None]:
         forward = i.record.numpy_forward

@@ -22,7 +22,10 @@ from .lowered import Native
 
 LARGEST_LOOP = 48  # steps of one loop: more do not fit the registers
 MOST_ACCESSES = 20
-_REDUCTIONS = {"sum": "sum", "sum_all": "sum", "mean": "mean", "mean_all": "mean", "sum_to": "sum", "amax": "max", "amin": "min"}
+_REDUCTIONS = {
+    "sum": "sum", "sum_all": "sum", "mean": "mean", "mean_all": "mean", "sum_to": "sum", "amax": "max", "amin": "min", "max_all": "max",
+    "min_all": "min", "prod": "prod", "all": "all", "any": "any",
+}  # fmt: skip
 _MOVES = ("cast", "clone", "contiguous", "replaced")
 
 
@@ -83,7 +86,15 @@ def node_of(i: Instruction, number_of: Callable[[Value], Any]) -> Node | str:
 
 def _reduction(i: Instruction, number_of: Callable[[Value], Any]) -> Node | str:
     x, out = i.inputs[0], i.outputs[0]
-    if not isinstance(x, Value) or x.dtype != out.dtype or x.dtype not in ("float32", "float64") or x.size == 0:
+    kinds = ("bool",) if i.op in ("all", "any") else ("float32", "float64", "int64")
+    if (
+        not isinstance(x, Value)
+        or x.dtype != out.dtype
+        or x.dtype not in kinds
+        or x.size == 0
+        or i.op == "mean"
+        and x.dtype == "int64"
+    ):
         return f"sums of {getattr(x, 'dtype', 'numbers')} are not generated"
     ndim = len(x.shape)
     if i.op == "sum_to":
@@ -94,7 +105,8 @@ def _reduction(i: Instruction, number_of: Callable[[Value], Any]) -> Node | str:
         axes = tuple(range(ndim)) if dim is None or dim == () else (dim,) if isinstance(dim, int) else tuple(dim)
         axes = tuple(sorted(a % ndim for a in axes)) if ndim else ()
     if not axes:
-        return "it reduces nothing"
+        move = Node(i, out.shape, (x,), out, move=True)
+        return _checked(move, number_of) if x.shape == out.shape else "it reduces nothing"
     return _checked(Node(i, x.shape, (x,), out, (), axes, _REDUCTIONS[i.op]), number_of)
 
 

@@ -1,10 +1,15 @@
-"""What a lowering gives: code for a schedule."""
+"""What a lowering gives: code for a schedule; and what lowerings share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+from ..codegen.loops import Access, Loop, Write
+from ..codegen.schedule import Place, Schedule
+from ..ir import Instruction, Ref, Value
+from ..ir.program import ITEMSIZE, row_major
 
 
 @dataclass(eq=False)
@@ -15,3 +20,53 @@ class Native:
     title: str
     bytes: int = 0
     flops: int = 0
+
+
+OTHER = "a layout or dtype that only the eager kernel serves"
+FLOAT = Access("float32", (1,))
+
+
+def dense(*values: Any) -> bool:
+    """Whether these are contiguous float32 values (or left out)."""
+    return all(v is None or (isinstance(v, Value) and v.dtype == "float32" and v.contiguous) for v in values)
+
+
+def strided(*values: Any) -> bool:
+    """Whether these are float32 values that loops can read, with gaps perhaps."""
+    return all(isinstance(v, Value) and v.dtype == "float32" and not any(s % 4 for s in v.strides) for v in values)
+
+
+def value_of(x: Any) -> Any:
+    """The value that a reference in an instruction's parameters stands for."""
+    return x.value if isinstance(x, Ref) else x
+
+
+def steps(v: Value) -> tuple[int, ...]:
+    """Strides in elements; 0 in dimensions of size one."""
+    return tuple(0 if n == 1 else s // ITEMSIZE[v.dtype] for n, s in zip(v.shape, v.strides, strict=True))
+
+
+def room(schedule: Schedule, floats: int) -> Place:
+    """Working memory of an item."""
+    return schedule.room(4 * max(floats, 1))
+
+
+def compact(ex: Any, schedule: Schedule, v: Value) -> Place:
+    """Where a float32 value lies without gaps: a copy, if it is a view with gaps."""
+    if v.contiguous:
+        return ex.place(v, schedule)  # type: ignore[no-any-return]
+    copy = room(schedule, v.size)
+    write = Access("float32", tuple(s // 4 for s in row_major(v.shape, 4)))
+    loop = Loop(v.shape, (Access("float32", steps(v)),), (), (), (Write(("in", 0), write),))
+    schedule.loop(loop, [ex.place(v, schedule), copy], title=f"copy of {v.size} values")
+    return copy
+
+
+def places(ex: Any, schedule: Schedule, *values: Value | None) -> list[Place | None]:
+    """Where values lie."""
+    return [None if v is None else ex.place(v, schedule) for v in values]
+
+
+def gradients(i: Instruction) -> list[Value | None]:
+    """Where a rule's results go, for each of the operation's inputs."""
+    return [v if v in i.outputs else None for v in i.record[1]]

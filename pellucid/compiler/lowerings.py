@@ -8,8 +8,19 @@ import numpy as np
 
 from ..codegen import softmax
 from ..ir import Extra, Instruction, Ref, Value
-from . import lowerings_clip, lowerings_conv, lowerings_nn, lowerings_rnn
-from .lowered import Native
+from . import (
+    lowerings_checks,
+    lowerings_clip,
+    lowerings_conv,
+    lowerings_copies,
+    lowerings_index,
+    lowerings_nn,
+    lowerings_order,
+    lowerings_random,
+    lowerings_rnn,
+    lowerings_taps,
+)
+from .lowered import Native, compact, strided
 
 
 def cross_entropy(i: Instruction, ex: Any) -> Native | str:
@@ -20,7 +31,7 @@ def cross_entropy(i: Instruction, ex: Any) -> Native | str:
         return "a reduction or layout that only the eager kernel serves"
     rows, columns = x.shape
     memory = i.extras[0].buffer
-    if not (x.contiguous and target.contiguous and target.dtype == "int64" and memory.size == 12 * rows and x.dtype == "float32"):
+    if not (strided(x) and target.contiguous and target.dtype == "int64" and memory.size == 12 * rows):
         return "a layout that only the eager kernel serves"
     bad = np.zeros(2, np.int64)
     ignore = i.params["ignore_index"]
@@ -28,7 +39,7 @@ def cross_entropy(i: Instruction, ex: Any) -> Native | str:
     def emit(schedule: Any) -> None:
         losses = ex.place(Value(memory, "float32", (rows,), (4,), 0), schedule)
         schedule.cross_entropy(
-            ex.place(x, schedule), ex.place(target, schedule), losses, ex.place(i.outputs[0], schedule), bad, rows, columns, ignore,
+            compact(ex, schedule, x), ex.place(target, schedule), losses, ex.place(i.outputs[0], schedule), bad, rows, columns, ignore,
             reduction == "mean", lambda: _refuse(bad, columns),
         )  # fmt: skip
 
@@ -47,7 +58,7 @@ def cross_entropy_vjp(i: Instruction, ex: Any) -> Native | str:
         return "a gradient of another form"
     x = s[0].value
     target = params["target"].value
-    if not (x.contiguous and target.contiguous and len(i.outputs) == 1 and i.outputs[0].whole):
+    if not (strided(x) and target.contiguous and len(i.outputs) == 1 and i.outputs[0].whole):
         return "a layout that only the eager kernel serves"
     rows, columns = x.shape
     saved = extra.instruction.extras
@@ -58,7 +69,7 @@ def cross_entropy_vjp(i: Instruction, ex: Any) -> Native | str:
 
     def emit(schedule: Any) -> None:
         schedule.cross_entropy_backward(
-            ex.place(x, schedule), ex.place(target, schedule), ex.place(lse, schedule), ex.place(g.value, schedule),
+            compact(ex, schedule, x), ex.place(target, schedule), ex.place(lse, schedule), ex.place(g.value, schedule),
             ex.place(i.outputs[0], schedule), None if used is None else ex.place(used, schedule), scaled, rows, columns,
             params["ignore_index"],
         )  # fmt: skip
@@ -73,6 +84,12 @@ LOWERINGS = {
     **lowerings_conv.LOWERINGS,
     **lowerings_clip.LOWERINGS,
     **lowerings_rnn.LOWERINGS,
+    **lowerings_copies.LOWERINGS,
+    **lowerings_index.LOWERINGS,
+    **lowerings_checks.LOWERINGS,
+    **lowerings_order.LOWERINGS,
+    **lowerings_taps.LOWERINGS,
+    **lowerings_random.LOWERINGS,
 }
 HANDED = {
     "cross_entropy": lambda arrays: ("kernel", (arrays[0], arrays[1] if len(arrays) > 1 else None)),

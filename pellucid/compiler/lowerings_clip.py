@@ -9,8 +9,7 @@ import numpy as np
 from ..codegen import clip
 from ..codegen.schedule import Place, Schedule
 from ..ir import Instruction
-from .lowered import Native
-from .lowerings_nn import OTHER, dense, value_of
+from .lowered import OTHER, Native, dense, value_of
 
 
 def total_norm(i: Instruction, ex: Any) -> Native | str:

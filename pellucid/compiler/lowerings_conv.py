@@ -15,11 +15,11 @@ import numpy as np
 
 from ..codegen import conv, conv_kernels, conv_lanes, conv_weight, conv_winograd, conv_winograd_weight, jit, pool, threads
 from ..codegen.conv_geometry import ConvGeometry, conv_geometry
-from ..codegen.loops import Loop, Write
+from ..codegen.loops import Access, Loop, Step, Write
 from ..codegen.schedule import Place, Schedule
 from ..ir import Instruction, Value
-from .lowered import Native
-from .lowerings_nn import FLOAT, OTHER, compact, dense, places, value_of
+from ..ir.program import row_major
+from .lowered import FLOAT, OTHER, Native, compact, dense, places, room, value_of
 
 DESCRIPTION = ("stride", "padding", "dilation", "groups")
 
@@ -56,7 +56,7 @@ def convolution(i: Instruction, ex: Any) -> Native | str:
     if not _serves(x, w) or not dense(bias, out):
         return OTHER
     geo = conv_geometry(x.shape, w.shape, *_described(i))
-    return _correlation(ex, "convolution", geo, x, w, bias, out, *conv.forward_plans(x.shape, w.shape, *_described(i)))
+    return _correlation(ex, "convolution", geo, _both(ex, x, w), bias, out, *conv.forward_plans(x.shape, w.shape, *_described(i)))
 
 
 def input_grad(i: Instruction, ex: Any) -> Native | str:
@@ -67,20 +67,28 @@ def input_grad(i: Instruction, ex: Any) -> Native | str:
         return OTHER
     args = (tuple(i.params["x_shape"]), *_described(i))
     geo = conv_geometry(args[0], w.shape, *args[1:])
-    return _correlation(ex, "convolution's input gradient", geo, g, w, None, out, *conv.input_grad_plans(g.shape, w.shape, *args))
+    plans = conv.input_grad_plans(g.shape, w.shape, *args)
+    return _correlation(ex, "convolution's input gradient", geo, _both(ex, g, w), None, out, *plans)
+
+
+Operands = Callable[[Schedule], tuple[Place, Place]]
+
+
+def _both(ex: Any, x: Value, w: Value) -> Operands:
+    return lambda schedule: (compact(ex, schedule, x), compact(ex, schedule, w))
 
 
 def _correlation(
-    ex: Any, what: str, geo: ConvGeometry, x: Value, w: Value, bias: Value | None, out: Value, plans: conv.Plans | None, other: Any
+    ex: Any, what: str, geo: ConvGeometry, given: Operands, bias: Value | None, out: Value, plans: conv.Plans | None, other: Any
 ) -> Native | str:
     if plans is None or not out.size:
         return OTHER
     title = _title(what, geo)
 
     def emit(schedule: Schedule) -> None:
-        operands = compact(ex, schedule, x), compact(ex, schedule, w)
+        operands = given(schedule)
         biased, result = places(ex, schedule, bias, out)
-        images, count = x.shape[0], _team(ex)
+        images, count = geo.x_shape[0], _team(ex)
         assert plans is not None and result is not None
         if isinstance(other, conv_winograd.WinogradPlan):
             with _by_winograd(schedule, other, *operands, biased, result, images, count, title):
@@ -90,7 +98,8 @@ def _correlation(
         else:
             _by_pixels(schedule, plans, *operands, biased, result, images, count, title)
 
-    return Native(emit, title, x.nbytes + w.nbytes + out.nbytes, 2 * geo.multiply_adds)
+    moved = 4 * (math.prod(geo.x_shape) + math.prod(geo.w_shape) + math.prod(geo.out_shape))
+    return Native(emit, title, moved, 2 * geo.multiply_adds)
 
 
 def _by_pixels(
@@ -302,7 +311,70 @@ def max_pool_grad(i: Instruction, ex: Any) -> Native | str:
 # What the native code of an operation leaves in memory, as its gradient rule wants it.
 HANDED: dict[str, Callable[[list[np.ndarray]], Any]] = {"max_pool": lambda arrays: arrays[0]}
 
+
+# ---- average pooling -----------------------------------------------------------------------------------
+def _divided(schedule: Schedule, origin: Place, target: Place, shape: tuple[int, ...], divisor: Any) -> None:
+    """Sums of windows, (planes, *outputs), divided by their sizes: one number, or one for each output."""
+    access = Access("float32", tuple(s // 4 for s in row_major(shape, 4)))
+    reads, given, by = [access], [origin], ("const", float(divisor) if np.ndim(divisor) == 0 else 0.0)
+    if np.ndim(divisor):
+        reads.append(Access("float32", (0, *access.strides[1:])))
+        given.append(Place("kept", schedule.keep(divisor)))
+        by = ("in", 1)
+    step = Step("div", (("in", 0), by), "float32")
+    loop = Loop(shape, tuple(reads), (), (step,), (Write(("step", 0), access),))
+    schedule.loop(loop, [*given, target], title=f"{math.prod(shape)} means of windows")
+
+
+def _pooling(i: Instruction, large: Value, small: Value) -> tuple[Any, ...]:
+    """Planes, shapes of a convolution with ones, those, the divisor, and what describes the convolution."""
+    p = i.params
+    window = p["kernel"], p["stride"], p["padding"], p["ceil_mode"], bool(p["include_pad"]), p["divisor"]
+    geo, divisor, pads = pool.average(large.shape, *window)
+    planes = math.prod(large.shape[:2])
+    ones = pool.ones(geo.k)
+    shapes = (planes, 1, *geo.x), (planes, 1, *geo.out)
+    return planes, *shapes, ones, divisor, (geo.stride, pads, (1,) * len(geo.k), 1)
+
+
+def avg_pool(i: Instruction, ex: Any) -> Native | str:
+    """A convolution of each plane with ones, then a division."""
+    x, out = i.inputs[0], i.outputs[0]
+    if not _serves(x) or not dense(out) or not out.size:
+        return OTHER
+    planes, x_shape, _, ones, divisor, described = _pooling(i, x, out)
+    geo = conv_geometry(x_shape, ones.shape, *described)
+    plans = conv.forward_plans(x_shape, ones.shape, *described)
+    made = _correlation(ex, "average pooling", geo, lambda s: (compact(ex, s, x), Place("kept", s.keep(ones))), None, out, *plans)
+    if isinstance(made, str):
+        return made
+
+    def emit(schedule: Schedule) -> None:
+        made.emit(schedule)
+        at = ex.place(out, schedule)
+        _divided(schedule, at, at, (planes, *out.shape[2:]), divisor)
+
+    return Native(emit, made.title, made.bytes, made.flops)
+
+
+def avg_pool_grad(i: Instruction, ex: Any) -> Native | str:
+    """As the gradient of that convolution."""
+    g, out = i.inputs[0], i.outputs[0]
+    if not _serves(g) or not dense(out) or not out.size:
+        return OTHER
+    planes, x_shape, g_shape, ones, divisor, described = _pooling(i, out, g)
+    geo = conv_geometry(x_shape, ones.shape, *described)
+
+    def given(schedule: Schedule) -> tuple[Place, Place]:
+        share = room(schedule, g.size)
+        _divided(schedule, compact(ex, schedule, g), share, (planes, *g.shape[2:]), divisor)
+        return share, Place("kept", schedule.keep(ones))
+
+    plans = conv.input_grad_plans(g_shape, ones.shape, x_shape, *described)
+    return _correlation(ex, "average pooling's gradient", geo, given, None, out, *plans)
+
+
 LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
     "conv": convolution, "conv_input_grad": input_grad, "conv_weight_grad": weight_grad, "max_pool": max_pool,
-    "max_pool_grad": max_pool_grad,
+    "max_pool_grad": max_pool_grad, "avg_pool": avg_pool, "avg_pool_grad": avg_pool_grad,
 }  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,48 +12,11 @@ import numpy as np
 from ..codegen import attention, channel_norm, embedding, matmul, norm, softmax, threads
 from ..codegen.loops import Access, Loop, Reduce, Step, Write
 from ..codegen.schedule import Place, Schedule
-from ..core.primitive import PRIMITIVES
 from ..errors import IndexOutOfRangeError
-from ..ir import Instruction, Ref, Value
-from ..ir.program import refs, row_major
-from .lowered import Native
-
-OTHER = "a layout or dtype that only the eager kernel serves"
-FLOAT = Access("float32", (1,))
-
-
-def dense(*values: Any) -> bool:
-    """Whether these are contiguous float32 values (or left out)."""
-    return all(v is None or (isinstance(v, Value) and v.dtype == "float32" and v.contiguous) for v in values)
-
-
-def value_of(x: Any) -> Any:
-    return x.value if isinstance(x, Ref) else x
-
-
-def room(schedule: Schedule, floats: int) -> Place:
-    """Working memory of an item."""
-    return schedule.room(4 * max(floats, 1))
-
-
-def compact(ex: Any, schedule: Schedule, v: Value) -> Place:
-    """Where a float32 value lies without gaps: a copy, if it is a view with gaps."""
-    if v.contiguous:
-        return ex.place(v, schedule)  # type: ignore[no-any-return]
-    copy, strides = room(schedule, v.size), [s // 4 for s in row_major(v.shape, 4)]
-    read = Access("float32", tuple(0 if n == 1 else s // 4 for n, s in zip(v.shape, v.strides, strict=True)))
-    loop = Loop(v.shape, (read,), (), (), (Write(("in", 0), Access("float32", tuple(strides))),))
-    schedule.loop(loop, [ex.place(v, schedule), copy], title=f"copy of {v.size} values")
-    return copy
-
-
-def places(ex: Any, schedule: Schedule, *values: Value | None) -> list[Place | None]:
-    return [None if v is None else ex.place(v, schedule) for v in values]
-
-
-def gradients(i: Instruction) -> list[Value | None]:
-    """Where a rule's results go, for each of the operation's inputs."""
-    return [v if v in i.outputs else None for v in i.record[1]]
+from ..ir import Instruction, Value
+from ..ir.program import row_major
+from . import lowerings_index, lowerings_taps
+from .lowered import FLOAT, OTHER, Native, compact, dense, gradients, places, room, steps, strided, value_of
 
 
 # ---- layer and RMS norm -----------------------------------------------------------------------------
@@ -90,7 +54,7 @@ def layer_norm_vjp(i: Instruction, ex: Any) -> Native | str:
     function = norm.native("layer_norm_backward")
     if function is None or len(statistics) != 1 + centered or not isinstance(x, Value) or not isinstance(g, Value):
         return OTHER
-    if not dense(x, weight, g, gx, gw, gb, *statistics) or not x.size or g.shape != x.shape:
+    if not dense(x, weight, gx, gw, gb, *statistics) or not strided(g) or not x.size or g.shape != x.shape:
         return OTHER
     rows = x.size // columns
     chunks = -(-rows // norm.ROWS_A_PARTIAL)
@@ -102,7 +66,7 @@ def layer_norm_vjp(i: Instruction, ex: Any) -> Native | str:
         if weight is not None:
             partial = room(schedule, 2 * chunks * columns)
             schedule.zero(partial, 8 * chunks * columns)
-        arrays = places(ex, schedule, g, x, weight, mean, rstd)
+        arrays = [compact(ex, schedule, g), *places(ex, schedule, x, weight, mean, rstd)]
         grain = max(1, norm.grain_of(columns) // norm.ROWS_A_PARTIAL)
         numbers = (columns, rows, int(centered), chunks, grain)
         schedule.native(function, ["team", *arrays, out, partial, *numbers], f"layer norm backward of {rows}x{columns}")
@@ -149,7 +113,7 @@ def batch_norm_vjp(i: Instruction, ex: Any) -> Native | str:
     gx, gw, gb = gradients(i)
     if len(statistics) != 2 or not isinstance(x, Value) or not isinstance(g, Value) or g.shape != x.shape or not x.size:
         return OTHER
-    if not dense(x, weight, g, gx, gw, gb, *statistics) or len(x.shape) < 2:
+    if not dense(x, weight, gx, gw, gb, *statistics) or not strided(g) or len(x.shape) < 2:
         return OTHER
     sizes = _channels(x)
     made = channel_norm.native("batch_norm_backward", *sizes)
@@ -158,7 +122,7 @@ def batch_norm_vjp(i: Instruction, ex: Any) -> Native | str:
     function, tasks, grain = made
 
     def emit(schedule: Schedule) -> None:
-        arrays = places(ex, schedule, g, x, weight, *statistics)
+        arrays = [compact(ex, schedule, g), *places(ex, schedule, x, weight, *statistics)]
         rooms = [
             room(schedule, n) if v is None else ex.place(v, schedule) for v, n in ((gx, x.size), (gw, sizes[1]), (gb, sizes[1]))
         ]
@@ -210,9 +174,36 @@ def _rows_serve(*values: Any) -> bool:
     return True
 
 
+def _bias_of(x: Any, shape: tuple[int, ...]) -> Value | None:
+    """What is added to the scores (batch, heads, queries, keys), with as many dimensions as they have; None if it cannot be."""
+    if not isinstance(x, Value) or x.dtype != "float32" or len(x.shape) > 4 or any(s % 4 for s in x.strides):
+        return None
+    extra = 4 - len(x.shape)
+    bias = replace(x, shape=(1,) * extra + x.shape, strides=(0,) * extra + x.strides)
+    return bias if all(own in (1, n) for own, n in zip(bias.shape, shape, strict=True)) else None
+
+
+def _bias_at(ex: Any, schedule: Schedule, bias: Value, keys: int) -> tuple[Place, list[int]]:
+    """Where it lies with rows of all keys without gaps, and its first three strides: a copy where they are otherwise."""
+    if bias.shape[3] == keys and (bias.strides[3] == 4 or keys == 1) and min(bias.strides) >= 0:
+        return ex.place(bias, schedule), list(steps(bias)[:3])
+    whole = (*bias.shape[:3], keys)
+    to, copy = row_major(whole, 4), room(schedule, math.prod(whole))
+    loop = Loop(whole, (Access("float32", steps(bias)),), (), (), (Write(("in", 0), Access("float32", tuple(s // 4 for s in to))),))
+    schedule.loop(loop, [ex.place(bias, schedule), copy], title="mask " + "x".join(map(str, whole)))
+    return copy, [0 if n == 1 else s // 4 for n, s in zip(whole[:3], to[:3], strict=True)]
+
+
+def _one_head(v: Value) -> Value:
+    return replace(v, shape=(v.shape[0], 1, *v.shape[1:]), strides=(v.strides[0], 0, *v.strides[1:]))
+
+
 def _attention(
-    i: Instruction, ex: Any, backward: bool, operands: Sequence[Value | None], lse: Value, causal: bool, scale: float
+    i: Instruction, ex: Any, backward: bool, operands: Sequence[Value | None], lse: Value, causal: bool, scale: float, bias: Any
 ) -> Native | str:
+    if all(o is None or len(o.shape) == 3 for o in operands):  # without heads: as with one
+        operands = [None if o is None else _one_head(o) for o in operands]
+        bias = _one_head(bias) if isinstance(bias, Value) and len(bias.shape) == 3 else bias
     q, k, v = operands[:3]
     others = [o for o in operands if o is not None]
     if not _rows_serve(*others) or not dense(lse) or not (q.shape[:2] == k.shape[:2] == v.shape[:2] and k.shape[2] == v.shape[2]):  # type: ignore[union-attr]
@@ -224,6 +215,9 @@ def _attention(
     if function is None or gemm is None or q.shape[3] != k.shape[3]:
         return OTHER
     sizes = (*q.shape[:3], v.shape[2], q.shape[3], v.shape[3])
+    added = None if bias is None else _bias_of(bias, sizes[:4])
+    if bias is not None and added is None:
+        return OTHER
     each = attention.per_thread(q.shape[2], v.shape[2], backward)
     strides = []
     for o in operands:
@@ -234,6 +228,8 @@ def _attention(
         ex.before.append(lambda: threads.get_num_threads() <= team)  # each thread has room of its own
         scratch, at = room(schedule, each * team), Place("kept", schedule.keep(gemm))
         arrays = places(ex, schedule, *operands)
+        if added is not None:
+            arrays[3], strides[9:12] = _bias_at(ex, schedule, added, sizes[3])
         numbers = attention.numbers(sizes, causal, scale, backward)
         title = "attention" + " backward" * backward + " of " + "x".join(map(str, q.shape))
         schedule.native(function, ["team", *arrays, ex.place(lse, schedule), at, scratch, *strides, *numbers], title)
@@ -243,12 +239,12 @@ def _attention(
 
 
 def scaled_dot_product_attention(i: Instruction, ex: Any) -> Native | str:
-    """One call, without a mask but the causal one."""
+    """One call."""
     q, k, v, bias = i.inputs
-    if bias is not None or len(i.extras) != 1:
+    if len(i.extras) != 1:
         return OTHER
     operands = (q, k, v, None, i.outputs[0])
-    return _attention(i, ex, False, operands, i.extras[0], bool(i.params["causal"]), i.params["scale"])
+    return _attention(i, ex, False, operands, i.extras[0], bool(i.params["causal"]), i.params["scale"], bias)
 
 
 def scaled_dot_product_attention_vjp(i: Instruction, ex: Any) -> Native | str:
@@ -256,11 +252,11 @@ def scaled_dot_product_attention_vjp(i: Instruction, ex: Any) -> Native | str:
     q, k, v, bias, _, out, extra = (value_of(x) for x in i.params["s"])
     extras, g = extra.instruction.extras, value_of(i.params["g"])
     grads = gradients(i)
-    if bias is not None or len(extras) != 1 or any(v is None for v in grads[:3]) or grads[3] is not None:
+    if len(extras) != 1 or any(v is None for v in grads[:3]) or grads[3] is not None:
         return OTHER
     params = i.params["params"]
     operands = (q, k, v, None, out, g, *grads[:3])
-    return _attention(i, ex, True, operands, extras[0], bool(params["causal"]), params["scale"])
+    return _attention(i, ex, True, operands, extras[0], bool(params["causal"]), params["scale"], bias)
 
 
 # ---- embedding --------------------------------------------------------------------------------------
@@ -287,7 +283,7 @@ def check_rows(i: Instruction, ex: Any) -> Native | str:
     _, index, rows = i.params["args"]
     index, function = value_of(index), embedding.native("inside")
     if function is None or not _good_index(index):
-        return OTHER
+        return lowerings_index.check_rows(i, ex)
 
     def emit(schedule: Schedule) -> None:
         schedule.require(function, [ex.place(index, schedule), index.size, rows], _refusal(i, ex), f"check of {index.size} indices")
@@ -301,7 +297,7 @@ def embedding_rows(i: Instruction, ex: Any) -> Native | str:
     out = i.outputs[0]
     inside, function = embedding.native("inside"), embedding.native("gather_float")
     if inside is None or not dense(table, out) or len(table.shape) != 2 or not _good_index(index) or not out.size:
-        return OTHER
+        return lowerings_index.rows(i, ex)
     columns = table.shape[1]
 
     def emit(schedule: Schedule) -> None:
@@ -320,7 +316,7 @@ def embedding_grad(i: Instruction, ex: Any) -> Native | str:
     out = i.outputs[0]
     inside, function = embedding.native("inside"), embedding.native("scatter_float")
     if inside is None or not dense(g, out) or not _good_index(index) or not g.size or g.shape[:-1] != index.shape:
-        return OTHER
+        return lowerings_index.rows_grad(i, ex)
     columns = g.shape[-1]
 
     def emit(schedule: Schedule) -> None:
@@ -331,41 +327,6 @@ def embedding_grad(i: Instruction, ex: Any) -> Native | str:
         schedule.native(function, ["team", ex.place(g, schedule), at, where, *numbers], f"embedding backward of {g.size} values")  # type: ignore[arg-type]
 
     return Native(emit, "embedding backward", 2 * g.nbytes + out.nbytes, g.size)
-
-
-# ---- concatenation ----------------------------------------------------------------------------------
-def cat(i: Instruction, ex: Any) -> Native | str:
-    """A copy of each input to its part of the result."""
-    out = i.outputs[0]
-    values = list(i.inputs)
-    dim = i.params.get("dim", 0)
-    if not all(isinstance(v, Value) and v.dtype == out.dtype for v in values) or not out.shape or not isinstance(dim, int):
-        return OTHER
-    dim %= len(out.shape)
-    size = max(out.nbytes // max(out.size, 1), 1)
-    parts, at = [], 0
-    for v in values:
-        if i.op == "stack":
-            shape = (*v.shape[:dim], 1, *v.shape[dim:])
-            strides = (*v.strides[:dim], 0, *v.strides[dim:])
-        else:
-            shape, strides = v.shape, v.strides
-        if len(shape) != len(out.shape) or any(s % size for s in strides):
-            return OTHER  # an empty one without dimensions, say
-        if v.size:
-            parts.append((v, shape, strides, Value(out.buffer, out.dtype, shape, out.strides, out.offset + at * out.strides[dim])))
-        at += shape[dim]
-
-    def emit(schedule: Schedule) -> None:
-        for v, shape, strides, target in parts:
-            read = Access(v.dtype, tuple(0 if n == 1 else s // size for n, s in zip(shape, strides, strict=True)))
-            write = Write(("in", 0), Access(v.dtype, tuple(s // size for s in out.strides)))
-            places = [ex.place(v, schedule), ex.place(target, schedule)]
-            schedule.loop(Loop(shape, (read,), (), (), (write,)), places, title=f"{i.op}: part " + "x".join(map(str, shape)))
-
-    if out.dtype.startswith(("complex", "float8")):
-        return OTHER
-    return Native(emit, i.op, 2 * out.nbytes, 0)
 
 
 # ---- softmax, means over images ----------------------------------------------------------------------
@@ -391,7 +352,7 @@ def average(i: Instruction, ex: Any) -> Native | str:
     """The mean of each plane: an adaptive average pooling to size one."""
     x, out = i.inputs[0], i.outputs[0]
     if not dense(x, out) or not x.size or len(x.shape) < 3 or out.size != math.prod(x.shape[:2]):
-        return OTHER
+        return lowerings_taps.adaptive(i, ex)
     planes, size = math.prod(x.shape[:2]), math.prod(x.shape[2:])
     mean = Reduce("mean", ("in", 0), (1,), Access("float32", (1, 0)), "float32")
     loop = Loop((planes, size), (Access("float32", (size, 1)),), (), (), (), (mean,))
@@ -406,7 +367,7 @@ def average_grad(i: Instruction, ex: Any) -> Native | str:
     """Each plane's gradient, divided by its size, for all its elements."""
     g, out = i.inputs[0], i.outputs[0]
     if not dense(g, out) or not out.size or len(out.shape) < 3 or g.size != math.prod(out.shape[:2]):
-        return OTHER
+        return lowerings_taps.adaptive(i, ex)
     planes, size = g.size, math.prod(out.shape[2:])
     step = Step("div", (("in", 0), ("const", float(size))), "float32")
     loop = Loop((planes, size), (Access("float32", (1, 0)),), (), (step,), (Write(("step", 0), Access("float32", (size, 1))),))
@@ -415,55 +376,6 @@ def average_grad(i: Instruction, ex: Any) -> Native | str:
         schedule.loop(loop, [ex.place(g, schedule), ex.place(out, schedule)], title=f"gradient of {planes} means")
 
     return Native(emit, "gradient of means", out.nbytes, out.size)
-
-
-def reshape(i: Instruction, ex: Any) -> Native | str:
-    """A copy in the order of the elements, where a view would not do."""
-    x, out = i.inputs[0], i.outputs[0]
-    size = max(out.nbytes // max(out.size, 1), 1)
-    if not isinstance(x, Value) or x.dtype != out.dtype or not out.contiguous or not out.size or any(s % size for s in x.strides):
-        return OTHER
-    if out.dtype.startswith(("complex", "float8")):
-        return OTHER
-    read = Access(x.dtype, tuple(0 if n == 1 else s // size for n, s in zip(x.shape, x.strides, strict=True)))
-    write = Write(("in", 0), Access(x.dtype, tuple(s // size for s in row_major(x.shape, size))))
-
-    def emit(schedule: Schedule) -> None:
-        places = [ex.place(x, schedule), ex.place(out, schedule)]
-        schedule.loop(Loop(x.shape, (read,), (), (), (write,)), places, title="reshape of " + "x".join(map(str, x.shape)))
-
-    return Native(emit, "reshape", 2 * out.nbytes, 0)
-
-
-def embed(i: Instruction, ex: Any) -> Native | str:
-    """Zeros with the gradient at the place that a slice looked at."""
-    g, out, op, how = i.inputs[0], i.outputs[0], i.params["op"], i.params["how"]
-    size = out.nbytes // max(out.size, 1)
-    if not isinstance(g, Value) or g.dtype != out.dtype or not out.whole or not g.size or any(s % size for s in g.strides):
-        return OTHER
-    if any(True for _ in refs(i.params)) or out.dtype.startswith(("complex", "float8", "bfloat")):
-        return OTHER
-    whole = np.empty(out.shape, out.dtype)
-    part = PRIMITIVES[op].numpy_forward(whole, **how)
-    if type(part) is not np.ndarray or part.shape != g.shape or not np.may_share_memory(part, whole):
-        return OTHER
-    reach = 0
-    for stride, n in sorted((abs(s), n) for s, n in zip(part.strides, part.shape, strict=True) if n > 1):
-        if stride <= reach:
-            return "a slice whose elements share memory"
-        reach += stride * (n - 1)
-    offset = part.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
-    target = Value(out.buffer, out.dtype, g.shape, part.strides, out.offset + offset)
-    read = Access(g.dtype, tuple(0 if n == 1 else s // size for n, s in zip(g.shape, g.strides, strict=True)))
-    write = Write(("in", 0), Access(g.dtype, tuple(s // size for s in part.strides)))
-
-    def emit(schedule: Schedule) -> None:
-        if g.size < out.size:
-            schedule.zero(ex.place(out, schedule), out.nbytes)
-        places = [ex.place(g, schedule), ex.place(target, schedule)]
-        schedule.loop(Loop(g.shape, (read,), (), (), (write,)), places, title=f"gradient of {op}")
-
-    return Native(emit, f"gradient of {op}", out.nbytes + 2 * g.nbytes, 0)
 
 
 def _aux(arrays: list[np.ndarray]) -> Any:
@@ -482,5 +394,5 @@ LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
     "_move_by_saved": move_by_saved, "scaled_dot_product_attention": scaled_dot_product_attention,
     "scaled_dot_product_attention_vjp": scaled_dot_product_attention_vjp, "_check_rows": check_rows, "embedding": embedding_rows,
     "embedding_grad": embedding_grad, "softmax": softmax_rows, "log_softmax": softmax_rows, "adaptive_avg_pool": average,
-    "adaptive_avg_pool_grad": average_grad, "cat": cat, "stack": cat, "reshape": reshape, "embed": embed,
+    "adaptive_avg_pool_grad": average_grad,
 }  # fmt: skip

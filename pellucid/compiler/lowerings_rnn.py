@@ -13,8 +13,7 @@ from ..codegen.loops import Access, Loop, Reduce, Step, Write
 from ..codegen.recurrent import PARTS
 from ..codegen.schedule import Place, Product, Schedule
 from ..ir import Extra, Instruction, Value
-from .lowered import Native
-from .lowerings_nn import FLOAT, OTHER, compact, dense, gradients, places, room, value_of
+from .lowered import FLOAT, OTHER, Native, compact, dense, gradients, places, room, value_of
 
 
 def _copy(schedule: Schedule, source: Place, target: Place, size: int) -> None:

@@ -142,6 +142,28 @@ class Symbol:
     def size(self) -> int:
         return self.array.size
 
+    @property
+    def mT(self) -> Symbol:  # noqa: N802
+        return Symbol(self.array.mT, self.space)
+
+    def reshape(self, *shape: Any) -> Any:
+        """A view where there is one, else a copy."""
+        made = self.array.reshape(*shape)
+        if np.may_share_memory(made, self.array) or not made.size:
+            return Symbol(made, self.space)
+        return self.space.apply(PRIMITIVES["reshape"], (self,), {"shape": made.shape})
+
+    def astype(self, dtype: Any, copy: bool = True) -> Any:
+        return self if self.dtype == dtype else self.space.apply(PRIMITIVES["cast"], (self,), {"dtype": np.dtype(dtype)})
+
+    def __getitem__(self, index: Any) -> Symbol:
+        """A part, by numbers, slices, None and Ellipsis."""
+        for item in index if type(index) is tuple else (index,):
+            if type(item) not in (int, slice, type(None), type(...)):
+                raise Unsupported("a rule asks for elements at positions")
+        made = self.array[index]
+        return Symbol(made if type(made) is ndarray else self.array[index, ...], self.space)
+
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise Unsupported("a rule asks for the values of an array")
 

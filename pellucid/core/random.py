@@ -261,6 +261,11 @@ class Generator:
         self.normal = kept.item(1) if kept.item(0) else None
         return out
 
+    @property
+    def stream(self) -> int | None:
+        """Where the words' state lies, for native code that draws from it under `lock`; None where no native code can."""
+        return self._state if _native("words", _BULK) is not None else None
+
     def wide_words(self, count: int) -> np.ndarray:
         """The next `count` 64-bit draws (uint64): two words each, the first one high."""
         words = self.words(2 * count)

@@ -54,7 +54,8 @@ def bernoulli(generator: Generator, target: Target, p: float = 0.5, dtype: Any =
     with generator.lock:
         if random_mkl.active():
             return random_mkl.deliver_in_index_order(target, random_mkl.bernoulli(generator, count, p).astype(kind))
-        made = generator.native("bernoulli", count, kind, p) if kind is _FLOAT32 else None
+        name = "bernoulli" if kind is _FLOAT32 else "hits" if kind == np.bool_ else ""
+        made = generator.native(name, count, kind, p) if name else None
         if made is not None:
             return deliver(target, made)
         hits = generator.uniform53(count) < p

@@ -574,7 +574,10 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     tracing.check(_check_classes, a, num_classes)
     if num_classes == -1:
         num_classes = int(a.max()) + 1
-    return wrap(tracing.effect(_ones_at, a, num_classes))
+    if tracing.tracers:
+        classes = wrap(constant(np.arange(num_classes)))
+        return F.cast(F.eq(reshape(tensor, (*a.shape, 1)), classes), dtype=np.dtype(np.int64))  # type: ignore[no-any-return]
+    return wrap(_ones_at(a, num_classes))
 
 
 def _check_classes(a: ndarray, num_classes: int) -> None:

@@ -30,11 +30,18 @@ def _scores(xp: Any, q: Any, k: Any, bias: Any, causal: bool, scale: float) -> A
     return s if bias is None else s + bias
 
 
+def _one_head(a: Any, flat: bool) -> Any:
+    """A stack of three dimensions with one of one head, when `flat`."""
+    return a[:, None] if flat and a is not None and a.ndim == 3 else a
+
+
 def _attention(xp: Any, q: Any, k: Any, v: Any, bias: Any, *, causal: bool, scale: float) -> Any:
     if type(q) is np.ndarray and q.dtype is _F32 and config.kernels:
-        made = kernels.attention.attention(q, k, v, bias, causal, scale)
+        flat = q.ndim == 3
+        heads = [_one_head(a, flat) for a in (q, k, v)]
+        made = kernels.attention.attention(*heads, _one_head(bias, flat), causal, scale)
         if made is not None:
-            return made[0], ("kernel", made[1])
+            return made[0][:, 0] if flat else made[0], ("kernel", made[1])
     p = xp.softmax(_scores(xp, q, k, bias, causal, scale), -1)
     p = xp.where(xp.isnan(p), xp.zeros((), p.dtype), p) if causal or bias is not None else p
     return xp.matmul(p, v), ("plain", p)
@@ -61,9 +68,11 @@ def _attention_vjp(
 ) -> tuple[Any, ...]:
     kind, saved = aux
     if F.raw and kind == "kernel" and not needs[3]:
-        made = kernels.attention.attention_backward(g, query, key, value, out, saved, bias, causal, scale)
+        flat = len(query.shape) == 3
+        arrays = [_one_head(a, flat) for a in (g, query, key, value, out)]
+        made = kernels.attention.attention_backward(*arrays, saved, _one_head(bias, flat), causal, scale)
         if made is not None:
-            return (*made, None)
+            return (*[a[:, 0] for a in made], None) if flat else (*made, None)
     if F.raw and kind == "plain":
         p = saved
     else:

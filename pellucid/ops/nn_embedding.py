@@ -219,7 +219,12 @@ def embedding_bag(
     if max_norm is not None:
         _renormalise(weight, index, max_norm, norm_type)
     bags = len(starts)
-    bag, counts = tracing.effect(_bags, starts, index, padding_idx, weight._array.dtype)
+    kind = weight._array.dtype
+    if input.ndim == 2 and padding_idx is None and index.size:  # bags of one size
+        size = input._array.shape[1]
+        bag, counts = constant(np.repeat(np.arange(bags), size)), constant(np.full((bags, 1), size, kind))
+    else:
+        bag, counts = tracing.effect(_bags, starts, index, padding_idx, kind)
     looked = embedding_op.call(weight, index=index, padding=-1, by_frequency=bool(scale_grad_by_freq))
     if per_sample_weights is not None:
         looked = looked * per_sample_weights.unsqueeze(1)  # type: ignore[attr-defined]

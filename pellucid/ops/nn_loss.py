@@ -154,8 +154,7 @@ def nll_loss(
     tracing.check(_out_of_range, t, x.shape[dim], ignore_index)
     if x.ndim == 1:
         t = t.reshape(())
-    weights = None if weight is None else weight._array
-    valid, safe, factor, count = tracing.effect(_row_weights, t, weights, ignore_index, x.dtype)
+    valid, safe, factor, count = _weights_of_rows(t, weight, ignore_index, x.dtype)
     picked = F.take_along(input, wrap(np.expand_dims(safe, dim)), dim=dim, unique=True)
     picked = F.squeeze(picked, dims=(dim,))
     loss = -picked * wrap(factor)
@@ -167,14 +166,27 @@ def nll_loss(
     return total if reduction == "sum" else total / wrap(count)  # type: ignore[no-any-return]
 
 
-def _row_weights(t: np.ndarray, weight: np.ndarray | None, ignore_index: int, kind: Any) -> tuple[np.ndarray, ...]:
+def _weights_of_rows(t: np.ndarray, weight: Tensor | None, ignore_index: int, kind: Any) -> tuple[np.ndarray, ...]:
     """Which rows count, their labels (0 where they do not), their weights, and the sum of those."""
+    if tracing.tracers:
+        return _recorded_weights(wrap(t), weight, ignore_index, kind)
     valid = np.asarray(t != ignore_index)
     safe = np.where(valid, t, 0).astype(np.int64, copy=False)
     factor = valid.astype(kind)
     if weight is not None:
-        factor = factor * weight.astype(kind, copy=False)[safe]
+        factor = factor * weight._array.astype(kind, copy=False)[safe]
     return valid, np.asarray(safe), np.asarray(factor), np.asarray(factor.sum(dtype=np.float64)).astype(kind)
+
+
+def _recorded_weights(t: Tensor, weight: Tensor | None, ignore_index: int, kind: Any) -> tuple[np.ndarray, ...]:
+    """The same in operations, which a program repeats."""
+    valid = F.ne(t, ignore_index)
+    safe = F.where(valid, F.cast(t, dtype=np.dtype(np.int64)), 0)
+    factor = F.cast(valid, dtype=kind)
+    if weight is not None:
+        picked = F.index_select(F.cast(weight.detach(), dtype=kind), F.reshape(safe, shape=(-1,)), dim=0)  # type: ignore[attr-defined]
+        factor = factor * F.reshape(picked, shape=t.shape)
+    return valid._array, safe._array, factor._array, factor.sum()._array
 
 
 @public(namespace="nn.functional")
@@ -187,7 +199,7 @@ def nll_loss2d(
 
 def _ce_forward(xp: Any, x: Any, *, target: Any, ignore_index: int, reduction: str) -> Any:
     if x.dtype is _F32 and config.kernels:
-        made = kernels.softmax.cross_entropy(x, target, None, ignore_index, 0.0, reduction)
+        made = kernels.softmax.cross_entropy(np.ascontiguousarray(x), target, None, ignore_index, 0.0, reduction)
         if made is not None:
             loss, saved = made
             return loss, ("kernel", saved)
@@ -207,7 +219,9 @@ def _ce_forward(xp: Any, x: Any, *, target: Any, ignore_index: int, reduction: s
 def _ce_vjp(F: Any, g: Any, input: Any, aux: Any, target: Any, ignore_index: int, reduction: str) -> Any:
     kind, saved = aux
     if kind == "kernel" and F.raw:
-        made = kernels.softmax.cross_entropy_backward(np.asarray(g), input, target, saved, None, ignore_index, 0.0)
+        made = kernels.softmax.cross_entropy_backward(
+            np.asarray(g), np.ascontiguousarray(input), target, saved, None, ignore_index, 0.0
+        )
         if made is not None:
             return made
     count = saved if kind == "plain" else 1.0 if saved[1] is None else float(saved[1].sum())
@@ -285,8 +299,7 @@ def cross_entropy(
     if label_smoothing == 0.0:
         return plain
     classes = x.shape[dim]
-    weights = None if weight is None else weight._array
-    valid, _, _, count = tracing.effect(_row_weights, t, weights, ignore_index, x.dtype)
+    valid, _, _, count = _weights_of_rows(t, weight, ignore_index, x.dtype)
     spread = -(logp * _class_weights(weight, x.ndim, dim)).sum(dim=dim) if weight is not None else -logp.sum(dim=dim)
     if tracing.tracers or not valid.all():
         spread = F.where(wrap(valid), spread, 0.0)

@@ -280,7 +280,7 @@ def batch_norm(
         if running_mean is None or running_var is None:
             raise OperationError("Expected running_mean and running_var to be defined when training=False")
         shape = _channel_shape(a.ndim)
-        rstd = tracing.effect(_reciprocal_deviation, running_var._array, eps, shape, a.dtype)
+        rstd = _reciprocal_deviation(running_var, eps, shape, a.dtype)
         out = (input - F.cast(_shaped(running_mean, shape), dtype=a.dtype)) * wrap(rstd)
         if running_var._rg or running_mean._rg:
             out = (input - running_mean.reshape(shape)) / (running_var.reshape(shape) + eps).sqrt()  # type: ignore[attr-defined]
@@ -325,8 +325,12 @@ def _update_running(a: np.ndarray, mean: Tensor | None, var: Tensor | None, mome
             bump(t, "batch_norm")
 
 
-def _reciprocal_deviation(variance: Any, eps: float, shape: tuple[int, ...], kind: Any) -> Any:
-    return (1 / np.sqrt(_wide(variance) + eps)).astype(kind).reshape(shape)
+def _reciprocal_deviation(variance: Tensor, eps: float, shape: tuple[int, ...], kind: Any) -> Any:
+    """1 / sqrt(variance + eps), in double, as an array."""
+    if tracing.tracers:  # in operations, which a program repeats
+        wide = F.cast(variance.detach(), dtype=np.dtype(np.float64))  # type: ignore[attr-defined]
+        return F.reshape(F.cast(F.div(1.0, F.sqrt(F.add(wide, eps))), dtype=kind), shape=shape)._array
+    return (1 / np.sqrt(_wide(variance._array) + eps)).astype(kind).reshape(shape)
 
 
 def _move_by_saved(running: list[Any], mean: Any, rstd: Any, shape: tuple[int, ...], momentum: float, eps: float) -> None:

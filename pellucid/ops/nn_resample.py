@@ -6,6 +6,7 @@ matrices, backward their transposes, so all modes share one operation.
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from collections.abc import Sequence
@@ -13,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from .. import config
+from ..backends.kernels import kernels
 from ..core import tracing
 from ..core.bind import wrap
 from ..core.primitive import TENSORS as F
@@ -23,9 +26,15 @@ from ..core.tracing import constant
 from ..errors import ArgumentValueError, OperationError, UnsupportedError
 from ._rules import require_tensor
 
+_F32 = np.dtype(np.float32)
+
 
 def _apply_taps(xp: Any, x: Any, *, axis: int, index: Any, weight: Any, size: int) -> Any:
     """Sum over taps t of x[index[o, t]] * weight[o, t] along an axis."""
+    if type(x) is np.ndarray and x.dtype is _F32 and config.kernels:
+        made = kernels.taps.apply(x, axis, kernels.taps.make_table(index, weight, size))
+        if made is not None:
+            return made
     out = None
     shape = [1] * x.ndim
     shape[axis] = -1
@@ -39,6 +48,10 @@ def _apply_taps(xp: Any, x: Any, *, axis: int, index: Any, weight: Any, size: in
 
 def _apply_taps_back(xp: Any, g: Any, *, axis: int, index: Any, weight: Any, size: int) -> Any:
     """The transpose: every output's gradient goes back to its taps."""
+    if type(g) is np.ndarray and g.dtype is _F32 and config.kernels:
+        made = kernels.taps.apply(g, axis, kernels.taps.make_table(index, weight, size).transposed)
+        if made is not None:
+            return made
     g = xp.moveaxis(g, axis, -1)
     matrix = xp.zeros((index.shape[0], size), g.dtype if g.dtype.itemsize > 2 else np.float32)
     rows = np.arange(index.shape[0])
@@ -79,6 +92,7 @@ def _source(out: int, size: int, scale: float | None, align: bool, clamp: bool) 
     return np.maximum(at, 0) if clamp else at
 
 
+@functools.lru_cache(maxsize=128)
 def _taps(
     mode: str, out: int, size: int, scale: float | None, align: bool, antialias: bool
 ) -> tuple[np.ndarray, np.ndarray | None]:

@@ -308,6 +308,10 @@ def broadcast_or_none(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]
 # ---- largest and smallest, gradient shared among ties -----------------------------------------
 def _extreme_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
     g, out = restore(g, input_shape, dim, keepdim), restore(out, input_shape, dim, keepdim)
+    if F.raw and type(out) is not np.ndarray:  # traced
+        mask = (input == out).astype(out.dtype)
+        dims = tuple(range(len(input_shape))) if dim is None else dim
+        return g * (mask / F.sum(mask, dim=dims, keepdim=True)) if dims else g * mask
     values, top = (input, out) if F.raw else (input._array, out._array)
     mask = (values == top).astype(values.dtype)
     share = mask / np.asarray(mask.sum(axis=dim, keepdims=True)).astype(values.dtype)

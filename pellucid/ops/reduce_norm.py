@@ -50,8 +50,10 @@ def _vector_norm_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, or
         return input * 0
     if ord == 1:
         return F.sgn(input) * g
-    zero = values(F, out) == 0
     # Where the norm is 0 the gradient is taken as 0 instead of 0/0 (the second derivative stays NaN there, as it should).
+    if ord == 2 and F.raw and type(out) is not np.ndarray:  # traced: it may be 0 in another call
+        return F.where(out == 0, 0.0, input * (g / out))
+    zero = values(F, out) == 0
     if ord == 2:
         made = input * (g / out)
         return _zero_where(F, zero, made) if zero.any() else made

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
+from .. import config, dtypes
+from ..backends.kernels import kernels
 from ..backends.scatter import put_few, take_few
 from ..core import return_types, tracing
 from ..core.inplace import into
@@ -21,6 +22,8 @@ from ._reduction import kept, numpy_names
 from ._rules import require_tensor
 from ._samples import REAL, Sample, cases, draw
 from .reduce import max_all_op, min_all_op
+
+_F32 = np.dtype(np.float32)
 
 
 # ---- elements by position along a dimension ---------------------------------------------------
@@ -101,6 +104,10 @@ def _extreme_op(which: str) -> Any:
     def forward(xp: Any, x: Any, *, dim: int, keepdim: bool) -> Any:
         if x.ndim == 0:
             return x.copy(), np.zeros((), np.int64)
+        if type(x) is np.ndarray and x.dtype is _F32 and x.size >= 1024 and config.kernels:
+            made = kernels.order.extreme(x, dim, which == "max")
+            if made is not None:
+                return made if keepdim else (np.squeeze(made[0], dim), np.squeeze(made[1], dim))
         return getattr(xp, which)(x, dim, keepdim), getattr(xp, "arg" + which)(x, dim, keepdims=keepdim)
 
     return defop(

@@ -61,8 +61,11 @@ def _std(xp: Any, x: Any, *, dim: Any, correction: Any, keepdim: bool) -> Any:
 
 
 def _std_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
-    values = out if F.raw else out._array
     # Where all elements are equal the gradient is taken as 0, as PyTorch does, instead of 0/0.
+    if F.raw and type(out) is not np.ndarray:  # traced: they may be equal in another call
+        slope = F.where(out == 0, 0.0, g / (out * 2.0))
+        return _var_grad(F, slope, input, input_shape, dim, correction, keepdim)
+    values = out if F.raw else out._array
     flat = values == 0
     if not flat.any():
         slope = g / (out * 2.0)

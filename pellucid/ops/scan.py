@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
+from .. import config, dtypes
+from ..backends.kernels import kernels
 from ..core import return_types
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
@@ -21,7 +22,9 @@ from ._samples import cases
 
 
 def _flip(F: Any, x: Any, dim: int) -> Any:
-    return np.flip(x, dim) if F.raw else x.flip(dim)
+    if not F.raw:
+        return x.flip(dim)
+    return np.flip(x, dim) if type(x) is np.ndarray else F.flip(x, dims=(dim,))
 
 
 def _cumsum(xp: Any, x: Any, *, dim: int) -> Any:
@@ -65,6 +68,10 @@ def _cumprod_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: i
     if not input_shape:
         return g
     values = input if F.raw else input._array
+    if F.raw and type(values) is np.ndarray and type(g) is np.ndarray and values.dtype == np.float32 and config.kernels:
+        made = kernels.scan.cumprod_backward(values, out, np.ascontiguousarray(g), dim)
+        if made is not None:
+            return made
     if 0 not in values:
         return _cumsum_grad(F, g * F.conj(out), input_shape, dim) / F.conj(input)
     # With a zero, dividing by it is replaced by products that leave one element out: line k has its k-th element set to 1.

@@ -582,11 +582,6 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     return reshape(flat, a.shape)
 
 
-def _from_start(index: ndarray, size: int) -> ndarray:
-    """Positions that may be counted from the end, counted from the start."""
-    return np.where(index < 0, index + size, index)
-
-
 @public(methods="=", out="exact")
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """`gather` with `input` and `indices` broadcast against each other outside `dim`; without `dim`, on the flattened tensors.
@@ -614,5 +609,5 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     # Positions may be counted from the end here.
     picks = indices._array
     if type(picks) is ndarray and picks.size and (tracing.tracers or picks.min() < 0):
-        indices = wrap(tracing.effect(_from_start, picks, a[dim]))
+        indices = F.where(F.lt(indices, 0), F.add(indices, a[dim]), indices)
     return gather(wide, dim, broadcast_to(indices, (*common[:dim], b[dim], *common[dim + 1 :])))

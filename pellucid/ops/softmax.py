@@ -53,9 +53,11 @@ log_softmax_op = defop(
 
 def _logsumexp_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
     g, out = restore(g, input_shape, dim, keepdim), restore(out, input_shape, dim, keepdim)
+    # A line of -inf has -inf as its result: its softmax is taken as 0 (PyTorch does), not exp(-inf + inf).
+    if F.raw and type(out) is not np.ndarray and out.dtype.kind == "f":  # traced: it may be so in another call
+        return g * F.exp(input - F.where(out == -np.inf, 0.0, out))
     values = out if F.raw else out._array
     if not np.isfinite(values).all():
-        # A line of -inf has -inf as its result: its softmax is taken as 0 (PyTorch does), not exp(-inf + inf).
         finite = np.where(np.isinf(values) & (values.real < 0), 0, values).astype(values.dtype)
         if F.raw:
             out = finite

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .. import config
+from ..backends.kernels import SMALL, kernels
 from ..backends.scatter import take_few
 from ..core import return_types
 from ..core.primitive import TENSORS as F
@@ -18,6 +20,8 @@ from ._reduction import numpy_names
 from ._rules import require_tensor
 from ._samples import cases
 from .reduce_select import chosen_grad
+
+_F32 = np.dtype(np.float32)
 
 
 def order_of(x: Any, dim: int, descending: bool) -> Any:
@@ -33,6 +37,10 @@ def order_of(x: Any, dim: int, descending: bool) -> Any:
 def _sort(xp: Any, x: Any, *, dim: int, descending: bool) -> Any:
     if x.ndim == 0:
         return x.copy(), np.zeros((), np.int64)
+    if type(x) is np.ndarray and x.dtype is _F32 and x.size >= SMALL and config.kernels:
+        made = kernels.order.sort(x, dim, descending)
+        if made is not None:
+            return made
     order = order_of(x, dim, descending)
     return _taken(xp, x, order, dim), order
 
@@ -56,6 +64,10 @@ def _topk(xp: Any, x: Any, *, k: int, dim: int, largest: bool) -> Any:
     if x.ndim == 0:
         return x.copy(), np.zeros((), np.int64)
     n = x.shape[dim]
+    if type(x) is np.ndarray and x.dtype is _F32 and x.size >= SMALL and config.kernels:
+        made = kernels.order.first(x, dim, k, largest)
+        if made is not None:
+            return made
     if k == 1 and largest and type(x) is np.ndarray and x.dtype.kind in "fiu":
         index = x.argmax(dim, keepdims=True)  # the first one of equals, and a NaN before all numbers
         return take_few(x, index, dim), index

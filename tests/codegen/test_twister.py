@@ -37,7 +37,16 @@ def test_words_and_numbers(n):
         out = np.empty(n, np.float32)
         library.bernoulli(state, out, n, 0.3)
         assert np.array_equal(out, uniform < 0.3)
+        words = numpy.random_raw(2 * n)
+        uniform = (((words[::2] << np.uint64(32)) | words[1::2]) & MASK53).astype(np.float64) * 2.0**-53
+        out = np.empty(n, bool)
+        library.hits(state, out, n, 0.7)
+        assert np.array_equal(out, uniform < 0.7)
+        out = np.empty(n, np.int64)
+        library.integers(state, out, n, -5, 2**28 - 1)
+        assert np.array_equal(out, (numpy.random_raw(n) % np.uint64(2**28 - 1)).astype(np.int64) - 5)
         words = numpy.random_raw(n)
+        out = np.empty(n, np.float32)
         library.uniform24(state, out, n)
         assert np.array_equal(out, (words & np.uint64(0xFFFFFF)).astype(np.float32) * np.float32(2**-24))
 

@@ -1,0 +1,117 @@
+"""Sorting, extremes with their places, and running sums in a schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..codegen import order, scan, threads
+from ..codegen.schedule import Place, Schedule
+from ..ir import Instruction, Value
+from .lowered import OTHER, Native, compact, dense, room, value_of
+
+
+def _serves(x: Any, *out: Any) -> bool:
+    """Whether these are a float32 value with dimensions, and results in order."""
+    good = isinstance(x, Value) and x.dtype == "float32" and x.shape and x.size and not any(s % 4 for s in x.strides)
+    return bool(good) and max(x.shape) < 1 << 31 and all(v.contiguous and v.dtype in ("float32", "int64") for v in out)
+
+
+def _ordered(i: Instruction, ex: Any, dim: int, k: int, largest: bool) -> Native | str:
+    """The first `k` in order, with their places: by selection where they are few, else by sorting."""
+    x, (values, index) = i.inputs[0], i.outputs
+    dim %= len(x.shape)
+    few = 0 < k <= order.MOST and i.op != "sort"
+    name = ("largest" if largest else "smallest") if few else "sort"
+    function = order.native(name)
+    if function is None or not _serves(x, values, index) or not values.size:
+        return OTHER
+    n = x.shape[dim]
+    count, grain, inner = order.lines(x.shape, dim)
+
+    def emit(schedule: Schedule) -> None:
+        arrays = [compact(ex, schedule, x), ex.place(values, schedule), ex.place(index, schedule)]
+        sizes: list[Any] = [*order.numbers(n, k, inner, largest, False)]
+        if not few:
+            team = threads.get_num_threads()
+            ex.before.append(lambda: threads.get_num_threads() <= team)  # each thread has room of its own
+            sizes.append(schedule.room(order.scratch(n)))
+        schedule.native(function, ["team", *arrays, *sizes, count, grain], f"{i.op} of {count} lines of {n}")
+
+    return Native(emit, f"{i.op} of {count} lines", x.nbytes + values.nbytes + index.nbytes, 0)
+
+
+def sort(i: Instruction, ex: Any) -> Native | str:
+    """All in order."""
+    x = i.inputs[0]
+    if not isinstance(x, Value) or not x.shape:
+        return OTHER
+    return _ordered(i, ex, i.params["dim"], x.shape[i.params["dim"]], bool(i.params["descending"]))
+
+
+def topk(i: Instruction, ex: Any) -> Native | str:
+    """The first few."""
+    x = i.inputs[0]
+    if not isinstance(x, Value) or not x.shape:
+        return OTHER
+    return _ordered(i, ex, i.params["dim"], i.params["k"], bool(i.params["largest"]))
+
+
+def extreme(i: Instruction, ex: Any) -> Native | str:
+    """max, min, argmax and argmin along a dimension, or argmax of all."""
+    x, dim, largest = i.inputs[0], i.params["dim"], "max" in i.op
+    if not _serves(x, *i.outputs):
+        return OTHER
+    shape = x.shape
+    if dim is None:
+        shape, dim = (x.size,), 0
+    dim %= len(shape)
+    across = order.across(shape, dim)
+    name = ("largest" if largest else "smallest") + "_across" * across
+    function, n = order.native(name), shape[dim]
+    if function is None:
+        return OTHER
+    count, grain, inner = order.lines(shape, dim)
+    numbers = order.across_numbers(shape, dim) if across else (*order.numbers(n, 1, inner, largest, True), count, grain)
+
+    def emit(schedule: Schedule) -> None:
+        values = room(schedule, count) if len(i.outputs) == 1 else ex.place(i.outputs[0], schedule)
+        arrays = [compact(ex, schedule, x), values, ex.place(i.outputs[-1], schedule)]
+        schedule.native(function, ["team", *arrays, *numbers], f"{i.op} of {count} lines of {n}")
+
+    return Native(emit, f"{i.op} of {count} lines", x.nbytes + 12 * count, x.size)
+
+
+def running(i: Instruction, ex: Any) -> Native | str:
+    """Running sums and products."""
+    return _running(i, ex, i.op, [i.inputs[0]], i.params["dim"])
+
+
+def cumprod_vjp(i: Instruction, ex: Any) -> Native | str:
+    """The gradient of running products."""
+    x, made = (value_of(v) for v in i.params["s"][:2])
+    return _running(i, ex, "cumprod_backward", [x, made, value_of(i.params["g"])], i.params["params"]["dim"])
+
+
+def _running(i: Instruction, ex: Any, name: str, values: list[Any], dim: int) -> Native | str:
+    out = i.outputs[0]
+    if not all(_serves(v) for v in values) or not dense(out) or len(i.outputs) != 1:
+        return OTHER
+    shape = values[0].shape
+    dim %= len(shape)
+    function = scan.native(name, shape, dim)
+    if function is None:
+        return OTHER
+
+    def emit(schedule: Schedule) -> None:
+        arrays: list[Place] = [compact(ex, schedule, v) for v in values]
+        numbers = scan.numbers(name, shape, dim)
+        schedule.native(function, ["team", *arrays, ex.place(out, schedule), *numbers], f"{i.op} of {'x'.join(map(str, shape))}")
+
+    return Native(emit, i.op, sum(v.nbytes for v in values) + out.nbytes, out.size)
+
+
+LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
+    "sort": sort, "topk": topk, "max_dim": extreme, "min_dim": extreme, "argmax": extreme, "argmin": extreme, "cumsum": running,
+    "cumprod": running, "cumprod_vjp": cumprod_vjp,
+}  # fmt: skip

@@ -1,0 +1,213 @@
+"""Random draws in a schedule: the words come from the generator's state where it lies, and numbers are made of them as eager ones are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import signature
+from typing import Any
+
+from ..codegen import jit
+from ..codegen.emit import Module
+from ..codegen.loops import Access, Loop, Step, Write
+from ..codegen.random_kernels import library as normals
+from ..codegen.schedule import Place, Schedule
+from ..codegen.twister import library as words
+from ..core import random_mkl
+from ..core.random import Generator
+from ..ir import Instruction, Value
+from ..ir.program import ITEMSIZE
+from .lowered import Native, steps, value_of
+from .lowerings_index import refusal
+
+OTHER = "a draw that only the eager fill makes"
+LARGEST_SPAN = 1 << 28  # from here on integers take two words
+
+
+def _arguments(i: Instruction) -> tuple[dict[str, Any], Value]:
+    """The arguments of a fill by name, and what it fills."""
+    function, returned = i.record
+    bound = signature(function).bind(*i.params["args"], **i.params["kwargs"])
+    bound.apply_defaults()
+    return bound.arguments, returned[0]
+
+
+def _dense(v: Value) -> bool:
+    """Whether the elements fill their memory without gaps, in any order of the dimensions: draws go by that order."""
+    step = ITEMSIZE[v.dtype]
+    for stride, n in sorted((s, n) for s, n in zip(v.strides, v.shape, strict=True) if n > 1):
+        if stride != step:
+            return False
+        step *= n
+    return True
+
+
+def _stream(generator: Any) -> int | None:
+    return generator.stream if isinstance(generator, Generator) and words.words is not None else None
+
+
+def _drawing(schedule: Schedule, ex: Any, generator: Generator) -> Place:
+    """The place of a generator's state; its lock is held while the schedule runs."""
+    if ex.apart:  # to be measured: the stream stays where it is
+        generator = ex.own.setdefault(id(generator), generator.clone_state())
+    if all(s is not generator for s in schedule.streams):
+        schedule.streams.append(generator)
+    return Place("kept", schedule.keep(generator.stream))
+
+
+def _twister_serves() -> bool:
+    """Whether Bernoulli numbers come from the Mersenne Twister, as they do unless another stream was asked for."""
+    return not random_mkl.active()
+
+
+def _fill(i: Instruction, ex: Any, name: str, out: Value, generator: Any, *numbers: float) -> Native | str:
+    """One call of a function that makes numbers of words."""
+    function = getattr(words, name)
+    if _stream(generator) is None or function is None or not out.size or not _dense(out):
+        return OTHER
+
+    def emit(schedule: Schedule) -> None:
+        if name in ("bernoulli", "hits") and _twister_serves not in ex.before:
+            ex.before.append(_twister_serves)
+        arguments = [_drawing(schedule, ex, generator), ex.place(out, schedule), out.size, *numbers]
+        schedule.native(jit.address(function), arguments, f"{i.op} of {out.size} numbers")
+
+    return Native(emit, f"{i.op} of {out.size}", out.nbytes, 10 * out.size)
+
+
+def bernoulli(i: Instruction, ex: Any) -> Native | str:
+    """Ones with a probability, as bools (dropout) or float32."""
+    given, out = _arguments(i)
+    name = {"float32": "bernoulli", "bool": "hits"}.get(out.dtype)
+    if name is None or not _twister_serves():
+        return OTHER
+    return _fill(i, ex, name, out, given["generator"], float(given["p"]))
+
+
+def uniform(i: Instruction, ex: Any) -> Native | str:
+    """Numbers in [0, 1)."""
+    given, out = _arguments(i)
+    name = {"float32": "uniform24", "float64": "uniform53"}.get(out.dtype)
+    if name is None or given["low"] != 0.0 or given["high"] != 1.0:
+        return OTHER
+    return _fill(i, ex, name, out, given["generator"])
+
+
+def integers(i: Instruction, ex: Any) -> Native | str:
+    """Whole numbers of a range."""
+    given, out = _arguments(i)
+    low, high = given["low"], given["high"]
+    if out.dtype != "int64" or type(low) is not int or type(high) is not int or not 0 < high - low < LARGEST_SPAN:
+        return OTHER
+    return _fill(i, ex, "integers", out, given["generator"], low, high - low)
+
+
+def exponential(i: Instruction, ex: Any) -> Native | str:
+    """-log(1 - u) / rate, in double."""
+    given, out = _arguments(i)
+    generator, rate, function = given["generator"], float(given["lambd"]), words.uniform53
+    if out.dtype not in ("float32", "float64") or not _twister_serves() or not out.size or not _dense(out):
+        return OTHER
+    if _stream(generator) is None or function is None:
+        return OTHER
+    wide, step = Access("float64", (1,)), "float64"
+    made = [
+        Step("neg", (("in", 0),), step),
+        Step("log1p", (("step", 0),), step),
+        Step("mul", (("step", 1), ("const", -1.0 / rate)), step),
+    ]
+    if out.dtype == "float32":
+        made.append(Step("cast", (("step", 2),), "float32"))
+    write = Write(("step", len(made) - 1), Access(out.dtype, (1,)))
+    loop = Loop((out.size,), (wide,), (), tuple(made), (write,))
+
+    def emit(schedule: Schedule) -> None:
+        if _twister_serves not in ex.before:
+            ex.before.append(_twister_serves)
+        uniform = schedule.room(8 * out.size)
+        state = _drawing(schedule, ex, generator)
+        schedule.native(jit.address(function), [state, uniform, out.size], f"{out.size} uniform numbers")
+        schedule.loop(loop, [uniform, ex.place(out, schedule)], title=f"{out.size} exponential numbers")
+
+    return Native(emit, f"exponential of {out.size}", 2 * out.nbytes, 40 * out.size)
+
+
+# ---- normal numbers -------------------------------------------------------------------------------------
+def _normals(schedule: Schedule, ex: Any, generator: Generator, out: Place, count: int, mean: float, std: float) -> None:
+    """Box and Muller's blocks of 16; the last 16 are drawn again where the count is no multiple."""
+    draw, turn = jit.address(words.words), jit.address(normals.transform)
+    state, whole = _drawing(schedule, ex, generator), count // 16 * 16
+    schedule.native(draw, [state, out, whole], f"{whole} random words")
+    schedule.native(turn, [out, out, whole // 16, mean, std], f"{whole} normal numbers")
+    if whole != count:
+        spare, last = schedule.room(64), out.at(4 * (count - 16))
+        schedule.native(draw, [state, spare, count - whole], "words that are left out")
+        schedule.native(draw, [state, spare, 16], "16 random words")
+        schedule.native(turn, [spare, last, 1, mean, std], "the last 16 normal numbers")
+
+
+def _normals_serve(generator: Any, out: Value) -> bool:
+    kernels = words.words is not None and normals.transform is not None
+    return kernels and _stream(generator) is not None and out.dtype == "float32" and out.contiguous and out.size >= 16
+
+
+def normal(i: Instruction, ex: Any) -> Native | str:
+    """Normal numbers of one mean and deviation."""
+    given, out = _arguments(i)
+    generator, mean, std = given["generator"], given["mean"], given["std"]
+    if not _normals_serve(generator, out):
+        return OTHER
+
+    def emit(schedule: Schedule) -> None:
+        _normals(schedule, ex, generator, ex.place(out, schedule), out.size, float(mean), float(std))
+
+    return Native(emit, f"normal of {out.size}", out.nbytes, 40 * out.size)
+
+
+def _not_negative(module: Module, name: str, size: int) -> None:
+    """`i64 name(x)`: 1 where none of the contiguous float32 numbers is negative or NaN."""
+    f = module.function(name, "i64", internal=True, x="ptr")
+    good = f.var("i1", 1)
+    with f.loop(0, size) as k:
+        good.set(good.get() & f.load("float", f.x, k).compare("oge", 0.0))
+    f.ret(f.emit(f"zext i1 {good.get().name} to i64", "i64"))
+
+
+def normal_like(i: Instruction, ex: Any) -> Native | str:
+    """Normal numbers with arrays for mean, deviation or both."""
+    given, out = _arguments(i)
+    generator = given["generator"]
+    mean, std = map(value_of, (given["mean"], given["std"]))
+    arrays = [v for v in (mean, std) if isinstance(v, Value)]
+    if not _normals_serve(generator, out) or any(v.dtype != "float32" for v in arrays) or len(arrays) + 2 < 3:
+        return OTHER
+    if isinstance(std, Value) and not std.contiguous:
+        return OTHER
+
+    def emit(schedule: Schedule) -> None:
+        if isinstance(std, Value):
+            size = std.size
+            symbol = schedule.function("not_negative", size, lambda module, name: _not_negative(module, name, size))
+            schedule.require(symbol, [ex.place(std, schedule)], refusal(i, ex), f"check of {size} deviations")
+        at = ex.place(out, schedule)
+        _normals(schedule, ex, generator, at, out.size, 0.0, 1.0 if isinstance(std, Value) else float(std))
+        reads, places, made = [Access("float32", steps(out))], [at], []
+        value: Any = ("in", 0)
+        for op, v in (("mul", std), ("add", mean)):
+            if isinstance(v, Value):
+                reads.append(Access("float32", (*(0,) * (len(out.shape) - len(v.shape)), *steps(v))))
+                places.append(ex.place(v, schedule))
+                made.append(Step(op, (value, ("in", len(reads) - 1)), "float32"))
+            elif op == "add":
+                made.append(Step(op, (value, ("const", float(v))), "float32"))
+            else:
+                continue
+            value = ("step", len(made) - 1)
+        loop = Loop(out.shape, tuple(reads), (), tuple(made), (Write(value, reads[0]),))
+        schedule.loop(loop, [*places, at], title=f"scaling of {out.size} normal numbers")
+
+    return Native(emit, f"normal of {out.size}", 2 * out.nbytes + sum(v.nbytes for v in arrays), 42 * out.size)
+
+
+LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
+    "bernoulli": bernoulli, "uniform": uniform, "randint": integers, "normal": normal, "exponential": exponential, "normal_like": normal_like,
+}  # fmt: skip
