@@ -23,6 +23,7 @@ from ..ir import Buffer, Extra, Instruction, Program, Value
 from ..ir.program import row_major, substitute
 from .arrays import bounds
 from .fuse import Item, loop_of, schedule
+from .gathered import gathered
 from .lowerings import HANDED, LOWERINGS
 from .memory import joined, least, lifetimes, ordered, plan, replaced
 from .recompute import recomputed
@@ -101,6 +102,7 @@ class Executable:
         if native:
             instructions = recomputed(self.instructions, self.changing, self.number_of)
             self.again = len(instructions) - len(self.instructions)
+            instructions = gathered(instructions, self.changing)
             self.items = schedule(instructions, set(self.fresh), self.number_of, self.lower)
         else:
             self.items = [Item("eager", [i], reason="there is no compiler") for i in self.instructions]
