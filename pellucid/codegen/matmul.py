@@ -159,6 +159,20 @@ def _emit_pack_a(module: Module) -> None:
     f.ret()
 
 
+def _lies_ready(f: Function, row: Value, n: Value) -> Value:
+    """Whether A can be read where it is although its steps do not lie side by side: the rows of a step do, and few columns of B do not
+    repay packing. What it costs to wait for the second cache is hidden behind the arithmetic.
+    """
+    return row.compare("eq", 1) & n.compare("sle", PLAIN)
+
+
+def _panel_of_a(f: Function, job: dict[str, Value], top: Value, height: Value) -> tuple[Value, Value]:
+    """Where a panel of A begins for the kernel that takes the rows of a step side by side, and how far its steps are apart."""
+    ready = _lies_ready(f, job["a_row"], job["n"])
+    start = f.select(ready, f.at(job["a"], top), f.at(job["packed"], top * job["depth"]))
+    return start, f.select(ready, job["a_step"], height)
+
+
 def _emit_columns(module: Module, t: Tile, packed: bool) -> None:
     """Panels of B times a block of A."""
     f = module.function(
@@ -193,24 +207,17 @@ def _emit_columns(module: Module, t: Tile, packed: bool) -> None:
             top, height = _panel(f, p, m, panels)
             micro = _kernel(f, packed, height, vectors)
             out = f.at(values["out"], top * values["pitch"] + first)
-            row = values["a_row"]
-            a = f.at(values["packed"], top * depth) if packed else f.at(values["a"], top * row)
+            if packed:
+                a, row = _panel_of_a(f, values, top, height)
+            else:
+                a, row = f.at(values["a"], top * values["a_row"]), values["a_row"]
             # The first products with a panel of B have a line of the next one fetched at each step: one vector of each row, or one of
             # its columns.
             fetch = p.compare("slt", rest)
             ahead = f.at(values["b"], (after + p * t.lanes) * values["b_column"])
             ahead_step = f.select(values["b_column"].compare("eq", 1), values["b_step"], t.lanes)
             operands = (a, source.get(), out, bias, f.select(fetch, ahead, a))
-            numbers = (
-                height if packed else row,
-                depth,
-                stride.get(),
-                values["pitch"],
-                valid,
-                flags,
-                height,
-                f.select(fetch, ahead_step, 0),
-            )
+            numbers = (row, depth, stride.get(), values["pitch"], valid, flags, height, f.select(fetch, ahead_step, 0))
             passed = ", ".join(f"{v.ctype} {v.name}" for v in (*operands, *numbers))
             f.line(f"call void {micro.name}({passed})")
     f.ret()
@@ -237,8 +244,7 @@ def _emit_rows(module: Module, t: Tile) -> None:
     row, step, pitch, flags, panels = map(job.get, ("a_row", "a_step", "pitch", "flags", "panels"))
     buffer = f.buffer("float", DEPTH * t.rows)
     side_by_side = row.compare("eq", 1)
-    # Few panels of B do not repay packing A: what it costs to wait for the second cache is hidden behind the arithmetic.
-    in_place = side_by_side & n.compare("sle", PLAIN)
+    in_place = _lies_ready(f, row, n)
     with f.loop(f.begin, f.end) as p:
         top, height = _panel(f, p, m, panels)
         source, apart = f.var("ptr", f.at(a, top)), f.var("i64", step)
@@ -351,7 +357,8 @@ def _emit_gemm(module: Module) -> None:
                 place(i, rows, 0, f.n)
                 panels = panels_of(rows, f.n, packed)
                 if packed:
-                    start_team("@pack_a", panels, 1 << 15, rows * steps / panels)
+                    with f.when(_lies_ready(f, f.a_row, f.n).compare("eq", False)):
+                        start_team("@pack_a", panels, 1 << 15, rows * steps / panels)
                 tasks = (f.n + (t.columns - 1)) / t.columns
                 start_team("@columns.packed" if packed else "@columns.plain", tasks, 1 << 20, rows * steps * t.columns)
 

@@ -61,7 +61,7 @@ def _attention_vjp(
 ) -> tuple[Any, ...]:
     kind, saved = aux
     if F.raw and kind == "kernel" and not needs[3]:
-        made = kernels.attention.attention_backward(g, query, key, value, out, saved, bias, causal, scale)
+        made = kernels.attention.attention_backward(g, query, key, value, saved, bias, causal, scale)
         if made is not None:
             return (*made, None)
     if F.raw and kind == "plain":
