@@ -202,7 +202,7 @@ def _emit_columns(module: Module, t: Tile, packed: bool) -> None:
         vectors = (valid + (t.lanes - 1)) / t.lanes
         bias = f.at(values["bias"], first)
         after = (j + 1) * t.columns
-        rest = (f.smaller(n - after, t.columns) + (t.lanes - 1)) / t.lanes
+        rest = f.smaller(n - after, t.columns)
         with f.loop(0, panels) as p:
             top, height = _panel(f, p, m, panels)
             micro = _kernel(f, packed, height, vectors)
@@ -211,11 +211,13 @@ def _emit_columns(module: Module, t: Tile, packed: bool) -> None:
                 a, row = _panel_of_a(f, values, top, height)
             else:
                 a, row = f.at(values["a"], top * values["a_row"]), values["a_row"]
-            # The first products with a panel of B have a line of the next one fetched at each step: one vector of each row, or one of
-            # its columns.
-            fetch = p.compare("slt", rest)
-            ahead = f.at(values["b"], (after + p * t.lanes) * values["b_column"])
-            ahead_step = f.select(values["b_column"].compare("eq", 1), values["b_step"], t.lanes)
+            # The first products with a panel of B have the next one fetched: at each step a vector of a row, or of a column. That is
+            # a column for each product, or as long a piece of memory as so many columns take, if there are few products.
+            by_row = values["b_column"].compare("eq", 1)
+            apart = f.select(by_row | panels.compare("slt", t.columns), f.const(t.lanes, "i64"), 1)
+            fetch = (p * apart).compare("slt", rest)
+            ahead = f.at(values["b"], (after + p * apart) * values["b_column"])
+            ahead_step = f.select(by_row, values["b_step"], apart)
             operands = (a, source.get(), out, bias, f.select(fetch, ahead, a))
             numbers = (row, depth, stride.get(), values["pitch"], valid, flags, height, f.select(fetch, ahead_step, 0))
             passed = ", ".join(f"{v.ctype} {v.name}" for v in (*operands, *numbers))
@@ -365,7 +367,7 @@ def _emit_gemm(module: Module) -> None:
         def by_rows(steps: Value = steps) -> None:
             """Blocks of B, and panels of A: then the smaller operand is the one that is packed beforehand."""
             t = tile()
-            width = f.larger(f.const(BLOCK, "i64") / depth / t.columns, 1) * t.columns
+            width = f.larger(f.const(BLOCK // 2, "i64") / depth / t.columns, 1) * t.columns
             with f.loop(0, f.n, width) as j:
                 columns = f.smaller(f.n - j, width)
                 place(0, f.m, j, columns)
