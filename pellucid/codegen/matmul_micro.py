@@ -20,15 +20,15 @@ def emit_micro(module: Module, t: Tile, rows: int, vectors: int, packed: bool) -
     f = module.function(micro_name(packed, rows, vectors), **_MICRO_PARAMS)
     sums = [[f.var(kind, 0.0) for _ in range(vectors)] for _ in range(rows)]
     starts = [] if packed else [f.at(f.a, f.a_row * i) for i in range(rows)]
-    for i in range(rows):  # the result's lines arrive while the sums are made
-        for v in range(vectors):
-            f.prefetch(f.out, f.pitch * i + v * t.lanes, write=True)
+    apart = 16 // vectors  # steps of k from one vector of the result to the next, whose lines are fetched one by one
     with f.loop(0, f.depth) as k:
         b = f.at(f.b, k * f.stride)
         a = f.at(f.a, k * f.a_row)
         # What comes next: of packed rows the steps to come, else the rows of the next panel, where they follow these.
         f.prefetch(a, f.a_row * AHEAD) if packed else f.prefetch(f.a, f.a_row * rows + k * rows)
         f.prefetch(f.ahead, k * f.ahead_step)
+        # The result's lines arrive while the sums are made, a row in 16 steps: asked for all at once they would keep B waiting.
+        f.prefetch(f.out, (k >> 4) * f.pitch + (k & 15) / apart * t.lanes, write=True)
         wide = [f.load(kind, b, v * t.lanes) for v in range(vectors)]
         for i in range(rows):
             factor = f.splat(f.load("float", a, i) if packed else f.load("float", starts[i], k), kind)
