@@ -2,8 +2,9 @@
 
 A task takes a block of queries of one head: their products with the keys stay in the second-level cache through the
 softmax and the product with the values. The backward recomputes the weights from each row's log-sum-exp, as in Dao et al.,
-"FlashAttention", 2022. While a head is at work the rows of the next one are fetched: there is arithmetic to hide that behind. With causal masking, keys beyond a block's last query are left out. Rows without any key (all
-masked) give zeros. The functions return None where they cannot serve their arguments.
+"FlashAttention", 2022. While a head is at work the rows of the next one are fetched: there is arithmetic to hide that
+behind. With causal masking, keys beyond a block's last query are left out. Rows without any key (all masked) give zeros.
+The functions return None where they cannot serve their arguments.
 """
 
 from __future__ import annotations

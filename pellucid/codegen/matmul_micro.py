@@ -26,7 +26,7 @@ def emit_micro(module: Module, t: Tile, rows: int, vectors: int, packed: bool) -
         a = f.at(f.a, k * f.a_row)
         # What comes next: of packed rows the steps to come, else the rows of the next panel, where they follow these.
         f.prefetch(a, f.a_row * AHEAD) if packed else f.prefetch(f.a, f.a_row * rows + k * rows)
-        f.prefetch(f.ahead, k * f.ahead_step)
+        f.prefetch(f.ahead, k * f.ahead_step, near=2)
         # The result's lines arrive while the sums are made, a row in 16 steps: asked for all at once they would keep B waiting.
         f.prefetch(f.out, (k >> 4) * f.pitch + (k & 15) / apart * t.lanes, write=True)
         wide = [f.load(kind, b, v * t.lanes) for v in range(vectors)]
