@@ -253,7 +253,7 @@ def add_attention(causal: bool, batch: int, heads: int, length: int, width: int)
             inputs = leaves(both(torch, q, k, v))
             result = torch.nn.functional.scaled_dot_product_attention(*inputs, is_causal=causal)
             theirs = gradient(torch, result, inputs, torch.from_numpy(g))
-        ours = lambda: attention.attention_backward(g, q, k, v, out, lse, None, causal)
+        ours = lambda: attention.attention_backward(g, q, k, v, lse, None, causal)
         return ours, None, theirs, 8 * q.nbytes, flops * 5 // 2
 
 

@@ -20,7 +20,6 @@ x, y, g, out = map(e.variable, ("x", "y", "g", "out"))
 keep = e.mask("keep")
 alpha, beta, low, high = map(e.variable, ("alpha", "beta", "low", "high"))
 
-_SQRT_HALF = math.sqrt(0.5)
 _RSQRT_2_PI = 1 / math.sqrt(2 * math.pi)
 _SQRT_2_OVER_PI = math.sqrt(2 / math.pi)
 
@@ -32,7 +31,6 @@ def _softplus(v):
 
 _tanh = e.tanh(_SQRT_2_OVER_PI * (x + 0.044715 * (x * x * x)))
 _tanh_slope = _SQRT_2_OVER_PI * (1.0 + 3 * 0.044715 * (x * x))
-_normal_cdf = 0.5 * (1.0 + e.erf(x * _SQRT_HALF))
 _sigmoid = e.sigmoid(x)
 _mish = e.tanh(_softplus(x))
 _scaled = beta * x
@@ -46,7 +44,7 @@ EXPRESSIONS: dict[str, tuple[list[e.Expression], list[e.Expression]]] = {
     "leaky_relu_backward": ([g, x, alpha], [e.where(x > 0.0, g, g * alpha)]),
     "elu": ([x, alpha], [e.where(x <= 0.0, alpha * e.expm1(x), x)]),
     "elu_backward": ([g, x, alpha], [e.where(x <= 0.0, g * alpha * e.exp(x), g)]),
-    "gelu": ([x], [x * _normal_cdf]),
+    "gelu": ([x], [e.gelu(x)]),
     "gelu_slope": ([x], [e.gelu_slope(x)]),
     "gelu_slope_backward": ([g, x], [g * ((2.0 - x * x) * e.exp(x * x * -0.5) * _RSQRT_2_PI)]),
     "gelu_backward": ([g, x], [g * e.gelu_slope(x)]),

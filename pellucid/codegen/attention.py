@@ -2,8 +2,9 @@
 
 A task takes a block of queries of one head: their products with the keys stay in the second-level cache through the
 softmax and the product with the values. The backward recomputes the weights from each row's log-sum-exp, as in Dao et al.,
-"FlashAttention", 2022. With causal masking, keys beyond a block's last query are left out. Rows without any key (all
-masked) give zeros. The functions return None where they cannot serve their arguments.
+"FlashAttention", 2022. While a head is at work the rows of the next one are fetched: there is arithmetic to hide that
+behind. With causal masking, keys beyond a block's last query are left out. Rows without any key (all masked) give zeros.
+The functions return None where they cannot serve their arguments.
 """
 
 from __future__ import annotations
@@ -53,11 +54,11 @@ def _kernel(module: Module, name: str, operands: list[str], others: list[str]) -
     return threads.parallel_export(module, name, params)
 
 
-def _gemm(f: Function, a, b, out, packed: Value, m, n, depth, flags: int = 0) -> None:
+def _gemm(f: Function, a, b, out, packed: Value, m, n, depth, flags: Value | int = 0) -> None:
     """out (+)= a b; a and b are (address, row stride, column stride), out (address, row stride)."""
     null = f.emit("inttoptr i64 0 to ptr", "ptr")
     pointers = (null, a[0], b[0], out[0], out[0], packed)
-    numbers = (m, n, depth, a[1], a[2], b[1], b[2], out[1], f.const(flags, "i64"))
+    numbers = (m, n, depth, a[1], a[2], b[1], b[2], out[1], f.as_value(flags, "i64"))
     passed = ", ".join(f"{v.ctype} {f.as_value(v, v.ctype).name}" for v in (*pointers, *numbers))
     f.line(f"call void {f.gemm.name}({passed})")
 
@@ -89,6 +90,18 @@ def _pitch(f: Function) -> Value:
     return (f.rows + (width - 1)) / width * width
 
 
+def _fetch(f: Function, head: Head, names: list[str], count: Value, width: Value, first: Value, rows: Value) -> None:
+    """Ask for `rows` rows, from `first` on and below `count`, of a head's matrices."""
+    line = 16  # floats; larger lines are asked for more than once, which costs little
+    with f.loop(first, f.smaller(first + rows, count)) as i:
+        for name in names:
+            row, write = head.row(name, i), name.startswith("d")
+            f.prefetch(row, 0, write=write)
+            f.prefetch(row, width - 1, write=write)
+            with f.loop(line, width - line, line) as j:
+                f.prefetch(row, j, write=write)
+
+
 def _score(f: Function, product: Value, scale: Value, head: Head, query: Value, j: Value, lanes: Value) -> Value:
     """The scaled products of key j and a vector of queries, plus the mask's column j where there is a mask."""
     kind = product.ctype
@@ -112,10 +125,11 @@ def _score(f: Function, product: Value, scale: Value, head: Head, query: Value, 
     return score.get()
 
 
-def _hidden(f: Function, query: Value, j: Value) -> Value:
-    """Which of a vector of queries do not see key j."""
-    causal = f.splat(f.causal.compare("ne", 0), vector("i1", target.host().lanes("float")))
-    return causal & f.splat(j, query.ctype).compare("sgt", query)
+def _hidden(f: Function, first: Value, j: Value) -> Value:
+    """Which of a vector of queries, from `first` on, do not see key j."""
+    kind = vector("i32", target.host().lanes("float"))
+    earlier = f.select(f.causal.compare("ne", 0), f.trunc(f.smaller(j - first, 1 << 20), "i32"), 0)
+    return f.iota(kind).compare("slt", f.splat(earlier, kind))
 
 
 def _build(name: str) -> str:
@@ -142,6 +156,11 @@ def _emit_forward(module: Module) -> None:
         head = Head(f, item, ["q", "k", "v", "mask", "out"])
         rows = f.smaller(f.queries - first, f.rows)
         reach = _reach(f, first, rows)
+        with f.when((task + blocks).compare("slt", f.end)):
+            later, share = Head(f, item + 1, ["q", "k", "v"]), (f.keys + blocks - 1) / blocks
+            _fetch(f, later, ["q"], f.queries, f.width, first, rows)
+            _fetch(f, later, ["k"], f.keys, f.width, task % blocks * share, share)
+            _fetch(f, later, ["v"], f.keys, f.out_width, task % blocks * share, share)
         keys = (head.base["k"], head.pitch("k"), unit)
         _gemm(f, keys, (head.row("q", first), unit, head.pitch("q")), (weights, pitch), packed, reach, rows, f.width)
         with f.loop(0, rows, width) as r:
@@ -153,7 +172,7 @@ def _emit_forward(module: Module) -> None:
             reach_here = _seen(f, f.smaller(first + r + (width - 1), f.queries), reach)
             with f.loop(0, reach_here) as j:
                 score = _score(f, f.load(kind, column, j * pitch), scale, head, query, j, lanes)
-                seen = f.select(_hidden(f, query, j), -pymath.inf, score)
+                seen = f.select(_hidden(f, first + r, j), -pymath.inf, score)
                 f.store(seen, column, j * pitch)
                 best.set(f.larger(seen, best.get()))
             m = best.get()
@@ -188,56 +207,59 @@ def _emit_backward(module: Module) -> None:
     """As forward, a lane is a query; the weights and slopes of a block are then the left operands of two products as they lie."""
     width = target.host().lanes("float")
     kind, places = vector("float", width), vector("i64", width)
-    operands = ["q", "k", "v", "mask", "out", "g", "dq", "dk", "dv"]
+    operands = ["q", "k", "v", "mask", "g", "dq", "dk", "dv"]
     f = _kernel(module, "backward", operands, ["lse"])
     scale = f.splat(f.trunc(f.scale, "float"), kind)
     pitch = _pitch(f)
     packed = f.at(f.scratch, f.thread * f.scratch_size)
     weights = f.at(packed, SCRATCH_FLOATS)
     slopes = f.at(weights, pitch * f.keys)
-    deltas = f.at(slopes, pitch * f.keys)
     unit = f.const(1, "i64")
+    blocks = (f.queries + f.rows - 1) / f.rows
     with f.loop(f.begin, f.end) as item:
         head = Head(f, item, operands)
-        with f.loop(0, f.keys) as j:
-            _zero(f, head.row("dk", j), f.const(0, "i64"), f.width)
-            _zero(f, head.row("dv", j), f.const(0, "i64"), f.out_width)
-        with f.loop(0, f.queries, f.rows) as first:
+        # The last block first: its queries see the most keys, whose gradients it begins.
+        with f.loop(0, blocks) as b:
+            first = (blocks - 1 - b) * f.rows
             rows = f.smaller(f.queries - first, f.rows)
             reach = _reach(f, first, rows)
+            add = f.select(b.compare("sgt", 0), f.const(ACCUMULATE, "i64"), 0)
+            with f.when((item + 1).compare("slt", f.end)):
+                later, share = Head(f, item + 1, operands), (f.keys + blocks - 1) / blocks
+                _fetch(f, later, ["q", "dq"], f.queries, f.width, first, rows)
+                _fetch(f, later, ["g"], f.queries, f.out_width, first, rows)
+                _fetch(f, later, ["k", "dk"], f.keys, f.width, b * share, share)
+                _fetch(f, later, ["v", "dv"], f.keys, f.out_width, b * share, share)
             k, v = ((head.base[n], head.pitch(n), unit) for n in ("k", "v"))
             q, g = ((head.row(n, first), head.pitch(n), unit) for n in ("q", "g"))
             q_t, g_t = ((m[0], unit, m[1]) for m in (q, g))
             _gemm(f, k, q_t, (weights, pitch), packed, reach, rows, f.width)
             _gemm(f, v, g_t, (slopes, pitch), packed, reach, rows, f.out_width)
-            with f.loop(0, rows) as r:
-                dot = f.var(kind, 0.0)
-                o_row, g_row = head.row("out", first + r), head.row("g", first + r)
-
-                def product(j: Value, mask: Value | None, dot=dot, o_row=o_row, g_row=g_row) -> None:
-                    a, b = f.load(kind, o_row, j, mask=mask), f.load(kind, g_row, j, mask=mask)
-                    dot.set(f.fma(a, b, dot.get()))
-
-                _vectors(f, f.out_width, product)
-                f.store(f.total(dot.get()), deltas, r)
             with f.loop(0, rows, width) as r:
                 lanes = f.tail_mask(rows - r, width)
                 query = f.iota(places) + f.splat(first + r, places)
                 weight, slope = f.at(weights, r), f.at(slopes, r)
-                delta = f.load(kind, deltas, r)
                 lse = f.load(kind, f.lse, item * f.queries + first + r, mask=lanes)
                 reach_here = _seen(f, f.smaller(first + r + (width - 1), f.queries), reach)
+                delta = f.var(kind, 0.0)  # what the weights of a query lose together, since their sum stays 1
                 with f.loop(0, reach_here) as j:
                     score = _score(f, f.load(kind, weight, j * pitch), scale, head, query, j, lanes)
-                    p = f.select(_hidden(f, query, j), 0.0, math.exp(f, score - lse))
+                    p = f.select(_hidden(f, first + r, j), 0.0, math.exp(f, score - lse))
                     f.store(p, weight, j * pitch)
-                    f.store(p * (f.load(kind, slope, j * pitch) - delta) * scale, slope, j * pitch)
+                    delta.set(f.fma(p, f.load(kind, slope, j * pitch), delta.get()))
+                total = delta.get()
+                with f.loop(0, reach_here) as j:
+                    p = f.load(kind, weight, j * pitch)
+                    f.store(p * (f.load(kind, slope, j * pitch) - total) * scale, slope, j * pitch)
                 with f.loop(reach_here, reach) as j:
                     f.store(f.const(0.0, kind), weight, j * pitch)
                     f.store(f.const(0.0, kind), slope, j * pitch)
-            _gemm(f, (weights, pitch, unit), g, (head.base["dv"], head.pitch("dv")), packed, reach, f.out_width, rows, ACCUMULATE)
+            _gemm(f, (weights, pitch, unit), g, (head.base["dv"], head.pitch("dv")), packed, reach, f.out_width, rows, add)
             _gemm(f, (slopes, unit, pitch), k, (head.row("dq", first), head.pitch("dq")), packed, rows, f.width, reach)
-            _gemm(f, (slopes, pitch, unit), q, (head.base["dk"], head.pitch("dk")), packed, reach, f.width, rows, ACCUMULATE)
+            _gemm(f, (slopes, pitch, unit), q, (head.base["dk"], head.pitch("dk")), packed, reach, f.width, rows, add)
+        with f.loop(_reach(f, f.queries, f.const(0, "i64")), f.keys) as j:  # keys that no query sees
+            _zero(f, head.row("dk", j), f.const(0, "i64"), f.width)
+            _zero(f, head.row("dv", j), f.const(0, "i64"), f.out_width)
     f.ret()
 
 
@@ -245,7 +267,7 @@ def _signature(operands: int) -> str:
     return "p" + "a" * operands + "a" + "pa" + "i" * (3 * operands + len(_NUMBERS)) + "d" + "ii"
 
 
-_lib = jit.Library("attention", _build, {"forward": _signature(5), "backward": _signature(9)})
+_lib = jit.Library("attention", _build, {"forward": _signature(5), "backward": _signature(8)})
 _local = threading.local()
 
 
@@ -384,14 +406,13 @@ def attention_backward(
     q: np.ndarray,
     k: np.ndarray,
     v: np.ndarray,
-    out: np.ndarray,
     lse: np.ndarray,
     mask: np.ndarray | None = None,
     causal: bool = False,
     scale: float | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """The gradients of q, k and v; `out` and `lse` are what `attention` gave."""
-    if not _fits(q, k, v) or not _serves(g, out) or g.shape != out.shape or _lib.backward is None:
+    """The gradients of q, k and v; `lse` is what `attention` gave besides the result."""
+    if not _fits(q, k, v) or not _serves(g) or g.shape != (*q.shape[:3], v.shape[3]) or _lib.backward is None:
         return None
     batch, heads, queries, width = q.shape
     keys, out_width = v.shape[2:]
@@ -402,7 +423,7 @@ def attention_backward(
     dq, dk, dv = _like(q, width), _like(k, width), _like(v, out_width)
     scale = width**-0.5 if scale is None else scale
     passed = numbers((batch, heads, queries, keys, width, out_width), causal, scale, True)
-    arrays = (q, k, v, bias, out, g, dq, dk, dv)
+    arrays = (q, k, v, bias, g, dq, dk, dv)
     scratch = _scratch(per_thread(queries, keys, True))
     _lib.backward(threads.team(), *arrays, lse, gemm, scratch, *_strides(*arrays), *passed)
     return dq, dk, dv

@@ -125,8 +125,8 @@ def _function(name: str) -> Callable[[Expression], Expression]:
     return lambda x: Expression(name, x)
 
 
-erf, exp, expm1, gelu_slope, log, log1p, sigmoid, tanh = map(
-    _function, ("erf", "exp", "expm1", "gelu_slope", "log", "log1p", "sigmoid", "tanh")
+erf, exp, expm1, gelu, gelu_slope, log, log1p, sigmoid, tanh = map(
+    _function, ("erf", "exp", "expm1", "gelu", "gelu_slope", "log", "log1p", "sigmoid", "tanh")
 )
 
 _EMIT: dict[str, Callable[..., Value]] = {

@@ -405,10 +405,13 @@ class Function:
         index = self.as_value(index, "i64")
         return self.emit(f"getelementptr {ctype}, ptr {pointer.name}, i64 {index.name}", "ptr")
 
-    def prefetch(self, pointer: Value, index: Value | int, ctype: str = "float", write: bool = False) -> None:
-        """Ask for the cache line at an address that will be read (or written) soon; any address is allowed."""
+    def prefetch(self, pointer: Value, index: Value | int, ctype: str = "float", write: bool = False, near: int = 3) -> None:
+        """Ask for the cache line at an address that will be read (or written) soon, into the first cache, or with `near` 2 the second.
+
+        Any address is allowed.
+        """
         self.module.declarations.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-        self.line(f"call void @llvm.prefetch.p0(ptr {self.at(pointer, index, ctype).name}, i32 {int(write)}, i32 3, i32 1)")
+        self.line(f"call void @llvm.prefetch.p0(ptr {self.at(pointer, index, ctype).name}, i32 {int(write)}, i32 {near}, i32 1)")
 
     def load(
         self,

@@ -383,11 +383,15 @@ def _elu(m: Maker, a: Num, *, alpha: float, scale: float, input_scale: float) ->
 
 def _gelu(m: Maker, a: Num) -> Num:
     x = m.wide(a)
+    if x.kind == "float32":
+        return m.cast(m.function("gelu", x), a.kind)
     return m.cast(x * (0.5 * (1 + m.erf(x * _SQRT_HALF))), a.kind)
 
 
 def _gelu_slope(m: Maker, a: Num) -> Num:
     x = m.wide(a)
+    if x.kind == "float32":
+        return m.cast(m.function("gelu_slope", x), a.kind)
     near = m.minimum(m.maximum(x, -40), 40)  # infinity times zero is no number
     return m.cast(0.5 * (1 + m.erf(x * _SQRT_HALF)) + near * m.exp(near * near * -0.5) * _RSQRT_2PI, a.kind)
 

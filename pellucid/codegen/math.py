@@ -1,4 +1,4 @@
-"""Elementary functions of float32 vectors, as LLVM IR, within 2 ulp of the exact value over the whole range (but `gelu_slope`).
+"""Elementary functions of float32 vectors, as LLVM IR, within 2 ulp of the exact value over the whole range (but those of `gelu`).
 
 Each takes a builder and a value of type float or vector of float, and returns a value of the same type. NaN gives NaN,
 infinities and zeros (with their signs) give what IEEE 754-2019 section 9.2.1 says, denormals are neither flushed nor
@@ -17,7 +17,7 @@ import numpy as np
 from pellucid.codegen import target
 from pellucid.codegen.emit import Function, Value, lanes, vector
 
-__all__ = ["FUNCTIONS", "erf", "exp", "expm1", "gelu_slope", "log", "log1p", "sigmoid", "tanh"]
+__all__ = ["FUNCTIONS", "erf", "exp", "expm1", "gelu", "gelu_slope", "log", "log1p", "sigmoid", "tanh"]
 
 _LOG2_E = 1.4426950408889634
 # ln 2 = high + low, high with 15 bits so that n * high is exact for every exponent n.
@@ -143,12 +143,20 @@ def log1p(f: Function, x: Value) -> Value:
 
 
 def _by_table(f: Function, x: Value, function, scale: float, degree: int, near: Value) -> Value:
-    """An odd function that rounds to 1 from 31.5 / scale on, by one of 32 polynomials; `near` up to 0.5 / scale.
+    """An odd function that rounds to 1 from 31.5 / scale on, by one of 32 polynomials; `near` up to 0.5 / scale."""
+    a = f.fabs(x)
+    p = _picked(f, a, function, scale, degree)
+    far = f.copysign(f.select(a.compare("oge", 31.375 / scale), 1.0, p), x)
+    return f.select(a.compare("olt", 0.5 / scale), near, far)
+
+
+def _picked(f: Function, a: Value, function, scale: float, degree: int) -> Value:
+    """A function of a >= 0 up to 31.5 / scale, by one of 32 polynomials.
 
     Interval i reaches half a step on both sides of i / scale. Two registers hold each power's 32 coefficients, and one
     instruction picks the lanes' own ones.
     """
-    a = f.fabs(x)
+    x = a
     magic = 12582912.0  # 1.5 * 2^23: adding it leaves a whole number in the lowest bits
     shifted = f.fma(a, scale, magic)
     t = f.fma(a, scale, -(shifted - magic))
@@ -162,8 +170,7 @@ def _by_table(f: Function, x: Value, function, scale: float, degree: int, near: 
     p = pick(tables[-1])
     for power in tables[-2::-1]:
         p = f.fma(p, t, pick(power))
-    far = f.copysign(f.select(a.compare("oge", 31.375 / scale), 1.0, p), x)
-    return f.select(a.compare("olt", 0.5 / scale), near, far)
+    return p
 
 
 @functools.cache
@@ -218,23 +225,42 @@ def sigmoid(f: Function, x: Value) -> Value:
     return f.fma(q * -lost, f.select(below, 1.0 - q, q), q)
 
 
-def _twice_less_one(x: float) -> float:
-    """2 s - 1 for the slope s = Phi(x) + x phi(x) of gelu: odd, and 1 to float's precision from 6.1 on."""
-    return math.erf(x * math.sqrt(0.5)) + x * math.exp(-0.5 * x * x) * math.sqrt(2 / math.pi)
+_GELU = 5.125  # intervals of one for both tables, which so share the search: Phi(-x) is below 1e-9 from 6.1 on, and so is 1 - slope
+
+
+def _tail(x: float) -> float:
+    """Phi(-x)."""
+    return 0.5 * math.erfc(x * math.sqrt(0.5))
+
+
+def gelu(f: Function, x: Value) -> Value:
+    """x Phi(x), within 2e-7 and two units in the last place of the larger half; -inf gives NaN, as the formula does."""
+    if _avx512(x):
+        # max(x, 0) - |x| Phi(-|x|)
+        a, far = f.fabs(x), f.fabs(x).compare("oge", 31.375 / _GELU)
+        tail = f.select(far, 0.0, _picked(f, a, _tail, _GELU, 5))
+        whole = f.select(x.compare("ogt", 0.0), x, 0.0)
+        return f.fma(-f.select(x.compare("oge", 31.375 / _GELU), 0.0, a), tail, whole)
+    return x * f.fma(erf(f, x * math.sqrt(0.5)), 0.5, f.const(0.5, x.ctype))
+
+
+def _half(x: float) -> float:
+    """s - 1/2 for the slope s = Phi(x) + x phi(x) of gelu: odd."""
+    return 0.5 * math.erf(x * math.sqrt(0.5)) + x * math.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
 
 
 def gelu_slope(f: Function, x: Value) -> Value:
     """The derivative of x Phi(x), Phi(x) + x phi(x), within 2e-7; 0 and 1 at the infinities."""
     if _avx512(x):
-        series = [math.sqrt(2 / math.pi) * c for c in (3 / 20, -2 / 3, 2)]  # enough up to 0.1
-        odd = _by_table(f, x, _twice_less_one, 5.125, 5, x * f.polynomial(x * x, series))
-        return f.fma(odd, 0.5, f.const(0.5, x.ctype))
+        a = f.fabs(x)
+        half = f.select(a.compare("oge", 31.375 / _GELU), 0.5, _picked(f, a, _half, _GELU, 5))
+        return f.copysign(half, x) + 0.5
     cdf = f.fma(erf(f, x * math.sqrt(0.5)), 0.5, f.const(0.5, x.ctype))
     near = f.larger(f.const(-40.0, x.ctype), f.smaller(f.const(40.0, x.ctype), x))  # infinity times zero is no number
     return f.fma(near * exp(f, near * near * -0.5), 1 / math.sqrt(2 * math.pi), cdf)
 
 
-FUNCTIONS = {fn.__name__: fn for fn in (erf, exp, expm1, gelu_slope, log, log1p, sigmoid, tanh)}
+FUNCTIONS = {fn.__name__: fn for fn in (erf, exp, expm1, gelu, gelu_slope, log, log1p, sigmoid, tanh)}
 
 
 def ulps(got: np.ndarray, exact: np.ndarray) -> np.ndarray:

@@ -7,7 +7,8 @@
 The method is Goto and van de Geijn's ("Anatomy of High-Performance Matrix Multiplication", 2008): a block of A is packed
 into panels of up to `rows` rows (or, where that would cost more than it gains, read where it is), each panel of B of
 `vectors` registers is packed and multiplied with all of them by a micro-kernel that keeps a whole tile of the result in
-registers. Each element is a sum in the order of k, cut every
+registers. Where A has more rows than B has columns the two change places: B is packed, and panels of A meet all of it.
+The micro-kernels fetch what the next panel is made of. Each element is a sum in the order of k, cut every
 `DEPTH` terms, so results depend neither on the number of threads nor on the position in a batch.
 """
 
@@ -22,102 +23,17 @@ import numpy as np
 
 from pellucid.codegen import blas, jit, target, threads
 from pellucid.codegen.elementwise import restore_flags, save_flags
-from pellucid.codegen.emit import Function, Module, Value, vector
+from pellucid.codegen.emit import Function, Module, Value
+from pellucid.codegen.matmul_micro import ACCUMULATE, BIAS, RELU, emit_any, emit_micro, micro_name, prefix
 from pellucid.codegen.matmul_pack import Tile, emit_pack_copy, emit_pack_rows, emit_pack_transpose, pack, plain_tile, tile
 
 __all__ = ["SCRATCH_FLOATS", "gemm_address", "gufuncs", "linear", "multiply"]
 
-DEPTH = 512  # terms of a sum that one pass adds: a packed panel of B then fits the second-level cache with room
+DEPTH = 768  # terms of a sum that one pass adds: a packed panel of B then fits the second-level cache with room
 BLOCK = 1 << 18  # floats of A that are packed at a time: 1 MiB
 PLAIN = 256  # up to as many columns, or terms of a sum, A is not packed
 LARGE = 1 << 18  # multiplications from which on BLAS uses threads of its own, which then wait busily for more
-AHEAD = 8  # steps of k that A is fetched ahead
 TOGETHER = 8  # panels of A that are packed at once, a step of all of them after the other
-
-
-# The micro-kernels.
-
-
-def emit_micro(module: Module, t: Tile, rows: int, vectors: int, packed: bool) -> None:
-    """out[i, :] (+)= sum over k of a[i, k] * b[k * stride + :], then bias and relu; `valid` columns are stored.
-
-    a[i, k] lies at k * rows + i when `packed`, else at i * a_row + k.
-    """
-    kind = vector("float", t.lanes)
-    f = module.function(_micro_name(packed, rows, vectors), **_MICRO_PARAMS)
-    sums = [[f.var(kind, 0.0) for _ in range(vectors)] for _ in range(rows)]
-    starts = [f.at(f.a, f.a_row * i) for i in range(rows)]
-    for i in range(rows):  # the result's lines arrive while the sums are made
-        for v in range(vectors):
-            f.prefetch(f.out, f.pitch * i + v * t.lanes, write=True)
-    with f.loop(0, f.depth) as k:
-        b = f.at(f.b, k * f.stride)
-        a = f.at(f.a, k * rows)
-        # What comes next: of packed rows the steps to come, else the rows of the next panel, where they follow these.
-        f.prefetch(a, AHEAD * rows) if packed else f.prefetch(f.a, f.a_row * rows + k * rows)
-        wide = [f.load(kind, b, v * t.lanes) for v in range(vectors)]
-        for i in range(rows):
-            factor = f.splat(f.load("float", a, i) if packed else f.load("float", starts[i], k), kind)
-            for v in range(vectors):
-                sums[i][v].set(f.fma(factor, wide[v], sums[i][v].get()))
-    masks = [f.tail_mask(f.valid - v * t.lanes, t.lanes) for v in range(vectors)]
-
-    def each(change) -> None:
-        for i in range(rows):
-            for v in range(vectors):
-                sums[i][v].set(change(sums[i][v].get(), i, v))
-
-    def place(i: int, v: int) -> Value:
-        return f.at(f.out, f.pitch * i + v * t.lanes)
-
-    with f.when((f.flags & ACCUMULATE).compare("ne", 0)):
-        each(lambda s, i, v: s + f.load(kind, place(i, v), mask=masks[v]))
-    with f.when((f.flags & BIAS).compare("ne", 0)):
-        bias = [f.load(kind, f.bias, v * t.lanes, mask=masks[v]) for v in range(vectors)]
-        each(lambda s, i, v: s + bias[v])
-    with f.when((f.flags & RELU).compare("ne", 0)):
-        each(lambda s, i, v: f.select(s.compare("ole", 0.0), 0.0, s))
-    for i in range(rows):
-        for v in range(vectors):
-            f.store(sums[i][v].get(), place(i, v), mask=masks[v])
-    f.ret()
-
-
-_MICRO_PARAMS = {
-    **dict.fromkeys(("a", "b", "out", "bias"), "ptr"),
-    **dict.fromkeys(("a_row", "depth", "stride", "pitch", "valid", "flags", "height"), "i64"),
-}
-ACCUMULATE, BIAS, RELU = 1, 2, 4
-
-
-def _micro_name(packed: bool, rows: int, vectors: int) -> str:
-    return f"{_prefix(packed)}.{rows}.{vectors}"
-
-
-def _prefix(packed: bool) -> str:
-    return "micro.packed" if packed else "micro.plain"
-
-
-def _emit_any(module: Module, packed: bool) -> None:
-    """A micro-kernel for every shape, one element after the other: what serves where one of the others cannot be compiled. Each
-    element is the same sum in the same order, so the bits are those of the others, too.
-    """
-    f = module.function(f"{_prefix(packed)}.any", **_MICRO_PARAMS)
-    f.driver = True
-    with f.loop(0, f.height) as i, f.loop(0, f.valid) as j:
-        total = f.var("float", 0.0)
-        with f.loop(0, f.depth) as k:
-            a = f.load("float", f.a, k * f.height + i if packed else i * f.a_row + k)
-            total.set(f.fma(a, f.load("float", f.b, k * f.stride + j), total.get()))
-        place = f.at(f.out, i * f.pitch + j)
-        with f.when((f.flags & ACCUMULATE).compare("ne", 0)):
-            total.set(total.get() + f.load("float", place))
-        with f.when((f.flags & BIAS).compare("ne", 0)):
-            total.set(total.get() + f.load("float", f.bias, j))
-        with f.when((f.flags & RELU).compare("ne", 0)):
-            total.set(f.select(total.get().compare("ole", 0.0), 0.0, total.get()))
-        f.store(total.get(), place)
-    f.ret()
 
 
 # The micro-kernels are compiled one by one, when a product needs them: there are up to 52, and a program needs a few. Their addresses
@@ -168,7 +84,7 @@ def _missing(packed: int, height: int, more: int, columns: int) -> None:
 def _any(packed: bool) -> int:
     natives = _natives()
     assert natives is not None  # its functions are what calls
-    return natives[f"{_prefix(packed)}.any"]
+    return natives[f"{prefix(packed)}.any"]
 
 
 def widths(packed: bool, columns: int) -> list[int]:
@@ -184,7 +100,7 @@ def ready(packed: bool, rows: int, vectors: int) -> None:
     table, place = _table(), _place(packed, rows, vectors)
     if table[place]:
         return
-    name = _micro_name(packed, rows, vectors)
+    name = micro_name(packed, rows, vectors)
 
     def build() -> str:
         module = Module()
@@ -243,6 +159,20 @@ def _emit_pack_a(module: Module) -> None:
     f.ret()
 
 
+def _lies_ready(f: Function, row: Value, n: Value) -> Value:
+    """Whether A can be read where it is although its steps do not lie side by side: the rows of a step do, and few columns of B do not
+    repay packing. What it costs to wait for the second cache is hidden behind the arithmetic.
+    """
+    return row.compare("eq", 1) & n.compare("sle", PLAIN)
+
+
+def _panel_of_a(f: Function, job: dict[str, Value], top: Value, height: Value) -> tuple[Value, Value]:
+    """Where a panel of A begins for the kernel that takes the rows of a step side by side, and how far its steps are apart."""
+    ready = _lies_ready(f, job["a_row"], job["n"])
+    start = f.select(ready, f.at(job["a"], top), f.at(job["packed"], top * job["depth"]))
+    return start, f.select(ready, job["a_step"], height)
+
+
 def _emit_columns(module: Module, t: Tile, packed: bool) -> None:
     """Panels of B times a block of A."""
     f = module.function(
@@ -271,14 +201,81 @@ def _emit_columns(module: Module, t: Tile, packed: bool) -> None:
         f.branch(in_place, use_b, pack_b)
         vectors = (valid + (t.lanes - 1)) / t.lanes
         bias = f.at(values["bias"], first)
+        after = (j + 1) * t.columns
+        rest = f.smaller(n - after, t.columns)
         with f.loop(0, panels) as p:
             top, height = _panel(f, p, m, panels)
             micro = _kernel(f, packed, height, vectors)
             out = f.at(values["out"], top * values["pitch"] + first)
-            row = values["a_row"]
-            a = f.at(values["packed"], top * depth) if packed else f.at(values["a"], top * row)
-            operands = (a, source.get(), out, bias)
-            numbers = (row, depth, stride.get(), values["pitch"], valid, flags, height)
+            if packed:
+                a, row = _panel_of_a(f, values, top, height)
+            else:
+                a, row = f.at(values["a"], top * values["a_row"]), values["a_row"]
+            # The first products with a panel of B have the next one fetched: at each step a vector of a row, or of a column. That is
+            # a column for each product, or as long a piece of memory as so many columns take, if there are few products.
+            by_row = values["b_column"].compare("eq", 1)
+            apart = f.select(by_row | panels.compare("slt", t.columns), f.const(t.lanes, "i64"), 1)
+            fetch = (p * apart).compare("slt", rest)
+            ahead = f.at(values["b"], (after + p * apart) * values["b_column"])
+            ahead_step = f.select(by_row, values["b_step"], apart)
+            operands = (a, source.get(), out, bias, f.select(fetch, ahead, a))
+            numbers = (row, depth, stride.get(), values["pitch"], valid, flags, height, f.select(fetch, ahead_step, 0))
+            passed = ", ".join(f"{v.ctype} {v.name}" for v in (*operands, *numbers))
+            f.line(f"call void {micro.name}({passed})")
+    f.ret()
+
+
+def _emit_pack_b(module: Module) -> None:
+    t = tile()
+    f = module.function("pack_b", internal=True, args="ptr", begin="i64", end="i64", thread="i64")
+    f.driver = True
+    job = Job(f, f.args)
+    b, packed, n, depth, step, column = map(job.get, ("b", "packed", "n", "depth", "b_step", "b_column"))
+    with f.loop(f.begin, f.end) as j:
+        first = j * t.columns
+        valid = f.smaller(n - first, t.columns)
+        pack(f, f.at(b, first * column), step, column, f.at(packed, first * depth), depth, valid, t.columns)
+    f.ret()
+
+
+def _emit_rows(module: Module, t: Tile) -> None:
+    """Panels of A times a block of B that is packed."""
+    f = module.function("rows.packed", internal=True, args="ptr", begin="i64", end="i64", thread="i64")
+    job = Job(f, f.args)
+    a, b, out, bias, m, n, depth = map(job.get, ("a", "packed", "out", "bias", "m", "n", "depth"))
+    row, step, pitch, flags, panels = map(job.get, ("a_row", "a_step", "pitch", "flags", "panels"))
+    buffer = f.buffer("float", DEPTH * t.rows)
+    side_by_side = row.compare("eq", 1)
+    in_place = _lies_ready(f, row, n)
+    with f.loop(f.begin, f.end) as p:
+        top, height = _panel(f, p, m, panels)
+        source, apart = f.var("ptr", f.at(a, top)), f.var("i64", step)
+
+        def pack_a(top=top, height=height, source=source, apart=apart) -> None:
+            pack(f, f.at(a, top * row), step, row, buffer, depth, height, height)
+            source.set(buffer)
+            apart.set(height)
+
+        f.branch(in_place, lambda: None, pack_a)
+        after = f.at(a, (top + height) * row)
+        more = (top + height).compare("slt", m)
+        with f.loop(0, (n + (t.columns - 1)) / t.columns) as j:
+            first = j * t.columns
+            valid = f.smaller(n - first, t.columns)
+            micro = _kernel(f, True, height, (valid + (t.lanes - 1)) / t.lanes)
+            # The lines of a step's elements, of which there are two at most, or half a panel's rows.
+            fetch = more & j.compare("slt", 2)
+            ahead = f.at(after, j * f.select(side_by_side, height - 1, height / 2 * row))
+            ahead_step = f.select(side_by_side, step, t.lanes)
+            here = source.get()
+            operands = (
+                here,
+                f.at(b, first * depth),
+                f.at(out, top * pitch + first),
+                f.at(bias, first),
+                f.select(fetch, ahead, here),
+            )
+            numbers = (apart.get(), depth, f.const(t.columns, "i64"), pitch, valid, flags, height, f.select(fetch, ahead_step, 0))
             passed = ", ".join(f"{v.ctype} {v.name}" for v in (*operands, *numbers))
             f.line(f"call void {micro.name}({passed})")
     f.ret()
@@ -295,7 +292,7 @@ def _kernel(f: Function, packed: bool, height: Value, vectors: Value) -> Value:
 
 def _emit_ready(module: Module, t: Tile, packed: bool) -> None:
     """Before `m` rows in `panels` meet `n` columns: see that the micro-kernels for them are there."""
-    f = module.function(f"{_prefix(packed)}.ready", internal=True, m="i64", panels="i64", n="i64")
+    f = module.function(f"{prefix(packed)}.ready", internal=True, m="i64", panels="i64", n="i64")
     f.driver = True
     f.noinline = True
     height, more = f.m / f.panels, f.m % f.panels
@@ -315,45 +312,72 @@ def _emit_ready(module: Module, t: Tile, packed: bool) -> None:
 
 
 def _emit_gemm(module: Module) -> None:
-    """One product; the team shares the packing of A and the panels of B."""
+    """One product; the team shares the packing of an operand and the panels of the other one."""
     sizes = "m n depth a_row a_step b_step b_column pitch epilogue".split()
     pointers = dict.fromkeys(("team", "a", "b", "out", "bias", "packed"), "ptr")
     f = module.function("gemm", **pointers, **dict.fromkeys(sizes, "i64"))
     f.driver = True
     job = Job(f, f.buffer("i64", len(_JOB), align=8))
-    for name in "bias packed n a_row a_step b_step b_column pitch".split():
+    for name in "packed a_row a_step b_step b_column pitch".split():
         job.set(name, getattr(f, name))
     passes = (f.depth + (DEPTH - 1)) / DEPTH
     depth = (f.depth + (passes - 1)) / passes
-    height = f.larger(f.const(BLOCK, "i64") / depth, tile().rows)
     # Packing A pays when many long panels of B meet it; left where it is, its rows must be contiguous.
     plain = f.a_step.compare("eq", 1) & (f.n.compare("sle", PLAIN) | depth.compare("sle", PLAIN))
     with f.loop(0, f.depth, depth) as k:
         steps = f.smaller(f.depth - k, depth)
         job.set("depth", steps)
-        job.set("b", f.at(f.b, k * f.b_step))
         last = (k + depth).compare("sge", f.depth)
         start = f.select(k.compare("sgt", 0), f.const(ACCUMULATE, "i64"), f.epilogue & ACCUMULATE)
         job.set("flags", start | f.select(last, f.epilogue, 0))
-        with f.loop(0, f.m, height) as i:
-            rows = f.smaller(f.m - i, height)
+
+        def place(row: Value | int, rows: Value, column: Value | int, columns: Value, k: Value = k) -> None:
             job.set("m", rows)
-            job.set("a", f.at(f.a, i * f.a_row + k * f.a_step))
-            job.set("out", f.at(f.out, i * f.pitch))
+            job.set("n", columns)
+            job.set("a", f.at(f.a, f.a_row * row + k * f.a_step))
+            job.set("b", f.at(f.b, f.b_column * column + k * f.b_step))
+            job.set("out", f.at(f.out, f.pitch * row + column))
+            job.set("bias", f.at(f.bias, column))
 
-            def run(t: Tile, packed: bool, rows=rows, steps=steps) -> None:
-                panels = (rows + (t.rows - 1)) / t.rows
-                job.set("panels", panels)
-                f.call(f"{_prefix(packed)}.ready", rows, panels, f.n)
-                if packed:  # a chunk is worth at least some microseconds
-                    grain = f.larger(f.const(1 << 15, "i64") / (rows * steps / panels), 1)
-                    threads.start_team(f, f.team, "@pack_a", job.block, panels, grain)
-                grain = f.larger(f.const(1 << 20, "i64") / (rows * steps * t.columns), 1)
+        def panels_of(rows: Value, columns: Value, packed: bool) -> Value:
+            t = tile() if packed else plain_tile()
+            panels = (rows + (t.rows - 1)) / t.rows
+            job.set("panels", panels)
+            f.call(f"{prefix(packed)}.ready", rows, panels, columns)
+            return panels
+
+        def start_team(kernel: str, tasks: Value, work: int, each: Value) -> None:
+            """A chunk is worth at least some microseconds: `work`, of tasks of `each`."""
+            threads.start_team(f, f.team, kernel, job.block, tasks, f.larger(f.const(work, "i64") / each, 1))
+
+        def by_columns(packed: bool, steps: Value = steps) -> None:
+            """Blocks of A, and panels of B."""
+            t = tile() if packed else plain_tile()
+            height = f.larger(f.const(BLOCK, "i64") / depth, tile().rows)
+            with f.loop(0, f.m, height) as i:
+                rows = f.smaller(f.m - i, height)
+                place(i, rows, 0, f.n)
+                panels = panels_of(rows, f.n, packed)
+                if packed:
+                    with f.when(_lies_ready(f, f.a_row, f.n).compare("eq", False)):
+                        start_team("@pack_a", panels, 1 << 15, rows * steps / panels)
                 tasks = (f.n + (t.columns - 1)) / t.columns
-                which = "@columns.packed" if packed else "@columns.plain"
-                threads.start_team(f, f.team, which, job.block, tasks, grain)
+                start_team("@columns.packed" if packed else "@columns.plain", tasks, 1 << 20, rows * steps * t.columns)
 
-            f.branch(plain, lambda: run(plain_tile(), False), lambda: run(tile(), True))
+        def by_rows(steps: Value = steps) -> None:
+            """Blocks of B, and panels of A: then the smaller operand is the one that is packed beforehand."""
+            t = tile()
+            width = f.larger(f.const(BLOCK // 2, "i64") / depth / t.columns, 1) * t.columns
+            with f.loop(0, f.n, width) as j:
+                columns = f.smaller(f.n - j, width)
+                place(0, f.m, j, columns)
+                panels = panels_of(f.m, columns, True)
+                start_team("@pack_b", (columns + (t.columns - 1)) / t.columns, 1 << 15, steps * t.columns)
+                start_team("@rows.packed", panels, 1 << 20, steps * columns * t.rows)
+
+        f.branch(
+            plain, lambda: by_columns(False), lambda: f.branch(f.m.compare("sgt", f.n), by_rows, lambda: by_columns(True))
+        )  # fmt: skip
     f.ret()
 
 
@@ -410,13 +434,15 @@ _LOOPS = {"matmul": 0, "linear": BIAS, "linear_relu": BIAS | RELU}
 def _build() -> str:
     module = Module()
     for t, packed in ((tile(), True), (plain_tile(), False)):
-        _emit_any(module, packed)
+        emit_any(module, packed)
         _emit_ready(module, t, packed)
         _emit_columns(module, t, packed)
     emit_pack_copy(module)
     emit_pack_transpose(module)
     emit_pack_rows(module)
     _emit_pack_a(module)
+    _emit_pack_b(module)
+    _emit_rows(module, tile())
     _emit_gemm(module)
     for name, epilogue in _LOOPS.items():
         _emit_loop(module, name, epilogue)

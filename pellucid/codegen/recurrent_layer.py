@@ -19,7 +19,7 @@ import numpy as np
 from pellucid.codegen import jit, target, threads
 from pellucid.codegen.elementwise import evaluate
 from pellucid.codegen.emit import Function, Module, Value, vector
-from pellucid.codegen.matmul import emit_micro
+from pellucid.codegen.matmul_micro import emit_micro
 from pellucid.codegen.matmul_pack import Tile, emit_pack_copy, emit_pack_transpose, pack
 from pellucid.codegen.recurrent import EXPRESSIONS, PARTS
 from pellucid.codegen.recurrent_cell import store_slopes
@@ -58,7 +58,8 @@ def _product(f: Function, t: Tile, rows: Value, a: Value, depth: Value, panel: V
     """`rows` rows of `a`, `depth` floats each, times a packed panel."""
     slot = f.emit(f"getelementptr ptr, ptr @tiles, i64 {(rows - 1).name}", "ptr")
     width = f.const(t.columns, "i64")
-    operands = (a, panel, buffer, buffer, depth, depth, width, width, width, f.const(0, "i64"))
+    none = f.const(0, "i64")
+    operands = (a, panel, buffer, buffer, a, depth, depth, width, width, width, none, rows, none)
     f.line(f"call void {f.load('ptr', slot).name}({', '.join(f'{v.ctype} {v.name}' for v in operands)})")
 
 

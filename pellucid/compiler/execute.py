@@ -25,6 +25,7 @@ from ..ir.program import ITEMSIZE, row_major, substitute
 from .arrays import bounds
 from .expand import expanded
 from .fuse import Item, loop_of, schedule
+from .gathered import gathered
 from .lowerings import HANDED, LOWERINGS
 from .memory import joined, least, lifetimes, ordered, plan, replaced
 from .recompute import recomputed
@@ -105,6 +106,7 @@ class Executable:
             formulas = expanded(self.instructions)
             instructions = recomputed(formulas, self.changing, self.number_of)
             self.again = len(instructions) - len(formulas)
+            instructions = gathered(instructions, self.changing)
             self.items = schedule(instructions, set(self.fresh), self.number_of, self.lower)
         else:
             self.items = [Item("eager", [i], reason="there is no compiler") for i in self.instructions]

@@ -249,13 +249,13 @@ def scaled_dot_product_attention(i: Instruction, ex: Any) -> Native | str:
 
 def scaled_dot_product_attention_vjp(i: Instruction, ex: Any) -> Native | str:
     """One call."""
-    q, k, v, bias, _, out, extra = (value_of(x) for x in i.params["s"])
+    q, k, v, bias, *_, extra = (value_of(x) for x in i.params["s"])
     extras, g = extra.instruction.extras, value_of(i.params["g"])
     grads = gradients(i)
     if len(extras) != 1 or any(v is None for v in grads[:3]) or grads[3] is not None:
         return OTHER
     params = i.params["params"]
-    operands = (q, k, v, None, out, g, *grads[:3])
+    operands = (q, k, v, None, g, *grads[:3])
     return _attention(i, ex, True, operands, extras[0], bool(params["causal"]), params["scale"], bias)
 
 

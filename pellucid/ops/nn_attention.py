@@ -60,7 +60,6 @@ def _attention_vjp(
     value: Any,
     bias: Any,
     bias_shape: Any,
-    out: Any,
     aux: Any,
     needs: Any,
     causal: bool,
@@ -69,7 +68,7 @@ def _attention_vjp(
     kind, saved = aux
     if F.raw and kind == "kernel" and not needs[3]:
         flat = len(query.shape) == 3
-        arrays = [_one_head(a, flat) for a in (g, query, key, value, out)]
+        arrays = [_one_head(a, flat) for a in (g, query, key, value)]
         made = kernels.attention.attention_backward(*arrays, saved, _one_head(bias, flat), causal, scale)
         if made is not None:
             return (*[a[:, 0] for a in made], None) if flat else (*made, None)

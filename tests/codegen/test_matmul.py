@@ -23,6 +23,9 @@ SIZES = [
     (7, 1030, 100),
     (28, 300, 272),
     (700, 600, 70),
+    (40, 1600, 33),  # more rows than columns: panels of A, read where they are if rows of steps lie side by side
+    (301, 800, 290),  # the same, with more columns than that repays
+    (2000, 300, 900),  # B in two blocks
 ]
 
 
