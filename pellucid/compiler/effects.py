@@ -484,6 +484,9 @@ class Changes:
         for log in self.logs:
             self._add_log(log, witness)
         self._check_calls(witness)
+        self.tracer.stepped.clear()  # which hold numbers that nobody else keeps
+        for c in self.calls:
+            c.before = {}
         return remaining
 
     def _refuse(self, g: Guard, witness: Any, why: str = "which a program would not do") -> None:
@@ -501,7 +504,7 @@ class Changes:
     def _check_logs(self, lists: dict[int, Log], witness: Any) -> None:
         for place in self.watched:
             if isinstance(place, Growing) and (id(place.holder) not in lists or lists[id(place.holder)].proxy.looked):
-                self._refuse(place, witness)
+                self._refuse(place, witness, "and looks at it, or keeps it where it cannot be followed")
 
     def _known(self, value: Any) -> bool:
         return self.around.seen.get(id(value)) is value and id(value) not in self.around.containers
@@ -564,6 +567,8 @@ class Changes:
     def _check_calls(self, witness: Any) -> None:
         keys = {e.place.key for e in self.effects} | {w for e in self.effects for w in e.place.path.split(".")}
         for c in self.calls:
+            if c.late:  # what was changed before it is changed before it again
+                continue
             names = {
                 n for code in c.codes for n in (*code.co_names, *code.co_freevars, *[x for x in code.co_consts if type(x) is str])
             }
@@ -590,7 +595,6 @@ class Changes:
             e.value = None
         for c in self.calls:
             c.args = None
-            c.before = {}
 
 
 def _movable(p: Guard) -> bool:

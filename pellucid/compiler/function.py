@@ -210,13 +210,13 @@ class CompiledFunction:
                 self.history.append(f"traced again at the next call: {version.refusal}")
                 return first
         if (
-            (lift or watched) and not version.transient and (self.fullgraph or not undecided)
+            (lift or watched) and not version.transient and not version.sets_inputs and (self.fullgraph or not undecided)
         ):  # without numbers that change it may be compiled
             self.changing[skeleton] = frozenset()
             self._steady.add(skeleton)
             self.history.append(f"traced again at the next call, with its numbers as they are: {version.refusal}")
             return first
-        self._give_up(key, version.refusal)
+        self._give_up(kind if version.sets_inputs else key, version.refusal)
         return first
 
     def _find_changing(self, structure: Any, skeleton: Any) -> None:

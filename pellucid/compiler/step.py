@@ -28,7 +28,7 @@ from .execute import executable, numpy_dtype
 from .guards import LEAF_HOOKS, Guard, Opaque, changed
 from .node import spent_slot
 from .numbers import is_read, settle
-from .structure import Slot, flatten, lifted, masked, numbers_in, rebuild
+from .structure import Slot, carried_back, flatten, lifted, masked, numbers_in, rebuild
 from .surroundings import Surroundings
 from .trace import Tracer
 from .witness import Witness
@@ -52,6 +52,7 @@ class Version(Calls):
         self.flags = flags()
         self.refusal: Refusal | None = None
         self.transient = False  # the next call may be compiled
+        self.sets_inputs = False  # whether it changes what is another one at each call, and so cannot do without
         self.found: list[Guard] = []  # places that should be inputs at the next call
         self.quiet = False  # nothing is wrong: a call of another kind may be
         self.hits = 0
@@ -96,12 +97,19 @@ class Version(Calls):
         streams = around.drawn()
         start = count()
         try:
-            given = lifted((args, kwargs), self.lift, tracer.number_given, itertools.count()) if self.lift else (args, kwargs)
+            copies: list[Any] = []
+            given: Any = (args, kwargs)
+            if self.lift:
+                given = lifted(given, self.lift, tracer.number_given, itertools.count(), copies)
             try:
                 with changes.following(), tracer.active(), witness.watching():
                     self.first = self.function(*given[0], **given[1])
             finally:
-                del given
+                carried_back(copies)
+                del given, copies
+                self.sets_inputs = bool(changes.moved or logs) or any(
+                    p.now() is not start for p, start in zip(self.places, changes.at_start, strict=True)
+                )
         except TypeError as error:
             self._again(error, args, kwargs)
             return
@@ -166,6 +174,7 @@ class Version(Calls):
         now: list[Tensor] = []
         same = flatten((args, kwargs), now) == structure
         if not same or len(now) != count or any(a is not b for a, b in zip(now, tensors, strict=False)):
+            self.sets_inputs = True
             raise Refusal("the step changes an argument", witness.entry)
         aliased = self.around.aliased
         # Arguments that the code can also come to otherwise: they must be these again.
@@ -413,8 +422,7 @@ class Version(Calls):
             position[b] = start + len(self.layout)
             self.layout.append((value.shape, numpy_dtype(value.dtype), t))
         if any(
-            o[0] not in ("new", "number") or any(not v.whole or v.buffer not in position for v in _values(o))
-            for o in self.outputs
+            o[0] not in ("new", "number") or any(not v.whole or v.buffer not in position for v in _values(o)) for o in self.outputs
         ):
             self.fast = False
             return
