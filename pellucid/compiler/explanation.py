@@ -70,7 +70,11 @@ def explain(function: Any, measure: bool = True) -> Explanation:
         ):
             if things:
                 lines += [f"{words}:", *[f"  {thing}" for thing in things]]
-                body += [f"<h3>{html.escape(words)}</h3><ul>", *[f"<li>{html.escape(str(thing))}</li>" for thing in things], "</ul>"]
+                body += [
+                    f"<h3>{html.escape(words)}</h3><ul>",
+                    *[f"<li>{html.escape(str(thing))}</li>" for thing in things],
+                    "</ul>",
+                ]
         often = f"{len(version.always)} guards, compared at each call"
         seldom = f"{len(version.seldom)} more, compared when a module, a hook or a setting of the library has changed"
         lines += [often, *[f"  {g}" for g in version.always[:100]], seldom]

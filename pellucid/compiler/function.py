@@ -199,7 +199,7 @@ class CompiledFunction:
         if version.quiet:
             return first
         new = {(id(p.holder), p.key): p for p in version.found}
-        if not new.keys() <= self.watched.keys():
+        if any(not (k in self.watched and _variable(self.watched[k])) for k in new) and len(self.history) < 8 * self.limit:
             self.watched.update(new)
             self.history.append(f"traced again at the next call, with what it changes as inputs: {version.refusal}")
             return first

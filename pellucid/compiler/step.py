@@ -179,13 +179,26 @@ class Version(Calls):
         aliased = self.around.aliased
         # Arguments that the code can also come to otherwise: they must be these again.
         self.pinned = [(k, t) for k, t in enumerate(tensors) if id(t) in aliased]
-        if any(k >= count for k, _ in self.pinned):
-            raise Refusal("a tensor that the step replaces is known by two names", witness.entry)
+        self._apart(tensors, count, {k for k, _ in self.pinned}, witness)
         self.guards = changes.finish(self.guards, witness, self.may_watch)
         self.changes = changes
         self.effects, self.calls = changes.effects, changes.calls
         self.early = [e for e in self.effects if e.stage < 0]
         self.count_of_numbers = self.tracer.count
+
+    def _apart(self, tensors: list[Tensor], count: int, pinned: set[int], witness: Witness) -> None:
+        """Refusal where a tensor that is another one at each call shares memory with one that the step also comes to otherwise."""
+        reached: dict[int, list[ndarray]] = {}
+        for t in self.around.reached:
+            reached.setdefault(id(owner(t._array)), []).append(t._array)
+        for k, t in enumerate(tensors):
+            shared = any(np.may_share_memory(t._array, a) for a in reached.get(id(owner(t._array)), ()))
+            if k < count and shared and k not in pinned:
+                self.quiet = True
+                raise Refusal("an argument shares memory with a tensor that the step also reaches otherwise")
+            if k >= count and (shared or k in pinned):
+                self.transient = True
+                raise Refusal("a tensor that the step replaces is known by two names", witness.entry)
 
     def _results(self, tensors: list[Tensor], around: Surroundings, start: int) -> None:
         """Name the values that leave: results, and gradients."""

@@ -422,16 +422,29 @@ def written_to_and_replaced():
 
 
 @case
-def arguments_and_views_that_are_kept():
+def arguments_that_are_kept():
     m, o = parts()
-    t = Space(x=torch.zeros(8, 4), row=torch.zeros(4), bias=torch.zeros(3))
+    t = Space(x=torch.zeros(8, 4))
 
     def step(x, y):
-        loss = train(m, o, x, y) + (t.x * x).sum() + (t.row * x[1]).sum() + t.bias.sum()
-        t.x, t.row, t.bias = x, x[0].detach(), m[2].bias.detach()
+        loss = train(m, o, x, y) + (t.x * x).sum()
+        t.x = x
         return loss
 
-    return step, lambda: (t.x, t.row, t.bias, m.state_dict())
+    return step, lambda: (t.x, m.state_dict())
+
+
+@case
+def views_that_are_kept():
+    m, o = parts()
+    t = Space(row=torch.zeros(4))
+
+    def step(x, y):
+        loss = train(m, o, x, y) + (t.row * x[1]).sum()
+        t.row = x[0].detach()
+        return loss
+
+    return step, lambda: (t.row, m.state_dict())
 
 
 @case
@@ -440,16 +453,19 @@ def losses_with_a_graph():
     t = Space(sum=torch.zeros(()), last=None)
 
     def step(x, y):
-        t.last = train(m, o, x, y)
-        t.sum = t.sum + F.cross_entropy(m(x), y)
-        return t.sum
+        loss = F.cross_entropy(m(x), y)
+        t.sum = t.sum + loss
+        t.last = loss.detach()
+        return loss.detach()
 
     def change(k):
         if k % 3 == 2:
+            o.zero_grad()
             t.sum.backward()
+            o.step()
             t.sum = torch.zeros(())
 
-    return step, lambda: (t.sum.detach(), t.last.detach(), m.state_dict(), [p.grad for p in m.parameters()]), change
+    return step, lambda: (t.sum.detach(), t.last, m.state_dict(), [p.grad for p in m.parameters()]), change
 
 
 # ---- lists ------------------------------------------------------------------------------------------
@@ -590,14 +606,16 @@ def schedule_every_third_step():
 def schedule_that_is_read():
     m, o = parts()
     s = schedules.ExponentialLR(o, 0.9)
+    log = []
 
     def step(x, y):
         before = s.last_epoch, o.param_groups[0]["lr"]
         loss = train(m, o, x * (1 + s.last_epoch / 10), y)
         s.step()
-        return loss + before[0] - s.last_epoch + before[1] - o.param_groups[0]["lr"]
+        log.append((before, s.last_epoch, o.param_groups[0]["lr"]))
+        return loss
 
-    return step, lambda: (options(o), m.state_dict())
+    return step, lambda: (log, options(o), m.state_dict())
 
 
 @case
@@ -870,6 +888,19 @@ def new_objects():
     return step, lambda: (t.last.n, m.state_dict())
 
 
+@eager("known by two names")
+def view_of_a_parameter():
+    m, o = parts()
+    t = Space(bias=torch.zeros(3))
+
+    def step(x, y):
+        loss = train(m, o, x, y) + t.bias.sum()
+        t.bias = m[2].bias.detach()
+        return loss
+
+    return step, lambda: (t.bias, m.state_dict())
+
+
 @eager("and looks at it")
 def list_that_is_looked_at():
     m, o = parts()
@@ -899,7 +930,7 @@ def list_by_a_bound_method():
     return step, lambda: (log, m.state_dict())
 
 
-@eager("which a program would not do")
+@eager("where it cannot be followed")
 def list_in_a_tuple():
     m, o = parts()
     log = []
@@ -1044,6 +1075,14 @@ def test_an_argument_that_is_also_a_global():
         assert run(zeros).tolist() == [1, 1, 1]
         assert run(w).tolist() == [2, 2, 2]
     assert sum(v.hits for v in run.versions) >= 4
+
+
+def test_arguments_that_share_memory_with_a_global():
+    w = torch.arange(4.0)
+    run = torch.compile(lambda a: a.sum() + w.sum())
+    for k in range(9):
+        a = (w.detach(), w[1:], torch.zeros(4), torch.zeros(3), w.detach())[k % 5]
+        assert run(a).item() == a.sum().item() + 6
 
 
 def test_arguments_that_are_changed():
