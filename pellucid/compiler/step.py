@@ -19,10 +19,11 @@ from ..core.tensor import Tensor, version_of
 from ..ir import Buffer, Value
 from .arrays import owner
 from .calling import Calls, flags, signature
+from .changes import Changes
 from .checking import checker, split
 from .deciding import Later
 from .earlier import Earlier
-from .effects import Again, Changes, Growing, counts, written_by
+from .effects import Again, Growing, counts, written_by
 from .errors import Refusal
 from .execute import executable, numpy_dtype
 from .guards import LEAF_HOOKS, Guard, Opaque, changed
