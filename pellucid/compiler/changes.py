@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 import gc
 import sys
+import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,8 +46,10 @@ def _log(kind: type) -> type:
         kind.__init__(self, held, *([held.maxlen] if kind is deque else []))  # type: ignore[misc]
         self.added = []
         self.looked = False
+        self.thread = threading.get_ident()
 
     def append(self: Any, value: Any) -> None:
+        self.looked |= self.thread != threading.get_ident()  # of the step that is traced
         self.added.append(value)
         kind.append(self, value)  # type: ignore[attr-defined]
 
@@ -346,7 +349,9 @@ class Changes:
             self._refuse(g, witness, f"an object {refusal.reason} each time")
         if holds_containers(form):
             self._refuse(g, witness, "a container that a program would not make")
-        if isinstance(form, str) or any(type(t) is not Tensor and not self._known(t) for t in leaves if isinstance(t, Tensor)):
+        if isinstance(form, (str, bytes, complex, range)) or any(
+            type(t) is not Tensor and not self._known(t) for t in leaves if isinstance(t, Tensor)
+        ):
             self._refuse(g, witness)
         stage = self._stage(key, now)
         if stage == -2:

@@ -122,6 +122,11 @@ class CompiledFunction:
                 result = version.quick(args)
                 if result is not NotImplemented:
                     return result
+            if len(self.versions) > 1 and (version := self.versions[1]).fast:  # steps that take turns
+                result = version.quick(args)
+                if result is not NotImplemented:
+                    self.versions.insert(0, self.versions.pop(self.versions.index(version)))
+                    return result
         if tracing.tracers or observe.observers or state.slow or STANCE[0] == "force_eager":
             # Somebody watches, or an outer function is being traced: what they must see are the operations.
             if local.autocast is not None and not tracing.tracers and not observe.observers and STANCE[0] == "default":

@@ -390,6 +390,7 @@ class Version(Calls):
             k for k, o in enumerate(self.outputs)
             if o[0] == "number" and all(type(v) is int for v in o[1]) and k not in self.late_outputs
         ]  # fmt: skip
+        self.starting = bool(self.first_calls or self.early or self.given_outputs)  # whether anything comes before the program
         self.bumps = sum(counts(e.place) for e in self.effects)
         self.changing = bool(self.effects or self.calls)
         self.simple = not (self.changing or self.computed or self.undone is not None or self.count_of_numbers)

@@ -84,7 +84,7 @@ def follow(make, compiled, bad=(), calls=12):
             warnings.simplefilter("always")
             try:
                 result = copy.deepcopy(run(x, y).detach())
-            except (IndexError, ValueError) as error:
+            except (IndexError, ValueError, ZeroDivisionError) as error:
                 result = type(error).__name__ + str(error)[:40]
         rows.append((result, copy.deepcopy(state()), [str(w.message) for w in told if w.category is not WARNING]))
         rows[-1] = (*rows[-1],)
@@ -771,6 +771,41 @@ CASES["AveragedModel"] = averaged()
 CASES["AveragedModel with decay"] = averaged(multi_avg_fn=swa_utils.get_ema_multi_avg_fn(0.9), use_buffers=True)
 
 
+@case
+def optimizer_of_ones_own():
+    class Plain(torch.optim.Optimizer):
+        def __init__(self, p):
+            super().__init__(p, {"lr": 0.1})
+
+        @torch.no_grad()
+        def step(self, closure=None):
+            for group in self.param_groups:
+                for p in group["params"]:
+                    p.add_(p.grad, alpha=-group["lr"])
+
+    m, o = parts(Plain)
+    s = schedules.LinearLR(o, total_iters=8)
+
+    def step(x, y):
+        loss = train(m, o, x, y)
+        s.step()
+        return loss
+
+    return step, lambda: (options(o), m.state_dict())
+
+
+@case
+def steps_that_take_turns():
+    m, o = parts()
+    t = Space(n=0)
+
+    def step(x, y):
+        t.n += 1
+        return train(m, o, x, y) if t.n % 2 else F.cross_entropy(m(x), y).detach()
+
+    return step, lambda: (t.n, m.state_dict())
+
+
 # ---- calls that fail ---------------------------------------------------------------------------------
 def failing(before):
     def make():
@@ -800,7 +835,25 @@ def failing(before):
     return make
 
 
-FAILING = {"labels": failing(False), "labels after a schedule": failing(True)}
+def division():
+    """It fails after the update, in eager execution: the program must not have run a part of that."""
+    m, o = parts()
+    t = Space(n=4, mean=0.0, k=0)
+
+    def step(x, y):
+        loss = train(m, o, x, y)
+        t.k += 1
+        t.mean = t.k / t.n
+        t.n += 1
+        return loss
+
+    def change(k):
+        t.n = 0 if k in (3, 7, 8) else max(t.n, 1)
+
+    return step, lambda: (t.n, t.mean, t.k, m.state_dict()), change
+
+
+FAILING = {"division": division, "labels": failing(False), "labels after a schedule": failing(True)}
 
 
 def labels_after_an_update():
