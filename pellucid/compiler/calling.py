@@ -271,6 +271,8 @@ class Calls:
                 numbers[k] = g.now()
                 if type(numbers[k]) is not kind:
                     raise TypeError(f"{g.path} is of another type than it was")
+        for compute, ks in self.partial:
+            compute([numbers[k] for k in ks])
         if self.first_calls:
             self._number(self.given_outputs, numbers, made)
 

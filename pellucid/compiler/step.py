@@ -197,6 +197,9 @@ class Version(Calls):
             if k < count and shared and k not in pinned:
                 self.quiet = True
                 raise Refusal("an argument shares memory with a tensor that the step also reaches otherwise")
+            others = [g for g in self.guards if g.same and g.expected is t and g.of_tensors]
+            if k >= count and others and not shared and self.may_watch:
+                raise Again(others)
             if k >= count and (shared or k in pinned):
                 self.transient = True
                 raise Refusal("a tensor that the step replaces is known by two names", witness.entry)
@@ -329,6 +332,7 @@ class Version(Calls):
                 dynamic.append(buffer)
         read = {v.buffer for i in program.instructions for v in i.reads()} | {v.buffer for v in program.outputs}
         self.computed = [c for c in tracer.computed if c[0] in read]
+        self.partial = tracer.partial
         dynamic += [buffer for buffer, *_ in self.computed]
         made_forward = {v.buffer for i in forward for v in i.made() if v.buffer.kind == "temp"}
         used_backward = {v.buffer for i in backward for v in (*i.reads(), *i.made()) if v.buffer.kind == "temp"}
@@ -390,7 +394,9 @@ class Version(Calls):
             k for k, o in enumerate(self.outputs)
             if o[0] == "number" and all(type(v) is int for v in o[1]) and k not in self.late_outputs
         ]  # fmt: skip
-        self.starting = bool(self.first_calls or self.early or self.given_outputs)  # whether anything comes before the program
+        self.starting = bool(
+            self.first_calls or self.early or self.given_outputs or self.partial
+        )  # whether anything comes before the program
         self.bumps = sum(counts(e.place) for e in self.effects)
         self.changing = bool(self.effects or self.calls)
         self.simple = not (self.changing or self.computed or self.undone is not None or self.count_of_numbers)
