@@ -212,6 +212,7 @@ class Changes:
         )
         so_far = self._so_far()
         call.before = {key: value for key, (_, value) in so_far.items()}
+        call.paths = {key: g.path for key, (g, _) in so_far.items()}
         call.grown = {id(log.place.holder): len(log.proxy.added) for log in self.logs}
         plain = lambda v: v if isinstance(v, Tensor) else v.plain
         watched = [(g, number, number.plain) for g, _, number in self.numbers.values() if g.now() is number]
@@ -236,6 +237,9 @@ class Changes:
 
     def _judge(self, call: Call, mine: set[int], watched: list[Any]) -> None:
         tracer = self.tracer
+        for key, path in call.paths.items():
+            if key[0] in mine:
+                tracer.refuse(f"a schedule changes {path}, which the step changes, too")
         if call.touched:
             tracer.refuse("a schedule computes with tensors")
         if any(_stores(code) for code in call.codes):
@@ -353,6 +357,8 @@ class Changes:
             type(t) is not Tensor and not self._known(t) for t in leaves if isinstance(t, Tensor)
         ):
             self._refuse(g, witness)
+        if any(id(g.holder) == id(t) for c in self.calls if not c.late for t in c.tables):
+            self._refuse(g, witness, "which a schedule changes, too")
         stage = self._stage(key, now)
         if stage == -2:
             self._refuse(g, witness, "twice, before and after a schedule's step")

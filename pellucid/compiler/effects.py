@@ -161,6 +161,7 @@ class Call:
         self.late = False  # after the program
         self.optimizers, self.tables = _tables(owner)
         self.before: dict[Any, Any] = {}  # what the step had changed by then: places and values
+        self.paths: dict[Any, str] = {}
         self.grown: dict[int, int] = {}  # how many items lists had got by then
         self.reads: list[tuple[int, Guard, type]] = []  # numbers that are read anew after it
         self.codes: list[CodeType] = []  # of the user's, that ran inside

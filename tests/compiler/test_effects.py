@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import copy
 import gc
+import re
 import threading
 import warnings
 from types import SimpleNamespace as Space
@@ -87,7 +88,6 @@ def follow(make, compiled, bad=(), calls=12):
             except (IndexError, ValueError, ZeroDivisionError) as error:
                 result = type(error).__name__ + str(error)[:40]
         rows.append((result, copy.deepcopy(state()), [str(w.message) for w in told if w.category is not WARNING]))
-        rows[-1] = (*rows[-1],)
     return rows, run
 
 
@@ -392,6 +392,25 @@ def two_names_that_are_both_replaced():
             t.g = torch.ones(4)
 
     return step, lambda: (t.h, t.g, t.h is t.g, m.state_dict()), change
+
+
+@case
+def number_that_some_values_forbid():
+    """What is divided by it is used nowhere, and eager execution fails nevertheless."""
+    m, o = parts()
+    t = Space(n=0)
+
+    def step(x, y):
+        loss = train(m, o, x, y)
+        t.n += 1
+        if t.n != 7:
+            _ = 1 / (t.n - 9)
+        return loss
+
+    def change(k):
+        t.n = 10 if k == 8 else t.n
+
+    return step, lambda: (t.n, m.state_dict()), change
 
 
 @case
@@ -941,6 +960,34 @@ def new_objects():
     return step, lambda: (t.last.n, m.state_dict())
 
 
+@eager("which the step changes, too")
+def learning_rate_by_hand_and_by_a_schedule():
+    m, o = parts(sgd)
+    s = schedules.ExponentialLR(o, 0.9)
+
+    def step(x, y):
+        for group in o.param_groups:
+            group["lr"] = 0.1
+        s.step()
+        return train(m, o, x, y)
+
+    return step, lambda: (options(o), s.get_last_lr(), m.state_dict())
+
+
+@eager("which a schedule changes, too")
+def learning_rate_by_a_schedule_and_by_hand():
+    m, o = parts(sgd)
+    s = schedules.ExponentialLR(o, 0.9)
+
+    def step(x, y):
+        s.step()
+        for group in o.param_groups:
+            group["lr"] = group["lr"] * 0.5
+        return train(m, o, x, y)
+
+    return step, lambda: (options(o), s.get_last_lr(), m.state_dict())
+
+
 @eager("known by two names")
 def view_of_a_parameter():
     m, o = parts()
@@ -1106,7 +1153,7 @@ def a_line_of_text():
 def test_what_cannot_be_repeated_runs_eagerly(name):
     make, reason = EAGER[name]
     expected, _ = follow(make, False)
-    with pytest.warns(WARNING, match=reason):
+    with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         torch.manual_seed(0)
         step, state, *_ = make()
@@ -1116,6 +1163,8 @@ def test_what_cannot_be_repeated_runs_eagerly(name):
             x, y = torch.randn(8, 4, generator=generator), torch.randint(0, 3, (8,), generator=generator)
             same(row[0], run(x, y).detach())
             same(row[1], copy.deepcopy(state()))
+    reasons = [str(w.message) for w in told if w.category is WARNING]
+    assert len(reasons) == 1 and re.search(reason, reasons[0]), reasons
 
 
 # ---- arguments -----------------------------------------------------------------------------------------
