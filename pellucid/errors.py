@@ -24,10 +24,15 @@ def warn_once(text: str, category: type[Warning] = UserWarning) -> None:
     if text in WARNED and not warn_always:
         return
     WARNED.add(text)
-    package, level, frame = __name__.partition(".")[0], 1, sys._getframe()
+    warnings.warn(text, category, stacklevel=outside())
+
+
+def outside() -> int:
+    """The `stacklevel` of the user's line, for a warning that the caller of this gives."""
+    package, level, frame = __name__.partition(".")[0], 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
         frame, level = frame.f_back, level + 1
-    warnings.warn(text, category, stacklevel=level)
+    return level
 
 
 class Operand(NamedTuple):

@@ -245,13 +245,23 @@ class CompiledFunction:
         """Warn, once, that the function runs eagerly."""
         if not self._warned:
             self._warned = True
-            warnings.warn(f"{self.name} runs eagerly: {reason}", CompileWarning, stacklevel=source.outside())
+            warnings.warn(f"{self.name} runs eagerly: {reason}", CompileWarning, stacklevel=_outside())
 
     def explain(self) -> Any:
         """How the versions traced so far were compiled: an object with `.text`, and `.html`."""
         from .explanation import explain
 
         return explain(self)
+
+
+def _outside() -> int:
+    """The `stacklevel` of the user's call, for a warning that the caller of this gives."""
+    frame: Any = sys._getframe(1)
+    level = 1
+    while frame.f_back is not None and source.is_library(frame.f_code.co_filename):
+        frame = frame.f_back
+        level += 1
+    return level
 
 
 def _variable(place: Guard) -> bool:

@@ -48,16 +48,6 @@ def user_frame(depth: int = 1) -> FrameType | None:
     return frame
 
 
-def outside() -> int:
-    """The `stacklevel` of the user's call, for a warning that the caller of this gives."""
-    frame: Any = sys._getframe(1)
-    level = 1
-    while frame.f_back is not None and is_library(frame.f_code.co_filename):
-        frame = frame.f_back
-        level += 1
-    return level
-
-
 def capture(depth: int = 2) -> Site | None:
     """The user's current position, None with `config.sources` off; no reference to the frame is kept (it would pin its locals)."""
     if not config.sources:
