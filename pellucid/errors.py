@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from types import FrameType
 from typing import Any, NamedTuple, Self
 
 WARNED: set[str] = set()  # texts of warnings that a process gives once
@@ -24,10 +25,36 @@ def warn_once(text: str, category: type[Warning] = UserWarning) -> None:
     if text in WARNED and not warn_always:
         return
     WARNED.add(text)
-    package, level, frame = __name__.partition(".")[0], 1, sys._getframe()
+    warnings.warn(text, category, stacklevel=outside())
+
+
+def module_path() -> str | None:
+    """The module whose forward is running, as 'net.3: Linear(in_features=...)', found from the frames; None outside of modules."""
+    frame: FrameType | None = sys._getframe(1)
+    chain: list[Any] = []
+    while frame is not None:
+        if frame.f_code.co_name == "forward":
+            candidate = frame.f_locals.get("self")
+            if isinstance(getattr(candidate, "_modules", None), dict) and (not chain or chain[-1] is not candidate):
+                chain.append(candidate)
+        frame = frame.f_back
+    if not chain:
+        return None
+    names = []
+    for child, parent in zip(chain, chain[1:], strict=False):
+        found = next((name for name, module in parent._modules.items() if module is child), None)
+        names.append(found if found is not None else type(child).__name__)
+    text = repr(chain[0]).splitlines()
+    shown = text[0] if len(text) == 1 else text[0] + "...)"
+    return f"{'.'.join(reversed(names))}: {shown}" if names else shown
+
+
+def outside() -> int:
+    """The `stacklevel` of the user's line, for a warning that the caller of this gives."""
+    package, level, frame = __name__.partition(".")[0], 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
         frame, level = frame.f_back, level + 1
-    warnings.warn(text, category, stacklevel=level)
+    return level
 
 
 class Operand(NamedTuple):

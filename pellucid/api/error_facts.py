@@ -145,7 +145,7 @@ def _gather(error: PellucidError) -> None:
     name, tensors, values = call
     case = Case(tensors, _module(frame), error.sentence, name, values)
     hint = advise(case)
-    path = source.module_path()
+    path = errors.module_path()
     known = {} if about_types else _variables(frame)
     operands = [] if about_types else [_operand(n, t, known) for n, t in tensors.items()]
     error.noted = errors.Noted(name or None, operands, case.dims, (f"in module {path}",) if path else (), hint)

@@ -139,7 +139,7 @@ class Calls:
             arrays.append(made)
         return fresh
 
-    def _made(self, arrays: list[Any], fresh: list[Any], numbers: Any = ()) -> list[Any]:
+    def _made(self, arrays: list[Any], fresh: list[Any], numbers: Any = (), known: Any = None) -> list[Any]:
         """Results, after gradients and counters."""
         self.hits += 1
         for t in self.removed:
@@ -152,8 +152,10 @@ class Calls:
         out: list[Any] = []
         for k, spent, number in self.leaving:
             if number is not None:
-                values = [numbers[-1 - i] if i < 0 else plain(arrays[i]) for i in k]
-                out.append(None if len(out) in self.late_outputs else number(values))
+                now = None if known is None else known[len(out)]
+                if now is None and len(out) not in self.late_outputs:
+                    now = number([numbers[-1 - i] if i < 0 else plain(arrays[i]) for i in k])
+                out.append(now)
                 continue
             t = wrap(arrays[k])
             if spent is not None:
@@ -167,9 +169,10 @@ class Calls:
         numbers = [g.now() for g in self.watched] + [None] * (self.count_of_numbers - len(self.watched))
         held = saved(self.tables) if self.tables else ()
         undo = None
+        known: list[Any] = [None] * len(self.outputs)
         try:
-            if self.first_calls or self.early:
-                self._begin(numbers, [None] * len(self.outputs))
+            if self.starting:
+                self._begin(numbers, known)
             ready = self.run.ready()
             if ready:
                 arrays += self._computed(numbers)
@@ -189,7 +192,7 @@ class Calls:
             tensors = self._given(list(args))
             for k, n in self.overwrites:
                 version_of(tensors[k]).count += n
-        out = self._made(arrays, fresh, numbers)
+        out = self._made(arrays, fresh, numbers, known)
         if self.changing:
             self._follow(numbers, out, lambda v: arrays[self.position_of[v.buffer]])
         return out[0] if self.single else rebuild(self.skeleton, lambda slot: out[slot.place])
@@ -212,7 +215,7 @@ class Calls:
                     raise
                 restore(held)
                 return FAILED
-            if env is STALE or isinstance(env, Diverged):
+            if env is STALE or env is FAILED or isinstance(env, Diverged):
                 restore(held)
                 return env
             extras = dict(self.run.extras) if self.run_back is not None else {}
@@ -239,8 +242,11 @@ class Calls:
 
     def _run(self, tensors: list[Tensor], numbers: list[Any], made: list[Any]) -> Any:
         """Run the program, after what comes before it: its memory; STALE, or a Diverged."""
-        if self.first_calls or self.early:
-            self._begin(numbers, made)
+        if self.starting:
+            try:
+                self._begin(numbers, made)
+            except Exception:
+                return FAILED
         if not self.run.ready():
             return STALE
         given = self.sharing.given([t._array for t in tensors])
@@ -267,6 +273,10 @@ class Calls:
                 numbers[k] = g.now()
                 if type(numbers[k]) is not kind:
                     raise TypeError(f"{g.path} is of another type than it was")
+        for compute, ks in self.partial:
+            compute([numbers[k] for k in ks])
+        if self.first_calls:
+            self._number(self.given_outputs, numbers, made)
 
     def _number(self, outputs: list[int], numbers: list[Any], made: list[Any], known: bool = False) -> None:
         """Make results of numbers alone; with `known`, those of numbers that are known by now."""
@@ -305,7 +315,7 @@ class Calls:
             elif output[0] == "state":
                 made[k] = output[1]
             elif output[0] == "number":
-                if k not in late:
+                if k not in late and made[k] is None:
                     made[k] = output[2]([numbers[v] if type(v) is int else plain(memory(v)) for v in output[1]])
             else:
                 base = self.based.get(output[1].buffer) if not output[2] else None

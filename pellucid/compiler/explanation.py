@@ -64,6 +64,17 @@ def explain(function: Any, measure: bool = True) -> Explanation:
             body.append(_memory(run))
             code = "\n".join(schedule.text() for schedule in run.schedules)
             body.append(_details("LLVM IR of the native code", code))
+        for words, things in (
+            ("inputs besides the arguments, others at each call", [g.path for g in (*version.watched, *version.places)]),
+            ("changes in Python, made again by each call", [*version.calls, *version.effects]),
+        ):
+            if things:
+                lines += [f"{words}:", *[f"  {thing}" for thing in things]]
+                body += [
+                    f"<h3>{html.escape(words)}</h3><ul>",
+                    *[f"<li>{html.escape(str(thing))}</li>" for thing in things],
+                    "</ul>",
+                ]
         often = f"{len(version.always)} guards, compared at each call"
         seldom = f"{len(version.seldom)} more, compared when a module, a hook or a setting of the library has changed"
         lines += [often, *[f"  {g}" for g in version.always[:100]], seldom]

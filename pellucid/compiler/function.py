@@ -127,6 +127,11 @@ class CompiledFunction:
                 result = version.quick(args)
                 if result is not NotImplemented:
                     return result
+            if len(self.versions) > 1 and (version := self.versions[1]).fast:  # steps that take turns
+                result = version.quick(args)
+                if result is not NotImplemented:
+                    self.versions.insert(0, self.versions.pop(self.versions.index(version)))
+                    return result
         if tracing.tracers or observe.observers or state.slow > local.blocks or STANCE[0] == "force_eager":
             # Somebody watches, or an outer function is being traced: what they must see are the operations.
             return self.function(*args, **kwargs)
@@ -208,8 +213,10 @@ class CompiledFunction:
                         ),
                     )
             return first
+        if version.quiet:
+            return first
         new = {(id(p.holder), p.key): p for p in version.found}
-        if not new.keys() <= self.watched.keys():
+        if any(not (k in self.watched and _variable(self.watched[k])) for k in new) and len(self.history) < 8 * self.limit:
             self.watched.update(new)
             self.history.append(f"traced again at the next call, with what it changes as inputs: {version.refusal}")
             return first
@@ -220,13 +227,13 @@ class CompiledFunction:
                 self.history.append(f"traced again at the next call: {version.refusal}")
                 return first
         if (
-            (lift or watched) and not version.transient and (self.fullgraph or not undecided)
+            (lift or watched) and not version.transient and not version.sets_inputs and (self.fullgraph or not undecided)
         ):  # without numbers that change it may be compiled
             self.changing[skeleton] = frozenset()
             self._steady.add(skeleton)
             self.history.append(f"traced again at the next call, with its numbers as they are: {version.refusal}")
             return first
-        self._give_up(key, version.refusal)
+        self._give_up(kind if version.sets_inputs else key, version.refusal)
         return first
 
     def _find_changing(self, structure: Any, skeleton: Any) -> None:
@@ -250,13 +257,23 @@ class CompiledFunction:
         """Warn, once, that the function runs eagerly."""
         if not self._warned:
             self._warned = True
-            warnings.warn(f"{self.name} runs eagerly: {reason}", CompileWarning, stacklevel=source.outside())
+            warnings.warn(f"{self.name} runs eagerly: {reason}", CompileWarning, stacklevel=_outside())
 
     def explain(self) -> Any:
         """How the versions traced so far were compiled: an object with `.text`, and `.html`."""
         from .explanation import explain
 
         return explain(self)
+
+
+def _outside() -> int:
+    """The `stacklevel` of the user's call, for a warning that the caller of this gives."""
+    frame: Any = sys._getframe(1)
+    level = 1
+    while frame.f_back is not None and source.is_library(frame.f_code.co_filename):
+        frame = frame.f_back
+        level += 1
+    return level
 
 
 def _variable(place: Guard) -> bool:

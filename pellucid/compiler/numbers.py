@@ -167,9 +167,13 @@ def _arithmetic(op: Callable[..., Any], swapped: bool, total: bool, known: bool 
         a, b = (other, self) if swapped else (self, other)
         if total or known and _known(b) and b != 0 or all(x.given for x in (a, b) if is_read(x)):
             try:
-                return _computed(op, a, b)
+                made = _computed(op, a, b)
             except ArithmeticError:
                 pass
+            else:
+                if not total and not (known and _known(b)):
+                    made.tracer.may_fail(made)
+                return made
         a, b = (x.observe() if is_read(x) else x for x in (a, b))
         return op(a, b)
 

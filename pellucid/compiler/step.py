@@ -22,17 +22,18 @@ from ..errors import GraphError
 from ..ir import Buffer, Value
 from .arrays import owner
 from .calling import Calls, flags, signature
+from .changes import Changes
 from .checking import checker, split
 from .deciding import Later
 from .earlier import Earlier
-from .effects import Again, Changes, Growing, counts, written_by
+from .effects import Again, Growing, counts, written_by
 from .errors import Refusal
 from .execute import executable, numpy_dtype
 from .guards import LEAF_HOOKS, Guard, Opaque, changed
 from .node import spent_slot
 from .numbers import is_read, settle
 from .sharing import Sharing
-from .structure import Slot, flatten, lifted, masked, numbers_in, rebuild
+from .structure import Slot, carried_back, flatten, lifted, masked, numbers_in, rebuild
 from .surroundings import Surroundings
 from .trace import Tracer
 from .witness import Witness
@@ -56,6 +57,8 @@ class Version(Calls):
         self.flags = flags()
         self.refusal: Refusal | None = None
         self.transient = False  # the next call may be compiled
+        self.sets_inputs = False  # whether it changes what is another one at each call, and so cannot do without
+        self.quiet = False  # nothing is wrong: a call of another kind may be
         self.found: list[Guard] = []  # places that should be inputs at the next call
         self.hits = 0
         self.culprit: Guard | None = None  # the guard that did not hold when `why_not` was asked last
@@ -97,12 +100,19 @@ class Version(Calls):
         streams = around.drawn()
         start = count()
         try:
-            given = lifted((args, kwargs), self.lift, tracer.number_given, itertools.count()) if self.lift else (args, kwargs)
+            copies: list[Any] = []
+            given: Any = (args, kwargs)
+            if self.lift:
+                given = lifted(given, self.lift, tracer.number_given, itertools.count(), copies)
             try:
                 with changes.following(), tracer.active(), witness.watching(), _uncast():
                     self.first = self.function(*given[0], **given[1])
             finally:
-                del given
+                carried_back(copies)
+                del given, copies
+                self.sets_inputs = bool(changes.moved or logs) or any(
+                    p.now() is not start for p, start in zip(self.places, changes.at_start, strict=True)
+                )
         except TypeError as error:
             self._again(error, args, kwargs)
             return
@@ -178,17 +188,34 @@ class Version(Calls):
         now: list[Tensor] = []
         same = flatten((args, kwargs), now) == structure
         if not same or len(now) != count or any(a is not b for a, b in zip(now, tensors, strict=False)):
+            self.sets_inputs = True
             raise Refusal("the step changes an argument", witness.entry)
         aliased = self.around.aliased
         # Arguments that the code can also come to otherwise: they must be these again.
         self.pinned = [(k, t) for k, t in enumerate(tensors) if id(t) in aliased]
-        if any(k >= count for k, _ in self.pinned):
-            raise Refusal("a tensor that the step replaces is known by two names", witness.entry)
+        self._apart(tensors, count, {k for k, _ in self.pinned}, witness)
         self.guards = changes.finish(self.guards, witness, self.may_watch)
         self.changes = changes
         self.effects, self.calls = changes.effects, changes.calls
         self.early = [e for e in self.effects if e.stage < 0]
         self.count_of_numbers = self.tracer.count
+
+    def _apart(self, tensors: list[Tensor], count: int, pinned: set[int], witness: Witness) -> None:
+        """Refusal where a tensor that is another one at each call shares memory with one that the step also comes to otherwise."""
+        reached: dict[int, list[ndarray]] = {}
+        for t in self.around.reached:
+            reached.setdefault(id(owner(t._array)), []).append(t._array)
+        for k, t in enumerate(tensors):
+            shared = any(np.may_share_memory(t._array, a) for a in reached.get(id(owner(t._array)), ()))
+            if k < count and shared and k not in pinned:
+                self.quiet = True
+                raise Refusal("an argument shares memory with a tensor that the step also reaches otherwise")
+            others = [g for g in self.guards if g.same and g.expected is t and g.of_tensors]
+            if k >= count and others and not shared and self.may_watch:
+                raise Again(others)
+            if k >= count and (shared or k in pinned):
+                self.transient = True
+                raise Refusal("a tensor that the step replaces is known by two names", witness.entry)
 
     def _results(self, tensors: list[Tensor], around: Surroundings, start: int) -> None:
         """Name the values that leave: results, and gradients."""
@@ -330,6 +357,7 @@ class Version(Calls):
                 dynamic.append(buffer)
         read = {v.buffer for i in program.instructions for v in i.reads()} | {v.buffer for v in program.outputs}
         self.computed = [c for c in tracer.computed if c[0] in read]
+        self.partial = tracer.partial
         dynamic += [buffer for buffer, *_ in self.computed]
         made_forward = {v.buffer for i in forward for v in i.made() if v.buffer.kind == "temp"}
         used_backward = {v.buffer for i in backward for v in (*i.reads(), *i.made()) if v.buffer.kind == "temp"}
@@ -393,6 +421,9 @@ class Version(Calls):
             k for k, o in enumerate(self.outputs)
             if o[0] == "number" and all(type(v) is int for v in o[1]) and k not in self.late_outputs
         ]  # fmt: skip
+        self.starting = bool(
+            self.first_calls or self.early or self.given_outputs or self.partial
+        )  # whether anything comes before the program
         self.bumps = sum(counts(e.place) for e in self.effects)
         self.changing = bool(self.effects or self.calls)
         self.simple = not (self.changing or self.computed or self.undone is not None or self.count_of_numbers)

@@ -60,24 +60,47 @@ def masked(structure: Any, places: Any, count: Iterator[int] | None = None) -> A
     return tuple([masked(s, places, count) for s in structure])
 
 
-def lifted(value: Any, places: Any, change: Callable[[Any], Any], count: Iterator[int]) -> Any:
-    """Arguments with other objects at some places of floats and ints, counted as in `numbers_in`."""
+def lifted(value: Any, places: Any, change: Callable[[Any], Any], count: Iterator[int], copies: list[Any]) -> Any:
+    """Arguments with other objects at some places of floats and ints, counted as in `numbers_in`; lists and dictionaries are noted in
+    `copies`, beside what they are copies of and what they hold.
+    """
     if type(value) in NUMBERS:
         return change(value) if next(count) in places else value
     if is_read(value) or isinstance(value, Tensor):
         return value
     if isinstance(value, tuple):
-        made = [lifted(v, places, change, count) for v in value]
+        made = [lifted(v, places, change, count, copies) for v in value]
         return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)
     if isinstance(value, list):
-        return [lifted(v, places, change, count) for v in value]
+        items = [lifted(v, places, change, count, copies) for v in value]
+        copies.append((value, items, [*items]))
+        return items
     if isinstance(value, dict):
-        made = [(k, lifted(v, places, change, count)) for k, v in value.items()]
-        return type(value)(made)
+        made = [(k, lifted(v, places, change, count, copies)) for k, v in value.items()]
+        table = type(value)(made)
+        copies.append((value, table, made))
+        return table
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        named = {f.name: lifted(getattr(value, f.name), places, change, count) for f in dataclasses.fields(value)}
+        named = {f.name: lifted(getattr(value, f.name), places, change, count, copies) for f in dataclasses.fields(value)}
         return dataclasses.replace(value, **named)
     return value
+
+
+def carried_back(copies: list[Any]) -> None:
+    """Change the lists and dictionaries that `lifted` copied as their copies were changed."""
+    originals = {id(copy): value for value, copy, _ in copies}
+    back = lambda v: originals.get(id(v), v)
+    for value, copy, before in copies:
+        now = [*copy.items()] if isinstance(copy, dict) else copy
+        same = len(now) == len(before) and all(
+            a is b or isinstance(copy, dict) and a[0] == b[0] and a[1] is b[1] for a, b in zip(now, before, strict=True)
+        )
+        if not same and isinstance(copy, dict):
+            held = {k: back(v) for k, v in now}
+            value.clear()
+            value.update(held)
+        elif not same:
+            value[:] = [back(v) for v in now]
 
 
 class Same:

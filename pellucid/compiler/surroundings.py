@@ -86,6 +86,7 @@ class Surroundings:
         self.given: set[int] = set()  # tensors that are arguments
         self.containers: set[int] = set()  # lists and dictionaries that are
         self.aliased: set[int] = set()  # tensors that are arguments, and that code which ran can have come to otherwise, too
+        self.reached: list[Tensor] = []  # those that code which ran can have come to, and that are no arguments
         self.groups: dict[int, Optimizer] = {}  # by the identity of their groups of options
         # Of lists that the call may append to: all places that hold them; None where some cannot be written to.
         self.holding: dict[int, list[Guard] | None] = {id(g.holder): [] for g in logs}
@@ -498,6 +499,8 @@ class Surroundings:
                             queue.append(child)  # type: ignore[arg-type]
             if root == 0:
                 self.aliased = (self.given | self.containers) & seen  # type: ignore[operator]
+                reached = [self.seen[k] for k in seen if isinstance(self.seen.get(k), Tensor)]  # type: ignore[call-overload]
+                self.reached = [t for t in reached if id(t) not in self.given and type(t._array) is ndarray]
         return found + self._absent(used)
 
     def _absent(self, used: set[str | int]) -> list[Guard]:

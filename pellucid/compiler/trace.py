@@ -68,6 +68,7 @@ class Tracer(Deciding):
         self._roots: dict[int, list[tuple[int, int, Buffer]]] = {}
         self.given: dict[Buffer, int] = {}  # numbers among the arguments, and the place of each
         self.computed: list[tuple[Buffer, Callable[[list[Any]], Any], list[int], Any]] = []  # what each call computes of those
+        self.partial: list[tuple[Callable[[list[Any]], Any], list[int]]] = []  # what fails for some of them
         self.count = 0  # of numbers that each call is given
         self.changes: Any = None  # what the call changes in Python
         self.inside: Any = None  # the call of a schedule's step that is running

@@ -8,7 +8,7 @@ import numpy as np
 from numpy import ndarray
 
 from .. import dtypes
-from ..errors import ArgumentTypeError, DimensionError, Operand, OperationError, PellucidError, UnsupportedError
+from ..errors import ArgumentTypeError, DimensionError, Operand, OperationError, PellucidError, UnsupportedError, module_path
 from ..shapes import broadcast_shapes
 from . import observe, source
 from .primitive import Primitive
@@ -31,7 +31,7 @@ def located_op(error: PellucidError, op: Primitive, tensors: list[Any]) -> Pellu
 
 def located(error: PellucidError, name: str, operands: list[Operand]) -> PellucidError:
     """Add the function, the user's line, the module that is running and the operands to an error."""
-    notes = [f"in module {module}"] if (module := source.module_path()) and not error.notes else []
+    notes = [f"in module {module}"] if (module := module_path()) and not error.notes else []
     return error.add(op=name, source=source.describe(source.capture(3)), operands=operands, notes=notes)
 
 

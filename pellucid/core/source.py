@@ -6,7 +6,7 @@ import linecache
 import os
 import sys
 from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .. import config, errors
 
@@ -48,16 +48,6 @@ def user_frame(depth: int = 1) -> FrameType | None:
     return frame
 
 
-def outside() -> int:
-    """The `stacklevel` of the user's call, for a warning that the caller of this gives."""
-    frame: Any = sys._getframe(1)
-    level = 1
-    while frame.f_back is not None and is_library(frame.f_code.co_filename):
-        frame = frame.f_back
-        level += 1
-    return level
-
-
 def capture(depth: int = 2) -> Site | None:
     """The user's current position, None with `config.sources` off; no reference to the frame is kept (it would pin its locals)."""
     if not config.sources:
@@ -86,27 +76,6 @@ def stack_text(depth: int = 2) -> str:
 
     frame = user_frame(depth)
     return "".join(traceback.format_stack(frame)) if frame is not None else ""
-
-
-def module_path() -> str | None:
-    """The module whose forward is running, as 'net.3: Linear(in_features=...)', found from the frames; None outside of modules."""
-    frame: FrameType | None = sys._getframe(1)
-    chain: list[Any] = []
-    while frame is not None:
-        if frame.f_code.co_name == "forward":
-            candidate = frame.f_locals.get("self")
-            if isinstance(getattr(candidate, "_modules", None), dict) and (not chain or chain[-1] is not candidate):
-                chain.append(candidate)
-        frame = frame.f_back
-    if not chain:
-        return None
-    names = []
-    for child, parent in zip(chain, chain[1:], strict=False):
-        found = next((name for name, module in parent._modules.items() if module is child), None)
-        names.append(found if found is not None else type(child).__name__)
-    text = repr(chain[0]).splitlines()
-    shown = text[0] if len(text) == 1 else text[0] + "...)"
-    return f"{'.'.join(reversed(names))}: {shown}" if names else shown
 
 
 def _raised_at() -> Line | None:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any
 
-from ..core import source, tracing
-from ..errors import ArgumentTypeError, ArgumentValueError, OperationError
+from ..core import tracing
+from ..errors import ArgumentTypeError, ArgumentValueError, OperationError, outside
 from ._schedule import EPOCH_WARNING, LRScheduler, check_optimizer, set_value, values
 
 
@@ -93,7 +93,7 @@ class ReduceLROnPlateau(LRScheduler):
         if epoch is None:
             epoch = self.last_epoch + 1
         else:
-            warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=source.outside())
+            warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=outside())
         self.last_epoch = epoch
         if self._is_better(current, self.best):
             self.best = current

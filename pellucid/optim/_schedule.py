@@ -9,9 +9,9 @@ from functools import wraps
 from typing import Any
 from weakref import ref
 
-from ..core import source, tracing
+from ..core import tracing
 from ..core.tensor import Tensor
-from ..errors import ArgumentTypeError, ArgumentValueError, MissingKeyError
+from ..errors import ArgumentTypeError, ArgumentValueError, MissingKeyError, outside
 from .optimizer import Optimizer, to_number
 
 EPOCH_WARNING = (
@@ -116,7 +116,7 @@ class LRScheduler:
                     "call `optimizer.step()` before `lr_scheduler.step()`. See more details at "
                     "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate",
                     UserWarning,
-                    stacklevel=source.outside(),
+                    stacklevel=outside(),
                 )
             elif not getattr(self.optimizer, "_opt_called", False):
                 warnings.warn(
@@ -125,11 +125,11 @@ class LRScheduler:
                     "skipping the first value of the learning rate schedule. See more details at "
                     "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate",
                     UserWarning,
-                    stacklevel=source.outside(),
+                    stacklevel=outside(),
                 )
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=source.outside())
+            warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=outside())
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:
@@ -161,7 +161,7 @@ class LRScheduler:
             warnings.warn(
                 "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
                 UserWarning,
-                stacklevel=source.outside(),
+                stacklevel=outside(),
             )
 
     def _now(self) -> list[Any]:
