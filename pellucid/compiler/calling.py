@@ -19,7 +19,7 @@ from ..ir import Value
 from ..ops.view_storage import as_strided
 from .arrays import owner
 from .effects import restore, saved
-from .execute import Diverged, look, plain
+from .execute import Diverged, look, numpy_dtype, plain
 from .guards import hooks_of
 from .node import freed, record
 from .structure import flatten, masked, numbers_in, rebuild
@@ -75,17 +75,17 @@ class Calls:
         for t, rg in self.flags_of_state:
             if t._rg != rg:
                 return "requires_grad of a tensor changed"
-        for t, g in self.grads_before:
+        for who, g in self.grads_before:
+            t = tensors[who] if type(who) is int else who
             if (t._grad is None) != (g is None):
                 return "a gradient that was there is gone, or the reverse"
             if g is not None and (t._grad._array.shape, t._grad._array.strides) != (g._array.shape, g._array.strides):  # type: ignore[union-attr]
                 return "a gradient is laid out otherwise"
-        for k, t in enumerate(tensors):
-            root = id(owner(t._array))
-            if root in self.own_roots or any(
-                root == id(owner(o._array)) and np.may_share_memory(o._array, t._array) for o in tensors[:k]
-            ):
-                return "an argument shares memory with another one, or with a parameter"
+        arrays = [t._array for t in tensors]
+        if any(id(owner(a)) in self.own_roots for a in arrays):
+            return "an argument shares memory with a parameter"
+        if not self.sharing.fits(arrays) or self.overwrites and self.sharing.overlaps(arrays):
+            return "arguments share memory in another way"
         return None
 
     def quick(self, args: tuple[Any, ...]) -> Any:
@@ -99,7 +99,7 @@ class Calls:
             if id(a) in roots or a.base is not None and id(owner(a)) in roots:
                 return NotImplemented
             views += a.base is not None
-        if views and len(arrays) > 1 and _overlap(arrays):
+        if views and self.overwrites and len(arrays) > 1 and _overlap(arrays):
             return NotImplemented
         if not self._lock.acquire(blocking=False):
             return NotImplemented
@@ -248,7 +248,10 @@ class Calls:
                 return FAILED
         if not self.run.ready():
             return STALE
-        given = [*[t._array for t in tensors], *[t._grad._array for t in self.moving]]  # type: ignore[union-attr]
+        given = [
+            *self.sharing.given([t._array for t in tensors]),
+            *[(tensors[t] if type(t) is int else t)._grad._array for t in self.moving],
+        ]
         if self.computed:
             try:
                 given += self._computed(numbers)
@@ -296,10 +299,14 @@ class Calls:
                 return self.run.getter(value)(env)
             return self.run.array(value)  # type: ignore[return-value]
 
-        for t, value in self.gradients:
+        for who, value in self.gradients:
+            t = tensors[who] if type(who) is int else who
             t._grad = None if value is None else wrap(memory(value))
-        for t, n in [*self.written, *[(tensors[k], n) for k, n in self.overwrites]]:
-            version_of(t).count += n
+        counters = {
+            id(v): (v, n) for t, n in [*self.written, *[(tensors[k], n) for k, n in self.overwrites]] for v in [version_of(t)]
+        }
+        for version, n in counters.values():  # arguments that share memory may share their counter
+            version.count += n
         late = self.late_outputs
         for k, output in enumerate(self.outputs):
             if output[0] == "argument":
@@ -377,16 +384,23 @@ class Calls:
         saved = env[: len(self.run.dynamic)] + [env[self.run.changing[b]] for b in self.saved]
         record(self, roots, leaves, read, saved, extras)
 
-    def back(self, saved: list[Any], extras: Any, seeds: list[ndarray]) -> list[ndarray]:
-        """Run the second half."""
+    def back(self, saved: list[Any], extras: Any, seeds: list[ndarray | None]) -> list[ndarray | None]:
+        """Run the second half; no gradient for what only results come from that got none."""
         run = self.run_back
         assert run is not None
         with self._lock:
             before = dict(run.extras)
             run.extras.update(extras)
-            env = run([*saved, *[np.ascontiguousarray(s) for s in seeds]])
+            given = [
+                np.zeros(v.shape, numpy_dtype(v.dtype)) if s is None else np.ascontiguousarray(s)
+                for s, v in zip(seeds, self.seeds, strict=True)
+            ]
+            env = run([*saved, *given])
             run.extras.update(before)
-        return [run.getter(v)(env) for v in self.returned]
+        return [
+            run.getter(v)(env) if any(seeds[k] is not None for k in reached) else None
+            for v, reached in zip(self.returned, self.reached, strict=True)
+        ]
 
 
 def _view(base: Tensor, array: ndarray) -> Tensor:

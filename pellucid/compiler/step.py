@@ -14,7 +14,7 @@ from numpy import ndarray
 from ..core import reverse
 from ..core.bind import wrap
 from ..core.random import Generator
-from ..core.tape import Node, count, walk
+from ..core.tape import count
 from ..core.tensor import Tensor, version_of
 from ..ir import Buffer, Value
 from .arrays import owner
@@ -26,9 +26,10 @@ from .earlier import Earlier
 from .effects import Again, Growing, counts, written_by
 from .errors import Refusal
 from .execute import executable, numpy_dtype
-from .guards import LEAF_HOOKS, Guard, Opaque, changed
-from .node import spent_slot
+from .guards import Guard, Opaque, changed
+from .node import below, has_hooks, is_spent, place_of, spent_slot
 from .numbers import is_read, settle
+from .sharing import Sharing
 from .structure import Slot, carried_back, flatten, lifted, masked, numbers_in, rebuild
 from .surroundings import Surroundings
 from .trace import Tracer
@@ -76,23 +77,22 @@ class Version(Calls):
         self.places_key = flatten([g.now() for g in self.places], tensors)
         around = self.around = Surroundings(self.function, args, kwargs, self.places, logs)
         self.signature = signature(tensors)
+        self.positions = {id(t): k for k, t in enumerate(tensors)}
         tracer = self.tracer = Tracer(around, whole)
         leaves = {id(t): t for t, _ in around.tensors.values()}
         leaves.update((id(t), t) for t in tensors)
         earlier = tracer.earlier = Earlier(leaves, around)
-        values = []
         if not around.complete:
             tracer.refuse("the function can reach too many objects to watch", None)
-        for k, t in enumerate(tensors):
-            if type(t._array) is not ndarray:
-                tracer.refuse("an argument has no data, or is of a custom kind")
-                break
-            if any(np.may_share_memory(t._array, o._array) for o in tensors[:k]):
-                tracer.refuse("two arguments share memory")
+        if any(type(t._array) is not ndarray for t in tensors):
+            tracer.refuse("an argument has no data, or is of a custom kind")
+        else:
+            arrays = [t._array for t in tensors]
+            self.sharing = Sharing(arrays)
+            if self.sharing.strange:
+                tracer.refuse("two arguments share memory that is no tensor's")
                 self.quiet = True
-                break
-            values.append(tracer.declare(t._array, "input", f"x{k}" if len(tensors) > 1 else "x"))
-        self.inputs = values
+            self.inputs = self.sharing.declare(tracer, arrays)
         witness = tracer.witness = Witness()
         changes = tracer.changes = Changes(around, tracer, [*self.watched, *logs], self.places)
         streams = around.drawn()
@@ -124,15 +124,20 @@ class Version(Calls):
             self._changes(changes, witness, tensors, count_of_args, structure, args, kwargs)
             self._results(tensors, around, start)
             self._build(around, tensors, args, kwargs)
-            self.skeleton = rebuild(self.first, lambda t: Slot(self.position[id(t)]))
+            self.skeleton = rebuild(self.first, lambda t: Slot(self.slots[id(t)]))
             self.single = isinstance(self.skeleton, Slot) and self.skeleton.place == 0
             self.program = tracer.program
-            del self.around, self.differentiable, self.position, self.grad_changes, self.changes
+            del self.around, self.differentiable, self.slots, self.grad_changes, self.changes, self.positions
         except Refusal as refusal:
             # Without the traceback, whose frames refer to this object: the values of the step would live until a collection.
             self.refusal = refusal.with_traceback(None)
             self.found = refusal.places if isinstance(refusal, Again) else []
             self.transient |= getattr(refusal, "transient", False)
+        except Exception as error:  # a fault of the compiler's: the call itself has been made, and later ones can be made eagerly
+            said = str(error).splitlines()[0] if str(error) else ""
+            self.refusal = Refusal(
+                f"the compiler failed ({type(error).__name__}: {said}), which is a fault of its own: please report it"
+            )
         finally:
             if tracer.numbers:
                 self.first = rebuild(self.first, lambda t: t if isinstance(t, Tensor) else t.plain)
@@ -166,7 +171,7 @@ class Version(Calls):
         self.grad_changes = earlier.changes(self.tracer.cleared)
         if "grad" in witness.users:  # where there is none may decide what is done
             earlier.ask(self.tracer.needs_grad, self.tracer.cleared)
-        self.grads_before = earlier.read(self.tracer.needs_grad, self.tracer.external)
+        self.grads_before = [(self._who(t), g) for t, g in earlier.read(self.tracer.needs_grad, self.tracer.external)]
 
     def _changes(
         self, changes: Changes, witness: Witness, tensors: list[Tensor], count: int, structure: Any, args: Any, kwargs: Any
@@ -218,12 +223,12 @@ class Version(Calls):
         known = {id(t): ("argument", k) for k, t in enumerate(tensors)}
         known = {id(t): ("state", t) for t, _ in around.tensors.values()} | known
         self.differentiable: list[Tensor] = []
-        self.position: dict[int, int] = {}
+        self.slots: dict[int, int] = {}
         for number in tracer.living_numbers():
             if not number.settled and all(number is not t for t in found):
                 raise Refusal("the step keeps a tensor's value as a number", number.site)
         for t in found:
-            self.position[id(t)] = len(self.outputs)
+            self.slots[id(t)] = len(self.outputs)
             if is_read(t):
                 terms = [self._term(*term) for term in t.terms]  # type: ignore[attr-defined]
                 self.outputs.append(("number", terms, t.compute, False))  # type: ignore[attr-defined]
@@ -235,27 +240,32 @@ class Version(Calls):
             if value.buffer.kind == "constant":
                 value = self._copied(value)
             program.outputs.append(value)
-            spent = t._rg and _freed(t)
+            spent = t._rg and is_spent(t)
             if t._rg and not spent:
                 self.differentiable.append(t)
             self.outputs.append(("new", value, t._rg, spent))
-        self.changes.bind(self.position)
-        self.gradients: list[tuple[Tensor, Value | None]] = []
+        self.changes.bind(self.slots)
+        self.gradients: list[tuple[Any, Value | None]] = []  # positions among the arguments, or state
         for t, g in self.grad_changes:
             if g is None:
-                self.gradients.append((t, None))
+                self.gradients.append((self._who(t), None))
                 continue
             value = tracer.value(g._array, "a gradient")
             if value.buffer.kind != "temp" or not value.whole:
                 value = self._copied(value)
             program.outputs.append(value)
-            self.gradients.append((t, value))
+            self.gradients.append((self._who(t), value))
         self.split = len(program.instructions)
         self.seeds: list[Value] = []
-        self.wanted: list[Tensor | int] = []  # leaves: positions among the arguments, or state
+        self.wanted: list[Any] = []  # leaves: positions among the arguments, or state
+        self.reached: list[list[int]] = []  # for each of them, the results that come from it
         self.returned: list[Value | None] = []
         if self.differentiable:
             self._trace_backward(tensors, around, start)
+
+    def _who(self, t: Tensor) -> Any:
+        """A tensor of the call: an argument by its position, since it is another one at the next call; state as it is."""
+        return self.positions.get(id(t), t)
 
     def _term(self, value: Any, after: Any) -> Any:
         """What a number that leaves is made of: one that the call is given, by its position, or what the program computes."""
@@ -292,7 +302,7 @@ class Version(Calls):
         outs = self.differentiable
         seeds = []
         for k, t in enumerate(outs):
-            if _has_hooks(t):
+            if has_hooks(t):
                 raise Refusal("the step leaves a graph with hooks behind")
             seed = wrap(np.ones(t._array.shape, t._array.dtype))
             self.seeds.append(tracer.declare(seed._array, "input", f"g{k}" if len(outs) > 1 else "g"))
@@ -308,10 +318,11 @@ class Version(Calls):
             raise Refusal(f"its gradient raises {type(error).__name__}") from error
         if tracer.refusal is not None:
             raise tracer.refusal
-        position = {id(t): k for k, t in enumerate(tensors)}
+        found_below = [below(t, {place_of(leaf) for leaf in leaves}) for t in outs]
         for t, g in zip(leaves, got, strict=True):
             if g is not None:
-                self.wanted.append(position.get(id(t), t))
+                self.wanted.append(self._who(t))
+                self.reached.append([k for k, found in enumerate(found_below) if place_of(t) in found])
                 value = tracer.value(g._array, "a gradient")
                 if value.buffer.kind != "temp" or not value.whole or value in tracer.program.outputs:
                     value = self._copied(value)
@@ -323,9 +334,9 @@ class Version(Calls):
         tracer, program = self.tracer, self.tracer.program
         program.verify()
         forward, backward = program.instructions[: self.split], program.instructions[self.split :]
-        dynamic = [v.buffer for v in self.inputs]
+        dynamic = [self.inputs[group[0]].buffer for group in self.sharing.groups]
         gradient_state = {id(g._array): (t, g) for t, g in self.grads_before if g is not None}
-        self.moving: list[Tensor] = []  # gradients that existed at the start: another array at each call
+        self.moving: list[Any] = []  # gradients that existed at the start: another array at each call
         for buffer, array in tracer.external.items():
             if buffer.kind == "state" and id(array) in gradient_state:
                 self.moving.append(gradient_state[id(array)][0])
@@ -377,7 +388,8 @@ class Version(Calls):
         )  # fmt: skip
         self.own_roots = {id(owner(a)) for _, a in self.state}
         self.fast = self._fast_path()
-        self._plan_quick()
+        if self.fast:
+            self._plan_quick()
 
     def _plan_changes(self) -> None:
         """In which order effects and calls that are made again come."""
@@ -465,6 +477,8 @@ class Version(Calls):
         """True when results are plain: tensors of their own and gradients, nothing that needs a graph."""
         return (
             self.check is not None
+            and not self.sharing.shared
+            and not any(type(who) is int for who, _ in (*self.gradients, *self.grads_before))
             and self.run_back is None
             and not self.decides
             and not self.moving
@@ -506,20 +520,3 @@ def _kinds(shape: Any) -> set[Any]:
         for s in shape:
             found |= _kinds(s)
     return found
-
-
-def _freed(t: Tensor) -> bool:
-    """True when backward went through the graph of a tensor and freed it."""
-    return any(isinstance(n, Node) and n.saved is None for n in walk([t._node]))
-
-
-def _has_hooks(t: Tensor) -> bool:
-    """True when a node or leaf below a tensor has a hook."""
-    for n in walk([t._node]):
-        held, names = (n.ext, _NODE_HOOKS) if isinstance(n, Node) else (n._x, LEAF_HOOKS)
-        if held is not None and not held.keys().isdisjoint(names):
-            return True
-    return False
-
-
-_NODE_HOOKS = ("tensor_hooks", "pre_hooks", "post_hooks")
