@@ -249,8 +249,10 @@ class Calls:
                 return FAILED
         if not self.run.ready():
             return STALE
-        given = self.sharing.given([t._array for t in tensors])
-        given = [*given, *[(tensors[t] if type(t) is int else t)._grad._array for t in self.moving]]
+        given = [
+            *self.sharing.given([t._array for t in tensors]),
+            *[(tensors[t] if type(t) is int else t)._grad._array for t in self.moving],
+        ]
         if self.computed:
             try:
                 given += self._computed(numbers)

@@ -8,9 +8,10 @@ import numpy as np
 
 from ..core import source
 from ..core.primitive import Plan, Primitive
-from ..core.tape import Node, count, node_type
+from ..core.tape import Node, count, node_type, walk
 from ..core.tensor import OutputSlot, Tensor, make_tensor, version_of
 from ..errors import GraphError
+from .guards import LEAF_HOOKS
 
 _FIELDS = {
     "args": (), "variadic": True, "forward": None, "inplace": None, "aval": None, "vjp": None, "jvp": None, "view": False,
@@ -89,3 +90,42 @@ def spent_slot(shape: tuple[int, ...], kind: Any, error: GraphError | bool = Tru
     result = make_tensor(np.empty(shape, kind))
     freed(result, error)
     return result._node  # type: ignore[no-any-return]
+
+
+# ---- questions about a graph -------------------------------------------------------------------------
+def place_of(t: Tensor) -> Any:
+    """Where a tensor stands in the graph."""
+    edge = t._node
+    return (id(edge.node), edge.index) if type(edge) is OutputSlot else id(edge or t)
+
+
+def below(t: Tensor, ends: set[Any]) -> set[Any]:
+    """The places in the graph that gradients of a tensor come to, no further than those at the ends."""
+    stack: list[Any] = [t._node or t]
+    found = set()
+    while stack:
+        edge = stack.pop()
+        key = (id(edge.node), edge.index) if type(edge) is OutputSlot else id(edge)
+        if edge is not None and key not in found:
+            found.add(key)
+            node = edge.node if type(edge) is OutputSlot else edge
+            if key not in ends and isinstance(node, Node):
+                stack.extend(node.inputs)
+    return found
+
+
+def is_spent(t: Tensor) -> bool:
+    """True when backward went through the graph of a tensor and freed it."""
+    return any(isinstance(n, Node) and n.saved is None for n in walk([t._node]))
+
+
+def has_hooks(t: Tensor) -> bool:
+    """True when a node or leaf below a tensor has a hook."""
+    for n in walk([t._node]):
+        held, names = (n.ext, _NODE_HOOKS) if isinstance(n, Node) else (n._x, LEAF_HOOKS)
+        if held is not None and not held.keys().isdisjoint(names):
+            return True
+    return False
+
+
+_NODE_HOOKS = ("tensor_hooks", "pre_hooks", "post_hooks")

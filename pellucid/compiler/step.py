@@ -16,8 +16,8 @@ from ..core import reverse
 from ..core.bind import wrap
 from ..core.modes import local
 from ..core.random import Generator
-from ..core.tape import Node, count, walk
-from ..core.tensor import OutputSlot, Tensor, version_of
+from ..core.tape import count
+from ..core.tensor import Tensor, version_of
 from ..errors import GraphError
 from ..ir import Buffer, Value
 from .arrays import owner
@@ -29,8 +29,8 @@ from .earlier import Earlier
 from .effects import Again, Growing, counts, written_by
 from .errors import Refusal
 from .execute import executable, numpy_dtype
-from .guards import LEAF_HOOKS, Guard, Opaque, changed
-from .node import spent_slot
+from .guards import Guard, Opaque, changed
+from .node import below, has_hooks, is_spent, place_of, spent_slot
 from .numbers import is_read, settle
 from .sharing import Sharing
 from .structure import Slot, carried_back, flatten, lifted, masked, numbers_in, rebuild
@@ -126,10 +126,10 @@ class Version(Calls):
             self._changes(changes, witness, tensors, count_of_args, structure, args, kwargs)
             self._results(tensors, around, start)
             self._build(around, tensors, args, kwargs)
-            self.skeleton = rebuild(self.first, lambda t: Slot(self.position[id(t)]))
+            self.skeleton = rebuild(self.first, lambda t: Slot(self.slots[id(t)]))
             self.single = isinstance(self.skeleton, Slot) and self.skeleton.place == 0
             self.program = tracer.program
-            del self.around, self.differentiable, self.position, self.grad_changes, self.changes, self.positions
+            del self.around, self.differentiable, self.slots, self.grad_changes, self.changes, self.positions
         except Refusal as refusal:
             # Without the traceback, whose frames refer to this object: the values of the step would live until a collection.
             self.refusal = refusal.with_traceback(None)
@@ -231,12 +231,12 @@ class Version(Calls):
         known = {id(t): ("argument", k) for k, t in enumerate(tensors)}
         known = {id(t): ("state", t) for t, _ in around.tensors.values()} | known
         self.differentiable: list[Tensor] = []
-        self.position: dict[int, int] = {}
+        self.slots: dict[int, int] = {}
         for number in tracer.living_numbers():
             if not number.settled and all(number is not t for t in found):
                 raise Refusal("the step keeps a tensor's value as a number", number.site)
         for t in found:
-            self.position[id(t)] = len(self.outputs)
+            self.slots[id(t)] = len(self.outputs)
             if is_read(t):
                 terms = [self._term(*term) for term in t.terms]  # type: ignore[attr-defined]
                 self.outputs.append(("number", terms, t.compute, False))  # type: ignore[attr-defined]
@@ -248,11 +248,11 @@ class Version(Calls):
             if value.buffer.kind == "constant":
                 value = self._copied(value)
             program.outputs.append(value)
-            spent = t._rg and _freed(t)
+            spent = t._rg and is_spent(t)
             if t._rg and not spent:
                 self.differentiable.append(t)
             self.outputs.append(("new", value, t._rg, spent))
-        self.changes.bind(self.position)
+        self.changes.bind(self.slots)
         self.gradients: list[tuple[Any, Value | None]] = []  # positions among the arguments, or state
         for t, g in self.grad_changes:
             if g is None:
@@ -310,7 +310,7 @@ class Version(Calls):
         outs = self.differentiable
         seeds = []
         for k, t in enumerate(outs):
-            if _has_hooks(t):
+            if has_hooks(t):
                 raise Refusal("the step leaves a graph with hooks behind")
             seed = wrap(np.ones(t._array.shape, t._array.dtype))
             self.seeds.append(tracer.declare(seed._array, "input", f"g{k}" if len(outs) > 1 else "g"))
@@ -332,11 +332,11 @@ class Version(Calls):
             raise Refusal(f"its gradient raises {type(error).__name__}") from error
         if tracer.refusal is not None:
             raise tracer.refusal
-        below = [_below(t, {_key(leaf) for leaf in leaves}) for t in outs]
+        found_below = [below(t, {place_of(leaf) for leaf in leaves}) for t in outs]
         for t, g in zip(leaves, got, strict=True):
             if g is not None:
                 self.wanted.append(self._who(t))
-                self.reached.append([k for k, found in enumerate(below) if _key(t) in found])
+                self.reached.append([k for k, found in enumerate(found_below) if place_of(t) in found])
                 value = tracer.value(g._array, "a gradient")
                 if value.buffer.kind != "temp" or not value.whole or value in program.outputs:
                     value = self._copied(value)
@@ -534,27 +534,6 @@ def _held(shape: tuple[int, ...], kind: np.dtype, t: Tensor | None) -> tuple[Ten
     return (g, a) if good else None
 
 
-def _key(t: Tensor) -> Any:
-    """Where a tensor stands in the graph."""
-    edge = t._node
-    return (id(edge.node), edge.index) if type(edge) is OutputSlot else id(edge or t)
-
-
-def _below(t: Tensor, ends: set[Any]) -> set[Any]:
-    """The places in the graph that gradients of a tensor come to, no further than those at the ends."""
-    stack: list[Any] = [t._node or t]
-    found = set()
-    while stack:
-        edge = stack.pop()
-        key = (id(edge.node), edge.index) if type(edge) is OutputSlot else id(edge)
-        if edge is not None and key not in found:
-            found.add(key)
-            node = edge.node if type(edge) is OutputSlot else edge
-            if key not in ends and isinstance(node, Node):
-                stack.extend(node.inputs)
-    return found
-
-
 def _values(output: tuple[Any, ...]) -> list[Value]:
     """The values behind a result that is a tensor of its own, or a number."""
     return [output[1]] if output[0] == "new" else [v for v in output[1] if type(v) is Value] if output[0] == "number" else []
@@ -568,20 +547,3 @@ def _kinds(shape: Any) -> set[Any]:
         for s in shape:
             found |= _kinds(s)
     return found
-
-
-def _freed(t: Tensor) -> bool:
-    """True when backward went through the graph of a tensor and freed it."""
-    return any(isinstance(n, Node) and n.saved is None for n in walk([t._node]))
-
-
-def _has_hooks(t: Tensor) -> bool:
-    """True when a node or leaf below a tensor has a hook."""
-    for n in walk([t._node]):
-        held, names = (n.ext, _NODE_HOOKS) if isinstance(n, Node) else (n._x, LEAF_HOOKS)
-        if held is not None and not held.keys().isdisjoint(names):
-            return True
-    return False
-
-
-_NODE_HOOKS = ("tensor_hooks", "pre_hooks", "post_hooks")
