@@ -15,6 +15,7 @@ from ..core import observe, source, tracing
 from ..core.modes import local, state
 from ..core.tensor import Tensor
 from ..nn.modules.module import Module
+from . import logs
 from .errors import Refusal
 from .execute import Diverged
 from .guards import Guard
@@ -29,6 +30,7 @@ ATTEMPTS = 3  # calls that may change what they depend on (optimizer state made 
 DECISION = "a decision with a value fell otherwise"
 
 
+DEFAULTS = {"limit": LIMIT}  # of functions that are not told; `torch._dynamo.config.recompile_limit` sets it
 STANCE = ["default"]  # what compiled functions do; `compiler.set_stance` sets it
 
 
@@ -62,6 +64,7 @@ class CompiledFunction:
         self.watched: dict[Any, Guard] = {}  # places of other numbers that have been others
         self._steady: set[Any] = set()  # kinds of calls that cannot be compiled with numbers that change
         self._warned = False
+        self.silent = False  # tell nobody
         self._dropped = 0  # versions that made room for others
         self._full = False  # no other call is traced any more
         CompiledFunction.living.add(self)
@@ -191,6 +194,7 @@ class CompiledFunction:
         if version.refusal is None:
             give_back()  # the traced call ran on memory of its own; the compiled step has an arena
             self.history.append(f"traced, because {reason or 'it was the first call'}")
+            logs.tell("recompiles", f"{self.name} was {self.history[-1]}")
             self.versions.insert(0, version)
             if len(self.versions) > self.limit:
                 self.versions.pop()
@@ -241,7 +245,8 @@ class CompiledFunction:
 
     def _tell(self, reason: str) -> None:
         """Warn, once, that the function runs eagerly."""
-        if not self._warned:
+        logs.tell("graph_breaks", f"{self.name} runs eagerly: {reason}")
+        if not self._warned and not self.silent:
             self._warned = True
             warnings.warn(f"{self.name} runs eagerly: {reason}", CompileWarning, stacklevel=_outside())
 
