@@ -21,7 +21,7 @@ from ..codegen.schedule import Place, Schedule, aligned
 from ..core.primitive import RAW
 from ..ir import Buffer, Extra, Instruction, Program, Value
 from ..ir.program import row_major, substitute
-from .arrays import bounds
+from .arrays import bounds, numpy_dtype
 from .fuse import Item, loop_of, schedule
 from .lowerings import HANDED, LOWERINGS
 from .memory import joined, least, lifetimes, ordered, plan, replaced
@@ -30,16 +30,6 @@ from .refusals import placed, raised
 from .updates import update_of
 
 _strided = np.lib.stride_tricks.as_strided
-
-
-def numpy_dtype(name: str) -> np.dtype:
-    """The NumPy dtype of a value's dtype name; those of ml_dtypes too."""
-    try:
-        return np.dtype(name)
-    except TypeError:
-        import ml_dtypes
-
-        return np.dtype(getattr(ml_dtypes, name))
 
 
 class Diverged(Exception):
