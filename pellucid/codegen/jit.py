@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.codegen import cache, target
+from pellucid.codegen import cache, loader, target
 
 __all__ = ["Library", "address", "compile_ir", "compile_source", "define", "fastcall_works", "statistics", "unwatched"]
 
@@ -188,42 +188,43 @@ def address(function: Callable) -> int:
 
 
 def _load(key: str, text: Callable[[], str], exports: dict[str, str | None], fast: bool) -> dict[str, Any]:
-    llvm = target.llvm_binding()
-    machine = _machine()
+    _name_python()
+    wanted = [*exports, *(fn + ".python" for fn, signature in exports.items() if fast and signature is not None)]
     code = cache.load(key)
-    engine = None
+    found = None
     if code is not None:
         try:
-            engine = _engine(llvm, machine, code, exports)
+            found = _placed(code, wanted)
             statistics["loaded"] += 1
         except RuntimeError:
-            engine = None
-    if engine is None:
-        ir = text()
-        module = llvm.parse_assembly(ir)
-        module.verify()
-        _optimize(llvm, machine, module)
-        for name in _DRIVER.findall(ir):
-            function = module.get_function(name)
-            function.add_function_attribute("noinline")
-            function.add_function_attribute("optnone")
-        code = machine.emit_object(module)
-        engine = _engine(llvm, machine, code, exports)
+            found = None
+    if found is None:
+        code = _object_code(text())
+        found = _placed(code, wanted)
         statistics["compiled"] += 1
         cache.store(key, code)
     functions: dict[str, Any] = {}
     for fn, signature in exports.items():
-        native = engine.get_function_address(fn)
         if signature is None:
-            functions[fn] = native
+            functions[fn] = found[fn]
             continue
-        entry = engine.get_function_address(fn + ".python") if fast else 0
-        function = _method(fn, entry) if fast else _through_ctypes(native, signature)
+        function = _method(fn, found[fn + ".python"]) if fast else _through_ctypes(found[fn], signature)
         _alive.append(function)
-        _addresses[id(function)] = native
+        _addresses[id(function)] = found[fn]
         functions[fn] = function
-    _alive.append(engine)
     return functions
+
+
+def _object_code(ir: str) -> bytes:
+    llvm, machine = target.llvm_binding(), _machine()
+    module = llvm.parse_assembly(ir)
+    module.verify()
+    _optimize(llvm, machine, module)
+    for name in _DRIVER.findall(ir):
+        function = module.get_function(name)
+        function.add_function_attribute("noinline")
+        function.add_function_attribute("optnone")
+    return machine.emit_object(module)
 
 
 def _optimize(llvm: Any, machine: Any, module: Any) -> None:
@@ -250,29 +251,41 @@ def _machine():
         if sys.platform == "win32":
             # What LLVM calls in functions with large stack frames; Python's own executable does not export it.
             llvm.add_symbol("__chkstk", ctypes.cast(ctypes.CDLL("ntdll").__chkstk, ctypes.c_void_p).value)
-        if fastcall_works():
-            for symbol in (*_PYAPI, "_Py_NoneStruct"):
-                where = ctypes.cast(getattr(ctypes.pythonapi, symbol), ctypes.c_void_p).value
-                llvm.add_symbol(symbol, id(None) if symbol == "_Py_NoneStruct" else where)
     return _machines[0]
+
+
+@functools.cache
+def _name_python() -> None:
+    """The functions of Python that entries call, by name."""
+    if fastcall_works():
+        for symbol in _PYAPI:
+            define(symbol, ctypes.cast(getattr(ctypes.pythonapi, symbol), ctypes.c_void_p).value or 0)
+        define("_Py_NoneStruct", id(None))
 
 
 def define(symbol: str, where: int) -> None:
     """Let code that is loaded from now on find an address under a name, which must be this library's own."""
-    _machine()
-    target.llvm_binding().add_symbol(symbol, where)
+    loader.symbols[symbol] = where
 
 
-def _engine(llvm, machine, code: bytes, exports: dict[str, str | None]):
-    empty = llvm.parse_assembly("")
-    engine = llvm.create_mcjit_compiler(empty, machine)
-    engine.remove_module(empty)  # which it would compile: all passes, for nothing, take four times what loading an object does
-    engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
-    engine.finalize_object()
-    for fn in exports:
-        if not engine.get_function_address(fn):
+def _placed(code: bytes, wanted: list[str]) -> dict[str, int]:
+    """The addresses of the functions in object code, loaded without LLVM where that is known to work."""
+    found = loader.place(code)
+    if found is None:
+        llvm, machine = target.llvm_binding(), _machine()
+        for symbol, where in loader.symbols.items():
+            llvm.add_symbol(symbol, where)
+        empty = llvm.parse_assembly("")
+        engine = llvm.create_mcjit_compiler(empty, machine)
+        engine.remove_module(empty)  # which it would compile: all passes, for nothing, take four times what loading an object does
+        engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+        _alive.append(engine)
+        found = {fn: engine.get_function_address(fn) for fn in wanted}
+    for fn in wanted:
+        if not found.get(fn):
             raise RuntimeError(f"the object code lacks {fn}")
-    return engine
+    return found
 
 
 def _warn(name: str, text: str, error: Exception) -> None:

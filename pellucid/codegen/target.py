@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import importlib.util
+import json
 import os
 import platform
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pellucid.codegen import cache
 
 __all__ = ["Target", "available", "host", "llvm_binding"]
 
@@ -62,7 +67,50 @@ def available() -> bool:
 
 @functools.cache
 def host() -> Target:
-    """The processor that this program runs on; `vector_bits` is 0 where kernels make no sense (big-endian, 32 bits)."""
+    """The processor that this program runs on; `vector_bits` is 0 where kernels make no sense (big-endian, 32 bits).
+
+    LLVM says what it is, once for each processor and version of llvmlite; after that the cache folder does, which costs less than
+    loading LLVM for a program whose code lies there.
+    """
+    told = _description()
+    stored = cache.load(told, ".host") if told else None
+    if stored is not None:
+        return Target(**json.loads(stored))
+    found = _asked()
+    if told:
+        cache.store(told, json.dumps(asdict(found)).encode(), ".host")
+    return found
+
+
+def _description() -> str | None:
+    """A digest of the processor as the system describes it, the LLVM that is installed, and what else `host` looks at; None where the
+    system does not tell.
+    """
+    spec = importlib.util.find_spec("llvmlite")
+    if sys.platform != "linux" or spec is None or spec.origin is None:
+        return None
+    try:
+        with open("/proc/cpuinfo", "rb") as file:
+            first = file.read(8192).split(b"\n\n", 1)[0]
+        kept = [line for line in first.split(b"\n") if line.split(b":")[0].strip() in _CPUINFO]
+        if not any(line.startswith((b"flags", b"Features")) for line in kept):
+            return None
+        libraries = sorted((Path(spec.origin).parent / "binding").glob("*llvmlite*"))
+        files = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in libraries]
+    except OSError:
+        return None
+    parts = (kept, files, platform.machine(), os.environ.get("PELLUCID_VECTOR_BITS"), sys.maxsize, [*Target.__dataclass_fields__])
+    return hashlib.sha256(repr(parts).encode()).hexdigest() if files else None
+
+
+# The lines of /proc/cpuinfo that tell kinds of processors apart (x86; ARM); others change while it runs.
+_CPUINFO = frozenset(
+    [b"vendor_id", b"cpu family", b"model", b"model name", b"stepping", b"flags"]
+    + [b"Features", b"CPU implementer", b"CPU architecture", b"CPU variant", b"CPU part", b"CPU revision"]
+)
+
+
+def _asked() -> Target:
     llvm = llvm_binding()
     cpu = llvm.get_host_cpu_name()
     features = llvm.get_host_cpu_features()

@@ -20,7 +20,7 @@ from ..codegen.outputs import offering
 from ..codegen.schedule import Place, Schedule, aligned
 from ..core.primitive import RAW
 from ..ir import Buffer, Extra, Instruction, Program, Value
-from ..ir.program import row_major, substitute
+from ..ir.program import ITEMSIZE, row_major, substitute
 from .arrays import bounds, numpy_dtype
 from .fuse import Item, loop_of, schedule
 from .lowerings import HANDED, LOWERINGS
@@ -335,7 +335,12 @@ class Executable:
         found = {}
         for v in i.outputs:
             known = self.roots.get(v.buffer)
-            if known is not None and v.buffer.size == known[1].itemsize * int(np.prod(known[0])) and v.buffer.size >= 256:
+            if (
+                known is not None
+                and str(known[1]) in ITEMSIZE
+                and v.buffer.size == known[1].itemsize * int(np.prod(known[0]))
+                and v.buffer.size >= 256
+            ):
                 found[v.buffer] = self.getter(Value(v.buffer, str(known[1]), known[0], row_major(known[0], known[1].itemsize)))
         return list(found.values())
 
@@ -477,6 +482,11 @@ def _bytes(array: ndarray) -> ndarray:
         return array.reshape(-1).view(np.uint8) if array.size else np.empty(0, np.uint8)
     low, high = _extent(array)
     return _strided(_at(array, low, np.dtype(np.uint8)), (high - low,), (1,))
+
+
+def stretch(array: ndarray, low: int, high: int) -> ndarray:
+    """The bytes from one address to another in the memory that an array looks at."""
+    return _strided(_at(array, low - array.__array_interface__["data"][0], np.dtype(np.uint8)), (high - low,), (1,))
 
 
 def _extent(array: ndarray) -> tuple[int, int]:

@@ -18,7 +18,13 @@ _FIELDS = {
     "promote": None, "elementwise": False, "outputs": -1, "batch": None, "lower": None, "onnx": None, "samples": None,
     "autocast": None, "check": None, "wide_numbers": False, "aux": False,
 }  # fmt: skip
-COMPILED = Primitive(name="compiled_function", grad_name="CompiledFunctionBackward", **_FIELDS)
+
+
+class _Compiled(Primitive):
+    keep_none_grads = True  # what only results without a gradient come from gets none, as in eager execution
+
+
+COMPILED = _Compiled(name="compiled_function", grad_name="CompiledFunctionBackward", **_FIELDS)
 
 
 def _backward(F: Any, g: Any, s: Any, p: Any) -> Any:
@@ -29,7 +35,7 @@ def _backward(F: Any, g: Any, s: Any, p: Any) -> Any:
             hint="run the function without compiling it (torch.compiler.disable) to differentiate its gradient",
         )
     version, saved, extras, *_ = s
-    return version.back(saved, extras, [np.asarray(x) for x in g])
+    return version.back(saved, extras, [None if x is None else np.asarray(x) for x in g])
 
 
 def _spent(F: Any, g: Any, s: Any, p: Any) -> Any:

@@ -1,57 +1,74 @@
-"""Arguments that overlap in memory, such as the words of a text and the words that follow them: `step(text[:, :-1], text[:, 1:])`.
-
-They are one input of the program, and each of them is a part of it, so that a write to one is seen in the other. The program holds for
-arguments that lie in the same way to each other.
-"""
+"""Arguments that look at the same memory, as `data[:, :-1]` and `data[:, 1:]` do: a program knows them as places in one buffer."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy import ndarray
 
 from ..backends.numpy_cpu import address
 from .arrays import bounds, owner
+from .execute import stretch
 
-Relation = tuple[tuple[int, int, int], ...]
-
-
-def relation(arrays: list[ndarray]) -> Relation:
-    """Which arguments overlap: the position of the first of those that overlap, of another one, and how many bytes it begins after it."""
-    found: list[tuple[int, int, int]] = []
-    taken: set[int] = set()
-    for k in range(len(arrays)):
-        if k in taken:
-            continue
-        group = [k]
-        for j in range(k + 1, len(arrays)):
-            if j not in taken and any(np.may_share_memory(arrays[i], arrays[j]) for i in group):
-                group.append(j)
-                taken.add(j)
-                found.append((k, j, address(arrays[j]) - address(arrays[k])))
-    return tuple(found)
+if TYPE_CHECKING:
+    from ..ir.program import Value
+    from .trace import Tracer
 
 
-def members(relation: Relation) -> dict[int, list[int]]:
-    """The positions of all arguments that overlap, by the first of them."""
-    found: dict[int, list[int]] = {}
-    for first, other, _ in relation:
-        found.setdefault(first, [first]).append(other)
-    return found
+class Sharing:
+    """Which arguments of a call share memory, and how far they lie apart. Their order decides nothing else: what does not overlap
+    another argument is an input by itself.
+    """
+
+    def __init__(self, arrays: list[ndarray]) -> None:
+        groups: list[list[int]] = []
+        for k, a in enumerate(arrays):
+            near = [g for g in groups if any(np.may_share_memory(a, arrays[j]) for j in g)]
+            groups = [g for g in groups if all(g is not n for n in near)]
+            groups.append([*[j for g in near for j in g], k])
+        self.groups = sorted(groups)
+        self.shared = [g for g in self.groups if len(g) > 1]
+        self.strange = any(owner(arrays[j]) is not owner(arrays[g[0]]) for g in self.shared for j in g)
+        self.extents = [_extent([arrays[j] for j in g]) for g in self.shared]
+
+    def declare(self, tracer: Tracer, arrays: list[ndarray]) -> list[Value]:
+        """The values of the arguments, each in a buffer of its own or of its group."""
+        values: dict[int, Value] = {}
+        for group in self.groups:
+            names = [f"x{k}" if len(arrays) > 1 else "x" for k in group]
+            found = tracer.declare_together([arrays[k] for k in group], names)
+            values.update(zip(group, found, strict=True))
+        return [values[k] for k in range(len(arrays))]
+
+    def given(self, arrays: list[ndarray]) -> list[ndarray]:
+        """What a program gets for its inputs: an array for each buffer."""
+        if not self.shared:
+            return arrays
+        return [arrays[g[0]] if len(g) == 1 else stretch(*_ends([arrays[k] for k in g])) for g in self.groups]
+
+    def fits(self, arrays: list[ndarray]) -> bool:
+        """Whether the groups lie as they did; others may have come to overlap."""
+        return all(_extent([arrays[k] for k in g]) == e for g, e in zip(self.shared, self.extents, strict=True)) and all(
+            owner(arrays[k]) is owner(arrays[g[0]]) for g in self.shared for k in g
+        )
+
+    def overlaps(self, arrays: list[ndarray]) -> bool:
+        """Whether arguments overlap that are not of one group."""
+        of = {k: n for n, g in enumerate(self.groups) for k in g}
+        return any(
+            of[k] != of[j] and owner(a) is owner(arrays[j]) and np.may_share_memory(a, arrays[j])
+            for k, a in enumerate(arrays)
+            for j in range(k)
+        )
 
 
-def memory(arrays: list[ndarray]) -> ndarray | None:
-    """The bytes from the first to the last of arrays that overlap; None where they do not belong to one contiguous array."""
-    roots = [owner(a) for a in arrays]
-    if any(r is not roots[0] for r in roots) or not roots[0].flags.c_contiguous:
-        return None
+def _ends(arrays: list[ndarray]) -> tuple[ndarray, int, int]:
+    """One of the arrays, and the first and one-past-last address of all."""
     ends = [bounds(a) for a in arrays]
-    start = address(roots[0])
-    low, high = min(e[0] for e in ends) - start, max(e[1] for e in ends) - start
-    return roots[0].reshape(-1).view(np.uint8)[low:high] if 0 <= low and high <= roots[0].nbytes else None
+    return arrays[0], min(low for low, _ in ends), max(high for _, high in ends)
 
 
-def handed(arrays: list[Any], groups: dict[int, list[int]]) -> list[Any]:
-    """What a program is given: the bytes of all for the first of those that overlap."""
-    return [memory([arrays[j] for j in groups[k]]) if k in groups else a for k, a in enumerate(arrays)]
+def _extent(arrays: list[ndarray]) -> tuple[int, ...]:
+    _, low, high = _ends(arrays)
+    return (high - low, *[address(a) - low for a in arrays])

@@ -20,20 +20,20 @@ from ..core.bind import wrap
 from ..core.modes import local, no_grad
 from ..core.random import Generator
 from ..core.tape import Node, count, walk
-from ..core.tensor import Tensor, make_tensor, version_of
+from ..core.tensor import OutputSlot, Tensor, make_tensor, version_of
 from ..dtypes import get_default_dtype
 from ..errors import GraphError
 from ..ir import Buffer, Value
 from ..ops.view_storage import as_strided
-from . import sharing
-from .arrays import owner
+from .arrays import numpy_dtype, owner
 from .checking import checker, split
 from .earlier import Earlier
 from .errors import Refusal
-from .execute import Diverged, executable, look, numpy_dtype, plain
+from .execute import Diverged, executable, look, plain
 from .guards import LEAF_HOOKS, Guard, Opaque, changed, hooks_of
 from .node import freed, record, spent_slot
 from .numbers import is_read, settle
+from .sharing import Sharing
 from .structure import Slot, flatten, lifted, masked, numbers_in, rebuild
 from .surroundings import Surroundings
 from .trace import Tracer
@@ -90,27 +90,21 @@ class Version:
         self.structure_key = masked(structure, lift) if (lift := self.lift) else structure
         around = self.around = Surroundings(self.function, args, kwargs)
         self.signature = signature(tensors)
-        self.arguments = {id(t): k for k, t in enumerate(tensors)}
+        self.positions = {id(t): k for k, t in enumerate(tensors)}
         tracer = self.tracer = Tracer(around, whole)
         leaves = {id(t): t for t, _ in around.tensors.values()}
         leaves.update((id(t), t) for t in tensors)
         earlier = tracer.earlier = Earlier(leaves, around)
-        values = []
         if not around.complete:
             tracer.refuse("the function can reach too many objects to watch", None)
         if any(type(t._array) is not ndarray for t in tensors):
             tracer.refuse("an argument has no data, or is of a custom kind")
-        self.relation = sharing.relation([t._array for t in tensors]) if tracer.refusal is None else ()
-        self.groups = sharing.members(self.relation)
-        for k, a in enumerate(sharing.handed([t._array for t in tensors], self.groups)):
-            name = f"x{k}" if len(tensors) > 1 else "x"
-            if a is None:
-                tracer.refuse("two arguments share memory that is not one array's")
-            elif any(k == other for _, other, _ in self.relation):
-                values.append(tracer.part(a, name))
-            elif tracer.refusal is None:
-                values.append(tracer.declare(a, "input", name))
-        self.inputs = values
+        else:
+            arrays = [t._array for t in tensors]
+            self.sharing = Sharing(arrays)
+            if self.sharing.strange:
+                tracer.refuse("two arguments share memory that is no tensor's")
+            self.inputs = self.sharing.declare(tracer, arrays)
         witness = tracer.witness = Witness()
         streams = around.drawn()
         start = count()
@@ -143,10 +137,15 @@ class Version:
             self.skeleton = rebuild(self.first, lambda t: Slot(self.places[id(t)]))
             self.single = isinstance(self.skeleton, Slot) and self.skeleton.place == 0
             self.program = tracer.program
-            del self.around, self.differentiable, self.places, self.grad_changes, self.arguments
+            del self.around, self.differentiable, self.places, self.grad_changes, self.positions
         except Refusal as refusal:
             # Without the traceback, whose frames refer to this object: the values of the step would live until a collection.
             self.refusal = refusal.with_traceback(None)
+        except Exception as error:  # a fault of the compiler's: the call itself has been made, and later ones can be made eagerly
+            said = str(error).splitlines()[0] if str(error) else ""
+            self.refusal = Refusal(
+                f"the compiler failed ({type(error).__name__}: {said}), which is a fault of its own: please report it"
+            )
         finally:
             if tracer.numbers:
                 self.first = rebuild(self.first, lambda t: t if isinstance(t, Tensor) else t.plain)
@@ -186,14 +185,13 @@ class Version:
         self.guards = guards = [g for g in guards if g.kind == "len" or (id(g.holder), g.key) not in places]
         self.kept = around.kept  # objects that guards know by their identity
         self.grad_changes = earlier.changes(self.tracer.cleared)
-        arguments = self.arguments
-        self.asked = [arguments.get(id(t), -1) for t in earlier.asked]
+        self.asked = [self.positions.get(id(t), -1) for t in earlier.asked]
         if -1 in self.asked:  # the next call finds it so
             self.transient = True
             raise Refusal("the step changes requires_grad of a tensor")
         if "grad" in witness.users:  # where there is none may decide what is done
             earlier.ask(self.tracer.needs_grad, self.tracer.cleared)
-        self.grads_before = earlier.read(self.tracer.needs_grad, self.tracer.external)
+        self.grads_before = [(self._who(t), g) for t, g in earlier.read(self.tracer.needs_grad, self.tracer.external)]
 
     def _results(self, tensors: list[Tensor], around: Surroundings, start: int) -> None:
         """Name the values that leave: results, and gradients."""
@@ -226,22 +224,27 @@ class Version:
             if t._rg and not spent:
                 self.differentiable.append(t)
             self.outputs.append(("new", value, t._rg, spent))
-        self.gradients: list[tuple[Tensor | int, Value | None]] = []
+        self.gradients: list[tuple[Any, Value | None]] = []  # positions among the arguments, or state
         for t, g in self.grad_changes:
             if g is None:
-                self.gradients.append((t, None))
+                self.gradients.append((self._who(t), None))
                 continue
             value = tracer.value(g._array, "a gradient")
             if value.buffer.kind != "temp" or not value.whole:
                 value = self._copied(value)
             program.outputs.append(value)
-            self.gradients.append((t, value))
+            self.gradients.append((self._who(t), value))
         self.split = len(program.instructions)
         self.seeds: list[Value] = []
-        self.wanted: list[Tensor | int] = []  # leaves: positions among the arguments, or state
+        self.wanted: list[Any] = []  # leaves: positions among the arguments, or state
+        self.reached: list[list[int]] = []  # for each of them, the results that come from it
         self.returned: list[Value | None] = []
         if self.differentiable:
             self._trace_backward(tensors, around, start)
+
+    def _who(self, t: Tensor) -> Any:
+        """A tensor of the call: an argument by its position, since it is another one at the next call; state as it is."""
+        return self.positions.get(id(t), t)
 
     def _kept_number(self, value: Value, after: Any) -> Value:
         """Memory that still holds, at the end of the call, the number that was read when `after` had run."""
@@ -263,7 +266,7 @@ class Version:
 
     def _trace_backward(self, tensors: list[Tensor], around: Surroundings, start: int) -> None:
         """The gradients of the results with respect to arguments and state, as the second half of the program."""
-        tracer, program = self.tracer, self.tracer.program
+        tracer = self.tracer
         leaves = [t for t in tensors if t._rg]
         leaves += [t for t, _ in around.tensors.values() if t._rg and all(t is not o for o in leaves)]
         if not leaves:
@@ -284,7 +287,7 @@ class Version:
         except Refusal:
             raise
         except GraphError as error:  # what eager says to a caller who asks for gradients, too: the step overwrote what they need
-            del program.instructions[self.split :]
+            del tracer.program.instructions[self.split :]
             told = error.with_traceback(None)
             self.outputs = [(*o[:3], told) if o[0] == "new" and o[2] and not o[3] else o for o in self.outputs]
             self.seeds, self.differentiable = [], []
@@ -293,14 +296,15 @@ class Version:
             raise Refusal(f"its gradient raises {type(error).__name__}") from error
         if tracer.refusal is not None:
             raise tracer.refusal
-        position = {id(t): k for k, t in enumerate(tensors)}
+        below = [_below(t, {_key(leaf) for leaf in leaves}) for t in outs]
         for t, g in zip(leaves, got, strict=True):
             if g is not None:
-                self.wanted.append(position.get(id(t), t))
+                self.wanted.append(self._who(t))
+                self.reached.append([k for k, found in enumerate(below) if _key(t) in found])
                 value = tracer.value(g._array, "a gradient")
-                if value.buffer.kind != "temp" or not value.whole or value in program.outputs:
+                if value.buffer.kind != "temp" or not value.whole or value in tracer.program.outputs:
                     value = self._copied(value)
-                program.outputs.append(value)
+                tracer.program.outputs.append(value)
                 self.returned.append(value)
 
     # ---- binding -----------------------------------------------------------------------------------
@@ -308,12 +312,9 @@ class Version:
         tracer, program = self.tracer, self.tracer.program
         program.verify()
         forward, backward = program.instructions[: self.split], program.instructions[self.split :]
-        dynamic = [v.buffer for v in self.inputs]
-        at = self.arguments  # gradients of arguments are those of each call's: they are known by their positions
-        self.gradients = [(at.get(id(t), t), v) for t, v in self.gradients]
-        self.grads_before = [(at.get(id(t), t), g) for t, g in self.grads_before]
+        dynamic = [self.inputs[group[0]].buffer for group in self.sharing.groups]
         gradient_state = {id(g._array): (t, g) for t, g in self.grads_before if g is not None}
-        self.moving: list[Tensor | int] = []  # gradients that existed at the start: another array at each call
+        self.moving: list[Any] = []  # gradients that existed at the start: another array at each call
         for buffer, array in tracer.external.items():
             if buffer.kind == "state" and id(array) in gradient_state:
                 self.moving.append(gradient_state[id(array)][0])
@@ -340,10 +341,7 @@ class Version:
                 program, backward, tracer.contents, external, dynamic_back, fresh_back, self.run.extras, roots=tracer.roots
             )
         reading = {v.buffer for i in backward for v in i.reads()}
-        groups = self.groups
-        self.read_back: list[Tensor | int] = [
-            j for k, v in enumerate(self.inputs) if v.buffer in reading for j in groups.get(k, [k])
-        ]
+        self.read_back: list[Tensor | int] = [k for k, v in enumerate(self.inputs) if v.buffer in reading]
         self.state = [(t, a) for a in external.values() for t in [self._holder(a)] if t is not None]
         writes = Counter(v.buffer for i in program.instructions for v in i.writes)
         times = Counter({id(external[b]): n for b, n in writes.items() if b in external})
@@ -355,7 +353,7 @@ class Version:
         self.state += self.run.holders
         modules = [m for m, _ in around.modules]
         covered, others = self.seldom, self.always = split(self.guards, modules)
-        grads = [(t, g) for t, g in self.grads_before if isinstance(t, Tensor)]
+        grads = self.grads_before
         plain = not kwargs and all(isinstance(a, Tensor) for a in args) and len({id(a) for a in args}) == len(args)
         plain = plain and len(args) == len(tensors) and not any(t._rg for t in tensors)
         rg = self.flags_of_state = [(t, t._rg) for t, _ in self.state if t._rg or t.is_leaf and t.dtype.is_floating_point]
@@ -425,9 +423,9 @@ class Version:
         """True when results are plain: tensors of their own and gradients, nothing that needs a graph."""
         return (
             self.check is not None
-            and not self.groups
+            and not self.sharing.shared
             and not self.asked
-            and not any(isinstance(t, int) for t, _ in [*self.gradients, *self.grads_before])
+            and not any(type(who) is int for who, _ in (*self.gradients, *self.grads_before))
             and self.run_back is None
             and self.undone is None
             and not self.moving
@@ -461,8 +459,8 @@ class Version:
         for t, rg in self.flags_of_state:
             if t._rg != rg:
                 return "requires_grad of a tensor changed"
-        for place, g in self.grads_before:
-            t = _of(place, tensors)
+        for who, g in self.grads_before:
+            t = tensors[who] if type(who) is int else who
             if (t._grad is None) != (g is None):
                 return "a gradient that was there is gone, or the reverse"
             if g is not None and (t._grad._array.shape, t._grad._array.strides) != (g._array.shape, g._array.strides):  # type: ignore[union-attr]
@@ -470,8 +468,8 @@ class Version:
         arrays = [t._array for t in tensors]
         if any(id(owner(a)) in self.own_roots for a in arrays):
             return "an argument shares memory with a parameter"
-        if sharing.relation(arrays) != self.relation:
-            return "arguments that share memory in another way"
+        if not self.sharing.fits(arrays) or self.overwrites and self.sharing.overlaps(arrays):
+            return "arguments share memory in another way"
         return None
 
     def quick(self, args: tuple[Any, ...]) -> Any:
@@ -485,7 +483,7 @@ class Version:
             if id(a) in roots or a.base is not None and id(owner(a)) in roots:
                 return NotImplemented
             views += a.base is not None
-        if views and len(arrays) > 1 and _overlap(arrays):
+        if views and self.overwrites and len(arrays) > 1 and _overlap(arrays):
             return NotImplemented
         if not self._lock.acquire(blocking=False):
             return NotImplemented
@@ -541,8 +539,10 @@ class Version:
         try:
             if not self.run.ready():
                 return STALE
-            given = sharing.handed([t._array for t in tensors], self.groups)
-            given += [_of(t, tensors)._grad._array for t in self.moving]  # type: ignore[union-attr]
+            given = [
+                *self.sharing.given([t._array for t in tensors]),
+                *[(tensors[t] if type(t) is int else t)._grad._array for t in self.moving],
+            ]
             if self.computed:
                 numbers = numbers_in(structure)
                 numbers = [*[numbers[k] for k in sorted(self.lift)], *[g.now() for g in self.watched]]
@@ -570,13 +570,14 @@ class Version:
 
         for k in self.asked:
             tensors[k]._rg = True
-        for place, value in self.gradients:
-            _of(place, tensors)._grad = None if value is None else make_tensor(memory(value))
-        for t, n in self.written:
-            version_of(t).count += n
-        for k, n in self.overwrites:
-            for version in {version_of(tensors[j]) for j in self.groups.get(k, [k])}:
-                version.count += n
+        for who, value in self.gradients:
+            t = tensors[who] if type(who) is int else who
+            t._grad = None if value is None else make_tensor(memory(value))
+        counters = {
+            id(v): (v, n) for t, n in [*self.written, *[(tensors[k], n) for k, n in self.overwrites]] for v in [version_of(t)]
+        }
+        for version, n in counters.values():  # arguments that share memory may share their counter
+            version.count += n
         made: list[Tensor] = []
         for output in self.outputs:
             if output[0] == "argument":
@@ -614,21 +615,28 @@ class Version:
     def _join(self, made: list[Tensor], tensors: list[Tensor], env: list[Any], extras: Any) -> None:
         """Make the results that require grad the results of one node, whose gradient rule is the program's second half."""
         roots = [t for o, t in zip(self.outputs, made, strict=True) if o[0] == "new" and o[2] and not o[3]]
-        leaves = [_of(t, tensors) for t in self.wanted]
-        read = [_of(t, tensors) for t in self.read_back]
+        leaves = [tensors[t] if isinstance(t, int) else t for t in self.wanted]
+        read = [tensors[t] if isinstance(t, int) else t for t in self.read_back]
         saved = env[: len(self.run.dynamic)] + [env[self.run.changing[b]] for b in self.saved]
         record(self, roots, leaves, read, saved, extras)
 
-    def back(self, saved: list[Any], extras: Any, seeds: list[ndarray]) -> list[ndarray]:
-        """Run the second half."""
+    def back(self, saved: list[Any], extras: Any, seeds: list[ndarray | None]) -> list[ndarray | None]:
+        """Run the second half; no gradient for what only results come from that got none."""
         run = self.run_back
         assert run is not None
         with self._lock:
             before = dict(run.extras)
             run.extras.update(extras)
-            env = run([*saved, *[np.ascontiguousarray(s) for s in seeds]])
+            given = [
+                np.zeros(v.shape, numpy_dtype(v.dtype)) if s is None else np.ascontiguousarray(s)
+                for s, v in zip(seeds, self.seeds, strict=True)
+            ]
+            env = run([*saved, *given])
             run.extras.update(before)
-        return [run.getter(v)(env) for v in self.returned]
+        return [
+            run.getter(v)(env) if any(seeds[k] is not None for k in reached) else None
+            for v, reached in zip(self.returned, self.reached, strict=True)
+        ]
 
 
 @contextmanager
@@ -640,11 +648,6 @@ def _uncast(off: bool = False) -> Iterator[None]:
         yield
     finally:
         local.autocast = around
-
-
-def _of(place: Tensor | int, tensors: list[Tensor]) -> Tensor:
-    """A tensor of the state, or the argument at a position."""
-    return tensors[place] if isinstance(place, int) else place
 
 
 def _held(shape: tuple[int, ...], kind: np.dtype, t: Tensor | None) -> tuple[Tensor, ndarray] | None:
@@ -662,6 +665,27 @@ def _held(shape: tuple[int, ...], kind: np.dtype, t: Tensor | None) -> tuple[Ten
         and a.flags.writeable
     )
     return (g, a) if good else None
+
+
+def _key(t: Tensor) -> Any:
+    """Where a tensor stands in the graph."""
+    edge = t._node
+    return (id(edge.node), edge.index) if type(edge) is OutputSlot else id(edge or t)
+
+
+def _below(t: Tensor, ends: set[Any]) -> set[Any]:
+    """The places in the graph that gradients of a tensor come to, no further than those at the ends."""
+    stack: list[Any] = [t._node or t]
+    found = set()
+    while stack:
+        edge = stack.pop()
+        key = (id(edge.node), edge.index) if type(edge) is OutputSlot else id(edge)
+        if edge is not None and key not in found:
+            found.add(key)
+            node = edge.node if type(edge) is OutputSlot else edge
+            if key not in ends and isinstance(node, Node):
+                stack.extend(node.inputs)
+    return found
 
 
 def _view(base: Tensor, array: ndarray) -> Tensor:

@@ -29,7 +29,7 @@ from .backward import TracedRun
 from .errors import Refusal
 from .numbers import is_read, observed, read, unwatched
 from .symbols import DATA_DEPENDENT, Namespace, Unsupported
-from .watch import is_own, unseen
+from .watch import hidden, is_own, unseen
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), slice, range, frozenset, np.dtype, dtypes.dtype, type)
 
@@ -153,11 +153,16 @@ class Tracer:
         self.external[buffer] = array
         return self._enter(array, buffer, low, high)
 
-    def part(self, array: ndarray, name: str) -> Value:
-        """An argument that is a part of another input's memory: its place among the inputs, which nothing reads."""
-        buffer = self.program.buffer("input", array.nbytes, name)
-        self.external[buffer] = array
-        return self.program.value(buffer, dtype_name(array.dtype), array.shape)
+    def declare_together(self, arrays: list[ndarray], names: list[str]) -> list[Value]:
+        """The same for arguments that share memory, whose buffer is all that they look at, as bytes."""
+        if len(arrays) == 1:
+            return [self.declare(arrays[0], "input", names[0])]
+        ends = [bounds(a) for a in arrays]
+        low, high = min(start for start, _ in ends), max(end for _, end in ends)
+        buffer = self.program.buffer("input", high - low, "_".join(names))
+        self.program.value(buffer, "uint8", (high - low,), (1,))
+        self.external[buffer] = arrays[0]
+        return [self._enter(array, buffer, low, high) for array in arrays]
 
     def _enter(self, array: ndarray, buffer: Buffer, low: int, high: int) -> Value:
         root = owner(array)
@@ -281,7 +286,7 @@ class Tracer:
         """What computes an operation: this library's run no code of the user's. Watched numbers among its parameters become plain ones."""
         for name, value in params.items():
             params[name] = observed(value)
-        return unseen(op.numpy_forward) if PRIMITIVES.get(op.name) is op else op.numpy_forward
+        return hidden(op.numpy_forward) if PRIMITIVES.get(op.name) is op else op.numpy_forward
 
     @unseen
     def operation(self, op: Primitive, tensors: Any, params: dict[str, Any], made: Any, aux: Any = None) -> None:
@@ -454,7 +459,7 @@ class Tracer:
             self.checks.add(function)
             self.effect(function, args, {}, ())
             if self.recording:
-                self.program.instructions[-1].noted = call_in_progress()
+                self.program.instructions[-1].noted = hidden(call_in_progress)()
 
     # ---- backward --------------------------------------------------------------------------------
     def rule(self, node: Any, g: Any, s: Any) -> Any:

@@ -31,8 +31,12 @@ def unseen(function: F) -> F:
     """Decorator of a function that a tracer's watch over calls need not see: it and what it calls is this library's alone, and what it
     looks at is known otherwise. Being watched makes it about twice as slow.
     """
+    return wraps(function)(hidden(function))
 
-    @wraps(function)
+
+def hidden(function: F) -> F:
+    """As `unseen`, for a function that is called once: nothing that describes it is copied, which for a ufunc takes long."""
+
     def call(*args: Any, **kwargs: Any) -> Any:
         event = watch.event
         if event is None:

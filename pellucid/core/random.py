@@ -13,7 +13,6 @@ A 64-bit draw is two words, the first one high. How each distribution uses the w
 from __future__ import annotations
 
 import secrets
-import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -23,6 +22,7 @@ import numpy as np
 from pellucid.core import tracing
 
 from .. import config
+from .random_math import native_code_runs
 
 DEFAULT_SEED = 67280421310721
 STATE_BYTES = 5056
@@ -52,7 +52,7 @@ def _native(name: str, count: int) -> Any:
             return None
         if count < _BULK:  # few numbers wait until somebody has loaded the compiler, or they are many together
             _waiting[0] -= 1
-            if _waiting[0] > 0 and "llvmlite" not in sys.modules:
+            if _waiting[0] > 0 and not native_code_runs():
                 return None
         from ..codegen.twister import library
 

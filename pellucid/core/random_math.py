@@ -113,6 +113,12 @@ def scale(values: np.ndarray, mean: float, std: float) -> np.ndarray:
     return fma(values, real(std), real(mean))
 
 
+def native_code_runs() -> bool:
+    """Whether this process has loaded generated code: more of it costs little then."""
+    jit = sys.modules.get("pellucid.codegen.jit")
+    return jit is not None and jit.statistics["loaded"] + jit.statistics["compiled"] > 0
+
+
 _library: Any = None
 _waiting = [400]  # small draws, of a fifth of a millisecond, until the kernels pay for loading the compiler: about 0.15 s
 
@@ -122,7 +128,7 @@ def kernel(name: str, load: bool) -> Any:
     global _library
     if _library is None:
         _waiting[0] -= 1
-        if not load and _waiting[0] >= 0 and "llvmlite" not in sys.modules:
+        if not load and _waiting[0] >= 0 and not native_code_runs():
             return None
         from pellucid.codegen import random_kernels
 

@@ -455,10 +455,18 @@ def sampled(input: Tensor, values: np.ndarray) -> Tensor:
 
 
 # ---- in place ---------------------------------------------------------------------------------
+def _laid_out_alike(x: np.ndarray) -> np.ndarray:
+    """New memory with an array's strides: which number goes where, and how normal ones are drawn, depends on them."""
+    if not x.size or x.flags.c_contiguous:
+        return np.empty_like(x)
+    span = x.itemsize + sum((n - 1) * step for n, step in zip(x.shape, x.strides, strict=True))
+    return np.ndarray(x.shape, x.dtype, np.empty(span, np.uint8), 0, x.strides)
+
+
 refill = defop(
     "refill",
     "input",
-    forward=lambda xp, x, *, fill: fill(x.copy()),
+    forward=lambda xp, x, *, fill: fill(_laid_out_alike(x)),
     inplace=lambda xp, out, *, fill: fill(out),
     vjp={"input": zero_gradient},
     aval=lambda x, fill: x,

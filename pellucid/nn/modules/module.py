@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any, Self
 
 from ...api.attach import LENT
@@ -496,7 +497,8 @@ def _enter(module: Module) -> str:
         path = type(module).__name__
     else:
         parent, above = _running.stack[-1]
-        name = next((n for n, m in parent.named_modules() if m is module), type(module).__name__)
+        near = ((n, m) for n, m in parent._modules.items() if m is not None)
+        name = next((n for n, m in chain(near, parent.named_modules()) if m is module), type(module).__name__)
         path = f"{above}.{name}" if name else above
     _running.stack.append((module, path))
     return path
