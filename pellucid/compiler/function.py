@@ -19,7 +19,7 @@ from . import logs
 from .errors import Refusal
 from .execute import Diverged
 from .guards import Guard
-from .step import STALE, Version
+from .step import OTHER_TENSORS, STALE, Version, differing, signature
 from .structure import flatten, masked, numbers_in
 
 LIMIT = 8  # traced versions of one function
@@ -161,6 +161,8 @@ class CompiledFunction:
         return self._trace(args, kwargs, structure, tensors, reason)
 
     def _trace(self, args: Any, kwargs: Any, structure: Any, tensors: list[Tensor], reason: str | None) -> Any:
+        if reason is OTHER_TENSORS and (told := differing(signature(tensors), self.versions[0].signature)):
+            reason = f"{reason}: {told}"
         skeleton = masked(structure, None)
         if any(version.asks_types for version in self.versions):  # which a watched number would answer otherwise
             self._steady.add(skeleton)

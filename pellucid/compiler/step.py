@@ -55,6 +55,22 @@ def flags() -> tuple[Any, ...]:
     return (*own, kind, *SETTINGS.values())
 
 
+OTHER_TENSORS = "a tensor argument of another shape, dtype, layout or requires_grad"
+
+
+def differing(now: tuple[Any, ...], before: tuple[Any, ...]) -> str:
+    """Which tensor arguments are others, by their signatures, in words."""
+    told = []
+    for k, (one, other) in enumerate(zip(now, before, strict=False)):
+        shown = [f"{s[2]} {list(s[1])}" for s in (one, other)]
+        if shown[0] != shown[1]:
+            told.append(f"tensor {k} is {shown[0]}, was {shown[1]}")
+        elif one != other:
+            what = "requires_grad" if one[4] != other[4] else "strides" if one[3] != other[3] else "kind"
+            told.append(f"tensor {k} differs in {what}")
+    return ", ".join(told[:3])
+
+
 STALE: Any = object()  # an optimizer's options or counters of steps ask for another update
 
 
@@ -443,7 +459,7 @@ class Version:
         if (masked(structure, self.lift) if self.lift else structure) != self.structure_key:
             return "other arguments"
         if signature(tensors) != self.signature:
-            return "a tensor argument of another shape, dtype, layout or requires_grad"
+            return OTHER_TENSORS
         if flags() != self.flags:
             return "another grad mode, autocast, default dtype or setting of the library"
         for g in self.guards:
