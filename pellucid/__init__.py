@@ -32,7 +32,7 @@ for _name in ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode", "i
 
 # Loaded when first used, so that `import pellucid` stays fast.
 _LAZY = (
-    "accelerator", "amp", "autograd", "backends", "check", "compiler", "cpu", "cuda", "data", "datasets", "debug",
+    "_dynamo", "_inductor", "_logging", "accelerator", "amp", "autograd", "backends", "check", "compiler", "cpu", "cuda", "data", "datasets", "debug",
     "distributed", "distributions", "export", "fft", "func", "functional", "hub", "interop", "jit", "linalg", "masked", "mps",
     "multiprocessing", "nested", "nn", "onnx", "optim", "overrides", "profiler", "quasirandom", "random", "scalar", "serialization", "signal",
     "sparse", "special", "storage", "testing", "torch_version", "types", "utils", "version", "xpu",

@@ -73,6 +73,10 @@ def _default_num_threads() -> int:
     return os.cpu_count() or 1
 
 
+def _names(text: str) -> frozenset[str]:
+    return frozenset(filter(None, (name.strip() for name in text.split(","))))
+
+
 VARIABLES: dict[str, Variable] = {
     "cache_dir": Variable(
         _directory,
@@ -119,6 +123,11 @@ VARIABLES: dict[str, Variable] = {
         lambda: True,
         "0 silences the bars of data.progress.",
     ),
+    "logs": Variable(
+        _names,
+        lambda: _names(os.environ.get("TORCH_LOGS", "")),
+        "What compiled functions tell on stderr: recompiles, graph_breaks. Default: TORCH_LOGS.",
+    ),
 }
 
 cache_dir: Path
@@ -130,6 +139,7 @@ winograd: bool
 sources: bool
 contracts: bool
 progress: bool
+logs: frozenset[str]
 
 
 def read_environment(environ: Mapping[str, str] = os.environ) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def test_a_compiled_module():
 def test_compile_checks_its_options():
     with pytest.raises(RuntimeError, match="Either mode or options can be specified"):
         torch.compile(abs, mode="default", options={})
-    with pytest.raises(RuntimeError, match="Unrecognized mode=fast, should be one of: default, reduce-overhead"):
+    with pytest.raises(RuntimeError, match="Unrecognized mode=fast, should be one of: default, lite, reduce-overhead"):
         torch.compile(abs, mode="fast")
     with pytest.raises(TypeError, match="takes a function or a module, not int"):
         torch.compile(3)

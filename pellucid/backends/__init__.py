@@ -14,6 +14,9 @@ _VENDORS = (
     "cpu", "cuda", "cudnn", "cusparselt", "kleidiai", "mkl", "mkldnn", "mps", "nnpack", "openmp", "opt_einsum",
 )  # fmt: skip
 
+# How exact products of float32 shall be: a setting that is kept; they are exact.
+fp32_precision = "none"
+
 
 def __getattr__(name: str) -> Any:
     if name in _VENDORS:

@@ -8,10 +8,14 @@ False
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from types import SimpleNamespace
 
 matmul = SimpleNamespace(
     allow_tf32=False,
+    fp32_precision="none",
     allow_fp16_reduced_precision_reduction=True,
     allow_bf16_reduced_precision_reduction=True,
 )
@@ -70,3 +74,26 @@ def enable_cudnn_sdp(enabled: bool) -> None:
 def cudnn_sdp_enabled() -> bool:
     """The setting."""
     return _attention["cudnn"]
+
+
+def sdp_kernel(
+    enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
+) -> AbstractContextManager[None]:
+    """The settings for attention inside a block; the older form of `torch.nn.attention.sdpa_kernel`, which a FutureWarning says."""
+    warnings.warn(
+        "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed. Please see "
+        "`torch.nn.attention.sdpa_kernel()` for the new context manager, with updated signature.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return _chosen({"flash": enable_flash, "math": enable_math, "mem_efficient": enable_mem_efficient, "cudnn": enable_cudnn})
+
+
+@contextmanager
+def _chosen(kernels: dict[str, bool]) -> Iterator[None]:
+    before = dict(_attention)
+    _attention.update(kernels)
+    try:
+        yield
+    finally:
+        _attention.update(before)

@@ -7,6 +7,11 @@ False
 
 from __future__ import annotations
 
+# Settings that are kept.
+enabled = True
+deterministic = False
+fp32_precision = "none"
+
 
 def is_available() -> bool:
     """Whether the library is there: it is not."""

@@ -170,8 +170,8 @@ def _emit_cross_entropy(kernel, _: Module) -> None:
                 f.store(loss * w, f.loss, r)
                 f.store(w, f.used, r)
 
-            def bad(f=f, t=t) -> None:
-                f.store(f.const(1, "i64"), f.bad)
+            def bad(f=f, r=r, t=t) -> None:
+                f.store(r + 1, f.bad)  # the place, counted from 1
                 f.store(t, f.bad, 1)
 
             f.branch(inside, good, bad)
@@ -314,9 +314,10 @@ def _serves(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None, smooth
     return fits
 
 
-def class_out_of_range(label: int, classes: int) -> IndexOutOfRangeError:
-    """The error for a label that is no class."""
-    found = f"label {label} in the target; there are {classes} classes (0 to {classes - 1})"
+def class_out_of_range(bad: np.ndarray, classes: int) -> IndexOutOfRangeError:
+    """The error for a label that is no class; `bad` is its place, counted from 1, and the label."""
+    row, label = int(bad[0]) - 1, int(bad[1])
+    found = f"label {label} in element {row} of the target; there are {classes} classes (0 to {classes - 1})"
     return IndexOutOfRangeError(f"Target {label} is out of bounds.", op="cross_entropy", found=found)
 
 
@@ -342,7 +343,7 @@ def cross_entropy(
     numbers = (ignore_index, label_smoothing, columns, rows, _grain(columns))
     _lib.cross_entropy(threads.team(), x, target, weight, loss, used, lse, bad, *numbers)
     if bad[0]:
-        raise class_out_of_range(int(bad[1]), columns)
+        raise class_out_of_range(bad, columns)
     if reduction == "none":
         return loss, (lse, None)
     total = _lib.total(loss, rows)

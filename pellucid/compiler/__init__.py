@@ -18,20 +18,28 @@ from collections.abc import Callable
 from contextlib import ContextDecorator
 from typing import Any, TypeVar
 
+from numpy import ndarray
+
+from ..api.construct import from_numpy
 from ..core import tracing
+from ..core.tensor import Tensor
+from ..func._tree import tree_map
 from ..nn.modules.module import Module
-from .function import STANCE, CompiledFunction, CompileError, CompileWarning
+from .function import DEFAULTS, STANCE, CompiledFunction, CompileError, CompileWarning
 
 __all__ = [
     "CompileError", "CompileWarning", "CompiledFunction", "OptimizedModule", "allow_in_graph", "assume_constant_result", "compile",
     "cudagraph_mark_step_begin", "disable", "explain", "get_default_backend", "is_compiling", "is_dynamo_compiling", "is_exporting",
-    "list_backends", "reset", "set_default_backend", "set_stance",
+    "list_backends", "load_cache_artifacts", "nested_compile_region", "reset", "save_cache_artifacts", "set_default_backend", "set_stance",
+    "substitute_in_graph", "wrap_numpy",
 ]  # fmt: skip
 
 T = TypeVar("T")
-_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+_MODES = ("default", "lite", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 _STANCES = ("default", "force_eager", "eager_on_recompile", "fail_on_recompile", "eager_then_compile", "aot_eager_then_compile")
 _OWN = ("forward", "_compiled_call_impl")  # what is set on a compiled module itself
+_EAGER = ("eager", "aot_eager")  # backends that compile nothing
+EAGER: dict[str, Any] = {}  # the options of a module with one of them
 _state: dict[str, Any] = {"backend": "inductor"}
 
 
@@ -49,7 +57,9 @@ class OptimizedModule(Module):
     def _compiled(self) -> CompiledFunction:
         made = self.__dict__.get("_compiled_call")
         if made is None:
-            made = self.__dict__["_compiled_call"] = CompiledFunction(self._orig_mod.__call__, **self.__dict__.get("_options", {}))
+            options = self.__dict__.get("_options", {})
+            made = self._orig_mod.__call__ if options is EAGER else CompiledFunction(self._orig_mod.__call__, **options)
+            self.__dict__["_compiled_call"] = made
         return made
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -115,7 +125,7 @@ def compile(
         fullgraph: raise CompileError, with file and line, where the function cannot be compiled, or asks for a tensor's value to decide
             something; otherwise it is split there, or runs eagerly and a CompileWarning says why.
         dynamic: accepted; each shape is traced once, and the last few are kept.
-        backend: "inductor" (or None) compiles, "eager" runs eagerly; a callable is refused.
+        backend: "inductor" (or None) compiles; "eager" and "aot_eager" run eagerly; a callable is refused.
         mode, options, name, isolate_recompiles, shapes_spec: accepted, without effect.
         disable: return the function as it is.
         recompile_limit: how many traced versions are kept (8).
@@ -152,15 +162,16 @@ def compile(
     if not callable(model):
         raise TypeError(f"torch.compile takes a function or a module, not {type(model).__name__}")
     chosen = _state["backend"] if backend is None else backend
-    if disable or chosen == "eager" or getattr(model, "_torchdynamo_disable", False):
+    eager = isinstance(chosen, str) and chosen in _EAGER
+    if disable or getattr(model, "_torchdynamo_disable", False) or eager and not isinstance(model, Module):
         return model
     if callable(chosen):
         raise RuntimeError(
             "compile(backend=) takes a name: the graph of operations that a custom backend expects does not exist here"
         )
-    if chosen not in list_backends():
+    if chosen not in list_backends(()):
         raise RuntimeError(f"Invalid backend: {chosen!r}, see `torch._dynamo.list_backends()` for available backends.")
-    settings = {"fullgraph": fullgraph, "limit": recompile_limit or 8}
+    settings = EAGER if eager else {"fullgraph": fullgraph, "limit": recompile_limit or DEFAULTS["limit"]}
     if isinstance(model, Module):
         wrapped = OptimizedModule(model)
         wrapped.__dict__["_options"] = settings
@@ -206,6 +217,33 @@ def assume_constant_result(fn: T) -> T:
     return fn
 
 
+def nested_compile_region(fn: Any = None, **options: Any) -> Any:
+    """Return the function as it is: a step is one program."""
+    return (lambda later: later) if fn is None else fn
+
+
+def substitute_in_graph(original_fn: Any, *, can_constant_fold_through: bool = False, skip_signature_check: bool = False) -> Any:
+    """A decorator that returns the function as it is: what is traced runs `original_fn` itself."""
+    return lambda fn: fn
+
+
+def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of NumPy arrays as one of tensors, which runs eagerly.
+
+    >>> import numpy as np
+    >>> import pellucid as torch
+    >>> torch.compiler.wrap_numpy(np.cumsum)(torch.ones(3))
+    tensor([1., 2., 3.])
+    """
+
+    @functools.wraps(fn)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        given, named = tree_map(lambda x: x.numpy() if isinstance(x, Tensor) else x, (args, kwargs))
+        return tree_map(lambda x: from_numpy(x) if isinstance(x, ndarray) else x, fn(*given, **named))
+
+    return wrapped
+
+
 # ---- state -------------------------------------------------------------------------------------
 def is_compiling() -> bool:
     """True while a function is being traced."""
@@ -234,8 +272,10 @@ def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
 
     >>> list_backends()
     ['eager', 'inductor']
+    >>> list_backends(None)
+    ['aot_eager', 'eager', 'inductor']
     """
-    return ["eager", "inductor"]
+    return ["eager", "inductor"] if exclude_tags else ["aot_eager", "eager", "inductor"]
 
 
 def set_default_backend(backend: str | Callable[..., Any] | None) -> None:
@@ -246,6 +286,14 @@ def set_default_backend(backend: str | Callable[..., Any] | None) -> None:
 def get_default_backend() -> str | Callable[..., Any]:
     """The name last given to `set_default_backend`."""
     return _state["backend"]
+
+
+def save_cache_artifacts() -> None:
+    """Nothing: native code is kept on disk by itself (`pellucid doctor` says where)."""
+
+
+def load_cache_artifacts(serialized_artifacts: bytes) -> None:
+    """Do nothing: native code is found on disk by itself."""
 
 
 def cudagraph_mark_step_begin() -> None:

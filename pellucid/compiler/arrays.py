@@ -19,6 +19,16 @@ def dtype_name(kind: np.dtype) -> str:
     return str(kind)
 
 
+def numpy_dtype(name: str) -> np.dtype:
+    """The NumPy dtype of a value's dtype name; those of ml_dtypes too."""
+    try:
+        return np.dtype(name)
+    except TypeError:
+        import ml_dtypes
+
+        return np.dtype(getattr(ml_dtypes, name))
+
+
 def owner(array: ndarray) -> ndarray:
     """The array that owns the memory that `array` looks at."""
     while isinstance(array.base, ndarray):

@@ -17,9 +17,9 @@ from ..core.tensor import Tensor, make_tensor, version_of
 from ..dtypes import get_default_dtype
 from ..ir import Value
 from ..ops.view_storage import as_strided
-from .arrays import owner
+from .arrays import numpy_dtype, owner
 from .effects import restore, saved
-from .execute import Diverged, look, numpy_dtype, plain
+from .execute import Diverged, look, plain
 from .guards import hooks_of
 from .node import freed, record
 from .structure import flatten, masked, numbers_in, rebuild
@@ -43,6 +43,22 @@ def flags() -> tuple[Any, ...]:
     return (*own, kind, *SETTINGS.values())
 
 
+OTHER_TENSORS = "a tensor argument of another shape, dtype, layout or requires_grad"
+
+
+def differing(now: tuple[Any, ...], before: tuple[Any, ...]) -> str:
+    """Which tensor arguments are others, by their signatures, in words."""
+    told = []
+    for k, (one, other) in enumerate(zip(now, before, strict=False)):
+        shown = [f"{s[2]} {list(s[1])}" for s in (one, other)]
+        if shown[0] != shown[1]:
+            told.append(f"tensor {k} is {shown[0]}, was {shown[1]}")
+        elif one != other:
+            what = "requires_grad" if one[4] != other[4] else "strides" if one[3] != other[3] else "kind"
+            told.append(f"tensor {k} differs in {what}")
+    return ", ".join(told[:3])
+
+
 class Calls:
     """The part of a version that serves calls."""
 
@@ -57,7 +73,7 @@ class Calls:
                 self.culprit = self.places[0]
                 return f"{', '.join(g.path for g in self.places[:3])} changed"
         if signature(tensors) != self.signature:
-            return "a tensor argument of another shape, dtype, layout or requires_grad"
+            return OTHER_TENSORS
         if flags() != self.flags:
             return "another grad mode, autocast, default dtype or setting of the library"
         for g in self.guards:

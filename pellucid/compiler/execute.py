@@ -22,7 +22,7 @@ from ..codegen.schedule import Place, Schedule, aligned
 from ..core.primitive import RAW
 from ..ir import Buffer, Extra, Instruction, Program, Value
 from ..ir.program import ITEMSIZE, row_major, substitute
-from .arrays import bounds
+from .arrays import bounds, numpy_dtype
 from .expand import expanded
 from .fuse import Item, loop_of, schedule
 from .gathered import gathered
@@ -33,16 +33,6 @@ from .refusals import placed, raised
 from .updates import update_of
 
 _strided = np.lib.stride_tricks.as_strided
-
-
-def numpy_dtype(name: str) -> np.dtype:
-    """The NumPy dtype of a value's dtype name; those of ml_dtypes too."""
-    try:
-        return np.dtype(name)
-    except TypeError:
-        import ml_dtypes
-
-        return np.dtype(getattr(ml_dtypes, name))
 
 
 class Diverged(Exception):

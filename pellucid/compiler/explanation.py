@@ -41,11 +41,12 @@ class Explanation:
 def explain(function: Any, measure: bool = True) -> Explanation:
     """The explanation of a CompiledFunction; with `measure` each kernel is timed, on copies of the state."""
     name = function.name
-    title = f"{name}: {len(function.versions)} traced version(s)"
+    title = f"{name}: {len(function.versions)} traced version{'s' * (len(function.versions) != 1)}"
     lines = [title, *[f"  {k}. {entry}" for k, entry in enumerate(function.history, 1)]]
     body = [f"<h1>{html.escape(title)}</h1><ol>", *[f"<li>{html.escape(h)}</li>" for h in function.history], "</ol>"]
     for k, version in enumerate(function.versions, 1):
-        head = f"version {k}, used {version.hits} times"
+        given = ", ".join(f"{kind} {list(shape)}" for _, shape, kind, *_ in version.signature)
+        head = f"version {k}" + (f" for {given}" if given else "") + f", used {version.hits} time{'s' * (version.hits != 1)}"
         body.append(f"<h2>{head}</h2>")
         lines += ["", head]
         parts = (

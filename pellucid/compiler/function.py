@@ -15,7 +15,8 @@ from ..core import observe, source, tracing
 from ..core.modes import local, state
 from ..core.tensor import Tensor
 from ..nn.modules.module import Module
-from .calling import FAILED, STALE
+from . import logs
+from .calling import FAILED, OTHER_TENSORS, STALE, differing, signature
 from .effects import Growing
 from .errors import Refusal
 from .execute import Diverged
@@ -31,6 +32,7 @@ ATTEMPTS = 3  # calls that may change what they depend on (optimizer state made 
 DECISION = "a decision with a value fell otherwise"
 
 
+DEFAULTS = {"limit": LIMIT}  # of functions that are not told; `torch._dynamo.config.recompile_limit` sets it
 STANCE = ["default"]  # what compiled functions do; `compiler.set_stance` sets it
 
 
@@ -64,6 +66,7 @@ class CompiledFunction:
         self.watched: dict[Any, Guard] = {}  # places of other numbers that have been others
         self._steady: set[Any] = set()  # kinds of calls that cannot be compiled with numbers that change
         self._warned = False
+        self.silent = False  # tell nobody
         self._dropped = 0  # versions that made room for others
         self._full = False  # no other call is traced any more
         CompiledFunction.living.add(self)
@@ -165,6 +168,8 @@ class CompiledFunction:
         return self._trace(args, kwargs, structure, tensors, reason)
 
     def _trace(self, args: Any, kwargs: Any, structure: Any, tensors: list[Tensor], reason: str | None) -> Any:
+        if reason is OTHER_TENSORS and (told := differing(signature(tensors), self.versions[0].signature)):
+            reason = f"{reason}: {told}"
         skeleton = masked(structure, None)
         if any(version.asks_types for version in self.versions):  # which a watched number would answer otherwise
             self._steady.add(skeleton)
@@ -198,6 +203,7 @@ class CompiledFunction:
         if version.refusal is None:
             give_back()  # the traced call ran on memory of its own; the compiled step has an arena
             self.history.append(f"traced, because {reason or 'it was the first call'}")
+            logs.tell("recompiles", f"{self.name} was {self.history[-1]}")
             self.versions.insert(0, version)
             if len(self.versions) > self.limit:
                 self.versions.pop()
@@ -255,7 +261,8 @@ class CompiledFunction:
 
     def _tell(self, reason: str) -> None:
         """Warn, once, that the function runs eagerly."""
-        if not self._warned:
+        logs.tell("graph_breaks", f"{self.name} runs eagerly: {reason}")
+        if not self._warned and not self.silent:
             self._warned = True
             warnings.warn(f"{self.name} runs eagerly: {reason}", CompileWarning, stacklevel=_outside())
 

@@ -47,7 +47,7 @@ def cross_entropy(i: Instruction, ex: Any) -> Native | str:
 
 
 def _refuse(bad: np.ndarray, classes: int) -> None:
-    raise softmax.class_out_of_range(int(bad[1]), classes)
+    raise softmax.class_out_of_range(bad, classes)
 
 
 def cross_entropy_vjp(i: Instruction, ex: Any) -> Native | str:

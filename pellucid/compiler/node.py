@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def _backward(F: Any, g: Any, s: Any, p: Any) -> Any:
             op="CompiledFunctionBackward",
             hint="run the function without compiling it (torch.compiler.disable) to differentiate its gradient",
         )
-    version, saved, extras = s
+    version, saved, extras, *_ = s
     return version.back(saved, extras, [None if x is None else np.asarray(x) for x in g])
 
 
@@ -42,8 +43,14 @@ def _spent(F: Any, g: Any, s: Any, p: Any) -> Any:
     raise s[0]  # a freed graph is refused before its rule runs: this one was kept
 
 
-_PLAN = Plan([("in", 0)] * 3, _backward)
-_PLAN.versioned = ()
+@cache
+def _plan(read: int) -> Plan:
+    """For a backward that uses the values of so many tensors, kept behind what it needs: who overwrote one is told its shape."""
+    made = Plan([("aux", 0)] * (3 + read), _backward)
+    made.versioned = tuple(range(3, 3 + read))
+    return made
+
+
 _SPENT = Plan([("in", 0)], _spent)
 
 
@@ -69,8 +76,8 @@ def _node(leaves: list[Tensor], results: list[Tensor], plan: Plan) -> Node:
 
 def record(version: Any, results: list[Tensor], leaves: list[Tensor], read: list[Tensor], saved: list[Any], extras: Any) -> None:
     """Make `results` the results of one node over `leaves`; `read` are tensors whose values its backward uses."""
-    node = _node(leaves, results, _PLAN)
-    node.saved = (version, saved, extras)
+    node = _node(leaves, results, _plan(len(read)))
+    node.saved = (version, saved, extras, *[t._array for t in read])
     node.versions = tuple([version_of(t) for t in read])
     node.total = sum(v.count for v in node.versions)
 

@@ -10,7 +10,8 @@ from ..core.bind import wrap
 from ..core.explain import explained
 from ..dtypes import BY_NUMPY
 from ..errors import Operand, PellucidError
-from ..ir import Instruction
+from ..ir import Instruction, Ref, Value
+from .arrays import numpy_dtype
 
 
 def placed(error: Exception, i: Instruction) -> Exception:
@@ -20,9 +21,19 @@ def placed(error: Exception, i: Instruction) -> Exception:
         error.source = i.site
         if i.noted is not None:
             error.add(op=i.noted.op, operands=i.noted.operands, notes=i.noted.notes)
+        elif i.kind == "op":
+            error.add(op=i.op, operands=_operands(i), notes=[])
         if noted is not None:
             error.add(hint=noted.hint)
     return error
+
+
+def _operands(i: Instruction) -> list[Operand]:
+    """The tensors that an operation reads."""
+    args = i.record.args
+    named = [(args[min(k, len(args) - 1)], v) for k, v in enumerate(i.inputs)]
+    named += [(name, v.value) for name, v in i.params.items() if isinstance(v, Ref)]
+    return [Operand(name, v.shape, BY_NUMPY.get(numpy_dtype(v.dtype))) for name, v in named if isinstance(v, Value)]
 
 
 def raised(error: Exception, i: Instruction, arrays: list[Any], params: dict[str, Any]) -> Exception:

@@ -20,7 +20,7 @@ from ..core.tape import count
 from ..core.tensor import Tensor, version_of
 from ..errors import GraphError
 from ..ir import Buffer, Value
-from .arrays import owner
+from .arrays import numpy_dtype, owner
 from .calling import Calls, flags, signature
 from .changes import Changes
 from .checking import checker, split
@@ -28,7 +28,7 @@ from .deciding import Later
 from .earlier import Earlier
 from .effects import Again, Growing, counts, written_by
 from .errors import Refusal
-from .execute import executable, numpy_dtype
+from .execute import executable
 from .guards import Guard, Opaque, changed
 from .node import below, has_hooks, is_spent, place_of, spent_slot
 from .numbers import is_read, settle
@@ -302,7 +302,7 @@ class Version(Calls):
 
     def _trace_backward(self, tensors: list[Tensor], around: Surroundings, start: int) -> None:
         """The gradients of the results with respect to arguments and state, as the second half of the program."""
-        tracer, program = self.tracer, self.tracer.program
+        tracer = self.tracer
         leaves = [t for t in tensors if t._rg]
         leaves += [t for t, _ in around.tensors.values() if t._rg and all(t is not o for o in leaves)]
         if not leaves:
@@ -323,7 +323,7 @@ class Version(Calls):
         except Refusal:
             raise
         except GraphError as error:  # what eager says to a caller who asks for gradients, too: the step overwrote what they need
-            del program.instructions[self.split :]
+            del tracer.program.instructions[self.split :]
             told = error.with_traceback(None)
             self.outputs = [(*o[:3], told) if o[0] == "new" and o[2] and not o[3] else o for o in self.outputs]
             self.seeds, self.differentiable = [], []
@@ -338,9 +338,9 @@ class Version(Calls):
                 self.wanted.append(self._who(t))
                 self.reached.append([k for k, found in enumerate(found_below) if place_of(t) in found])
                 value = tracer.value(g._array, "a gradient")
-                if value.buffer.kind != "temp" or not value.whole or value in program.outputs:
+                if value.buffer.kind != "temp" or not value.whole or value in tracer.program.outputs:
                     value = self._copied(value)
-                program.outputs.append(value)
+                tracer.program.outputs.append(value)
                 self.returned.append(value)
 
     # ---- binding -----------------------------------------------------------------------------------

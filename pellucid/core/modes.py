@@ -122,7 +122,14 @@ class _GradMode(ContextDecorator):
 
     mode = True
 
-    def __init__(self) -> None:
+    def __new__(cls, orig_func: Callable[..., Any] | None = None) -> Any:
+        self = super().__new__(cls)
+        if orig_func is None:
+            return self
+        self.__init__()  # type: ignore[misc]
+        return self(orig_func)
+
+    def __init__(self, orig_func: Callable[..., Any] | None = None) -> None:
         self.previous: list[bool] = []
 
     def __enter__(self) -> None:
@@ -146,31 +153,11 @@ class no_grad(_GradMode):  # noqa: N801 (PyTorch's name)
 
     mode = False
 
-    def __new__(cls, orig_func: Callable[..., Any] | None = None) -> Any:
-        self = super().__new__(cls)
-        if orig_func is None:
-            return self
-        self.__init__()  # type: ignore[misc]
-        return self(orig_func)
-
-    def __init__(self, orig_func: Callable[..., Any] | None = None) -> None:
-        super().__init__()
-
 
 class enable_grad(_GradMode):  # noqa: N801
     """Context manager and decorator: operations inside are recorded, also within `no_grad`."""
 
     mode = True
-
-    def __new__(cls, orig_func: Callable[..., Any] | None = None) -> Any:
-        self = super().__new__(cls)
-        if orig_func is None:
-            return self
-        self.__init__()  # type: ignore[misc]
-        return self(orig_func)
-
-    def __init__(self, orig_func: Callable[..., Any] | None = None) -> None:
-        super().__init__()
 
 
 class set_grad_enabled(ContextDecorator):  # noqa: N801

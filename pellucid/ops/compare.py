@@ -319,7 +319,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """
     if input is None and other is None:
         require_tensor(condition, "where", "condition")
-        return tuple(wrap(i.astype(np.int64)) for i in np.nonzero(np.atleast_1d(condition._array)))
+        true = tracing.seen(condition._array, "the shapes of where(condition) depend on values")
+        return tuple(wrap(i.astype(np.int64)) for i in np.nonzero(np.atleast_1d(true)))
     if not (isinstance(condition, Tensor) and isinstance(input, (Tensor, *NUMBERS)) and isinstance(other, (Tensor, *NUMBERS))):
         raise mismatch("where", *[v for v in (condition, input, other) if v is not None])
     kind = condition._array.dtype.kind

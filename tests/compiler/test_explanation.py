@@ -55,7 +55,7 @@ def test_the_explanation_of_a_step(tmp_path):
     e = torch.compiler.explain(run)
     assert all(torch.equal(before[k], v) for k, v in m.state_dict().items()) and torch.equal(state, torch.get_rng_state())
     for part in (
-        "step: 1 traced version(s)", "linear(x0, m.0.weight, m.0.bias)", "-- backward", "test_explanation.py:", "-- update", "guards, compared at each call",
+        "step: 1 traced version\n", "linear(x0, m.0.weight, m.0.bias)", "-- backward", "test_explanation.py:", "-- update", "guards, compared at each call",
         "product 16x20x32", "loop over 16x32", "adam update of 4 parameters", "cross entropy of 16 rows", "GB/s", "bytes for",
         "bernoulli of",
     ):  # fmt: skip
@@ -185,3 +185,16 @@ def test_a_thread_that_computes_while_another_traces_is_not_traced():
         stop.set()
         t.join()
     assert set(seen) == {6.0}
+
+
+def test_what_was_traced_again_names_the_tensors_that_are_others():
+    compiled = torch.compile(lambda x, y: x * 2 + y)
+    compiled(torch.ones(4, 3), torch.ones(3))
+    compiled(torch.ones(4, 3), torch.ones(3))
+    compiled(torch.ones(2, 3), torch.ones(3, dtype=torch.float64))
+    compiled(torch.ones(3, 2).t(), torch.ones(3, dtype=torch.float64, requires_grad=True))
+    told = compiled.history
+    assert told[1].endswith(": tensor 0 is float32 [2, 3], was float32 [4, 3], tensor 1 is float64 [3], was float32 [3]")
+    assert told[2].endswith(": tensor 0 differs in strides, tensor 1 differs in requires_grad")
+    text = compiled.explain().text
+    assert "3 traced versions" in text and "version 3 for float32 [4, 3], float32 [3], used 1 time\n" in text

@@ -181,3 +181,29 @@ def test_who_looks_into_an_optimizers_state_sees_it_change():
 
     optimizer.step(closure)
     assert f(torch.ones(2)).tolist() == [1, 1]
+
+
+def test_an_update_sees_the_state_that_was_loaded_or_taken_away():
+    """The state of an optimizer that steps inside is watched, that of one that does not is not."""
+    results = []
+    for compiled in (False, True):
+        torch.manual_seed(0)
+        model = nn.Linear(3, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+        x = torch.ones(4, 3)
+
+        def step(model=model, optimizer=optimizer, x=x):
+            optimizer.zero_grad()
+            loss = model(x).square().mean()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        run = torch.compile(step) if compiled else step
+        losses = [run().item() for _ in range(3)]
+        optimizer.state.clear()
+        losses += [run().item() for _ in range(3)]
+        for entry in optimizer.state.values():
+            entry["momentum_buffer"] = torch.ones_like(entry["momentum_buffer"])
+        results.append(losses + [run().item() for _ in range(3)])
+    assert results[1] == pytest.approx(results[0], rel=1e-5)

@@ -418,6 +418,7 @@ def test_autocast_and_default_dtype():
         (lambda x: x * float(RNG.normal()), "random numbers"),
         (lambda x: x * datetime.datetime.now().year, "asks for the time"),
         (lambda x: x.nonzero() * 2, "depends on values"),
+        (lambda x: x[torch.where(x > 1)], r"the shapes of where\(condition\) depend on values"),
     ],
 )
 def test_what_cannot_be_compiled_says_why_and_runs_eagerly(f, reason):

@@ -1,0 +1,11 @@
+"""What `torch._dynamo` raises, for scripts that catch it."""
+
+from ..compiler.function import CompileError
+
+TorchDynamoException = CompileError
+Unsupported = CompileError
+BackendCompilerFailed = CompileError
+FailOnRecompileLimitHit = CompileError
+RecompileLimitExceeded = CompileError
+InternalTorchDynamoError = CompileError
+UserError = CompileError
