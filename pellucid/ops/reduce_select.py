@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..backends.scatter import put_few, take_few
-from ..core import return_types, tracing
+from ..core import tracing
 from ..core.inplace import into
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
@@ -17,6 +17,7 @@ from ..core.tensor import Tensor, make_tensor
 from ..core.tracing import constant
 from ..errors import ArgumentTypeError, DimensionError, DtypeError, OperationError, UnsupportedError
 from ..shapes import check_nonempty_reduction, normalize_dim
+from . import return_types
 from ._reduction import kept, numpy_names
 from ._rules import require_tensor
 from ._samples import REAL, Sample, cases, draw
