@@ -8,8 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from ..backends import lists
 from ..core import tracing
 from ..core.tensor import Tensor, version_of
+
+
+def _finite(a: Any) -> bool:
+    """Whether all elements are finite, as their sum of squares says where it does not overflow."""
+    flat = a.reshape(-1)
+    return a.dtype.kind == "f" and bool(np.isfinite(np.dot(flat, flat))) or bool(np.isfinite(a).all())
 
 
 class GradScaler:
@@ -77,19 +84,18 @@ class GradScaler:
             if id(optimizer) in self._stepped:
                 raise RuntimeError("unscale_() is being called after step().")
             raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
-        inverse = 1.0 / self._scale
-        overflow = False
-        for group in optimizer.param_groups:
-            for p in group["params"]:
-                g = p._grad
-                if g is None:
-                    continue
-                if g._array.dtype == np.float16:
-                    raise ValueError("Attempting to unscale FP16 gradients.")
-                g._array *= g._array.dtype.type(inverse)
-                version_of(g).count += 1
-                overflow = overflow or not bool(np.isfinite(tracing.seen(g._array)).all())
-        self._found[id(optimizer)] = overflow
+        grads = [p._grad for group in optimizer.param_groups for p in group["params"] if p._grad is not None]
+        if any(g._array.dtype == np.float16 for g in grads):
+            raise ValueError("Attempting to unscale FP16 gradients.")
+        for g in grads:
+            tracing.seen(g._array)
+            version_of(g).count += 1
+        kinds: dict[Any, list[Any]] = {}
+        for g in grads:
+            kinds.setdefault(g._array.dtype, []).append(g._array)
+        for arrays in kinds.values():
+            lists.scale(arrays, 1.0 / self._scale)
+        self._found[id(optimizer)] = not all(_finite(g._array) for g in grads)
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         """`optimizer.step()`, unless a gradient is infinite or NaN."""
