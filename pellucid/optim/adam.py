@@ -49,7 +49,7 @@ class Adam(FormulaOptimizer):
         maximize: climb instead of descending.
         differentiable: record the step, so that gradients flow through it to the start, the gradients and tensor options; the
             parameter must not be a leaf that requires a gradient.
-        foreach, fused, capturable: accepted; all parameters are updated in one native call where they are contiguous float32 arrays.
+        foreach, fused, capturable: accepted; all parameters are updated in one native call where they are contiguous, in float32 or float64.
 
     Source: Kingma, Ba, "Adam", 2015; Reddi, Kale, Kumar, "On the convergence of Adam and beyond", 2018.
     """
