@@ -105,7 +105,9 @@ class Adam(FormulaOptimizer):
 
     def _numbers(self, group: dict[str, Any], step: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:  # type: ignore[override]
         (beta1, beta2), lr, now = group["betas"], group["lr"], float(step) + 1
-        shrink, decay = decays(group)
+        shrink, decay = 1.0, group["weight_decay"]
+        if group["decoupled_weight_decay"]:
+            shrink, decay = 1 - lr * decay, 0.0
         correction = (1 - beta2**now) ** 0.5
         return (shrink, decay, 1 - beta1, 1 - beta2, beta2, correction, group["eps"], -(lr / (1 - beta1**now))), (now,)
 
