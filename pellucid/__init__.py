@@ -41,7 +41,7 @@ _LAZY = (
 _LAZY_NAMES = {
     "autocast": "amp", "is_autocast_enabled": "amp.autocast_mode", "get_autocast_dtype": "amp.autocast_mode",
     "is_autocast_available": "amp.autocast_mode", "GradScaler": "amp",
-    "compile": "compiler", "vmap": "func", "save": "serialization", "load": "serialization", "return_types": "core",
+    "compile": "compiler", "vmap": "func", "save": "serialization", "load": "serialization", "return_types": "ops",
     "__config__": "__config__",
     "explain": "debug", "DisableTorchFunctionSubclass": "overrides", "DisableTorchFunction": "overrides",
     "is_anomaly_enabled": "autograd.anomaly_mode", "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",

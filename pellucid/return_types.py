@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-from .core.return_types import __getattr__ as __getattr__
+from .ops.return_types import __getattr__ as __getattr__

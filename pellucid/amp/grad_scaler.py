@@ -8,10 +8,37 @@ from typing import Any
 
 import numpy as np
 
+from ..backends import lists
+from ..core import tracing
 from ..core.modes import no_grad
-from ..core.tensor import Tensor
+from ..core.tensor import Tensor, version_of
 from ..ops.compare import isfinite
 from ..ops.join import stack
+
+
+def _finite(a: Any) -> bool:
+    """Whether all elements are finite, as their sum of squares says where it does not overflow."""
+    flat = a.reshape(-1)
+    return a.dtype.kind == "f" and bool(np.isfinite(np.dot(flat, flat))) or bool(np.isfinite(a).all())
+
+
+def _unscaled(grads: list[Tensor], inverse: float) -> bool:
+    """Multiply gradients by a factor; whether all of them are finite."""
+    kinds: dict[Any, list[Any]] = {}
+    for g in grads:
+        version_of(g).count += 1
+        kinds.setdefault(g._array.dtype, []).append(g._array)
+    for arrays in kinds.values():
+        lists.scale(arrays, inverse)
+    return all(_finite(g._array) for g in grads)
+
+
+@no_grad()
+def _unscaled_in_operations(grads: list[Tensor], inverse: float) -> bool:
+    """The same in operations, which a tracer can follow."""
+    for g in grads:
+        g.mul_(inverse)
+    return not grads or bool(stack([isfinite(g).all() for g in grads]).all())
 
 
 class GradScaler:
@@ -79,20 +106,10 @@ class GradScaler:
             if id(optimizer) in self._stepped:
                 raise RuntimeError("unscale_() is being called after step().")
             raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
-        inverse = 1.0 / self._scale
-        finite = []
-        with no_grad():
-            for group in optimizer.param_groups:
-                for p in group["params"]:
-                    g = p._grad
-                    if g is None:
-                        continue
-                    if g._array.dtype == np.float16:
-                        raise ValueError("Attempting to unscale FP16 gradients.")
-                    g.mul_(inverse)
-                    finite.append(isfinite(g).all())
-            overflow = bool(finite) and not bool(stack(finite).all())
-        self._found[id(optimizer)] = overflow
+        grads = [p._grad for group in optimizer.param_groups for p in group["params"] if p._grad is not None]
+        if any(g._array.dtype == np.float16 for g in grads):
+            raise ValueError("Attempting to unscale FP16 gradients.")
+        self._found[id(optimizer)] = not (_unscaled_in_operations if tracing.tracers else _unscaled)(grads, 1.0 / self._scale)
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         """`optimizer.step()`, unless a gradient is infinite or NaN."""

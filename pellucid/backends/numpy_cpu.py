@@ -130,10 +130,9 @@ def _extreme(name: str, plain: Any, x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 def variance(x: Any, axis: Any, correction: Any, keepdims: bool) -> Any:
-    """The variance by a kernel, of float32 in order whose count is above the correction; None for everything else."""
+    """(variance, mean) by a kernel, of float32 in order whose count is above the correction; None for everything else."""
     run = _kernels_for(x)
-    made = None if run is None else run.var(x, axis, correction, keepdims)
-    return None if made is None else made[0]
+    return None if run is None else run.var(x, axis, correction, keepdims)
 
 
 def argmax(x: Any, axis: Any = None, keepdims: bool = False) -> Any:

@@ -407,7 +407,10 @@ def addcmul(x: Any, a: Any, b: Any, value: Any) -> Any:
     """x + value * a * b, rounded once for two-byte floats."""
     kind = x.dtype
     if kind.itemsize > 2:
-        return x + (a * b if value == 1 else a * b * value)
+        product = a * b
+        if value != 1:
+            product = np.multiply(product, value, product if kind.kind == "f" and type(product) is np.ndarray else None)
+        return x + product
     product = _wide(a) * _wide(b)
     return (_wide(x) + (product if value == 1 else product * value)).astype(kind, copy=False)
 
@@ -424,6 +427,12 @@ def addcdiv(x: Any, a: Any, b: Any, value: Any) -> Any:
 def lerp(start: Any, end: Any, weight: Any) -> Any:
     """start + weight * (end - start), exact at both ends; rounded once for two-byte floats."""
     kind = start.dtype
+    if type(weight) is float and kind.char in "fd":
+        span = np.subtract(end, start)
+        room = span if type(span) is np.ndarray else None
+        if abs(weight) < 0.5:
+            return np.add(np.multiply(span, weight, room), start, room)
+        return np.subtract(end, np.multiply(span, 1 - weight, room), room)
     start, end, weight = _wide(start), _wide(end), _wide(weight)
     span = end - start
     if hasattr(weight, "dtype"):

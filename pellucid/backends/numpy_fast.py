@@ -78,7 +78,7 @@ def cumsum(x: Any, axis: int, dtype: Any = None) -> Any:
 
 
 @functools.lru_cache(1024)
-def _places(size: int, ndim: int, dim: int) -> ndarray:
+def positions(size: int, ndim: int, dim: int) -> ndarray:
     """0, 1, ... along dimension `dim` of `ndim`."""
     places = np.arange(size).reshape([-1 if d == dim else 1 for d in range(ndim)])
     places.flags.writeable = False
@@ -92,7 +92,7 @@ def take_along_axis(x: Any, index: Any, axis: int) -> Any:
     axis %= ndim or 1
     if ndim > 4 or len(shape) != ndim or shape[:axis] != x.shape[:axis] or shape[axis + 1 :] != x.shape[axis + 1 :]:
         return np.take_along_axis(x, index, axis)
-    return x[tuple([index if d == axis else _places(shape[d], ndim, d) for d in range(ndim)])]
+    return x[tuple([index if d == axis else positions(shape[d], ndim, d) for d in range(ndim)])]
 
 
 def triangle(x: Any, diagonal: int, lower: bool) -> Any:

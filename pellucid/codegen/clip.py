@@ -1,6 +1,6 @@
-"""Clipping of gradients in native code: the sum of squares of float32 arrays, and scaling by a limit over a norm.
+"""Clipping of gradients in native code: the sum of squares of float32 arrays, scaling by a limit over a norm, limits for elements.
 
-What `nn.utils.clip_grad_norm_` does, for the schedule of a compiled step.
+What `nn.utils.clip_grad_norm_` and `clip_grad_value_` do, for the schedule of a compiled step.
 """
 
 from __future__ import annotations
@@ -49,10 +49,22 @@ def _build(name: str) -> str:
 
         g.vector_loop(g.end - g.begin, width, multiply)
     g.ret()
+
+    g = threads.parallel_export(module, "limit", {"a": "ptr", "most": "double"})
+    most = g.splat(g.trunc(g.most, "float"), kind)
+    least, here = -most, g.at(g.a, g.begin)
+
+    def cut(i: Value, mask: Value | None) -> None:  # no number stays none
+        x = g.load(kind, here, i, mask=mask)
+        x = g.select(x.compare("olt", least), least, x)
+        g.store(g.select(x.compare("ogt", most), most, x), here, i, mask=mask)
+
+    g.vector_loop(g.end - g.begin, width, cut)
+    g.ret()
     return module.text(name)
 
 
-_lib = jit.Library("clip", _build, {"add_squares": "aia", "root": "aa", "scale": "paadii"})
+_lib = jit.Library("clip", _build, {"add_squares": "aia", "root": "aa", "scale": "paadii", "limit": "padii"})
 
 
 def native(name: str) -> int | None:

@@ -296,8 +296,10 @@ def mean(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray
 def var(x: np.ndarray, axis: Axes = None, correction: float = 1, keepdims: bool = False) -> tuple[np.ndarray, np.ndarray] | None:
     """The variance with divisor `length - correction` (at least 0), and the mean; in two passes."""
     layout = _layout(x, axis)
-    average = mean(x, axis, keepdims)
-    if layout is None or average is None:
+    if layout is None:
+        return None
+    average = _reduce("sum", x, (), layout, keepdims, 1.0 / layout[1] if layout[1] else pymath.nan)
+    if average is None:
         return None
     divisor = max(0.0, layout[1] - correction)
     scale = 1.0 / divisor if divisor else pymath.inf  # inf * 0 is NaN

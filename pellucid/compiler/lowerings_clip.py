@@ -50,4 +50,21 @@ def scale(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, f"scaling of {len(values)} gradients", 8 * size, size)
 
 
-LOWERINGS = {"_total_norm": total_norm, "_scale": scale}
+def limit(i: Instruction, ex: Any) -> Native | str:
+    """All elements cut at -limit and limit."""
+    arrays, most = i.params["args"]
+    values = [value_of(a) for a in arrays]
+    function = clip.native("limit")
+    if function is None or not dense(*values) or None in values:
+        return OTHER
+
+    def emit(schedule: Schedule) -> None:
+        for v in values:
+            arguments = ["team", ex.place(v, schedule), float(most), v.size, clip.GRAIN]
+            schedule.native(function, arguments, f"limits of {v.size} values")
+
+    size = sum(v.size for v in values)
+    return Native(emit, f"limits of {len(values)} gradients", 8 * size, size)
+
+
+LOWERINGS = {"_total_norm": total_norm, "_scale": scale, "_limit": limit}

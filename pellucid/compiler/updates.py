@@ -83,21 +83,20 @@ def _update(
     scalars = [held(name, np.dtype(np.float32), [1] * len(states)) for name in owner.scalars]
     if any(a is None for a in (*arrays, *scalars)):
         return "optimizer state that is not there yet, or not of the parameters' type"
-    counters: list[tuple[ndarray, list[ndarray]]] = [(c[0], c[1:]) for c in scalars]  # type: ignore[index]
-    if any(a.item() != first.item() for first, others in counters for a in others):
+    firsts: list[ndarray] = [c[0] for c in scalars]  # type: ignore[index]
+    if any(a.item() != c[0].item() for c in scalars for a in c):  # type: ignore[index, union-attr]
         return "counters of steps that differ"
 
+    names, flags, items = rule.arrays, rule.flags, [([a.item for a in c], len(c)) for c in scalars]  # type: ignore[union-attr, arg-type]
+
     def numbers() -> tuple[float, ...] | None:
-        before = []
-        for first, others in counters:
-            value = first.item()
-            if [a.item() for a in others].count(value) != len(others):
+        for kind, count in items:
+            values = [item() for item in kind]
+            if values.count(values[0]) != count:
                 return None  # somebody else counted, and they do not agree
-            before.append(first[()])
-        if owner.rule(group) is not rule:
+        if owner._arrays(group) != names or owner._flags(group) != flags:
             return None
-        options = plain(group)
-        made, after = owner._numbers(options, *before)
-        return (-1.0 if options.get("maximize") else 1.0, *made, *after)
+        made, after = owner._numbers(plain(group), *[first[()] for first in firsts])
+        return (-1.0 if group.get("maximize") else 1.0, *made, *after)
 
     return Update(rule, KINDS[dtype], params, grads, arrays, scalars, holders, numbers)  # type: ignore[arg-type]

@@ -77,6 +77,14 @@ _ONE_RESULT = """
     t._x = None
     return t
 """
+_SEVERAL = "\n    n.shape = [{}]\n    n.dtype = [{}]{}\n    return {}\n"
+_ONE_OF = """
+    t{k} = wrap(r[{k}])
+    t{k}._ver = {version}
+    if r[{k}].dtype.kind not in "biu":
+        t{k}._node = OutputSlot(n, {k})
+        t{k}._rg = True
+"""
 _RESULTS = """
     n.shape = [a.shape for a in r]
     n.dtype = [a.dtype for a in r]
@@ -133,7 +141,13 @@ def _make_recorder(op: Primitive, needs: tuple[Any, ...]) -> Callable[..., Any]:
             saved.append(f"{names[i]}._array.{kind}")
         else:
             saved.append(("r[0]." if several else "r.") + kind.removeprefix("out_"))
-    if several:
+    if op.outputs > 1:
+        results = _SEVERAL.format(
+            *(", ".join(f"r[{k}].{what}" for k in range(op.outputs)) for what in ("shape", "dtype")),
+            "".join(_ONE_OF.format(k=k, version=f"vo{k}" if f"vo{k}" in guards else "None") for k in range(op.outputs)),
+            ", ".join(f"t{k}" for k in range(op.outputs)),
+        )
+    elif several:
         results = _RESULTS.format(versions="\n".join(f"    made[{g[2:]}]._ver = {g}" for g in guards if g[1] == "o"))
     else:
         results = _ONE_RESULT.format(vo0="vo0" if "vo0" in guards else "None")

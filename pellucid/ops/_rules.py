@@ -6,8 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..core.modes import local
-from ..core.tensor import Tensor
+from numpy import ndarray
+
+from ..core.modes import local, state
+from ..core.tensor import FAST_TYPES, Tensor
 from ..errors import ArgumentTypeError
 
 
@@ -17,6 +19,11 @@ def require_tensor(value: Any, function: str, argument: str = "input", position:
         kind = "numpy." * (type(value).__module__ == "numpy") + type(value).__name__
         raise ArgumentTypeError(f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {kind}")
     return value
+
+
+def is_direct(x: Tensor) -> bool:
+    """True for a plain tensor with data that wants no gradient, while nobody watches: what is made of it needs no record."""
+    return type(x) in FAST_TYPES and not state.slow and type(x._array) is ndarray and not (x._rg and local.grad)
 
 
 def mismatch(function: str, *values: Any) -> ArgumentTypeError:

@@ -548,6 +548,10 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
     >>> torch.lerp(torch.tensor([0.0]), torch.tensor([10.0]), 0.25)
     tensor([2.5000])
     """
+    if type(weight) is float and isinstance(input, Tensor) and isinstance(end, Tensor):
+        kind = input._array.dtype
+        if kind.char in "fd" and end._array.dtype is kind:  # the everyday call
+            return lerp_number_op.call(input, end, weight=weight)
     for position, (name, value) in enumerate((("input", input), ("end", end)), start=1):
         require_tensor(value, "lerp", name, position)
     if end.dtype is not input.dtype:

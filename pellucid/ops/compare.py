@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import dtypes
 from ..core import tracing
-from ..core.bind import NUMBERS, common_dtype, make_operators, wrap
+from ..core.bind import OPERANDS, common_dtype, make_operators, wrap
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import METHODS, public
@@ -317,11 +317,14 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     >>> torch.where(x > 0, x, 0.0)
     tensor([0., 2.])
     """
+    if isinstance(condition, Tensor) and isinstance(input, Tensor) and isinstance(other, Tensor):
+        if condition._array.dtype.kind == "b" and input._array.dtype is other._array.dtype:  # the everyday call
+            return _record_where(condition, input, other)
     if input is None and other is None:
         require_tensor(condition, "where", "condition")
         true = tracing.seen(condition._array, "the shapes of where(condition) depend on values")
         return tuple(wrap(i.astype(np.int64)) for i in np.nonzero(np.atleast_1d(true)))
-    if not (isinstance(condition, Tensor) and isinstance(input, (Tensor, *NUMBERS)) and isinstance(other, (Tensor, *NUMBERS))):
+    if not (isinstance(condition, Tensor) and isinstance(input, OPERANDS) and isinstance(other, OPERANDS)):
         raise mismatch("where", *[v for v in (condition, input, other) if v is not None])
     kind = condition._array.dtype.kind
     if kind != "b":

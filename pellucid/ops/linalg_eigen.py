@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..core import return_types
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError, LinAlgError, OperationError
+from . import return_types
 from ._linalg import (
     column,
     constant,

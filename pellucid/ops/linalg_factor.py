@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from ..backends.meta import MetaArray
-from ..core import return_types, tracing
+from ..core import tracing
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.tensor import Tensor, make_tensor
 from ..errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError
+from . import return_types
 from ._linalg import (
     batched,
     constant,

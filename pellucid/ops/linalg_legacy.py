@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..core import return_types, tracing
+from ..core import tracing
 from ..core.primitive import TENSORS as F
 from ..core.public import FUNCTIONS, METHODS, public
 from ..core.tensor import Tensor, make_tensor
 from ..core.tracing import constant
 from ..errors import DtypeError, OperationError, ShapeError, warn_once
+from . import return_types
 from ._linalg import broadcast_batches, lapack, loop, matrices, same_dtype, square
 from ._rules import require_tensor
 from .linalg_factor import apply_reflections, checked_cholesky, householder_product, lu_input, unpacked

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core import return_types
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.tensor import Tensor, make_tensor
 from ..core.tracing import constant
 from ..errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
+from . import return_types
 from ._linalg import (
     broadcast_batches,
     linalg,

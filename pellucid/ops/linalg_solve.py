@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..core import return_types, tracing
+from ..core import tracing
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
 from ..core.tensor import Tensor, make_tensor
 from ..errors import LinAlgError, OperationError, ShapeError
 from ..shapes import broadcast_shapes
+from . import return_types
 from ._linalg import (
     batched,
     broadcast_batches,

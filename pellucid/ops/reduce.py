@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..core import return_types
 from ..core.inplace import into
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
@@ -16,6 +15,7 @@ from ..core.public import method, public
 from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError, DimensionError, DtypeError, OperationError, ShapeError, UnsupportedError
 from ..shapes import broadcast_shapes, reduce_shape
+from . import return_types
 from ._reduction import Dims, as_dtype, count, dims_of, numpy_names, restore, spread
 from ._rules import require_tensor
 from ._samples import cases

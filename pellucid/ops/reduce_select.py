@@ -9,7 +9,7 @@ import numpy as np
 from .. import config, dtypes
 from ..backends.kernels import kernels
 from ..backends.scatter import put_few, take_few
-from ..core import return_types, tracing
+from ..core import tracing
 from ..core.inplace import into
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
@@ -18,6 +18,7 @@ from ..core.tensor import Tensor, make_tensor
 from ..core.tracing import constant
 from ..errors import ArgumentTypeError, DimensionError, DtypeError, OperationError, UnsupportedError
 from ..shapes import check_nonempty_reduction, normalize_dim
+from . import return_types
 from ._reduction import kept, numpy_names
 from ._rules import require_tensor
 from ._samples import REAL, Sample, cases, draw

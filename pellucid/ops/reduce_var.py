@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from ..backends import numpy_cpu
+from ..core.bind import wrap
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
 from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError, DtypeError
 from ._reduction import count, dims_of, numpy_names, restore
-from ._rules import require_tensor
+from ._rules import is_direct, require_tensor
 from ._samples import cases
 from .reduce import OVER_DIMS, mean_op, reduced_aval
 
@@ -25,7 +27,7 @@ def _var(xp: Any, x: Any, *, dim: Any, correction: Any, keepdim: bool) -> Any:
     if n > correction and n and type(x) is np.ndarray:
         made = xp.variance(x, dim, correction, keepdim)
         if made is not None:
-            return made
+            return made[0]
     wide = x.astype(xp.ACCUMULATE[kind]) if kind in xp.ACCUMULATE else x
     real = wide.real.dtype.type
     if n == 0:
@@ -161,6 +163,10 @@ def var_mean(
     (tensor(1.), tensor(2.))
     """
     dims, correction = _spread_arguments("var_mean", input, dim, unbiased, correction)
+    if is_direct(input) and count(input._array.shape, dims) > correction:
+        made = numpy_cpu.variance(input._array, dims, correction, keepdim)
+        if made is not None:
+            return wrap(made[0]), wrap(made[1])
     mean = mean_op.call(input, dim=dims, keepdim=keepdim)
     return F.var(input, dim=dims, correction=correction, keepdim=keepdim), mean
 

@@ -11,12 +11,12 @@ from .. import dtypes
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
-from ..core.return_types import make as named
 from ..core.tensor import Tensor
 from ..errors import OperationError, UnsupportedError
 from ._rules import require_tensor, zero_gradient
 from ._samples import POSITIVE, REAL, elementwise
 from ._unary import binary, unary
+from .return_types import make as named
 
 floor = unary(
     "floor",

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import config, dtypes
 from ..backends.kernels import kernels
-from ..core import return_types
+from ..backends.numpy_fast import positions
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
@@ -16,6 +16,7 @@ from ..core.tensor import Tensor, make_tensor
 from ..core.tracing import constant
 from ..errors import UnsupportedError
 from ..shapes import normalize_dim
+from . import return_types
 from ._reduction import as_dtype, numpy_names
 from ._rules import require_tensor
 from ._samples import cases
@@ -138,13 +139,11 @@ def _running(x: Any, dim: int, better: Any) -> Any:
     if x.ndim == 0:
         return x.copy(), np.zeros((), np.int64)
     values = better.accumulate(x, dim)
-    places = np.arange(x.shape[dim])
-    if dim != x.ndim - 1:
-        places = places.reshape((-1, *(1,) * (x.ndim - 1 - dim)))
     here = x == values
     if x.dtype.kind not in "biu":
         here |= x != x
-    return values, np.maximum.accumulate(here * places, dim)
+    places = here * positions(x.shape[dim], x.ndim, dim)
+    return values, np.maximum.accumulate(places, dim, None, places)
 
 
 def _running_grad(F: Any, g: Any, out1: Any, input_shape: Any, dim: int) -> Any:

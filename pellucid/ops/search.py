@@ -9,11 +9,12 @@ import numpy as np
 
 from .. import dtypes
 from ..backends.meta import MetaArray
-from ..core import return_types, tracing
+from ..core import tracing
 from ..core.bind import common_dtype
 from ..core.public import public
 from ..core.tensor import Tensor, make_tensor
 from ..errors import ArgumentTypeError, DtypeError, OperationError, ShapeError, UnsupportedError
+from . import return_types
 from ._rules import require_tensor
 
 

@@ -9,13 +9,13 @@ import numpy as np
 from .. import config
 from ..backends.kernels import SMALL, kernels
 from ..backends.scatter import take_few
-from ..core import return_types
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
 from ..core.tensor import Tensor, make_tensor
 from ..errors import ArgumentTypeError, DtypeError, OperationError, UnsupportedError
 from ..shapes import normalize_dim
+from . import return_types
 from ._reduction import numpy_names
 from ._rules import require_tensor
 from ._samples import cases
@@ -28,10 +28,19 @@ def order_of(x: Any, dim: int, descending: bool) -> Any:
     """Indices that sort `x` along `dim`, equals in their order; NaN last, or first when descending."""
     if not descending:
         return x.argsort(dim, kind="stable")
+    return largest_of(x, dim, x.shape[dim])
+
+
+def largest_of(x: Any, dim: int, k: int) -> Any:
+    """Indices of the k largest elements along `dim`, in falling order."""
     # Sorting the reversed array and reading the result backwards keeps equals in their order.
     n = x.shape[dim]
-    backwards = (*[slice(None)] * dim, slice(None, None, -1))
-    return np.subtract(n - 1, x[backwards].argsort(dim, kind="stable")[backwards])
+    before = (slice(None),) * dim
+    order = x[(*before, _BACKWARDS)].argsort(dim, kind="stable")
+    return np.subtract(n - 1, order[(*before, slice(None, n - k - 1 if k < n else None, -1))])
+
+
+_BACKWARDS = slice(None, None, -1)
 
 
 def _sort(xp: Any, x: Any, *, dim: int, descending: bool) -> Any:
@@ -79,7 +88,7 @@ def _topk(xp: Any, x: Any, *, k: int, dim: int, largest: bool) -> Any:
         values = np.take_along_axis(x, rough, dim)
         index = np.take_along_axis(rough, order_of(values, dim, largest), dim)
     else:
-        index = order_of(x, dim, largest)[(*[slice(None)] * dim, slice(k))].copy()
+        index = largest_of(x, dim, k) if largest else order_of(x, dim, False)[(*[slice(None)] * dim, slice(k))].copy()
     return _taken(xp, x, index, dim), index
 
 
@@ -99,8 +108,10 @@ _top = return_types.make("topk", "values indices")
 
 def _dim(input: Any, name: str, dim: Any) -> int:
     shape = require_tensor(input, name)._array.shape
-    if input.dtype.is_complex:
+    if input._array.dtype.kind == "c":
         raise DtypeError(f" {'topk' if name == 'topk' else 'Sort'} does not support complex dtypes on CPU")
+    if type(dim) is int:
+        return normalize_dim(dim, len(shape))
     if isinstance(dim, bool) or not hasattr(dim, "__index__"):
         raise ArgumentTypeError(f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}")
     return normalize_dim(dim.__index__(), len(shape))

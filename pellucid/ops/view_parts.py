@@ -277,8 +277,6 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     >>> torch.chunk(torch.arange(5), 2)
     (tensor([0, 1, 2]), tensor([3, 4]))
     """
-    if not require_tensor(input, "chunk")._array.ndim:
-        raise OperationError("chunk expects at least a 1-dimensional tensor")
     dim, size = _splittable(input, dim, "chunk")
     return _split(input, shapes.chunk_sizes(size, chunks), dim)
 
@@ -360,7 +358,7 @@ def _unbind(x: Tensor, dim: int) -> tuple[Tensor, ...]:
     if is_fast(x):
         a = x._array
         front = a if dim == 0 else np.moveaxis(a, dim, 0)
-        parts = [front[i, ...] for i in range(len(front))]
+        parts = list(front) if a.ndim > 1 else [front[i, ...] for i in range(len(front))]
         return views_result(unbind_op, x, parts, {"dim": dim})
     return unbind_op.call(x, dim=dim)  # type: ignore[no-any-return]
 

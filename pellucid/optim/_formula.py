@@ -12,7 +12,7 @@ import numpy as np
 from ..backends.kernels import enabled, kernels
 from ..core.tensor import Tensor, make_tensor
 from ..ops.compare import where
-from .optimizer import ArrayOptimizer, full, to_number
+from .optimizer import ArrayOptimizer, full, step_counter, to_number
 
 
 class FormulaOptimizer(ArrayOptimizer):
@@ -31,6 +31,13 @@ class FormulaOptimizer(ArrayOptimizer):
     numbers: tuple[str, ...]
     scalars: tuple[str, ...] = ("step",)
     begins: tuple[str, ...] = ()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for held in self.state.values():
+            for name in self.scalars:
+                if name in held and not isinstance(held[name], Tensor):  # old checkpoints have numbers
+                    held[name] = full(step_counter(), held[name])
 
     def _arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
         """The names of the state's arrays that the formula uses."""

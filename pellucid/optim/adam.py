@@ -49,7 +49,7 @@ class Adam(FormulaOptimizer):
         maximize: climb instead of descending.
         differentiable: record the step, so that gradients flow through it to the start, the gradients and tensor options; the
             parameter must not be a leaf that requires a gradient.
-        foreach, fused, capturable: accepted; all parameters are updated in one native call where they are contiguous float32 arrays.
+        foreach, fused, capturable: accepted; all parameters are updated in one native call where they are contiguous, in float32 or float64.
 
     Source: Kingma, Ba, "Adam", 2015; Reddi, Kale, Kumar, "On the convergence of Adam and beyond", 2018.
     """
@@ -105,7 +105,9 @@ class Adam(FormulaOptimizer):
 
     def _numbers(self, group: dict[str, Any], step: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:  # type: ignore[override]
         (beta1, beta2), lr, now = group["betas"], group["lr"], float(step) + 1
-        shrink, decay = decays(group)
+        shrink, decay = 1.0, group["weight_decay"]
+        if group["decoupled_weight_decay"]:
+            shrink, decay = 1 - lr * decay, 0.0
         correction = (1 - beta2**now) ** 0.5
         return (shrink, decay, 1 - beta1, 1 - beta2, beta2, correction, group["eps"], -(lr / (1 - beta1**now))), (now,)
 

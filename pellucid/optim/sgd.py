@@ -31,7 +31,7 @@ class SGD(FormulaOptimizer):
         maximize: climb instead of descending.
         differentiable: record the step, so that gradients flow through it to the start, the gradients and tensor options (the first
             momentum buffer counts as a constant, as in PyTorch); the parameter must not be a leaf that requires a gradient.
-        foreach, fused: accepted; all parameters are updated in one native call where they are contiguous float32 arrays.
+        foreach, fused: accepted; all parameters are updated in one native call where they are contiguous, in float32 or float64.
 
     Source: Sutskever et al., "On the importance of initialization and momentum in deep learning", 2013 (Nesterov's form).
     """

@@ -10,8 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ..core.modes import no_grad
-from ..core.tensor import Tensor, make_tensor
+from ..backends import lists
+from ..core import tracing
+from ..core.inplace import bump
+from ..core.modes import no_grad, state
+from ..core.tensor import FAST_TYPES, Tensor, make_tensor
 from ..errors import ArgumentValueError
 from ..nn.modules.batchnorm import _BatchNorm
 from ..nn.modules.module import Module
@@ -21,6 +24,17 @@ from ._schedule import LRScheduler, per_group
 def _check_decay(decay: float) -> None:
     if decay < 0.0 or decay > 1.0:
         raise ArgumentValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
+
+
+def _left(averages: Any, current: Any, weight: float) -> Any:
+    """Move plain tensors towards the current ones, all in one native call where that is possible; the pairs that are left to do."""
+    averages, current = list(averages), list(current)
+    plain = not state.slow and all(type(t) in FAST_TYPES for t in (*averages, *current))
+    if plain and lists.move([t._array for t in averages], [t._array for t in current], weight):
+        for t in averages:
+            bump(t, "lerp_")
+        return ()
+    return zip(averages, current)
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Tensor]:
@@ -40,7 +54,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
 
     @no_grad()
     def update(ema_params: Any, current_params: Any, _: Any) -> None:
-        for average, current in zip(ema_params, current_params):
+        for average, current in _left(ema_params, current_params, 1 - decay):
             if average.is_floating_point() or average.is_complex():
                 average.lerp_(current, 1 - decay)
             else:
@@ -64,10 +78,12 @@ def get_swa_multi_avg_fn() -> Callable[..., None]:
 
     @no_grad()
     def update(averaged_params: Any, current_params: Any, num_averaged: Any) -> None:
-        weight = 1 / (num_averaged + 1)
-        for average, current in zip(averaged_params, current_params):
+        weight: Any = 1 / (num_averaged + 1)
+        if not tracing.tracers:  # a tensor that counts stays one for a tracer
+            weight = float(weight)
+        for average, current in _left(averaged_params, current_params, weight):
             if average.is_floating_point() or average.is_complex():
-                average.lerp_(current, weight.to(average.dtype) if isinstance(weight, Tensor) else weight)  # type: ignore[attr-defined]
+                average.lerp_(current, weight.to(average.dtype) if isinstance(weight, Tensor) else weight)
             else:
                 average.add_((current - average) / (num_averaged + 1))
 

@@ -88,7 +88,7 @@ def split_sizes(size: int, split: int | Sequence[int], dim: int = 0) -> Shape:
         >>> split_sizes(10, 4), split_sizes(10, [3, 7])
         ((4, 4, 2), (3, 7))
     """
-    if isinstance(split, Iterable):
+    if not isinstance(split, int) and isinstance(split, Iterable):
         parts = tuple(as_index(part) for part in split)
         if any(part < 0 for part in parts):
             raise OperationError(

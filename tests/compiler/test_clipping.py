@@ -66,3 +66,29 @@ def test_threads_share_the_scaling():
                 np.testing.assert_array_equal(x, y)
     finally:
         torch.set_num_threads(before)
+
+
+def limited(dtype, compiling):
+    params = [nn.Parameter(torch.linspace(-3, 3, n, dtype=dtype)) for n in (1, 17, 5000)]
+
+    def step(x):
+        for p in params:
+            p.grad = None
+        sum((p * p * x).sum() for p in params).backward()
+        nn.utils.clip_grad_value_(params, 0.75)
+        return [p.grad * 1 for p in params]
+
+    run = torch.compile(step) if compiling else step
+    scales = [1.0, 0.1, 0.0, float("inf"), float("nan"), -2.0]
+    return run, [[t.numpy() for t in run(torch.tensor(s, dtype=dtype))] for s in scales]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_limits_of_elements_are_eagers(dtype):
+    run, got = limited(dtype, True)
+    _, want = limited(dtype, False)
+    for a, b in zip(got, want, strict=True):
+        for x, y in zip(a, b, strict=True):
+            np.testing.assert_array_equal(x, y)
+    items = {item.instructions[0].op: item.kind for item in run.versions[0].run.items}
+    assert items["_limit"] == ("native" if target.available() and dtype is torch.float32 else "eager")

@@ -186,3 +186,20 @@ def test_missing_state_is_named():
     optimizer.param_groups[0]["amsgrad"] = True
     with pytest.raises(KeyError, match="max_exp_avg_sq"):
         optimizer.step()
+
+
+@pytest.mark.parametrize("name", ["Adam", "RMSprop", "NAdam"])
+def test_counters_of_old_checkpoints_are_numbers(name):
+    made = []
+    for number in (False, True):
+        p = torch.ones(2)
+        optimizer = getattr(torch.optim, name)([p], lr=0.1)
+        for step in range(3):
+            p.grad = torch.tensor([1.0, -2.0 * step])
+            optimizer.step()
+            if number:
+                saved = optimizer.state_dict()
+                saved["state"] = {0: {k: v.item() if v.dim() == 0 else v for k, v in saved["state"][0].items()}}
+                optimizer.load_state_dict(saved)
+        made.append(p.tolist())
+    assert made[0] == made[1]

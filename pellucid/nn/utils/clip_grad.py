@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...backends import lists
 from ...core import tracing
 from ...core.modes import no_grad
 from ...core.tensor import Tensor, make_tensor, version_of
@@ -42,16 +43,13 @@ def _total_norm(arrays: list[Any], p: float) -> Any:
 def _scale(arrays: list[Any], total: Any, limit: float) -> None:
     """Multiply by limit / total where that is less than 1."""
     factor = np.minimum(limit / (total + np.asarray(1e-6, total.dtype)), 1.0)
-    if factor == 1.0:
-        return
-    for a in arrays:
-        a *= a.dtype.type(factor)
+    if factor != 1.0:
+        lists.scale(arrays, factor)
 
 
 def _limit(arrays: list[Any], limit: float) -> None:
     """Cut at -limit and limit."""
-    for a in arrays:
-        np.clip(a, -limit, limit, out=a)
+    lists.limit(arrays, limit)
 
 
 @no_grad()

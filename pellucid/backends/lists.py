@@ -1,0 +1,61 @@
+"""One element-wise rule over many arrays at once: gradients scaled or limited, averages moved. In place, by a kernel where one serves."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from .kernels import enabled, kernels
+
+
+def scaled(m: Any, n: Any, param: Any, grad: Any) -> dict[str, Any]:
+    """Times a number."""
+    return {"param": param * n.factor}
+
+
+def limited(m: Any, n: Any, param: Any, grad: Any) -> dict[str, Any]:
+    """Between two numbers; NaN stays."""
+    return {"param": m.clamp(param, n.low, n.high)}
+
+
+def moved(m: Any, n: Any, param: Any, grad: Any) -> dict[str, Any]:
+    """A part of the way to another array."""
+    return {"param": m.lerp(param, grad, n.weight)}
+
+
+@functools.cache
+def _rule(formula: Any, names: tuple[str, ...]) -> Any:
+    return kernels.optim.Rule(formula, (), names)
+
+
+def _applied(formula: Any, lists: list[list[ndarray]], **numbers: float) -> bool:
+    return enabled() and kernels.optim.apply(_rule(formula, tuple(numbers)), lists, False, tuple(numbers.values()))
+
+
+def scale(arrays: list[ndarray], factor: float) -> None:
+    """Multiply all elements.
+
+    >>> a = np.array([1.0, 2.0])
+    >>> scale([a], 0.5)
+    >>> a
+    array([0.5, 1. ])
+    """
+    if not _applied(scaled, [arrays, arrays], factor=float(factor)):
+        for a in arrays:
+            a *= a.dtype.type(factor)
+
+
+def limit(arrays: list[ndarray], most: float) -> None:
+    """Cut all elements at -most and most."""
+    if not _applied(limited, [arrays, arrays], low=-most, high=most):
+        for a in arrays:
+            np.clip(a, -most, most, out=a)
+
+
+def move(arrays: list[ndarray], towards: list[ndarray], weight: float) -> bool:
+    """Go the part `weight` of the way to other arrays. False, having changed nothing, where no kernel serves."""
+    same = all(a.shape == b.shape for a, b in zip(arrays, towards, strict=False))
+    return same and _applied(moved, [arrays, towards], weight=weight)
