@@ -87,14 +87,7 @@ def node_of(i: Instruction, number_of: Callable[[Value], Any]) -> Node | str:
 def _reduction(i: Instruction, number_of: Callable[[Value], Any]) -> Node | str:
     x, out = i.inputs[0], i.outputs[0]
     kinds = ("bool",) if i.op in ("all", "any") else ("float32", "float64", "int64")
-    if (
-        not isinstance(x, Value)
-        or x.dtype != out.dtype
-        or x.dtype not in kinds
-        or x.size == 0
-        or i.op == "mean"
-        and x.dtype == "int64"
-    ):
+    if not isinstance(x, Value) or x.dtype != out.dtype or x.dtype not in kinds or x.size == 0:
         return f"sums of {getattr(x, 'dtype', 'numbers')} are not generated"
     ndim = len(x.shape)
     if i.op == "sum_to":

@@ -20,11 +20,12 @@ CALLED = {"translation": ["decide"], "ranking": ["logcumsumexp", "logcumsumexp_v
 def trained(make, compiled):
     torch.manual_seed(0)
     step, inputs = make(torch)
-    run = torch.compile(step, fullgraph=False) if compiled else step
+    run = torch.compile(step) if compiled else step
     losses = [run(*inputs).item() for _ in range(STEPS)]
     return losses, run
 
 
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor is True:UserWarning")
 @pytest.mark.parametrize("name", models.MODELS)
 def test_steps_of_a_model(name):
     make = models.MODELS[name]
