@@ -20,7 +20,9 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import hashlib
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -30,7 +32,7 @@ import numpy as np
 
 from . import jit, matmul, optim, softmax, target, threads
 from .emit import Function, Module, Value, vector
-from .loops import Kernel, Loop, emit
+from .loops import Kernel, Loop, emit, module_text
 
 __all__ = ["Place", "Product", "Room", "Schedule", "aligned"]
 
@@ -121,7 +123,11 @@ class Schedule:
         self.streams: list[Any] = []  # whose locks are held while it runs
         self.refusals: list[Callable[[], None]] = []  # what raises when the function ends early
         self._updates: dict[tuple[optim.Rule, str], str] = {}
-        self._loops: dict[Loop, Kernel] = {}
+        self.loops: dict[Loop, Kernel] = {}
+        self.common: dict[
+            str, str
+        ] = {}  # loops that other schedules run, too, and that are compiled by themselves: their names there
+        self._used: set[int] = set()  # which of the given arrays
         self._functions: dict[Any, tuple[str, Callable[[Module, str], None]]] = {}
 
     # ---- memory ----------------------------------------------------------------------------------
@@ -188,6 +194,7 @@ class Schedule:
         offset = place.offset
         if place.kind == "given":
             base = getattr(f, f"a{place.index}")
+            self._used.add(place.index)
         elif place.kind == "kept":
             base = self._base(f, place.index)
         else:
@@ -205,9 +212,9 @@ class Schedule:
     # ---- calls -----------------------------------------------------------------------------------
     def loop(self, loop: Loop, places: Sequence[Place], numbers: int | None = None, title: str = "") -> None:
         """Run a loop; equal ones are generated once."""
-        made = self._loops.get(loop)
+        made = self.loops.get(loop)
         if made is None:
-            made = self._loops[loop] = emit(loop, f"loop{len(self._loops)}")
+            made = self.loops[loop] = emit(loop, f"loop{len(self.loops)}")
         self.kernel(made, places, numbers, title)
 
     def kernel(self, kernel: Kernel, places: Sequence[Place], numbers: int | None = None, title: str = "") -> None:
@@ -225,7 +232,9 @@ class Schedule:
             arguments.append(f.team)
             if scratch is not None:
                 arguments.append(self._pointer(f, scratch))
-            f.line(f"call void @{kernel.symbol}({', '.join(f'{a.ctype} {a.name}' for a in arguments)})")
+            f.line(
+                f"call void @{self.common.get(kernel.symbol, kernel.symbol)}({', '.join(f'{a.ctype} {a.name}' for a in arguments)})"
+            )
 
         self._add(call, title or kernel.symbol)
 
@@ -473,8 +482,12 @@ class Schedule:
         if self.offsets is None:
             self._lay_apart()
         module = Module()
-        for kernel in self.kernels:
+        kernels = [k for k in self.kernels if k.symbol not in self.common]
+        for kernel in kernels:
             module.declarations |= kernel.declarations
+        for kernel in self.kernels:
+            if kernel.symbol in self.common:
+                module.declarations.add(f"declare void @{self.common[kernel.symbol]}({', '.join(kernel.signature)})")
         for (rule, kind), symbol in self._updates.items():
             optim.emit_flat_update(module, symbol, rule, kind)
         for symbol, emit_function in self._functions.values():
@@ -488,14 +501,16 @@ class Schedule:
         for call in self.calls:
             call(f)
         f.ret(f.const(0, "i64"))
-        return "\n".join(k.text for k in self.kernels) + "\n" + module.text()
+        for k in set(range(self.given)) - self._used:  # between calls of Python code stand schedules that use few of many
+            del f.params[f"a{k}"]
+        return "\n".join(k.text for k in kernels) + "\n" + module.text()
 
     def compile(self, name: str) -> Callable[..., None] | None:
         """The function of the given arrays; None where there is no compiler. `run.numbers` is the array of run-time numbers."""
         if not target.available() or not jit.fastcall_works():
             return None
         text = self.text()
-        natives = jit.compile_ir(text, {"run": "ppp" + "a" * self.given + ">i"}, name)
+        natives = jit.compile_ir(text, {"run": "ppp" + "a" * len(self._used) + ">i"}, name)
         if natives is None:
             return None
         native = natives["run"]
@@ -505,14 +520,38 @@ class Schedule:
 
         refusals = self.refusals
 
+        used = sorted(self._used)
+
         def run(*arrays: np.ndarray) -> None:
-            status = native(team(), where, places, *arrays)
+            status = native(team(), where, places, *[arrays[k] for k in used])
             if status:
                 refusals[status - 1]()
 
         run.numbers, run.table, run.kept = numbers, table, self.kept  # type: ignore[attr-defined]
         run.native, run.where, run.places = native, where, places  # type: ignore[attr-defined]
+        run.used = used  # type: ignore[attr-defined]
         return run
+
+
+def share(schedules: Sequence[Schedule]) -> None:
+    """Compile the loops that several schedules run once and by themselves."""
+    times = Counter(loop for schedule in schedules for loop in schedule.loops)
+    for schedule in schedules:
+        for loop, kernel in schedule.loops.items():
+            name = _by_itself(loop) if times[loop] > 1 else None
+            if name is not None:
+                schedule.common[kernel.symbol] = name
+
+
+@functools.cache
+def _by_itself(loop: Loop) -> str | None:
+    """The name under which a loop, compiled by itself, is found; None where it cannot be."""
+    kernel = emit(loop, "loop_" + hashlib.sha256(repr(loop).encode()).hexdigest()[:32])
+    natives = jit.compile_ir(module_text([kernel]), {kernel.symbol: None}, "a loop")
+    if natives is None:
+        return None
+    jit.define(kernel.symbol, natives[kernel.symbol])
+    return kernel.symbol
 
 
 def _address(thing: Any) -> int:

@@ -18,7 +18,7 @@ from numpy import ndarray
 from ..backends.numpy_cpu import address
 from ..codegen import jit, target, threads
 from ..codegen.outputs import offering
-from ..codegen.schedule import Place, Schedule, aligned
+from ..codegen.schedule import Place, Schedule, aligned, share
 from ..core.primitive import RAW
 from ..ir import Buffer, Extra, Instruction, Program, Value
 from ..ir.program import ITEMSIZE, row_major, substitute
@@ -116,7 +116,10 @@ class Executable:
         self.own: dict[int, Any] = {}  # copies of random streams, by whose they are: to be measured
         self.refused: list[Any] = []  # the memory of a call that ended early
         parts = self._parts()
-        self._plan([part for part, _ in parts if isinstance(part, Schedule)])
+        schedules = [part for part, _ in parts if isinstance(part, Schedule)]
+        self._plan(schedules)
+        if not self.apart:
+            share(schedules)
         for part, updates in parts:
             self.steps.append(self._native(part, updates) if isinstance(part, Schedule) else self._eager(part))
 
@@ -310,8 +313,11 @@ class Executable:
         self.kept.append(run)
         refusals, streams = schedule.refusals, sorted(schedule.streams, key=id)
 
+        used: list[int] = run.used  # type: ignore[attr-defined]
+        every = len(used) == schedule.given
+
         def step(env: list[Any]) -> None:
-            status = native(team(), where, places, *env)
+            status = native(team(), where, places, *(env if every else [env[k] for k in used]))
             if status:
                 self.refused = env
                 refusals[status - 1]()

@@ -66,9 +66,10 @@ class Version(Calls):
         try:
             self._trace(args, kwargs, whole, logs)
         finally:
-            settle(self.tracer.living_numbers())
-            self.tracer.forget()
-            del self.tracer
+            if hasattr(self, "tracer"):
+                settle(self.tracer.living_numbers())
+                self.tracer.forget()
+                del self.tracer
 
     # ---- tracing -----------------------------------------------------------------------------------
     def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any], whole: bool, logs: list[Any]) -> None:

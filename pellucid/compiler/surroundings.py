@@ -356,8 +356,9 @@ class Surroundings:
     def _code(self, code: types.CodeType, names: dict[str, Any], ran: int) -> None:
         """What code reads by name: globals, and modules that it imports."""
         self._codes.append((code, names))
-        words = {*code.co_names, *[c for c in code.co_consts if type(c) is str]}
-        self._vocabulary |= words
+        # In the code's order, which is the same in each process: so are programs, then, whose code is found on disk by its text.
+        words = dict.fromkeys([*code.co_names, *[c for c in code.co_consts if type(c) is str]])
+        self._vocabulary.update(words)
         for name in [*names] if "globals" in words else words:
             if name in names and not name.startswith("__"):
                 self._slot("item", names, name, names[name], name, GLOBAL + name)

@@ -145,6 +145,29 @@ def test_a_process_that_finds_its_code_does_not_load_llvm(tmp_path, monkeypatch)
     assert runs[0][3] == runs[1][3]
 
 
+MANY = """
+import sys
+import pellucid as torch
+from pellucid.codegen import jit
+first, second, head, tail = torch.nn.LSTMCell(1, 8), torch.nn.GRUCell(8, 8), torch.nn.Linear(8, 8), torch.nn.Linear(8, 1)
+def f(x):
+    h = second(first(x)[0])
+    return tail(torch.tanh(head(h))).square().mean()
+torch.compile(f)(torch.ones(3, 1)).backward()
+print(jit.statistics["compiled"])
+"""
+
+
+def test_programs_are_the_same_in_each_process(tmp_path, monkeypatch):
+    """Whatever order Python's sets have in it."""
+    monkeypatch.setenv("PELLUCID_CACHE_DIR", str(tmp_path))
+    compiled = []
+    for seed in "01234":
+        monkeypatch.setenv("PYTHONHASHSEED", seed)
+        compiled.append(int(subprocess.run([sys.executable, "-c", MANY], capture_output=True, text=True, check=True).stdout))
+    assert compiled[0] > 0 and compiled[1:] == [0] * 4
+
+
 def test_the_processor_is_asked_again_when_it_is_another(tmp_path, monkeypatch):
     monkeypatch.setenv("PELLUCID_CACHE_DIR", str(tmp_path))
     asked = []

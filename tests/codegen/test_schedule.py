@@ -5,7 +5,7 @@ import pytest
 
 from pellucid.codegen import jit, target
 from pellucid.codegen.loops import Access, Loop, Step, Write
-from pellucid.codegen.schedule import Place, Product, Schedule
+from pellucid.codegen.schedule import Place, Product, Schedule, share
 
 pytestmark = pytest.mark.skipif(not target.available() or not jit.fastcall_works(), reason="no compiler")
 
@@ -32,6 +32,29 @@ def test_equal_loops_are_generated_once():
     out = np.zeros(6, np.float32)
     s.compile("test")(np.arange(6, dtype=np.float32), out)
     assert out.tolist() == [24.0 * k for k in range(6)]
+
+
+def test_loops_of_several_schedules_are_compiled_once():
+    schedules = [Schedule(given=3) for _ in range(3)]
+    for k, s in enumerate(schedules):
+        s.loop(scaled(2.0), [given(0), given(2)])
+        s.loop(scaled(k + 5.0), [given(2), given(2)])
+    share(schedules)
+    for k, s in enumerate(schedules):
+        text = s.text()
+        assert text.count("define void @loop") == 1 and text.count("declare void @loop_") == 1
+        out = np.zeros(6, np.float32)
+        s.compile("test")(np.arange(6, dtype=np.float32), None, out)
+        assert out.tolist() == [2.0 * (k + 5) * i for i in range(6)]
+
+
+def test_a_function_takes_the_arrays_that_it_uses():
+    s = Schedule(given=40)
+    s.loop(scaled(3.0), [given(38), given(7)])
+    assert "%a38" in s.text() and "%a12" not in s.text()
+    arrays = [np.full(6, float(k), np.float32) for k in range(40)]
+    s.compile("test")(*arrays)
+    assert arrays[7].tolist() == [114.0] * 6 and arrays[12].tolist() == [12.0] * 6
 
 
 PRODUCTS = [
