@@ -105,6 +105,15 @@ class Calls:
             return "arguments share memory in another way"
         return None
 
+    def admits(self, args: tuple[Any, ...]) -> bool:
+        """Whether `why_not` would find nothing, as far as the generated check tells; False for kinds of calls that it does not serve."""
+        if not self.checked:
+            return False
+        arrays = self.check(args)
+        if arrays is None or any(id(owner(a)) in self.own_roots for a in arrays):
+            return False
+        return not (self.overwrites and len(arrays) > 1 and _overlap(arrays))
+
     def quick(self, args: tuple[Any, ...]) -> Any:
         """The result of an everyday call, NotImplemented when another version, or eager, must answer."""
         arrays = self.check(args)  # type: ignore[misc]
@@ -306,15 +315,12 @@ class Calls:
 
     def _leave(self, tensors: list[Tensor], numbers: list[Any], env: list[Any], extras: Any, made: list[Any]) -> None:
         """Gradients, results and effects."""
-        changing = self.run.changing
 
         def memory(value: Value) -> ndarray:
-            if value.buffer in changing:
-                block = env[changing[value.buffer]]
-                if value.whole and block.dtype == np.uint8 and block.ndim == 1:
-                    return look(block, value)
-                return self.run.getter(value)(env)
-            return self.run.array(value)  # type: ignore[return-value]
+            read = self.readers.get(value)
+            if read is None:
+                read = self.readers[value] = self._reader(value)
+            return read(env)  # type: ignore[no-any-return]
 
         for k in self.asked:
             tensors[k]._rg = True
@@ -346,6 +352,19 @@ class Calls:
                 freed(t, output[3])
         if self.changing:
             self._follow(numbers, made, memory)
+
+    def _reader(self, value: Value) -> Callable[[list[Any]], Any]:
+        """A function from the memory of a call to the array of a value."""
+        if value.buffer not in self.run.changing:
+            array = self.run.array(value)
+            return lambda env: array
+        k, get, whole = self.run.changing[value.buffer], self.run.getter(value), value.whole
+
+        def read(env: list[Any]) -> ndarray:
+            block = env[k]
+            return look(block, value) if whole and block.dtype == np.uint8 and block.ndim == 1 else get(env)  # type: ignore[no-any-return]
+
+        return read
 
     def _follow(self, numbers: list[Any], made: list[Any], memory: Any) -> None:
         """What the step changes in Python after its program."""
@@ -416,9 +435,11 @@ class Calls:
             ]
             env = run([*saved, *given])
             run.extras.update(before)
+        if not self.back_readers:
+            self.back_readers = [run.getter(v) for v in self.returned]
         return [
-            run.getter(v)(env) if any(seeds[k] is not None for k in reached) else None
-            for v, reached in zip(self.returned, self.reached, strict=True)
+            read(env) if any(seeds[k] is not None for k in reached) else None
+            for read, reached in zip(self.back_readers, self.reached, strict=True)
         ]
 
 

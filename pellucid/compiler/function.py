@@ -130,6 +130,15 @@ class CompiledFunction:
                 result = version.quick(args)
                 if result is not NotImplemented:
                     return result
+            elif not version.decides and version.admits(args):
+                result = version(list(args), version.structure_key)
+                if (
+                    result is not NotImplemented
+                    and result is not FAILED
+                    and result is not STALE
+                    and not isinstance(result, Diverged)
+                ):
+                    return result
             if len(self.versions) > 1 and (version := self.versions[1]).fast:  # steps that take turns
                 result = version.quick(args)
                 if result is not NotImplemented:

@@ -403,6 +403,10 @@ class Version(Calls):
             self.pinned,
         )  # fmt: skip
         self.own_roots = {id(owner(a)) for _, a in self.state}
+        self.readers: dict[Value, Callable[[list[Any]], Any]] = {}
+        self.back_readers: list[Callable[[list[Any]], Any]] = []
+        of_arguments = any(type(who) is int for who, _ in (*self.gradients, *self.grads_before))
+        self.checked = self.check is not None and not (self.sharing.shared or self.asked or of_arguments)
         self.fast = self._fast_path()
         if self.fast:
             self._plan_quick()
@@ -492,10 +496,7 @@ class Version(Calls):
     def _fast_path(self) -> bool:
         """True when results are plain: tensors of their own and gradients, nothing that needs a graph."""
         return (
-            self.check is not None
-            and not self.sharing.shared
-            and not self.asked
-            and not any(type(who) is int for who, _ in (*self.gradients, *self.grads_before))
+            self.checked
             and self.run_back is None
             and not self.decides
             and not self.moving

@@ -232,3 +232,26 @@ def test_a_fault_of_the_compiler_leaves_the_step_eager(monkeypatch):
     assert f(torch.ones(2)).tolist() == [2.0, 2.0]
     with pytest.raises(torch.compiler.CompileError, match="the compiler failed"):
         torch.compile(lambda x: x * 2, fullgraph=True)(torch.ones(2))
+
+
+def test_a_compiled_module_is_checked_by_generated_code(monkeypatch):
+    """Each call of a model whose loss is outside; the slower comparison only finds what has changed."""
+    from pellucid.compiler.step import Version
+
+    model = torch.nn.Linear(3, 2)
+    run = torch.compile(model)
+    x = torch.ones(4, 3)
+    run(x).sum().backward()
+    asked = []
+    real = Version.why_not
+    monkeypatch.setattr(Version, "why_not", lambda *args: asked.append(1) or real(*args))
+    for k in range(3):
+        model.zero_grad()
+        run(x * k).sum().backward()
+        assert model.weight.grad.tolist() == [[4.0 * k] * 3] * 2
+    assert not asked
+    model.weight.requires_grad_(False)
+    assert run(x).grad_fn is not None and asked
+    run(torch.ones(2, 3))
+    model.bias.requires_grad_(False)
+    assert not run(x).requires_grad
