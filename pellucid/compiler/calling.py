@@ -86,9 +86,13 @@ class Calls:
         for k, t in self.pinned:
             if tensors[k] is not t:
                 return "an argument is another tensor than one that the step also reaches otherwise"
-        for t, a in self.state:
-            if t._array is not a:
-                return "a tensor has other memory"
+        self.drifted = [t for t, a in self.state if t._array is not a]
+        if self.drifted:
+            return "a tensor has other memory"
+        moved = [t._array for t, _ in self.drift]
+        for a, (_, form) in zip(moved, self.drift, strict=True):
+            if type(a) is not ndarray or (a.shape, a.dtype, a.strides) != form:
+                return "a tensor has memory of another form"
         for t, rg in self.flags_of_state:
             if t._rg != rg:
                 return "requires_grad of a tensor changed"
@@ -99,8 +103,10 @@ class Calls:
             if g is not None and (t._grad._array.shape, t._grad._array.strides) != (g._array.shape, g._array.strides):  # type: ignore[union-attr]
                 return "a gradient is laid out otherwise"
         arrays = [t._array for t in tensors]
-        if any(id(owner(a)) in self.own_roots for a in arrays):
+        if any(id(owner(a)) in self.own_roots for a in (*arrays, *moved)):
             return "an argument shares memory with a parameter"
+        if moved and self.overwrites and not {id(owner(a)) for a in moved}.isdisjoint(id(owner(a)) for a in arrays):
+            return "an argument shares memory with a tensor that has been given other memory"
         if not self.sharing.fits(arrays) or self.overwrites and self.sharing.overlaps(arrays):
             return "arguments share memory in another way"
         return None
@@ -277,6 +283,7 @@ class Calls:
         given = [
             *self.sharing.given([t._array for t in tensors]),
             *[(tensors[t] if type(t) is int else t)._grad._array for t in self.moving],
+            *[t._array for t, _ in self.drift],
         ]
         if self.computed:
             try:

@@ -63,6 +63,7 @@ class CompiledFunction:
         self._attempts: dict[Any, int] = {}
         self._decisions: dict[Any, int] = {}  # how often a value decided otherwise than in any version
         self.changing: dict[Any, frozenset[int]] = {}  # which numbers among the arguments have been others
+        self.drifting: dict[int, Tensor] = {}  # tensors that have had other memory
         self.watched: dict[Any, Guard] = {}  # places of other numbers that have been others
         self._steady: set[Any] = set()  # kinds of calls that cannot be compiled with numbers that change
         self._warned = False
@@ -81,6 +82,7 @@ class CompiledFunction:
         self.changing.clear()
         self._steady.clear()
         self.watched.clear()
+        self.drifting.clear()
         self._warned = False
         self._dropped = 0
         self._full = False
@@ -190,6 +192,9 @@ class CompiledFunction:
                 place = version.culprit
                 self.watched[id(place.holder), place.key] = place
             version.culprit = None
+        for version in self.versions:
+            self.drifting.update((id(t), t) for t in version.drifted)
+            version.drifted = []
         watched = () if steady else tuple(g for g in self.watched.values() if _variable(g))
         shapes = tuple([(t._array.shape, t._array.dtype) for t in tensors])
         key, kind = (masked(structure, lift), shapes), (skeleton, shapes)
@@ -200,7 +205,7 @@ class CompiledFunction:
             or any(type(t) is not Tensor and not hasattr(type(t), "_is_plain") and not _plain(t) for t in tensors)
         ):
             return self.function(*args, **kwargs)
-        version = Version(self.function, args, kwargs, self.fullgraph, lift, watched, not steady)
+        version = Version(self.function, args, kwargs, self.fullgraph, lift, watched, not steady, self.drifting)
         first = version.first
         version.first = None
         undecided = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -46,6 +46,7 @@ class Version(Calls):
     def __init__(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], whole: bool = False,
         lift: frozenset[int] = frozenset(), watched: Sequence[Guard] = (), may_watch: bool = True,
+        drifting: Container[int] = (),
     ) -> None:  # fmt: skip
         self.function = function
         # What may be others, too, in attributes, globals and the like: numbers; tensors; and lists that are appended to.
@@ -60,6 +61,8 @@ class Version(Calls):
         self.sets_inputs = False  # whether it changes what is another one at each call, and so cannot do without
         self.quiet = False  # nothing is wrong: a call of another kind may be
         self.found: list[Guard] = []  # places that should be inputs at the next call
+        self.drifting = drifting  # tensors that may have other memory at each call, by identity
+        self.drifted: list[Tensor] = []  # those that had when `why_not` was asked last
         self.hits = 0
         self.culprit: Guard | None = None  # the guard that did not hold when `why_not` was asked last
         self._lock = threading.Lock()
@@ -345,6 +348,30 @@ class Version(Calls):
                 self.returned.append(value)
 
     # ---- binding -----------------------------------------------------------------------------------
+    def _let_drift(self, dynamic: list[Buffer]) -> None:
+        """Tensors that have had other memory at other calls (`teacher.data = average`) are given to the program at each call, as long as
+        it only reads them and nobody else looks into their memory.
+        """
+        external = self.tracer.external
+        written = {v.buffer for i in self.tracer.program.instructions for v in i.writes}
+        known = [*[t for t, _ in self.around.tensors.values()], *self.around.twins]
+        roots = Counter(id(owner(t._array)) for t in known if type(t._array) is ndarray)
+        self.drift: list[tuple[Tensor, tuple[Any, ...]]] = []
+        self.drift_buffers: list[Buffer] = []
+        for buffer, array in external.items():
+            t = self._holder(array)
+            if (
+                buffer.kind == "state"
+                and t is not None
+                and id(t) in self.drifting
+                and buffer not in written
+                and buffer not in dynamic
+            ):
+                if t._array is array and t._view is None and roots[id(owner(array))] == 1:
+                    self.drift.append((t, (array.shape, array.dtype, array.strides)))
+                    self.drift_buffers.append(buffer)
+        dynamic += self.drift_buffers
+
     def _build(self, around: Surroundings, tensors: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         tracer, program = self.tracer, self.tracer.program
         program.verify()
@@ -357,6 +384,7 @@ class Version(Calls):
                 self.moving.append(gradient_state[id(array)][0])
                 dynamic.append(buffer)
         read = {v.buffer for i in program.instructions for v in i.reads()} | {v.buffer for v in program.outputs}
+        self._let_drift(dynamic)
         self.computed = [c for c in tracer.computed if c[0] in read]
         self.partial = tracer.partial
         dynamic += [buffer for buffer, *_ in self.computed]
@@ -390,13 +418,21 @@ class Version(Calls):
         self.based: dict[Buffer, Any] = {v.buffer: k for k, v in enumerate(self.inputs)}  # in whose memory results may lie
         self.based.update((b, t) for b, a in external.items() for t in [self._holder(a)] if t is not None)
         self.read_back += [t for t, a in self.state if any(external.get(b) is a for b in reading)]
+        drift = list(zip([t for t, _ in self.drift], self.drift_buffers, strict=True))
+        self.based.update((b, t) for t, b in drift)
+        self.read_back += [t for t, b in drift if b in reading]
+        # What looks into the same memory must go on doing so: values are known by where they lie.
+        roots, known = {id(owner(a)) for a in external.values()}, {id(t) for t, _ in self.state}
+        beside = [t for t in (*[t for t, _ in around.tensors.values()], *around.twins) if type(t._array) is ndarray]
+        self.state += [(t, t._array) for t in beside if id(owner(t._array)) in roots and id(t) not in known]
         self.state += self.run.holders
         modules = [m for m, _ in around.modules]
         covered, others = self.seldom, self.always = split(self.guards, modules)
         grads = [(t, g) for t, g in self.grads_before if isinstance(t, Tensor)]
         plain = not kwargs and all(isinstance(a, Tensor) for a in args) and len({id(a) for a in args}) == len(args)
         plain = plain and len(args) == self.count_of_args and not any(t._rg for t in tensors)
-        rg = self.flags_of_state = [(t, t._rg) for t, _ in self.state if t._rg or t.is_leaf and t.dtype.is_floating_point]
+        held = [t for t, _ in (*self.state, *self.drift)]
+        rg = self.flags_of_state = [(t, t._rg) for t in held if t._rg or t.is_leaf and t.dtype.is_floating_point]
         plain = plain and local.autocast is None
         self.check = checker(
             tensors, plain, others, covered, self.state, rg, grads, self.count_of_args, (self.places, self.places_key), self.watched,
@@ -406,7 +442,7 @@ class Version(Calls):
         self.readers: dict[Value, Callable[[list[Any]], Any]] = {}
         self.back_readers: list[Callable[[list[Any]], Any]] = []
         of_arguments = any(type(who) is int for who, _ in (*self.gradients, *self.grads_before))
-        self.checked = self.check is not None and not (self.sharing.shared or self.asked or of_arguments)
+        self.checked = self.check is not None and not (self.sharing.shared or self.asked or of_arguments or self.drift)
         self.fast = self._fast_path()
         if self.fast:
             self._plan_quick()

@@ -68,6 +68,7 @@ class Surroundings:
         places: Iterable[Guard] = (), logs: Iterable[Guard] = (),
     ) -> None:  # fmt: skip
         self.tensors: dict[int, tuple[Tensor, str]] = {}  # by the identity of the array
+        self.twins: list[Tensor] = []  # others that have an array among these
         self.modules: list[tuple[Module, str]] = []
         self.streams: list[Any] = []  # NumPy's random generators
         self.kept: list[Any] = []  # objects that guards know by their identity
@@ -257,8 +258,8 @@ class Surroundings:
             self._edges[self._at].append(Edge(None, Opaque(value, path), None))
 
     def _tensor(self, t: Tensor, path: str) -> None:
-        if type(t._array) is ndarray:
-            self.tensors.setdefault(id(t._array), (t, path))
+        if type(t._array) is ndarray and self.tensors.setdefault(id(t._array), (t, path))[0] is not t:
+            self.twins.append(t)
         if t._grad is not None and type(t._grad._array) is ndarray and id(t._grad) not in self.seen:
             self.seen[id(t._grad)] = t._grad
             self.tensors.setdefault(id(t._grad._array), (t._grad, f"{path}.grad"))

@@ -271,3 +271,103 @@ def test_a_step_that_sets_its_learning_rate() -> None:
         torch.testing.assert_close(v, w, rtol=1e-5, atol=1e-6)
         assert rate == other
     assert run.versions[0].hits >= 4
+
+
+# ---- tensors that are given other memory ------------------------------------------------------------------
+def averaged(compiling, between):
+    """A student, and a teacher whose parameters become averages of the student's by `.data =`; losses, the teacher and the function."""
+    torch.manual_seed(0)
+    student, teacher = torch.nn.Linear(4, 3), torch.nn.Linear(4, 3)
+    for p in teacher.parameters():
+        p.requires_grad_(False)
+    optimizer = torch.optim.Adam(student.parameters(), lr=0.05)
+
+    def step(x):
+        optimizer.zero_grad()
+        loss = F.mse_loss(student(x), teacher(x)) + student(x).square().mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    run = torch.compile(step) if compiling else step
+    losses = []
+    for k in range(12):
+        losses.append(run(torch.randn(5, 4)).item())
+        between(k, student, teacher)
+    return losses, [p.detach().clone() for p in teacher.parameters()], run
+
+
+def average(k, student, teacher):
+    for p, q in zip(student.parameters(), teacher.parameters(), strict=True):
+        q.data = 0.9 * q.data + 0.1 * p.data
+
+
+def sometimes_the_same(k, student, teacher):
+    average(k, student, teacher)
+    if k == 6:
+        teacher.weight.data = student.weight.data  # the optimizer writes to it from now on
+    if k == 9:
+        teacher.weight.data = student.weight.data.clone()
+
+
+def of_another_layout(k, student, teacher):
+    average(k, student, teacher)
+    if k == 7:
+        teacher.weight.data = torch.randn(4, 3, generator=torch.Generator().manual_seed(k)).T
+
+
+def thawed(k, student, teacher):
+    average(k, student, teacher)
+    teacher.bias.requires_grad_(k == 7)
+
+
+@pytest.mark.parametrize("between", [average, sometimes_the_same, of_another_layout, thawed])
+def test_averages_by_other_memory(between):
+    want, got = averaged(False, between), averaged(True, between)
+    assert got[0] == pytest.approx(want[0], rel=1e-5)
+    for a, b in zip(got[1], want[1], strict=True):
+        assert torch.allclose(a, b, rtol=1e-5)
+    if between is average:
+        assert sum(v.hits for v in got[2].versions) == 10  # of twelve: the first, and the one that found other memory
+
+
+def test_other_memory_between_forward_and_backward():
+    a, w = torch.ones(3), torch.ones(3, requires_grad=True)
+    run = torch.compile(lambda x: (a * w * x).sum())
+    for k in range(1, 6):
+        a.data = torch.full((3,), float(k))
+        w.grad = None
+        result = run(torch.ones(3))
+        a.data = torch.zeros(3)
+        result.backward()
+        assert result.item() == 3.0 * k and w.grad.tolist() == [float(k)] * 3
+    assert [v.hits for v in run.versions][0] == 3
+
+
+@pytest.mark.parametrize(
+    "look",
+    [lambda w: w[1:], lambda w: w.detach()[1:], lambda w: torch.from_numpy(w.numpy()[1:]), lambda w: w.detach()],
+    ids=["view", "detached", "array", "same"],
+)
+def test_a_look_into_memory_is_given_other_memory(look):
+    def seen(compiling):
+        w = torch.arange(4.0)
+        v = look(w)
+
+        def f():
+            return w.sum() + v.square().sum() * 10
+
+        run = torch.compile(f) if compiling else f
+        found = [run().item(), run().item()]
+        for change in (
+            lambda: setattr(v, "data", torch.full_like(v, 5.0)),
+            lambda: setattr(v, "data", look(w)),
+            lambda: w.add_(1),
+            lambda: setattr(v, "data", torch.full_like(v, 7.0)),
+            lambda: setattr(w, "data", torch.full((4,), 2.0)),
+        ):
+            change()
+            found += [run().item(), run().item()]
+        return found
+
+    assert seen(True) == seen(False)
