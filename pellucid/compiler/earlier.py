@@ -56,7 +56,7 @@ class Earlier:
         for key, t in self.leaves.items():
             if t._array is not self.arrays[key]:
                 raise Refusal("the step gives a tensor other memory (.data =, set_, resize_)")
-            if t._rg and not self.wants[key]:
+            if t._rg and not self.wants[key] and t._node is None:
                 self.asked.append(t)
             elif t._rg != self.wants[key]:
                 raise Refusal("the step changes requires_grad of a tensor")

@@ -207,3 +207,19 @@ def test_an_update_sees_the_state_that_was_loaded_or_taken_away():
             entry["momentum_buffer"] = torch.ones_like(entry["momentum_buffer"])
         results.append(losses + [run().item() for _ in range(3)])
     assert results[1] == pytest.approx(results[0], rel=1e-5)
+
+
+def test_an_argument_that_a_parameter_is_written_to_is_no_leaf():
+    w = torch.full((3,), 2.0, requires_grad=True)
+
+    def f(x):
+        x.mul_(w)
+        x.sum().backward()
+        return x
+
+    run = torch.compile(f)
+    with pytest.warns(torch.compiler.CompileWarning, match="changes requires_grad of a tensor"):
+        for _ in range(3):
+            want, got = f(torch.ones(3)), run(torch.ones(3))
+            assert got.requires_grad and not got.is_leaf
+            assert want.tolist() == got.tolist() and want.is_leaf == got.is_leaf
