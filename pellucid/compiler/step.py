@@ -327,6 +327,8 @@ class Version(Calls):
         except Refusal:
             raise
         except GraphError as error:  # what eager says to a caller who asks for gradients, too: the step overwrote what they need
+            if len(outs) > 1:  # some of them may have gradients
+                raise Refusal(f"the gradient of one of its results raises {type(error).__name__}") from error
             del tracer.program.instructions[self.split :]
             told = error.with_traceback(None)
             self.outputs = [(*o[:3], told) if o[0] == "new" and o[2] and not o[3] else o for o in self.outputs]

@@ -223,3 +223,23 @@ def test_an_argument_that_a_parameter_is_written_to_is_no_leaf():
             want, got = f(torch.ones(3)), run(torch.ones(3))
             assert got.requires_grad and not got.is_leaf
             assert want.tolist() == got.tolist() and want.is_leaf == got.is_leaf
+
+
+def test_a_result_whose_gradient_is_lost_beside_one_that_has_it():
+    w = torch.full((3,), 2.0, requires_grad=True)
+
+    def f(x):
+        lost = w * 1
+        y = lost.square().sum()
+        lost.mul_(x)
+        return (w * x).sum(), y
+
+    run = torch.compile(f)
+    with pytest.warns(torch.compiler.CompileWarning, match="the gradient of one of its results raises GraphError"):
+        for _ in range(3):
+            w.grad = None
+            good, bad = run(torch.ones(3))
+            good.backward()
+            assert w.grad.tolist() == [1.0] * 3
+            with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+                bad.backward()
