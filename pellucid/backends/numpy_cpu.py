@@ -66,7 +66,9 @@ _MANY = 1 << 12  # elements from which kernels of reductions pay
 def _add(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
     """`np.add.reduce`, by a kernel where one serves, and with long sums over an axis that is not contiguous in blocks."""
     if x.size > _MANY and dtype is out is None:
-        run = _kernels_for(x)
+        # NumPy adds long rows to each other as fast, and nobody has to wait for a kernel.
+        across = axis is not None and {-1, x.ndim - 1}.isdisjoint(axis if type(axis) is tuple else (axis,))
+        run = None if across and x.shape[-1] >= 64 else _kernels_for(x)
         made = None if run is None else run.sum(x, axis, keepdims)
         if made is not None:
             return made
