@@ -24,6 +24,9 @@ class _Kernels:
 
 
 kernels = _Kernels()
+tracing = [
+    0
+]  # above 0 while a call is traced, whose program has code of its own: NumPy serves where a kernel must first be compiled
 
 
 def enabled() -> bool:

@@ -14,7 +14,7 @@ from numpy import asarray, ndarray
 
 from .. import config
 from . import memory as _memory  # noqa: F401  (arrays are made from here on)
-from .kernels import kernels
+from .kernels import kernels, tracing
 from .numpy_extra import *  # noqa: F403
 from .numpy_fast import *  # noqa: F403
 from .numpy_nn import *  # noqa: F403
@@ -57,7 +57,8 @@ BLOCK_ROWS = 256
 
 def _kernels_for(x: Any) -> Any:
     """The kernels of reductions where they are faster than NumPy's: more than a few thousand float32 in order."""
-    return kernels.reduce if x.dtype is _F32 and type(x) is ndarray and x.flags.c_contiguous and config.kernels else None
+    serves = x.dtype is _F32 and type(x) is ndarray and x.flags.c_contiguous and config.kernels and not tracing[0]
+    return kernels.reduce if serves else None
 
 
 _MANY = 1 << 12  # elements from which kernels of reductions pay

@@ -18,6 +18,7 @@ from numpy import ndarray
 
 from .. import dtypes
 from ..api.error_facts import call_in_progress
+from ..backends import kernels
 from ..backends.numpy_cpu import address
 from ..core import bind, inplace, observe, source, tracing
 from ..core.modes import state
@@ -95,9 +96,11 @@ class Tracer(Deciding, Events):
         bind.after_operation.append(self.operation)
         inplace.after_write.append(self.written)
         state.slow += 1
+        kernels.tracing[0] += 1
         try:
             yield self
         finally:
+            kernels.tracing[0] -= 1
             state.slow -= 1
             inplace.after_write.remove(self.written)
             bind.after_operation.remove(self.operation)
