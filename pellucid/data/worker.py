@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import multiprocessing
 import os
 import pickle
 import queue
@@ -150,7 +151,8 @@ def worker_loop(
 ) -> None:  # fmt: skip
     """Load batches until told to stop, or until the parent is gone."""
     global _info
-    parent = os.getppid()
+    known = multiprocessing.parent_process()  # which may be gone before this process asks the system for it
+    parent = os.getppid() if known is None or known.pid is None else known.pid
     pool = Pool(folder)
     collate.allocate[0] = pool.new_array
     where = f"in DataLoader worker process {worker_id}"

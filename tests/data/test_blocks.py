@@ -168,17 +168,23 @@ def test_a_pass_needs_few_blocks():
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
-@pytest.mark.parametrize("named", [False, True])
-def test_a_killed_main_process_leaves_nothing(named, tmp_path):
+@pytest.mark.parametrize("named, late", [(False, False), (True, False), (True, True)])
+def test_a_killed_main_process_leaves_nothing(named, late, tmp_path):
     script = textwrap.dedent(f"""
         import os, sys, tempfile
         tempfile.tempdir = {str(tmp_path)!r}
         if {named}:
             del os.memfd_create
+        import time
         import pellucid as torch
-        from pellucid.data import worker
+        from pellucid.data import processes, worker
         from pellucid.utils.data import DataLoader, TensorDataset
         worker.CHECK_SECONDS = 0.2
+        loop = worker.worker_loop
+        def slow(*args):  # the second worker begins when the main process is gone
+            time.sleep(1.0 if {late} and 1 in args[10:11] else 0.0)
+            loop(*args)
+        processes.worker_loop = slow
         loader = DataLoader(TensorDataset(torch.zeros(64, 20000)), batch_size=4, num_workers=2, multiprocessing_context="fork")
         batches = iter(loader)
         first = next(batches)
