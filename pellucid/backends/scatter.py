@@ -179,6 +179,11 @@ def take_few(x: ndarray, index: ndarray, dim: int) -> ndarray:
         return np.take_along_axis(x, index, dim)
     if x.shape[dim + 1 :] != index.shape[dim + 1 :]:
         return np.take_along_axis(x, index, dim)
+    return take_aligned(x, index, dim)
+
+
+def take_aligned(x: ndarray, index: ndarray, dim: int) -> ndarray:
+    """As `take_few`, for a caller that knows that the shapes differ in `dim` only, and that the arrays are small."""
     if x.ndim == 1:
         return x.take(index)
     starts, step = _starts(x.shape, index.shape, dim)

@@ -24,7 +24,7 @@ UNROLL = 4
 
 
 def grain_of(columns: int) -> int:
-    return max(1, GRAIN // max(1, columns))
+    return GRAIN // columns or 1 if columns else GRAIN
 
 
 class Sums:
@@ -226,13 +226,16 @@ def native(name: str) -> int | None:
 
 
 def good(*arrays: np.ndarray | None) -> bool:
-    return all(a is None or (a.dtype is _F32 and a.flags.c_contiguous) for a in arrays)
+    for a in arrays:
+        if a is not None and (a.dtype is not _F32 or not a.flags.c_contiguous):
+            return False
+    return True
 
 
 def _as_rows(x: np.ndarray, shape: tuple[int, ...]) -> int | None:
     """The number of rows when normalizing over the last dimensions, of `shape`; None if they are others."""
     size = pymath.prod(shape)
-    if not shape or x.shape[x.ndim - len(shape) :] != tuple(shape) or size == 0:
+    if not shape or x.shape[x.ndim - len(shape) :] != shape or size == 0:
         return None
     return x.size // size
 

@@ -28,7 +28,7 @@ GRAIN = 16384  # elements a chunk
 
 
 def _grain(columns: int) -> int:
-    return max(1, GRAIN // max(1, columns))
+    return GRAIN // columns or 1 if columns else GRAIN
 
 
 # The kernels. `Row` is one row during a pass; sums over a row have one partial sum for each lane, which is what keeps
@@ -260,28 +260,25 @@ def grain(columns: int) -> int:
 # The entries.
 
 
-def _last(axis: int, ndim: int) -> bool:
-    return axis == -1 or axis == ndim - 1
-
-
 def _over_rows(kernel, axis: int, *arrays: np.ndarray) -> np.ndarray | None:
-    first = arrays[0]
-    if kernel is None or first.ndim == 0:
+    shape = arrays[0].shape
+    if kernel is None or not shape:
         return None
+    in_order = True
     for a in arrays:
-        if a.dtype is not _F32 or a.shape != first.shape:
+        if a.dtype is not _F32 or a.shape != shape:
             return None
-    if not _last(axis, first.ndim):
+        in_order = in_order and a.flags.c_contiguous
+    if axis != -1 and axis != len(shape) - 1:
         moved = [np.ascontiguousarray(np.moveaxis(a, axis, -1)) for a in arrays]
         out = _over_rows(kernel, -1, *moved)
         return out if out is None else np.ascontiguousarray(np.moveaxis(out, -1, axis))
-    for a in arrays:
-        if not a.flags.c_contiguous:
-            return _over_rows(kernel, -1, *map(np.ascontiguousarray, arrays))
-    columns = first.shape[-1]
-    out = empty(first.shape, _F32)
+    if not in_order:
+        return _over_rows(kernel, -1, *map(np.ascontiguousarray, arrays))
+    columns = shape[-1]
+    out = empty(shape, _F32)
     if columns:
-        kernel(threads.team(), *arrays, out, columns, first.size // columns, _grain(columns))
+        kernel(threads.team(), *arrays, out, columns, out.size // columns, _grain(columns))
     return out
 
 

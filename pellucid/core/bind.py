@@ -6,7 +6,6 @@ errors included, to `general`.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 from weakref import ref as _ref
@@ -29,7 +28,6 @@ from .tape import Node, Packed, count, node_type
 from .tensor import OutputSlot, Parameter, Tensor, Version, View, make_tensor, version_of
 
 asarray = np.asarray
-_getframe = sys._getframe
 _new = object.__new__
 _NONE: dict[str, Any] = {}  # the parameters of operations that have none
 
@@ -153,7 +151,7 @@ def _make_any(op: Primitive) -> Callable[..., Any]:
         key = (len(args), *params)
         made = callers.get(key)
         if made is None:
-            if not simple or len(args) > MANY:
+            if not simple or len(args) > 16:  # of a list, whose length may be another every time
                 return general(op, args, params)
             made = callers[key] = make_caller(op, general, len(args), tuple(params) if names is None else names)
             if names is not None and op.call is call:
@@ -161,11 +159,7 @@ def _make_any(op: Primitive) -> Callable[..., Any]:
                 vars(TENSORS).pop(op.name, None)  # which keeps what it was given
         return made(*args, **params)
 
-    call.__name__ = op.name
     return call
-
-
-MANY = 16  # arguments of a list, whose length may be another every time
 
 
 def _make_view(op: Primitive) -> Callable[..., Any]:
@@ -224,7 +218,8 @@ def views_result(op: Primitive, x: Tensor, arrays: list[Any], params: dict[str, 
     kind = "multi" if parent is None or parent.kind == "grad" else parent.kind
     for k, t in enumerate(made):
         t._ver = version
-        t._view = View(base, (*chain, (op, params, k)), kind)
+        t._view = view = _new(View)
+        view.base, view.chain, view.kind = base, (*chain, (op, params, k)), kind
     if grad:
         views = version.views
         if views is None:

@@ -74,7 +74,8 @@ _ONE_OF = """
     t{k} = wrap(r[{k}])
     t{k}._ver = {version}
     if r[{k}].dtype.kind not in "biu":
-        t{k}._node = OutputSlot(n, {k})
+        t{k}._node = slot = new(OutputSlot)
+        slot.node, slot.index = n, {k}
         t{k}._rg = True
 """
 _RESULTS = """
@@ -253,16 +254,14 @@ def _caller_code(
         refused = f" or a{k}.dtype.kind in {aside!r}" if aside else ""
         arguments.append(_ARGUMENT.format(k=k, aside=refused, promoted=_PROMOTED.format(k=k) if promote == "common" else ""))
     results = ["        _r, _extra = _r" if aux else "        _extra = None"]
-    if outputs == 1:
-        results.append("        if type(_r) is not _ndarray:\n            _r = _asarray(_r)")
-    else:
-        results.append(f"        _r = ({''.join(f'_asarray(_r[{k}]), ' for k in range(outputs))})")
+    several = f"        _r = ({''.join(f'_asarray(_r[{k}]), ' for k in range(outputs))})"
+    results.append("        if type(_r) is not _ndarray:\n            _r = _asarray(_r)" if outputs == 1 else several)
     if promote == "float":
         results.append("        if _r.dtype is not a0.dtype:\n            break")
     if differentiable and count:
         wanted = [f"g{k}" for k in range(count)]
         floating = ' and _r.dtype.kind not in "biu"' if outputs == 1 else ""
-        every = "".join(f"{g}, " for g in wanted)
+        every = ", ".join(wanted) + ","
         results.append(_RECORDED.format(any=" or ".join(wanted), all=every, floating=floating, xs=xs, params=params))
     wrapped = "".join(f"_wrap(_r[{k}]), " for k in range(outputs))
     results.append(_WRAPPED if outputs == 1 else f"        return ({wrapped})")

@@ -166,6 +166,10 @@ def uniform(generator: Generator, target: Target, low: float = 0.0, high: float 
     count, kind = spec(target, dtype)
     if kind is _FLOAT32 and low == 0.0 and high == 1.0:
         with generator.lock:
+            if type(target) is tuple:
+                made = generator.native("uniform24", count, kind, shape=target)
+                if made is not None:
+                    return made
             return deliver(target, uniform24(generator, count))
     name = name_of(kind)
     if name in _COMPLEX:
@@ -231,9 +235,9 @@ def normal(generator: Generator, target: Target, mean: float = 0.0, std: float =
     [1.5409960746765137, -0.293428897857666]
     """
     count, kind = spec(target, dtype)
-    if kind is _FLOAT32 and 0 < count < 16 and mean == 0.0 and std == 1.0 and type(target) is tuple:
+    if kind is _FLOAT32 and 0 < count < 16 and mean == 0.0 and std == 1.0:
         with generator.lock:
-            return normal_serial(generator, count).astype(np.float32).reshape(target)
+            return deliver(target, normal_serial(generator, count).astype(kind))
     mean, std = float(mean), float(std)
     if not std >= 0.0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
