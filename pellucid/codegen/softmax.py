@@ -260,25 +260,24 @@ def grain(columns: int) -> int:
 # The entries.
 
 
-def _over_rows(kernel, axis: int, *arrays: np.ndarray) -> np.ndarray | None:
-    shape = arrays[0].shape
-    if kernel is None or not shape:
+def _over_rows(kernel, axis: int, x: np.ndarray, y: np.ndarray | None = None) -> np.ndarray | None:
+    shape = x.shape
+    if kernel is None or not shape or x.dtype is not _F32 or y is not None and (y.dtype is not _F32 or y.shape != shape):
         return None
-    in_order = True
-    for a in arrays:
-        if a.dtype is not _F32 or a.shape != shape:
-            return None
-        in_order = in_order and a.flags.c_contiguous
     if axis != -1 and axis != len(shape) - 1:
-        moved = [np.ascontiguousarray(np.moveaxis(a, axis, -1)) for a in arrays]
+        moved = [a if a is None else np.moveaxis(a, axis, -1) for a in (x, y)]
         out = _over_rows(kernel, -1, *moved)
         return out if out is None else np.ascontiguousarray(np.moveaxis(out, -1, axis))
-    if not in_order:
-        return _over_rows(kernel, -1, *map(np.ascontiguousarray, arrays))
+    if not x.flags.c_contiguous:
+        x = np.ascontiguousarray(x)
     columns = shape[-1]
     out = empty(shape, _F32)
     if columns:
-        kernel(threads.team(), *arrays, out, columns, out.size // columns, _grain(columns))
+        numbers = (columns, out.size // columns, GRAIN // columns or 1)
+        if y is None:
+            kernel(threads.team(), x, out, *numbers)
+        else:
+            kernel(threads.team(), x, np.ascontiguousarray(y), out, *numbers)
     return out
 
 

@@ -217,9 +217,8 @@ def views_result(op: Primitive, x: Tensor, arrays: list[Any], params: dict[str, 
     base, chain = (x, ()) if parent is None else (parent.base, parent.chain)
     kind = "multi" if parent is None or parent.kind == "grad" else parent.kind
     for k, t in enumerate(made):
-        t._ver = version
-        t._view = view = _new(View)
-        view.base, view.chain, view.kind = base, (*chain, (op, params, k)), kind
+        t._ver, t._view = version, _new(View)
+        t._view.base, t._view.chain, t._view.kind = base, (*chain, (op, params, k)), kind
     if grad:
         views = version.views
         if views is None:

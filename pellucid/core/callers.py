@@ -74,18 +74,17 @@ _ONE_OF = """
     t{k} = wrap(r[{k}])
     t{k}._ver = {version}
     if r[{k}].dtype.kind not in "biu":
-        t{k}._node = slot = new(OutputSlot)
-        slot.node, slot.index = n, {k}
-        t{k}._rg = True
+        t{k}._node, t{k}._rg = new(OutputSlot), True
+        t{k}._node.node, t{k}._node.index = n, {k}
 """
 _RESULTS = """
     n.shape = [a.shape for a in r]
-    n.dtype = [a.dtype for a in r]
+    n.dtype = kinds = [a.dtype for a in r]
     made = tuple(map(wrap, r))
     for k, t in enumerate(made):
-        if n.dtype[k].kind not in "biu":
-            t._node = OutputSlot(n, k)
-            t._rg = True
+        if kinds[k].kind not in "biu":
+            t._node, t._rg = new(OutputSlot), True
+            t._node.node, t._node.index = n, k
 {versions}
     return made
 """

@@ -233,12 +233,11 @@ class Generator:
     # What the fills draw from. Hold `lock` around a whole fill.
 
     def words(self, count: int) -> np.ndarray:
-        """The next `count` 32-bit words, as uint64 when few and as uint32 when many."""
-        if count < _BULK:
-            few: np.ndarray = self._raw(count)
-            return few
+        """The next `count` 32-bit words, as uint32; as uint64 when few, before native code is loaded."""
         drawn = self.native("words", count, np.uint32)
-        return self._bulk(0, 0xFFFFFFFF, count, np.uint32, True) if drawn is None else drawn  # type: ignore[no-any-return]
+        if drawn is not None:
+            return drawn
+        return self._raw(count) if count < _BULK else self._bulk(0, 0xFFFFFFFF, count, np.uint32, True)  # type: ignore[no-any-return]
 
     def native(self, name: str, count: int, dtype: Any, *more: float, shape: Any = None) -> np.ndarray | None:
         """`count` numbers made by a function of `codegen.twister`; None where that is not loaded, which only many numbers pay for."""

@@ -324,8 +324,10 @@ def _box_muller64(uniforms: np.ndarray, mean: float, std: float) -> np.ndarray:
 
 def _normal_blocks32(generator: Generator, count: int, mean: float, std: float, kind: np.dtype) -> np.ndarray:
     whole = count // 16 * 16
-    out = np.empty(count, kind)
     large = count > _BLOCK
+    if whole == count and not large and kind is _FLOAT32:
+        return normal_blocks32(generator.words(count), mean, std, large)
+    out = np.empty(count, kind)
     for start in range(0, whole, _BLOCK):
         part = out[start : min(start + _BLOCK, whole)]
         part[...] = normal_blocks32(generator.words(part.size), mean, std, large)

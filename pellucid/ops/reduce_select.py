@@ -102,10 +102,15 @@ def _choose(name: str, index_rule: Any, **given: Any) -> Any:
 
 
 def _extreme_op(which: str) -> Any:
+    reduce = np.maximum.reduce if which == "max" else np.minimum.reduce
+
     def forward(xp: Any, x: Any, *, dim: int, keepdim: bool) -> Any:
         if x.ndim == 0:
             return x.copy(), np.zeros((), np.int64)
-        if type(x) is np.ndarray and x.dtype is _F32 and x.size >= 1024 and config.kernels:
+        if x.size < 1024 and type(x) is np.ndarray:
+            place = x.argmax if which == "max" else x.argmin
+            return reduce(x, dim, None, None, keepdim), place(dim, keepdims=keepdim)
+        if type(x) is np.ndarray and x.dtype is _F32 and config.kernels:
             made = kernels.order.extreme(x, dim, which == "max")
             if made is not None:
                 return made if keepdim else (np.squeeze(made[0], dim), np.squeeze(made[1], dim))

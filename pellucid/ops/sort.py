@@ -73,7 +73,7 @@ def _topk(xp: Any, x: Any, *, k: int, dim: int, largest: bool) -> Any:
     if x.ndim == 0:
         return x.copy(), np.zeros((), np.int64)
     n = x.shape[dim]
-    if type(x) is np.ndarray and x.dtype is _F32 and x.size >= SMALL and config.kernels:
+    if type(x) is np.ndarray and x.dtype is _F32 and (x.size >= SMALL or k > 1) and config.kernels:
         made = kernels.order.first(x, dim, k, largest)
         if made is not None:
             return made
