@@ -173,31 +173,37 @@ def _starts(shape: tuple[int, ...], picked: tuple[int, ...], dim: int) -> tuple[
     return at, dim_step
 
 
+@functools.lru_cache(maxsize=512)
+def _aligned(shape: tuple[int, ...], picked: tuple[int, ...], dim: int) -> tuple[ndarray, int] | None:
+    """`_starts` for shapes that differ in `dim` only; None for others."""
+    same = len(shape) == len(picked) and shape[:dim] == picked[:dim] and shape[dim + 1 :] == picked[dim + 1 :]
+    return _starts(shape, picked, dim) if same else None
+
+
 def take_few(x: ndarray, index: ndarray, dim: int) -> ndarray:
     """`np.take_along_axis` for an index without negative positions; a few elements cost a quarter of it."""
-    if x.size > 4096 or index.size > 4096 or index.ndim != x.ndim or x.shape[:dim] != index.shape[:dim]:
+    known = _aligned(x.shape, index.shape, dim) if x.size <= 4096 >= index.size else None
+    if known is None:
         return np.take_along_axis(x, index, dim)
-    if x.shape[dim + 1 :] != index.shape[dim + 1 :]:
-        return np.take_along_axis(x, index, dim)
-    return take_aligned(x, index, dim)
-
-
-def take_aligned(x: ndarray, index: ndarray, dim: int) -> ndarray:
-    """As `take_few`, for a caller that knows that the shapes differ in `dim` only, and that the arrays are small."""
     if x.ndim == 1:
         return x.take(index)
-    starts, step = _starts(x.shape, index.shape, dim)
+    starts, step = known
     return x.take(index + starts if step == 1 else index * step + starts)
+
+
+def few_alike(x: ndarray, index: ndarray, dim: int) -> bool:
+    """Whether `take_few` has its short way for them: small arrays, whose shapes differ in `dim` only."""
+    return x.size <= 4096 >= index.size and _aligned(x.shape, index.shape, dim) is not None
 
 
 def put_few(out: ndarray, index: ndarray, values: ndarray, dim: int) -> None:
     """`np.put_along_axis` into a new, C-ordered array, for an index without negative positions."""
-    if out.size > 4096 or index.size > 4096 or index.shape != values.shape or out.shape[:dim] != index.shape[:dim]:
-        np.put_along_axis(out, index, values, dim)
-    elif out.shape[dim + 1 :] != index.shape[dim + 1 :]:
+    few = out.size <= 4096 >= index.size and index.shape == values.shape
+    known = _aligned(out.shape, index.shape, dim) if few else None
+    if known is None:
         np.put_along_axis(out, index, values, dim)
     else:
-        starts, step = _starts(out.shape, index.shape, dim)
+        starts, step = known
         out.reshape(-1)[index * step + starts] = values
 
 

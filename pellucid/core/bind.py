@@ -148,13 +148,13 @@ def _make_any(op: Primitive) -> Callable[..., Any]:
     names, simple = fixed_names(op), _is_simple(op)
 
     def call(*args: Any, **params: Any) -> Any:
-        key = (len(args), *params)
+        key = len(args) if names is not None else (len(args), *params)
         made = callers.get(key)
         if made is None:
             if not simple or len(args) > 16:  # of a list, whose length may be another every time
                 return general(op, args, params)
             made = callers[key] = make_caller(op, general, len(args), tuple(params) if names is None else names)
-            if names is not None and op.call is call:
+            if names is not None and not op.variadic and op.call is call:
                 op.call = made
                 vars(TENSORS).pop(op.name, None)  # which keeps what it was given
         return made(*args, **params)

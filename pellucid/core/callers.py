@@ -213,10 +213,10 @@ _WRAPPED = """
 
 
 def fixed_names(op: Primitive) -> tuple[str, ...] | None:
-    """What the parameters of the forward rule are called; None where their names, or the number of arguments, are not fixed."""
+    """What the parameters of the forward rule are called; None where their names are not fixed."""
     code = getattr(op.forward, "__code__", None)
     # CO_VARARGS and CO_VARKEYWORDS
-    if code is None or code.co_flags & 0x0C or code.co_argcount != 1 + len(op.args) or op.forward.__defaults__:  # type: ignore[union-attr]
+    if code is None or code.co_flags & 0x0C != 4 * op.variadic or op.forward.__defaults__:  # type: ignore[union-attr]
         return None
     return code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]  # type: ignore[no-any-return]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy import ndarray
 
 from .. import shapes
-from ..backends.scatter import KERNEL_SIZE, add_rows, few_places, gather_along, scatter_along, take_aligned
+from ..backends.scatter import KERNEL_SIZE, add_rows, few_alike, few_places, gather_along, scatter_along, take_few
 from ..core import tracing
 from ..core.bind import wrap
 from ..core.inplace import check_overlap, check_writable, overwrite, write
@@ -117,10 +117,8 @@ def _gather(xp: Any, x: Any, index: Any, *, dim: int) -> Any:
     shape, count = index.shape, index.size
     if count == 0:
         return np.empty(shape, x.dtype)
-    if shape and count <= KERNEL_SIZE and len(shape) == x.ndim and type(x) is ndarray and x.size <= KERNEL_SIZE:
-        size = x.shape[dim]
-        if x.shape[:dim] == shape[:dim] and x.shape[dim + 1 :] == shape[dim + 1 :] and inside(index, size):
-            return take_aligned(x, index, dim)
+    if shape and count <= KERNEL_SIZE and type(x) is ndarray and few_alike(x, index, dim) and inside(index, x.shape[dim]):
+        return take_few(x, index, dim)
     x, index = _vectors(x, index)
     try:
         quick = gather_along(x, index, dim)
