@@ -271,7 +271,7 @@ def _row_norm(x, shape, weight, bias, eps, centered):
     if rows is None or not good(x, weight, bias) or _rows.layer_norm is None or (weight is None and bias is not None):
         return None
     out = empty(x.shape, _F32)
-    mean, rstd = np.empty((2, rows), _F32)
+    mean, rstd = np.empty(rows, _F32), np.empty(rows, _F32)
     columns = x.size // rows if rows else 1
     numbers = (columns, eps, centered, rows, grain_of(columns))
     _rows.layer_norm(threads.team(), x, weight, bias, out, mean, rstd, *numbers)

@@ -302,10 +302,11 @@ def log_softmax_backward(g: np.ndarray, y: np.ndarray, axis: int = -1) -> np.nda
 
 
 def _serves(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None, smoothing: float) -> bool:
-    fits = x.ndim == 2 and x.dtype is _F32 and x.flags.c_contiguous and x.shape[1] > 0
-    fits = fits and target.dtype is _I64 and target.shape == x.shape[:1] and target.flags.c_contiguous
+    shape = x.shape
+    fits = len(shape) == 2 and x.dtype is _F32 and x.flags.c_contiguous and shape[1] > 0
+    fits = fits and target.dtype is _I64 and target.shape == shape[:1] and target.flags.c_contiguous
     if weight is not None:
-        fits = fits and weight.dtype is _F32 and weight.shape == x.shape[1:] and weight.flags.c_contiguous
+        fits = fits and weight.dtype is _F32 and weight.shape == shape[1:] and weight.flags.c_contiguous
         fits = fits and smoothing == 0
     return fits
 
@@ -334,11 +335,11 @@ def cross_entropy(
     if _lib.cross_entropy is None or not _serves(x, target, weight, label_smoothing):
         return None
     rows, columns = x.shape
-    loss, used, lse = np.empty((3, rows), _F32)
-    bad = np.zeros(2, np.int64)
+    loss, used, lse = np.empty(rows, _F32), np.empty(rows, _F32), np.empty(rows, _F32)
+    bad = np.zeros(2, _I64)
     numbers = (ignore_index, label_smoothing, columns, rows, _grain(columns))
     _lib.cross_entropy(threads.team(), x, target, weight, loss, used, lse, bad, *numbers)
-    if bad[0]:
+    if bad.item(0):
         raise class_out_of_range(bad, columns)
     if reduction == "none":
         return loss, (lse, None)

@@ -48,9 +48,10 @@ def record({args}, r, p, aux=None):
             known = library.get(name)
             if known is None:
                 known = is_library(name)
-            if not known or f.f_back is None:
+            back = f.f_back if known else None
+            if back is None:
                 break
-            f = f.f_back
+            f = back
         n.code = f.f_code
         n.lasti = f.f_lasti
     else:

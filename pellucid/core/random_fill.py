@@ -237,7 +237,8 @@ def normal(generator: Generator, target: Target, mean: float = 0.0, std: float =
     count, kind = spec(target, dtype)
     if kind is _FLOAT32 and 0 < count < 16 and mean == 0.0 and std == 1.0:
         with generator.lock:
-            return deliver(target, normal_serial(generator, count).astype(kind))
+            values = normal_serial(generator, count).astype(kind)
+        return values if type(target) is tuple and len(target) == 1 else deliver(target, values)
     mean, std = float(mean), float(std)
     if not std >= 0.0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")

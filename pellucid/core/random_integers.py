@@ -31,6 +31,11 @@ def randint(generator: Generator, target: Target, low: int, high: int, dtype: An
     count, kind = spec(target, dtype)
     low, high = int(low), int(high)
     if kind is _INT64 and -(2**63) <= low < high <= 2**63:
+        if type(target) is tuple and high - low < 1 << 28:
+            with generator.lock:
+                made = generator.native("integers", count, kind, low, high - low, shape=target)
+            if made is not None:
+                return made
         return _from_range(generator, target, count, kind, low, high - low)
     if not low < high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")

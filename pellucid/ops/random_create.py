@@ -122,7 +122,7 @@ def _pick(generator: Any) -> random.Generator:
 
 
 # ---- new random tensors -----------------------------------------------------------------------
-def _maker(name: str, fill: Fill, doc: str) -> None:
+def _maker(name: str, fill: Callable[..., Any], doc: str) -> None:
     def make(
         *size: Any,
         generator: Any = None,
@@ -174,6 +174,11 @@ def _maker(name: str, fill: Fill, doc: str) -> None:
         pin_memory: bool = False,
         memory_format: Any = dtypes.preserve_format,
     ) -> Tensor:
+        if generator is dtype is layout is device is None and memory_format is dtypes.preserve_format and type(input) is Tensor:
+            a = input._array
+            if type(a) is np.ndarray and a.flags.c_contiguous:  # the everyday call
+                made = make_tensor(fill(default_generator, a.shape, 0.0, 1.0, a.dtype))
+                return want_gradient(made) if requires_grad else made
         result = empty_like(input, dtype=dtype, layout=layout, device=device, memory_format=memory_format)
         return _filled(result, _pick(generator), lambda g, a, k: fill(g, a, 0.0, 1.0, k), requires_grad)
 
