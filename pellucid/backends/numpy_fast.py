@@ -70,7 +70,7 @@ def cumsum(x: Any, axis: int, dtype: Any = None) -> Any:
     """As `np.cumsum`, but float32 is added in float64 and rounded at the end."""
     if x.dtype is not _F32 or dtype is not None:
         return np.add.accumulate(x, axis, dtype)
-    if x.size >= _LARGE and config.kernels:
+    if config.kernels and x.size:
         made = kernels.scan.cumsum(x, axis)
         if made is not None:
             return made

@@ -184,18 +184,19 @@ def _aligned(shape: tuple[int, ...], picked: tuple[int, ...], dim: int) -> tuple
 
 def take_few(x: ndarray, index: ndarray, dim: int) -> ndarray:
     """`np.take_along_axis` for an index without negative positions; a few elements cost a quarter of it."""
-    known = _aligned(x.shape, index.shape, dim) if x.size <= 4096 >= index.size else None
-    if known is None:
-        return np.take_along_axis(x, index, dim)
-    if x.ndim == 1:
-        return x.take(index)
-    starts, step = known
+    way = short_way(x, index, dim)
+    return np.take_along_axis(x, index, dim) if way is None else take_by(x, index, way)
+
+
+def short_way(x: ndarray, index: ndarray, dim: int) -> tuple[ndarray, int] | None:
+    """What `take_by` needs to take few elements; None for many, and for shapes that do not differ in `dim` only."""
+    return _aligned(x.shape, index.shape, dim) if x.size <= 4096 >= index.size else None
+
+
+def take_by(x: ndarray, index: ndarray, way: tuple[ndarray, int]) -> ndarray:
+    """The elements at positions along a dimension, none of them negative."""
+    starts, step = way
     return x.take(index + starts if step == 1 else index * step + starts)
-
-
-def few_alike(x: ndarray, index: ndarray, dim: int) -> bool:
-    """Whether `take_few` has its short way for them: small arrays, whose shapes differ in `dim` only."""
-    return x.size <= 4096 >= index.size and _aligned(x.shape, index.shape, dim) is not None
 
 
 def put_few(out: ndarray, index: ndarray, values: ndarray, dim: int) -> None:

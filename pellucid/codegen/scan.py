@@ -6,6 +6,7 @@ True
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 
@@ -107,16 +108,23 @@ def numbers(name: str, shape: Sequence[int], dim: int) -> tuple[int, ...]:
 
 
 def _run(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray | None:
-    x = arrays[0]
-    dim %= x.ndim
-    if any(a.dtype is not _F32 or not a.flags.c_contiguous or a.shape != x.shape for a in arrays):
-        return None
-    function = getattr(_lib, _kernel(name, x.shape, dim))
+    shape = arrays[0].shape
+    for a in arrays:
+        if a.dtype is not _F32 or not a.flags.c_contiguous or a.shape != shape:
+            return None
+    kernel, last = _chosen(name, shape, dim % len(shape))
+    function = getattr(_lib, kernel)
     if function is None:
         return None
-    out = np.empty(x.shape, _F32)
-    function(threads.team(), *arrays, out, *numbers(name, x.shape, dim))
+    out = np.empty(shape, _F32)
+    function(threads.team(), *arrays, out, *last)
     return out
+
+
+@functools.lru_cache(512)
+def _chosen(name: str, shape: tuple[int, ...], dim: int) -> tuple[str, tuple[int, ...]]:
+    """The kernel that serves a shape, and its last arguments."""
+    return _kernel(name, shape, dim), numbers(name, shape, dim)
 
 
 def cumsum(x: np.ndarray, axis: int) -> np.ndarray | None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy import ndarray
 
 from .. import shapes
-from ..backends.scatter import KERNEL_SIZE, add_rows, few_alike, few_places, gather_along, scatter_along, take_few
+from ..backends.scatter import KERNEL_SIZE, add_rows, few_places, gather_along, scatter_along, short_way, take_by
 from ..core import tracing
 from ..core.bind import wrap
 from ..core.inplace import check_overlap, check_writable, overwrite, write
@@ -117,8 +117,9 @@ def _gather(xp: Any, x: Any, index: Any, *, dim: int) -> Any:
     shape, count = index.shape, index.size
     if count == 0:
         return np.empty(shape, x.dtype)
-    if shape and count <= KERNEL_SIZE and type(x) is ndarray and few_alike(x, index, dim) and inside(index, x.shape[dim]):
-        return take_few(x, index, dim)
+    way = short_way(x, index, dim) if shape and count <= KERNEL_SIZE and type(x) is ndarray else None
+    if way is not None and inside(index, x.shape[dim]):
+        return take_by(x, index, way)
     x, index = _vectors(x, index)
     try:
         quick = gather_along(x, index, dim)
