@@ -335,7 +335,7 @@ def cross_entropy(
     if _lib.cross_entropy is None or not _serves(x, target, weight, label_smoothing):
         return None
     rows, columns = x.shape
-    loss, used, lse = np.empty(rows, _F32), np.empty(rows, _F32), np.empty(rows, _F32)
+    loss, used, lse = np.empty((3, rows), _F32)  # rows of one array, as the code of compiled steps expects them
     bad = np.zeros(2, _I64)
     numbers = (ignore_index, label_smoothing, columns, rows, _grain(columns))
     _lib.cross_entropy(threads.team(), x, target, weight, loss, used, lse, bad, *numbers)
