@@ -263,7 +263,8 @@ def settle(numbers: Iterable[Read]) -> None:
     old: dict[int, Any] = {id(n): n for n in numbers}
     new: dict[int, Any] = {key: n.plain for key, n in old.items()}
     while old:
-        tuples = {id(h): h for h in gc.get_referrers(*old.values()) if h is not old and not _settled(h, old, new)}
+        asked = tuple(old.values())  # refers to them, too: from Python 3.13 on, the collector gets a copy and tells of this one
+        tuples = {id(h): h for h in gc.get_referrers(*asked) if h is not asked and h is not old and not _settled(h, old, new)}
         new = {key: tuple([new.get(id(x), x) for x in h]) for key, h in tuples.items()}
         old = tuples
 
@@ -285,5 +286,8 @@ def _settled(holder: Any, old: dict[int, Any], new: dict[int, Any]) -> bool:
         names = [*getattr(holder, "__dict__", ()), *(s for c in type(holder).__mro__ for s in getattr(c, "__slots__", ()))]
         for name in names:
             if id(getattr(holder, name, None)) in old:
-                setattr(holder, name, new[id(getattr(holder, name))])
+                put = (
+                    setattr if isinstance(holder, type) else object.__setattr__
+                )  # past a `__setattr__` of the user's: nothing is stored anew
+                put(holder, name, new[id(getattr(holder, name))])
     return True
