@@ -130,7 +130,8 @@ class Primitive:
                     parts.append(f"rule{i}({', '.join(source(w) for w in _parameters(rule))})")
             body = f"({', '.join(parts)},)"
         # One generated line per pattern: a call with the saved values in place, no dictionaries on the hot path.
-        exec(f"def backward(F, g, s, p): return {body}", scope)
+        # Under this file's name, so that nobody takes it for a line of the user's.
+        exec(compile(f"def backward(F, g, s, p): return {body}", __file__, "exec"), scope)
         return Plan(entries, scope["backward"])
 
     def _entry(self, word: str) -> tuple[str, int] | None:
