@@ -195,7 +195,7 @@ class CompiledFunction:
         for version in self.versions:
             self.drifting.update((id(t), t) for t in version.drifted)
             version.drifted = []
-        watched = () if steady else tuple(g for g in self.watched.values() if _variable(g))
+        watched = () if steady else tuple(g.renewed() for g in self.watched.values() if _variable(g))
         shapes = tuple([(t._array.shape, t._array.dtype) for t in tensors])
         key, kind = (masked(structure, lift), shapes), (skeleton, shapes)
         if (

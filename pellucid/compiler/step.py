@@ -198,7 +198,7 @@ class Version(Calls):
         # Arguments that the code can also come to otherwise: they must be these again.
         self.pinned = [(k, t) for k, t in enumerate(tensors) if id(t) in aliased]
         self._apart(tensors, count, {k for k, _ in self.pinned}, witness)
-        self.guards = changes.finish(self.guards, witness, self.may_watch)
+        self.guards = changes.finish(self.guards, self.first, witness, self.may_watch)
         self.changes = changes
         self.effects, self.calls = changes.effects, changes.calls
         self.early = [e for e in self.effects if e.stage < 0]

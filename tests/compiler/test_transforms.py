@@ -109,7 +109,7 @@ def test_parameters_as_arguments_follow_training():
     compiled = torch.compile(f)
     a = rows()
     shared = detached(own)
-    for k in range(3):
+    for _ in range(3):
         torch.testing.assert_close(compiled(shared, a), f(shared, a))
         with torch.no_grad():
             own[0].weight.add_(1.0)
@@ -137,7 +137,7 @@ def test_arguments_in_the_memory_of_parameters_that_are_written():
     compiled = torch.compile(f)
     other = model()
     other.load_state_dict(own.state_dict())
-    for k in range(4):
+    for _ in range(4):
         a = rows()
         expected = (other[0].weight.detach() * 1.5 * 2).sum()
         with torch.no_grad():
