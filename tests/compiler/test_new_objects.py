@@ -264,11 +264,11 @@ def test_a_dictionary_that_is_stored_and_returned_is_one():
         t.other = t.last
         return x + 1
 
-    for f, same in ((kept, lambda r: r[0] is t.last), (appended, lambda r: r is log[-1]), (twice, lambda r: t.last is t.other)):
+    for f, one in ((kept, lambda r: r[0] is t.last), (appended, lambda r: r is log[-1]), (twice, lambda r: t.last is t.other)):
         run = torch.compile(f)
         with pytest.warns(torch.compiler.CompileWarning, match="used elsewhere|it also reads"):
             for _ in range(5):
-                assert same(run(torch.ones(2)))
+                assert one(run(torch.ones(2)))
 
 
 def test_a_dictionary_among_the_arguments_that_is_stored_stays_the_callers():
