@@ -126,7 +126,8 @@ class CompiledFunction:
         return made
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not state.slow and not kwargs and STANCE[0] == "default" and self.versions:
+        quiet = not state.slow or state.slow <= local.blocks and not tracing.tracers and not observe.observers
+        if quiet and not kwargs and STANCE[0] == "default" and self.versions:
             version = self.versions[0]
             if version.fast:
                 result = version.quick(args)

@@ -443,7 +443,6 @@ class Version(Calls):
         plain = plain and len(args) == self.count_of_args and not any(t._rg for t in tensors)
         held = [t for t, _ in (*self.state, *self.drift)]
         rg = self.flags_of_state = [(t, t._rg) for t in held if t._rg or t.is_leaf and t.dtype.is_floating_point]
-        plain = plain and local.autocast is None
         self.check = checker(
             tensors, plain, others, covered, self.state, rg, grads, self.count_of_args, (self.places, self.places_key), self.watched,
             self.pinned,
