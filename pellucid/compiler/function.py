@@ -126,7 +126,8 @@ class CompiledFunction:
         return made
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        quiet = not state.slow or state.slow <= local.blocks and not tracing.tracers and not observe.observers
+        # Under autocast, too, but not in inference mode, whose results are tensors of another kind.
+        quiet = not state.slow or not (state.slow > local.blocks or local.inference or tracing.tracers or observe.observers)
         if quiet and not kwargs and STANCE[0] == "default" and self.versions:
             version = self.versions[0]
             if version.fast:
