@@ -76,6 +76,7 @@ class Primitive:
     call: Callable[..., Any]
     # `variant(result shape, *argument shapes)`: the node's name where that depends on them; None for an argument without gradient.
     variant: Callable[..., str] | None = None
+    partial_backward: str | None = None  # why gradients of some leaves alone are refused
 
     def __repr__(self) -> str:
         return f"<primitive {self.name}({', '.join(self.args)})>"
