@@ -92,6 +92,18 @@ def _names_a_constant(rest: list[dis.Instruction]) -> bool:
     return False
 
 
+@functools.lru_cache(maxsize=512)
+def _attributes(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
+    """The names of attributes that code stores to, and all names that it uses in other ways."""
+    stored, others = set(), {c for c in code.co_consts if type(c) is str}
+    for i in dis.get_instructions(code):
+        if i.opname == "STORE_ATTR":
+            stored.add(i.argval)
+        elif type(i.argval) is str:
+            others.add(i.argval)
+    return frozenset(stored), frozenset(others)
+
+
 class Witness:
     """The names that running code used, and the calls it made that a replay could not repeat."""
 
@@ -119,6 +131,21 @@ class Witness:
         for code in more:
             found |= {id(code), *code.co_names, *code.co_freevars}
         return found
+
+    def only_stored(self) -> set[str]:
+        """Attributes that the user's code stores to, and whose names no code that ran uses otherwise."""
+        if self.dynamic:
+            return set()
+        stored: set[str] = set()
+        others: set[str] = set()
+        for code in self._kept:
+            if source.is_library(code.co_filename):
+                others.update(code.co_names, code.co_freevars, (c for c in code.co_consts if type(c) is str))
+            else:
+                own, used = _attributes(code)
+                stored |= own
+                others |= used
+        return stored - others
 
     def loads(self, name: str) -> bool:
         """Whether the user's code loads a global or builtin of this name."""
