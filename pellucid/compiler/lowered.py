@@ -52,12 +52,13 @@ def room(schedule: Schedule, floats: int) -> Place:
 
 
 def compact(ex: Any, schedule: Schedule, v: Value) -> Place:
-    """Where a float32 value lies without gaps: a copy, if it is a view with gaps."""
+    """Where a value that loops can read lies without gaps: a copy, if it is a view with gaps."""
     if v.contiguous:
         return ex.place(v, schedule)  # type: ignore[no-any-return]
-    copy = room(schedule, v.size)
-    write = Access("float32", tuple(s // 4 for s in row_major(v.shape, 4)))
-    loop = Loop(v.shape, (Access("float32", steps(v)),), (), (), (Write(("in", 0), write),))
+    size = ITEMSIZE[v.dtype]
+    copy = schedule.room(max(v.size, 1) * size)
+    write = Access(v.dtype, tuple(s // size for s in row_major(v.shape, size)))
+    loop = Loop(v.shape, (Access(v.dtype, steps(v)),), (), (), (Write(("in", 0), write),))
     schedule.loop(loop, [ex.place(v, schedule), copy], title=f"copy of {v.size} values")
     return copy
 

@@ -19,6 +19,7 @@ from . import (
     lowerings_random,
     lowerings_rnn,
     lowerings_taps,
+    lowerings_windows,
 )
 from .lowered import Native, compact, strided
 
@@ -90,6 +91,7 @@ LOWERINGS = {
     **lowerings_order.LOWERINGS,
     **lowerings_taps.LOWERINGS,
     **lowerings_random.LOWERINGS,
+    **lowerings_windows.LOWERINGS,
 }
 HANDED = {
     "cross_entropy": lambda arrays: ("kernel", (arrays[0], arrays[1] if len(arrays) > 1 else None)),
