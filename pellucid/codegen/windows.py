@@ -79,9 +79,7 @@ def _columns(module: Module, ctype: str) -> None:
             source = f.at(image, at * f.w + shift, ctype)
             for start, stop in ((f.const(0, "i64"), first), (last, f.ow)):
                 edge = f.at(line, start, ctype)
-                f.vector_loop(
-                    stop - start, width, lambda i, mask, edge=edge: f.store(f.const(0, kind), edge, i, mask=mask)
-                )
+                f.vector_loop(stop - start, width, lambda i, mask, edge=edge: f.store(f.const(0, kind), edge, i, mask=mask))
 
             def together(source: Value = source, line: Value = line, first: Value = first, last: Value = last) -> None:
                 a, b = f.at(source, first, ctype), f.at(line, first, ctype)

@@ -1,4 +1,6 @@
-"""Windows in a schedule: images as columns (unfold), columns added up (fold), and the gradient of a tensor's windows."""
+"""Windows in a schedule: images as columns (unfold), columns added up (fold), the gradient of a tensor's windows; images sampled at
+positions.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..codegen import windows
+from ..codegen import grid, windows
 from ..codegen.loops import Access, Loop, Write
 from ..codegen.schedule import Schedule
 from ..ir import Instruction, Value
@@ -66,4 +68,30 @@ def lines(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, title, g.nbytes + out.nbytes, g.size)
 
 
-LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {"im2col": columns, "col2im": columns, "unfold_grad": lines}
+_KINDS = {"grid_sampler_2d": "sample", "grid_sampler_3d": "sample", "grid_image_grad": "image", "grid_positions_grad": "grid"}
+
+
+def sampled(i: Instruction, ex: Any) -> Native | str:
+    """Images at the positions of a grid, and both gradients."""
+    values, out, kind = i.inputs, i.outputs[0], _KINDS[i.op]
+    if not served(*values, out) or any(v.dtype != out.dtype for v in values) or not out.contiguous:
+        return OTHER
+    p = i.params
+    function = grid.native(kind, grid.Sampling(len(values[0].shape) - 2, p["mode"], p["padding"], p["align"], out.dtype))
+    images = {"sample": values[0], "image": out, "grid": values[1]}[kind].shape
+    if function is None or not out.size or not all(v.size for v in values) or math.prod(images[2:]) >= 1 << 31:
+        return OTHER
+    points = math.prod(values[-1].shape[1:-1])
+    title = f"{i.op} of {'x'.join(map(str, images))} at {points} positions"
+
+    def emit(schedule: Schedule) -> None:
+        places = [*(compact(ex, schedule, v) for v in values), ex.place(out, schedule)]
+        schedule.native(function, ["team", *places, *grid.numbers(kind, images, points)], title)
+
+    moved = sum(v.nbytes for v in values) + out.nbytes
+    return Native(emit, title, moved, 8 * images[0] * images[1] * points)
+
+
+LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
+    "im2col": columns, "col2im": columns, "unfold_grad": lines, **dict.fromkeys(_KINDS, sampled),
+}  # fmt: skip

@@ -190,6 +190,7 @@ def _assigned(x, i, v):
 
 
 IMAGE = floats(2, 3, 8, 6)
+PLACES = floats(2, 4, 5, 2, low=-1.3, high=1.3)
 POOLING = {
     "nearest": (lambda x: F.interpolate(x, scale_factor=2), IMAGE),
     "nearest to a size": (lambda x: F.interpolate(x, size=(5, 9), mode="nearest-exact"), IMAGE),
@@ -224,6 +225,24 @@ POOLING = {
     "windows of the last dimension": (lambda x: x.unfold(-1, 4, 1) * 2, gapped(3, 9)),
     "windows of windows": (lambda x: x.unfold(2, 3, 1).unfold(3, 2, 2).amax((-1, -2)), IMAGE),
     "windows of doubles": (lambda x: x.unfold(0, 2, 3), floats(9, 2, dtype=torch.float64)),
+    "grid_sample": (lambda x, g: F.grid_sample(x, g, align_corners=False), IMAGE, PLACES),
+    "grid_sample of a grid that is an argument alone": (lambda x, g: F.grid_sample(x, g.detach(), align_corners=False), IMAGE, PLACES),
+    "grid_sample, nearest": (lambda x, g: F.grid_sample(x, g, "nearest", "border", True), IMAGE, PLACES),
+    "grid_sample, bicubic": (lambda x, g: F.grid_sample(x, g, "bicubic", "reflection", False), IMAGE, PLACES),
+    "grid_sample of turned ones": (
+        lambda x, g: F.grid_sample(x.permute(0, 3, 1, 2), g.transpose(1, 2), padding_mode="reflection", align_corners=True),
+        floats(2, 8, 6, 3), PLACES,
+    ),
+    "grid_sample of doubles": (
+        lambda x, g: F.grid_sample(x, g, padding_mode="border", align_corners=False),
+        floats(2, 3, 5, 4, dtype=torch.float64), floats(2, 7, 2, 2, dtype=torch.float64),
+    ),
+    "grid_sample in space": (
+        lambda x, g: F.grid_sample(x, g, align_corners=True), floats(1, 2, 3, 4, 5), floats(1, 2, 3, 2, 3, low=-1.2, high=1.2)
+    ),
+    "a spatial transformer": (
+        lambda x, t: F.grid_sample(x, F.affine_grid(t, (2, 3, 4, 7), align_corners=False), align_corners=False), IMAGE, floats(2, 2, 3)
+    ),
     "group_norm": (lambda x, w: F.group_norm(x, 3, w, w), floats(2, 6, 4, 4), floats(6)),
     "instance_norm": (lambda x: F.instance_norm(x), IMAGE),
 }  # fmt: skip
