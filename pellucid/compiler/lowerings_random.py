@@ -6,7 +6,7 @@ from collections.abc import Callable
 from inspect import signature
 from typing import Any
 
-from ..codegen import jit
+from ..codegen import jit, order, threads
 from ..codegen.emit import Module
 from ..codegen.loops import Access, Loop, Step, Write
 from ..codegen.random_kernels import library as normals
@@ -16,11 +16,12 @@ from ..core import random_mkl
 from ..core.random import Generator
 from ..ir import Instruction, Value
 from ..ir.program import ITEMSIZE
-from .lowered import Native, steps, value_of
-from .lowerings_index import refusal
+from .lowered import Native, compact, steps, value_of
+from .lowerings_index import plain, refusal
 
 OTHER = "a draw that only the eager fill makes"
 LARGEST_SPAN = 1 << 28  # from here on integers take two words
+LARGEST_PERMUTATION = (2**32 - 1) // 20  # and permutations too
 
 
 def _arguments(i: Instruction) -> tuple[dict[str, Any], Value]:
@@ -101,6 +102,16 @@ def integers(i: Instruction, ex: Any) -> Native | str:
     return _fill(i, ex, "integers", out, given["generator"], low, high - low)
 
 
+def _exponential(rate: float, dtype: str) -> list[Step]:
+    """The steps of a loop from uniform to exponential numbers."""
+    made = [
+        Step("neg", (("in", 0),), "float64"),
+        Step("log1p", (("step", 0),), "float64"),
+        Step("mul", (("step", 1), ("const", -1.0 / rate)), "float64"),
+    ]
+    return made if dtype == "float64" else [*made, Step("cast", (("step", 2),), dtype)]
+
+
 def exponential(i: Instruction, ex: Any) -> Native | str:
     """-log(1 - u) / rate, in double."""
     given, out = _arguments(i)
@@ -109,14 +120,7 @@ def exponential(i: Instruction, ex: Any) -> Native | str:
         return OTHER
     if _stream(generator) is None or function is None:
         return OTHER
-    wide, step = Access("float64", (1,)), "float64"
-    made = [
-        Step("neg", (("in", 0),), step),
-        Step("log1p", (("step", 0),), step),
-        Step("mul", (("step", 1), ("const", -1.0 / rate)), step),
-    ]
-    if out.dtype == "float32":
-        made.append(Step("cast", (("step", 2),), "float32"))
+    wide, made = Access("float64", (1,)), _exponential(rate, out.dtype)
     write = Write(("step", len(made) - 1), Access(out.dtype, (1,)))
     loop = Loop((out.size,), (wide,), (), tuple(made), (write,))
 
@@ -208,6 +212,80 @@ def normal_like(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, f"normal of {out.size}", 2 * out.nbytes + sum(v.nbytes for v in arrays), 42 * out.size)
 
 
+# ---- choices --------------------------------------------------------------------------------------------
+def multinomial(i: Instruction, ex: Any) -> Native | str:
+    """Places drawn by weights: searched for in running sums, or the largest weights over exponential numbers."""
+    given, out = _arguments(i)
+    generator, weights = given["generator"], value_of(given["weights"])
+    k, repeated = int(given["num_samples"]), bool(given["replacement"])
+    ctype = {"float32": "float", "float64": "double"}.get(weights.dtype)
+    if ctype is None or not plain(weights) or not weights.size or not out.contiguous or _stream(generator) is None:
+        return OTHER
+    n, draw = weights.shape[-1], words.uniform53
+    rows, single = weights.size // n, k == 1
+    known = ("weights", "search", "argmax")
+    valid, search, argmax = (getattr(normals, f"{name}_{ctype}") for name in known)
+    if draw is None or valid is None or search is None or argmax is None or not (single or repeated or ctype == "float"):
+        return OTHER
+    if not repeated and not _twister_serves():
+        return OTHER
+    searched = repeated and not single
+    few = k <= order.MOST
+    ranked = None if searched or single else order.native("largest" if few else "sort")
+    if not (searched or single) and (ranked is None or k > n):
+        return OTHER
+
+    def emit(schedule: Schedule) -> None:
+        at, to = compact(ex, schedule, weights), ex.place(out, schedule)
+        schedule.require(jit.address(valid), [at, rows, n], refusal(i, ex), f"check of {weights.size} weights")
+        count = rows * k if searched else weights.size
+        uniform, state = schedule.room(8 * count), _drawing(schedule, ex, generator)
+        schedule.native(jit.address(draw), [state, uniform, count], f"{count} uniform numbers")
+        title = f"{k} of {n} places for {rows} rows"
+        if searched:
+            sums = schedule.room(n * ITEMSIZE[weights.dtype])
+            schedule.native(jit.address(search), [at, uniform, sums, to, rows, n, k], title)
+            return
+        if _twister_serves not in ex.before:
+            ex.before.append(_twister_serves)
+        ratios = schedule.room(weights.nbytes)
+        made = _exponential(1.0, weights.dtype)
+        made.append(Step("div", (("in", 1), ("step", len(made) - 1)), weights.dtype))
+        line = Access(weights.dtype, (1,))
+        loop = Loop((weights.size,), (Access("float64", (1,)), line), (), tuple(made), (Write(("step", len(made) - 1), line),))
+        schedule.loop(loop, [uniform, at, ratios], title=f"{weights.size} weights over exponential numbers")
+        if single:
+            schedule.native(jit.address(argmax), [ratios, to, rows, n], title)
+            return
+        values = schedule.room(4 * out.size)
+        arguments: list[Any] = [ratios, values, to, *order.numbers(n, k, 1, True, False)]
+        if not few:
+            team = threads.get_num_threads()
+            ex.before.append(lambda: threads.get_num_threads() <= team)  # each thread has room of its own
+            arguments.append(schedule.room(order.scratch(n)))
+        schedule.native(ranked, ["team", *arguments, rows, max(1, order.GRAIN // n)], title)  # type: ignore[arg-type]
+
+    return Native(emit, f"multinomial of {rows} rows", weights.nbytes + out.nbytes, 40 * weights.size)
+
+
+def randperm(i: Instruction, ex: Any) -> Native | str:
+    """A permutation, by swaps."""
+    given, out = _arguments(i)
+    generator, count, permute = given["generator"], int(given["count"]), normals.permute
+    if _stream(generator) is None or permute is None or out.dtype != "int64" or not out.contiguous:
+        return OTHER
+    if not 2 <= count < LARGEST_PERMUTATION:
+        return OTHER
+
+    def emit(schedule: Schedule) -> None:
+        drawn, state = schedule.room(4 * count), _drawing(schedule, ex, generator)
+        schedule.native(jit.address(words.words), [state, drawn, count - 1], f"{count - 1} random words")
+        schedule.native(jit.address(permute), [drawn, ex.place(out, schedule), count], f"permutation of {count}")
+
+    return Native(emit, f"randperm of {count}", 2 * out.nbytes, 4 * count)
+
+
 LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
     "bernoulli": bernoulli, "uniform": uniform, "randint": integers, "normal": normal, "exponential": exponential, "normal_like": normal_like,
+    "multinomial": multinomial, "randperm": randperm,
 }  # fmt: skip

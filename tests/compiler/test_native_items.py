@@ -421,6 +421,16 @@ DRAWS = {
     "exponential_": lambda x: torch.empty(5, 7).exponential_(2.0) + x[0, 0],
     "gumbel_softmax": lambda x: F.gumbel_softmax(x, tau=0.5),
     "rsample": lambda x: torch.distributions.Normal(x, x.exp(), validate_args=False).rsample(),
+    "multinomial": lambda x: torch.multinomial(x.abs(), 1),
+    "multinomial of a vector": lambda x: torch.multinomial(x[2].abs(), 1) + torch.rand(20)[0],
+    "multinomial of doubles": lambda x: torch.multinomial(x.double().softmax(-1), 1),
+    "multinomial of several": lambda x: torch.multinomial(x.abs(), 7),
+    "multinomial of many": lambda x: torch.multinomial(x.abs().repeat(1, 9), 90),
+    "multinomial with replacement": lambda x: torch.multinomial(x.t().softmax(-1), 40, replacement=True),
+    "multinomial of doubles with replacement": lambda x: torch.multinomial(x.abs().double(), 9, replacement=True),
+    "categorical": lambda x: torch.distributions.Categorical(logits=x, validate_args=False).sample((3,)),
+    "randperm": lambda x: torch.randperm(300) + x[0, 0].long(),
+    "randperm of two": lambda x: x[:2][torch.randperm(2)],
     "two generators": lambda x: torch.rand(20, generator=OTHER_STREAM) + torch.rand(20),
 }
 OTHER_STREAM = torch.Generator()
@@ -460,6 +470,27 @@ def test_a_negative_deviation_is_refused():
     for bad in (-1.0, float("nan")):
         with pytest.raises(RuntimeError, match="std >= 0.0"):
             compiled(torch.zeros(20), torch.full((20,), bad))
+
+
+def test_weights_that_are_none_are_refused():
+    """Before a number is drawn."""
+    for k, replacement in ((1, False), (3, True)):
+        compiled = torch.compile(lambda w, k=k, r=replacement: torch.multinomial(w, k, r), fullgraph=True)
+        good = torch.rand(2, 20)
+        compiled(good), compiled(good)
+        assert called(compiled) == []
+        for wrong in (-1.0, math.nan, math.inf, None):
+            bad = torch.zeros(2, 20) if wrong is None else good.clone()
+            bad[1, 7] = wrong or 0.0
+            torch.manual_seed(3)
+            with pytest.raises(RuntimeError) as expected:
+                torch.multinomial(bad, k, replacement)
+            with pytest.raises(RuntimeError) as found:
+                compiled(bad)
+            assert str(found.value).splitlines()[0] == str(expected.value).splitlines()[0]
+            first = torch.rand(1)
+            torch.manual_seed(3)
+            assert torch.equal(torch.rand(1), first)
 
 
 def test_explaining_a_step_draws_nothing():
