@@ -8,6 +8,8 @@ with fused multiply-adds; NumPy's evaluation of the same steps is in `core/rando
 `shuffle(steps, order, count)` swaps entry i of the int64 `order` with entry i + steps[i], for i = 0 .. count - 2. `permute(words, order,
 count)` fills `order` with 0 .. count - 1 and does so with the steps word mod (count - i) of 32-bit words.
 
+`exponential(u, out, n, factor)` turns uniform numbers (float64) into -log(1 - u) * factor, rounded to float32 once.
+
 `weights_<type>(p, rows, n)` gives 1 where no number of a matrix is negative, infinite or NaN, and each row has one above 0.
 `search_<type>(p, u, sums, out, rows, n, k)` finds k uniform numbers (float64) for each row in the running sum of its weights divided by
 their total; `sums` is room for n numbers. `argmax_<type>(p, out, rows, n)` gives the first largest of each row, NaN before all.
@@ -90,12 +92,38 @@ def _build(name: str) -> str:
         f.store(moved, f.order, i)
         f.store(kept, f.order, other)
     f.ret()
+    _exponential(module)
     _permute(module)
     for ctype in ("float", "double"):
         _weights(module, ctype)
         _search(module, ctype)
         _argmax(module, ctype)
     return module.text(name)
+
+
+def _exponential(module: Module) -> None:
+    """With 1 - u = fraction * 2^exponent: log fraction = 2 atanh((fraction - 1) / (fraction + 1)), of which 11 terms are enough."""
+    f = module.function("exponential", u="ptr", out="ptr", n="i64", factor="double")
+    width = target.host().lanes("double")
+    kind, ints = vector("double", width), vector("i64", width)
+    factor = f.splat(f.factor, kind)
+
+    def convert(i: Value, mask: Value | None) -> None:
+        x = 1.0 - f.load(kind, f.u, i, mask=mask)  # exact: u has at most 53 bits behind the point
+        bits = f.bitcast(x, ints)
+        exponent = f.to_float((bits >> 52) - 1022, kind)
+        fraction = f.bitcast((bits & ((1 << 52) - 1)) | (1022 << 52), kind)
+        small = fraction.compare("olt", math.sqrt(0.5))
+        exponent = exponent - f.select(small, 1.0, f.const(0.0, kind))
+        fraction = f.select(small, fraction + fraction, fraction)
+        s = (fraction - 1.0) / (fraction + 1.0)
+        square = s * s
+        series = f.polynomial(square, [2.0 / k for k in range(23, 1, -2)])
+        value = f.fma(exponent, math.log(2.0), f.fma(series * square, s, s * 2.0))
+        f.store(f.trunc((0.0 - value) * factor, vector("float", width)), f.out, i, mask=mask)
+
+    f.vector_loop(f.n, width, convert)
+    f.ret()
 
 
 def _permute(module: Module) -> None:
@@ -174,7 +202,7 @@ library = Library(
     "random numbers",
     _build,
     {
-        "transform": "aaidd", "shuffle": "aai", "permute": "aai",
+        "transform": "aaidd", "shuffle": "aai", "permute": "aai", "exponential": "aaid",
         **{f"{name}_{ctype}": kinds for name, kinds in _CHOICES.items() for ctype in ("float", "double")},
     },
 )  # fmt: skip

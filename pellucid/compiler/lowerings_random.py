@@ -102,35 +102,36 @@ def integers(i: Instruction, ex: Any) -> Native | str:
     return _fill(i, ex, "integers", out, given["generator"], low, high - low)
 
 
-def _exponential(rate: float, dtype: str) -> list[Step]:
-    """The steps of a loop from uniform to exponential numbers."""
-    made = [
-        Step("neg", (("in", 0),), "float64"),
-        Step("log1p", (("step", 0),), "float64"),
-        Step("mul", (("step", 1), ("const", -1.0 / rate)), "float64"),
-    ]
-    return made if dtype == "float64" else [*made, Step("cast", (("step", 2),), dtype)]
+def _exponential(schedule: Schedule, ex: Any, generator: Generator, out: Place, dtype: str, count: int, rate: float) -> None:
+    """-log(1 - u) / rate, in double."""
+    if _twister_serves not in ex.before:
+        ex.before.append(_twister_serves)
+    uniform, title = schedule.room(8 * count), f"{count} exponential numbers"
+    state = _drawing(schedule, ex, generator)
+    schedule.native(jit.address(words.uniform53), [state, uniform, count], f"{count} uniform numbers")
+    if dtype == "float32":
+        schedule.native(jit.address(normals.exponential), [uniform, out, count, 1.0 / rate], title)
+        return
+    access, made = Access("float64", (1,)), []
+    for op, args in (("neg", (("in", 0),)), ("log1p", (("step", 0),)), ("mul", (("step", 1), ("const", -1.0 / rate)))):
+        made.append(Step(op, args, "float64"))
+    schedule.loop(Loop((count,), (access,), (), tuple(made), (Write(("step", 2), access),)), [uniform, out], title=title)
+
+
+def _exponentials_serve(generator: Any, dtype: str) -> bool:
+    known = words.uniform53 is not None and normals.exponential is not None
+    return known and _twister_serves() and _stream(generator) is not None and dtype in ("float32", "float64")
 
 
 def exponential(i: Instruction, ex: Any) -> Native | str:
-    """-log(1 - u) / rate, in double."""
+    """Exponential numbers of a rate."""
     given, out = _arguments(i)
-    generator, rate, function = given["generator"], float(given["lambd"]), words.uniform53
-    if out.dtype not in ("float32", "float64") or not _twister_serves() or not out.size or not _dense(out):
+    generator, rate = given["generator"], float(given["lambd"])
+    if not _exponentials_serve(generator, out.dtype) or not out.size or not _dense(out):
         return OTHER
-    if _stream(generator) is None or function is None:
-        return OTHER
-    wide, made = Access("float64", (1,)), _exponential(rate, out.dtype)
-    write = Write(("step", len(made) - 1), Access(out.dtype, (1,)))
-    loop = Loop((out.size,), (wide,), (), tuple(made), (write,))
 
     def emit(schedule: Schedule) -> None:
-        if _twister_serves not in ex.before:
-            ex.before.append(_twister_serves)
-        uniform = schedule.room(8 * out.size)
-        state = _drawing(schedule, ex, generator)
-        schedule.native(jit.address(function), [state, uniform, out.size], f"{out.size} uniform numbers")
-        schedule.loop(loop, [uniform, ex.place(out, schedule)], title=f"{out.size} exponential numbers")
+        _exponential(schedule, ex, generator, ex.place(out, schedule), out.dtype, out.size, rate)
 
     return Native(emit, f"exponential of {out.size}", 2 * out.nbytes, 40 * out.size)
 
@@ -217,53 +218,39 @@ def multinomial(i: Instruction, ex: Any) -> Native | str:
     """Places drawn by weights: searched for in running sums, or the largest weights over exponential numbers."""
     given, out = _arguments(i)
     generator, weights = given["generator"], value_of(given["weights"])
-    k, repeated = int(given["num_samples"]), bool(given["replacement"])
-    ctype = {"float32": "float", "float64": "double"}.get(weights.dtype)
-    if ctype is None or not plain(weights) or not weights.size or not out.contiguous or _stream(generator) is None:
+    k, n, dtype = int(given["num_samples"]), weights.shape[-1], weights.dtype
+    ctype = {"float32": "float", "float64": "double"}.get(dtype)
+    if ctype is None or not plain(weights) or not weights.size or not out.contiguous or not _exponentials_serve(generator, dtype):
         return OTHER
-    n, draw = weights.shape[-1], words.uniform53
-    rows, single = weights.size // n, k == 1
-    known = ("weights", "search", "argmax")
-    valid, search, argmax = (getattr(normals, f"{name}_{ctype}") for name in known)
-    if draw is None or valid is None or search is None or argmax is None or not (single or repeated or ctype == "float"):
+    valid, search, argmax = (getattr(normals, f"{name}_{ctype}") for name in ("weights", "search", "argmax"))
+    rows, searched, few = weights.size // n, bool(given["replacement"]) and k > 1, k <= order.MOST
+    ranked = order.native("largest" if few else "sort") if ctype == "float" else None
+    if valid is None or search is None or argmax is None or not searched and (k > n or k > 1 and ranked is None):
         return OTHER
-    if not repeated and not _twister_serves():
-        return OTHER
-    searched = repeated and not single
-    few = k <= order.MOST
-    ranked = None if searched or single else order.native("largest" if few else "sort")
-    if not (searched or single) and (ranked is None or k > n):
-        return OTHER
+    title = f"{k} of {n} places for {rows} rows"
 
     def emit(schedule: Schedule) -> None:
         at, to = compact(ex, schedule, weights), ex.place(out, schedule)
         schedule.require(jit.address(valid), [at, rows, n], refusal(i, ex), f"check of {weights.size} weights")
-        count = rows * k if searched else weights.size
-        uniform, state = schedule.room(8 * count), _drawing(schedule, ex, generator)
-        schedule.native(jit.address(draw), [state, uniform, count], f"{count} uniform numbers")
-        title = f"{k} of {n} places for {rows} rows"
         if searched:
-            sums = schedule.room(n * ITEMSIZE[weights.dtype])
+            uniform, state = schedule.room(8 * rows * k), _drawing(schedule, ex, generator)
+            schedule.native(jit.address(words.uniform53), [state, uniform, rows * k], f"{rows * k} uniform numbers")
+            sums = schedule.room(n * ITEMSIZE[dtype])
             schedule.native(jit.address(search), [at, uniform, sums, to, rows, n, k], title)
             return
-        if _twister_serves not in ex.before:
-            ex.before.append(_twister_serves)
-        ratios = schedule.room(weights.nbytes)
-        made = _exponential(1.0, weights.dtype)
-        made.append(Step("div", (("in", 1), ("step", len(made) - 1)), weights.dtype))
-        line = Access(weights.dtype, (1,))
-        loop = Loop((weights.size,), (Access("float64", (1,)), line), (), tuple(made), (Write(("step", len(made) - 1), line),))
-        schedule.loop(loop, [uniform, at, ratios], title=f"{weights.size} weights over exponential numbers")
-        if single:
+        ratios, line = schedule.room(weights.nbytes), Access(dtype, (1,))
+        _exponential(schedule, ex, generator, ratios, dtype, weights.size, 1.0)
+        loop = Loop((weights.size,), (line, line), (), (Step("div", (("in", 0), ("in", 1)), dtype),), (Write(("step", 0), line),))
+        schedule.loop(loop, [at, ratios, ratios], title=f"{weights.size} weights over exponential numbers")
+        if ranked is None:
             schedule.native(jit.address(argmax), [ratios, to, rows, n], title)
             return
-        values = schedule.room(4 * out.size)
-        arguments: list[Any] = [ratios, values, to, *order.numbers(n, k, 1, True, False)]
+        arguments: list[Any] = [ratios, schedule.room(4 * out.size), to, *order.numbers(n, k, 1, True, False)]
         if not few:
             team = threads.get_num_threads()
             ex.before.append(lambda: threads.get_num_threads() <= team)  # each thread has room of its own
             arguments.append(schedule.room(order.scratch(n)))
-        schedule.native(ranked, ["team", *arguments, rows, max(1, order.GRAIN // n)], title)  # type: ignore[arg-type]
+        schedule.native(ranked, ["team", *arguments, rows, max(1, order.GRAIN // n)], title)
 
     return Native(emit, f"multinomial of {rows} rows", weights.nbytes + out.nbytes, 40 * weights.size)
 
