@@ -9,6 +9,7 @@ import numpy as np
 from ..codegen import softmax
 from ..ir import Extra, Instruction, Ref, Value
 from . import (
+    lowerings_bags,
     lowerings_checks,
     lowerings_clip,
     lowerings_conv,
@@ -92,6 +93,7 @@ LOWERINGS = {
     **lowerings_taps.LOWERINGS,
     **lowerings_random.LOWERINGS,
     **lowerings_windows.LOWERINGS,
+    **lowerings_bags.LOWERINGS,
 }
 HANDED = {
     "cross_entropy": lambda arrays: ("kernel", (arrays[0], arrays[1] if len(arrays) > 1 else None)),

@@ -270,6 +270,11 @@ def lengths(rows, length):
     return lambda g: torch.arange(length) >= torch.randint(1, length + 1, (rows, 1), generator=g)
 
 
+def offsets(g):
+    """Where bags begin; some are empty."""
+    return torch.cat([torch.zeros(2, dtype=torch.int64), torch.randint(0, 21, (6,), generator=g).sort().values])
+
+
 HEADS = (floats(2, 3, 5, 4), floats(2, 3, 6, 4), floats(2, 3, 6, 4))
 LOSSES = {
     "nll_loss": (lambda x, t, w: F.nll_loss(x, t, w), floats(4, 3), whole(3, 4), floats(3, low=0.1)),
@@ -292,6 +297,20 @@ LOSSES = {
     "gaussian_nll_loss": (F.gaussian_nll_loss, floats(3, 4), floats(3, 4), floats(3, 4, low=0)),
     "one_hot": (lambda i: F.one_hot(i, 5), whole(5, 2, 3)),
     "embedding_bag": (lambda i, w: F.embedding_bag(i, w, mode="mean"), whole(7, 4, 3), floats(7, 5)),
+    "embedding_bag with offsets": (lambda i, w, o: F.embedding_bag(i, w, o, mode="sum"), whole(7, 20), floats(7, 5), offsets),
+    "embedding_bag, mean": (lambda i, w, o: F.embedding_bag(i, w, o), whole(7, 20), floats(7, 5, dtype=torch.float64), offsets),
+    "embedding_bag, largest": (lambda i, w, o: F.embedding_bag(i, w, o, mode="max"), whole(7, 20), floats(7, 5), offsets),
+    "embedding_bag, weighted": (
+        lambda i, w, o, s: F.embedding_bag(i, w, o, mode="sum", per_sample_weights=s), whole(7, 20), floats(7, 5), offsets, floats(20)
+    ),
+    "embedding_bag without padding": (
+        lambda i, w, o: tuple(F.embedding_bag(i, w, o, mode=m, padding_idx=2, include_last_offset=True) for m in ("mean", "max", "sum")),
+        whole(4, 20), floats(7, 5), offsets,
+    ),
+    "embedding_bag at columns": (
+        lambda i, w, o: F.embedding_bag(i[:, 1], w, o[::2], mode="max"), whole(7, 20, 3), turned(7, 5), offsets
+    ),
+    "embedding_bag of rows, largest": (lambda i, w: F.embedding_bag(i, w, mode="max", padding_idx=1), whole(3, 4, 3), floats(7, 5)),
     "attention": (F.scaled_dot_product_attention, *HEADS),
     "attention with a mask": (lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m), *HEADS, mask(5, 6)),
     "attention with a mask of keys": (
@@ -375,6 +394,8 @@ REFUSED = {
     "index_put": (lambda x, i: x.index_put((i,), torch.ones(2)), (3,), ([0, 1], [0, 3])),
     "embedding of a transposed table": (lambda x, i: F.embedding(i, x.t()), (2, 3), ([0, 1], [0, 3])),
     "take_along_dim": (lambda x, i: x.take_along_dim(i, 0), (3,), ([0, -3], [0, 3])),
+    "embedding_bag": (lambda x, i: F.embedding_bag(i[:1], x, i), (3, 2), ([0, 1], [1, 1])),
+    "embedding_bag of later ones": (lambda x, i: F.embedding_bag(i[:1], x, i), (3, 2), ([0, 1], [0, 2])),
 }
 
 
