@@ -173,6 +173,14 @@ REDUCTIONS = {
     "amax": (lambda x: x.amax(1), floats(3, 4)),
     "amax of ties": (lambda x: (x > 0).float().add(x * 0).amax((0, 1)), floats(3, 4)),
     "truth of numbers": (lambda x: (x.relu().any(1), x.all(), x.relu().count_nonzero(), x.relu().count_nonzero(1)), floats(3, 4)),
+    **{
+        f"cdist, {p}": (lambda x, y, p=p: torch.cdist(x, y, p), floats(2, 5, 3), gapped(2, 4, 3))
+        for p in (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, math.inf)
+    },
+    "cdist of equals": (lambda x: torch.cdist(x, x * 1), zeros_too(9, 2)),
+    "cdist of equals, far": (lambda x: torch.cdist(x, x * 1, math.inf), zeros_too(9, 2)),
+    "cdist by products": (lambda x, y: torch.cdist(x, y), floats(2, 30, 3), turned(2, 27, 3)),
+    "cdist of doubles": (lambda x, y: torch.cdist(x, y, 1), floats(5, 3, dtype=torch.float64), floats(4, 3, dtype=torch.float64)),
     "dot": (torch.dot, floats(9), floats(9)),
     "matrix times vector": (lambda x, y: x @ y, floats(4, 5), floats(5)),
     "vector times matrix": (lambda x, y: x @ y, floats(4), floats(4, 5)),
