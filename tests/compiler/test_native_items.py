@@ -128,6 +128,10 @@ PRODUCTS = {
     "broadcast batches": (lambda x, y: x @ y, floats(2, 1, 4, 5), floats(3, 5, 2)),
     "batches times a matrix": (lambda x, y: x @ y, floats(2, 4, 5), floats(5, 3)),
     "a matrix times batches": (lambda x, y: x @ y, floats(4, 5), floats(2, 5, 3)),
+    "linear of doubles": (F.linear, *(floats(*s, dtype=torch.float64) for s in ((4, 5), (3, 5), (3,)))),
+    "linear of many doubles": (F.linear, *(floats(*s, dtype=torch.float64) for s in ((2, 30, 50), (40, 50), (40,)))),
+    "batches of doubles": (torch.bmm, floats(2, 40, 30, dtype=torch.float64), floats(2, 30, 5, dtype=torch.float64)),
+    "doubles times a vector": (lambda x, y: x @ y, floats(4, 5, dtype=torch.float64), floats(5, dtype=torch.float64)),
     "einsum": (lambda x, y: torch.einsum("be,beh->bh", x, y), floats(6, 4), floats(6, 4, 5)),
     "embedding with a row that is padding": (lambda i, w: F.embedding(i, w, padding_idx=2), whole(7, 4), floats(7, 3)),
 }  # fmt: skip
