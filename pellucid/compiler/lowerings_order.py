@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..codegen import order, scan, threads
+from ..codegen import order, scan, select, threads
 from ..codegen.schedule import Place, Schedule
 from ..ir import Instruction, Value
+from ..ir.program import ITEMSIZE
 from .lowered import OTHER, Native, compact, dense, room, value_of
 
 
@@ -82,6 +83,29 @@ def extreme(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, f"{i.op} of {count} lines", x.nbytes + 12 * count, x.size)
 
 
+def chosen(i: Instruction, ex: Any) -> Native | str:
+    """kthvalue, median and nanmedian."""
+    x, (values, index) = i.inputs[0], i.outputs
+    function = select.native(x.dtype) if isinstance(x, Value) else None
+    if function is None or not x.shape or not x.size or any(s % ITEMSIZE[x.dtype] for s in x.strides):
+        return OTHER
+    if not values.contiguous or not index.contiguous:
+        return OTHER
+    dim = i.params["dim"] % len(x.shape)
+    n, size = x.shape[dim], ITEMSIZE[x.dtype]
+    numbers = select.numbers(x.shape, dim, "kth" if i.op == "kthvalue" else i.op, i.params.get("k", 1))
+    title = f"{i.op} of {x.size // n} lines of {n}"
+
+    def emit(schedule: Schedule) -> None:
+        team = threads.get_num_threads()
+        ex.before.append(lambda: threads.get_num_threads() <= team)  # each thread has room of its own
+        room = schedule.room(select.scratch(n, size))
+        arrays = [compact(ex, schedule, x), ex.place(values, schedule), ex.place(index, schedule), room]
+        schedule.native(function, ["team", *arrays, *numbers], title)
+
+    return Native(emit, title, 3 * x.nbytes + values.nbytes + index.nbytes, 4 * x.size)
+
+
 def running(i: Instruction, ex: Any) -> Native | str:
     """Running sums and products."""
     return _running(i, ex, i.op, [i.inputs[0]], i.params["dim"])
@@ -114,4 +138,5 @@ def _running(i: Instruction, ex: Any, name: str, values: list[Any], dim: int) ->
 LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
     "sort": sort, "topk": topk, "max_dim": extreme, "min_dim": extreme, "argmax": extreme, "argmin": extreme, "cumsum": running,
     "cumprod": running, "cumprod_vjp": cumprod_vjp,
+    "kthvalue": chosen, "median": chosen, "nanmedian": chosen,
 }  # fmt: skip
