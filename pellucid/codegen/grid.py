@@ -23,7 +23,7 @@ from pellucid.codegen import jit, target, threads
 from pellucid.codegen.emit import Function, Module, Value, vector
 from pellucid.codegen.outputs import empty
 
-__all__ = ["Sampling", "grid_gradient", "image_gradient", "native", "numbers", "sample"]
+__all__ = ["Sampling", "gathered", "grid_gradient", "image_gradient", "native", "numbers", "sample"]
 
 BLOCK = 256  # positions that a task has at least
 TOGETHER = 64  # positions whose neighbours are remembered while the channels pass
@@ -152,7 +152,7 @@ def _corners(f: Function, how: Sampling, grid: Value, mask: Value, width: int) -
     axes, factors = [], []
     for d in range(how.dims):
         lane = f.iota(ints) * how.dims + (how.dims - 1 - d)
-        raw = _gathered(f, grid, lane, mask, ctype, width)
+        raw = gathered(f, grid, lane, mask, ctype, width)
         size = f.splat(f.to_float(getattr(f, f"size{d}"), ctype), kind)
         neighbours, factor = _axis(f, how, raw, size)
         axes.append(neighbours)
@@ -171,12 +171,12 @@ def _corners(f: Function, how: Sampling, grid: Value, mask: Value, width: int) -
     return corners, factors
 
 
-def _gathered(f: Function, base: Value, where: Value, here: Value, ctype: str, width: int) -> Value:
+def gathered(f: Function, base: Value, where: Value, here: Value, ctype: str, width: int) -> Value:
     """The elements at places, 0 in lanes that are left out."""
     kind, places = vector(ctype, width), f"<{width} x ptr>"
     at = f.emit(f"getelementptr {ctype}, ptr {base.name}, {where.ctype} {where.name}", places)
-    size = 4 if ctype == "float" else 8
-    name = f"llvm.masked.gather.v{width}f{8 * size}.v{width}p0"
+    size = 4 if ctype in ("float", "i32") else 8
+    name = f"llvm.masked.gather.v{width}{'i' if ctype.startswith('i') else 'f'}{8 * size}.v{width}p0"
     f.module.declarations.add(f"declare {kind} @{name}({places}, i32, {here.ctype}, {kind})")
     return f.emit(f"call {kind} @{name}({places} {at.name}, i32 {size}, {here.ctype} {here.name}, {kind} zeroinitializer)", kind)
 
@@ -224,7 +224,7 @@ def _sample(module: Module, name: str, how: Sampling, ctype: str, width: int) ->
                 plane = image * f.channels + c
                 x, total = f.at(f.x, plane * volume, ctype), f.const(0.0, vector(ctype, width))
                 for k in corners:
-                    total = f.fma(_gathered(f, x, k.place, k.inside, ctype, width), k.weight, total)
+                    total = f.fma(gathered(f, x, k.place, k.inside, ctype, width), k.weight, total)
                 f.store(total, f.out, plane * f.points + i, mask=mask)
     f.ret()
 
@@ -243,7 +243,7 @@ def _grid(module: Module, name: str, how: Sampling, ctype: str, width: int) -> N
             with f.loop(0, f.channels) as c:
                 plane = image * f.channels + c
                 x, g = f.at(f.x, plane * volume, ctype), f.load(kind, f.g, plane * f.points + i, mask=mask)
-                values = [_gathered(f, x, k.place, k.inside, ctype, width) for k in corners]
+                values = [gathered(f, x, k.place, k.inside, ctype, width) for k in corners]
                 for d, total in enumerate(totals):
                     slope = f.const(0.0, kind)
                     for k, v in zip(corners, values, strict=True):

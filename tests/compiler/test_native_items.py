@@ -278,6 +278,18 @@ ORDER = {
     "kthvalue of doubles": (lambda x: tuple(x.kthvalue(7)), floats(4, 9, dtype=torch.float64)),
     "cumsum": (lambda x: x.cumsum(1), floats(3, 40)),
     "cumsum across": (lambda x: x.cumsum(0), floats(5, 20)),
+    "cumsum of doubles": (lambda x: x.cumsum(0), floats(5, 20, dtype=torch.float64)),
+    "cumsum of integers": (lambda x: (x.cumsum(1), x.t().cumsum(0)), whole(9, 5, 4)),
+    "cumsum of a mask": (lambda m: m.cumsum(1) - 1, mask(5, 20)),
+    "cumsum of short integers": (lambda i: i.cumsum(0), whole(9, 5, 4, dtype=torch.int32)),
+    "searchsorted": (
+        lambda x, v: (torch.searchsorted(x.sort().values, v), torch.searchsorted(x.sort().values, v, right=True)), floats(9), floats(4, 5)
+    ),
+    "searchsorted in rows": (lambda x, v: torch.searchsorted(x.sort(1).values, v, out_int32=True), floats(3, 9), turned(3, 5)),
+    "searchsorted of doubles": (
+        lambda x, v: torch.searchsorted(x.detach().cumsum(0), v), floats(9, low=0.0, dtype=torch.float64), floats(5, dtype=torch.float64)
+    ),
+    "bucketize": (lambda i: torch.bucketize(i, torch.tensor([1, 3, 3, 5]), right=True), whole(7, 4, 3)),
     "cumprod": (lambda x: x.cumprod(1), floats(3, 6)),
     "cumprod of zeros": (lambda x: x.cumprod(0), zeros_too(7, 3)),
 }  # fmt: skip
@@ -566,3 +578,10 @@ def test_streams_of_several_threads_do_not_mix():
         t.join()
     found = {row.numpy().tobytes() for row in made}
     assert found == {row.tobytes() for row in expected}
+
+
+def test_explaining_a_call_with_a_class_among_its_arguments():
+    compiled = torch.compile(lambda s, x: torch.searchsorted(s, x))
+    for _ in range(2):
+        compiled(torch.arange(5.0), torch.rand(9))
+    assert "int64" in str(compiled.explain())
