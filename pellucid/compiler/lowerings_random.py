@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from inspect import signature
 from typing import Any
+
+import numpy as np
 
 from ..codegen import jit, order, threads
 from ..codegen.emit import Module
@@ -14,9 +17,11 @@ from ..codegen.schedule import Place, Schedule
 from ..codegen.twister import library as words
 from ..core import random_mkl
 from ..core.random import Generator
-from ..ir import Instruction, Value
-from ..ir.program import ITEMSIZE
+from ..ir import Instruction, Ref, Value
+from ..ir.program import ITEMSIZE, row_major
 from .lowered import Native, compact, steps, value_of
+from .lowerings_checks import Condition, all_of, require
+from .lowerings_copies import served
 from .lowerings_index import plain, refusal
 
 OTHER = "a draw that only the eager fill makes"
@@ -85,12 +90,69 @@ def bernoulli(i: Instruction, ex: Any) -> Native | str:
 
 
 def uniform(i: Instruction, ex: Any) -> Native | str:
-    """Numbers in [0, 1)."""
+    """Numbers in a range."""
     given, out = _arguments(i)
+    generator, low, high = given["generator"], given["low"], given["high"]
     name = {"float32": "uniform24", "float64": "uniform53"}.get(out.dtype)
-    if name is None or given["low"] != 0.0 or given["high"] != 1.0:
+    if name is None:
         return OTHER
-    return _fill(i, ex, name, out, given["generator"])
+    if low == 0.0 and high == 1.0:
+        return _fill(i, ex, name, out, generator)
+    real = np.dtype(out.dtype).type
+    if _stream(generator) is None or getattr(words, name) is None or not out.size or not _dense(out) or out.dtype != "float32":
+        return OTHER
+    if not (math.isfinite(real(low)) and math.isfinite(real(high)) and math.isfinite(real(high) - real(low)) and low < high):
+        return OTHER
+    # u * (high - low) + low, rounded once: the product of two floats is exact in double.
+    span, made = float(real(high) - real(low)), []
+    for op, args, kind in (
+        ("cast", (("in", 0),), "float64"), ("mul", (("step", 0), ("const", span)), "float64"),
+        ("add", (("step", 1), ("const", float(real(low)))), "float64"), ("cast", (("step", 2),), "float32"),
+        ("ge", (("step", 3), ("const", float(real(high)))), "bool"),
+        ("where", (("step", 4), ("const", float(real(low))), ("step", 3)), "float32"),  # rounding may reach the open end
+    ):  # fmt: skip
+        made.append(Step(op, args, kind))
+    line = Access(out.dtype, (1,))
+    loop = Loop((out.size,), (line,), (), tuple(made), (Write(("step", 5), line),))
+
+    def emit(schedule: Schedule) -> None:
+        at, state = ex.place(out, schedule), _drawing(schedule, ex, generator)
+        schedule.native(jit.address(getattr(words, name)), [state, at, out.size], f"{out.size} uniform numbers")
+        schedule.loop(loop, [at, at], title=f"{out.size} numbers from {low:g} to {high:g}")
+
+    return Native(emit, f"uniform of {out.size}", 2 * out.nbytes, 14 * out.size)
+
+
+def bernoulli_like(i: Instruction, ex: Any) -> Native | str:
+    """Ones with the probabilities of an array."""
+    given, out = _arguments(i)
+    generator, chances, target = given["generator"], value_of(given["p"]), given["target"]
+    wide = isinstance(chances, Value) and chances.dtype == "float64"
+    draw = words.uniform53 if wide else words.uniform24
+    if _stream(generator) is None or draw is None or not isinstance(chances, Value) or not (wide or chances.dtype == "float32"):
+        return OTHER
+    if not served(chances, out) or not chances.size or not out.size or not out.contiguous or len(chances.shape) > len(out.shape):
+        return OTHER
+    if isinstance(target, Ref) and not value_of(target).contiguous:
+        return OTHER
+    count, kind = out.size, chances.dtype
+    own = (*(0,) * (len(out.shape) - len(chances.shape)), *steps(chances))
+    reads = (Access(kind, tuple(s // ITEMSIZE[kind] for s in row_major(out.shape, ITEMSIZE[kind]))), Access(kind, own))
+    hit = Step("lt", (("in", 0), ("in", 1)), "bool")
+    made = (hit,) if out.dtype == "bool" else (hit, Step("cast", (("step", 0),), out.dtype))
+    loop = Loop(out.shape, reads, (), made, (Write(("step", len(made) - 1), Access(out.dtype, steps(out))),))
+    condition = Condition(kind)
+    good = condition.both(*condition.between(0.0, 1.0))
+
+    def emit(schedule: Schedule) -> None:
+        at = ex.place(chances, schedule)
+        flag = all_of(schedule, [at], chances.shape, (Access(kind, steps(chances)),), condition.steps, good)
+        require(schedule, flag, i, ex)
+        uniform, state = schedule.room(count * ITEMSIZE[kind]), _drawing(schedule, ex, generator)
+        schedule.native(jit.address(draw), [state, uniform, count], f"{count} uniform numbers")
+        schedule.loop(loop, [uniform, at, ex.place(out, schedule)], title=f"{count} ones and zeros")
+
+    return Native(emit, f"bernoulli of {count}", chances.nbytes + out.nbytes, 12 * count)
 
 
 def integers(i: Instruction, ex: Any) -> Native | str:
@@ -274,5 +336,5 @@ def randperm(i: Instruction, ex: Any) -> Native | str:
 
 LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
     "bernoulli": bernoulli, "uniform": uniform, "randint": integers, "normal": normal, "exponential": exponential, "normal_like": normal_like,
-    "multinomial": multinomial, "randperm": randperm,
+    "bernoulli_like": bernoulli_like, "multinomial": multinomial, "randperm": randperm,
 }  # fmt: skip
