@@ -57,7 +57,13 @@ def _norm(f: Formula, x: Value) -> bool:
         f.give("sqrt", total)
     elif order in (1, math.inf, -math.inf):
         f.give({1: "sum", math.inf: "amax"}.get(order, "amin"), f.new("abs", x), dim=dims, keepdim=keepdim)
-    return bool(f.made)
+    elif order == 0:
+        hits = f.new("cast", f.new("ne", x, 0, dtype="bool"), dtype=x.dtype, shape=x.shape)
+        f.give("sum", replace(hits, dtype=x.dtype), dim=dims, keepdim=keepdim)
+    else:
+        powers = f.new("pow", f.new("abs", x), float(order))
+        f.give("pow", f.new("sum", powers, shape=shape, dim=dims, keepdim=keepdim), 1 / order)
+    return True
 
 
 def _logsumexp(f: Formula, x: Value) -> bool:

@@ -155,6 +155,11 @@ REDUCTIONS = {
     "norm of zeros": (lambda x: x.norm(dim=-1), zeros_too(9, 2)),
     "absolute sum": (lambda x: x.norm(1, dim=1), floats(3, 4)),
     "largest": (lambda x: x.detach().norm(math.inf, dim=1), floats(3, 4)),
+    **{
+        f"norm of order {p}": (lambda x, p=p: (x.norm(p), x.norm(p, dim=1), x.norm(p, dim=(0, 2), keepdim=True)), zeros_too(4, 3, 2))
+        for p in (0, 0.5, 1.5, 3, 4.0, -1.0, math.inf, -math.inf)
+    },
+    "pdist": (lambda x: F.pdist(x, 3), floats(5, 3)),
     "normalize": (lambda x: F.normalize(x, dim=1), zeros_too(5, 3)),
     "pairwise_distance": (F.pairwise_distance, floats(5, 3), floats(5, 3)),
     "cosine_similarity": (F.cosine_similarity, floats(5, 3), floats(5, 3)),
