@@ -14,6 +14,7 @@ from . import (
     lowerings_clip,
     lowerings_conv,
     lowerings_copies,
+    lowerings_ctc,
     lowerings_index,
     lowerings_nn,
     lowerings_order,
@@ -94,6 +95,7 @@ LOWERINGS = {
     **lowerings_random.LOWERINGS,
     **lowerings_windows.LOWERINGS,
     **lowerings_bags.LOWERINGS,
+    **lowerings_ctc.LOWERINGS,
 }
 HANDED = {
     "cross_entropy": lambda arrays: ("kernel", (arrays[0], arrays[1] if len(arrays) > 1 else None)),

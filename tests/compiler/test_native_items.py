@@ -310,6 +310,16 @@ def offsets(g):
     return torch.cat([torch.zeros(2, dtype=torch.int64), torch.randint(0, 21, (6,), generator=g).sort().values])
 
 
+def ctc(reduction="mean", zero_infinity=False, turn=False):
+    """CTC of five sequences; lengths are tensors."""
+
+    def loss(x, t, used, n):
+        lp = (x.transpose(0, 1) if turn else x).log_softmax(-1)
+        return F.ctc_loss(lp, t, used, n, reduction=reduction, zero_infinity=zero_infinity)
+
+    return loss
+
+
 HEADS = (floats(2, 3, 5, 4), floats(2, 3, 6, 4), floats(2, 3, 6, 4))
 LOSSES = {
     "nll_loss": (lambda x, t, w: F.nll_loss(x, t, w), floats(4, 3), whole(3, 4), floats(3, low=0.1)),
@@ -346,6 +356,17 @@ LOSSES = {
         lambda i, w, o: F.embedding_bag(i[:, 1], w, o[::2], mode="max"), whole(7, 20, 3), turned(7, 5), offsets
     ),
     "embedding_bag of rows, largest": (lambda i, w: F.embedding_bag(i, w, mode="max", padding_idx=1), whole(3, 4, 3), floats(7, 5)),
+    "ctc_loss": (ctc(), floats(12, 5, 4), whole(4, 5, 3, low=1), whole(13, 5, low=6), whole(4, 5)),
+    "ctc_loss, where some are not possible": (
+        ctc("none", True, True), floats(5, 9, 4), whole(4, 5, 6, low=1), whole(10, 5), whole(7, 5, dtype=torch.int32)
+    ),
+    "ctc_loss of doubles": (
+        ctc("sum"), floats(30, 5, 40, dtype=torch.float64), whole(40, 5, 9, low=1, dtype=torch.int32), whole(31, 5, low=20), whole(9, 5)
+    ),
+    "ctc_loss of targets in one row": (
+        lambda x, t: F.ctc_loss(x.log_softmax(2), t, (9, 7, 8), (3, 2, 0)), floats(9, 3, 4), whole(4, 5, low=1)
+    ),
+    "ctc_loss of one": (lambda x, t: F.ctc_loss(x.log_softmax(1), t, (9,), (3,), blank=3), floats(9, 4), whole(3, 5)),
     "attention": (F.scaled_dot_product_attention, *HEADS),
     "attention with a mask": (lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m), *HEADS, mask(5, 6)),
     "attention with a mask of keys": (
@@ -553,6 +574,24 @@ def test_weights_that_are_none_are_refused():
             first = torch.rand(1)
             torch.manual_seed(3)
             assert torch.equal(torch.rand(1), first)
+
+
+def test_alignments_that_are_not_possible_are_refused():
+    compiled = torch.compile(F.ctc_loss, fullgraph=True)
+    lp, good = torch.rand(7, 2, 4).log_softmax(-1), [torch.tensor(v) for v in ([[1, 2], [3, 1]], [7, 6], [2, 1])]
+    for _ in range(2):
+        assert torch.equal(compiled(lp, *good), F.ctc_loss(lp, *good))
+    assert called(compiled) == []
+    for place, values in ((0, [[1, 4], [3, 1]]), (0, [[-1, 2], [3, 1]]), (1, [8, 6]), (1, [7, -1]), (2, [3, 1]), (2, [2, -1])):
+        bad = [*good]
+        bad[place] = torch.tensor(values)
+        with pytest.raises(RuntimeError) as expected:
+            F.ctc_loss(lp, *bad)
+        with pytest.raises(RuntimeError) as found:
+            compiled(lp, *bad)
+        assert str(found.value).splitlines()[0] == str(expected.value).splitlines()[0]
+    bad[0] = torch.tensor([[1, 2], [3, 9]])  # behind the label of the second sequence, where nobody looks
+    assert torch.equal(compiled(lp, bad[0], *good[1:]), compiled(lp, *good))
 
 
 def test_explaining_a_step_draws_nothing():
