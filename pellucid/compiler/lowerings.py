@@ -18,6 +18,7 @@ from . import (
     lowerings_index,
     lowerings_nn,
     lowerings_order,
+    lowerings_pool,
     lowerings_random,
     lowerings_rnn,
     lowerings_taps,
@@ -96,10 +97,12 @@ LOWERINGS = {
     **lowerings_windows.LOWERINGS,
     **lowerings_bags.LOWERINGS,
     **lowerings_ctc.LOWERINGS,
+    **lowerings_pool.LOWERINGS,
 }
 HANDED = {
     "cross_entropy": lambda arrays: ("kernel", (arrays[0], arrays[1] if len(arrays) > 1 else None)),
     **lowerings_nn.HANDED,
     **lowerings_conv.HANDED,
+    **lowerings_pool.HANDED,
     **lowerings_rnn.HANDED,
 }
