@@ -10,7 +10,8 @@ RNG = np.random.default_rng(0)
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
-    "shape, out", [((2, 3, 10), (4,)), ((2, 3, 5), (7,)), ((1, 2, 9, 7), (4, 3)), ((2, 1, 4, 6), (2, 3)), ((1, 2, 4, 5, 6), (3, 2, 4))]
+    "shape, out",
+    [((2, 3, 10), (4,)), ((2, 3, 5), (7,)), ((1, 2, 9, 7), (4, 3)), ((2, 1, 4, 6), (2, 3)), ((1, 2, 4, 5, 6), (3, 2, 4))],
 )
 def test_windows_of_any_size(shape, out, dtype, thread_count):
     for holes in (0.0, 0.2, 1.0):
