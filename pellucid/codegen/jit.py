@@ -231,15 +231,13 @@ def _object_code(ir: str) -> bytes:
 
 
 def _optimize(llvm: Any, machine: Any, module: Any) -> None:
-    """LLVM's passes: those that make registers of variables and find addresses that are computed twice. Kernels are unrolled and
-    vectorized where that pays, so all of O2 would take fifteen times as long for the same speed.
+    """LLVM's passes: those that make registers of variables. Kernels are unrolled and vectorized where that pays, what is computed twice
+    is found while they are written, and selecting instructions does the rest, so more passes take time and make no kernel faster.
     """
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     builder = llvm.create_pass_builder(machine, options)
     passes = llvm.create_new_module_pass_manager()
     passes.add_sroa_pass()
-    passes.add_instruction_combine_pass()
-    passes.add_new_gvn_pass()
     passes.add_simplify_cfg_pass()
     passes.add_global_dead_code_eliminate_pass()
     passes.run(module, builder)
