@@ -178,6 +178,7 @@ def _emit_columns(module: Module, t: Tile, packed: bool) -> None:
     f = module.function(
         "columns.packed" if packed else "columns.plain", internal=True, args="ptr", begin="i64", end="i64", thread="i64"
     )
+    f.driver = True
     job = Job(f, f.args)
     values = {name: job.get(name) for name in _JOB}
     m, n, depth, panels, flags = (values[name] for name in ("m", "n", "depth", "panels", "flags"))
@@ -241,6 +242,7 @@ def _emit_pack_b(module: Module) -> None:
 def _emit_rows(module: Module, t: Tile) -> None:
     """Panels of A times a block of B that is packed."""
     f = module.function("rows.packed", internal=True, args="ptr", begin="i64", end="i64", thread="i64")
+    f.driver = True
     job = Job(f, f.args)
     a, b, out, bias, m, n, depth = map(job.get, ("a", "packed", "out", "bias", "m", "n", "depth"))
     row, step, pitch, flags, panels = map(job.get, ("a_row", "a_step", "pitch", "flags", "panels"))
@@ -381,31 +383,34 @@ def _emit_gemm(module: Module) -> None:
     f.ret()
 
 
-# The gufuncs' loops: `void loop(char **args, npy_intp *dimensions, npy_intp *steps, void *state)`.
+# The gufuncs' loop: `void loop(char **args, npy_intp *dimensions, npy_intp *steps, void *state)`.
 
-TEAM, SCRATCH, LOCK = 0, 1, 2  # words of the state: address of the team's cell, a buffer for A, 1 while it is used
+EPILOGUE, SHARED = 0, 1  # words of a gufunc's state: what follows the product, and the state of all
+TEAM, SCRATCH, LOCK = 0, 1, 2  # words of that: address of the team's cell, a buffer for A, 1 while it is used
 
 
-def _emit_loop(module: Module, name: str, epilogue: int) -> None:
+def _emit_loop(module: Module) -> None:
     """dimensions: batch, m, k, n. steps: the batch's of each operand, then a's two, b's two, [the bias's,] the result's two."""
-    f = module.function(name, args="ptr", dimensions="ptr", steps="ptr", state="ptr")
+    f = module.function("loop", args="ptr", dimensions="ptr", steps="ptr", state="ptr")
     f.driver = True
     flags = save_flags(f)
-    operands = 4 if epilogue & BIAS else 3
+    epilogue, shared = f.load("i64", f.state, EPILOGUE), f.load("ptr", f.at(f.state, SHARED, "i64"))
+    biased = (epilogue & BIAS) >> 1
     batch, m, k, n = (f.load("i64", f.dimensions, i) for i in range(4))
-    moves = [f.load("i64", f.steps, i) for i in range(operands)]
-    core = [f.load("i64", f.steps, operands + i) / 4 for i in range(2 * 3 + (operands - 3))]
-    a_row, a_step, b_step, b_column = core[:4]
-    pitch = core[-2]
-    start = [f.load("ptr", f.args, i) for i in range(operands)]
-    team = f.load("ptr", f.load("ptr", f.state, TEAM))
-    lock = f.at(f.state, LOCK, "i64")
+    operands = (f.const(0, "i64"), f.const(1, "i64"), f.const(2, "i64"), biased + 2)  # a, b, the bias or the result, the result
+    moves = [f.load("i64", f.steps, i) for i in operands]
+    first = biased + 3
+    a_row, a_step, b_step, b_column = (f.load("i64", f.steps, first + i) / 4 for i in range(4))
+    pitch = f.load("i64", f.steps, first + biased + 4) / 4
+    start = [f.load("ptr", f.args, i) for i in operands]
+    team = f.load("ptr", f.load("ptr", shared, TEAM))
+    lock = f.at(shared, LOCK, "i64")
     pair = f.emit(f"cmpxchg ptr {lock.name}, i64 0, i64 1 seq_cst monotonic", "{ i64, i1 }")
     mine = f.emit(f"extractvalue {pair.ctype} {pair.name}, 1", "i1")
     packed = f.var("ptr")
 
     def own() -> None:
-        packed.set(f.load("ptr", f.state, SCRATCH))
+        packed.set(f.load("ptr", shared, SCRATCH))
 
     def borrowed() -> None:  # another Python thread multiplies just now
         packed.set(f.emit(f"call ptr @malloc(i64 {4 * SCRATCH_FLOATS})", "ptr"))
@@ -413,9 +418,8 @@ def _emit_loop(module: Module, name: str, epilogue: int) -> None:
     f.module.declarations |= {"declare ptr @malloc(i64)", "declare void @free(ptr)"}
     f.branch(mine, own, borrowed)
     with f.loop(0, batch) as i:
-        a, b, *bias, out = (f.at(p, i * move, "i8") for p, move in zip(start, moves))
-        values = (m, n, k, a_row, a_step, b_step, b_column, pitch, f.const(epilogue, "i64"))
-        f.call("gemm", team, a, b, out, bias[0] if bias else out, packed.get(), *values)
+        a, b, bias, out = (f.at(p, i * move, "i8") for p, move in zip(start, moves))
+        f.call("gemm", team, a, b, out, bias, packed.get(), m, n, k, a_row, a_step, b_step, b_column, pitch, epilogue)
 
     def unlock() -> None:
         f.line(f"store atomic i64 0, ptr {lock.name} release, align 8")
@@ -428,7 +432,7 @@ def _emit_loop(module: Module, name: str, epilogue: int) -> None:
     f.ret()
 
 
-_LOOPS = {"matmul": 0, "linear": BIAS, "linear_relu": BIAS | RELU}
+_EPILOGUES = {"matmul": 0, "linear": BIAS, "linear_relu": BIAS | RELU}
 
 
 def _build() -> str:
@@ -444,8 +448,7 @@ def _build() -> str:
     _emit_pack_b(module)
     _emit_rows(module, tile())
     _emit_gemm(module)
-    for name, epilogue in _LOOPS.items():
-        _emit_loop(module, name, epilogue)
+    _emit_loop(module)
     return "@pellucid_matmul = external global ptr\n" + module.text()
 
 
@@ -457,7 +460,7 @@ SCRATCH_FLOATS = BLOCK + DEPTH * 16  # what a call of the native `gemm` needs fo
 def _natives() -> dict[str, int] | None:
     """The addresses of the driver's functions."""
     jit.define("pellucid_matmul", ctypes.addressof(_table()))
-    exports = dict.fromkeys((*_LOOPS, "gemm", "micro.packed.any", "micro.plain.any"))
+    exports = dict.fromkeys(("loop", "gemm", "micro.packed.any", "micro.plain.any"))
     return jit.compile_source(_build, exports, "matmul")
 
 
@@ -482,13 +485,15 @@ def gufuncs() -> dict[str, np.ufunc] | None:
     if natives is None:
         return None
     scratch = np.empty(SCRATCH_FLOATS, np.float32)
-    state = (ctypes.c_int64 * 3)(threads.team_cell(), scratch.ctypes.data, 0)
-    _alive.append((scratch, state))
+    shared = (ctypes.c_int64 * 3)(threads.team_cell(), scratch.ctypes.data, 0)
+    _alive.append((scratch, shared))
     made = {}
-    for name, epilogue in _LOOPS.items():
+    for name, epilogue in _EPILOGUES.items():
+        state = (ctypes.c_int64 * 2)(epilogue, ctypes.addressof(shared))
+        _alive.append(state)
         inputs = 3 if epilogue else 2
         signature = b"(m,k),(k,n),(n)->(m,n)" if epilogue else b"(m,k),(k,n)->(m,n)"
-        made[name] = _gufunc(name, natives[name], ctypes.addressof(state), inputs, signature)
+        made[name] = _gufunc(name, natives["loop"], ctypes.addressof(state), inputs, signature)
     return made
 
 
