@@ -227,7 +227,12 @@ def _object_code(ir: str) -> bytes:
         function = module.get_function(name)
         function.add_function_attribute("noinline")
         function.add_function_attribute("optnone")
-    return machine.emit_object(module)
+    # Kernels are written in the order in which they should run. LLVM's scheduler moves loads up until registers run out.
+    llvm.set_option("pellucid", "-enable-misched=false")
+    try:
+        return machine.emit_object(module)
+    finally:
+        llvm.set_option("pellucid", "-enable-misched=true")
 
 
 def _optimize(llvm: Any, machine: Any, module: Any) -> None:

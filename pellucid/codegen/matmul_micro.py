@@ -5,13 +5,14 @@ from __future__ import annotations
 from pellucid.codegen.emit import Module, Value, vector
 from pellucid.codegen.matmul_pack import Tile
 
-__all__ = ["ACCUMULATE", "BIAS", "RELU", "emit_any", "emit_micro", "micro_name", "prefix"]
+__all__ = ["ACCUMULATE", "BIAS", "PACKED", "RELU", "emit_any", "emit_finish", "emit_micro", "micro_name"]
 
 AHEAD = 8  # steps of k that A is fetched ahead
 
 
-def emit_micro(module: Module, t: Tile, rows: int, vectors: int, packed: bool) -> None:
-    """out[i, :] (+)= sum over k of a[i, k] * b[k * stride + :], then bias and relu; `valid` columns are stored.
+def emit_micro(module: Module, t: Tile, rows: int, vectors: int, packed: bool, finish: str | None = None) -> None:
+    """out[i, :] = sum over k of a[i, k] * b[k * stride + :]; with flags, or less than the tile's width of `valid` columns, the function
+    `finish` puts the tile where it belongs; without one there are neither.
 
     a[i, k] lies at k * a_row + i when `packed`, else at i * a_row + k. With each step of k a line of what the next panels are made of
     is fetched, `ahead_step` floats from the last one: it arrives while the arithmetic goes on.
@@ -34,26 +35,40 @@ def emit_micro(module: Module, t: Tile, rows: int, vectors: int, packed: bool) -
             factor = f.splat(f.load("float", a, i) if packed else f.load("float", starts[i], k), kind)
             for v in range(vectors):
                 sums[i][v].set(f.fma(factor, wide[v], sums[i][v].get()))
-    masks = [f.tail_mask(f.valid - v * t.lanes, t.lanes) for v in range(vectors)]
-
-    def each(change) -> None:
-        for i in range(rows):
-            for v in range(vectors):
-                sums[i][v].set(change(sums[i][v].get(), i, v))
-
-    def place(i: int, v: int) -> Value:
-        return f.at(f.out, f.pitch * i + v * t.lanes)
-
-    with f.when((f.flags & ACCUMULATE).compare("ne", 0)):
-        each(lambda s, i, v: s + f.load(kind, place(i, v), mask=masks[v]))
-    with f.when((f.flags & BIAS).compare("ne", 0)):
-        bias = [f.load(kind, f.bias, v * t.lanes, mask=masks[v]) for v in range(vectors)]
-        each(lambda s, i, v: s + bias[v])
-    with f.when((f.flags & RELU).compare("ne", 0)):
-        each(lambda s, i, v: f.select(s.compare("ole", 0.0), 0.0, s))
+    width = vectors * t.lanes
+    out, pitch = f.out, f.pitch
+    if finish:
+        tile = f.buffer("float", rows * width)
+        # Flags besides PACKED are things to do.
+        ready = (f.flags & (PACKED - 1)).compare("eq", 0) & f.valid.compare("eq", width)
+        out, pitch = f.select(ready, out, tile), f.select(ready, pitch, f.const(width, "i64"))
     for i in range(rows):
         for v in range(vectors):
-            f.store(sums[i][v].get(), place(i, v), mask=masks[v])
+            f.store(sums[i][v].get(), f.at(out, pitch * i + v * t.lanes))
+    if finish:
+        with f.when(ready.compare("eq", False)):
+            module.declarations.add(f"declare void @{finish}(ptr, ptr, ptr, i64, i64, i64, i64, i64)")
+            f.call(finish, tile, f.out, f.bias, f.pitch, f.valid, f.flags, *(f.const(n, "i64") for n in (rows, width)))
+    f.ret()
+
+
+def emit_finish(module: Module, name: str, t: Tile) -> None:
+    """What follows a product: a tile of sums, `width` floats a row, added to the result's rows, with the bias, relu, or just stored."""
+    kind = vector("float", t.lanes)
+    numbers = dict.fromkeys(("pitch", "valid", "flags", "rows", "width"), "i64")
+    f = module.function(name, tile="ptr", out="ptr", bias="ptr", **numbers)
+    adds, biased, rectified = ((f.flags & flag).compare("ne", 0) for flag in (ACCUMULATE, BIAS, RELU))
+    none = f.const(0.0, kind)
+    with f.loop(0, f.valid, t.lanes) as first:
+        mask = f.tail_mask(f.valid - first, t.lanes)
+        bias = f.load(kind, f.bias, first, mask=mask & f.splat(biased, mask.ctype))
+        with f.loop(0, f.rows) as i:
+            place = f.at(f.out, i * f.pitch + first)
+            total = f.load(kind, f.tile, i * f.width + first)
+            total = f.select(adds, total + f.load(kind, place, mask=mask & f.splat(adds, mask.ctype)), total)
+            total = f.select(biased, total + bias, total)
+            total = f.select(rectified, f.select(total.compare("ole", 0.0), none, total), total)
+            f.store(total, place, mask=mask)
     f.ret()
 
 
@@ -61,27 +76,25 @@ _MICRO_PARAMS = {
     **dict.fromkeys(("a", "b", "out", "bias", "ahead"), "ptr"),
     **dict.fromkeys(("a_row", "depth", "stride", "pitch", "valid", "flags", "height", "ahead_step"), "i64"),
 }
-ACCUMULATE, BIAS, RELU = 1, 2, 4
+ACCUMULATE, BIAS, RELU, PACKED = 1, 2, 4, 8
 
 
 def micro_name(packed: bool, rows: int, vectors: int) -> str:
-    return f"{prefix(packed)}.{rows}.{vectors}"
+    return f"micro.{'packed' if packed else 'plain'}.{rows}.{vectors}"
 
 
-def prefix(packed: bool) -> str:
-    return "micro.packed" if packed else "micro.plain"
-
-
-def emit_any(module: Module, packed: bool) -> None:
+def emit_any(module: Module, name: str) -> None:
     """A micro-kernel for every shape, one element after the other: what serves where one of the others cannot be compiled. Each
     element is the same sum in the same order, so the bits are those of the others, too.
     """
-    f = module.function(f"{prefix(packed)}.any", **_MICRO_PARAMS)
+    f = module.function(name, **_MICRO_PARAMS)
     f.driver = True
+    packed = (f.flags & PACKED).compare("ne", 0)
+    row, step = f.select(packed, f.const(1, "i64"), f.a_row), f.select(packed, f.a_row, 1)
     with f.loop(0, f.height) as i, f.loop(0, f.valid) as j:
         total = f.var("float", 0.0)
         with f.loop(0, f.depth) as k:
-            a = f.load("float", f.a, k * f.a_row + i if packed else i * f.a_row + k)
+            a = f.load("float", f.a, i * row + k * step)
             total.set(f.fma(a, f.load("float", f.b, k * f.stride + j), total.get()))
         place = f.at(f.out, i * f.pitch + j)
         with f.when((f.flags & ACCUMULATE).compare("ne", 0)):
