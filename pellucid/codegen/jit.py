@@ -227,12 +227,18 @@ def _object_code(ir: str) -> bytes:
         function = module.get_function(name)
         function.add_function_attribute("noinline")
         function.add_function_attribute("optnone")
-    # Kernels are written in the order in which they should run. LLVM's scheduler moves loads up until registers run out.
-    llvm.set_option("pellucid", "-enable-misched=false")
+    for option in _OPTIONS:
+        llvm.set_option("pellucid", f"-{option}")
     try:
         return machine.emit_object(module)
-    finally:
-        llvm.set_option("pellucid", "-enable-misched=true")
+    finally:  # others in this process may use LLVM, too
+        for option, default in _OPTIONS.items():
+            llvm.set_option("pellucid", f"-{option.split('=')[0]}={default}")
+
+
+# Options of LLVM while it writes code, and their defaults. Kernels are written in the order in which they should run: LLVM's scheduler
+# moves loads up until registers run out.
+_OPTIONS = {"enable-misched=false": "true", "disable-lsr": "false"}
 
 
 def _optimize(llvm: Any, machine: Any, module: Any) -> None:

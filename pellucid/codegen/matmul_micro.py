@@ -21,13 +21,15 @@ def emit_micro(module: Module, t: Tile, rows: int, vectors: int, packed: bool, f
     f = module.function(micro_name(packed, rows, vectors), **_MICRO_PARAMS)
     sums = [[f.var(kind, 0.0) for _ in range(vectors)] for _ in range(rows)]
     starts = [] if packed else [f.at(f.a, f.a_row * i) for i in range(rows)]
+    # What moves by a step with k; `coming` are of packed rows the steps to come, else the rows of the next panel, where they follow these.
+    steps = {"a": f.a_row if packed else 0, "b": f.stride, "ahead": f.ahead_step, "coming": f.a_row if packed else rows}
+    places = {name: f.var("ptr", getattr(f, name)) for name in ("a", "b", "ahead")}
+    places["coming"] = f.var("ptr", f.at(f.a, f.a_row * (AHEAD if packed else rows)))
     apart = 16 // vectors  # steps of k from one vector of the result to the next, whose lines are fetched one by one
     with f.loop(0, f.depth) as k:
-        b = f.at(f.b, k * f.stride)
-        a = f.at(f.a, k * f.a_row)
-        # What comes next: of packed rows the steps to come, else the rows of the next panel, where they follow these.
-        f.prefetch(a, f.a_row * AHEAD) if packed else f.prefetch(f.a, f.a_row * rows + k * rows)
-        f.prefetch(f.ahead, k * f.ahead_step, near=2)
+        a, b, ahead, coming = (places[name].get() for name in ("a", "b", "ahead", "coming"))
+        f.prefetch(coming, 0)
+        f.prefetch(ahead, 0, near=2)
         # The result's lines arrive while the sums are made, a row in 16 steps: asked for all at once they would keep B waiting.
         f.prefetch(f.out, (k >> 4) * f.pitch + (k & 15) / apart * t.lanes, write=True)
         wide = [f.load(kind, b, v * t.lanes) for v in range(vectors)]
@@ -35,6 +37,8 @@ def emit_micro(module: Module, t: Tile, rows: int, vectors: int, packed: bool, f
             factor = f.splat(f.load("float", a, i) if packed else f.load("float", starts[i], k), kind)
             for v in range(vectors):
                 sums[i][v].set(f.fma(factor, wide[v], sums[i][v].get()))
+        for name, here in (("a", a), ("b", b), ("ahead", ahead), ("coming", coming)):
+            places[name].set(f.at(here, steps[name]))
     width = vectors * t.lanes
     out, pitch = f.out, f.pitch
     if finish:
@@ -58,17 +62,24 @@ def emit_finish(module: Module, name: str, t: Tile) -> None:
     numbers = dict.fromkeys(("pitch", "valid", "flags", "rows", "width"), "i64")
     f = module.function(name, tile="ptr", out="ptr", bias="ptr", **numbers)
     adds, biased, rectified = ((f.flags & flag).compare("ne", 0) for flag in (ACCUMULATE, BIAS, RELU))
-    none = f.const(0.0, kind)
+    total, bias, source, place = f.var(kind), f.var(kind, 0.0), f.var("ptr"), f.var("ptr")
     with f.loop(0, f.valid, t.lanes) as first:
         mask = f.tail_mask(f.valid - first, t.lanes)
-        bias = f.load(kind, f.bias, first, mask=mask & f.splat(biased, mask.ctype))
-        with f.loop(0, f.rows) as i:
-            place = f.at(f.out, i * f.pitch + first)
-            total = f.load(kind, f.tile, i * f.width + first)
-            total = f.select(adds, total + f.load(kind, place, mask=mask & f.splat(adds, mask.ctype)), total)
-            total = f.select(biased, total + bias, total)
-            total = f.select(rectified, f.select(total.compare("ole", 0.0), none, total), total)
-            f.store(total, place, mask=mask)
+        with f.when(biased):
+            bias.set(f.load(kind, f.bias, first, mask=mask))
+        source.set(f.at(f.tile, first))
+        place.set(f.at(f.out, first))
+        with f.loop(0, f.rows):
+            total.set(f.load(kind, source.get()))
+            with f.when(adds):
+                total.set(total.get() + f.load(kind, place.get(), mask=mask))
+            with f.when(biased):
+                total.set(total.get() + bias.get())
+            with f.when(rectified):
+                total.set(f.select(total.get().compare("ole", 0.0), 0.0, total.get()))
+            f.store(total.get(), place.get(), mask=mask)
+            source.set(f.at(source.get(), f.width))
+            place.set(f.at(place.get(), f.pitch))
     f.ret()
 
 
