@@ -258,7 +258,9 @@ class Function:
         self._slots: list[str] = []
         self._count = 0
         self._block = "entry"
-        self._known: list[dict[str, Value]] = [{}]  # by text, what has been computed where it can be used here: a dictionary a scope
+        self._known: list[dict[str, Value]] = [
+            {}
+        ]  # by text, what has been computed where it can be used here: a dictionary a scope
         self.noinline = False
         self.driver = False  # runs a few times a call: generated fast rather than to be fast
         for param, ctype in params.items():

@@ -11,6 +11,7 @@ from .loops_plan import Plan
 from .loops_reduce import Gather
 from .loops_steps import STEPS, compute
 from .loops_values import MEMORY, Maker, Mask, Num, Weak, pack, static_mask, store, unpack
+from .matmul_pack import exchanged
 
 __all__ = ["Nest"]
 
@@ -290,7 +291,7 @@ class Nest:
                 for k in self.plan.turned:
                     kind = self.plan.reads[k].kind
                     vectors = [f.load(vector(MEMORY[kind], width), self._moved(corner, last, c)["r", k]) for c in range(width)]
-                    for row, made in zip(known, _transposed(f, vectors), strict=True):
+                    for row, made in zip(known, exchanged(f, vectors), strict=True):
                         row[0][k] = Num(self.m, unpack(f, made, kind), kind)
                 self._points(rows, known, [0], None, {})
             if across < columns:
@@ -510,20 +511,6 @@ class Nest:
         places = vector("i64", self.width)
         index = (f.iota(places) + f.splat(f.as_value(offset, "i64"), places)) * stride
         return f.emit(f"getelementptr {kind}, ptr {pointer.name}, {places} {index.name}", vector("ptr", self.width))
-
-
-def _transposed(f: Function, rows: list[Value]) -> list[Value]:
-    """The columns of a square of vectors: blocks are exchanged, of one element, then of two, of four ..."""
-    count, step = len(rows), 1
-    while step < count:
-        made = list(rows)
-        for i in range(count):
-            if not i & step:
-                a, b = rows[i], rows[i + step]
-                made[i] = f.shuffle(a, b, [count + lane - step if lane & step else lane for lane in range(count)])
-                made[i + step] = f.shuffle(a, b, [count + lane if lane & step else lane + step for lane in range(count)])
-        rows, step = made, 2 * step
-    return rows
 
 
 class _Line:

@@ -225,7 +225,16 @@ def _emit_columns(module: Module, t: Tile, packed: bool) -> None:
             ahead = f.at(values["b"], (after + p * apart) * values["b_column"])
             ahead_step = f.select(by_row, values["b_step"], apart)
             operands = (a, source.get(), out, bias, f.select(fetch, ahead, a))
-            numbers = (row, depth, stride.get(), values["pitch"], valid, flags | PACKED * packed, height, f.select(fetch, ahead_step, 0))
+            numbers = (
+                row,
+                depth,
+                stride.get(),
+                values["pitch"],
+                valid,
+                flags | PACKED * packed,
+                height,
+                f.select(fetch, ahead_step, 0),
+            )
             passed = ", ".join(f"{v.ctype} {v.name}" for v in (*operands, *numbers))
             f.line(f"call void {micro.name}({passed})")
     f.ret()
@@ -282,7 +291,16 @@ def _emit_rows(module: Module, t: Tile) -> None:
                 f.at(bias, first),
                 f.select(fetch, ahead, here),
             )
-            numbers = (apart.get(), depth, f.const(t.columns, "i64"), pitch, valid, flags | PACKED, height, f.select(fetch, ahead_step, 0))
+            numbers = (
+                apart.get(),
+                depth,
+                f.const(t.columns, "i64"),
+                pitch,
+                valid,
+                flags | PACKED,
+                height,
+                f.select(fetch, ahead_step, 0),
+            )
             passed = ", ".join(f"{v.ctype} {v.name}" for v in (*operands, *numbers))
             f.line(f"call void {micro.name}({passed})")
     f.ret()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pellucid.codegen.emit import Module, Value, vector
+from pellucid.codegen.emit import Module, vector
 from pellucid.codegen.matmul_pack import Tile
 
 __all__ = ["ACCUMULATE", "BIAS", "PACKED", "RELU", "emit_any", "emit_finish", "emit_micro", "micro_name"]
