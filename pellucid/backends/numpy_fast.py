@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from .. import config
-from .kernels import kernels
+from .kernels import activation, kernels
 
 __all__ = ["clip_numbers", "cube", "cumsum", "exp", "log", "take_along_axis", "triangle"]
 
@@ -25,7 +25,7 @@ def _served(x: Any) -> bool:
 def exp(x: Any) -> Any:
     """As `np.exp`."""
     if x.size >= _LARGE and _served(x):
-        run = kernels.activations.exp
+        run = activation("exp", x.size)
         if run is not None:
             return run(x)
     return _exp(x)
@@ -34,7 +34,7 @@ def exp(x: Any) -> Any:
 def log(x: Any) -> Any:
     """As `np.log`."""
     if x.size >= _LARGE and _served(x):
-        run = kernels.activations.log
+        run = activation("log", x.size)
         if run is not None:
             return run(x)
     return _log(x)
@@ -43,7 +43,7 @@ def log(x: Any) -> Any:
 def cube(x: Any) -> Any:
     """x * x * x, in one array."""
     if x.size >= _LARGE and _served(x):
-        run = kernels.activations.cube
+        run = activation("cube", x.size)
         if run is not None:
             return run(x)
     result = x * x
@@ -53,7 +53,7 @@ def cube(x: Any) -> Any:
 def clip_numbers(x: Any, low: Any, high: Any) -> Any:
     """The elements of a real array between two numbers, either of which may be None; NaN stays."""
     if low is not None and high is not None and x.size >= _LARGE and low == low and high == high and _served(x):
-        run = kernels.activations.hardtanh
+        run = activation("hardtanh", x.size)
         if run is not None:
             return run(x, low, high)
     kind = x.dtype

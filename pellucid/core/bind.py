@@ -215,7 +215,7 @@ def views_result(op: Primitive, x: Tensor, arrays: list[Any], params: dict[str, 
         version = x._ver = Version()
     parent = x._view
     base, chain = (x, ()) if parent is None else (parent.base, parent.chain)
-    kind = "multi" if parent is None or parent.kind == "grad" else parent.kind
+    kind = parent.kind if parent is not None and parent.kind != "grad" else "multi" if grad else "no_grad"
     for k, t in enumerate(made):
         t._ver, t._view = version, _new(View)
         t._view.base, t._view.chain, t._view.kind = base, (*chain, (op, params, k)), kind
@@ -430,7 +430,7 @@ def as_view(t: Tensor, source_tensor: Tensor, op: Any, params: dict[str, Any], i
     """Mark `t` as a view that `op` made of `source_tensor`: shared write counter, and the way back to the base."""
     t._ver = version_of(source_tensor)
     parent = source_tensor._view
-    kind = "multi" if index is not None else "grad" if local.grad else "no_grad"
+    kind = "no_grad" if not local.grad else "grad" if index is None else "multi"
     if source_tensor._x is not None and source_tensor._x.get("inference"):
         t.extra()["inference"] = True
     if parent is None:

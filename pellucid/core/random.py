@@ -170,6 +170,10 @@ class Generator:
     def get_state(self) -> np.ndarray:
         """The state as 5056 bytes (uint8) in PyTorch's layout, for `set_state` here or there."""
         tracing.seen(None, "the step reads the state of a random stream")
+        return self.snapshot()
+
+    def snapshot(self) -> np.ndarray:
+        """`get_state` for the library's own use, where nothing follows from the state unless it is set again."""
         with self._lock:
             record = np.zeros((), _STATE)
             state: Any = self._bits.state["state"]

@@ -212,6 +212,11 @@ def randperm(generator: Generator, count: int, dtype: Any = np.int64) -> np.ndar
     with generator.lock:
         if count < 2:
             return np.arange(count).astype(kind)
+        permute = kernel("permute", count >= _PERM_NATIVE) if count < _PERM_WIDE else None
+        if permute:
+            words, shuffled = generator.words(count - 1).astype(np.uint32, copy=False), np.empty(count, np.int64)
+            permute(words, shuffled, count)
+            return shuffled.astype(kind, copy=False)
         left = np.arange(count, 1, -1)
         if count < _PERM_WIDE:
             steps = generator.words(count - 1) % left.astype(np.uint32)

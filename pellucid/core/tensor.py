@@ -119,7 +119,11 @@ class Tensor:
     def grad_fn(self) -> Any:
         """The graph node that made this tensor; None for a leaf."""
         node = self._node
-        return node.node if type(node) is OutputSlot else node
+        if type(node) is OutputSlot:
+            node = node.node
+        if node is not None and node.op.variant is not None:
+            node.name()  # gives it its type
+        return node
 
     @property
     def output_nr(self) -> int:

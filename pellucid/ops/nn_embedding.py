@@ -249,6 +249,10 @@ def _check_offsets(starts: np.ndarray, size: int) -> None:
 
 def _bags(starts: np.ndarray, index: np.ndarray, padding: int | None, kind: Any) -> tuple[np.ndarray, np.ndarray]:
     """The bag of each index (one more than there are for padding), and how many each bag has, at least 1, as a column."""
+    if config.kernels:
+        made = kernels.bags.bags(starts, index, padding, kind)
+        if made is not None:
+            return made  # type: ignore[no-any-return]
     bags, bag = len(starts), np.zeros(index.size, np.int64)
     np.add.at(bag, starts[1:][starts[1:] < index.size], 1)
     bag = np.cumsum(bag)
@@ -269,6 +273,10 @@ def _bag_max(looked: Tensor, bag: np.ndarray, bags: int) -> Tensor:
 
 def _winners(a: np.ndarray, bag: np.ndarray, bags: int) -> tuple[np.ndarray, np.ndarray]:
     """The row of the largest element of each column in each bag, and which bags have one, as a column."""
+    if config.kernels:
+        made = kernels.bags.winners(a, bag, bags)
+        if made is not None:
+            return made  # type: ignore[no-any-return]
     winner = np.zeros((bags, a.shape[1]), np.int64)
     order = np.argsort(bag, kind="stable")
     counts = np.bincount(bag, minlength=bags)

@@ -14,6 +14,7 @@ from ..core.bind import wrap
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
+from ..core.tape import titled
 from ..core.tensor import Tensor
 from ..core.tracing import constant
 from ..dtypes import BY_NUMPY
@@ -40,15 +41,15 @@ def get_reduction(size_average: bool | None, reduce: bool | None, reduction: str
     return name
 
 
-def reduce_loss(loss: Tensor, reduction: str) -> Tensor:
-    """Apply "mean", "sum" or "none"."""
+def reduce_loss(loss: Tensor, reduction: str, title: str = "") -> Tensor:
+    """Apply "mean", "sum" or "none"; a title is what the result's node is called."""
     if reduction == "mean":
-        return loss.mean()  # type: ignore[no-any-return, attr-defined]
-    if reduction == "sum":
-        return loss.sum()  # type: ignore[no-any-return, attr-defined]
-    if reduction == "none":
-        return loss
-    raise ArgumentValueError(f"{reduction} is not a valid value for reduction")
+        loss = loss.mean()  # type: ignore[attr-defined]
+    elif reduction == "sum":
+        loss = loss.sum()  # type: ignore[attr-defined]
+    elif reduction != "none":
+        raise ArgumentValueError(f"{reduction} is not a valid value for reduction")
+    return titled(loss, title) if title else loss
 
 
 def _const(F: Any, array: np.ndarray) -> Any:
@@ -128,6 +129,10 @@ def _out_of_range(t: np.ndarray, classes: int, ignore_index: int) -> None:
         )
 
 
+def _nll_title(shape: tuple[int, ...]) -> str:
+    return "NllLoss2D" if len(shape) == 4 else "NllLoss"
+
+
 @public(namespace="nn.functional")
 @full_precision
 def nll_loss(
@@ -163,10 +168,9 @@ def nll_loss(
     loss = -picked * wrap(factor)
     if tracing.tracers or not valid.all():
         loss = F.where(wrap(valid), loss, 0.0)
-    if reduction == "none":
-        return loss  # type: ignore[no-any-return]
-    total = loss.sum()
-    return total if reduction == "sum" else total / wrap(count)  # type: ignore[no-any-return]
+    if reduction != "none":
+        loss = loss.sum() if reduction == "sum" else loss.sum() / wrap(count)
+    return titled(loss, _nll_title(x.shape))
 
 
 def _weights_of_rows(t: np.ndarray, weight: Tensor | None, ignore_index: int, kind: Any) -> tuple[np.ndarray, ...]:
@@ -247,6 +251,7 @@ cross_entropy_op = defop(
     onnx="SoftmaxCrossEntropyLoss",
     autocast="float32",
 )
+cross_entropy_op.variant = lambda _, shape: f"{_nll_title(shape)}Backward0"
 
 
 @public(namespace="nn.functional")
@@ -417,7 +422,7 @@ def binary_cross_entropy(
         tracing.check(_check_probabilities, x)
     if t.size and type(t) is np.ndarray:
         tracing.check(_check_targets, t)
-    return reduce_loss(_weighted(bce_op.call(input, target), weight), reduction)
+    return reduce_loss(_weighted(bce_op.call(input, target), weight), reduction, "BinaryCrossEntropy")
 
 
 def _check_targets(t: np.ndarray) -> None:
@@ -498,7 +503,7 @@ def binary_cross_entropy_with_logits(
     else:
         log_weight = (pos_weight - 1) * target + 1  # type: ignore[operator]
         loss = (1 - target) * input + log_weight * F.softplus_of(-input)  # type: ignore[operator]
-    return reduce_loss(_weighted(loss, weight), reduction)
+    return reduce_loss(_weighted(loss, weight), reduction, "BinaryCrossEntropyWithLogits")
 
 
 softplus_of = defop(

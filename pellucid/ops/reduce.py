@@ -41,6 +41,7 @@ sum_op = defop(
     aval=_sum_aval,
     vjp={"input": lambda F, g, input_shape, dim, keepdim: spread(F, g, input_shape, dim, keepdim)},
     jvp="linear",
+    grad_name="SumBackward1",
     onnx="ReduceSum",
     samples=cases(*OVER_DIMS, complex=True),
 )
@@ -101,6 +102,7 @@ mean_op = defop(
     aval=reduced_aval,
     vjp={"input": lambda F, g, input_shape, dim, keepdim: spread(F, g / float(count(input_shape, dim)), input_shape, dim, keepdim)},
     jvp="linear",
+    grad_name="MeanBackward1",
     onnx="ReduceMean",
     samples=cases(*OVER_DIMS, complex=True),
 )
@@ -340,7 +342,7 @@ def _whole(name: str, onnx: str) -> Any:
         forward=name,
         aval=lambda x: ((), x[1]),
         vjp={"input": lambda F, g, input, out, input_shape: _extreme_grad(F, g, input, out, input_shape, None, False)},
-        grad_name=name.capitalize(),
+        grad_name=f"{name.capitalize()}Backward1",
         onnx=onnx,
         samples=cases(*_OVER_ALL),
     )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import config, dtypes
-from ..backends.kernels import kernels
+from ..backends.kernels import SMALL, kernels
 from ..backends.scatter import put_few, take_few
 from ..core import tracing
 from ..core.inplace import into
@@ -93,6 +93,10 @@ def _choose(name: str, index_rule: Any, **given: Any) -> Any:
     def forward(xp: Any, x: Any, *, dim: int, keepdim: bool, **params: Any) -> Any:
         if x.ndim == 0:
             return x.copy(), np.zeros((), np.int64)
+        if name != "mode" and type(x) is np.ndarray and x.dtype.kind == "f" and x.size >= SMALL and config.kernels:
+            made = kernels.select.select(x, dim, "kth" if name == "kthvalue" else name, **params)
+            if made is not None:
+                return made if keepdim else (np.squeeze(made[0], dim), np.squeeze(made[1], dim))
         index = index_rule(x, dim, **params)
         values = take_few(x, index, dim)
         return (values, index) if keepdim else (np.squeeze(values, dim), np.squeeze(index, dim))
