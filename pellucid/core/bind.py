@@ -371,12 +371,8 @@ def record(
     several = op.outputs != 1
     for kind, i in plan.entries:
         if kind == "in":
-            x = tensors[i]
-            if isinstance(x, Tensor):
-                saved.append(x._array)
-                versions.append(version_of(x))
-            else:
-                saved.append(x)
+            saved.append(tensors[i]._array if isinstance(tensors[i], Tensor) else tensors[i])
+            versions += [version_of(x) for x in tensors[i : i + 1] if isinstance(x, Tensor)]
         elif kind == "out":
             saved.append(made[i]._array)
             versions.append(version_of(made[i]))
@@ -401,17 +397,11 @@ def record(
     node.saved = tuple(saved)
     node.versions = tuple(versions)
     node.total = sum(v.count for v in versions)
-    if several:
-        node.shape = [t._array.shape for t in made]
-        node.dtype = [t._array.dtype for t in made]
-    else:
-        node.shape = made[0]._array.shape
-        node.dtype = made[0]._array.dtype
+    node.shape = [t._array.shape for t in made] if several else made[0]._array.shape
+    node.dtype = [t._array.dtype for t in made] if several else made[0]._array.dtype
     node.seq = count()
-    node.ext = None
+    node.ext = {"forward_stack": source.stack_text()} if local.anomaly else None
     node.source = source.capture(2)
-    if local.anomaly:
-        node.ext = {"forward_stack": source.stack_text()}
     return node
 
 

@@ -70,14 +70,6 @@ _ONE_RESULT = """
     t._ver = {vo0}
     return t
 """
-_SEVERAL = "\n    n.shape = [{}]\n    n.dtype = [{}]{}\n    return {}\n"
-_ONE_OF = """
-    t{k} = wrap(r[{k}])
-    t{k}._ver = {version}
-    if r[{k}].dtype.kind not in "biu":
-        t{k}._node, t{k}._rg = new(OutputSlot), True
-        t{k}._node.node, t{k}._node.index = n, {k}
-"""
 _RESULTS = """
     n.shape = [a.shape for a in r]
     n.dtype = kinds = [a.dtype for a in r]
@@ -110,11 +102,7 @@ def make_recorder(op: Primitive, needs: tuple[Any, ...]) -> Callable[..., Any]:
             saved.append({"in": names[i], "shape": "()", "dtype": "None"}[kind])
         elif kind == "in":
             saved.append(f"{names[i]}._array")
-            versions += [
-                f"    v{i} = {names[i]}._ver",
-                f"    if v{i} is None:",
-                f"        v{i} = {names[i]}._ver = Version()",
-            ]
+            versions.append(f"    v{i} = {names[i]}._ver\n    if v{i} is None:\n        v{i} = {names[i]}._ver = Version()")
             guards[f"v{i}"] = None
         elif kind in ("ins", "shapes"):
             rest = range(i, len(names))
@@ -134,13 +122,7 @@ def make_recorder(op: Primitive, needs: tuple[Any, ...]) -> Callable[..., Any]:
             saved.append(f"{names[i]}._array.{kind}")
         else:
             saved.append(("r[0]." if several else "r.") + kind.removeprefix("out_"))
-    if op.outputs > 1:
-        results = _SEVERAL.format(
-            *(", ".join(f"r[{k}].{what}" for k in range(op.outputs)) for what in ("shape", "dtype")),
-            "".join(_ONE_OF.format(k=k, version=f"vo{k}" if f"vo{k}" in guards else "None") for k in range(op.outputs)),
-            ", ".join(f"t{k}" for k in range(op.outputs)),
-        )
-    elif several:
+    if several:
         results = _RESULTS.format(versions="\n".join(f"    made[{g[2:]}]._ver = {g}" for g in guards if g[1] == "o"))
     else:
         results = _ONE_RESULT.format(vo0="vo0" if "vo0" in guards else "None")
