@@ -267,7 +267,8 @@ def settle(numbers: Iterable[Read]) -> None:
     old: dict[int, Any] = {id(n): n for n in numbers}
     new: dict[int, Any] = {key: n.plain for key, n in old.items()}
     while old:
-        tuples = {id(h): h for h in gc.get_referrers(*old.values()) if h is not old and not _settled(h, old, new)}
+        asked = tuple(old.values())  # refers to them, too: from Python 3.13 on, the collector gets a copy and tells of this one
+        tuples = {id(h): h for h in gc.get_referrers(*asked) if h is not asked and h is not old and not _settled(h, old, new)}
         new = {key: tuple([new.get(id(x), x) for x in h]) for key, h in tuples.items()}
         old = tuples
 
@@ -289,5 +290,6 @@ def _settled(holder: Any, old: dict[int, Any], new: dict[int, Any]) -> bool:
         names = [*getattr(holder, "__dict__", ()), *(s for c in type(holder).__mro__ for s in getattr(c, "__slots__", ()))]
         for name in names:
             if id(getattr(holder, name, None)) in old:
-                object.__setattr__(holder, name, new[id(getattr(holder, name))])  # of frozen objects, too
+                put = setattr if isinstance(holder, type) else object.__setattr__
+                put(holder, name, new[id(getattr(holder, name))])  # past a `__setattr__` of the user's, and in frozen objects
     return True

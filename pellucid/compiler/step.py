@@ -181,7 +181,7 @@ class Version(Calls):
         if -1 in self.asked:  # the next call finds it so
             self.transient = True
             raise Refusal("the step changes requires_grad of a tensor")
-        if "grad" in witness.users:  # where there is none may decide what is done
+        if witness.asks_for_gradients:  # where there is none may decide what is done
             earlier.ask(self.tracer.needs_grad, self.tracer.cleared)
         self.grads_before = [(self._who(t), g) for t, g in earlier.read(self.tracer.needs_grad, self.tracer.external)]
 
