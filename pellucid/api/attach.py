@@ -32,10 +32,11 @@ def name_functions() -> None:
     homes = [("pellucid" if space == "torch" else f"pellucid.{space}", "", table) for space, table in FUNCTIONS.items()]
     for module, prefix, table in (*homes, ("pellucid", "Tensor.", METHODS)):
         for name, function in table.items():
-            if id(function) in known or not isinstance(function, FunctionType) or function.__module__ not in sys.modules:
+            if id(function) in known or not isinstance(function, FunctionType):
                 continue
             known.add(id(function))
-            if vars(sys.modules[function.__module__]).get(function.__qualname__) is not function:
+            own = sys.modules.get(function.__module__ or "")
+            if own is None or vars(own).get(function.__qualname__) is not function:
                 function.__module__, function.__qualname__ = module, prefix + name
 
 

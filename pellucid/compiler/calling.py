@@ -12,7 +12,9 @@ from numpy import empty, ndarray
 from ..api.settings import SETTINGS
 from ..backends.numpy_cpu import address
 from ..core.bind import wrap
+from ..core.inplace import replay_tensor
 from ..core.modes import local, no_grad, state
+from ..core.primitive import TENSORS
 from ..core.tensor import Tensor, make_tensor, version_of
 from ..dtypes import get_default_dtype
 from ..ir import Value
@@ -358,6 +360,9 @@ class Calls:
                 made[k] = tensors[output[1]]
             elif output[0] == "state":
                 made[k] = output[1]
+            elif output[0] == "view":  # with its base's graph: a write to one counts in the other's gradient
+                base = tensors[output[1]] if isinstance(output[1], int) else output[1]
+                made[k] = replay_tensor(TENSORS, base, output[2])
             elif output[0] == "number":
                 if k not in late and made[k] is None:
                     made[k] = output[2]([numbers[v] if type(v) is int else plain(memory(v)) for v in output[1]])

@@ -99,6 +99,25 @@ def spent_slot(shape: tuple[int, ...], kind: Any, error: GraphError | bool = Tru
     return result._node  # type: ignore[no-any-return]
 
 
+def view_of(t: Tensor, bases: list[Tensor]) -> tuple[Tensor, tuple[Any, ...]] | None:
+    """The tensor among `bases` that the result `t` is a differentiable view of, and the way from there; None where there is none."""
+    if t._view is None or t._view.kind not in ("grad", "multi") or not t._rg:
+        return None
+    found = None
+    for base in bases:
+        root, known = (base, ()) if base._view is None else (base._view.base, base._view.chain)
+        chain = t._view.chain
+        if (
+            base._rg
+            and root is t._view.base
+            and len(known) < len(chain)
+            and all(a is b for a, b in zip(known, chain, strict=False))
+        ):
+            if found is None or len(chain) - len(known) < len(found[1]):
+                found = base, chain[len(known) :]
+    return found
+
+
 # ---- questions about a graph -------------------------------------------------------------------------
 def place_of(t: Tensor) -> Any:
     """Where a tensor stands in the graph."""

@@ -30,7 +30,7 @@ from .effects import Again, Growing, counts, written_by
 from .errors import Refusal
 from .execute import executable
 from .guards import Guard, Opaque, changed
-from .node import below, has_hooks, is_spent, place_of, spent_slot
+from .node import below, has_hooks, is_spent, place_of, spent_slot, view_of
 from .numbers import is_read, settle
 from .sharing import Sharing
 from .structure import Slot, carried_back, flatten, lifted, masked, numbers_in, rebuild
@@ -241,6 +241,7 @@ class Version(Calls):
         self.outputs: list[tuple[Any, ...]] = []
         known = {id(t): ("argument", k) for k, t in enumerate(tensors)}
         known = {id(t): ("state", t) for t, _ in around.tensors.values()} | known
+        bases = [*tensors, *[t for t, _ in around.tensors.values()]]
         self.differentiable: list[Tensor] = []
         self.slots: dict[int, int] = {}
         for number in tracer.living_numbers():
@@ -256,6 +257,11 @@ class Version(Calls):
                 self.outputs.append(known[id(t)])
                 continue
             value = tracer.value(t._array, "the result")
+            known_view = view_of(t, bases) if value.buffer.kind in ("input", "state") and not has_hooks(t) else None
+            if known_view is not None:
+                if all(v.buffer is not value.buffer for i in program.instructions for v in i.writes):
+                    self.outputs.append(("view", self._who(known_view[0]), known_view[1]))
+                    continue
             if value.buffer.kind == "constant":
                 value = self._copied(value)
             program.outputs.append(value)

@@ -255,3 +255,55 @@ def test_a_compiled_module_is_checked_by_generated_code(monkeypatch):
     run(torch.ones(2, 3))
     model.bias.requires_grad_(False)
     assert not run(x).requires_grad
+
+
+# ---- results that are views of arguments with a graph ----------------------------------------------------
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x[:2],
+        lambda x: x.t(),
+        lambda x: x.view(-1),
+        lambda x: x.expand(2, *x.shape),
+        lambda x: x.split(1)[0],
+        lambda x: (x[1:].t(), x * 2)[0],
+        lambda x: x[:, 1:].unsqueeze(0),
+    ],
+)
+@pytest.mark.parametrize("of_a_view", [False, True])
+def test_views_of_arguments_belong_to_their_graph(f, of_a_view):
+    """What is written to the one counts in the gradient of the other, and what eager execution forbids is forbidden."""
+    compiled = torch.compile(f)
+    seen = {True: [], False: []}
+    for run in (f, compiled):
+        for k in range(3):
+            for write_to_the_view in (True, False):
+                leaf = (torch.arange(16.0).reshape(4, 4) + k).requires_grad_()
+                whole = leaf * 1
+                x = whole[1:] if of_a_view else whole
+                y = run(x)
+                try:
+                    (y if write_to_the_view else x).mul_(3)
+                    ((x * x).sum() + y.sin().sum()).backward()
+                    result = leaf.grad
+                except RuntimeError as error:
+                    result = str(error).splitlines()[0]
+                seen[run is f].append((y._base is whole, y._is_view(), y.detach().clone(), result))
+    for expected, found in zip(seen[True], seen[False], strict=True):
+        assert expected[:2] == found[:2] == (True, True)
+        torch.testing.assert_close(found[2], expected[2])
+        if isinstance(expected[3], str):
+            assert found[3] == expected[3]
+        else:
+            torch.testing.assert_close(found[3], expected[3])
+    assert sum(v.hits for v in compiled.versions) == 5
+
+
+def test_a_view_of_a_parameter_is_a_view_of_a_leaf():
+    module = torch.nn.Linear(3, 3)
+    compiled = torch.compile(lambda: module.weight.t())
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="a view of a leaf Variable"):
+            compiled().mul_(2)
+        (compiled() * 2).sum().backward()
+    assert module.weight.grad.tolist() == [[6, 6, 6]] * 3
