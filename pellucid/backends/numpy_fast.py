@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from .. import config
-from .kernels import kernels
+from .kernels import activation, kernels
 
 __all__ = ["clip_numbers", "cube", "cumsum", "exp", "log", "take_along_axis", "triangle"]
 
@@ -25,7 +25,7 @@ def _served(x: Any) -> bool:
 def exp(x: Any) -> Any:
     """As `np.exp`."""
     if x.size >= _LARGE and _served(x):
-        run = kernels.activations.exp
+        run = activation("exp", x.size)
         if run is not None:
             return run(x)
     return _exp(x)
@@ -34,7 +34,7 @@ def exp(x: Any) -> Any:
 def log(x: Any) -> Any:
     """As `np.log`."""
     if x.size >= _LARGE and _served(x):
-        run = kernels.activations.log
+        run = activation("log", x.size)
         if run is not None:
             return run(x)
     return _log(x)
@@ -43,7 +43,7 @@ def log(x: Any) -> Any:
 def cube(x: Any) -> Any:
     """x * x * x, in one array."""
     if x.size >= _LARGE and _served(x):
-        run = kernels.activations.cube
+        run = activation("cube", x.size)
         if run is not None:
             return run(x)
     result = x * x
@@ -53,7 +53,7 @@ def cube(x: Any) -> Any:
 def clip_numbers(x: Any, low: Any, high: Any) -> Any:
     """The elements of a real array between two numbers, either of which may be None; NaN stays."""
     if low is not None and high is not None and x.size >= _LARGE and low == low and high == high and _served(x):
-        run = kernels.activations.hardtanh
+        run = activation("hardtanh", x.size)
         if run is not None:
             return run(x, low, high)
     kind = x.dtype
@@ -70,7 +70,7 @@ def cumsum(x: Any, axis: int, dtype: Any = None) -> Any:
     """As `np.cumsum`, but float32 is added in float64 and rounded at the end."""
     if x.dtype is not _F32 or dtype is not None:
         return np.add.accumulate(x, axis, dtype)
-    if x.size >= _LARGE and config.kernels:
+    if config.kernels and x.size:
         made = kernels.scan.cumsum(x, axis)
         if made is not None:
             return made
@@ -100,6 +100,10 @@ def triangle(x: Any, diagonal: int, lower: bool) -> Any:
     rows, columns = x.shape[-2:]
     if rows * columns > _LARGE:
         return (np.tril if lower else np.triu)(x, diagonal)
+    if x.ndim == 2:
+        made = x.copy()
+        made.put(_outside(rows, columns, diagonal, lower), _zero(x.dtype))
+        return made
     return np.where(_mask(rows, columns, diagonal, lower), x, _zero(x.dtype))
 
 
@@ -107,6 +111,12 @@ def triangle(x: Any, diagonal: int, lower: bool) -> Any:
 def _mask(rows: int, columns: int, diagonal: int, lower: bool) -> ndarray:
     below = np.tri(rows, columns, diagonal if lower else diagonal - 1, bool)
     return below if lower else ~below
+
+
+@functools.lru_cache(64)
+def _outside(rows: int, columns: int, diagonal: int, lower: bool) -> ndarray:
+    """Flat positions of what a triangle leaves out."""
+    return np.flatnonzero(~_mask(rows, columns, diagonal, lower))
 
 
 @functools.lru_cache(64)

@@ -16,6 +16,7 @@ Local variables (`Function.var`) are stack slots, which LLVM turns into register
 from __future__ import annotations
 
 import functools
+import operator
 import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
@@ -92,7 +93,11 @@ class Value:
         other = self.function.as_value(other, self.ctype)
         op = instructions[0] if _is_float(self.ctype) else instructions[1]
         left, right = (other, self) if swap else (self, other)
-        return self.function.emit(f"{op} {self.ctype} {left.name}, {right.name}", self.ctype)
+        if self.ctype in ("i64", "i1") and (left.name[0] != "%" or right.name[0] != "%"):
+            known = _folded(op, left, right)
+            if known is not None:
+                return known
+        return self.function.once(f"{op} {self.ctype} {left.name}, {right.name}", self.ctype)
 
     def __add__(self, other):
         return self._binary(("fadd", "add"), other)
@@ -148,7 +153,43 @@ class Value:
         """`icmp`/`fcmp` with LLVM's predicate names (`slt`, `ult`, `eq`; `olt`, `uno`, `oge` ...)."""
         other = self.function.as_value(other, self.ctype)
         op = "fcmp" if _is_float(self.ctype) else "icmp"
-        return self.function.emit(f"{op} {how} {self.ctype} {self.name}, {other.name}", vector("i1", lanes(self.ctype)))
+        if how in _COMPARE and self.ctype == "i64":
+            numbers = _number(self), _number(other)
+            if None not in numbers:
+                return self.function.const(_COMPARE[how](*numbers), "i1")
+        return self.function.once(f"{op} {how} {self.ctype} {self.name}, {other.name}", vector("i1", lanes(self.ctype)))
+
+
+_COMPARE: dict[str, Callable[..., bool]] = {
+    "eq": operator.eq, "ne": operator.ne, "slt": operator.lt, "sle": operator.le, "sgt": operator.gt, "sge": operator.ge
+}  # fmt: skip
+
+
+def _number(value: Value) -> int | None:
+    """The number that an i64 or i1 is known to be."""
+    if value.name[0] in "%@":
+        return None
+    return {"true": 1, "false": 0}[value.name] if value.ctype == "i1" else int(value.name)
+
+
+def _folded(op: str, left: Value, right: Value) -> Value | None:
+    """What integer arithmetic with a known number gives without an instruction: most of what addresses and loops are made of where
+    shapes are known, and each instruction costs LLVM microseconds.
+    """
+    a, b = _number(left), _number(right)
+    function, ctype = left.function, left.ctype
+    if a is not None and b is not None and op in ("add", "sub", "mul"):
+        made = a + b if op == "add" else a - b if op == "sub" else a * b
+        return function.const(made, ctype) if ctype == "i64" and abs(made) < 1 << 62 else None
+    if op in ("add", "or") and a == 0 or op == "and" and ctype == "i1" and a == 1 or op == "mul" and a == 1:
+        return right
+    if b == 0 and op in ("add", "sub", "or", "shl", "ashr") or b == 1 and op in ("mul", "sdiv"):
+        return left
+    if ctype == "i1" and (op == "and" and b == 1):
+        return left
+    if op in ("mul", "and") and 0 in (a, b) or op == "srem" and b == 1:
+        return function.const(0, ctype)
+    return None
 
 
 class Var:
@@ -217,6 +258,9 @@ class Function:
         self._slots: list[str] = []
         self._count = 0
         self._block = "entry"
+        self._known: list[dict[str, Value]] = [
+            {}
+        ]  # by text, what has been computed where it can be used here: a dictionary a scope
         self.noinline = False
         self.driver = False  # runs a few times a call: generated fast rather than to be fast
         for param, ctype in params.items():
@@ -240,6 +284,21 @@ class Function:
         name = "%" + self._fresh()
         self._lines.append(f"  {name} = {text}")
         return Value(self, name, ctype)
+
+    def once(self, text: str, ctype: str) -> Value:
+        """As `emit`, for an instruction without effects that depends on its operands alone: the result that is there, if there is one."""
+        for known in self._known:
+            if text in known:
+                return known[text]
+        made = self._known[-1][text] = self.emit(text, ctype)
+        return made
+
+    @contextmanager
+    def _scope(self) -> Iterator[None]:
+        """Around code that is not always run: what it computes is nothing that later code can use."""
+        self._known.append({})
+        yield
+        self._known.pop()
 
     def const(self, value: float, ctype: str) -> Value:
         return Value(self, constant(value, ctype), ctype)
@@ -306,8 +365,10 @@ class Function:
         """`condition ? yes : no`; one of the two may be a number."""
         ctype = yes.ctype if isinstance(yes, Value) else no.ctype if isinstance(no, Value) else "i64"
         yes, no = self.as_value(yes, ctype), self.as_value(no, ctype)
+        if condition.name in ("true", "false"):
+            return yes if condition.name == "true" else no
         text = f"select {condition.ctype} {condition.name}, {ctype} {yes.name}, {ctype} {no.name}"
-        return self.emit(text, ctype)
+        return self.once(text, ctype)
 
     def fabs(self, x: Value) -> Value:
         return self.intrinsic("fabs", x.ctype, x)
@@ -332,7 +393,7 @@ class Function:
     def _convert(self, op: str, value: Value, ctype: str) -> Value:
         if value.ctype == ctype:
             return value
-        return self.emit(f"{op} {value.ctype} {value.name} to {ctype}", ctype)
+        return self.once(f"{op} {value.ctype} {value.name} to {ctype}", ctype)
 
     def bitcast(self, value: Value, ctype: str) -> Value:
         return self._convert("bitcast", value, ctype)
@@ -359,9 +420,11 @@ class Function:
             return self.const(value, ctype)
         if lanes(ctype) == 1:
             return value
-        first = self.emit(f"insertelement {ctype} poison, {value.ctype} {value.name}, i32 0", ctype)
+        if value.name[0] not in "%@":
+            return Value(self, f"splat ({value.ctype} {value.name})", ctype)
+        first = self.once(f"insertelement {ctype} poison, {value.ctype} {value.name}, i32 0", ctype)
         zeros = vector("i32", lanes(ctype))
-        return self.emit(f"shufflevector {ctype} {first.name}, {ctype} poison, {zeros} zeroinitializer", ctype)
+        return self.once(f"shufflevector {ctype} {first.name}, {ctype} poison, {zeros} zeroinitializer", ctype)
 
     def iota(self, ctype: str) -> Value:
         """0, 1, 2 ... as an integer vector."""
@@ -403,7 +466,9 @@ class Function:
 
     def at(self, pointer: Value, index: Value | int, ctype: str = "float") -> Value:
         index = self.as_value(index, "i64")
-        return self.emit(f"getelementptr {ctype}, ptr {pointer.name}, i64 {index.name}", "ptr")
+        if index.name == "0":
+            return pointer
+        return self.once(f"getelementptr {ctype}, ptr {pointer.name}, i64 {index.name}", "ptr")
 
     def prefetch(self, pointer: Value, index: Value | int, ctype: str = "float", write: bool = False, near: int = 3) -> None:
         """Ask for the cache line at an address that will be read (or written) soon, into the first cache, or with `near` 2 the second.
@@ -464,9 +529,10 @@ class Function:
         self._start(head)
         phi = len(self._lines)
         self._lines.append("")  # completed below, when the last block of the body is known
-        yield Value(self, index, "i64")
-        following = Value(self, index, "i64") + step
-        again = following.compare("slt", stop)
+        with self._scope():
+            yield Value(self, index, "i64")
+            following = Value(self, index, "i64") + step
+            again = following.compare("slt", stop)
         self.line(f"br i1 {again.name}, label %{head}, label %{done}")
         self._lines[phi] = f"  {index} = phi i64 [ {start.name}, %{before} ], [ {following.name}, %{self._block} ]"
         self._start(done)
@@ -483,7 +549,8 @@ class Function:
             self.line(f"br i1 {condition.name}, label %{inside}, label %{done}")
             self._start(inside)
 
-        yield unless
+        with self._scope():
+            yield unless
         self.line(f"br label %{head}")
         self._start(done)
 
@@ -493,17 +560,21 @@ class Function:
         yes, done = self._fresh("yes"), self._fresh("done")
         self.line(f"br i1 {condition.name}, label %{yes}, label %{done}")
         self._start(yes)
-        yield
+        with self._scope():
+            yield
         self.line(f"br label %{done}")
         self._start(done)
 
     def branch(self, condition: Value, yes: Callable[[], None], no: Callable[[], None]) -> None:
         """`yes()` emits the code for a true condition, `no()` for a false one."""
+        if condition.name in ("true", "false"):
+            return yes() if condition.name == "true" else no()
         labels = [self._fresh(name) for name in ("yes", "no", "done")]
         self.line(f"br i1 {condition.name}, label %{labels[0]}, label %{labels[1]}")
         for label, emit in zip(labels[:2], (yes, no), strict=True):
             self._start(label)
-            emit()
+            with self._scope():
+                emit()
             self.line(f"br label %{labels[2]}")
         self._start(labels[2])
 

@@ -11,6 +11,7 @@ from .loops_plan import Plan
 from .loops_reduce import Gather
 from .loops_steps import STEPS, compute
 from .loops_values import MEMORY, Maker, Mask, Num, Weak, pack, static_mask, store, unpack
+from .matmul_pack import exchanged
 
 __all__ = ["Nest"]
 
@@ -290,7 +291,7 @@ class Nest:
                 for k in self.plan.turned:
                     kind = self.plan.reads[k].kind
                     vectors = [f.load(vector(MEMORY[kind], width), self._moved(corner, last, c)["r", k]) for c in range(width)]
-                    for row, made in zip(known, _transposed(f, vectors), strict=True):
+                    for row, made in zip(known, exchanged(f, vectors), strict=True):
                         row[0][k] = Num(self.m, unpack(f, made, kind), kind)
                 self._points(rows, known, [0], None, {})
             if across < columns:
@@ -314,18 +315,13 @@ class Nest:
         if not (long and any(g.part == "float32" and g.total == "float64" for g in gathers)):
             self._segment(rows, count)
             return
-        f = self.f
-        if isinstance(count, Value):
-            with f.loop(0, count, block) as first:
-                self._segment(rows, f.smaller(count - first, block), first)
-            return
-        with f.loop(0, count // block * block, block) as first:
-            self._segment(rows, block, first)
-        if count % block:
-            self._segment(rows, count % block, count // block * block)
+        # One body for all blocks, the last included: each is compiled.
+        whole = isinstance(count, int) and count % (self.unroll * self.width) == 0
+        with self.f.loop(0, count, block) as first:
+            self._segment(rows, self.f.smaller(count - first, block), first, whole)
 
-    def _segment(self, rows: list[Pointers], count: Value | int, start: Value | int = 0) -> None:
-        """`count` elements from `start` on."""
+    def _segment(self, rows: list[Pointers], count: Value | int, start: Value | int = 0, whole: bool = False) -> None:
+        """`count` elements from `start` on; `whole` says that vectors, as many as are unrolled, make it up."""
         f, m, width = self.f, self.m, self.width
         fixed = [self._fixed(p) for p in rows]
         parts = {}
@@ -339,25 +335,26 @@ class Nest:
 
         step = width * self.unroll
         if isinstance(count, int):
-            whole, rest = divmod(count, width)
-            if whole * len(rows) <= self.straight:
-                for j in range(0, whole, self.unroll):
-                    points([start + i * width for i in range(j, min(j + self.unroll, whole))], None)
+            vectors, rest = divmod(count, width)
+            if vectors * len(rows) <= self.straight:
+                for j in range(0, vectors, self.unroll):
+                    points([start + i * width for i in range(j, min(j + self.unroll, vectors))], None)
             else:
-                main = whole // self.unroll * self.unroll
+                main = vectors // self.unroll * self.unroll
                 with f.loop(start, start + main * width, step) as i:
                     points([i + u * width if u else i for u in range(self.unroll)], None)
-                for j in range(main, whole):
+                for j in range(main, vectors):
                     points([start + j * width], None)
             if rest:
-                points([start + whole * width], static_mask(f, width, rest))
+                points([start + vectors * width], static_mask(f, width, rest))
         else:
             end = start + count
-            main = end - count % step
+            main = end if whole else end - count % step
             with f.loop(start, main, step) as i:
                 points([i + u * width if u else i for u in range(self.unroll)], None)
-            with f.loop(main, end, width) as i:
-                points([i], Mask(f.tail_mask(end - i, width), None))
+            if not whole:
+                with f.loop(main, end, width) as i:
+                    points([i], Mask(f.tail_mask(end - i, width), None))
         for k in self._summed():
             g = self.gathers[k]
             values = [Num(m, part.get(), g.part) for part in parts[k]]
@@ -514,20 +511,6 @@ class Nest:
         places = vector("i64", self.width)
         index = (f.iota(places) + f.splat(f.as_value(offset, "i64"), places)) * stride
         return f.emit(f"getelementptr {kind}, ptr {pointer.name}, {places} {index.name}", vector("ptr", self.width))
-
-
-def _transposed(f: Function, rows: list[Value]) -> list[Value]:
-    """The columns of a square of vectors: blocks are exchanged, of one element, then of two, of four ..."""
-    count, step = len(rows), 1
-    while step < count:
-        made = list(rows)
-        for i in range(count):
-            if not i & step:
-                a, b = rows[i], rows[i + step]
-                made[i] = f.shuffle(a, b, [count + lane - step if lane & step else lane for lane in range(count)])
-                made[i + step] = f.shuffle(a, b, [count + lane if lane & step else lane + step for lane in range(count)])
-        rows, step = made, 2 * step
-    return rows
 
 
 class _Line:

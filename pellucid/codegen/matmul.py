@@ -18,13 +18,14 @@ import _thread
 import ctypes
 import functools
 import threading
+from collections.abc import Callable
 
 import numpy as np
 
 from pellucid.codegen import blas, jit, target, threads
 from pellucid.codegen.elementwise import restore_flags, save_flags
 from pellucid.codegen.emit import Function, Module, Value
-from pellucid.codegen.matmul_micro import ACCUMULATE, BIAS, RELU, emit_any, emit_micro, micro_name, prefix
+from pellucid.codegen.matmul_micro import ACCUMULATE, BIAS, PACKED, RELU, emit_any, emit_finish, emit_micro, micro_name
 from pellucid.codegen.matmul_pack import Tile, emit_pack_copy, emit_pack_rows, emit_pack_transpose, pack, plain_tile, tile
 
 __all__ = ["SCRATCH_FLOATS", "gemm_address", "gufuncs", "linear", "multiply"]
@@ -33,6 +34,7 @@ DEPTH = 768  # terms of a sum that one pass adds: a packed panel of B then fits 
 BLOCK = 1 << 18  # floats of A that are packed at a time: 1 MiB
 PLAIN = 256  # up to as many columns, or terms of a sum, A is not packed
 LARGE = 1 << 18  # multiplications from which on BLAS uses threads of its own, which then wait busily for more
+FINISH = "pellucid_matmul_finish"  # the driver's function that micro-kernels call, by name
 TOGETHER = 8  # panels of A that are packed at once, a step of all of them after the other
 
 
@@ -76,15 +78,15 @@ def _missing(packed: int, height: int, more: int, columns: int) -> None:
     finally:
         # Whatever happened, the caller goes on, and must not find null.
         for which in needed:
-            _table()[_place(*which)] = _table()[_place(*which)] or _any(which[0])
+            _table()[_place(*which)] = _table()[_place(*which)] or _any()
         if interrupted:
             threading.Timer(0.05, _thread.interrupt_main).start()
 
 
-def _any(packed: bool) -> int:
+def _any() -> int:
     natives = _natives()
     assert natives is not None  # its functions are what calls
-    return natives[f"{prefix(packed)}.any"]
+    return natives["micro.any"]
 
 
 def widths(packed: bool, columns: int) -> list[int]:
@@ -104,12 +106,15 @@ def ready(packed: bool, rows: int, vectors: int) -> None:
 
     def build() -> str:
         module = Module()
-        emit_micro(module, tile() if packed else plain_tile(), rows, vectors, packed)
+        emit_micro(module, tile() if packed else plain_tile(), rows, vectors, packed, FINISH)
         return module.text()
 
-    made = jit.compile_source(build, {name: None}, f"matmul {name}")
+    natives = _natives()
+    if natives is not None:
+        jit.define(FINISH, natives[FINISH])
+    made = jit.compile_source(build, {name: None}, f"matmul {name}") if natives else None
     # One store of eight bytes: a thread that reads it meanwhile finds null or the address.
-    table[place] = made[name] if made else _any(packed)
+    table[place] = made[name] if made else _any()
 
 
 # The loops around them. `job` fields, in words:
@@ -178,6 +183,7 @@ def _emit_columns(module: Module, t: Tile, packed: bool) -> None:
     f = module.function(
         "columns.packed" if packed else "columns.plain", internal=True, args="ptr", begin="i64", end="i64", thread="i64"
     )
+    f.driver = True
     job = Job(f, f.args)
     values = {name: job.get(name) for name in _JOB}
     m, n, depth, panels, flags = (values[name] for name in ("m", "n", "depth", "panels", "flags"))
@@ -219,7 +225,16 @@ def _emit_columns(module: Module, t: Tile, packed: bool) -> None:
             ahead = f.at(values["b"], (after + p * apart) * values["b_column"])
             ahead_step = f.select(by_row, values["b_step"], apart)
             operands = (a, source.get(), out, bias, f.select(fetch, ahead, a))
-            numbers = (row, depth, stride.get(), values["pitch"], valid, flags, height, f.select(fetch, ahead_step, 0))
+            numbers = (
+                row,
+                depth,
+                stride.get(),
+                values["pitch"],
+                valid,
+                flags | PACKED * packed,
+                height,
+                f.select(fetch, ahead_step, 0),
+            )
             passed = ", ".join(f"{v.ctype} {v.name}" for v in (*operands, *numbers))
             f.line(f"call void {micro.name}({passed})")
     f.ret()
@@ -241,6 +256,7 @@ def _emit_pack_b(module: Module) -> None:
 def _emit_rows(module: Module, t: Tile) -> None:
     """Panels of A times a block of B that is packed."""
     f = module.function("rows.packed", internal=True, args="ptr", begin="i64", end="i64", thread="i64")
+    f.driver = True
     job = Job(f, f.args)
     a, b, out, bias, m, n, depth = map(job.get, ("a", "packed", "out", "bias", "m", "n", "depth"))
     row, step, pitch, flags, panels = map(job.get, ("a_row", "a_step", "pitch", "flags", "panels"))
@@ -275,7 +291,16 @@ def _emit_rows(module: Module, t: Tile) -> None:
                 f.at(bias, first),
                 f.select(fetch, ahead, here),
             )
-            numbers = (apart.get(), depth, f.const(t.columns, "i64"), pitch, valid, flags, height, f.select(fetch, ahead_step, 0))
+            numbers = (
+                apart.get(),
+                depth,
+                f.const(t.columns, "i64"),
+                pitch,
+                valid,
+                flags | PACKED,
+                height,
+                f.select(fetch, ahead_step, 0),
+            )
             passed = ", ".join(f"{v.ctype} {v.name}" for v in (*operands, *numbers))
             f.line(f"call void {micro.name}({passed})")
     f.ret()
@@ -284,30 +309,41 @@ def _emit_rows(module: Module, t: Tile) -> None:
 def _kernel(f: Function, packed: bool, height: Value, vectors: Value) -> Value:
     """The address of a micro-kernel, null where it has not been compiled."""
     t = tile() if packed else plain_tile()
-    which = (vectors - 1) * t.rows + height + (_place(packed, 1, 1) - 1)
+    return _entry(f, (vectors - 1) * t.rows + height + (_place(packed, 1, 1) - 1))
+
+
+def _entry(f: Function, which: Value) -> Value:
     # Others may be writing it.
     slot = f.emit(f"getelementptr ptr, ptr @pellucid_matmul, i64 {which.name}", "ptr")
     return f.emit(f"load atomic ptr, ptr {slot.name} acquire, align 8", "ptr")
 
 
-def _emit_ready(module: Module, t: Tile, packed: bool) -> None:
+def _emit_ready(module: Module) -> None:
     """Before `m` rows in `panels` meet `n` columns: see that the micro-kernels for them are there."""
-    f = module.function(f"{prefix(packed)}.ready", internal=True, m="i64", panels="i64", n="i64")
+    f = module.function("ready", internal=True, m="i64", panels="i64", n="i64", packed="i64")
     f.driver = True
     f.noinline = True
     height, more = f.m / f.panels, f.m % f.panels
     taller = f.select(more.compare("ne", 0), height + 1, height)
-    rest = f.n % t.columns
-    tail = f.select(rest.compare("ne", 0), (rest + (t.lanes - 1)) / t.lanes, t.vectors)
-    widest = f.select(f.n.compare("sge", t.columns), f.const(t.vectors, "i64"), tail)
+    packed = f.packed.compare("ne", 0)
+
+    def chosen(of: Callable[[bool], int]) -> Value:
+        return f.select(packed, f.const(of(True), "i64"), of(False))
+
+    tiles = {True: tile(), False: plain_tile()}
+    columns, rows, vectors = (chosen(lambda p, n=n: getattr(tiles[p], n)) for n in ("columns", "rows", "vectors"))
+    rest = f.n % columns
+    tail = f.select(rest.compare("ne", 0), (rest + (tile().lanes - 1)) / tile().lanes, vectors)
+    widest = f.select(f.n.compare("sge", columns), vectors, tail)
+    start = chosen(lambda p: _place(p, 1, 1) - 1)
     absent = None
-    for rows in (height, taller):
-        for vectors in (widest, tail):
-            null = f.emit(f"icmp eq ptr {_kernel(f, packed, rows, vectors).name}, null", "i1")
+    for high in (height, taller):
+        for wide in (widest, tail):
+            null = f.emit(f"icmp eq ptr {_entry(f, (wide - 1) * rows + high + start).name}, null", "i1")
             absent = null if absent is None else absent | null
     with f.when(absent):
         f.line(f"%missing = load ptr, ptr getelementptr (ptr, ptr @pellucid_matmul, i64 {len(_table()) - 1})")
-        f.line(f"call void %missing(i64 {int(packed)}, i64 {height.name}, i64 {more.name}, i64 {f.n.name})")
+        f.line(f"call void %missing(i64 {f.packed.name}, i64 {height.name}, i64 {more.name}, i64 {f.n.name})")
     f.ret()
 
 
@@ -343,7 +379,7 @@ def _emit_gemm(module: Module) -> None:
             t = tile() if packed else plain_tile()
             panels = (rows + (t.rows - 1)) / t.rows
             job.set("panels", panels)
-            f.call(f"{prefix(packed)}.ready", rows, panels, columns)
+            f.call("ready", rows, panels, columns, f.const(int(packed), "i64"))
             return panels
 
         def start_team(kernel: str, tasks: Value, work: int, each: Value) -> None:
@@ -381,31 +417,34 @@ def _emit_gemm(module: Module) -> None:
     f.ret()
 
 
-# The gufuncs' loops: `void loop(char **args, npy_intp *dimensions, npy_intp *steps, void *state)`.
+# The gufuncs' loop: `void loop(char **args, npy_intp *dimensions, npy_intp *steps, void *state)`.
 
-TEAM, SCRATCH, LOCK = 0, 1, 2  # words of the state: address of the team's cell, a buffer for A, 1 while it is used
+EPILOGUE, SHARED = 0, 1  # words of a gufunc's state: what follows the product, and the state of all
+TEAM, SCRATCH, LOCK = 0, 1, 2  # words of that: address of the team's cell, a buffer for A, 1 while it is used
 
 
-def _emit_loop(module: Module, name: str, epilogue: int) -> None:
+def _emit_loop(module: Module) -> None:
     """dimensions: batch, m, k, n. steps: the batch's of each operand, then a's two, b's two, [the bias's,] the result's two."""
-    f = module.function(name, args="ptr", dimensions="ptr", steps="ptr", state="ptr")
+    f = module.function("loop", args="ptr", dimensions="ptr", steps="ptr", state="ptr")
     f.driver = True
     flags = save_flags(f)
-    operands = 4 if epilogue & BIAS else 3
+    epilogue, shared = f.load("i64", f.state, EPILOGUE), f.load("ptr", f.at(f.state, SHARED, "i64"))
+    biased = (epilogue & BIAS) >> 1
     batch, m, k, n = (f.load("i64", f.dimensions, i) for i in range(4))
-    moves = [f.load("i64", f.steps, i) for i in range(operands)]
-    core = [f.load("i64", f.steps, operands + i) / 4 for i in range(2 * 3 + (operands - 3))]
-    a_row, a_step, b_step, b_column = core[:4]
-    pitch = core[-2]
-    start = [f.load("ptr", f.args, i) for i in range(operands)]
-    team = f.load("ptr", f.load("ptr", f.state, TEAM))
-    lock = f.at(f.state, LOCK, "i64")
+    operands = (f.const(0, "i64"), f.const(1, "i64"), f.const(2, "i64"), biased + 2)  # a, b, the bias or the result, the result
+    moves = [f.load("i64", f.steps, i) for i in operands]
+    first = biased + 3
+    a_row, a_step, b_step, b_column = (f.load("i64", f.steps, first + i) / 4 for i in range(4))
+    pitch = f.load("i64", f.steps, first + biased + 4) / 4
+    start = [f.load("ptr", f.args, i) for i in operands]
+    team = f.load("ptr", f.load("ptr", shared, TEAM))
+    lock = f.at(shared, LOCK, "i64")
     pair = f.emit(f"cmpxchg ptr {lock.name}, i64 0, i64 1 seq_cst monotonic", "{ i64, i1 }")
     mine = f.emit(f"extractvalue {pair.ctype} {pair.name}, 1", "i1")
     packed = f.var("ptr")
 
     def own() -> None:
-        packed.set(f.load("ptr", f.state, SCRATCH))
+        packed.set(f.load("ptr", shared, SCRATCH))
 
     def borrowed() -> None:  # another Python thread multiplies just now
         packed.set(f.emit(f"call ptr @malloc(i64 {4 * SCRATCH_FLOATS})", "ptr"))
@@ -413,9 +452,8 @@ def _emit_loop(module: Module, name: str, epilogue: int) -> None:
     f.module.declarations |= {"declare ptr @malloc(i64)", "declare void @free(ptr)"}
     f.branch(mine, own, borrowed)
     with f.loop(0, batch) as i:
-        a, b, *bias, out = (f.at(p, i * move, "i8") for p, move in zip(start, moves))
-        values = (m, n, k, a_row, a_step, b_step, b_column, pitch, f.const(epilogue, "i64"))
-        f.call("gemm", team, a, b, out, bias[0] if bias else out, packed.get(), *values)
+        a, b, bias, out = (f.at(p, i * move, "i8") for p, move in zip(start, moves))
+        f.call("gemm", team, a, b, out, bias, packed.get(), m, n, k, a_row, a_step, b_step, b_column, pitch, epilogue)
 
     def unlock() -> None:
         f.line(f"store atomic i64 0, ptr {lock.name} release, align 8")
@@ -428,14 +466,15 @@ def _emit_loop(module: Module, name: str, epilogue: int) -> None:
     f.ret()
 
 
-_LOOPS = {"matmul": 0, "linear": BIAS, "linear_relu": BIAS | RELU}
+_EPILOGUES = {"matmul": 0, "linear": BIAS, "linear_relu": BIAS | RELU}
 
 
 def _build() -> str:
     module = Module()
+    emit_any(module, "micro.any")
+    emit_finish(module, FINISH, tile())
+    _emit_ready(module)
     for t, packed in ((tile(), True), (plain_tile(), False)):
-        emit_any(module, packed)
-        _emit_ready(module, t, packed)
         _emit_columns(module, t, packed)
     emit_pack_copy(module)
     emit_pack_transpose(module)
@@ -444,8 +483,7 @@ def _build() -> str:
     _emit_pack_b(module)
     _emit_rows(module, tile())
     _emit_gemm(module)
-    for name, epilogue in _LOOPS.items():
-        _emit_loop(module, name, epilogue)
+    _emit_loop(module)
     return "@pellucid_matmul = external global ptr\n" + module.text()
 
 
@@ -457,7 +495,7 @@ SCRATCH_FLOATS = BLOCK + DEPTH * 16  # what a call of the native `gemm` needs fo
 def _natives() -> dict[str, int] | None:
     """The addresses of the driver's functions."""
     jit.define("pellucid_matmul", ctypes.addressof(_table()))
-    exports = dict.fromkeys((*_LOOPS, "gemm", "micro.packed.any", "micro.plain.any"))
+    exports = dict.fromkeys(("loop", "gemm", "micro.any", FINISH))
     return jit.compile_source(_build, exports, "matmul")
 
 
@@ -482,13 +520,15 @@ def gufuncs() -> dict[str, np.ufunc] | None:
     if natives is None:
         return None
     scratch = np.empty(SCRATCH_FLOATS, np.float32)
-    state = (ctypes.c_int64 * 3)(threads.team_cell(), scratch.ctypes.data, 0)
-    _alive.append((scratch, state))
+    shared = (ctypes.c_int64 * 3)(threads.team_cell(), scratch.ctypes.data, 0)
+    _alive.append((scratch, shared))
     made = {}
-    for name, epilogue in _LOOPS.items():
+    for name, epilogue in _EPILOGUES.items():
+        state = (ctypes.c_int64 * 2)(epilogue, ctypes.addressof(shared))
+        _alive.append(state)
         inputs = 3 if epilogue else 2
         signature = b"(m,k),(k,n),(n)->(m,n)" if epilogue else b"(m,k),(k,n)->(m,n)"
-        made[name] = _gufunc(name, natives[name], ctypes.addressof(state), inputs, signature)
+        made[name] = _gufunc(name, natives["loop"], ctypes.addressof(state), inputs, signature)
     return made
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pellucid.codegen import target
-from pellucid.codegen.emit import Function, Module, Value, vector
+from pellucid.codegen.emit import Function, Module, Value, lanes, vector
 
-__all__ = ["Tile", "emit_pack_copy", "emit_pack_rows", "emit_pack_transpose", "pack", "plain_tile", "tile", "transposed"]
+__all__ = ["Tile", "emit_pack_copy", "emit_pack_rows", "emit_pack_transpose", "pack", "plain_tile", "tile"]
 
 AHEAD = 16  # steps ahead of which rows are fetched
 
@@ -52,37 +53,52 @@ def emit_pack_copy(module: Module) -> None:
         "pack.copy", internal=True, src="ptr", dst="ptr", **dict.fromkeys(("pitch", "depth", "count", "stride"), "i64")
     )
     f.noinline = True
-    vectors = f.var("i64", (f.count + (t.lanes - 1)) / t.lanes)
 
-    def copy(used: int) -> None:
-        masks = [f.tail_mask(f.count - v * t.lanes, t.lanes) for v in range(used)]
-        # Another thread may be writing what follows this panel.
-        room = [f.tail_mask(f.stride - v * t.lanes, t.lanes) for v in range(used)]
+    def copy(step: Value, v: Value | int, used: int, mask: Value | None, room: Value | None) -> None:
+        src, dst = f.at(f.src, step * f.pitch), f.at(f.dst, step * f.stride)
+        for w in range(used):
+            at = v if isinstance(v, Value) else f.const((v + w) * t.lanes, "i64")
+            f.store(f.load(kind, src, at, mask=mask), dst, at, mask=room)
+
+    def whole(used: int) -> None:
         with f.loop(0, f.depth) as k:
-            src, dst = f.at(f.src, k * f.pitch), f.at(f.dst, k * f.stride)
-            for v in range(used):
-                f.store(f.load(kind, src, v * t.lanes, mask=masks[v]), dst, v * t.lanes, mask=room[v])
+            copy(k, 0, used, None, None)
 
-    for used in range(1, max(t.vectors, plain_tile().vectors) + 1):
-        with f.when(vectors.get().compare("eq", used)):
-            copy(used)
+    def narrow() -> None:
+        """A vector's width at a time."""
+        with f.loop(0, f.count, t.lanes) as first:
+            mask = f.tail_mask(f.count - first, t.lanes)
+            room = f.tail_mask(f.stride - first, t.lanes)  # another thread may be writing what follows this panel
+            with f.loop(0, f.depth) as k:
+                copy(k, first, 1, mask, room)
+
+    otherwise = narrow
+    for used in {t.vectors, plain_tile().vectors}:
+
+        def either(used: int = used, otherwise: Callable[[], None] = otherwise) -> None:
+            f.branch(f.count.compare("eq", used * t.lanes), lambda: whole(used), otherwise)
+
+        otherwise = either
+    otherwise()
     f.ret()
 
 
-def transposed(f: Function, rows: list[Value]) -> list[Value]:
-    """The transpose of a square of as many vectors as they have lanes: exchange blocks of 1, 2, 4 ... lanes."""
-    n = len(rows)
-    distance = 1
-    while distance < n:
+def exchanged(f: Function, rows: list[Value], distance: int = 1) -> list[Value]:
+    """A step to the transpose for each row at an index that is a power of two: blocks of `distance` lanes are exchanged between neighbours,
+    then twice as many ... All steps from 1 on, over as many rows as they have lanes, give the transpose.
+    """
+    apart = 1
+    while apart < len(rows):
+        n = lanes(rows[0].ctype)
         low = [lane if not lane & distance else n + lane - distance for lane in range(n)]
         high = [lane + distance if not lane & distance else n + lane for lane in range(n)]
         done = list(rows)
-        for i in range(n):
-            if not i & distance:
-                a, b = rows[i], rows[i + distance]
-                done[i], done[i + distance] = f.shuffle(a, b, low), f.shuffle(a, b, high)
+        for i in range(len(rows)):
+            if not i & apart:
+                a, b = rows[i], rows[i + apart]
+                done[i], done[i + apart] = f.shuffle(a, b, low), f.shuffle(a, b, high)
         rows = done
-        distance *= 2
+        apart, distance = 2 * apart, 2 * distance
     return rows
 
 
@@ -99,30 +115,30 @@ def emit_pack_transpose(module: Module) -> None:
         **dict.fromkeys(("pitch", "depth", "count", "stride"), "i64"),
     )
     f.noinline = True
+    # The transpose of a square in two loops, over rows that are neighbours and over rows that are `near` apart: a quarter of the code.
+    # Without branches: rows beyond the last are the last once more, and steps beyond the last are stored where nobody reads.
+    near = min(n, 4)
+    square, nowhere = f.buffer("float", n * n), f.buffer("float", n)
     with f.loop(0, f.count, n) as first:
         room = f.tail_mask(f.stride - first, n)
+        last = (f.smaller(f.count - first, n) - 1) * f.pitch
         with f.loop(0, f.depth, n) as k:
             left = f.depth - k
-            here = f.at(f.src, first * f.pitch + k)
-            dst = f.at(f.dst, k * f.stride + first)
+            end = left * f.stride
+            here, dst = f.at(f.src, first * f.pitch + k), f.at(f.dst, k * f.stride + first)
             reach = f.tail_mask(left, n)
-            rows = []
-            for i in range(n):
-                # Rows beyond the last are not read: an empty mask.
-                inside = f.splat((first + i).compare("slt", f.count), reach.ctype)
-                rows.append(f.load(kind, here, f.pitch * i, mask=reach & inside))
-            columns = transposed(f, rows)
-
-            def all_steps(columns=columns, dst=dst, room=room) -> None:
-                for i, column in enumerate(columns):
-                    f.store(column, dst, f.stride * i, mask=room)
-
-            def some_steps(columns=columns, dst=dst, left=left, room=room) -> None:
-                for i, column in enumerate(columns):
-                    with f.when(left.compare("sgt", i)):
-                        f.store(column, dst, f.stride * i, mask=room)
-
-            f.branch(left.compare("sge", n), all_steps, some_steps)
+            with f.loop(0, n, near) as top:
+                starts = [f.at(here, f.smaller(top * f.pitch + f.pitch * i, last)) for i in range(near)]
+                for start in starts:
+                    f.prefetch(start, 2 * n)
+                rows = [f.load(kind, start, mask=reach) for start in starts]
+                for i, row in enumerate(exchanged(f, rows)):
+                    f.store(row, square, top * n + i * n)
+            with f.loop(0, near) as j:
+                rows = [f.load(kind, square, j * n + i * n) for i in range(0, n, near)]
+                for i, column in enumerate(exchanged(f, rows, near)):
+                    step = j * f.stride + f.stride * (i * near)
+                    f.store(column, f.select(step.compare("slt", end), f.at(dst, step), nowhere), mask=room)
     f.ret()
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from pellucid.codegen import jit, target, threads
 from pellucid.codegen.emit import Function, Module, Value, vector
 
-__all__ = ["Rule", "apply", "emit_flat_update"]
+__all__ = ["Rule", "apply", "emit_flat_update", "made"]
 
 KINDS = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
 GRAIN = 1 << 16  # elements a chunk, over all parameters in a row
@@ -215,9 +215,22 @@ def emit_flat_update(module: Module, name: str, rule: Rule, scalar: str = "float
     f.ret()
 
 
-@functools.cache
+_made: dict[tuple[Rule, np.dtype], Any] = {}
+
+
+def made(rule: Rule, dtype: np.dtype) -> bool:
+    """Whether this process has a rule's kernel already."""
+    return (rule, dtype) in _made
+
+
 def _kernel(rule: Rule, dtype: np.dtype) -> Any:
     """The native function of a rule over lists of arrays, None where there is none."""
+    if (rule, dtype) not in _made:
+        _made[rule, dtype] = _compiled(rule, dtype)
+    return _made[rule, dtype]
+
+
+def _compiled(rule: Rule, dtype: np.dtype) -> Any:
     if not _layout_known() or _lib.check is None:
         return None
 

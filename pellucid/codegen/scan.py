@@ -7,6 +7,7 @@ True
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -93,41 +94,49 @@ _NAMES = [f"{kind}{across}.{ctype}" for kind in ("cumsum", "cumprod") for across
 _lib = jit.Library("scan", _build, {**dict.fromkeys(_NAMES, "paaiiii"), "cumprod_backward": "paaaaiiii"})
 
 
-def _function(name: str, shape: Sequence[int], dim: int, dtype: str) -> Any:
-    if name == "cumprod_backward":
-        return _lib.cumprod_backward if dtype == "float32" else None
-    return getattr(_lib, f"{_kernel(name, shape, dim)}.{_CTYPES[dtype]}") if dtype in _CTYPES else None
-
-
 def native(name: str, shape: Sequence[int], dim: int, dtype: str = "float32") -> int | None:
     """The address of the kernel that serves a shape and dtype; None where there is none, or it cannot be compiled."""
-    function = _function(name, shape, dim, dtype)
+    kernel = _kernel(name, shape, dim, dtype)
+    function = None if kernel is None else getattr(_lib, kernel)
     return None if function is None else jit.address(function)
 
 
-def _kernel(name: str, shape: Sequence[int], dim: int) -> str:
-    return f"{name}_across" if math.prod(shape[dim + 1 :]) >= WIDE and name != "cumprod_backward" else name
+def _kernel(name: str, shape: Sequence[int], dim: int, dtype: str) -> str | None:
+    if name == "cumprod_backward":
+        return name if dtype == "float32" else None
+    return f"{name}{'_across' if _is_across(name, shape, dim) else ''}.{_CTYPES[dtype]}" if dtype in _CTYPES else None
+
+
+def _is_across(name: str, shape: Sequence[int], dim: int) -> bool:
+    return name != "cumprod_backward" and math.prod(shape[dim + 1 :]) >= WIDE
 
 
 def numbers(name: str, shape: Sequence[int], dim: int) -> tuple[int, ...]:
     """The kernel's last arguments."""
     length, inner, outer = shape[dim], math.prod(shape[dim + 1 :]), math.prod(shape[:dim])
-    if _kernel(name, shape, dim) != name:
+    if _is_across(name, shape, dim):
         return length, inner, outer, max(1, GRAIN // max(1, length * inner))
     return length, inner, outer * inner, max(1, GRAIN // max(1, length))
 
 
 def _run(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray | None:
-    x = arrays[0]
-    dim %= x.ndim
-    if any(a.dtype != x.dtype or not a.flags.c_contiguous or a.shape != x.shape for a in arrays):
-        return None
-    function = _function(name, x.shape, dim, x.dtype.name)
+    shape, dtype = arrays[0].shape, arrays[0].dtype
+    for a in arrays:
+        if a.dtype is not dtype or not a.flags.c_contiguous or a.shape != shape:
+            return None
+    kernel, last = _chosen(name, shape, dim % len(shape), dtype)
+    function = None if kernel is None else getattr(_lib, kernel)
     if function is None:
         return None
-    out = np.empty(x.shape, x.dtype)
-    function(threads.team(), *arrays, out, *numbers(name, x.shape, dim))
+    out = np.empty(shape, dtype)
+    function(threads.team(), *arrays, out, *last)
     return out
+
+
+@functools.lru_cache(512)
+def _chosen(name: str, shape: tuple[int, ...], dim: int, dtype: np.dtype[Any]) -> tuple[str | None, tuple[int, ...]]:
+    """The kernel that serves a shape and dtype, None where there is none, and its last arguments."""
+    return _kernel(name, shape, dim, dtype.name), numbers(name, shape, dim)
 
 
 def cumsum(x: np.ndarray, axis: int) -> np.ndarray | None:

@@ -19,6 +19,7 @@ from ..core.tensor import Tensor
 from ..core.tracing import constant
 from ..errors import ArgumentValueError, IndexOutOfRangeError, OperationError, UnsupportedError
 from ._rules import require_tensor
+from .scatter import inside
 
 _F32 = np.dtype(np.float32)
 
@@ -64,7 +65,7 @@ def _embedding_vjp(F: Any, g: Any, weight_shape: Any, index: Any, padding: int, 
 embedding_op = defop(
     "embedding",
     "weight",
-    forward=lambda xp, w, *, index, padding, by_frequency: xp.take(w, index, 0),
+    forward=lambda xp, w, *, index, padding, by_frequency: w.take(index, 0) if type(w) is np.ndarray else xp.take(w, index, 0),
     aval=lambda w, index, **_: ((*index.shape, w[0][-1]), w[1]),
     vjp={"weight": _embedding_vjp},
     jvp="linear",
@@ -72,9 +73,12 @@ embedding_op = defop(
 )
 
 
+_INDEX_DTYPES = frozenset({np.dtype(np.int64), np.dtype(np.int32)})
+
+
 def _indices(name: str, input: Tensor, rows: int) -> np.ndarray:
     index = require_tensor(input, name)._array
-    if index.dtype not in (np.dtype(np.int64), np.dtype(np.int32)):
+    if index.dtype not in _INDEX_DTYPES:
         shown = input.type()  # type: ignore[attr-defined]
         raise OperationError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
@@ -89,7 +93,7 @@ def _indices(name: str, input: Tensor, rows: int) -> np.ndarray:
 
 def _check_rows(name: str, index: np.ndarray, rows: int) -> None:
     """Refuse indices outside of the table."""
-    if int(index.min()) < 0 or int(index.max()) >= rows:
+    if not inside(index, rows):
         bad = np.flatnonzero((index < 0) | (index >= rows))[0]
         raise IndexOutOfRangeError(
             "index out of range in self",

@@ -74,10 +74,10 @@ def _single(input: Tensor, target: Tensor) -> bool:
     return not state.slow and kind.kind == "f" and kind.itemsize >= 4 and target._array.dtype == kind
 
 
-def _reduce_weighted(loss: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
+def _reduce_weighted(loss: Tensor, weight: Tensor | None, reduction: str, title: str = "") -> Tensor:
     """Reduce a loss whose elements may have weights; its mean is then divided by the sum of the weights."""
     if weight is None:
-        return reduce_loss(loss, reduction)
+        return reduce_loss(loss, reduction, title)
     loss = loss * weight  # type: ignore[operator]
     if reduction == "mean":
         return loss.sum() / weight.sum()  # type: ignore[no-any-return, attr-defined]
@@ -103,7 +103,7 @@ def mse_loss(
     loss = mse_op.call(input, target)
     if weight is not None and tuple(weight._array.shape) != tuple(input._array.shape):
         raise ShapeValueError("Weights and input must have the same size.")
-    return _reduce_weighted(loss, weight, reduction)
+    return _reduce_weighted(loss, weight, reduction, "MseLoss")
 
 
 @public(namespace="nn.functional")
@@ -141,9 +141,9 @@ def smooth_l1_loss(
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
     if _single(input, target):
-        return reduce_loss(huber_op.call(input, target, delta=beta, scale=1.0 / beta), reduction)
+        return reduce_loss(huber_op.call(input, target, delta=beta, scale=1.0 / beta), reduction, "SmoothL1Loss")
     d = (input - target).abs()  # type: ignore[operator]
-    return reduce_loss(F.where(d < beta, d * d * (0.5 / beta), d - 0.5 * beta), reduction)
+    return reduce_loss(F.where(d < beta, d * d * (0.5 / beta), d - 0.5 * beta), reduction, "SmoothL1Loss")
 
 
 @public(namespace="nn.functional")
@@ -156,9 +156,9 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     if delta <= 0:
         raise OperationError("huber_loss does not support non-positive values for delta.")
     if _single(input, target):
-        return _reduce_weighted(huber_op.call(input, target, delta=delta, scale=1.0), weight, reduction)
+        return _reduce_weighted(huber_op.call(input, target, delta=delta, scale=1.0), weight, reduction, "HuberLoss")
     d = (input - target).abs()  # type: ignore[operator]
-    return _reduce_weighted(F.where(d <= delta, d * d * 0.5, (d - 0.5 * delta) * delta), weight, reduction)
+    return _reduce_weighted(F.where(d <= delta, d * d * 0.5, (d - 0.5 * delta) * delta), weight, reduction, "HuberLoss")
 
 
 @public(namespace="nn.functional")
@@ -169,7 +169,8 @@ def soft_margin_loss(
     """log(1 + exp(-target * input)), targets 1 or -1."""
     reduction = get_reduction(size_average, reduce, reduction)
     require_tensor(target, "soft_margin_loss", "target", 2)
-    return reduce_loss(F.softplus_of(-target * require_tensor(input, "soft_margin_loss")), reduction)  # type: ignore[operator]
+    loss = F.softplus_of(-target * require_tensor(input, "soft_margin_loss"))  # type: ignore[operator]
+    return reduce_loss(loss, reduction, "SoftMarginLoss")
 
 
 @public(namespace="nn.functional")
@@ -348,8 +349,8 @@ def multi_margin_loss(
         slack = slack * weight.index_select(0, wrap(t)).unsqueeze(1)  # type: ignore[attr-defined]
     loss = F.where(wrap(others), slack, 0.0).sum(dim=1) / classes
     if input.ndim < 2 and reduction == "none":
-        return loss.reshape(())  # type: ignore[no-any-return]
-    return reduce_loss(loss, reduction)
+        loss = loss.reshape(())
+    return reduce_loss(loss, reduction, "MultiMarginLoss")
 
 
 @public(namespace="nn.functional")
@@ -369,8 +370,8 @@ def multilabel_margin_loss(
     slack = (1 - (own.unsqueeze(2) - x.unsqueeze(1))).clamp(min=0)
     loss = F.where(wrap(counted), slack, 0.0).sum(dim=(1, 2)) / classes
     if input.ndim < 2 and reduction == "none":
-        return loss.reshape(())  # type: ignore[no-any-return]
-    return reduce_loss(loss, reduction)
+        loss = loss.reshape(())
+    return reduce_loss(loss, reduction, "MultilabelMarginLoss")
 
 
 # ---- distances ----------------------------------------------------------------------------------

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.kernels import enabled, kernels
+from ..backends.kernels import enabled, kernels, spared
 from ..core.tensor import Tensor, make_tensor
 from ..ops.compare import where
 from .optimizer import ArrayOptimizer, full, step_counter, to_number
+
+_PASSES = 2  # what an update costs NumPy, beside an element-wise function
 
 
 class FormulaOptimizer(ArrayOptimizer):
@@ -82,13 +84,17 @@ class FormulaOptimizer(ArrayOptimizer):
         begun = [name for name in self.begins if name in names and any(name not in state for state in states)]
         if any(name in state for state in states for name in begun):
             return False
+        options = plain(group)
+        rule = self.rule(options, bool(begun))
+        elements = sum(p.size for p in params)
+        if not kernels.optim.made(rule, params[0].dtype) and spared(rule.symbol, _PASSES * elements):
+            return False
         lists = [
             [np.empty_like(p) for p in params] if name in begun else [state[name]._array for state in states] for name in names
         ]
-        options = plain(group)
         numbers, after = self._numbers(options, *before)
         maximize = bool(options.get("maximize"))
-        if not kernels.optim.apply(self.rule(options, bool(begun)), [params, grads, *lists], maximize, numbers):
+        if not kernels.optim.apply(rule, [params, grads, *lists], maximize, numbers):
             return False
         for held, value in zip(counters, after):
             for c in held:
