@@ -34,6 +34,10 @@ EAGER = set(
 )
 
 
+# What is given sorted values, and says nothing of others.
+SORTED = {"searchsorted", "bucketize"}
+
+
 # ---- PyTorch's values as ours -----------------------------------------------------------------------
 def carried(x, grad):
     """A sample's argument, or what is in it, as this library's."""
@@ -201,7 +205,7 @@ class Survey:
             self.reasons[compiled.history[-1] if compiled.history else "?", op.name] += 1
             return
         self.compiled += 1
-        for values in (tensors, [moved(t) for t in tensors], [changed(t) for t in tensors]):
+        for values in (tensors, [moved(t) for t in tensors], [changed(t) for t in tensors])[: 1 if op.name in SORTED else 3]:
             want, got = outcome(f, values), outcome(compiled, values)
             if isinstance(want, Exception):
                 if type(got) is not type(want):
