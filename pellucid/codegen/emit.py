@@ -593,6 +593,8 @@ class Function:
     def text(self) -> str:
         params = ", ".join(f"{ctype} %{name}" for name, ctype in self.params.items())
         linkage = "internal " if self.internal else ""
-        inline = (" noinline" if self.noinline else "") + (' "driver"' if self.driver else "") + (' "scalar"' if self.scalar else "")
+        inline = (
+            (" noinline" if self.noinline else "") + (' "driver"' if self.driver else "") + (' "scalar"' if self.scalar else "")
+        )
         lines = [f"define {linkage}{self.returns} @{self.name}({params}) #0{inline} {{", "entry:"]
         return "\n".join(lines + self._slots + self._lines + ["}"])

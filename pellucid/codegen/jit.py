@@ -245,8 +245,8 @@ _OPTIONS = {"enable-misched": ("false", "true"), "disable-lsr": ("true", "false"
 
 def _optimize(llvm: Any, machine: Any, module: Any, scalar: bool) -> None:
     """LLVM's passes: those that make registers of variables. Kernels are unrolled and vectorized where that pays, what is computed twice
-    is found while they are written, and selecting instructions does the rest, so more passes take time and make no vector kernel faster. Loops over single elements are
-    mostly addresses, where they do.
+    is found while they are written, and selecting instructions does the rest: more passes take time and make no vector kernel faster.
+    Loops over single elements are mostly addresses, where they do.
     """
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     builder = llvm.create_pass_builder(machine, options)
