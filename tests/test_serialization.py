@@ -1,6 +1,7 @@
 """Saving and loading: what was shared stays shared, what is damaged or hostile is refused, and nothing in a file is run."""
 
 import io
+import operator
 import os
 import pickle
 import zipfile
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import pellucid as torch
+import pellucid.nn.functional as F
 from pellucid import serialization
 
 
@@ -215,3 +217,20 @@ def test_places():
     file.seek(0)
     with pytest.raises(RuntimeError, match="Attempting to deserialize object on a CUDA device but torch.cuda.is_available"):
         torch.load(file, map_location="cuda")
+
+
+@pytest.mark.parametrize(
+    "name", ["tanh", "add", "nn.functional.gelu", "nn.functional.relu", "linalg.qr", "special.expit", "Tensor.float", "Tensor.add"]
+)
+def test_functions_are_found_by_their_public_names(name):
+    function = operator.attrgetter(name)(torch)
+    assert pickle.loads(pickle.dumps(function)) == function
+    model = torch.nn.TransformerEncoderLayer(4, 1, 4, activation=function)
+    assert round_trip(model, weights_only=False).activation == function
+
+
+def test_functions_beside_a_tensor_type_of_ones_own():
+    import pellucid.nn.attention.bias  # noqa: F401  (with it the functions of the namespaces are dispatching ones)
+
+    for function in (F.gelu, torch.tanh, torch.special.expit):
+        assert pickle.loads(pickle.dumps(function)) == function

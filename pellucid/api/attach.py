@@ -6,7 +6,9 @@ The static view of the result is the generated `tensor.pyi`.
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from .. import ops as _ops
@@ -22,6 +24,19 @@ def attach() -> None:
             setattr(Tensor, name, function)
     for name, getter in PROPERTIES.items():
         setattr(Tensor, name, property(getter))
+
+
+def name_functions() -> None:
+    """Let functions that are found under no name of their own module go by their public one, so that pickle finds them."""
+    known: set[int] = set()
+    homes = [("pellucid" if space == "torch" else f"pellucid.{space}", "", table) for space, table in FUNCTIONS.items()]
+    for module, prefix, table in (*homes, ("pellucid", "Tensor.", METHODS)):
+        for name, function in table.items():
+            if id(function) in known or not isinstance(function, FunctionType) or function.__module__ not in sys.modules:
+                continue
+            known.add(id(function))
+            if vars(sys.modules[function.__module__]).get(function.__qualname__) is not function:
+                function.__module__, function.__qualname__ = module, prefix + name
 
 
 def publish(scope: dict[str, Any], namespace: str) -> None:
@@ -50,3 +65,4 @@ def suggestion(name: str, scope: Any) -> str:
 
 assert _ops
 attach()
+name_functions()

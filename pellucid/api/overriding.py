@@ -8,6 +8,7 @@ replaced by dispatching ones; while a mode is active, Tensor's own methods are t
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -164,6 +165,13 @@ class Dispatching:
 
     def __repr__(self) -> str:
         return repr(self.function)
+
+    def __reduce__(self) -> Any:
+        return _by_name, (self.function.__module__, self.function.__qualname__)
+
+
+def _by_name(module: str, name: str) -> Any:
+    return getattr(importlib.import_module(module), name)
 
 
 _PLAIN = {Tensor, Parameter, int, float, bool, complex, str, type(None)}

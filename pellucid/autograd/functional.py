@@ -314,7 +314,7 @@ def _row_by_row(out: Tensor, xs: Tensors, i: int, create_graph: bool, strict: bo
     for e in range(out._array.size):
         seed = np.zeros(out._array.shape, out._array.dtype)
         seed.reshape(-1)[e] = 1
-        gs = _grad([out], xs, [wrap(seed)], create_graph)
+        gs = _grad([out], xs, [wrap(constant(seed))], create_graph)
         for k, (column, g, x) in enumerate(zip(columns, gs, xs, strict=True)):
             if g is None:
                 if strict:
@@ -351,7 +351,7 @@ def _jacobian_forward(func: Callable[..., Any], inputs: Any, strict: bool, vecto
             seed.reshape(-1)[e] = 1
             level = forward_mode.enter_level()
             try:
-                args = tuple(forward_mode.make_dual(y, wrap(seed), level) if j == k else y for j, y in enumerate(xs))
+                args = tuple(forward_mode.make_dual(y, wrap(constant(seed)), level) if j == k else y for j, y in enumerate(xs))
                 several_out, outs = _tuple(func(*args), OUTPUTS, "jacobian")
                 slopes = [forward_mode.unpack(o, level) for o in outs]
             finally:

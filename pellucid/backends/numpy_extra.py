@@ -98,7 +98,7 @@ def reciprocal(x: Any) -> Any:
 @_export
 def sigmoid(x: Any) -> Any:
     """1 / (1 + exp(-x))."""
-    run = fused("sigmoid", x, least=_LARGE)
+    run = fused("sigmoid", x, least=1)
     if run is not None:
         return run(x)
     if x.dtype.kind in "biu":

@@ -70,7 +70,7 @@ def cumsum(x: Any, axis: int, dtype: Any = None) -> Any:
     """As `np.cumsum`, but float32 is added in float64 and rounded at the end."""
     if x.dtype is not _F32 or dtype is not None:
         return np.add.accumulate(x, axis, dtype)
-    if x.size >= _LARGE and config.kernels:
+    if config.kernels and x.size:
         made = kernels.scan.cumsum(x, axis)
         if made is not None:
             return made
@@ -100,6 +100,10 @@ def triangle(x: Any, diagonal: int, lower: bool) -> Any:
     rows, columns = x.shape[-2:]
     if rows * columns > _LARGE:
         return (np.tril if lower else np.triu)(x, diagonal)
+    if x.ndim == 2:
+        made = x.copy()
+        made.put(_outside(rows, columns, diagonal, lower), _zero(x.dtype))
+        return made
     return np.where(_mask(rows, columns, diagonal, lower), x, _zero(x.dtype))
 
 
@@ -107,6 +111,12 @@ def triangle(x: Any, diagonal: int, lower: bool) -> Any:
 def _mask(rows: int, columns: int, diagonal: int, lower: bool) -> ndarray:
     below = np.tri(rows, columns, diagonal if lower else diagonal - 1, bool)
     return below if lower else ~below
+
+
+@functools.lru_cache(64)
+def _outside(rows: int, columns: int, diagonal: int, lower: bool) -> ndarray:
+    """Flat positions of what a triangle leaves out."""
+    return np.flatnonzero(~_mask(rows, columns, diagonal, lower))
 
 
 @functools.lru_cache(64)

@@ -113,4 +113,14 @@ def numpy_matmul(a: Any, b: Any) -> Any:
 
 adaptive_avg_pool = pool_reference.adaptive_avg_pool
 adaptive_avg_pool_grad = pool_reference.adaptive_avg_pool_grad
-adaptive_max_pool = pool_reference.adaptive_max_pool
+
+
+def adaptive_max_pool(x: Any, output_size: Any) -> tuple[Any, Any]:
+    """Largest value of windows that cover the input, and its flat position."""
+    if config.kernels and type(x) is np.ndarray:
+        made = kernels.pool.adaptive_max_pool(x, output_size) if x.dtype is _F32 else None
+        if made is None:
+            made = kernels.pool_adaptive.adaptive_max(x, pool_reference.per_dim(output_size, x.ndim - 2, "output_size"))
+        if made is not None:
+            return made
+    return pool_reference.adaptive_max_pool(x, output_size)

@@ -302,7 +302,8 @@ class Recorder:
 
     def _property(self, func: Any) -> str:
         owner = func.__self__
-        name = getattr(owner, "__name__", None)
+        # From Python 3.13 on a property has a name, too, which is that of its getter.
+        name = None if isinstance(owner, property) else getattr(owner, "__name__", None)
         if name is None:
             name = self._properties.get(id(owner))
             if name is None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from pellucid.codegen import threads
 
-__all__ = ["matmul", "openblas"]
+__all__ = ["alone", "matmul", "openblas"]
 
 SHARED_FROM = 1 << 17  # multiplications: OpenBLAS does less on one thread by itself
 WORTH_SHARING = 1 << 25  # about a millisecond's work
@@ -63,6 +63,17 @@ def matmul(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.nd
     if a.size * b.shape[-1] < SHARED_FROM or threads.get_num_threads() == 1:
         return np.matmul(a, b, out)
     return _by_caller(a, b, out)
+
+
+def alone(work: int) -> tuple[int, int] | None:
+    """The addresses of OpenBLAS's functions that say and set its number of threads, where a product of so many multiplications belongs
+    on one; None where it does not.
+    """
+    controls = _controls() if SHARED_FROM <= work <= WORTH_SHARING and threads.get_num_threads() > 1 else None
+    if controls is None or "OPENBLAS_NUM_THREADS" in os.environ:
+        return None
+    get, put = (ctypes.cast(c, ctypes.c_void_p).value or 0 for c in controls)  # type: ignore[arg-type]
+    return get, put
 
 
 def _by_caller(a: np.ndarray, b: np.ndarray, out: np.ndarray | None) -> np.ndarray:

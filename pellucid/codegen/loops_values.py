@@ -232,7 +232,7 @@ class Maker:
         if REGISTER[kind] == "float" and name in functions.FUNCTIONS:
             return self.rounded(functions.FUNCTIONS[name](f, args[0].value), kind)
         wide = [f.extend(a.value, vector("double", self.width)) for a in args]
-        value = _through_c(f, name, *wide)
+        value = through_c(f, name, *wide)
         return self.rounded(f.trunc(value, self.ctype(kind)), kind)
 
     def __getattr__(self, name: str) -> Any:
@@ -251,7 +251,7 @@ C_FUNCTIONS = {
 HAS_C_FUNCTIONS = sys.platform != "win32"  # there the C library's names are not found by the linker in this process
 
 
-def _through_c(f: Function, name: str, *args: Value) -> Value:
+def through_c(f: Function, name: str, *args: Value) -> Value:
     """Lane by lane."""
     symbol = C_FUNCTIONS[name]
     f.module.declarations.add(f"declare double @{symbol}({', '.join(['double'] * len(args))})")

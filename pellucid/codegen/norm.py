@@ -24,7 +24,7 @@ UNROLL = 4
 
 
 def grain_of(columns: int) -> int:
-    return max(1, GRAIN // max(1, columns))
+    return GRAIN // columns or 1 if columns else GRAIN
 
 
 class Sums:
@@ -226,13 +226,16 @@ def native(name: str) -> int | None:
 
 
 def good(*arrays: np.ndarray | None) -> bool:
-    return all(a is None or (a.dtype is _F32 and a.flags.c_contiguous) for a in arrays)
+    for a in arrays:
+        if a is not None and (a.dtype is not _F32 or not a.flags.c_contiguous):
+            return False
+    return True
 
 
 def _as_rows(x: np.ndarray, shape: tuple[int, ...]) -> int | None:
     """The number of rows when normalizing over the last dimensions, of `shape`; None if they are others."""
     size = pymath.prod(shape)
-    if not shape or x.shape[x.ndim - len(shape) :] != tuple(shape) or size == 0:
+    if not shape or x.shape[x.ndim - len(shape) :] != shape or size == 0:
         return None
     return x.size // size
 
@@ -268,7 +271,7 @@ def _row_norm(x, shape, weight, bias, eps, centered):
     if rows is None or not good(x, weight, bias) or _rows.layer_norm is None or (weight is None and bias is not None):
         return None
     out = empty(x.shape, _F32)
-    mean, rstd = np.empty((2, rows), _F32)
+    mean, rstd = np.empty(rows, _F32), np.empty(rows, _F32)
     columns = x.size // rows if rows else 1
     numbers = (columns, eps, centered, rows, grain_of(columns))
     _rows.layer_norm(threads.team(), x, weight, bias, out, mean, rstd, *numbers)

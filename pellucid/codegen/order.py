@@ -224,7 +224,8 @@ def lines(shape: Sequence[int], dim: int) -> tuple[int, int, int]:
 
 
 def _serves(x: np.ndarray, name: str) -> bool:
-    return x.dtype is _F32 and x.size > 0 and x.flags.c_contiguous and max(x.shape) < 1 << 31 and native(name) is not None
+    fits = x.dtype is _F32 and x.size > 0 and x.flags.c_contiguous and (x.size < 1 << 31 or max(x.shape) < 1 << 31)
+    return fits and getattr(_lib, name) is not None
 
 
 def first(x: np.ndarray, dim: int, k: int, largest: bool, extreme: bool = False) -> tuple[np.ndarray, np.ndarray] | None:
@@ -232,12 +233,14 @@ def first(x: np.ndarray, dim: int, k: int, largest: bool, extreme: bool = False)
 
     With `extreme` a NaN is the smallest element, too.
     """
-    name = "largest" if largest else "smallest"
-    if not 0 < k <= min(MOST, x.shape[dim]) or not _serves(x, name):
+    shape = x.shape
+    n = shape[dim]
+    if not 0 < k <= n or k > MOST or not _serves(x, "largest" if largest else "smallest"):
         return None
     values, index = _results(x, dim, k)
-    count, grain, inner = lines(x.shape, dim)
-    getattr(_lib, name)(threads.team(), x, values, index, *numbers(x.shape[dim], k, inner, largest, extreme), count, grain)
+    inner = 1 if dim == len(shape) - 1 else math.prod(shape[dim + 1 :])
+    kernel = _lib.largest if largest else _lib.smallest
+    kernel(threads.team(), x, values, index, *numbers(n, k, inner, largest, extreme), x.size // n, GRAIN // n or 1)
     return values, index
 
 

@@ -1,20 +1,28 @@
-"""Kernels of the random fills: normal numbers from random words, and shuffling.
+"""Kernels of the random fills: normal numbers from random words, shuffling, choices by weights.
 
 `transform(words, out, blocks, mean, std)` turns 16 * blocks 32-bit words (uint32) into as many float32 normals, in the
 blocks and with the polynomials of PyTorch's float32 loops: in each block of 16, the first 8 words give radii and the
 last 8 angles (Box and Muller). Logarithm, sine and cosine are those of Moshier's Cephes library in single precision
 with fused multiply-adds; NumPy's evaluation of the same steps is in `core/random_math.py`, and the two agree.
 
-`shuffle(steps, order, count)` swaps entry i of the int64 `order` with entry i + steps[i], for i = 0 .. count - 2.
+`shuffle(steps, order, count)` swaps entry i of the int64 `order` with entry i + steps[i], for i = 0 .. count - 2. `permute(words, order,
+count)` fills `order` with 0 .. count - 1 and does so with the steps word mod (count - i) of 32-bit words.
 
-Both are None where nothing can be compiled.
+`exponential(u, out, n, factor)` turns uniform numbers (float64) into -log(1 - u) * factor, rounded to float32 once.
+
+`weights_<type>(p, rows, n)` gives 1 where no number of a matrix is negative, infinite or NaN, and each row has one above 0.
+`search_<type>(p, u, sums, out, rows, n, k)` finds k uniform numbers (float64) for each row in the running sum of its weights divided by
+their total; `sums` is room for n numbers. `argmax_<type>(p, out, rows, n)` gives the first largest of each row, NaN before all.
+
+All are None where nothing can be compiled.
 """
 
 from __future__ import annotations
 
 import math
 
-from pellucid.codegen.emit import Function, Module, Value
+from pellucid.codegen import target
+from pellucid.codegen.emit import Function, Module, Value, Var, vector
 from pellucid.codegen.jit import Library
 
 __all__ = ["library"]
@@ -84,7 +92,117 @@ def _build(name: str) -> str:
         f.store(moved, f.order, i)
         f.store(kept, f.order, other)
     f.ret()
+    _exponential(module)
+    _permute(module)
+    for ctype in ("float", "double"):
+        _weights(module, ctype)
+        _search(module, ctype)
+        _argmax(module, ctype)
     return module.text(name)
 
 
-library = Library("random numbers", _build, {"transform": "aaidd", "shuffle": "aai"})
+def _exponential(module: Module) -> None:
+    """With 1 - u = fraction * 2^exponent: log fraction = 2 atanh((fraction - 1) / (fraction + 1)), of which 11 terms are enough."""
+    f = module.function("exponential", u="ptr", out="ptr", n="i64", factor="double")
+    width = target.host().lanes("double")
+    kind, ints = vector("double", width), vector("i64", width)
+    factor = f.splat(f.factor, kind)
+
+    def convert(i: Value, mask: Value | None) -> None:
+        x = 1.0 - f.load(kind, f.u, i, mask=mask)  # exact: u has at most 53 bits behind the point
+        bits = f.bitcast(x, ints)
+        exponent = f.to_float((bits >> 52) - 1022, kind)
+        fraction = f.bitcast((bits & ((1 << 52) - 1)) | (1022 << 52), kind)
+        small = fraction.compare("olt", math.sqrt(0.5))
+        exponent = exponent - f.select(small, 1.0, f.const(0.0, kind))
+        fraction = f.select(small, fraction + fraction, fraction)
+        s = (fraction - 1.0) / (fraction + 1.0)
+        square = s * s
+        series = f.polynomial(square, [2.0 / k for k in range(23, 1, -2)])
+        value = f.fma(exponent, math.log(2.0), f.fma(series * square, s, s * 2.0))
+        f.store(f.trunc((0.0 - value) * factor, vector("float", width)), f.out, i, mask=mask)
+
+    f.vector_loop(f.n, width, convert)
+    f.ret()
+
+
+def _permute(module: Module) -> None:
+    f = module.function("permute", words="ptr", order="ptr", count="i64")
+    with f.loop(0, f.count) as i:
+        f.store(i, f.order, i)
+    with f.loop(0, f.count - 1) as i:
+        left = f.trunc(f.count - i, "i32")
+        step = f.emit(f"urem i32 {f.load('i32', f.words, i).name}, {left.name}", "i32")
+        other = i + f.emit(f"zext i32 {step.name} to i64", "i64")
+        kept, moved = f.load("i64", f.order, i), f.load("i64", f.order, other)
+        f.store(moved, f.order, i)
+        f.store(kept, f.order, other)
+    f.ret()
+
+
+def _weights(module: Module, ctype: str) -> None:
+    f = module.function(f"weights_{ctype}", "i64", p="ptr", rows="i64", n="i64")
+    kind = vector(ctype, target.host().lanes(ctype))
+    good = f.var("i1", 1)
+    with f.loop(0, f.rows) as row:
+        p, largest, wrong = f.at(f.p, row * f.n, ctype), f.var(kind, f.const(0, kind)), f.var(kind, f.const(0, kind))
+
+        def look(i: Value, mask: Value | None, p: Value = p, largest: Var = largest, wrong: Var = wrong) -> None:
+            x = f.load(kind, p, i, mask=mask)
+            fine = x.compare("oge", 0.0) & x.compare("olt", math.inf)
+            largest.set(f.larger(x, largest.get()))
+            wrong.set(f.select(fine, wrong.get(), f.const(1, kind)))
+
+        f.vector_loop(f.n, target.host().lanes(ctype), look)
+        here = f.fold(largest.get(), f.larger).compare("ogt", 0.0) & f.fold(wrong.get(), f.larger).compare("oeq", 0.0)
+        good.set(good.get() & here)
+    f.ret(f.emit(f"zext i1 {good.get().name} to i64", "i64"))
+
+
+def _search(module: Module, ctype: str) -> None:
+    f = module.function(f"search_{ctype}", p="ptr", u="ptr", sums="ptr", out="ptr", rows="i64", n="i64", k="i64")
+    with f.loop(0, f.rows) as row:
+        p, total = f.at(f.p, row * f.n, ctype), f.var(ctype, f.const(0, ctype))
+        with f.loop(0, f.n) as i:
+            total.set(total.get() + f.load(ctype, p, i))
+            f.store(total.get(), f.sums, i)
+        whole = total.get()
+        with f.loop(0, f.n - 1) as i:
+            f.store(f.load(ctype, f.sums, i) / whole, f.sums, i)
+        f.store(f.const(1, ctype), f.sums, f.n - 1)
+        with f.loop(0, f.k) as j:
+            u = f.load("double", f.u, row * f.k + j)
+            low, size = f.var("i64", 0), f.var("i64", f.n)
+            with f.loop_while() as go_on:  # what is looked for lies among `size` places from `low` on, or behind them
+                go_on(size.get().compare("sgt", 0))
+                half = size.get() // 2
+                below = f.extend(f.load(ctype, f.sums, low.get() + half), "double").compare("olt", u)
+                low.set(f.select(below, low.get() + half + 1, low.get()))
+                size.set(f.select(below, size.get() - half - 1, half))
+            f.store(low.get(), f.out, row * f.k + j)
+    f.ret()
+
+
+def _argmax(module: Module, ctype: str) -> None:
+    f = module.function(f"argmax_{ctype}", p="ptr", out="ptr", rows="i64", n="i64")
+    with f.loop(0, f.rows) as row:
+        p, place = f.at(f.p, row * f.n, ctype), f.var("i64", 0)
+        best = f.var(ctype, f.load(ctype, p))
+        with f.loop(1, f.n) as i:
+            x, known = f.load(ctype, p, i), best.get()
+            better = x.compare("ogt", known) | (x.compare("uno", x) & known.compare("ord", known))
+            best.set(f.select(better, x, known))
+            place.set(f.select(better, i, place.get()))
+        f.store(place.get(), f.out, row)
+    f.ret()
+
+
+_CHOICES = {"weights": "aii>i", "search": "aaaaiii", "argmax": "aaii"}
+library = Library(
+    "random numbers",
+    _build,
+    {
+        "transform": "aaidd", "shuffle": "aai", "permute": "aai", "exponential": "aaid",
+        **{f"{name}_{ctype}": kinds for name, kinds in _CHOICES.items() for ctype in ("float", "double")},
+    },
+)  # fmt: skip

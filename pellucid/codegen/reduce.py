@@ -225,6 +225,8 @@ def _layout(x: np.ndarray, axis: Axes) -> tuple[int, int, int, tuple[int, ...], 
     shape, ndim = x.shape, x.ndim
     if axis is None:
         return 1, x.size, 1, (), (1,) * ndim
+    if type(axis) is tuple and len(axis) == 1:
+        axis = axis[0]
     if isinstance(axis, int):
         low = axis + ndim if axis < 0 else axis
         high = low + 1
@@ -242,7 +244,7 @@ def _layout(x: np.ndarray, axis: Axes) -> tuple[int, int, int, tuple[int, ...], 
 
 
 def _grain(work: int) -> int:
-    return max(1, (CHUNK // 4) // max(1, work))
+    return (CHUNK // 4) // work or 1 if work else CHUNK // 4
 
 
 def _rows_to(name: str, x: np.ndarray, mean: tuple, out: np.ndarray, outer: int, length: int, scale: float) -> None:

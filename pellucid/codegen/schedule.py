@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from . import jit, matmul, optim, softmax, target, threads
+from . import blas, jit, matmul, optim, softmax, target, threads
 from .emit import Function, Module, Value, vector
 from .loops import Kernel, Loop, emit, module_text
 
@@ -63,7 +63,10 @@ class Room:
 
 @dataclass(frozen=True)
 class Product:
-    """A batch of float32 matrix products: `out[m, n] = a[m, k] @ b[k, n]`, strides in elements; `batch` are (count, strides of a, b, out)."""
+    """A batch of matrix products: `out[m, n] = a[m, k] @ b[k, n]`, strides in elements; `batch` are (count, strides of a, b, out).
+
+    The generated kernel computes in float32; float64 (`ctype` "double") is left to BLAS, or small.
+    """
 
     m: int
     n: int
@@ -73,6 +76,7 @@ class Product:
     pitch: int
     batch: tuple[tuple[int, int, int, int], ...] = ()
     relu: bool = False
+    ctype: str = "float"
 
     def served(self) -> str | None:
         """Who computes it: "gemm" (generated), "blas" (NumPy's), or nobody."""
@@ -83,21 +87,22 @@ class Product:
         # Narrow ones too, where the work repays packing: measured against the two others.
         narrow = self.m >= 3 and self.n >= 8 and self.k >= 16 and work >= 1 << 17
         large = self.m >= 2 and self.n >= 8 and work >= matmul.LARGE and (self.m >= 4 or self.n >= 512)
-        if narrow or large or (self.m >= 4 and self.n >= 32 and self.k >= 16):
+        if self.ctype == "float" and (narrow or large or (self.m >= 4 and self.n >= 32 and self.k >= 16)):
             return "gemm" if good and matmul.gemm_address() is not None else None
-        if work <= 1 << 14:
+        if work <= (1 << 14 if self.ctype == "float" else 1 << 12):
             return "small"
-        return "blas" if good and blas_address() is not None else None
+        return "blas" if good and blas_address(self.ctype) is not None else None
 
 
 @functools.cache
-def blas_address() -> int | None:
-    """The address of `cblas_sgemm` with 64-bit integers in the BLAS that NumPy brings; None where it has another one."""
+def blas_address(ctype: str = "float") -> int | None:
+    """The address of `cblas_sgemm`, or `dgemm`, with 64-bit integers in the BLAS that NumPy brings; None where it has another one."""
     from numpy._core import _multiarray_umath as umath
 
     try:
         library = ctypes.CDLL(umath.__file__)
-        return ctypes.cast(library.scipy_cblas_sgemm64_, ctypes.c_void_p).value
+        name = f"scipy_cblas_{'s' if ctype == 'float' else 'd'}gemm64_"
+        return ctypes.cast(getattr(library, name), ctypes.c_void_p).value
     except (OSError, AttributeError):
         return None
 
@@ -246,7 +251,8 @@ class Schedule:
         if kind == "gemm":
             function, packed = self.keep(matmul.gemm_address()), self._scratch()
         elif kind == "blas":
-            function = self.keep(blas_address())
+            function, quiet = self.keep(blas_address(p.ctype)), blas.alone(p.m * p.n * p.k)
+            controls = [self.keep(address) for address in quiet or ()]
         else:
             alone, biased = replace(p, batch=()), bias is not None
             symbol = self.function("small", (alone, biased), lambda module, name: emit_small(module, name, alone, biased))
@@ -264,17 +270,23 @@ class Schedule:
                 lda, ldb = max(p.a), max(p.b)
                 lda = max(lda, p.m if turned_a else p.k)
                 ldb = max(ldb, p.k if turned_b else p.n)
-                beta = "0x3FF0000000000000" if bias else "0.0"
+                real, beta = p.ctype, "0x3FF0000000000000" if bias else "0.0"
                 if bias:
+                    size = p.n * (4 if real == "float" else 8)
                     with f.loop(0, p.m) as i:
-                        row = f.at(out, i * p.pitch)
-                        f.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {row.name}, ptr {bias_at.name}, i64 {4 * p.n}, i1 false)")
+                        row = f.at(out, i * p.pitch, real)
+                        f.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {row.name}, ptr {bias_at.name}, i64 {size}, i1 false)")
                     f.module.declarations.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
+                if quiet:
+                    before = f.emit(f"call i32 {self._base(f, controls[0]).name}()", "i32")
+                    f.line(f"call void {self._base(f, controls[1]).name}(i32 1)")
                 f.line(
                     f"call void {self._base(f, function).name}(i32 101, i32 {112 if turned_a else 111}, i32 {112 if turned_b else 111}, "
-                    f"i64 {p.m}, i64 {p.n}, i64 {p.k}, float 1.0, ptr {a.name}, i64 {lda}, ptr {b.name}, i64 {ldb}, float {beta}, "
+                    f"i64 {p.m}, i64 {p.n}, i64 {p.k}, {real} 1.0, ptr {a.name}, i64 {lda}, ptr {b.name}, i64 {ldb}, {real} {beta}, "
                     f"ptr {out.name}, i64 {p.pitch})"
                 )
+                if quiet:
+                    f.line(f"call void {self._base(f, controls[1]).name}(i32 {before.name})")
             else:
                 f.line(f"call void @{symbol}(ptr {a.name}, ptr {b.name}, ptr {out.name}, ptr {bias_at.name})")
 
@@ -284,13 +296,16 @@ class Schedule:
                 return
             count, sa, sb, so = batch[0]
             with f.loop(0, count) as i:
-                nest(f, batch[1:], f.at(a, i * sa), f.at(b, i * sb), f.at(out, i * so))
+                nest(f, batch[1:], *(f.at(x, i * step, p.ctype) for x, step in ((a, sa), (b, sb), (out, so))))
 
         def call(f: Function) -> None:
             if p.batch:
                 # Loads of the table belong before the loop.
                 if kind != "small":
                     self._base(f, function)
+                if kind == "blas":
+                    for address in controls:
+                        self._base(f, address)
                 if kind == "gemm":
                     self._pointer(f, packed)
                 if bias is not None:
@@ -569,7 +584,7 @@ def aligned(size: int) -> np.ndarray:
 def emit_small(module: Module, name: str, p: Product, biased: bool) -> None:
     """A product too small for the blocked kernel: rows of a times columns of b in registers, all strides known."""
     f = module.function(name, internal=True, a="ptr", b="ptr", out="ptr", bias="ptr")
-    lanes = target.host().lanes("float")
+    lanes = target.host().lanes(p.ctype)
     width = min(lanes, 1 << max(p.n - 1, 0).bit_length())
     if p.b[1] == 1 or p.n == 1:
         _by_columns(f, p, biased, width)
@@ -580,7 +595,7 @@ def emit_small(module: Module, name: str, p: Product, biased: bool) -> None:
 
 def _by_columns(f: Function, p: Product, biased: bool, width: int) -> None:
     """b's rows are contiguous: vectors of columns, one accumulator each for up to four rows of a."""
-    kind = vector("float", width)
+    kind = vector(p.ctype, width)
     for start in range(0, p.n, width):
         mask = f.tail_mask(f.const(p.n - start, "i64"), width) if p.n - start < width else None
         first = f.load(kind, f.bias, f.const(start, "i64"), mask=mask) if biased else f.const(0.0, kind)
@@ -590,7 +605,7 @@ def _by_columns(f: Function, p: Product, biased: bool, width: int) -> None:
             with f.loop(0, p.k) as k:
                 b = f.load(kind, f.b, k * p.b[0] + start, mask=mask)
                 for r, total in enumerate(totals):
-                    x = f.load("float", f.a, (i + r) * p.a[0] + k * p.a[1])
+                    x = f.load(p.ctype, f.a, (i + r) * p.a[0] + k * p.a[1])
                     total.set(f.fma(f.splat(x, kind), b, total.get()))
             for r, total in enumerate(totals):
                 value = total.get()
@@ -609,7 +624,7 @@ def _by_terms(f: Function, p: Product, biased: bool, lanes: int) -> None:
     """b's columns are contiguous or nothing is: a dot product each, in vectors of terms where both run along them."""
     together = p.a[1] == 1 and p.b[0] == 1
     width = min(lanes, 1 << max(p.k - 1, 0).bit_length()) if together else 1
-    kind = vector("float", width)
+    kind = vector(p.ctype, width)
     with f.loop(0, p.m) as i, f.loop(0, p.n) as j:
         row, column = i * p.a[0], j * p.b[1]
         total = f.var(kind, f.const(0.0, kind))
@@ -618,7 +633,7 @@ def _by_terms(f: Function, p: Product, biased: bool, lanes: int) -> None:
             if width > 1:
                 x, y = f.load(kind, f.a, row + k, mask=mask), f.load(kind, f.b, column + k, mask=mask)
             else:
-                x, y = f.load("float", f.a, row + k * p.a[1]), f.load("float", f.b, column + k * p.b[0])
+                x, y = f.load(p.ctype, f.a, row + k * p.a[1]), f.load(p.ctype, f.b, column + k * p.b[0])
             total.set(f.fma(x, y, total.get()))
 
         if width > 1:
@@ -628,7 +643,7 @@ def _by_terms(f: Function, p: Product, biased: bool, lanes: int) -> None:
                 add(k, None)
         value = f.total(total.get()) if width > 1 else total.get()
         if biased:
-            value = value + f.load("float", f.bias, j)
+            value = value + f.load(p.ctype, f.bias, j)
         if p.relu:
-            value = f.select(value.compare("olt", 0.0), f.const(0.0, "float"), value)
+            value = f.select(value.compare("olt", 0.0), f.const(0.0, p.ctype), value)
         f.store(value, f.out, i * p.pitch + j)

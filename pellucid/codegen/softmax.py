@@ -28,7 +28,7 @@ GRAIN = 16384  # elements a chunk
 
 
 def _grain(columns: int) -> int:
-    return max(1, GRAIN // max(1, columns))
+    return GRAIN // columns or 1 if columns else GRAIN
 
 
 # The kernels. `Row` is one row during a pass; sums over a row have one partial sum for each lane, which is what keeps
@@ -260,28 +260,24 @@ def grain(columns: int) -> int:
 # The entries.
 
 
-def _last(axis: int, ndim: int) -> bool:
-    return axis == -1 or axis == ndim - 1
-
-
-def _over_rows(kernel, axis: int, *arrays: np.ndarray) -> np.ndarray | None:
-    first = arrays[0]
-    if kernel is None or first.ndim == 0:
+def _over_rows(kernel, axis: int, x: np.ndarray, y: np.ndarray | None = None) -> np.ndarray | None:
+    shape = x.shape
+    if kernel is None or not shape or x.dtype is not _F32 or y is not None and (y.dtype is not _F32 or y.shape != shape):
         return None
-    for a in arrays:
-        if a.dtype is not _F32 or a.shape != first.shape:
-            return None
-    if not _last(axis, first.ndim):
-        moved = [np.ascontiguousarray(np.moveaxis(a, axis, -1)) for a in arrays]
+    if axis != -1 and axis != len(shape) - 1:
+        moved = [a if a is None else np.moveaxis(a, axis, -1) for a in (x, y)]
         out = _over_rows(kernel, -1, *moved)
         return out if out is None else np.ascontiguousarray(np.moveaxis(out, -1, axis))
-    for a in arrays:
-        if not a.flags.c_contiguous:
-            return _over_rows(kernel, -1, *map(np.ascontiguousarray, arrays))
-    columns = first.shape[-1]
-    out = empty(first.shape, _F32)
+    if not x.flags.c_contiguous:
+        x = np.ascontiguousarray(x)
+    columns = shape[-1]
+    out = empty(shape, _F32)
     if columns:
-        kernel(threads.team(), *arrays, out, columns, first.size // columns, _grain(columns))
+        numbers = (columns, out.size // columns, GRAIN // columns or 1)
+        if y is None:
+            kernel(threads.team(), x, out, *numbers)
+        else:
+            kernel(threads.team(), x, np.ascontiguousarray(y), out, *numbers)
     return out
 
 
@@ -306,10 +302,11 @@ def log_softmax_backward(g: np.ndarray, y: np.ndarray, axis: int = -1) -> np.nda
 
 
 def _serves(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None, smoothing: float) -> bool:
-    fits = x.ndim == 2 and x.dtype is _F32 and x.flags.c_contiguous and x.shape[1] > 0
-    fits = fits and target.dtype is _I64 and target.shape == x.shape[:1] and target.flags.c_contiguous
+    shape = x.shape
+    fits = len(shape) == 2 and x.dtype is _F32 and x.flags.c_contiguous and shape[1] > 0
+    fits = fits and target.dtype is _I64 and target.shape == shape[:1] and target.flags.c_contiguous
     if weight is not None:
-        fits = fits and weight.dtype is _F32 and weight.shape == x.shape[1:] and weight.flags.c_contiguous
+        fits = fits and weight.dtype is _F32 and weight.shape == shape[1:] and weight.flags.c_contiguous
         fits = fits and smoothing == 0
     return fits
 
@@ -338,11 +335,11 @@ def cross_entropy(
     if _lib.cross_entropy is None or not _serves(x, target, weight, label_smoothing):
         return None
     rows, columns = x.shape
-    loss, used, lse = np.empty((3, rows), _F32)
-    bad = np.zeros(2, np.int64)
+    loss, used, lse = np.empty(rows, _F32), np.empty(rows, _F32), np.empty(rows, _F32)
+    bad = np.zeros(2, _I64)
     numbers = (ignore_index, label_smoothing, columns, rows, _grain(columns))
     _lib.cross_entropy(threads.team(), x, target, weight, loss, used, lse, bad, *numbers)
-    if bad[0]:
+    if bad.item(0):
         raise class_out_of_range(bad, columns)
     if reduction == "none":
         return loss, (lse, None)

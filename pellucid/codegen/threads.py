@@ -90,7 +90,7 @@ def team() -> int:
     """The address that kernels take as their `team` argument; 0 (no team) when there is one thread only."""
     global _team
     if _team is None:
-        if get_num_threads() == 1 or not target.available():
+        if _threads == 1 or get_num_threads() == 1 or not target.available():
             return 0
         with _lock:
             if _team is None:

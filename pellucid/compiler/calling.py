@@ -43,6 +43,16 @@ def flags() -> tuple[Any, ...]:
     return (*own, kind, *SETTINGS.values())
 
 
+def same_place(t: Tensor, other: Tensor) -> bool:
+    """Whether two tensors are one piece of memory, looked at alike and with one counter of writes."""
+    a, b = t._array, other._array
+    if a is not b and (
+        type(b) is not ndarray or (a.shape, a.strides, a.dtype) != (b.shape, b.strides, b.dtype) or address(a) != address(b)
+    ):
+        return False
+    return version_of(t) is version_of(other)
+
+
 OTHER_TENSORS = "a tensor argument of another shape, dtype, layout or requires_grad"
 
 
@@ -83,6 +93,9 @@ class Calls:
         for g in self.watched:
             if type(g.now()) is not type(g.expected):
                 return f"{g.path} changed"
+        for k, t, kind in self.alike:
+            if not same_place(tensors[k], t) or (t._rg, t._node is None) != kind:
+                return "an argument shares no memory any more with a tensor that the step also reaches otherwise"
         for k, t in self.pinned:
             if tensors[k] is not t:
                 return "an argument is another tensor than one that the step also reaches otherwise"

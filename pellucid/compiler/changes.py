@@ -7,18 +7,18 @@ import gc
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType
 from typing import Any
 
 from ..core.tensor import Tensor
 from ..nn.modules._tables import Members
-from .effects import Again, Call, Effect, Growing, form_of, holds_containers, writable
+from .effects import Again, Call, Effect, Growing, form_of, writable
 from .errors import Refusal
 from .guards import MISSING, SCALARS, Guard
 from .numbers import is_read
-from .structure import Slot, rebuild
+from .structure import Record, Slot, is_record, rebuild
 
 # Methods that change what they belong to: a schedule's own function may call none of them.
 _MUTATORS = frozenset(
@@ -137,6 +137,7 @@ class Changes:
         self.tracer = tracer
         self.places = places  # of tensors that are others at each call
         self.at_start = [p.now() for p in places]
+        self.held = [_contents(v) for v in self.at_start]
         self.calls: list[Call] = []
         self.effects: list[Effect] = []
         # Of numbers that are others at each call: place, the number, and what stands for it.
@@ -260,21 +261,23 @@ class Changes:
                 tracer.refuse(f"a schedule changes {g.path}")
 
     # ---- what there is to do again ------------------------------------------------------------------
-    def finish(self, guards: list[Guard], witness: Any, may_watch: bool) -> list[Guard]:
+    def finish(self, guards: list[Guard], result: Any, witness: Any, may_watch: bool) -> list[Guard]:
         """Find the effects; returns the guards that remain. Refusal where a change cannot be repeated."""
         found: list[Any] = []
         tables = {id(t) for c in self.calls for t in c.tables}
         lists = {id(log.place.holder): log for log in self.logs}
         changed: dict[Any, tuple[Guard, Any]] = {(id(g.holder), g.key): (g, g.now()) for g in self.moved}
-        for p, start in zip(self.places, self.at_start, strict=True):
+        for p, start, held in zip(self.places, self.at_start, self.held, strict=True):
             if p.now() is not start:
                 changed[id(p.holder), p.key] = p, p.now()
+            elif [*map(id, _contents(start))] != [*map(id, held)]:
+                self._refuse(p, witness)
         remaining = []
         for g in guards:
             key = (id(g.holder), g.key)
-            if id(g.holder) in lists or g.kind in ("item", "attr", "cell") and key in self.inputs:
+            if id(g.holder) in lists or g.kind in ("item", "attr", "cell", "rate") and key in self.inputs:
                 continue
-            if id(g.holder) in tables and g.kind in ("item", "attr"):
+            if id(g.holder) in tables and g.kind in ("item", "attr", "rate"):
                 if g.of_a_number:
                     found.append(g)
                 elif not g.holds():
@@ -298,6 +301,16 @@ class Changes:
         for key, (g, now) in changed.items():
             if key not in self.inputs and self._varies(g, now):
                 found.append(g)
+        for g in self.around.stored:  # whatever is there before the call
+            key, now = (id(g.holder), g.key), g.now()
+            if key in self.inputs:
+                continue
+            if g.holds():
+                remaining.append(g)
+            elif g.kind not in ("item", "attr") or now is MISSING:
+                self._refuse(g, witness)
+            else:
+                changed[key] = g, now
         if found:
             if not may_watch:
                 self._refuse(found[0], witness)
@@ -306,6 +319,7 @@ class Changes:
             self._add(g, now, witness)
         for log in self.logs:
             self._add_log(log, witness)
+        self._check_containers(result, witness)
         self._check_calls(witness)
         self.tracer.stepped.clear()  # which hold numbers that nobody else keeps
         for c in self.calls:
@@ -351,8 +365,8 @@ class Changes:
             form = form_of(now, self._known, leaves)
         except Refusal as refusal:
             self._refuse(g, witness, f"an object {refusal.reason} each time")
-        if holds_containers(form):
-            self._refuse(g, witness, "a container that a program would not make")
+        if key not in self.inputs and g not in self.around.stored and _is_new(form):
+            self._refuse(g, witness, "an object that it also reads, another one at each call")
         if isinstance(form, (str, bytes, complex, range)) or any(
             type(t) is not Tensor and not self._known(t) for t in leaves if isinstance(t, Tensor)
         ):
@@ -384,12 +398,22 @@ class Changes:
                     form = form_of(values, self._known, [])
                 except Refusal as refusal:
                     self._refuse(log.place, witness, f"with an object {refusal.reason}")
-                if any(holds_containers(part) for part in form):
-                    seen: list[int] = []
-                    _containers(values, seen)
-                    if len(seen) != len(set(seen)) or not self.around.containers.isdisjoint(seen):
-                        self._refuse(log.place, witness, "with a container that is used elsewhere")
                 self.effects.append(Effect(log.place, values, form, stage))
+
+    def _check_containers(self, result: Any, witness: Any) -> None:
+        """Refusal where a container that effects make would be one with another, or with one of the caller's."""
+        known: list[int] = []
+        _containers(result, known)
+        taken = {*known, *self.around.containers}
+        for e in self.effects:
+            made: list[int] = []
+            parts = e.value if isinstance(e.place, Growing) else [e.value]
+            for part in parts:
+                if not self._known(part):
+                    _containers(part, made, self._known)
+            if len(made) != len(set(made)) or not taken.isdisjoint(made):
+                self._refuse(e.place, witness, "with a container that is used elsewhere")
+            taken.update(made)
 
     def _check_calls(self, witness: Any) -> None:
         keys = {e.place.key for e in self.effects} | {w for e in self.effects for w in e.place.path.split(".")}
@@ -424,6 +448,16 @@ class Changes:
             c.args = None
 
 
+def _is_new(form: Any) -> bool:
+    """Whether a program makes an object of it, and which the next call would not find to be the same."""
+    return type(form) is Record or isinstance(form, (list, dict)) or isinstance(form, tuple) and any(map(_is_new, form))
+
+
+def _contents(value: Any) -> list[Any]:
+    """All keys and values in dictionaries, also in such as they hold."""
+    return [x for k, v in value.items() for x in (k, v, *_contents(v))] if type(value) is dict else []
+
+
 def _movable(p: Guard) -> bool:
     return p.kind in ("item", "cell", "attr") and writable(p) and not isinstance(p.holder, (Members, tuple))
 
@@ -431,6 +465,8 @@ def _movable(p: Guard) -> bool:
 def _slots(form: Any, found: list[Any]) -> None:
     if type(form) is Slot:
         found.append(form)
+    elif type(form) is Record:
+        _slots(form.held, found)
     elif isinstance(form, (tuple, list)):
         for v in form:
             _slots(v, found)
@@ -439,9 +475,13 @@ def _slots(form: Any, found: list[Any]) -> None:
             _slots(v, found)
 
 
-def _containers(value: Any, found: list[int]) -> None:
-    if isinstance(value, (list, dict)):
+def _containers(value: Any, found: list[int], known: Callable[[Any], bool] = lambda v: False) -> None:
+    """The identities of what can be changed in a value, besides objects that were there before."""
+    if known(value):
+        return
+    record = is_record(value)
+    if record or isinstance(value, (list, dict)):
         found.append(id(value))
-    if isinstance(value, (tuple, list, dict)):
-        for v in value.values() if isinstance(value, dict) else value:
-            _containers(v, found)
+    if record or isinstance(value, (tuple, list, dict)):
+        for v in vars(value).values() if record else value.values() if isinstance(value, dict) else value:
+            _containers(v, found, known)

@@ -74,6 +74,7 @@ def checker(
         "settings": dict(SETTINGS),
         "local": local,
         "device": local.device,
+        "policy": local.autocast and local.autocast.key,
         "default_dtype": get_default_dtype,
         "kind": get_default_dtype(),
         "covered": covered,
@@ -106,8 +107,9 @@ def checker(
         ]
         if t._node is None and t._rg:
             lines.append(f"    if t{k}._node is not None: return None")
+    cast = "local.autocast is not None" if local.autocast is None else "local.autocast is None or local.autocast.key != policy"
     lines.append(
-        f"    if local.grad is not {local.grad} or local.inference is not {local.inference} or local.autocast is not None "
+        f"    if local.grad is not {local.grad} or local.inference is not {local.inference} or {cast} "
         "or local.saved_hooks or local.anomaly or local.function_modes or local.device is not device "
         "or default_dtype() is not kind: return None"
     )

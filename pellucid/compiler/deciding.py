@@ -102,9 +102,9 @@ class Deciding:
             known = self._operands[id(number), kind] = weakref.ref(number), make_tensor(array)
         return known[1]
 
-    def may_fail(self, number: Any) -> None:
-        """A number was computed of those that the call is given, which is not possible for all."""
-        self.partial.append((number.compute, [self.given[place.buffer] for place, _ in number.terms]))
+    def may_fail(self, number: Any, compute: Callable[[list[Any]], Any] | None = None) -> None:
+        """A number was computed of those that the call is given, or `compute` of it, which is not possible for all."""
+        self.partial.append((compute or number.compute, [self.given[place.buffer] for place, _ in number.terms]))
 
     def term(self, array: ndarray) -> tuple[Value, Any]:
         """A value that is read now, with the last instruction that stored to its memory."""

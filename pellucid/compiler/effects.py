@@ -25,7 +25,7 @@ from ..nn.modules.module import Module
 from .errors import Refusal
 from .guards import SCALARS, Guard
 from .numbers import is_read
-from .structure import Slot, rebuild
+from .structure import Record, Slot, is_record, rebuild
 
 _SETTERS = {kind.__setitem__ for kind in (dict, OrderedDict, list, deque)}
 
@@ -139,14 +139,9 @@ def form_of(value: Any, known: Any, leaves: list[Any]) -> Any:
         return [form_of(v, known, leaves) for v in value]
     if type(value) in (dict, OrderedDict):
         return type(value)([(k, form_of(v, known, leaves)) for k, v in value.items()])
+    if is_record(value):
+        return Record(type(value), {name: form_of(v, known, leaves) for name, v in vars(value).items()})
     raise Refusal(f"of class {type(value).__name__}")
-
-
-def holds_containers(form: Any) -> bool:
-    """Whether a value has parts that can be changed, and may be changed elsewhere, too."""
-    if isinstance(form, tuple):
-        return any(holds_containers(v) for v in form)
-    return isinstance(form, (list, dict))
 
 
 # ---- calls that are made again ------------------------------------------------------------------------

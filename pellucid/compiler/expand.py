@@ -57,7 +57,13 @@ def _norm(f: Formula, x: Value) -> bool:
         f.give("sqrt", total)
     elif order in (1, math.inf, -math.inf):
         f.give({1: "sum", math.inf: "amax"}.get(order, "amin"), f.new("abs", x), dim=dims, keepdim=keepdim)
-    return bool(f.made)
+    elif order == 0:
+        hits = f.new("cast", f.new("ne", x, 0, dtype="bool"), dtype=x.dtype, shape=x.shape)
+        f.give("sum", replace(hits, dtype=x.dtype), dim=dims, keepdim=keepdim)
+    else:
+        powers = f.new("pow", f.new("abs", x), float(order))
+        f.give("pow", f.new("sum", powers, shape=shape, dim=dims, keepdim=keepdim), 1 / order)
+    return True
 
 
 def _logsumexp(f: Formula, x: Value) -> bool:
@@ -151,9 +157,44 @@ def _vectors(f: Formula, x: Value) -> bool:
     return True
 
 
+def _apart(v: Value, dim: int) -> Value:
+    """With a dimension of size one."""
+    return replace(v, shape=(*v.shape[:dim], 1, *v.shape[dim:]), strides=(*v.strides[:dim], 0, *v.strides[dim:]))
+
+
+def _cdist(f: Formula, x: Value) -> bool:
+    y, out, p = f.i.inputs[1], f.i.outputs[0], f.i.params["p"]
+    if not isinstance(y, Value) or not y.size or y.dtype != x.dtype:
+        return False
+    ndim = len(x.shape)
+    if f.i.params["by_products"]:
+        last = (ndim - 1,)
+        xx, yy = (f.reduced("sum", f.new("mul", v, v), last) for v in (x, y))
+        yy = replace(yy, shape=(*yy.shape[:-2], 1, yy.shape[-2]), strides=(*yy.strides[:-2], 0, yy.strides[-2]))
+        turned = replace(y, shape=(*y.shape[:-2], *y.shape[:-3:-1]), strides=(*y.strides[:-2], *y.strides[:-3:-1]))
+        products = f.new("matmul", x, turned, shape=out.shape)
+        squares = f.new("sub", f.new("add", xx, yy, shape=out.shape), f.new("mul", products, 2.0))
+        f.give("sqrt", f.new("maximum", squares, 0.0))
+        return True
+    away = f.new("sub", _apart(x, ndim - 1), _apart(y, ndim - 2), shape=(*out.shape, x.shape[-1]))
+    if p == 0:
+        f.give(
+            "sum", f.new("cast", f.new("ne", away, 0, dtype="bool"), dtype=x.dtype, shape=away.shape), dim=(ndim,), keepdim=False
+        )
+    elif p == 2:
+        f.give("sqrt", f.new("sum", f.new("mul", away, away), shape=out.shape, dim=(ndim,), keepdim=False))
+    elif p in (1, math.inf):
+        f.give("sum" if p == 1 else "amax", f.new("abs", away), dim=(ndim,), keepdim=False)
+    else:
+        powers = f.new("pow", f.new("abs", away), p)
+        f.give("pow", f.new("sum", powers, shape=out.shape, dim=(ndim,), keepdim=False), 1 / p)
+    return True
+
+
 _FORMULAS: dict[str, Callable[[Formula, Value], bool]] = {
     "vector_norm": _norm, "logsumexp": _logsumexp, "softmax": _softmax, "log_softmax": _softmax, "var": _variance, "std": _variance,
     "linear": _linear, "all": _truth, "any": _truth, "count_nonzero": _truth, "matmul": _vectors, "index_put": _masked,
+    "cdist": _cdist,
 }  # fmt: skip
 
 

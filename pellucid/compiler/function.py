@@ -126,7 +126,9 @@ class CompiledFunction:
         return made
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not state.slow and not kwargs and STANCE[0] == "default" and self.versions:
+        # Under autocast, too, but not in inference mode, whose results are tensors of another kind.
+        quiet = not state.slow or not (state.slow > local.blocks or local.inference or tracing.tracers or observe.observers)
+        if quiet and not kwargs and STANCE[0] == "default" and self.versions:
             version = self.versions[0]
             if version.fast:
                 result = version.quick(args)
@@ -195,7 +197,7 @@ class CompiledFunction:
         for version in self.versions:
             self.drifting.update((id(t), t) for t in version.drifted)
             version.drifted = []
-        watched = () if steady else tuple(g for g in self.watched.values() if _variable(g))
+        watched = () if steady else tuple(g.renewed() for g in self.watched.values() if _variable(g))
         shapes = tuple([(t._array.shape, t._array.dtype) for t in tensors])
         key, kind = (masked(structure, lift), shapes), (skeleton, shapes)
         if (

@@ -143,11 +143,12 @@ def product_of(i: Instruction) -> Any:
     a, b = i.inputs[0], i.inputs[1]
     out = i.outputs[0]
     bias = i.inputs[2] if len(i.inputs) > 2 else None
-    if not all(isinstance(x, Value) and x.dtype == "float32" for x in (a, b, out)):
-        return "a product of other than float32"
-    a_shape, b_shape = a.shape, b.shape
-    a_strides, b_strides = [s // 4 for s in a.strides], [s // 4 for s in b.strides]
-    if any(s % 4 for s in (*a.strides, *b.strides)):
+    ctype = {"float32": "float", "float64": "double"}.get(out.dtype)
+    if ctype is None or not all(isinstance(x, Value) and x.dtype == out.dtype for x in (a, b)):
+        return "a product of other than float32 and float64"
+    a_shape, b_shape, size = a.shape, b.shape, ITEMSIZE[out.dtype]
+    a_strides, b_strides = [s // size for s in a.strides], [s // size for s in b.strides]
+    if any(s % size for s in (*a.strides, *b.strides)):
         return "unaligned operands"
     if i.op == "linear":
         b_shape, b_strides = b_shape[::-1], b_strides[::-1]
@@ -158,7 +159,7 @@ def product_of(i: Instruction) -> Any:
             a_shape, a_strides = (rows, a_shape[-1]), [a_shape[-1], 1]
     if len(a_shape) < 2 or len(b_shape) < 2:
         return "a product with a vector"
-    if bias is not None and not (isinstance(bias, Value) and bias.contiguous and bias.dtype == "float32"):
+    if bias is not None and not (isinstance(bias, Value) and bias.contiguous and bias.dtype == out.dtype):
         return "a bias that is not contiguous"
     if not out.contiguous:
         return "a result that is not contiguous"
@@ -184,7 +185,9 @@ def product_of(i: Instruction) -> Any:
         # Matrices below each other, all times the same one, are one tall matrix.
         row = row if m > 1 else batch[0][1]
         m *= batch.pop(0)[0]
-    made = Product(m, n, k, _matrix((row, column), (m, k)), _matrix(b_strides[-2:], (k, n)), pitch, tuple(reversed(batch)))
+    made = Product(
+        m, n, k, _matrix((row, column), (m, k)), _matrix(b_strides[-2:], (k, n)), pitch, tuple(reversed(batch)), ctype=ctype
+    )
     if made.served() is None:
         return "a product of a layout that no kernel reads"
     return made, a, b, bias

@@ -27,6 +27,7 @@ _KINDS: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "item": (_look_up, "{h}[{k}]"),
     "attr": (getattr, "getattr({h}, {k})"),
     "cell": (lambda holder, key: holder.cell_contents, "{h}.cell_contents"),
+    "rate": (lambda holder, key: holder["_last_lr"][key], "{h}['_last_lr'][{k}]"),  # of a schedule, which makes a list at each step
     "len": (lambda holder, key: len(holder), "len({h})"),
     "keys": (lambda holder, key: [*holder], "[*{h}]"),
     "values": (lambda holder, key: [*map(id, holder.values())], "[*map(id, {h}.values())]"),
@@ -56,12 +57,22 @@ class Guard:
         except (KeyError, IndexError, ValueError, AttributeError):
             return MISSING
 
+    def renewed(self) -> Guard:
+        """This guard, or one that expects what is there now, where that is a number of another type."""
+        now = self.now()
+        if not self.of_a_number or type(now) is type(self.expected):
+            return self
+        return Guard(self.kind, self.holder, self.key, now, self.path, self.same)
+
     def set(self, value: Any) -> None:
         """Put something else there for a while."""
         if self.kind == "item":
             self.holder[self.key] = value
         elif self.kind == "cell":
             self.holder.cell_contents = value
+        elif self.kind == "rate":
+            rates = self.holder["_last_lr"]
+            self.holder["_last_lr"] = [*rates[: self.key], value, *rates[self.key + 1 :]]  # the step may return the list
         elif isinstance(self.holder, Module):
             self.holder.__dict__[self.key] = value  # unnoticed: it comes back
         else:
@@ -70,13 +81,12 @@ class Guard:
     @property
     def of_a_number(self) -> bool:
         """Whether a float or int is there, at a place that may be written to."""
-        now = self.now()
-        plain = type(now) is type(self.expected) and (type(now) in (float, np.float64) or type(now) is int and abs(now) < 1 << 62)
-        return plain and self.kind in ("item", "cell", "attr") and not isinstance(self.holder, MappingProxyType)
+        plain = all(type(v) in (float, np.float64) or type(v) is int and abs(v) < 1 << 62 for v in (self.now(), self.expected))
+        return plain and self.kind in ("item", "cell", "attr", "rate") and not isinstance(self.holder, MappingProxyType)
 
     @property
     def of_tensors(self) -> bool:
-        """Whether a tensor that is no parameter is there, or a tuple of some: another one may be there at each call."""
+        """Whether a tensor that is no parameter is there, or a tuple or dictionary of some: another one may be there at each call."""
         return self.kind in ("item", "cell", "attr") and _of_tensors(self.now())
 
     def holds(self) -> bool:
@@ -190,8 +200,11 @@ def hooks_of(t: Tensor) -> tuple[Any, ...]:
 
 
 def _of_tensors(value: Any) -> bool:
-    if type(value) is tuple:
+    if type(value) is tuple or isinstance(value, tuple) and hasattr(value, "_fields"):
         return any(map(_of_tensors, value)) and all(_of_tensors(v) or isinstance(v, SCALARS) for v in value)
+    if type(value) is dict:
+        held = value.values()
+        return any(map(_of_tensors, held)) and all(_of_tensors(v) or isinstance(v, (bool, str, type(None))) for v in held)
     return type(value) is Tensor
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..codegen.loops import Access, Loop, Write
+from ..codegen.loops import Access, Loop, Step, Write
 from ..codegen.schedule import Place, Schedule
 from ..ir import Instruction, Ref, Value
 from ..ir.program import ITEMSIZE, row_major
@@ -51,13 +51,18 @@ def room(schedule: Schedule, floats: int) -> Place:
     return schedule.room(4 * max(floats, 1))
 
 
-def compact(ex: Any, schedule: Schedule, v: Value) -> Place:
-    """Where a float32 value lies without gaps: a copy, if it is a view with gaps."""
-    if v.contiguous:
+def compact(ex: Any, schedule: Schedule, v: Value, dtype: str = "") -> Place:
+    """Where a value that loops can read lies without gaps: a copy, if it is a view with gaps, or of another dtype than the one that is
+    asked for.
+    """
+    kind = dtype or v.dtype
+    if v.contiguous and v.dtype == kind:
         return ex.place(v, schedule)  # type: ignore[no-any-return]
-    copy = room(schedule, v.size)
-    write = Access("float32", tuple(s // 4 for s in row_major(v.shape, 4)))
-    loop = Loop(v.shape, (Access("float32", steps(v)),), (), (), (Write(("in", 0), write),))
+    size = ITEMSIZE[kind]
+    copy = schedule.room(max(v.size, 1) * size)
+    write = Access(kind, tuple(s // size for s in row_major(v.shape, size)))
+    cast = () if v.dtype == kind else (Step("cast", (("in", 0),), kind),)
+    loop = Loop(v.shape, (Access(v.dtype, steps(v)),), (), cast, (Write(("step" if cast else "in", 0), write),))
     schedule.loop(loop, [ex.place(v, schedule), copy], title=f"copy of {v.size} values")
     return copy
 

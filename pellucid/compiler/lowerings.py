@@ -9,16 +9,20 @@ import numpy as np
 from ..codegen import softmax
 from ..ir import Extra, Instruction, Ref, Value
 from . import (
+    lowerings_bags,
     lowerings_checks,
     lowerings_clip,
     lowerings_conv,
     lowerings_copies,
+    lowerings_ctc,
     lowerings_index,
     lowerings_nn,
     lowerings_order,
+    lowerings_pool,
     lowerings_random,
     lowerings_rnn,
     lowerings_taps,
+    lowerings_windows,
 )
 from .lowered import Native, compact, strided
 
@@ -90,10 +94,15 @@ LOWERINGS = {
     **lowerings_order.LOWERINGS,
     **lowerings_taps.LOWERINGS,
     **lowerings_random.LOWERINGS,
+    **lowerings_windows.LOWERINGS,
+    **lowerings_bags.LOWERINGS,
+    **lowerings_ctc.LOWERINGS,
+    **lowerings_pool.LOWERINGS,
 }
 HANDED = {
     "cross_entropy": lambda arrays: ("kernel", (arrays[0], arrays[1] if len(arrays) > 1 else None)),
     **lowerings_nn.HANDED,
     **lowerings_conv.HANDED,
+    **lowerings_pool.HANDED,
     **lowerings_rnn.HANDED,
 }

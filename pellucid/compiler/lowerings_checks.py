@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -83,6 +84,7 @@ def _labels(c: Condition, args: Any) -> Any:
 _CHECKS: dict[str, tuple[int, Rule]] = {
     "_out_of_range": (0, _labels),
     "_check_classes": (0, lambda c, args: None if args[1] < 1 else c.both(c("ge", c.x, 0), c("lt", c.x, args[1]))),
+    "_check_places": (0, lambda c, args: c.both(c("ge", c.x, 0), c("lt", c.x, math.prod(args[1])))),
     "_check_probabilities": (0, lambda c, args: c.both(*c.between(0.0, 1.0))),
     "_check_targets": (0, lambda c, args: c.both(*c.between(0.0, 1.0))),
     "_check_variance": (0, lambda c, args: c("logical_not", c("lt", c.x, 0))),

@@ -7,7 +7,7 @@ changed them. Working memory is shared by all calls of a schedule, and sized for
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -256,33 +256,41 @@ def _weight_by_pixels(
 # ---- max pooling ---------------------------------------------------------------------------------------
 def max_pool(i: Instruction, ex: Any) -> Native | str:
     """One call; the winners' positions go to the memory that the gradient reads."""
-    x, out = i.inputs[0], i.outputs[0]
-    if not _serves(x) or not dense(out) or len(i.extras) > 1 or set(i.params) - _WINDOW:
+    out = i.outputs[0]
+    if len(i.extras) > 1 or set(i.params) - _WINDOW:
         return OTHER
-    index = i.extras[0] if i.extras else None
-    if index is not None and not (index.dtype == "int64" and index.contiguous and index.shape == out.shape):
+    window = [i.params[name] for name in ("kernel", "stride", "padding", "dilation", "ceil_mode")]
+    return pooled(ex, i.inputs[0], out, i.extras[0] if i.extras else None, out.shape, window)
+
+
+def pooled(ex: Any, x: Any, out: Value | None, index: Value | None, shape: tuple[int, ...], window: Sequence[Any]) -> Native | str:
+    """Maxima of windows, a result of that shape, and their positions; either may go to memory that nobody reads."""
+    if (
+        not _serves(x)
+        or not dense(out)
+        or index is not None
+        and not (index.dtype == "int64" and index.contiguous and index.shape == shape)
+    ):
         return OTHER
-    plan = pool.max_plan(x.shape, *(i.params[name] for name in ("kernel", "stride", "padding", "dilation", "ceil_mode")))
+    plan = pool.max_plan(x.shape, *window)
     if plan is None:
         return OTHER
-    planes, title = math.prod(x.shape[:2]), f"max pooling of {'x'.join(map(str, x.shape))}"
+    planes, size, title = math.prod(x.shape[:2]), math.prod(shape), f"max pooling of {'x'.join(map(str, x.shape))}"
 
     def emit(schedule: Schedule) -> None:
         count = _team(ex)
         schedule.plans.append(plan)
-        size = plan.scratch * count
-        where = ex.place(index, schedule) if index is not None else schedule.room(8 * out.size)
         grain = -(-planes // (2 * count)) if count > 1 else planes
         arrays = [
             Place("kept", schedule.keep(plan.desc)),
             compact(ex, schedule, x),
-            ex.place(out, schedule),
-            where,
-            schedule.work(size),
+            schedule.room(4 * size) if out is None else ex.place(out, schedule),
+            schedule.room(8 * size) if index is None else ex.place(index, schedule),
+            schedule.work(plan.scratch * count),
         ]
         schedule.native(pool.function("max_pool"), ["team", *arrays, 8, planes, grain], title)
 
-    return Native(emit, title, x.nbytes + 3 * out.nbytes, x.size)
+    return Native(emit, title, x.nbytes + 12 * size, x.size)
 
 
 _WINDOW = {"kernel", "stride", "padding", "dilation", "ceil_mode"}

@@ -106,6 +106,17 @@ def embed(i: Instruction, ex: Any) -> Native | str:
     return copies(i, ex, [(g, view(out, g.shape, part.strides, offset))], 0.0 if g.size < out.size else None)
 
 
+def diagonals(i: Instruction, ex: Any) -> Native | str:
+    """Zeros with the input on diagonals of new matrices."""
+    x, out = i.inputs[0], i.outputs[0]
+    if not served(x, out) or x.dtype != out.dtype or not out.whole or not x.size or out.dtype.startswith("bfloat"):
+        return OTHER
+    whole = np.empty(out.shape, out.dtype)
+    part = PRIMITIVES["diagonal"].numpy_forward(whole, **i.params)
+    offset = part.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+    return copies(i, ex, [(x, view(out, x.shape, part.strides, offset))], 0.0)
+
+
 def copy_slices(i: Instruction, ex: Any) -> Native | str:
     """The base with other elements where a chain of views looked at it."""
     (base, part), out = i.inputs, i.outputs[0]
@@ -219,7 +230,7 @@ def triangle(i: Instruction, ex: Any) -> Native | str:
 
 
 LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
-    "cat": cat, "stack": cat, "reshape": reshape, "unsafe_view": reshape, "embed": embed, "copy_slices": copy_slices,
+    "cat": cat, "stack": cat, "reshape": reshape, "unsafe_view": reshape, "embed": embed, "copy_slices": copy_slices, "diag_embed": diagonals,
     "constant_pad_nd": pad, "repeat": repeat,
     "repeat_each": repeat_each, "flip": flip, "roll": roll, "tril": triangle, "triu": triangle,
 }  # fmt: skip

@@ -73,7 +73,7 @@ def along(index: Value, shape: tuple[int, ...], dim: int, table: Value, wrap: bo
     return Index(index.dtype, steps(index), table.shape[dim], table.strides[dim] // ITEMSIZE[table.dtype], wrap)
 
 
-def _native(
+def native(
     i: Instruction, ex: Any, p: Pick, table: Value, values: Value, indices: Sequence[Value], base: Value | None | str = None
 ) -> Native | str:
     """A pick as an item; `base` is what the table holds before: nothing new (None), "zeros", or a value's elements."""
@@ -119,7 +119,7 @@ def gather(i: Instruction, ex: Any) -> Native | str:
         return "an index that is broadcast"
     where = along(index, index.shape, dim, x, i.op == "take_along")
     p = Pick("take", x.dtype, index.shape, _without(steps(x), dim), steps(out), (where,))
-    return _native(i, ex, p, x, out, [index])
+    return native(i, ex, p, x, out, [index])
 
 
 def _elsewhere(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
@@ -144,7 +144,7 @@ def scatter(i: Instruction, ex: Any) -> Native | str:
     where = along(index, index.shape, dim, out, False)
     values = steps(source) if source.shape else (0,) * len(x.shape)
     p = Pick(kind, x.dtype, index.shape, _without(steps(out), dim), values, (where,))
-    return _native(i, ex, p, out, source, [index], x)
+    return native(i, ex, p, out, source, [index], x)
 
 
 def put_along(i: Instruction, ex: Any) -> Native | str:
@@ -158,7 +158,7 @@ def put_along(i: Instruction, ex: Any) -> Native | str:
     kind = "put" if i.params["unique"] else "add"
     where = along(index, index.shape, dim, out, True)
     p = Pick(kind, out.dtype, index.shape, _without(steps(out), dim), steps(source), (where,))
-    return _native(i, ex, p, out, source, [index], "zeros")
+    return native(i, ex, p, out, source, [index], "zeros")
 
 
 # ---- slices along one dimension -----------------------------------------------------------------------
@@ -176,7 +176,7 @@ def index_select(i: Instruction, ex: Any) -> Native | str:
     if not plain(x, index, out) or index.dtype not in _WHOLE or not x.shape or len(out.shape) != len(x.shape):
         return OTHER
     p = Pick("take", x.dtype, out.shape, _without(steps(x), dim), steps(out), (_line(index, out.shape, dim, x),))
-    return _native(i, ex, p, x, out, [index])
+    return native(i, ex, p, x, out, [index])
 
 
 def index_add(i: Instruction, ex: Any) -> Native | str:
@@ -189,7 +189,7 @@ def index_add(i: Instruction, ex: Any) -> Native | str:
         return "a factor that only the eager kernel serves"
     kind = "put" if i.op == "index_copy" else "add"
     p = Pick(kind, x.dtype, source.shape, _without(steps(out), dim), steps(source), (_line(index, source.shape, dim, out),))
-    return _native(i, ex, p, out, source, [index], x)
+    return native(i, ex, p, out, source, [index], x)
 
 
 def index_fill(i: Instruction, ex: Any) -> Native | str:
@@ -202,7 +202,7 @@ def index_fill(i: Instruction, ex: Any) -> Native | str:
     where = _line(index, shape, dim, out)
     where = Index(where.dtype, where.strides, where.size, where.step, True)
     p = Pick("put", x.dtype, shape, _without(steps(out), dim), (0,) * len(shape), (where,))
-    return _native(i, ex, p, out, value, [index], x)
+    return native(i, ex, p, out, value, [index], x)
 
 
 # ---- x[i, :, j] ----------------------------------------------------------------------------------------
@@ -236,7 +236,7 @@ def index(i: Instruction, ex: Any) -> Native | str:
     found = _advanced(out.shape, x, indices, i.params["spec"])
     if found is None:
         return "a mask"
-    return _native(i, ex, Pick("take", x.dtype, out.shape, found[0], steps(out), found[1]), x, out, indices)
+    return native(i, ex, Pick("take", x.dtype, out.shape, found[0], steps(out), found[1]), x, out, indices)
 
 
 def index_grad(i: Instruction, ex: Any) -> Native | str:
@@ -248,7 +248,7 @@ def index_grad(i: Instruction, ex: Any) -> Native | str:
     found = _advanced(g.shape, out, indices, i.params["spec"])
     if found is None:
         return "a mask"
-    return _native(i, ex, Pick("add", g.dtype, g.shape, found[0], steps(g), found[1]), out, g, indices, "zeros")
+    return native(i, ex, Pick("add", g.dtype, g.shape, found[0], steps(g), found[1]), out, g, indices, "zeros")
 
 
 def index_put(i: Instruction, ex: Any) -> Native | str:
@@ -268,7 +268,7 @@ def index_put(i: Instruction, ex: Any) -> Native | str:
         return OTHER
     kind = "add" if i.params["accumulate"] else "put"
     p = Pick(kind, x.dtype, shape, found[0], (*(0,) * extra, *steps(values)), found[1])
-    return _native(i, ex, p, out, values, indices, x)
+    return native(i, ex, p, out, values, indices, x)
 
 
 # ---- rows of a table -----------------------------------------------------------------------------------
@@ -279,7 +279,7 @@ def rows(i: Instruction, ex: Any) -> Native | str:
         return OTHER
     where = Index(at.dtype, (*steps(at), 0), table.shape[0], table.strides[0] // ITEMSIZE[table.dtype], False)
     p = Pick("take", table.dtype, out.shape, (*(0,) * len(at.shape), steps(table)[1]), steps(out), (where,))
-    return _native(i, ex, p, table, out, [at])
+    return native(i, ex, p, table, out, [at])
 
 
 def rows_grad(i: Instruction, ex: Any) -> Native | str:
@@ -289,7 +289,7 @@ def rows_grad(i: Instruction, ex: Any) -> Native | str:
         return OTHER
     where = Index(at.dtype, (*steps(at), 0), out.shape[0], out.shape[1], False)
     p = Pick("add", g.dtype, g.shape, (*(0,) * len(at.shape), 1 if out.shape[1] > 1 else 0), steps(g), (where,))
-    return _native(i, ex, p, out, g, [at], "zeros")
+    return native(i, ex, p, out, g, [at], "zeros")
 
 
 def check_rows(i: Instruction, ex: Any) -> Native | str:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..codegen import order, scan, threads
+from ..codegen import order, scan, search, select, threads
+from ..codegen.loops import Access, Loop, Write
 from ..codegen.schedule import Place, Schedule
 from ..ir import Instruction, Value
-from .lowered import OTHER, Native, compact, dense, room, value_of
+from ..ir.program import ITEMSIZE
+from .lowered import OTHER, Native, compact, room, row_major, steps, value_of
+from .lowerings_copies import served
 
 
 def _serves(x: Any, *out: Any) -> bool:
@@ -82,6 +85,49 @@ def extreme(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, f"{i.op} of {count} lines", x.nbytes + 12 * count, x.size)
 
 
+def chosen(i: Instruction, ex: Any) -> Native | str:
+    """kthvalue, median and nanmedian."""
+    x, (values, index) = i.inputs[0], i.outputs
+    function = select.native(x.dtype) if isinstance(x, Value) else None
+    if function is None or not x.shape or not x.size or any(s % ITEMSIZE[x.dtype] for s in x.strides):
+        return OTHER
+    if not values.contiguous or not index.contiguous:
+        return OTHER
+    dim = i.params["dim"] % len(x.shape)
+    n, size = x.shape[dim], ITEMSIZE[x.dtype]
+    numbers = select.numbers(x.shape, dim, "kth" if i.op == "kthvalue" else i.op, i.params.get("k", 1))
+    title = f"{i.op} of {x.size // n} lines of {n}"
+
+    def emit(schedule: Schedule) -> None:
+        team = threads.get_num_threads()
+        ex.before.append(lambda: threads.get_num_threads() <= team)  # each thread has room of its own
+        room = schedule.room(select.scratch(n, size))
+        arrays = [compact(ex, schedule, x), ex.place(values, schedule), ex.place(index, schedule), room]
+        schedule.native(function, ["team", *arrays, *numbers], title)
+
+    return Native(emit, title, 3 * x.nbytes + values.nbytes + index.nbytes, 4 * x.size)
+
+
+def places(i: Instruction, ex: Any) -> Native | str:
+    """searchsorted and bucketize."""
+    sequences, values, right, _ = map(value_of, i.params["args"])
+    out = i.record[1][0]
+    if not all(isinstance(v, Value) and v.size and not any(s % ITEMSIZE[v.dtype] for s in v.strides) for v in (sequences, values)):
+        return OTHER
+    each = values.shape[-1] if len(sequences.shape) > 1 else 0
+    s = search.Search(sequences.dtype, out.dtype, sequences.shape[-1], each, bool(right))
+    if not s.served or values.dtype != sequences.dtype or not out.contiguous:
+        return OTHER
+    title = f"places of {values.size} values among {s.length}"
+
+    def emit(schedule: Schedule) -> None:
+        symbol = schedule.function("search", s, lambda module, name: search.emit(module, name, s))
+        arrays = [compact(ex, schedule, sequences), compact(ex, schedule, values), ex.place(out, schedule)]
+        schedule.native(symbol, ["team", *arrays, *search.share(s, values.size)], title)
+
+    return Native(emit, title, sequences.nbytes + values.nbytes + out.nbytes, 4 * values.size * s.length.bit_length())
+
+
 def running(i: Instruction, ex: Any) -> Native | str:
     """Running sums and products."""
     return _running(i, ex, i.op, [i.inputs[0]], i.params["dim"])
@@ -95,18 +141,25 @@ def cumprod_vjp(i: Instruction, ex: Any) -> Native | str:
 
 def _running(i: Instruction, ex: Any, name: str, values: list[Any], dim: int) -> Native | str:
     out = i.outputs[0]
-    if not all(_serves(v) for v in values) or not dense(out) or len(i.outputs) != 1:
+    if len(i.outputs) != 1 or not out.shape or not out.size or not served(*values, out):
         return OTHER
-    shape = values[0].shape
+    if any(v.dtype != out.dtype and not (name == "cumsum" and v.dtype in ("bool", "int32")) for v in values):
+        return OTHER
+    shape = out.shape
     dim %= len(shape)
-    function = scan.native(name, shape, dim)
+    function = scan.native(name, shape, dim, out.dtype)
     if function is None:
         return OTHER
 
     def emit(schedule: Schedule) -> None:
-        arrays: list[Place] = [compact(ex, schedule, v) for v in values]
+        arrays: list[Place] = [compact(ex, schedule, v, out.dtype) for v in values]
         numbers = scan.numbers(name, shape, dim)
-        schedule.native(function, ["team", *arrays, ex.place(out, schedule), *numbers], f"{i.op} of {'x'.join(map(str, shape))}")
+        to = ex.place(out, schedule) if out.contiguous else schedule.room(out.nbytes)
+        schedule.native(function, ["team", *arrays, to, *numbers], f"{i.op} of {'x'.join(map(str, shape))}")
+        if not out.contiguous:
+            read, write = Access(out.dtype, row_major(shape, 1)), Access(out.dtype, steps(out))
+            loop = Loop(shape, (read,), (), (), (Write(("in", 0), write),))
+            schedule.loop(loop, [to, ex.place(out, schedule)], title=f"copy of {out.size} values")
 
     return Native(emit, i.op, sum(v.nbytes for v in values) + out.nbytes, out.size)
 
@@ -114,4 +167,5 @@ def _running(i: Instruction, ex: Any, name: str, values: list[Any], dim: int) ->
 LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
     "sort": sort, "topk": topk, "max_dim": extreme, "min_dim": extreme, "argmax": extreme, "argmin": extreme, "cumsum": running,
     "cumprod": running, "cumprod_vjp": cumprod_vjp,
+    "kthvalue": chosen, "median": chosen, "nanmedian": chosen, "_places": places,
 }  # fmt: skip

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from inspect import signature
 from typing import Any
 
-from ..codegen import jit
+import numpy as np
+
+from ..codegen import jit, order, threads
 from ..codegen.emit import Module
 from ..codegen.loops import Access, Loop, Step, Write
 from ..codegen.random_kernels import library as normals
@@ -14,13 +17,16 @@ from ..codegen.schedule import Place, Schedule
 from ..codegen.twister import library as words
 from ..core import random_mkl
 from ..core.random import Generator
-from ..ir import Instruction, Value
-from ..ir.program import ITEMSIZE
-from .lowered import Native, steps, value_of
-from .lowerings_index import refusal
+from ..ir import Instruction, Ref, Value
+from ..ir.program import ITEMSIZE, row_major
+from .lowered import Native, compact, steps, value_of
+from .lowerings_checks import Condition, all_of, require
+from .lowerings_copies import served
+from .lowerings_index import plain, refusal
 
 OTHER = "a draw that only the eager fill makes"
 LARGEST_SPAN = 1 << 28  # from here on integers take two words
+LARGEST_PERMUTATION = (2**32 - 1) // 20  # and permutations too
 
 
 def _arguments(i: Instruction) -> tuple[dict[str, Any], Value]:
@@ -84,12 +90,69 @@ def bernoulli(i: Instruction, ex: Any) -> Native | str:
 
 
 def uniform(i: Instruction, ex: Any) -> Native | str:
-    """Numbers in [0, 1)."""
+    """Numbers in a range."""
     given, out = _arguments(i)
+    generator, low, high = given["generator"], given["low"], given["high"]
     name = {"float32": "uniform24", "float64": "uniform53"}.get(out.dtype)
-    if name is None or given["low"] != 0.0 or given["high"] != 1.0:
+    if name is None:
         return OTHER
-    return _fill(i, ex, name, out, given["generator"])
+    if low == 0.0 and high == 1.0:
+        return _fill(i, ex, name, out, generator)
+    real = np.dtype(out.dtype).type
+    if _stream(generator) is None or getattr(words, name) is None or not out.size or not _dense(out) or out.dtype != "float32":
+        return OTHER
+    if not (math.isfinite(real(low)) and math.isfinite(real(high)) and math.isfinite(real(high) - real(low)) and low < high):
+        return OTHER
+    # u * (high - low) + low, rounded once: the product of two floats is exact in double.
+    span, made = float(real(high) - real(low)), []
+    for op, args, kind in (
+        ("cast", (("in", 0),), "float64"), ("mul", (("step", 0), ("const", span)), "float64"),
+        ("add", (("step", 1), ("const", float(real(low)))), "float64"), ("cast", (("step", 2),), "float32"),
+        ("ge", (("step", 3), ("const", float(real(high)))), "bool"),
+        ("where", (("step", 4), ("const", float(real(low))), ("step", 3)), "float32"),  # rounding may reach the open end
+    ):  # fmt: skip
+        made.append(Step(op, args, kind))
+    line = Access(out.dtype, (1,))
+    loop = Loop((out.size,), (line,), (), tuple(made), (Write(("step", 5), line),))
+
+    def emit(schedule: Schedule) -> None:
+        at, state = ex.place(out, schedule), _drawing(schedule, ex, generator)
+        schedule.native(jit.address(getattr(words, name)), [state, at, out.size], f"{out.size} uniform numbers")
+        schedule.loop(loop, [at, at], title=f"{out.size} numbers from {low:g} to {high:g}")
+
+    return Native(emit, f"uniform of {out.size}", 2 * out.nbytes, 14 * out.size)
+
+
+def bernoulli_like(i: Instruction, ex: Any) -> Native | str:
+    """Ones with the probabilities of an array."""
+    given, out = _arguments(i)
+    generator, chances, target = given["generator"], value_of(given["p"]), given["target"]
+    wide = isinstance(chances, Value) and chances.dtype == "float64"
+    draw = words.uniform53 if wide else words.uniform24
+    if _stream(generator) is None or draw is None or not isinstance(chances, Value) or not (wide or chances.dtype == "float32"):
+        return OTHER
+    if not served(chances, out) or not chances.size or not out.size or not out.contiguous or len(chances.shape) > len(out.shape):
+        return OTHER
+    if isinstance(target, Ref) and not value_of(target).contiguous:
+        return OTHER
+    count, kind = out.size, chances.dtype
+    own = (*(0,) * (len(out.shape) - len(chances.shape)), *steps(chances))
+    reads = (Access(kind, tuple(s // ITEMSIZE[kind] for s in row_major(out.shape, ITEMSIZE[kind]))), Access(kind, own))
+    hit = Step("lt", (("in", 0), ("in", 1)), "bool")
+    made = (hit,) if out.dtype == "bool" else (hit, Step("cast", (("step", 0),), out.dtype))
+    loop = Loop(out.shape, reads, (), made, (Write(("step", len(made) - 1), Access(out.dtype, steps(out))),))
+    condition = Condition(kind)
+    good = condition.both(*condition.between(0.0, 1.0))
+
+    def emit(schedule: Schedule) -> None:
+        at = ex.place(chances, schedule)
+        flag = all_of(schedule, [at], chances.shape, (Access(kind, steps(chances)),), condition.steps, good)
+        require(schedule, flag, i, ex)
+        uniform, state = schedule.room(count * ITEMSIZE[kind]), _drawing(schedule, ex, generator)
+        schedule.native(jit.address(draw), [state, uniform, count], f"{count} uniform numbers")
+        schedule.loop(loop, [uniform, at, ex.place(out, schedule)], title=f"{count} ones and zeros")
+
+    return Native(emit, f"bernoulli of {count}", chances.nbytes + out.nbytes, 12 * count)
 
 
 def integers(i: Instruction, ex: Any) -> Native | str:
@@ -101,32 +164,36 @@ def integers(i: Instruction, ex: Any) -> Native | str:
     return _fill(i, ex, "integers", out, given["generator"], low, high - low)
 
 
-def exponential(i: Instruction, ex: Any) -> Native | str:
+def _exponential(schedule: Schedule, ex: Any, generator: Generator, out: Place, dtype: str, count: int, rate: float) -> None:
     """-log(1 - u) / rate, in double."""
+    if _twister_serves not in ex.before:
+        ex.before.append(_twister_serves)
+    uniform, title = schedule.room(8 * count), f"{count} exponential numbers"
+    state = _drawing(schedule, ex, generator)
+    schedule.native(jit.address(words.uniform53), [state, uniform, count], f"{count} uniform numbers")
+    if dtype == "float32":
+        schedule.native(jit.address(normals.exponential), [uniform, out, count, 1.0 / rate], title)
+        return
+    access, made = Access("float64", (1,)), []
+    for op, args in (("neg", (("in", 0),)), ("log1p", (("step", 0),)), ("mul", (("step", 1), ("const", -1.0 / rate)))):
+        made.append(Step(op, args, "float64"))
+    schedule.loop(Loop((count,), (access,), (), tuple(made), (Write(("step", 2), access),)), [uniform, out], title=title)
+
+
+def _exponentials_serve(generator: Any, dtype: str) -> bool:
+    known = words.uniform53 is not None and normals.exponential is not None
+    return known and _twister_serves() and _stream(generator) is not None and dtype in ("float32", "float64")
+
+
+def exponential(i: Instruction, ex: Any) -> Native | str:
+    """Exponential numbers of a rate."""
     given, out = _arguments(i)
-    generator, rate, function = given["generator"], float(given["lambd"]), words.uniform53
-    if out.dtype not in ("float32", "float64") or not _twister_serves() or not out.size or not _dense(out):
+    generator, rate = given["generator"], float(given["lambd"])
+    if not _exponentials_serve(generator, out.dtype) or not out.size or not _dense(out):
         return OTHER
-    if _stream(generator) is None or function is None:
-        return OTHER
-    wide, step = Access("float64", (1,)), "float64"
-    made = [
-        Step("neg", (("in", 0),), step),
-        Step("log1p", (("step", 0),), step),
-        Step("mul", (("step", 1), ("const", -1.0 / rate)), step),
-    ]
-    if out.dtype == "float32":
-        made.append(Step("cast", (("step", 2),), "float32"))
-    write = Write(("step", len(made) - 1), Access(out.dtype, (1,)))
-    loop = Loop((out.size,), (wide,), (), tuple(made), (write,))
 
     def emit(schedule: Schedule) -> None:
-        if _twister_serves not in ex.before:
-            ex.before.append(_twister_serves)
-        uniform = schedule.room(8 * out.size)
-        state = _drawing(schedule, ex, generator)
-        schedule.native(jit.address(function), [state, uniform, out.size], f"{out.size} uniform numbers")
-        schedule.loop(loop, [uniform, ex.place(out, schedule)], title=f"{out.size} exponential numbers")
+        _exponential(schedule, ex, generator, ex.place(out, schedule), out.dtype, out.size, rate)
 
     return Native(emit, f"exponential of {out.size}", 2 * out.nbytes, 40 * out.size)
 
@@ -208,6 +275,66 @@ def normal_like(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, f"normal of {out.size}", 2 * out.nbytes + sum(v.nbytes for v in arrays), 42 * out.size)
 
 
+# ---- choices --------------------------------------------------------------------------------------------
+def multinomial(i: Instruction, ex: Any) -> Native | str:
+    """Places drawn by weights: searched for in running sums, or the largest weights over exponential numbers."""
+    given, out = _arguments(i)
+    generator, weights = given["generator"], value_of(given["weights"])
+    k, n, dtype = int(given["num_samples"]), weights.shape[-1], weights.dtype
+    ctype = {"float32": "float", "float64": "double"}.get(dtype)
+    if ctype is None or not plain(weights) or not weights.size or not out.contiguous or not _exponentials_serve(generator, dtype):
+        return OTHER
+    valid, search, argmax = (getattr(normals, f"{name}_{ctype}") for name in ("weights", "search", "argmax"))
+    rows, searched, few = weights.size // n, bool(given["replacement"]) and k > 1, k <= order.MOST
+    ranked = order.native("largest" if few else "sort") if ctype == "float" else None
+    if valid is None or search is None or argmax is None or not searched and (k > n or k > 1 and ranked is None):
+        return OTHER
+    title = f"{k} of {n} places for {rows} rows"
+
+    def emit(schedule: Schedule) -> None:
+        at, to = compact(ex, schedule, weights), ex.place(out, schedule)
+        schedule.require(jit.address(valid), [at, rows, n], refusal(i, ex), f"check of {weights.size} weights")
+        if searched:
+            uniform, state = schedule.room(8 * rows * k), _drawing(schedule, ex, generator)
+            schedule.native(jit.address(words.uniform53), [state, uniform, rows * k], f"{rows * k} uniform numbers")
+            sums = schedule.room(n * ITEMSIZE[dtype])
+            schedule.native(jit.address(search), [at, uniform, sums, to, rows, n, k], title)
+            return
+        ratios, line = schedule.room(weights.nbytes), Access(dtype, (1,))
+        _exponential(schedule, ex, generator, ratios, dtype, weights.size, 1.0)
+        loop = Loop((weights.size,), (line, line), (), (Step("div", (("in", 0), ("in", 1)), dtype),), (Write(("step", 0), line),))
+        schedule.loop(loop, [at, ratios, ratios], title=f"{weights.size} weights over exponential numbers")
+        if ranked is None:
+            schedule.native(jit.address(argmax), [ratios, to, rows, n], title)
+            return
+        arguments: list[Any] = [ratios, schedule.room(4 * out.size), to, *order.numbers(n, k, 1, True, False)]
+        if not few:
+            team = threads.get_num_threads()
+            ex.before.append(lambda: threads.get_num_threads() <= team)  # each thread has room of its own
+            arguments.append(schedule.room(order.scratch(n)))
+        schedule.native(ranked, ["team", *arguments, rows, max(1, order.GRAIN // n)], title)
+
+    return Native(emit, f"multinomial of {rows} rows", weights.nbytes + out.nbytes, 40 * weights.size)
+
+
+def randperm(i: Instruction, ex: Any) -> Native | str:
+    """A permutation, by swaps."""
+    given, out = _arguments(i)
+    generator, count, permute = given["generator"], int(given["count"]), normals.permute
+    if _stream(generator) is None or permute is None or out.dtype != "int64" or not out.contiguous:
+        return OTHER
+    if not 2 <= count < LARGEST_PERMUTATION:
+        return OTHER
+
+    def emit(schedule: Schedule) -> None:
+        drawn, state = schedule.room(4 * count), _drawing(schedule, ex, generator)
+        schedule.native(jit.address(words.words), [state, drawn, count - 1], f"{count - 1} random words")
+        schedule.native(jit.address(permute), [drawn, ex.place(out, schedule), count], f"permutation of {count}")
+
+    return Native(emit, f"randperm of {count}", 2 * out.nbytes, 4 * count)
+
+
 LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
     "bernoulli": bernoulli, "uniform": uniform, "randint": integers, "normal": normal, "exponential": exponential, "normal_like": normal_like,
+    "bernoulli_like": bernoulli_like, "multinomial": multinomial, "randperm": randperm,
 }  # fmt: skip

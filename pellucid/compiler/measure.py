@@ -92,7 +92,8 @@ def work_of(item: Item) -> tuple[int, int]:
     if item.kind == "product":
         p = item.product[0]
         times = math.prod(count for count, *_ in p.batch)
-        return 4 * times * (p.m * p.k + p.k * p.n + p.m * p.n), 2 * times * p.m * p.n * p.k
+        wide = 1 if p.ctype == "float" else 2  # so many float32 operations are one in float64
+        return 4 * wide * times * (p.m * p.k + p.k * p.n + p.m * p.n), 2 * wide * times * p.m * p.n * p.k
     if item.kind == "native":
         return item.product.bytes, item.product.flops
     if item.kind == "update":

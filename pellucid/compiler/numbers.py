@@ -165,6 +165,10 @@ def _arithmetic(op: Callable[..., Any], swapped: bool, total: bool, known: bool 
         if not is_read(other) and not _known(other):
             return NotImplemented
         a, b = (other, self) if swapped else (self, other)
+        if known and is_read(b) and b.given and b.plain != 0 and not (is_read(a) and a.given):
+            compute = b.compute  # a mean over a count: calls where that is 0 are not the program's
+            self.tracer.may_fail(b, lambda values: 1 / compute(values))
+            return _computed(op, a, b)
         if total or known and _known(b) and b != 0 or all(x.given for x in (a, b) if is_read(x)):
             try:
                 made = _computed(op, a, b)
@@ -263,7 +267,8 @@ def settle(numbers: Iterable[Read]) -> None:
     old: dict[int, Any] = {id(n): n for n in numbers}
     new: dict[int, Any] = {key: n.plain for key, n in old.items()}
     while old:
-        tuples = {id(h): h for h in gc.get_referrers(*old.values()) if h is not old and not _settled(h, old, new)}
+        asked = tuple(old.values())  # refers to them, too: from Python 3.13 on, the collector gets a copy and tells of this one
+        tuples = {id(h): h for h in gc.get_referrers(*asked) if h is not asked and h is not old and not _settled(h, old, new)}
         new = {key: tuple([new.get(id(x), x) for x in h]) for key, h in tuples.items()}
         old = tuples
 
@@ -285,5 +290,6 @@ def _settled(holder: Any, old: dict[int, Any], new: dict[int, Any]) -> bool:
         names = [*getattr(holder, "__dict__", ()), *(s for c in type(holder).__mro__ for s in getattr(c, "__slots__", ()))]
         for name in names:
             if id(getattr(holder, name, None)) in old:
-                setattr(holder, name, new[id(getattr(holder, name))])
+                put = setattr if isinstance(holder, type) else object.__setattr__
+                put(holder, name, new[id(getattr(holder, name))])  # past a `__setattr__` of the user's, and in frozen objects
     return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy import ndarray
 
 from ..core.bind import wrap
@@ -23,9 +24,23 @@ def placed(error: Exception, i: Instruction) -> Exception:
             error.add(op=i.noted.op, operands=i.noted.operands, notes=i.noted.notes)
         elif i.kind == "op":
             error.add(op=i.op, operands=_operands(i), notes=[])
-        if noted is not None:
-            error.add(hint=noted.hint)
+        error.add(hint=_hint(error) if noted is None else noted.hint)
     return error
+
+
+def _hint(error: PellucidError) -> str | None:
+    """The likely repair, which is otherwise found from the frames of the failing call: rules look at shapes and dtypes alone."""
+    from ..api.error_hints import Case, advise  # read when the first error is made
+
+    try:
+        kinds = {kind: array for array, kind in BY_NUMPY.items()}
+        tensors = {
+            o.name: wrap(np.broadcast_to(np.empty((), kinds[o.dtype]), tuple(o.shape)))  # type: ignore[index, arg-type]
+            for o in error.operands
+        }
+        return advise(Case(tensors, None, error.sentence, error.op or "", {}))
+    except Exception:  # it must not replace the error itself
+        return None
 
 
 def _operands(i: Instruction) -> list[Operand]:

@@ -21,7 +21,7 @@ from ..core.tensor import Tensor, version_of
 from ..errors import GraphError
 from ..ir import Buffer, Value
 from .arrays import numpy_dtype, owner
-from .calling import Calls, flags, signature
+from .calling import Calls, flags, same_place, signature
 from .changes import Changes
 from .checking import checker, split
 from .deciding import Later
@@ -181,7 +181,7 @@ class Version(Calls):
         if -1 in self.asked:  # the next call finds it so
             self.transient = True
             raise Refusal("the step changes requires_grad of a tensor")
-        if "grad" in witness.users:  # where there is none may decide what is done
+        if witness.asks_for_gradients:  # where there is none may decide what is done
             earlier.ask(self.tracer.needs_grad, self.tracer.cleared)
         self.grads_before = [(self._who(t), g) for t, g in earlier.read(self.tracer.needs_grad, self.tracer.external)]
 
@@ -198,7 +198,7 @@ class Version(Calls):
         # Arguments that the code can also come to otherwise: they must be these again.
         self.pinned = [(k, t) for k, t in enumerate(tensors) if id(t) in aliased]
         self._apart(tensors, count, {k for k, _ in self.pinned}, witness)
-        self.guards = changes.finish(self.guards, witness, self.may_watch)
+        self.guards = changes.finish(self.guards, self.first, witness, self.may_watch)
         self.changes = changes
         self.effects, self.calls = changes.effects, changes.calls
         self.early = [e for e in self.effects if e.stage < 0]
@@ -206,20 +206,27 @@ class Version(Calls):
 
     def _apart(self, tensors: list[Tensor], count: int, pinned: set[int], witness: Witness) -> None:
         """Refusal where a tensor that is another one at each call shares memory with one that the step also comes to otherwise."""
-        reached: dict[int, list[ndarray]] = {}
+        reached: dict[int, list[Tensor]] = {}
         for t in self.around.reached:
-            reached.setdefault(id(owner(t._array)), []).append(t._array)
+            reached.setdefault(id(owner(t._array)), []).append(t)
+        self.alike: list[tuple[int, Tensor, Any]] = []
         for k, t in enumerate(tensors):
-            shared = any(np.may_share_memory(t._array, a) for a in reached.get(id(owner(t._array)), ()))
+            shared = [o for o in reached.get(id(owner(t._array)), ()) if np.may_share_memory(t._array, o._array)]
             if k < count and shared and k not in pinned:
-                self.quiet = True
-                raise Refusal("an argument shares memory with a tensor that the step also reaches otherwise")
+                # As `{name: p.detach() for name, p in model.named_parameters()}`: one tensor by two names, as long as it stays so.
+                self.alike += [(k, o, (o._rg, o._node is None)) for o in shared]
+                if not all(same_place(t, o) for o in shared):
+                    self._refuse_sharing()
             others = [g for g in self.guards if g.same and g.expected is t and g.of_tensors]
             if k >= count and others and not shared and self.may_watch:
                 raise Again(others)
             if k >= count and (shared or k in pinned):
                 self.transient = True
                 raise Refusal("a tensor that the step replaces is known by two names", witness.entry)
+
+    def _refuse_sharing(self) -> None:
+        self.quiet = True
+        raise Refusal("an argument shares memory with a tensor that the step also reaches otherwise")
 
     def _results(self, tensors: list[Tensor], around: Surroundings, start: int) -> None:
         """Name the values that leave: results, and gradients."""
@@ -308,7 +315,8 @@ class Version(Calls):
         """The gradients of the results with respect to arguments and state, as the second half of the program."""
         tracer = self.tracer
         leaves = [t for t in tensors if t._rg]
-        leaves += [t for t, _ in around.tensors.values() if t._rg and all(t is not o for o in leaves)]
+        known = [*[t for t, _ in around.tensors.values()], *around.twins]
+        leaves += [t for t in {id(t): t for t in known}.values() if t._rg and all(t is not o for o in leaves)]
         if not leaves:
             raise Refusal("the result requires grad through a tensor that is no argument and not found from one")
         outs = self.differentiable
@@ -435,16 +443,20 @@ class Version(Calls):
         plain = plain and len(args) == self.count_of_args and not any(t._rg for t in tensors)
         held = [t for t, _ in (*self.state, *self.drift)]
         rg = self.flags_of_state = [(t, t._rg) for t in held if t._rg or t.is_leaf and t.dtype.is_floating_point]
-        plain = plain and local.autocast is None
         self.check = checker(
             tensors, plain, others, covered, self.state, rg, grads, self.count_of_args, (self.places, self.places_key), self.watched,
             self.pinned,
         )  # fmt: skip
         self.own_roots = {id(owner(a)) for _, a in self.state}
+        written = {k for k, _ in self.overwrites}
+        if any(k in written or id(owner(tensors[k]._array)) in self.own_roots for k, *_ in self.alike):
+            self._refuse_sharing()
         self.readers: dict[Value, Callable[[list[Any]], Any]] = {}
         self.back_readers: list[Callable[[list[Any]], Any]] = []
         of_arguments = any(type(who) is int for who, _ in (*self.gradients, *self.grads_before))
-        self.checked = self.check is not None and not (self.sharing.shared or self.asked or of_arguments or self.drift)
+        self.checked = self.check is not None and not (
+            self.sharing.shared or self.asked or of_arguments or self.drift or self.alike
+        )
         self.fast = self._fast_path()
         if self.fast:
             self._plan_quick()

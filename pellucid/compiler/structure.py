@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -123,10 +124,40 @@ class Slot:
         self.place = place
 
 
+class Record:
+    """Stands for a new object of a class and nothing but its attributes."""
+
+    def __init__(self, kind: type, held: dict[str, Any]) -> None:
+        self.kind = kind
+        self.held = held
+
+
+_SIZE = type("", (), {}).__basicsize__
+
+
+def is_record(value: Any) -> bool:
+    """Whether an object of the user's is nothing but its class and its attributes, so that another one can be made of those."""
+    kind = type(value)
+    if kind is SimpleNamespace:
+        return True
+    return (
+        kind.__new__ is object.__new__
+        and kind.__basicsize__ == _SIZE
+        and type(getattr(value, "__dict__", None)) is dict
+        and not hasattr(kind, "__del__")
+        and all(c.__module__.partition(".")[0] != "pellucid" and "__slots__" not in vars(c) for c in kind.__mro__)
+        and not isinstance(value, type)
+    )
+
+
 def rebuild(value: Any, place: Callable[[Tensor], Any]) -> Any:
     """A result of the same structure with other tensors."""
     if isinstance(value, (Tensor, Slot)) or is_read(value):
         return place(value)
+    if type(value) is Record:
+        made = object.__new__(value.kind) if value.kind is not SimpleNamespace else SimpleNamespace()
+        made.__dict__.update([(k, rebuild(v, place)) for k, v in value.held.items()])
+        return made
     if isinstance(value, tuple):
         made = [rebuild(v, place) for v in value]
         return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)

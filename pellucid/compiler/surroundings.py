@@ -92,6 +92,7 @@ class Surroundings:
         # Of lists that the call may append to: all places that hold them; None where some cannot be written to.
         self.holding: dict[int, list[Guard] | None] = {id(g.holder): [] for g in logs}
         self._places = {(id(g.holder), g.key) for g in places}  # whose tensors are arguments
+        self.stored: list[Guard] = []  # on attributes that code which ran stores to, and does not read
         self._at = 0  # the object whose surroundings are being written down
         self._reach(function, _name(function))
         self._at = ARGUMENTS
@@ -318,7 +319,11 @@ class Surroundings:
         mine = type(value).__module__.partition(".")[0] not in ("pellucid", "builtins", "numpy")
         if isinstance(held, dict):
             for name, v in list(held.items()):
-                self._slot("item", held, name, v, f"{path}.{name}", name)
+                if name == "_last_lr" and type(v) is list and not mine:
+                    for k, rate in enumerate(v):
+                        self._guard("rate", held, k, rate, f"{path}._last_lr[{k}]", not isinstance(rate, SCALARS), name)
+                else:
+                    self._slot("item", held, name, v, f"{path}.{name}", name)
             if mine:
                 self._guard("keys", held, None, [*held], path)
         for klass in type(value).__mro__:
@@ -487,13 +492,18 @@ class Surroundings:
     def relevant(self, witness: Witness) -> list[Guard]:
         """The guards on what code that ran can have come to; on everything when it makes names."""
         used = witness.used(self._always)
+        stored = witness.only_stored() if not self._always else set()
         found: list[Guard] = []
+        self.stored = []
         seen = {0, ARGUMENTS}
         for root in (0, ARGUMENTS):
             queue = [root]
             while queue:
                 for name, guard, child in self._edges.get(queue.pop(), ()):
-                    if name is None or name in used or witness.dynamic and isinstance(name, str):
+                    if name in stored:
+                        if guard is not None:
+                            self.stored.append(guard)
+                    elif name is None or name in used or witness.dynamic and isinstance(name, str):
                         if guard is not None:
                             found.append(guard)
                         elif child not in seen:

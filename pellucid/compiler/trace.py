@@ -93,8 +93,9 @@ class Tracer(Deciding, Events):
         """Record inside the block."""
         tracing.tracers.append(self)
         observe.observers.append(self)
-        bind.after_operation.append(self.operation)
-        inplace.after_write.append(self.written)
+        # Before forward mode, which computes with an operation's results.
+        bind.after_operation.insert(0, self.operation)
+        inplace.after_write.insert(0, self.written)
         state.slow += 1
         kernels.tracing[0] += 1
         try:

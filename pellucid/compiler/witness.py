@@ -36,10 +36,9 @@ IMPURE = {
 }  # fmt: skip
 _IMPURE_MODULES = ("random", "time", "numpy.random", "builtins", "_io", "posix", "_random", "io", "datetime")
 
-# With one of these, code reads attributes that it does not name.
-_DYNAMIC = frozenset(
-    {"getattr", "vars", "globals", "locals", "eval", "exec", "attrgetter", "__dict__", "hasattr", "__getattribute__"}
-)
+# With one of these, code reads attributes that it does not name; with one of those, unless the name is written there.
+_DYNAMIC = frozenset({"vars", "globals", "locals", "eval", "exec", "attrgetter", "__dict__", "__getattribute__"})
+_BY_NAME = frozenset({"getattr", "hasattr"})
 # Methods of arrays through which values reach Python.
 _READERS = frozenset("all any sum max min item tolist argmax argmin nonzero prod argsort searchsorted".split())
 # Code in which arrays may be looked at: it runs again at each call.
@@ -60,6 +59,49 @@ _LOADS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "LOAD_FROM_DICT_
 def loaded(code: CodeType) -> frozenset[str]:
     """The names that code uses as globals: an attribute of the same name is something else."""
     return frozenset([i.argval for i in dis.get_instructions(code) if i.opname in _LOADS])
+
+
+def makes_names(code: CodeType) -> bool:
+    """Whether code may read attributes whose names do not stand in it: `getattr(x, name)`, but not `getattr(x, "scale", 1.0)`.
+
+    >>> makes_names((lambda x: getattr(x, "scale", 1.0) if hasattr(x, "on") else x).__code__)
+    False
+    >>> makes_names((lambda x, name: getattr(x, name)).__code__), makes_names((lambda x: vars(x)["a"]).__code__)
+    (True, True)
+    """
+    if not _DYNAMIC.isdisjoint(code.co_names):
+        return True
+    if _BY_NAME.isdisjoint((*code.co_names, *code.co_freevars)):
+        return False
+    rest = [i for i in dis.get_instructions(code) if i.opname not in ("PRECALL", "PUSH_NULL", "EXTENDED_ARG", "CACHE")]
+    return any(i.argval in _BY_NAME and not _names_a_constant(rest[k + 1 :]) for k, i in enumerate(rest))
+
+
+def _names_a_constant(rest: list[dis.Instruction]) -> bool:
+    """Whether the instructions after the load of `getattr` load operands, the second of them a string, and call it with them."""
+    operands: list[Any] = []
+    for i in rest:
+        if i.opname == "LOAD_ATTR" and operands:
+            operands[-1] = None
+        elif i.opname in ("LOAD_CONST", "LOAD_SMALL_INT"):
+            operands.append(i.argval)
+        elif i.opname.startswith(("LOAD_FAST", "LOAD_DEREF", "LOAD_GLOBAL", "LOAD_NAME")):
+            operands += [None] * (len(i.argval) if isinstance(i.argval, tuple) else 1)  # some Pythons load two at once
+        else:
+            return i.opname == "CALL" and i.arg == len(operands) > 1 and isinstance(operands[1], str)
+    return False
+
+
+@functools.lru_cache(maxsize=512)
+def _attributes(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
+    """The names of attributes that code stores to, and all names that it uses in other ways."""
+    stored, others = set(), {c for c in code.co_consts if type(c) is str}
+    for i in dis.get_instructions(code):
+        if i.opname == "STORE_ATTR":
+            stored.add(i.argval)
+        elif type(i.argval) is str:
+            others.add(i.argval)
+    return frozenset(stored), frozenset(others)
 
 
 class Witness:
@@ -89,6 +131,21 @@ class Witness:
         for code in more:
             found |= {id(code), *code.co_names, *code.co_freevars}
         return found
+
+    def only_stored(self) -> set[str]:
+        """Attributes that the user's code stores to, and whose names no code that ran uses otherwise."""
+        if self.dynamic:
+            return set()
+        stored: set[str] = set()
+        others: set[str] = set()
+        for code in self._kept:
+            if source.is_library(code.co_filename):
+                others.update(code.co_names, code.co_freevars, (c for c in code.co_consts if type(c) is str))
+            else:
+                own, used = _attributes(code)
+                stored |= own
+                others |= used
+        return stored - others
 
     def loads(self, name: str) -> bool:
         """Whether the user's code loads a global or builtin of this name."""
@@ -171,7 +228,7 @@ class Witness:
                     self.entry = source.describe((code, 0))
                 self.names.update(code.co_names, code.co_freevars)
                 self.names.update(c for c in code.co_consts if type(c) is str)
-                if not _DYNAMIC.isdisjoint(code.co_names):
+                if makes_names(code):
                     self._makers.add(id(code))
             if id(code) in self._makers and not self.dynamic and _users(frame) is not None:
                 self.dynamic = True
@@ -200,7 +257,16 @@ class Witness:
     @property
     def asks_for_state(self) -> bool:
         """Whether the user's code may have looked into an optimizer's state."""
-        return self.dynamic or not self.users.isdisjoint(("state", "state_dict", "__getstate__", "__reduce_ex__", "deepcopy"))
+        return self._asks("state", "state_dict", "__getstate__", "__reduce_ex__", "deepcopy")
+
+    @property
+    def asks_for_gradients(self) -> bool:
+        """Whether the user's code may have looked at a `grad`."""
+        return self._asks("grad")
+
+    def _asks(self, *names: str) -> bool:
+        """Whether the user's code may have used an attribute of one of these names, if only by `getattr`."""
+        return self.dynamic or not self.users.isdisjoint(names) or not self.keys.isdisjoint(names)
 
     def _array_read(self, frame: Any, array: ndarray) -> None:
         """An array's method that looks at values was called: where the library does it outside of an operation, its result may decide

@@ -6,240 +6,45 @@ errors included, to `general`.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 from weakref import ref as _ref
 
 import numpy as np
 from numpy import ndarray
 
-from .. import config, dtypes
-from ..backends import numpy_cpu
+from .. import dtypes
 from ..backends.meta import MetaArray
 from ..backends.numpy_cpu import address
 from ..errors import ArgumentTypeError, PellucidError
 from . import observe, source, tracing
+from .callers import fixed_names, make_caller, make_recorder
+from .callers import wrap as wrap
 from .explain import explained, located_op
 from .meta import NUMBERS, run_on_meta
 from .modes import local, state
 from .primitive import PRIMITIVES, TENSORS, Primitive, _call_makers, takes_only_arrays
-from .source import _library, is_library
 from .tape import Node, Packed, count, node_type
 from .tensor import OutputSlot, Parameter, Tensor, Version, View, make_tensor, version_of
 
 asarray = np.asarray
-_getframe = sys._getframe
 _new = object.__new__
 _NONE: dict[str, Any] = {}  # the parameters of operations that have none
-
-_RECORDER = """
-def record({args}, r, p, aux=None):
-    n = new(kind)
-    n.op = op
-    n.params = p
-    n.plan = plan
-    n.inputs = ({edges})
-{versions}
-    n.saved = ({saved})
-    n.guard = {names}
-    n.total = {total}
-    n.seq = count()
-    n.ext = None
-    if config.sources:
-        f = getframe(2)
-        while True:
-            name = f.f_code.co_filename
-            known = library.get(name)
-            if known is None:
-                known = is_library(name)
-            if not known or f.f_back is None:
-                break
-            f = f.f_back
-        n.code = f.f_code
-        n.lasti = f.f_lasti
-    else:
-        n.code = None
-        n.lasti = 0
-{results}
-"""
-_ONE_RESULT = """
-    n.shape = r.shape
-    n.dtype = r.dtype
-    t = new(Tensor)
-    t._array = r
-    t._node = n
-    t._rg = True
-    t._grad = None
-    t._ver = {vo0}
-    t._view = None
-    t._x = None
-    return t
-"""
-_SEVERAL = "\n    n.shape = [{}]\n    n.dtype = [{}]{}\n    return {}\n"
-_ONE_OF = """
-    t{k} = wrap(r[{k}])
-    t{k}._ver = {version}
-    if r[{k}].dtype.kind not in "biu":
-        t{k}._node = OutputSlot(n, {k})
-        t{k}._rg = True
-"""
-_RESULTS = """
-    n.shape = [a.shape for a in r]
-    n.dtype = [a.dtype for a in r]
-    made = tuple(map(wrap, r))
-    for k, t in enumerate(made):
-        if n.dtype[k].kind not in "biu":
-            t._node = OutputSlot(n, k)
-            t._rg = True
-{versions}
-    return made
-"""
-
-
-def _make_recorder(op: Primitive, needs: tuple[Any, ...]) -> Callable[..., Any]:
-    """Code that makes node and tensors for one pattern of arguments, without loops: this is the hot path of training.
-
-    `needs` says of each argument whether it wants a gradient, or None where there is no tensor: it was left out, or is a number.
-    """
-    names = [f"x{i}" for i in range(len(needs))]
-    plan = op.plan(tuple([need is True for need in needs]))
-    edges, versions, saved = [], [], []
-    guards: dict[str, None] = {}
-    for name, need in zip(names, needs, strict=True):
-        edges.append(f"{name}._node or {name}" if need else "None")
-    several = op.outputs != 1
-    for kind, i in plan.entries:
-        if kind == "aux":
-            saved.append("aux")
-        elif kind in ("in", "shape", "dtype") and needs[i] is None:
-            saved.append({"in": names[i], "shape": "()", "dtype": "None"}[kind])
-        elif kind == "in":
-            saved.append(f"{names[i]}._array")
-            versions += [
-                f"    v{i} = {names[i]}._ver",
-                f"    if v{i} is None:",
-                f"        v{i} = {names[i]}._ver = Version()",
-            ]
-            guards[f"v{i}"] = None
-        elif kind in ("ins", "shapes"):
-            rest = range(i, len(names))
-            values = [f"{names[k]}._array" + (".shape" if kind == "shapes" else "") for k in rest]
-            saved.append(f"[{', '.join(values)}]")
-            for k in rest if kind == "ins" else ():
-                versions.append(f"    v{k} = version_of({names[k]})")
-                guards[f"v{k}"] = None
-        elif kind in ("out", "outs"):
-            places = range(op.outputs) if kind == "outs" else (i,)
-            saved.append("tuple(r)" if kind == "outs" else f"r[{i}]" if several else "r")
-            for k in places:
-                if f"vo{k}" not in guards:
-                    versions.append(f"    vo{k} = Version()")
-                    guards[f"vo{k}"] = None
-        elif kind in ("shape", "dtype"):
-            saved.append(f"{names[i]}._array.{kind}")
-        else:
-            saved.append(("r[0]." if several else "r.") + kind.removeprefix("out_"))
-    if op.outputs > 1:
-        results = _SEVERAL.format(
-            *(", ".join(f"r[{k}].{what}" for k in range(op.outputs)) for what in ("shape", "dtype")),
-            "".join(_ONE_OF.format(k=k, version=f"vo{k}" if f"vo{k}" in guards else "None") for k in range(op.outputs)),
-            ", ".join(f"t{k}" for k in range(op.outputs)),
-        )
-    elif several:
-        results = _RESULTS.format(versions="\n".join(f"    made[{g[2:]}]._ver = {g}" for g in guards if g[1] == "o"))
-    else:
-        results = _ONE_RESULT.format(vo0="vo0" if "vo0" in guards else "None")
-    code = _RECORDER.format(
-        args=", ".join(names),
-        edges="".join(e + ", " for e in edges),
-        versions="\n".join(versions),
-        saved="".join(s + ", " for s in saved),
-        names=next(iter(guards)) if len(guards) == 1 else "(" + "".join(g + ", " for g in guards) + ")",
-        total=" + ".join(f"{g}.count" for g in guards) or "0",
-        results=results,
-    )
-    scope = {
-        "new": _new, "kind": node_type(op), "op": op, "plan": plan, "Version": Version, "count": count, "getframe": _getframe,
-        "library": _library, "is_library": is_library, "Tensor": Tensor, "OutputSlot": OutputSlot, "version_of": version_of,
-        "wrap": wrap, "config": config,
-    }  # fmt: skip
-    exec(code, scope)
-    return scope["record"]  # type: ignore[return-value]
-
-
-def wrap(r: Any) -> Tensor:
-    """A tensor without history on a result of the forward rule."""
-    t = _new(Tensor)
-    t._array = r
-    t._node = None
-    t._rg = False
-    t._grad = None
-    t._ver = None
-    t._view = None
-    t._x = None
-    return t
 
 
 # ---- the callers -----------------------------------------------------------------------------
 def _make_call(op: Primitive) -> Callable[..., Any]:
     if op.view and op.outputs == 1 and len(op.args) == 1:
         return _make_view(op)
-    if not (op.view or op.variadic or op.outputs == -1):
-        if len(op.args) == 1 and (op.promote is None or op.outputs == 1 and not op.aux):
-            return _make_unary(op)
-        if len(op.args) == 2 and op.outputs == 1 and not op.aux and takes_only_arrays(op.forward):
-            return _make_binary(op)
-    return _make_nary(op)
+    plain = op.outputs == 1 and not (op.view or op.variadic or op.aux) and takes_only_arrays(op.forward)
+    if plain and len(op.args) == 2:
+        return _make_binary(op)
+    return make_caller(op, general, len(op.args), ()) if plain and _is_simple(op) else _make_any(op)
 
 
-def _forward(op: Primitive) -> Callable[..., Any]:
-    """The forward rule on NumPy; a partial costs a quarter of one more Python call."""
-    return op.numpy_forward if isinstance(op.forward, str) else partial(op.forward, numpy_cpu)
-
-
-def _make_unary(op: Primitive) -> Callable[..., Any]:
-    """The caller of an operation on one argument."""
-    forward = _forward(op)
-    differentiable = op.vjp is not None
-    same_dtype = op.promote == "float"
-    several = op.outputs != 1
-    with_aux = op.aux
-    # Dtypes that the general path must see: it checks, and turns integers into floats.
-    aside = ("biu" if same_dtype else "") + ("bc" if op.check is not None else "")
-    recorder: Any = None
-
-    def call(x: Any, **params: Any) -> Any:
-        nonlocal recorder
-        tx = type(x)
-        if state.slow or tx is not Tensor and tx is not Parameter:
-            return general(op, (x,), params)
-        a = x._array
-        # A rule that reads nothing but shapes would answer for an array without data.
-        if type(a) is not ndarray or aside and a.dtype.kind in aside:
-            return general(op, (x,), params)
-        try:
-            r = forward(a, **params)
-        except Exception:
-            return general(op, (x,), params)
-        extra = None
-        if with_aux:
-            r, extra = r
-        if several:
-            r = tuple(map(asarray, r))
-        elif type(r) is not ndarray:
-            r = asarray(r)
-        if same_dtype and r.dtype is not a.dtype:
-            return general(op, (x,), params)
-        if x._rg and differentiable and local.grad and (several or r.dtype.kind not in "biu"):
-            if recorder is None:
-                recorder = _make_recorder(op, (True,))
-            return recorder(x, r, params or _NONE, extra)
-        return tuple(map(wrap, r)) if several else wrap(r)
-
-    call.__name__ = op.name
-    return call
+def _is_simple(op: Primitive) -> bool:
+    """True where tensors of one dtype, or any at all, need nothing done to them, and results are new arrays."""
+    return not op.view and op.outputs != -1 and (op.promote in (None, "common") or len(op.args) == 1 == op.outputs)
 
 
 def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
@@ -294,7 +99,7 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
                     needs = (None if a is x else x._rg, None if b is y else y._rg)
                     recorder = recorders.get(needs)
                     if recorder is None:
-                        recorder = recorders[needs] = _make_recorder(op, needs)
+                        recorder = recorders[needs] = make_recorder(op, needs)
                     return recorder(x, y, r, _NONE)
                 return wrap(r)
         if operator and not (isinstance(x, OPERANDS) and isinstance(y, OPERANDS)):
@@ -337,63 +142,23 @@ def make_operators(op: Primitive) -> tuple[Callable[..., Any], Callable[..., Any
     return forward, reflected
 
 
-def _make_nary(op: Primitive) -> Callable[..., Any]:
-    """The caller of an operation with any number of arguments and results."""
-    forward = _forward(op)
-    differentiable = op.vjp is not None
-    promotes = op.promote is not None
-    several = op.outputs != 1
-    simple = not op.view and op.promote in (None, "common") and op.outputs != -1
-    with_aux = op.aux
-    # Dtypes that the general path must see, because it checks them.
-    aside = "bc" if op.check is not None else ""
-    recorders: dict[tuple[bool | None, ...], Any] = {}
+def _make_any(op: Primitive) -> Callable[..., Any]:
+    """The caller of an operation with any number of arguments, parameters and results: code for each way it is called, made then."""
+    callers: dict[Any, Any] = {}
+    names, simple = fixed_names(op), _is_simple(op)
 
     def call(*args: Any, **params: Any) -> Any:
-        if not simple or state.slow:
-            return general(op, args, params)
-        rg = False
-        arrays = []
-        kind = None
-        for x in args:
-            tx = type(x)
-            if tx is Tensor or tx is Parameter:
-                a = x._array
-                # A rule that reads nothing but shapes would answer for an array without data.
-                if type(a) is not ndarray or aside and a.dtype.kind in aside:
-                    return general(op, args, params)
-                if promotes and a.dtype is not kind:
-                    if kind is not None:
-                        return general(op, args, params)
-                    kind = a.dtype
-                arrays.append(a)
-                rg = rg or x._rg
-            elif x is None:
-                arrays.append(None)
-            else:
+        key = len(args) if names is not None else (len(args), *params)
+        made = callers.get(key)
+        if made is None:
+            if not simple or len(args) > 16:  # of a list, whose length may be another every time
                 return general(op, args, params)
-        try:
-            r = forward(*arrays, **params)
-        except Exception:
-            return general(op, args, params)
-        extra = None
-        if with_aux:
-            r, extra = r
-        if several:
-            r = tuple(map(asarray, r))
-        elif type(r) is not ndarray:
-            r = asarray(r)
-        if rg and differentiable and local.grad and (several or r.dtype.kind not in "biu"):
-            needs = tuple([None if x is None else x._rg for x in args])
-            if len(needs) > 16:  # of a list, whose length may be another every time
-                return finish(op, args, needs, params, r, extra)  # type: ignore[arg-type]
-            recorder = recorders.get(needs)
-            if recorder is None:
-                recorder = recorders[needs] = _make_recorder(op, needs)
-            return recorder(*args, r, params, extra)
-        return tuple(map(wrap, r)) if several else wrap(r)
+            made = callers[key] = make_caller(op, general, len(args), tuple(params) if names is None else names)
+            if names is not None and not op.variadic and op.call is call:
+                op.call = made
+                vars(TENSORS).pop(op.name, None)  # which keeps what it was given
+        return made(*args, **params)
 
-    call.__name__ = op.name
     return call
 
 
@@ -441,7 +206,7 @@ def views_result(op: Primitive, x: Tensor, arrays: list[Any], params: dict[str, 
     if x._rg and grad:
         recorder = op.recorder
         if recorder is None:
-            recorder = op.recorder = _make_recorder(op, (True,))
+            recorder = op.recorder = make_recorder(op, (True,))
         made = recorder(x, arrays, params)
     else:
         made = tuple(map(wrap, arrays))
@@ -450,10 +215,10 @@ def views_result(op: Primitive, x: Tensor, arrays: list[Any], params: dict[str, 
         version = x._ver = Version()
     parent = x._view
     base, chain = (x, ()) if parent is None else (parent.base, parent.chain)
-    kind = "multi" if parent is None or parent.kind == "grad" else parent.kind
+    kind = parent.kind if parent is not None and parent.kind != "grad" else "multi" if grad else "no_grad"
     for k, t in enumerate(made):
-        t._ver = version
-        t._view = View(base, (*chain, (op, params, k)), kind)
+        t._ver, t._view = version, _new(View)
+        t._view.base, t._view.chain, t._view.kind = base, (*chain, (op, params, k)), kind
     if grad:
         views = version.views
         if views is None:
@@ -473,15 +238,13 @@ def view_result(op: Primitive, x: Tensor, r: ndarray, params: dict[str, Any]) ->
     if x._rg and grad and op.vjp is not None:
         recorder = op.recorder
         if recorder is None:
-            recorder = op.recorder = _make_recorder(op, (True,))
+            recorder = op.recorder = make_recorder(op, (True,))
         t = recorder(x, r, params)
     else:
         t = _new(Tensor)
         t._array = r
-        t._node = None
+        t._node = t._grad = t._x = None
         t._rg = False
-        t._grad = None
-        t._x = None
     version = x._ver
     if version is None:
         version = x._ver = Version()
@@ -667,7 +430,7 @@ def as_view(t: Tensor, source_tensor: Tensor, op: Any, params: dict[str, Any], i
     """Mark `t` as a view that `op` made of `source_tensor`: shared write counter, and the way back to the base."""
     t._ver = version_of(source_tensor)
     parent = source_tensor._view
-    kind = "multi" if index is not None else "grad" if local.grad else "no_grad"
+    kind = "no_grad" if not local.grad else "grad" if index is None else "multi"
     if source_tensor._x is not None and source_tensor._x.get("inference"):
         t.extra()["inference"] = True
     if parent is None:

@@ -29,6 +29,7 @@ from .inplace import copy_slices, replay_tensor
 from .modes import enable_grad, local, state
 from .primitive import TENSORS, Primitive, _parameters
 from .tensor import OutputSlot, Tensor, make_tensor
+from .tracing import constant
 
 
 class _Levels(threading.local):
@@ -265,7 +266,7 @@ def _from_vjp(op: Primitive, tensors: Any, given: list[Any], params: dict[str, A
         dummies = []
         for out in outs:
             g = (
-                make_tensor(np.zeros(out._array.shape, out._array.dtype))
+                make_tensor(constant(np.zeros(out._array.shape, out._array.dtype)))
                 if type(out._array) is np.ndarray
                 else _zeros(out).detach()
             )

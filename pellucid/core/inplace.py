@@ -137,7 +137,12 @@ def _check_view(t: Tensor, name: str, only_if_grad: bool = False) -> None:
 
 def overlaps_itself(array: np.ndarray) -> bool:
     """True when two elements share memory (an expanded tensor)."""
-    return array.size > 1 and any(stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True))
+    ordered = type(array) is np.ndarray and array.flags.c_contiguous
+    return (
+        not ordered
+        and array.size > 1
+        and any(stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True))
+    )
 
 
 def check_overlap(array: np.ndarray) -> None:
@@ -266,14 +271,14 @@ def write(t: Tensor, name: str, op: Any, others: tuple[Any, ...], params: dict[s
 
     The record's gradient rules must not need the old value of the first argument, nor the result's.
     """
-    if state.slow or any(isinstance(x, Tensor) and type(x) not in FAST_TYPES for x in (t, *others)):
+    if state.slow or type(t) not in FAST_TYPES or any(isinstance(x, Tensor) and type(x) not in FAST_TYPES for x in others):
         return overwrite(t, op.call(t, *others, **params), name)
     check_writable(t, name)
     check_overlap(t._array)
     arrays = [x._array if isinstance(x, Tensor) else x for x in others]
     if type(t._array) is np.ndarray:
         op.inplace(numpy_cpu, writable(t._array), *arrays, **params)
-    needs = (t._rg, *(isinstance(x, Tensor) and x._rg for x in others))
+    needs = (t._rg, *[isinstance(x, Tensor) and x._rg for x in others])
     node = None
     if True in needs and local.grad and t.dtype.is_floating_point | t.dtype.is_complex:
         node = record(op, (t, *others), needs, params, [t])

@@ -74,6 +74,9 @@ class Primitive:
     wide_numbers: bool
     aux: bool
     call: Callable[..., Any]
+    # `variant(result shape, *argument shapes)`: the node's name where that depends on them; None for an argument without gradient.
+    variant: Callable[..., str] | None = None
+    partial_backward: str | None = None  # why gradients of some leaves alone are refused
 
     def __repr__(self) -> str:
         return f"<primitive {self.name}({', '.join(self.args)})>"
@@ -128,7 +131,8 @@ class Primitive:
                     parts.append(f"rule{i}({', '.join(source(w) for w in _parameters(rule))})")
             body = f"({', '.join(parts)},)"
         # One generated line per pattern: a call with the saved values in place, no dictionaries on the hot path.
-        exec(f"def backward(F, g, s, p): return {body}", scope)
+        # Under this file's name, so that nobody takes it for a line of the user's.
+        exec(compile(f"def backward(F, g, s, p): return {body}", __file__, "exec"), scope)
         return Plan(entries, scope["backward"])
 
     def _entry(self, word: str) -> tuple[str, int] | None:
@@ -197,7 +201,7 @@ def defop(
             default float type as well), "compare" (promotion of the arguments; the result is bool).
         elementwise: the result's shape is the broadcast shape of the arguments; the engine undoes broadcasting of gradients.
         outputs: number of results; -1 when it depends on the arguments.
-        grad_name: name of the node in the graph (`MulBackward0` for "Mul").
+        grad_name: name of the node in the graph (`MulBackward0` for "Mul"; "SumBackward1" is one already).
         batch: batching rule for vmap: "elementwise", or `rule(batch_size, args, dims, **params)`; None: derived or looped.
         lower: lowering for the compiler where the forward rule on symbolic arrays is not good enough.
         onnx: ONNX operator of the same meaning.
@@ -226,7 +230,7 @@ def defop(
         promote=promote,
         elementwise=elementwise,
         outputs=outputs,
-        grad_name=(grad_name or "".join(part.capitalize() for part in name.split("_"))) + "Backward0",
+        grad_name=_node_name(grad_name or "".join(part.capitalize() for part in name.split("_"))),
         batch=batch,
         lower=lower,
         onnx=onnx,
@@ -241,6 +245,10 @@ def defop(
         op.call = make(op)
     PRIMITIVES[name] = op
     return op
+
+
+def _node_name(name: str) -> str:
+    return name if name.endswith("Backward1") else name + "Backward0"
 
 
 def _numpy_forward(forward: Rule | str) -> Rule:

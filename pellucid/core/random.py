@@ -127,8 +127,9 @@ class Generator:
     @property
     def lock(self) -> threading.RLock:
         """What a fill holds while it draws; those in `draw_guards` are asked first."""
-        for guard in draw_guards:
-            guard()
+        if draw_guards:
+            for guard in draw_guards:
+                guard()
         return self._lock
 
     def _reseed(self, seed: int) -> None:
@@ -169,6 +170,10 @@ class Generator:
     def get_state(self) -> np.ndarray:
         """The state as 5056 bytes (uint8) in PyTorch's layout, for `set_state` here or there."""
         tracing.seen(None, "the step reads the state of a random stream")
+        return self.snapshot()
+
+    def snapshot(self) -> np.ndarray:
+        """`get_state` for the library's own use, where nothing follows from the state unless it is set again."""
         with self._lock:
             record = np.zeros((), _STATE)
             state: Any = self._bits.state["state"]
@@ -232,19 +237,18 @@ class Generator:
     # What the fills draw from. Hold `lock` around a whole fill.
 
     def words(self, count: int) -> np.ndarray:
-        """The next `count` 32-bit words, as uint64 when few and as uint32 when many."""
-        if count < _BULK:
-            few: np.ndarray = self._raw(count)
-            return few
+        """The next `count` 32-bit words, as uint32; as uint64 when few, before native code is loaded."""
         drawn = self.native("words", count, np.uint32)
-        return self._bulk(0, 0xFFFFFFFF, count, np.uint32, True) if drawn is None else drawn  # type: ignore[no-any-return]
+        if drawn is not None:
+            return drawn
+        return self._raw(count) if count < _BULK else self._bulk(0, 0xFFFFFFFF, count, np.uint32, True)  # type: ignore[no-any-return]
 
-    def native(self, name: str, count: int, dtype: Any, *more: float) -> np.ndarray | None:
+    def native(self, name: str, count: int, dtype: Any, *more: float, shape: Any = None) -> np.ndarray | None:
         """`count` numbers made by a function of `codegen.twister`; None where that is not loaded, which only many numbers pay for."""
         run = _native(name, count)
         if run is None:
             return None
-        out = np.empty(count, dtype)
+        out = np.empty(count if shape is None else shape, dtype)
         run(self._state, out, count, *more)
         return out
 
@@ -254,7 +258,7 @@ class Generator:
         if run is None:
             return None
         kept = self._kept
-        kept[0] = 0.0 if self.normal is None else 1.0
+        kept[0] = self.normal is not None
         kept[1] = self.normal or 0.0
         out = np.empty(count)
         run(self._state, kept, *arrays, out, count)

@@ -27,7 +27,7 @@ from pellucid.core.random_fill import (
     spec,
     uniform24,
 )
-from pellucid.core.random_math import exact, fma
+from pellucid.core.random_math import exact, fma, kernel
 from pellucid.core.tracing import repeatable
 
 _ALL_TYPES = frozenset(C_NAMES) - {"uint16", "uint32", "uint64"}
@@ -265,6 +265,14 @@ def multinomial(generator: Generator, weights: np.ndarray, num_samples: int, rep
             return ratios.argmax(-1).astype(np.int64, copy=False).reshape(shape)
         ranked = np.argsort(-ratios, -1, kind="stable")
         return np.ascontiguousarray(ranked[:, :num_samples]).reshape(shape)
+    search = kernel(_SEARCHES[_compute(rows.dtype)], rows.size + len(rows) * num_samples >= _MANY)
+    if search:
+        with generator.lock:
+            uniforms = generator.uniform53(len(rows) * num_samples)
+        found = np.empty(shape, np.int64)
+        wide = np.ascontiguousarray(rows, _compute(rows.dtype))
+        search(wide, uniforms, np.empty(wide.shape[1], wide.dtype), found, len(rows), wide.shape[1], num_samples)
+        return found
     sums = np.add.accumulate(rows.astype(_compute(rows.dtype)), -1)
     sums /= sums[:, -1:].copy()
     sums[:, -1] = 1
@@ -282,6 +290,8 @@ def _compute(kind: np.dtype) -> np.dtype:
 
 _FEW, _MASK53 = 8, (1 << 53) - 1  # up to so many numbers are made one by one, which costs less than the calls of array functions
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+_SEARCHES = {_FLOAT32: "search_float", _FLOAT64: "search_double"}
+_MANY = 1 << 17  # weights and samples from which on it pays to load the compiler
 
 
 def _check_weights(weights: np.ndarray, num_samples: int, replacement: bool) -> None:

@@ -166,6 +166,10 @@ def uniform(generator: Generator, target: Target, low: float = 0.0, high: float 
     count, kind = spec(target, dtype)
     if kind is _FLOAT32 and low == 0.0 and high == 1.0:
         with generator.lock:
+            if type(target) is tuple:
+                made = generator.native("uniform24", count, kind, shape=target)
+                if made is not None:
+                    return made
             return deliver(target, uniform24(generator, count))
     name = name_of(kind)
     if name in _COMPLEX:
@@ -231,9 +235,10 @@ def normal(generator: Generator, target: Target, mean: float = 0.0, std: float =
     [1.5409960746765137, -0.293428897857666]
     """
     count, kind = spec(target, dtype)
-    if kind is _FLOAT32 and 0 < count < 16 and mean == 0.0 and std == 1.0 and type(target) is tuple:
+    if kind is _FLOAT32 and 0 < count < 16 and mean == 0.0 and std == 1.0:
         with generator.lock:
-            return normal_serial(generator, count).astype(np.float32).reshape(target)
+            values = normal_serial(generator, count).astype(kind)
+        return values if type(target) is tuple and len(target) == 1 else deliver(target, values)
     mean, std = float(mean), float(std)
     if not std >= 0.0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
@@ -320,8 +325,10 @@ def _box_muller64(uniforms: np.ndarray, mean: float, std: float) -> np.ndarray:
 
 def _normal_blocks32(generator: Generator, count: int, mean: float, std: float, kind: np.dtype) -> np.ndarray:
     whole = count // 16 * 16
-    out = np.empty(count, kind)
     large = count > _BLOCK
+    if whole == count and not large and kind is _FLOAT32:
+        return normal_blocks32(generator.words(count), mean, std, large)
+    out = np.empty(count, kind)
     for start in range(0, whole, _BLOCK):
         part = out[start : min(start + _BLOCK, whole)]
         part[...] = normal_blocks32(generator.words(part.size), mean, std, large)

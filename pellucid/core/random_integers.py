@@ -14,6 +14,7 @@ from pellucid.core.random_fill import C_NAMES, DIGITS, LARGEST, NAMES, Target, d
 from pellucid.core.random_math import kernel
 from pellucid.core.tracing import repeatable
 
+_INT64 = np.dtype(np.int64)
 _PERM_NATIVE = 1 << 17  # from here on, it pays to load the compiler for the swaps
 _PERM_WIDE = (2**32 - 1) // 20  # from here on, 32 bits would favour small offsets
 
@@ -29,6 +30,13 @@ def randint(generator: Generator, target: Target, low: int, high: int, dtype: An
     """
     count, kind = spec(target, dtype)
     low, high = int(low), int(high)
+    if kind is _INT64 and -(2**63) <= low < high <= 2**63:
+        if type(target) is tuple and high - low < 1 << 28:
+            with generator.lock:
+                made = generator.native("integers", count, kind, low, high - low, shape=target)
+            if made is not None:
+                return made
+        return _from_range(generator, target, count, kind, low, high - low)
     if not low < high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     if name_of(kind) in DIGITS:
@@ -87,14 +95,16 @@ def _from_range(generator: Generator, target: Target, count: int, kind: np.dtype
             offsets = wide.view(np.int64)
         else:
             words = generator.words(count)
-            words %= words.dtype.type(span)
-            offsets = words.astype(np.int64, copy=False)
+            np.remainder(words, np.array(span, words.dtype), words)  # NumPy takes it in half the time that it takes for a scalar
+            offsets = words.view(_INT64) if words.itemsize == 8 else words.astype(_INT64)
     if low:
         offsets += np.int64(low)  # modulo 2**64, as in C
     return deliver(target, _from_int64(offsets, kind))
 
 
 def _from_int64(values: np.ndarray, kind: np.dtype) -> np.ndarray:
+    if kind is _INT64:
+        return values
     if name_of(kind) in ("float16", "bfloat16"):
         values = values.astype(np.float32)
     if kind == np.bool_:
@@ -197,10 +207,16 @@ def randperm(generator: Generator, count: int, dtype: Any = np.int64) -> np.ndar
     kind = np.dtype(dtype)
     if count < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {count}: [{count}]")
-    _check_perm(count, kind)
+    if kind is not _INT64:
+        _check_perm(count, kind)
     with generator.lock:
         if count < 2:
             return np.arange(count).astype(kind)
+        permute = kernel("permute", count >= _PERM_NATIVE) if count < _PERM_WIDE else None
+        if permute:
+            words, shuffled = generator.words(count - 1).astype(np.uint32, copy=False), np.empty(count, np.int64)
+            permute(words, shuffled, count)
+            return shuffled.astype(kind, copy=False)
         left = np.arange(count, 1, -1)
         if count < _PERM_WIDE:
             steps = generator.words(count - 1) % left.astype(np.uint32)

@@ -215,6 +215,8 @@ class Run:
 
     def collect(self, node: Node, g: Any) -> None:
         assert self.wanted is not None
+        if node.op.partial_backward is not None and id(node) in self.allowed:  # type: ignore[operator]
+            raise OperationError(node.op.partial_backward, op="checkpoint")
         if type(g) is list:
             for k, gk in enumerate(g):
                 if (id(node), k) in self.wanted and gk is not None:

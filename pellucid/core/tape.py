@@ -66,7 +66,7 @@ class Node:
     # ---- PyTorch's face ----------------------------------------------------------------------
     def name(self) -> str:
         """The node's type name, such as 'MulBackward0'."""
-        return self.op.grad_name
+        return type(fully_named(self)).__name__
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
@@ -121,10 +121,10 @@ class Node:
             plan = self.plan
             if entry is not None and entry in plan.entries:
                 return saved_tensors(self)[plan.entries.index(entry)]
-        raise AttributeError(f"'{self.op.grad_name}' object has no attribute {name!r}")
+        raise AttributeError(f"'{self.name()}' object has no attribute {name!r}")
 
     def __repr__(self) -> str:
-        return f"<{self.op.grad_name} object at {hex(id(self))}>"
+        return f"<{self.name()} object at {hex(id(self))}>"
 
 
 FREED = (
@@ -139,10 +139,34 @@ _node_types: dict[str, type] = {}
 
 def node_type(op: Primitive) -> type:
     """The subclass of Node whose name is the operation's (`MulBackward0`)."""
-    kind = _node_types.get(op.grad_name)
+    return _named_type(op.grad_name)
+
+
+def _named_type(name: str) -> type:
+    kind = _node_types.get(name)
     if kind is None:
-        kind = _node_types[op.grad_name] = type(op.grad_name, (Node,), {"__slots__": ()})
+        kind = _node_types[name] = type(name, (Node,), {"__slots__": ()})
     return kind
+
+
+def titled(result: Tensor, title: str) -> Tensor:
+    """`result`, whose node goes by the name of the function that several operations make up (`MseLoss`)."""
+    node = getattr(result, "_node", None)
+    if isinstance(node, Node):
+        node.__class__ = _named_type(title + "Backward0")
+    return result
+
+
+def fully_named(node: Any) -> Any:
+    """The node, of the type that PyTorch would give it where that depends on the arguments; it is decided when somebody looks."""
+    if isinstance(node, Node) and node.op.variant is not None and type(node).__name__ == node.op.grad_name:
+        node.__class__ = _named_type(node.op.variant(node.shape, *map(_edge_shape, node.inputs)))
+    return node
+
+
+def _edge_shape(edge: Any) -> Any:
+    """The shape of an argument; None for one without a gradient."""
+    return edge.node.shape[edge.index] if type(edge) is OutputSlot else None if edge is None else edge.shape
 
 
 class AccumulateGrad:
@@ -197,9 +221,9 @@ def _as_function(edge: Any) -> tuple[Any, int]:
     if edge is None:
         return (None, 0)
     if isinstance(edge, Node):
-        return (edge, 0)
+        return (fully_named(edge), 0)
     if type(edge) is OutputSlot:
-        return (edge.node, edge.index)
+        return (fully_named(edge.node), edge.index)
     return (accumulator(edge), 0)
 
 

@@ -119,7 +119,11 @@ class Tensor:
     def grad_fn(self) -> Any:
         """The graph node that made this tensor; None for a leaf."""
         node = self._node
-        return node.node if type(node) is OutputSlot else node
+        if type(node) is OutputSlot:
+            node = node.node
+        if node is not None and node.op.variant is not None:
+            node.name()  # gives it its type
+        return node
 
     @property
     def output_nr(self) -> int:
@@ -239,12 +243,8 @@ def make_tensor(array: Any, cls: Any = Tensor) -> Any:
     """A leaf tensor around an array, which is shared."""
     self = _new(cls)
     self._array = array
-    self._node = None
+    self._node = self._grad = self._ver = self._view = self._x = None
     self._rg = False
-    self._grad = None
-    self._ver = None
-    self._view = None
-    self._x = None
     if local.inference:
         self._ver = InferenceVersion()
         self._x = {"inference": True}

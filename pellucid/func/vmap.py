@@ -146,7 +146,8 @@ def _mapped(
 ) -> Any:
     """Run the function once on Batched tensors; sample by sample when something in it has no batched form."""
     fronts = [x if d is None else _to_front(x, d) for x, d in zip(leaves, dims, strict=True)]
-    state = None if randomness == "error" else random.default_generator.get_state()
+    stream = random.default_generator
+    state = None if randomness == "error" else stream.snapshot()
     level = Level(size, randomness)
     try:
         with _running(level):
@@ -163,8 +164,8 @@ def _mapped(
     level.looping = True
     rows = []
     for k in range(size):
-        if state is not None and (randomness == "same" or k == 0):
-            random.default_generator.set_state(state)
+        if state is not None and (randomness == "same" or k == 0) and state.tobytes() != stream.snapshot().tobytes():
+            random.Generator.set_state(stream, state)
         sample = [x if d is None else F.select(x, dim=0, index=k) for x, d in zip(fronts, dims, strict=True)]
         with _running(level):
             out, out_spec = flatten(call(unflatten(sample, spec)))

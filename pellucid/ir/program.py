@@ -290,7 +290,7 @@ class Program:
             return f"[{inner}]" if isinstance(x, list) else f"({inner})"
         if isinstance(x, (bool, int, float, complex, str, type(None), slice)):
             return repr(x)
-        if hasattr(x, "dtype") and hasattr(x, "shape"):
+        if hasattr(x, "dtype") and hasattr(x, "shape") and not isinstance(x, type):
             return f"<{x.dtype}{list(x.shape)}>"
         return getattr(x, "__name__", None) or type(x).__name__
 

@@ -27,8 +27,10 @@ from . import minmax as minmax
 from . import nn_activation as nn_activation
 from . import nn_attention as nn_attention
 from . import nn_conv as nn_conv
+from . import nn_ctc as nn_ctc
 from . import nn_dropout as nn_dropout
 from . import nn_embedding as nn_embedding
+from . import nn_grid as nn_grid
 from . import nn_linear as nn_linear
 from . import nn_loss as nn_loss
 from . import nn_loss_pairs as nn_loss_pairs

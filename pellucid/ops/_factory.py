@@ -89,14 +89,14 @@ def check_layout(layout: Any) -> None:
         raise UnsupportedError(f"tensors of layout {layout} are not supported")
 
 
-_INTEGERS = {int}
-
-
 def sizes(size: Sequence[Any], function: str) -> tuple[int, ...]:
     """The shape that `f(2, 3)`, `f((2, 3))` and `f(torch.Size([2, 3]))` mean."""
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = size[0]
-    if {*map(type, size)} == _INTEGERS and min(size) >= 0:
+    for value in size:
+        if type(value) is not int or value < 0:
+            break
+    else:
         return tuple(size)
     shape = []
     for position, value in enumerate(size):

@@ -22,7 +22,7 @@ def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        if kwargs:
+        if "axis" in kwargs or "keepdims" in kwargs:
             for old, new in NUMPY_NAMES.items():
                 if old in kwargs:
                     if new in kwargs:
@@ -32,6 +32,15 @@ def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
 
     wrapper.positional = function  # type: ignore[attr-defined]
     return wrapper
+
+
+def everyday_dim(x: Any, dim: Any) -> int:
+    """The dimension, counted from 0, of a call that needs no closer look: real numbers, some of them, and an int in range; else -1."""
+    if type(dim) is int and isinstance(x, Tensor):
+        a = x._array
+        if a.dtype.kind in "fiu" and a.size and -a.ndim <= dim < a.ndim:
+            return dim if dim >= 0 else dim + a.ndim
+    return -1
 
 
 def dims_of(dim: Any, ndim: int, name: str) -> Any:

@@ -8,7 +8,9 @@ from typing import Any, TypeVar
 
 from numpy import ndarray
 
-from ..core.modes import local, state
+from ..core import reverse as engine
+from ..core.modes import enable_grad, local, state
+from ..core.primitive import TENSORS
 from ..core.tensor import FAST_TYPES, Tensor
 from ..errors import ArgumentTypeError
 
@@ -72,3 +74,18 @@ def per_dimension(value: Any, n: int) -> tuple[int, ...]:
         return (value,) * n
     value = tuple(int(v) for v in value)
     return value * n if len(value) == 1 else value
+
+
+def differentiated(function: Any, g: Any, args: tuple[Any, ...], needs: Any) -> tuple[Any, ...]:
+    """Gradients of a function of Tensors by running it once more and differentiating its operations: for rules under `create_graph`."""
+    create, role = local.grad, local.role
+    with enable_grad():
+        # Aliases: the gradient must not go on through the history of one argument into another one.
+        fresh: list[Any] = [None if t is None else TENSORS.alias(t) for t in args]
+        wanted = [t for t, need in zip(fresh, needs, strict=True) if need]
+        for t in wanted:
+            t._rg = True  # in forward mode the arguments need not be in a graph
+        results = function(*fresh)
+    made = iter(engine.grad(results, wanted, g, create_graph=create))
+    local.role = role
+    return tuple([next(made) if need else None for need in needs])

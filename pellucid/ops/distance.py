@@ -55,6 +55,11 @@ def _cdist(xp: Any, x: Any, y: Any, *, p: float, by_products: bool) -> Any:
     return out
 
 
+def _some(F: Any, mask: Any) -> bool:
+    """Whether anything is marked; while a rule is traced something may be, in another call."""
+    return bool(mask.any()) if not F.raw or type(mask) is np.ndarray else True
+
+
 def _pair_slopes(F: Any, g: Any, x: Any, y: Any, d: Any, p: float) -> Any:
     """g * d(distance)/d(x - y) for every pair, (..., rows, columns, width)."""
     shape = (*x.shape[:-1], 1, x.shape[-1])
@@ -63,9 +68,9 @@ def _pair_slopes(F: Any, g: Any, x: Any, y: Any, d: Any, p: float) -> Any:
     if p == 1:
         return F.sgn(gap) * g
     zero = values(F, d) == 0
-    safe = d + constant(F, zero.astype(values(F, d).dtype)) if zero.any() else d
+    safe = d + constant(F, zero.astype(values(F, d).dtype)) if _some(F, zero) else d
     if p == math.inf:
-        top = np.abs(values(F, gap)) == values(F, d)
+        top = abs(values(F, gap)) == values(F, d)
         return F.sgn(gap) * constant(F, (top & ~zero).astype(values(F, d).dtype)) * g
     if p == 2:
         return gap * (g / safe)
@@ -98,7 +103,7 @@ def _cdist_right(F: Any, g: Any, input: Any, other: Any, out: Any, p: float) -> 
 
 def _weights(F: Any, g: Any, d: Any) -> Any:
     zero = values(F, d) == 0
-    if not zero.any():
+    if not _some(F, zero):
         return g / d
     mask = zero.astype(values(F, d).dtype)
     return (g * constant(F, 1 - mask)) / (d + constant(F, mask))

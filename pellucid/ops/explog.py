@@ -92,6 +92,7 @@ log1p = unary(
     lambda F, g, input: g / F.conj(input + 1),
     domain=(-0.8, 3.0),
     complex=True,
+    grad_name="Log1P",
     doc="`log(1 + input)`, exact to rounding near 0 too.",
     example="torch.log1p(torch.tensor([0.0, 1e-6]))",
     shows="tensor([0.0000e+00, 1.0000e-06])",

@@ -12,7 +12,7 @@ import numpy as np
 from .. import dtypes, shapes
 from ..core import tracing
 from ..core.bind import common_dtype, wrap
-from ..core.modes import state
+from ..core.modes import local, state
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import FUNCTIONS, METHODS, public
@@ -66,6 +66,8 @@ cat_op = defop(
 def _stack(xp: Any, *tensors: Any, dim: int) -> Any:
     if len(tensors) > 64 or dim > tensors[0].ndim:  # an index each is no longer cheaper, or is refused in NumPy's words
         return xp.stack(tensors, axis=dim)
+    if dim == 0 and type(tensors[0]) is np.ndarray and len({x.shape for x in tensors}) == 1:
+        return np.array(tensors)
     place = (*[slice(None)] * dim, None)
     return xp.concatenate([x[place] for x in tensors], dim)
 
@@ -92,26 +94,15 @@ def tensors_of(tensors: Any, name: str) -> Sequence[Tensor]:
     return tensors
 
 
-def plain_ndim(tensors: Any) -> int | None:
-    """The number of dimensions that all of some plain tensors have; None when they differ or the call needs a closer look."""
-    if type(tensors) not in (list, tuple) or not tensors:
-        return None
-    ndim = None
-    for x in tensors:
-        if type(x) is not Tensor or ndim is not None and x._array.ndim != ndim:
-            return None
-        ndim = x._array.ndim
-    return ndim
-
-
-def _bare(tensors: Any) -> list[np.ndarray] | None:
-    """The arrays of plain tensors of one dtype and number of dimensions that need no gradient; None for all other arguments."""
+def _plain(tensors: Any) -> tuple[list[np.ndarray], bool] | None:
+    """The arrays of plain tensors of one dtype and number of dimensions, and whether a gradient is wanted; None for all other arguments."""
     if state.slow or type(tensors) not in (list, tuple) or not tensors:
         return None
     arrays = []
     kind = ndim = None
+    wanted = False
     for x in tensors:
-        if type(x) is not Tensor or x._rg:
+        if type(x) is not Tensor:
             return None
         a = x._array
         if a.dtype is not kind or a.ndim != ndim:
@@ -120,8 +111,9 @@ def _bare(tensors: Any) -> list[np.ndarray] | None:
             kind, ndim = a.dtype, a.ndim
         if type(a) is not np.ndarray:
             return None
+        wanted = wanted or x._rg
         arrays.append(a)
-    return arrays
+    return arrays, wanted and local.grad
 
 
 @public(names="cat concat concatenate", out=True)
@@ -137,15 +129,15 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
     """
     if alias:
         dim = keyword(alias, "cat", "axis")
-    arrays = _bare(tensors)
-    if arrays is not None and arrays[0].ndim:
+    plain = _plain(tensors)
+    if plain is not None and plain[0][0].ndim:
+        arrays, recorded = plain
+        if recorded:
+            return cat_op.call(*tensors, dim=shapes.normalize_dim(dim, arrays[0].ndim))  # type: ignore[no-any-return]
         try:
             return wrap(np.concatenate(arrays, dim))
         except (TypeError, ValueError):
             pass  # refused below, in PyTorch's words
-    ndim = plain_ndim(tensors)
-    if ndim:
-        return cat_op.call(*tensors, dim=shapes.normalize_dim(dim, ndim))  # type: ignore[no-any-return]
     given = [x._array.shape for x in tensors_of(tensors, "cat")]
     shape = shapes.cat_shape(given, dim)
     return cat_op.call(*tensors, dim=shapes.normalize_dim(dim, len(shape)))  # type: ignore[no-any-return]
@@ -162,12 +154,12 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
     """
     if alias:
         dim = keyword(alias, "stack", "axis")
-    arrays = _bare(tensors) if dim == 0 else None
-    if arrays is not None and len({a.shape for a in arrays}) == 1:
-        return wrap(np.array(arrays))
-    ndim = plain_ndim(tensors)
-    if ndim is not None:
-        return stack_op.call(*tensors, dim=shapes.normalize_dim(dim, ndim + 1))  # type: ignore[no-any-return]
+    plain = _plain(tensors)
+    if plain is not None:
+        arrays, recorded = plain
+        if not recorded and dim == 0 and len({a.shape for a in arrays}) == 1:
+            return wrap(np.array(arrays))
+        return stack_op.call(*tensors, dim=shapes.normalize_dim(dim, arrays[0].ndim + 1))  # type: ignore[no-any-return]
     shape = shapes.stack_shape([x._array.shape for x in tensors_of(tensors, "stack")], dim)
     return stack_op.call(*tensors, dim=dim + len(shape) if dim < 0 else dim)  # type: ignore[no-any-return]
 

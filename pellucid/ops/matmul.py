@@ -101,6 +101,8 @@ matmul_op = defop(
     ),
 )
 
+matmul_op.variant = lambda shape, *_: ("Dot", "Mv", "Mm", "Bmm")[min(len(shape), 3)] + "Backward0"
+
 METHODS["__matmul__"], METHODS["__rmatmul__"] = make_operators(matmul_op)
 
 

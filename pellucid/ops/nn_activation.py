@@ -24,6 +24,7 @@ from ..errors import ArgumentValueError, OperationError
 from ..shapes import normalize_dim
 from ._rules import require_tensor
 from ._unary import document
+from .softmax import log_softmax_op, softmax_along, softmax_op
 
 
 def activation(
@@ -605,6 +606,8 @@ def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, traini
 
 
 def _with_default_dim(name: str) -> None:
+    op, title = (log_softmax_op, name) if name == "log_softmax" else (softmax_op, "softmax")
+
     def function(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
         x = require_tensor(input, name)
         if dim is None:
@@ -614,9 +617,7 @@ def _with_default_dim(name: str) -> None:
                 stacklevel=_stacklevel - 1,
             )
             dim = 0 if x.ndim in (0, 1, 3) else 1
-        if name == "softmin":
-            return METHODS["softmax"](-x, dim, dtype=dtype)  # type: ignore[no-any-return, operator]
-        return METHODS[name](x, dim, dtype=dtype)  # type: ignore[no-any-return]
+        return softmax_along(op, title, -x if name == "softmin" else x, dim, dtype)  # type: ignore[operator]
 
     function.__name__ = name
     function.__doc__ = f"`torch.{name}` with a default dimension." if name != "softmin" else "`softmax(-input, dim)`."

@@ -63,7 +63,7 @@ conv_input_grad = defop(
             F.conj(grad), g, w_shape=weight_shape, stride=stride, padding=padding, dilation=dilation, groups=groups
         ),
     },
-    grad_name="ConvolutionBackward",
+    grad_name="Convolution",
     onnx="ConvTranspose",
     autocast="lower",
 )

@@ -19,6 +19,7 @@ from ..core.tensor import Tensor
 from ..core.tracing import constant
 from ..errors import ArgumentValueError, IndexOutOfRangeError, OperationError, UnsupportedError
 from ._rules import require_tensor
+from .scatter import inside
 
 _F32 = np.dtype(np.float32)
 
@@ -64,7 +65,7 @@ def _embedding_vjp(F: Any, g: Any, weight_shape: Any, index: Any, padding: int, 
 embedding_op = defop(
     "embedding",
     "weight",
-    forward=lambda xp, w, *, index, padding, by_frequency: xp.take(w, index, 0),
+    forward=lambda xp, w, *, index, padding, by_frequency: w.take(index, 0) if type(w) is np.ndarray else xp.take(w, index, 0),
     aval=lambda w, index, **_: ((*index.shape, w[0][-1]), w[1]),
     vjp={"weight": _embedding_vjp},
     jvp="linear",
@@ -72,9 +73,12 @@ embedding_op = defop(
 )
 
 
+_INDEX_DTYPES = frozenset({np.dtype(np.int64), np.dtype(np.int32)})
+
+
 def _indices(name: str, input: Tensor, rows: int) -> np.ndarray:
     index = require_tensor(input, name)._array
-    if index.dtype not in (np.dtype(np.int64), np.dtype(np.int32)):
+    if index.dtype not in _INDEX_DTYPES:
         shown = input.type()  # type: ignore[attr-defined]
         raise OperationError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
@@ -89,7 +93,7 @@ def _indices(name: str, input: Tensor, rows: int) -> np.ndarray:
 
 def _check_rows(name: str, index: np.ndarray, rows: int) -> None:
     """Refuse indices outside of the table."""
-    if int(index.min()) < 0 or int(index.max()) >= rows:
+    if not inside(index, rows):
         bad = np.flatnonzero((index < 0) | (index >= rows))[0]
         raise IndexOutOfRangeError(
             "index out of range in self",
@@ -245,6 +249,10 @@ def _check_offsets(starts: np.ndarray, size: int) -> None:
 
 def _bags(starts: np.ndarray, index: np.ndarray, padding: int | None, kind: Any) -> tuple[np.ndarray, np.ndarray]:
     """The bag of each index (one more than there are for padding), and how many each bag has, at least 1, as a column."""
+    if config.kernels:
+        made = kernels.bags.bags(starts, index, padding, kind)
+        if made is not None:
+            return made  # type: ignore[no-any-return]
     bags, bag = len(starts), np.zeros(index.size, np.int64)
     np.add.at(bag, starts[1:][starts[1:] < index.size], 1)
     bag = np.cumsum(bag)
@@ -265,6 +273,10 @@ def _bag_max(looked: Tensor, bag: np.ndarray, bags: int) -> Tensor:
 
 def _winners(a: np.ndarray, bag: np.ndarray, bags: int) -> tuple[np.ndarray, np.ndarray]:
     """The row of the largest element of each column in each bag, and which bags have one, as a column."""
+    if config.kernels:
+        made = kernels.bags.winners(a, bag, bags)
+        if made is not None:
+            return made  # type: ignore[no-any-return]
     winner = np.zeros((bags, a.shape[1]), np.int64)
     order = np.argsort(bag, kind="stable")
     counts = np.bincount(bag, minlength=bags)

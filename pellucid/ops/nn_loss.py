@@ -14,6 +14,7 @@ from ..core.bind import wrap
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
+from ..core.tape import titled
 from ..core.tensor import Tensor
 from ..core.tracing import constant
 from ..dtypes import BY_NUMPY
@@ -21,8 +22,9 @@ from ..errors import ArgumentValueError, DtypeError, IndexOutOfRangeError, Opera
 from ..shapes import broadcast_shapes
 from ._rules import full_precision, require_tensor
 from .nn_linear import linear
+from .scatter import inside
 
-_F32 = np.dtype(np.float32)
+_F32, _INT64 = np.dtype(np.float32), np.dtype(np.int64)
 
 
 def get_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
@@ -39,15 +41,15 @@ def get_reduction(size_average: bool | None, reduce: bool | None, reduction: str
     return name
 
 
-def reduce_loss(loss: Tensor, reduction: str) -> Tensor:
-    """Apply "mean", "sum" or "none"."""
+def reduce_loss(loss: Tensor, reduction: str, title: str = "") -> Tensor:
+    """Apply "mean", "sum" or "none"; a title is what the result's node is called."""
     if reduction == "mean":
-        return loss.mean()  # type: ignore[no-any-return, attr-defined]
-    if reduction == "sum":
-        return loss.sum()  # type: ignore[no-any-return, attr-defined]
-    if reduction == "none":
-        return loss
-    raise ArgumentValueError(f"{reduction} is not a valid value for reduction")
+        loss = loss.mean()  # type: ignore[attr-defined]
+    elif reduction == "sum":
+        loss = loss.sum()  # type: ignore[attr-defined]
+    elif reduction != "none":
+        raise ArgumentValueError(f"{reduction} is not a valid value for reduction")
+    return titled(loss, title) if title else loss
 
 
 def _const(F: Any, array: np.ndarray) -> Any:
@@ -115,6 +117,8 @@ def _check_classes(x: np.ndarray, t: np.ndarray, weight: Tensor | None, ignore_i
 
 
 def _out_of_range(t: np.ndarray, classes: int, ignore_index: int) -> None:
+    if inside(t, classes):
+        return
     bad = (t != ignore_index) & ((t < 0) | (t >= classes))
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
@@ -123,6 +127,10 @@ def _out_of_range(t: np.ndarray, classes: int, ignore_index: int) -> None:
             op="cross_entropy",
             found=f"label {int(t.reshape(-1)[row])} in element {row} of the target; there are {classes} classes (0 to {classes - 1})",
         )
+
+
+def _nll_title(shape: tuple[int, ...]) -> str:
+    return "NllLoss2D" if len(shape) == 4 else "NllLoss"
 
 
 @public(namespace="nn.functional")
@@ -160,10 +168,9 @@ def nll_loss(
     loss = -picked * wrap(factor)
     if tracing.tracers or not valid.all():
         loss = F.where(wrap(valid), loss, 0.0)
-    if reduction == "none":
-        return loss  # type: ignore[no-any-return]
-    total = loss.sum()
-    return total if reduction == "sum" else total / wrap(count)  # type: ignore[no-any-return]
+    if reduction != "none":
+        loss = loss.sum() if reduction == "sum" else loss.sum() / wrap(count)
+    return titled(loss, _nll_title(x.shape))
 
 
 def _weights_of_rows(t: np.ndarray, weight: Tensor | None, ignore_index: int, kind: Any) -> tuple[np.ndarray, ...]:
@@ -244,6 +251,7 @@ cross_entropy_op = defop(
     onnx="SoftmaxCrossEntropyLoss",
     autocast="float32",
 )
+cross_entropy_op.variant = lambda _, shape: f"{_nll_title(shape)}Backward0"
 
 
 @public(namespace="nn.functional")
@@ -270,14 +278,12 @@ def cross_entropy(
     tensor(2.3026)
     """
     reduction = get_reduction(size_average, reduce, reduction)
-    x, t = (
-        require_tensor(input, "cross_entropy_loss", "input")._array,
-        require_tensor(target, "cross_entropy_loss", "target", 2)._array,
-    )
+    x = require_tensor(input, "cross_entropy_loss", "input")._array
+    t = require_tensor(target, "cross_entropy_loss", "target", 2)._array
     if not 0.0 <= label_smoothing <= 1.0:
         raise OperationError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     if (
-        x.ndim == 2 and weight is None and label_smoothing == 0.0 and t.dtype == np.int64 and t.shape == x.shape[:1]
+        x.ndim == 2 and weight is None and label_smoothing == 0.0 and t.dtype is _INT64 and t.shape == x.shape[:1]
         and reduction in ("mean", "sum", "none") and type(x) is np.ndarray and x.dtype.kind == "f"
     ):  # fmt: skip
         tracing.check(_out_of_range, t, x.shape[1], ignore_index, again=True)
@@ -416,7 +422,7 @@ def binary_cross_entropy(
         tracing.check(_check_probabilities, x)
     if t.size and type(t) is np.ndarray:
         tracing.check(_check_targets, t)
-    return reduce_loss(_weighted(bce_op.call(input, target), weight), reduction)
+    return reduce_loss(_weighted(bce_op.call(input, target), weight), reduction, "BinaryCrossEntropy")
 
 
 def _check_targets(t: np.ndarray) -> None:
@@ -497,7 +503,7 @@ def binary_cross_entropy_with_logits(
     else:
         log_weight = (pos_weight - 1) * target + 1  # type: ignore[operator]
         loss = (1 - target) * input + log_weight * F.softplus_of(-input)  # type: ignore[operator]
-    return reduce_loss(_weighted(loss, weight), reduction)
+    return reduce_loss(_weighted(loss, weight), reduction, "BinaryCrossEntropyWithLogits")
 
 
 softplus_of = defop(

@@ -74,10 +74,10 @@ def _single(input: Tensor, target: Tensor) -> bool:
     return not state.slow and kind.kind == "f" and kind.itemsize >= 4 and target._array.dtype == kind
 
 
-def _reduce_weighted(loss: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
+def _reduce_weighted(loss: Tensor, weight: Tensor | None, reduction: str, title: str = "") -> Tensor:
     """Reduce a loss whose elements may have weights; its mean is then divided by the sum of the weights."""
     if weight is None:
-        return reduce_loss(loss, reduction)
+        return reduce_loss(loss, reduction, title)
     loss = loss * weight  # type: ignore[operator]
     if reduction == "mean":
         return loss.sum() / weight.sum()  # type: ignore[no-any-return, attr-defined]
@@ -103,7 +103,7 @@ def mse_loss(
     loss = mse_op.call(input, target)
     if weight is not None and tuple(weight._array.shape) != tuple(input._array.shape):
         raise ShapeValueError("Weights and input must have the same size.")
-    return _reduce_weighted(loss, weight, reduction)
+    return _reduce_weighted(loss, weight, reduction, "MseLoss")
 
 
 @public(namespace="nn.functional")
@@ -141,9 +141,9 @@ def smooth_l1_loss(
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
     if _single(input, target):
-        return reduce_loss(huber_op.call(input, target, delta=beta, scale=1.0 / beta), reduction)
+        return reduce_loss(huber_op.call(input, target, delta=beta, scale=1.0 / beta), reduction, "SmoothL1Loss")
     d = (input - target).abs()  # type: ignore[operator]
-    return reduce_loss(F.where(d < beta, d * d * (0.5 / beta), d - 0.5 * beta), reduction)
+    return reduce_loss(F.where(d < beta, d * d * (0.5 / beta), d - 0.5 * beta), reduction, "SmoothL1Loss")
 
 
 @public(namespace="nn.functional")
@@ -156,9 +156,9 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     if delta <= 0:
         raise OperationError("huber_loss does not support non-positive values for delta.")
     if _single(input, target):
-        return _reduce_weighted(huber_op.call(input, target, delta=delta, scale=1.0), weight, reduction)
+        return _reduce_weighted(huber_op.call(input, target, delta=delta, scale=1.0), weight, reduction, "HuberLoss")
     d = (input - target).abs()  # type: ignore[operator]
-    return _reduce_weighted(F.where(d <= delta, d * d * 0.5, (d - 0.5 * delta) * delta), weight, reduction)
+    return _reduce_weighted(F.where(d <= delta, d * d * 0.5, (d - 0.5 * delta) * delta), weight, reduction, "HuberLoss")
 
 
 @public(namespace="nn.functional")
@@ -169,7 +169,8 @@ def soft_margin_loss(
     """log(1 + exp(-target * input)), targets 1 or -1."""
     reduction = get_reduction(size_average, reduce, reduction)
     require_tensor(target, "soft_margin_loss", "target", 2)
-    return reduce_loss(F.softplus_of(-target * require_tensor(input, "soft_margin_loss")), reduction)  # type: ignore[operator]
+    loss = F.softplus_of(-target * require_tensor(input, "soft_margin_loss"))  # type: ignore[operator]
+    return reduce_loss(loss, reduction, "SoftMarginLoss")
 
 
 @public(namespace="nn.functional")
@@ -348,8 +349,8 @@ def multi_margin_loss(
         slack = slack * weight.index_select(0, wrap(t)).unsqueeze(1)  # type: ignore[attr-defined]
     loss = F.where(wrap(others), slack, 0.0).sum(dim=1) / classes
     if input.ndim < 2 and reduction == "none":
-        return loss.reshape(())  # type: ignore[no-any-return]
-    return reduce_loss(loss, reduction)
+        loss = loss.reshape(())
+    return reduce_loss(loss, reduction, "MultiMarginLoss")
 
 
 @public(namespace="nn.functional")
@@ -369,8 +370,8 @@ def multilabel_margin_loss(
     slack = (1 - (own.unsqueeze(2) - x.unsqueeze(1))).clamp(min=0)
     loss = F.where(wrap(counted), slack, 0.0).sum(dim=(1, 2)) / classes
     if input.ndim < 2 and reduction == "none":
-        return loss.reshape(())  # type: ignore[no-any-return]
-    return reduce_loss(loss, reduction)
+        loss = loss.reshape(())
+    return reduce_loss(loss, reduction, "MultilabelMarginLoss")
 
 
 # ---- distances ----------------------------------------------------------------------------------
@@ -495,95 +496,3 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, o
     if out is None:
         return result  # type: ignore[no-any-return]
     return out.copy_(result)  # type: ignore[no-any-return, attr-defined]
-
-
-@public(namespace="nn.functional torch")
-@full_precision
-def ctc_loss(
-    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = "mean",
-    zero_infinity: bool = False,
-) -> Tensor:  # fmt: skip
-    """Connectionist temporal classification: negative log-likelihood of label sequences under all alignments.
-
-    Args:
-        log_probs: `(T, N, C)` or `(T, C)` log-probabilities.
-        targets: `(N, S)` padded, or all targets in one row.
-        blank: the class that separates labels.
-        reduction: "mean" divides each loss by its target length first.
-
-    Source: Graves et al., "Connectionist Temporal Classification", 2006.
-    """
-    lp = require_tensor(log_probs, "ctc_loss", "log_probs")
-    single = lp.ndim == 2
-    if single:
-        lp = lp.unsqueeze(1)  # type: ignore[attr-defined]
-    steps, batch, classes = lp._array.shape
-    lengths_in = _lengths(input_lengths, batch, "input_lengths")
-    lengths_out = _lengths(target_lengths, batch, "target_lengths")
-    if not 0 <= blank < classes:
-        raise OperationError("blank must be in label range")
-    t = targets._array
-    if t.ndim == 1 and not single:
-        rows = np.split(t, np.cumsum(lengths_out)[:-1])
-    else:
-        t = t.reshape(batch, -1) if batch else t
-        rows = [t[n, : lengths_out[n]] for n in range(batch)]
-    if batch and lengths_in.max() > steps:
-        raise OperationError(
-            f"Expected input_lengths to have value at most {steps}, but got value {lengths_in[lengths_in > steps][0]} (while checking "
-            "arguments for ctc_loss_cpu)"
-        )
-    loss = _ctc(lp, [row.astype(np.int64) for row in rows], lengths_in, blank) if batch else lp.sum() * 0  # type: ignore[attr-defined]
-    if zero_infinity:
-        loss = F.where(wrap(np.isinf(loss._array)), 0.0, loss)
-    if reduction == "mean":
-        return (loss / wrap(np.maximum(lengths_out, 1).astype(loss._array.dtype))).mean()  # type: ignore[no-any-return]
-    if reduction == "none" and single:
-        return loss[0]  # type: ignore[no-any-return]
-    return reduce_loss(loss, reduction)
-
-
-def _lengths(value: Any, batch: int, name: str) -> np.ndarray:
-    array = value._array if isinstance(value, Tensor) else np.asarray(value)
-    array = np.atleast_1d(array)
-    if array.dtype.kind not in "iu":
-        raise OperationError(f"{name} must be integral")
-    if array.size != batch:
-        raise OperationError(f"{name} must be of size batch_size")
-    return array.astype(np.int64)
-
-
-def _ctc(lp: Tensor, rows: list[np.ndarray], lengths: np.ndarray, blank: int) -> Tensor:
-    """Forward algorithm over the labels with blanks between, in log space, for all sequences of the batch at once."""
-    steps, batch, _ = lp._array.shape
-    low = -float("inf")
-    sizes = np.array([2 * len(row) + 1 for row in rows])
-    width = int(sizes.max())
-    extended = np.full((batch, width), blank, np.int64)
-    for n, row in enumerate(rows):
-        extended[n, 1 : 2 * len(row) : 2] = row
-    skip = np.zeros((batch, width), bool)
-    skip[:, 2:] = (extended[:, 2:] != blank) & (extended[:, 2:] != extended[:, :-2])
-    places = np.arange(width)
-    ends = (places >= sizes[:, None] - 2) & (places < sizes[:, None])
-    # Before the first step only the empty alignment is possible, which sequences without steps stay at.
-    done: Any = wrap(
-        np.where(np.arange(width) == sizes[:, None] - 1, np.where(sizes[:, None] == 1, 0.0, low), low).astype(lp._array.dtype)
-    )
-    longest = int(lengths.max())
-    if longest:
-        emit = F.gather(lp[:longest], wrap(np.broadcast_to(extended, (longest, batch, width)).copy()), dim=2)  # type: ignore[index]
-        alpha = F.where(wrap(np.broadcast_to(places < 2, (batch, width)).copy()), emit[0], low)
-        for k in range(longest):
-            if k:
-                one = F.constant_pad_nd(alpha, pad=(1, 0), value=low)[:, :width]
-                two = F.where(wrap(skip), F.constant_pad_nd(alpha, pad=(2, 0), value=low)[:, :width], low)
-                alpha = F.logsumexp(F.stack(alpha, one, two, dim=0), dim=(0,), keepdim=False) + emit[k]
-            if (lengths == k + 1).any():
-                done = F.where(wrap((lengths == k + 1)[:, None]), alpha, done)
-    loss = -F.logsumexp(F.where(wrap(ends), done, low), dim=(1,), keepdim=False)
-    # PyTorch's gradient takes log_probs for normalised: exp(log_probs) minus the posterior, not minus the posterior alone. The two agree
-    # behind a log_softmax.
-    used = wrap((np.arange(steps)[:, None] < lengths)[:, :, None])
-    total = F.where(used, lp.exp(), 0.0).sum((0, 2))  # type: ignore[attr-defined]
-    return (total - total.detach()) + loss  # type: ignore[no-any-return]

@@ -123,21 +123,25 @@ layer_norm_op = defop(
 )
 
 
+_INTEGERS = {int}
+
+
 def _check_normalized(name: str, x: Tensor, shape: Any, weight: Tensor | None, bias: Tensor | None) -> tuple[int, ...]:
     require_tensor(x, name)
-    shape = tuple(int(s) for s in shape) if not isinstance(shape, int) else (shape,)
+    if type(shape) is not tuple or {*map(type, shape)} != _INTEGERS:
+        shape = tuple(int(s) for s in shape) if not isinstance(shape, int) else (shape,)
     if not shape:
         raise OperationError(
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got normalized_shape = []"
         )
     for what, t in (("weight", weight), ("bias", bias)):
-        if t is not None and tuple(t._array.shape) != shape:
+        if t is not None and t._array.shape != shape:
             raise ShapeError(
                 f"Expected {what} to be of same shape as normalized_shape, but got {what} of shape {list(t._array.shape)} and "
                 f"normalized_shape = {list(shape)}",
                 op=name,
             )
-    if x.ndim < len(shape) or tuple(x._array.shape[x.ndim - len(shape) :]) != shape:
+    if x._array.shape[-len(shape) :] != shape:
         inner = ", ".join(str(s) for s in shape)
         raise ShapeError(
             f"Given normalized_shape=[{inner}], expected input with shape [*, {inner}], but got input of size{list(x._array.shape)}",

@@ -13,7 +13,7 @@ from ..core.primitive import TENSORS as F
 from ..core.public import public
 from ..core.tensor import Tensor
 from ..errors import OperationError
-from . import nn_conv, nn_dropout, nn_embedding, nn_linear, nn_loss, nn_loss_pairs, nn_norm, nn_pool, nn_resample
+from . import nn_conv, nn_dropout, nn_embedding, nn_grid, nn_linear, nn_loss, nn_loss_pairs, nn_norm, nn_pool
 from ._rules import require_tensor
 
 Maybe = Tensor | None
@@ -198,14 +198,14 @@ def convolution(
 @public()
 def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     """`nn.functional.affine_grid` with all arguments given."""
-    return nn_resample.affine_grid(theta, size, align_corners)
+    return nn_grid.affine_grid(theta, size, align_corners)
 
 
 @public(names="grid_sampler grid_sampler_2d grid_sampler_3d")
 def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
     """`nn.functional.grid_sample`; the modes are 0 bilinear, 1 nearest, 2 bicubic, and 0 zeros, 1 border, 2 reflection."""
     mode, padding = _MODES[interpolation_mode], _PADDINGS[padding_mode]
-    return nn_resample.grid_sample(input, grid, mode, padding, align_corners)
+    return nn_grid.grid_sample(input, grid, mode, padding, align_corners)
 
 
 # ---- recurrent cells ----------------------------------------------------------------------------

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from ..backends import rnn
-from ..core import reverse as engine
-from ..core.modes import enable_grad, local, state
+from ..core.modes import state
 from ..core.observe import observers
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.tensor import Parameter, Tensor
 from . import nn_positional as cells
+from ._rules import differentiated
 
 _CELLS = {"gru": cells.gru_cell, "rnn_tanh": cells.rnn_tanh_cell, "rnn_relu": cells.rnn_relu_cell}
 _PLAIN = (Tensor, Parameter, type(None))
@@ -69,7 +69,7 @@ def _vjp(
     """Gradients of (input, hx, cx, w_ih, w_hh, b_ih, b_hh)."""
     if F.raw:
         return rnn.backward(mode, g, args[0], args[3], args[4], aux, needs, reverse, sizes)
-    return _again(lambda x, hx, cx, *weights: _composite(mode, x, hx, cx, weights, reverse, sizes), g, args, needs)
+    return differentiated(lambda x, hx, cx, *weights: _composite(mode, x, hx, cx, weights, reverse, sizes), g, args, needs)
 
 
 def _step_vjp(F: Any, mode: str, g: Any, args: tuple[Any, ...], aux: Any, needs: Any) -> tuple[Any, ...]:
@@ -77,20 +77,7 @@ def _step_vjp(F: Any, mode: str, g: Any, args: tuple[Any, ...], aux: Any, needs:
     if F.raw:
         return rnn.cell_backward(mode, g, args[0], args[3], args[4], aux, needs)
     results = g if mode == "lstm" else (g,)
-    return _again(lambda x, hx, cx, *weights: _cell(mode, x, (hx, cx), weights), results, args, needs)
-
-
-def _again(function: Any, g: Any, args: tuple[Any, ...], needs: Any) -> tuple[Any, ...]:
-    """Gradients by running the composed operations once more and differentiating them."""
-    create, role = local.grad, local.role
-    with enable_grad():
-        # Aliases: the gradient must not go on through the history of one argument into another one.
-        fresh: list[Any] = [None if t is None else F.alias(t) for t in args]
-        wanted = [t for t, need in zip(fresh, needs, strict=True) if need]
-        results = function(*fresh)
-    made = iter(engine.grad(results, wanted, g, create_graph=create))
-    local.role = role
-    return tuple([next(made) if need else None for need in needs])
+    return differentiated(lambda x, hx, cx, *weights: _cell(mode, x, (hx, cx), weights), results, args, needs)
 
 
 def _avals(x: Any, h: Any, *rest: Any, **params: Any) -> list[Any]:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import shapes
+from .. import config, shapes
+from ..backends.kernels import kernels
 from ..core import random, tracing
 from ..core.bind import wrap
 from ..core.primitive import TENSORS as F
@@ -18,6 +19,7 @@ from ..core.random_fill import uniform
 from ..core.tensor import Tensor
 from ..errors import ArgumentValueError, OperationError
 from ._rules import per_dimension, require_tensor
+from ._samples import cases
 from .nn_pool import _back, _batched, _stride, avg_pool1d, avg_pool2d, avg_pool3d
 
 Sizes = int | Sequence[int]
@@ -41,6 +43,10 @@ def _out_sizes(size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any)
 
 
 def _unfold(xp: Any, x: Any, *, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
+    if type(x) is np.ndarray and config.kernels:
+        made = kernels.windows.columns(x, kernels.windows.Windows(x.shape[2:], kernel, dilation, padding, stride))
+        if made is not None:
+            return made
     out = _out_sizes(x.shape[2:], kernel, dilation, padding, stride)
     padded = xp.pad(x, ((0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2))
     return _window_view(xp, padded, kernel, dilation, stride, out).reshape(
@@ -49,6 +55,10 @@ def _unfold(xp: Any, x: Any, *, kernel: Any, dilation: Any, padding: Any, stride
 
 
 def _fold(xp: Any, x: Any, *, size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
+    if type(x) is np.ndarray and config.kernels:
+        made = kernels.windows.images(x, kernels.windows.Windows(size, kernel, dilation, padding, stride))
+        if made is not None:
+            return made
     out = _out_sizes(size, kernel, dilation, padding, stride)
     n = x.shape[0]
     channels = x.shape[1] // math.prod(kernel)
@@ -63,6 +73,11 @@ def _fold(xp: Any, x: Any, *, size: Any, kernel: Any, dilation: Any, padding: An
     return xp.ascontiguousarray(total[:, :, padding[0] : padding[0] + size[0], padding[1] : padding[1] + size[1]])
 
 
+_OPTIONS = (
+    {"kernel": (2, 2), "dilation": (1, 1), "padding": (0, 0), "stride": (1, 1)},
+    {"kernel": (3, 2), "dilation": (1, 2), "padding": (1, 1), "stride": (2, 3)},
+)
+
 unfold_op = defop(
     "im2col",
     "input",
@@ -74,6 +89,7 @@ unfold_op = defop(
     },
     jvp="linear",
     grad_name="Im2Col",
+    samples=cases(*((((2, 3, 5, 4),), options) for options in _OPTIONS)),
 )
 
 fold_op = defop(
@@ -87,6 +103,7 @@ fold_op = defop(
     },
     jvp="linear",
     grad_name="Col2Im",
+    samples=cases((((2, 12, 12),), {"size": (5, 4), **_OPTIONS[0]}), (((2, 18, 6),), {"size": (5, 4), **_OPTIONS[1]})),
 )
 
 

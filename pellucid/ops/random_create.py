@@ -122,7 +122,7 @@ def _pick(generator: Any) -> random.Generator:
 
 
 # ---- new random tensors -----------------------------------------------------------------------
-def _maker(name: str, fill: Fill, doc: str) -> None:
+def _maker(name: str, fill: Callable[..., Any], doc: str) -> None:
     def make(
         *size: Any,
         generator: Any = None,
@@ -136,7 +136,7 @@ def _maker(name: str, fill: Fill, doc: str) -> None:
         **kwargs: Any,
     ) -> Tensor:
         if size and not kwargs and generator is dtype is out is layout is device is local.device is None:  # the everyday call
-            made = make_tensor(fill(default_generator, sizes(size, name), dtypes.get_default_dtype().numpy))
+            made = make_tensor(fill(default_generator, sizes(size, name), 0.0, 1.0, dtypes.get_default_dtype().numpy))
             return want_gradient(made) if requires_grad else made
         if "size" in kwargs and not size:
             size = (kwargs.pop("size"),)
@@ -146,7 +146,7 @@ def _maker(name: str, fill: Fill, doc: str) -> None:
         given = check_dtype(dtype, name)
         kind = given or (out.dtype if out is not None else dtypes.get_default_dtype())
         source = _pick(generator)
-        result = build(sizes(size, name), kind, device, requires_grad, lambda shape, k: fill(source, shape, k))
+        result = build(sizes(size, name), kind, device, requires_grad, lambda shape, k: fill(source, shape, 0.0, 1.0, k))
         return deliver(result, out, name, given)
 
     make.__name__ = make.__qualname__ = name
@@ -174,8 +174,13 @@ def _maker(name: str, fill: Fill, doc: str) -> None:
         pin_memory: bool = False,
         memory_format: Any = dtypes.preserve_format,
     ) -> Tensor:
+        if generator is dtype is layout is device is None and memory_format is dtypes.preserve_format and type(input) is Tensor:
+            a = input._array
+            if type(a) is np.ndarray and a.flags.c_contiguous:  # the everyday call
+                made = make_tensor(fill(default_generator, a.shape, 0.0, 1.0, a.dtype))
+                return want_gradient(made) if requires_grad else made
         result = empty_like(input, dtype=dtype, layout=layout, device=device, memory_format=memory_format)
-        return _filled(result, _pick(generator), fill, requires_grad)
+        return _filled(result, _pick(generator), lambda g, a, k: fill(g, a, 0.0, 1.0, k), requires_grad)
 
     like.__name__ = like.__qualname__ = f"{name}_like"
     like.__doc__ = f"{doc}, with the shape, dtype and device of `input`."
@@ -188,10 +193,8 @@ def _filled(result: Tensor, generator: random.Generator, fill: Fill, requires_gr
     return want_gradient(result) if requires_grad else result
 
 
-_maker("rand", lambda g, target, kind: random_fill.uniform(g, target, 0.0, 1.0, kind), "Uniform random numbers in [0, 1)")
-_maker(
-    "randn", lambda g, target, kind: random_fill.normal(g, target, 0.0, 1.0, kind), "Normal random numbers of mean 0 and variance 1"
-)
+_maker("rand", random_fill.uniform, "Uniform random numbers in [0, 1)")
+_maker("randn", random_fill.normal, "Normal random numbers of mean 0 and variance 1")
 
 
 def _bounds(args: tuple[Any, ...], kwargs: dict[str, Any], name: str, fixed: int) -> tuple[int, int, Any]:
@@ -479,16 +482,17 @@ def _inplace(name: str, doc: str, fill: Callable[..., Any], **defaults: Any) -> 
     """A method that fills its tensor; `defaults` are PyTorch's parameters in order."""
     names = list(defaults)
 
+    usual = list(defaults.values())
+
     def fill_in_place(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
         if len(args) > len(names):
             raise ArgumentTypeError(f"{name}() takes at most {len(names)} arguments ({len(args)} given)")
-        given = dict(zip(names, args, strict=False))
+        values = [*args, *usual[len(args) :]]
         for key, value in kwargs.items():
-            if key not in defaults or key in given:
+            if key not in names[len(args) :]:
                 raise ArgumentTypeError(f"{name}() got an unexpected keyword argument '{key}'")
-            given[key] = value
-        values = [given.get(key, default) for key, default in defaults.items()]
-        if any(v is ... for v in values):
+            values[names.index(key)] = value
+        if ... in values:
             raise ArgumentTypeError(f'{name}() missing 1 required positional arguments: "{names[values.index(...)]}"')
         source = _pick(generator)
         require_tensor(self, name)

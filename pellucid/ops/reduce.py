@@ -16,7 +16,7 @@ from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError, DimensionError, DtypeError, OperationError, ShapeError, UnsupportedError
 from ..shapes import broadcast_shapes, reduce_shape
 from . import return_types
-from ._reduction import Dims, as_dtype, count, dims_of, numpy_names, restore, spread
+from ._reduction import Dims, as_dtype, count, dims_of, everyday_dim, numpy_names, restore, spread
 from ._rules import require_tensor
 from ._samples import cases
 
@@ -41,6 +41,7 @@ sum_op = defop(
     aval=_sum_aval,
     vjp={"input": lambda F, g, input_shape, dim, keepdim: spread(F, g, input_shape, dim, keepdim)},
     jvp="linear",
+    grad_name="SumBackward1",
     onnx="ReduceSum",
     samples=cases(*OVER_DIMS, complex=True),
 )
@@ -101,6 +102,7 @@ mean_op = defop(
     aval=reduced_aval,
     vjp={"input": lambda F, g, input_shape, dim, keepdim: spread(F, g / float(count(input_shape, dim)), input_shape, dim, keepdim)},
     jvp="linear",
+    grad_name="MeanBackward1",
     onnx="ReduceMean",
     samples=cases(*OVER_DIMS, complex=True),
 )
@@ -340,7 +342,7 @@ def _whole(name: str, onnx: str) -> Any:
         forward=name,
         aval=lambda x: ((), x[1]),
         vjp={"input": lambda F, g, input, out, input_shape: _extreme_grad(F, g, input, out, input_shape, None, False)},
-        grad_name=name.capitalize(),
+        grad_name=f"{name.capitalize()}Backward1",
         onnx=onnx,
         samples=cases(*_OVER_ALL),
     )
@@ -412,6 +414,10 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out
     >>> torch.aminmax(torch.tensor([3.0, 1.0, 2.0])).max
     tensor(3.)
     """
+    number = everyday_dim(input, dim)
+    if number >= 0 and out is None:
+        dims = (number,)
+        return _aminmax(amin_op.call(input, dim=dims, keepdim=keepdim), amax_op.call(input, dim=dims, keepdim=keepdim))
     shape = require_tensor(input, "aminmax")._array.shape
     if dim is None and 0 in shape:
         raise OperationError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
@@ -427,19 +433,33 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out
 
 
 # ---- truth and counting -----------------------------------------------------------------------
+def _all(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:
+    if dim is None and not keepdim and x.dtype.kind == "b" and x.size and type(x) is np.ndarray:
+        return x.item(x.argmin())  # the first False: a quarter of the cost, and the rest is not looked at
+    return np.logical_and.reduce(x, dim, None, None, keepdim)
+
+
+def _any(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:
+    if dim is None and not keepdim and x.dtype.kind == "b" and x.size and type(x) is np.ndarray:
+        return x.item(x.argmax())
+    return np.logical_or.reduce(x, dim, None, None, keepdim)
+
+
 all_op = defop(
-    "all", "input", forward=lambda xp, x, *, dim, keepdim: np.logical_and.reduce(x, dim, None, None, keepdim),
+    "all", "input", forward=_all,
     aval=lambda x, dim, keepdim: (reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.dtype(bool)),
     samples=cases(*OVER_DIMS),
 )  # fmt: skip
 any_op = defop(
-    "any", "input", forward=lambda xp, x, *, dim, keepdim: np.logical_or.reduce(x, dim, None, None, keepdim),
+    "any", "input", forward=_any,
     aval=lambda x, dim, keepdim: (reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.dtype(bool)),
     samples=cases(*OVER_DIMS),
 )  # fmt: skip
 
 
 def _truth(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
+    if dim is None and isinstance(input, Tensor) and input._array.dtype.kind == "b" and input._array.ndim:
+        return op.call(input, dim=None, keepdim=keepdim)  # type: ignore[no-any-return]
     dims = dims_of(dim, require_tensor(input, name)._array.ndim, name)
     if isinstance(dim, (tuple, list)) and not dim and input._array.ndim:
         dims = ()  # an empty list reduces nothing here

@@ -51,8 +51,9 @@ def _vector_norm_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, or
     if ord == 1:
         return F.sgn(input) * g
     # Where the norm is 0 the gradient is taken as 0 instead of 0/0 (the second derivative stays NaN there, as it should).
-    if ord == 2 and F.raw and type(out) is not np.ndarray:  # traced: it may be 0 in another call
-        return F.where(out == 0, 0.0, input * (g / out))
+    if F.raw and type(out) is not np.ndarray and input.dtype.kind == "f":  # traced: it may be 0 in another call
+        share = g if math.isinf(ord) else g / (out if ord == 2 else F.pow(out, ord - 1))
+        return F.where(out == 0, 0.0, _slope(F, input, out, ord, dim) * share)
     zero = values(F, out) == 0
     if ord == 2:
         made = input * (g / out)
@@ -72,6 +73,18 @@ def _vector_norm_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, or
         slope = input * F.pow(size, ord - 2)
     made = slope * (g / F.pow(out, ord - 1))
     return _zero_where(F, zero, made) if zero.any() else made
+
+
+def _slope(F: Any, input: Any, out: Any, ord: float, dim: Any) -> Any:
+    """The gradient but for a factor of each norm, for all values."""
+    if ord == 2:
+        return input
+    if math.isinf(ord):
+        top = (abs(input) == out).astype(out.dtype)
+        dims = tuple(range(len(input.shape))) if dim is None else tuple(dim)
+        return F.sgn(input) * (top / F.sum(top, dim=dims, keepdim=True))
+    slope = F.sgn(input) * F.pow(abs(input), ord - 1)
+    return F.where(input == 0, 0.0, slope) if ord < 1 else slope
 
 
 def _zero_where(F: Any, mask: Any, x: Any) -> Any:

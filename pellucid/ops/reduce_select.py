@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import config, dtypes
-from ..backends.kernels import kernels
+from ..backends.kernels import SMALL, kernels
 from ..backends.scatter import put_few, take_few
 from ..core import tracing
 from ..core.inplace import into
@@ -19,7 +19,7 @@ from ..core.tracing import constant
 from ..errors import ArgumentTypeError, DimensionError, DtypeError, OperationError, UnsupportedError
 from ..shapes import check_nonempty_reduction, normalize_dim
 from . import return_types
-from ._reduction import kept, numpy_names
+from ._reduction import everyday_dim, kept, numpy_names
 from ._rules import require_tensor
 from ._samples import REAL, Sample, cases, draw
 from .reduce import max_all_op, min_all_op
@@ -93,6 +93,10 @@ def _choose(name: str, index_rule: Any, **given: Any) -> Any:
     def forward(xp: Any, x: Any, *, dim: int, keepdim: bool, **params: Any) -> Any:
         if x.ndim == 0:
             return x.copy(), np.zeros((), np.int64)
+        if name != "mode" and type(x) is np.ndarray and x.dtype.kind == "f" and x.size >= SMALL and config.kernels:
+            made = kernels.select.select(x, dim, "kth" if name == "kthvalue" else name, **params)
+            if made is not None:
+                return made if keepdim else (np.squeeze(made[0], dim), np.squeeze(made[1], dim))
         index = index_rule(x, dim, **params)
         values = take_few(x, index, dim)
         return (values, index) if keepdim else (np.squeeze(values, dim), np.squeeze(index, dim))
@@ -102,10 +106,15 @@ def _choose(name: str, index_rule: Any, **given: Any) -> Any:
 
 
 def _extreme_op(which: str) -> Any:
+    reduce = np.maximum.reduce if which == "max" else np.minimum.reduce
+
     def forward(xp: Any, x: Any, *, dim: int, keepdim: bool) -> Any:
         if x.ndim == 0:
             return x.copy(), np.zeros((), np.int64)
-        if type(x) is np.ndarray and x.dtype is _F32 and x.size >= 1024 and config.kernels:
+        if x.size < 1024 and type(x) is np.ndarray:
+            place = x.argmax if which == "max" else x.argmin
+            return reduce(x, dim, None, None, keepdim), place(dim, keepdims=keepdim)
+        if type(x) is np.ndarray and x.dtype is _F32 and config.kernels:
             made = kernels.order.extreme(x, dim, which == "max")
             if made is not None:
                 return made if keepdim else (np.squeeze(made[0], dim), np.squeeze(made[1], dim))
@@ -123,10 +132,12 @@ _RESULTS = {name: return_types.make(name, "values indices") for name in ("max", 
 
 
 def _along(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool, **params: Any) -> Any:
-    if isinstance(dim, bool) or not hasattr(dim, "__index__"):
-        raise ArgumentTypeError(f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}")
-    number = normalize_dim(dim.__index__(), input._array.ndim)
-    check_nonempty_reduction(name, input._array.shape, number)
+    number = everyday_dim(input, dim)
+    if number < 0:
+        if isinstance(dim, bool) or not hasattr(dim, "__index__"):
+            raise ArgumentTypeError(f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}")
+        number = normalize_dim(dim.__index__(), input._array.ndim)
+        check_nonempty_reduction(name, input._array.shape, number)
     values, indices = op.call(input, dim=number, keepdim=bool(keepdim), **params)
     return _RESULTS[name](values, indices)
 
@@ -140,8 +151,11 @@ def _real_only(input: Any, name: str, kernel: str) -> None:
 
 
 def _extreme(name: str, op: Any, whole: Any, pairwise: str, input: Any, dim: Any, keepdim: Any, other: Any) -> Any:
-    if dim is None and other is None and isinstance(input, Tensor) and input._array.size and input._array.dtype.kind in "fiu":
-        return whole.call(input)
+    if other is None:
+        if everyday_dim(input, dim) >= 0:
+            return _along(op, name, input, dim, keepdim)
+        if dim is None and isinstance(input, Tensor) and input._array.size and input._array.dtype.kind in "fiu":
+            return whole.call(input)
     _real_only(input, name, f"{name}_all" if dim is None else f"{name}(): does not support complex input")
     if isinstance(dim, Tensor) or other is not None:
         return FUNCTIONS["torch"][pairwise](input, dim if other is None else other)
@@ -202,6 +216,9 @@ argmin_op = defop(
 
 
 def _arg(op: Any, name: str, input: Any, dim: Any, keepdim: bool) -> Tensor:
+    number = everyday_dim(input, dim)
+    if number >= 0:
+        return op.call(input, dim=number, keepdim=bool(keepdim))  # type: ignore[no-any-return]
     _real_only(input, name, f"{name}(): does not support complex input")
     if input.dtype is dtypes.bool_:
         raise DtypeError(f"{name}(): does not support bool input")

@@ -17,9 +17,11 @@ from ..core.tracing import constant
 from ..errors import UnsupportedError
 from ..shapes import normalize_dim
 from . import return_types
-from ._reduction import as_dtype, numpy_names
+from ._reduction import as_dtype, everyday_dim, numpy_names
 from ._rules import require_tensor
 from ._samples import cases
+
+_F32 = np.dtype(np.float32)
 
 
 def _flip(F: Any, x: Any, dim: int) -> Any:
@@ -30,6 +32,8 @@ def _flip(F: Any, x: Any, dim: int) -> Any:
 
 def _cumsum(xp: Any, x: Any, *, dim: int) -> Any:
     kind = x.dtype
+    if kind is _F32 and x.ndim:
+        return xp.cumsum(x, dim)
     if x.ndim == 0:
         return x.astype(np.int64) if kind.kind in "biu" else x.copy()
     if kind in xp.ACCUMULATE:
@@ -114,6 +118,9 @@ def cumsum(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Ten
     >>> torch.cumsum(torch.tensor([1, 2, 3]), dim=0)
     tensor([1, 3, 6])
     """
+    number = everyday_dim(input, dim)
+    if number >= 0 and dtype is None:
+        return cumsum_op.call(input, dim=number)  # type: ignore[no-any-return]
     input = as_dtype(require_tensor(input, "cumsum"), dtype)
     made = cumsum_op.call(input, dim=normalize_dim(dim, input._array.ndim))
     return as_dtype(made, dtype)
@@ -167,6 +174,9 @@ _cummax, _cummin = return_types.make("cummax", "values indices"), return_types.m
 
 
 def _real_dim(input: Any, name: str, dim: int) -> int:
+    number = everyday_dim(input, dim)
+    if number >= 0:
+        return number
     if require_tensor(input, name).dtype.is_complex:
         raise UnsupportedError(f"\"{name}_cpu\" not implemented for '{input.dtype.scalar_type_name}'")
     return normalize_dim(dim, input._array.ndim)

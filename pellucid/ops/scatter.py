@@ -10,7 +10,7 @@ import numpy as np
 from numpy import ndarray
 
 from .. import shapes
-from ..backends.scatter import KERNEL_SIZE, add_rows, few_places, gather_along, scatter_along, take_few
+from ..backends.scatter import KERNEL_SIZE, add_rows, few_places, gather_along, scatter_along, short_way, take_by
 from ..core import tracing
 from ..core.bind import wrap
 from ..core.inplace import check_overlap, check_writable, overwrite, write
@@ -19,6 +19,7 @@ from ..core.primitive import Primitive, defop
 from ..core.public import FUNCTIONS, METHODS, public, with_out
 from ..core.tensor import Tensor
 from ..errors import DtypeError, IndexOutOfRangeError, OperationError, ShapeError
+from ._reduction import everyday_dim
 from ._rules import require_tensor
 from .index import number_array
 from .view import broadcast_to, reshape
@@ -74,7 +75,7 @@ def inside(index: Any, size: int) -> bool:
     if not index.size:
         return True
     if index.size <= 32:
-        few = index.ravel().tolist()
+        few = index.ravel().tolist() if index.ndim != 1 else index.tolist()
         return min(few) >= 0 and max(few) < size
     if index.dtype == np.int64:  # read as unsigned numbers, negative ones are greater than any size
         return bool(np.maximum.reduce(index.view(np.uint64), axis=None) < size)
@@ -113,12 +114,12 @@ def _front(a: Any, shape: tuple[int, ...]) -> Any:
 def _gather(xp: Any, x: Any, index: Any, *, dim: int) -> Any:
     if not isinstance(x, (ndarray, np.generic)):
         return xp.take_along_axis(x, index, dim)
-    shape = index.shape
-    if index.size == 0:
+    shape, count = index.shape, index.size
+    if count == 0:
         return np.empty(shape, x.dtype)
-    if shape and index.size <= KERNEL_SIZE and len(shape) == x.ndim and type(x) is ndarray:
-        if inside(index, x.shape[dim]) and x.shape[:dim] == shape[:dim] and x.shape[dim + 1 :] == shape[dim + 1 :]:
-            return take_few(x, index, dim)
+    way = short_way(x, index, dim) if shape and count <= KERNEL_SIZE and type(x) is ndarray else None
+    if way is not None and inside(index, x.shape[dim]):
+        return take_by(x, index, way)
     x, index = _vectors(x, index)
     try:
         quick = gather_along(x, index, dim)
@@ -152,6 +153,7 @@ gather_op = defop(
 )
 
 
+_INT64 = np.dtype(np.int64)
 _INDEX_DTYPES = frozenset({np.dtype(np.int64), np.dtype(np.int32)})
 
 
@@ -181,6 +183,12 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     tensor([[1, 1],
             [4, 3]])
     """
+    if isinstance(input, Tensor) and isinstance(index, Tensor) and index._array.dtype is _INT64:
+        number = everyday_dim(input, dim)
+        if number >= 0 and input._array.ndim == index._array.ndim == 2:
+            # Along one of two dimensions the index is not longer in the other: the everyday call.
+            if index._array.shape[1 - number] <= input._array.shape[1 - number]:
+                return gather_op.call(input, index, dim=number)  # type: ignore[no-any-return]
     dim, index = _index_of(require_tensor(input, "gather"), dim, index, "gather")
     a, b = input._array.shape, index._array.shape
     if not index._array.size:

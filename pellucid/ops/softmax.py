@@ -74,7 +74,8 @@ logsumexp_op = defop(
 )  # fmt: skip
 
 
-def _along(op: Any, name: str, input: Tensor, dim: Any, dtype: dtypes.dtype | None) -> Tensor:
+def softmax_along(op: Any, name: str, input: Tensor, dim: Any, dtype: dtypes.dtype | None) -> Tensor:
+    """softmax or log_softmax of a tensor, checked, in another dtype where one is given."""
     if dtype is None and type(dim) is int and isinstance(input, Tensor):
         a = input._array
         if a.dtype.kind == "f" and 0 < a.ndim > dim >= -a.ndim:  # the everyday call, without further questions
@@ -106,7 +107,7 @@ def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tenso
     >>> torch.softmax(torch.tensor([0.0, 0.0]), dim=0)
     tensor([0.5000, 0.5000])
     """
-    return _along(softmax_op, "softmax", input, dim, dtype)
+    return softmax_along(softmax_op, "softmax", input, dim, dtype)
 
 
 @public(methods="=", out=True, namespace="torch special")
@@ -118,7 +119,7 @@ def log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> T
     >>> torch.log_softmax(torch.tensor([0.0, 0.0]), dim=0)
     tensor([-0.6931, -0.6931])
     """
-    return _along(log_softmax_op, "log_softmax", input, dim, dtype)
+    return softmax_along(log_softmax_op, "log_softmax", input, dim, dtype)
 
 
 @public(methods="=", out=True, namespace="torch special")

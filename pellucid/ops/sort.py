@@ -16,7 +16,7 @@ from ..core.tensor import Tensor, make_tensor
 from ..errors import ArgumentTypeError, DtypeError, OperationError, UnsupportedError
 from ..shapes import normalize_dim
 from . import return_types
-from ._reduction import numpy_names
+from ._reduction import everyday_dim, numpy_names
 from ._rules import require_tensor
 from ._samples import cases
 from .reduce_select import chosen_grad
@@ -73,7 +73,7 @@ def _topk(xp: Any, x: Any, *, k: int, dim: int, largest: bool) -> Any:
     if x.ndim == 0:
         return x.copy(), np.zeros((), np.int64)
     n = x.shape[dim]
-    if type(x) is np.ndarray and x.dtype is _F32 and x.size >= SMALL and config.kernels:
+    if type(x) is np.ndarray and x.dtype is _F32 and (x.size >= SMALL or k > 1) and config.kernels:
         made = kernels.order.first(x, dim, k, largest)
         if made is not None:
             return made
@@ -107,6 +107,9 @@ _top = return_types.make("topk", "values indices")
 
 
 def _dim(input: Any, name: str, dim: Any) -> int:
+    number = everyday_dim(input, dim)
+    if number >= 0:
+        return number
     shape = require_tensor(input, name)._array.shape
     if input._array.dtype.kind == "c":
         raise DtypeError(f" {'topk' if name == 'topk' else 'Sort'} does not support complex dtypes on CPU")
@@ -175,7 +178,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     """
     number = _dim(input, "topk", dim)
     shape = input._array.shape
-    if isinstance(k, bool) or not hasattr(k, "__index__"):
+    if type(k) is not int and (isinstance(k, bool) or not hasattr(k, "__index__")):
         raise ArgumentTypeError(f"topk(): argument 'k' (position 2) must be int, not {type(k).__name__}")
     if not 0 <= k <= (shape[number] if shape else 1):
         raise OperationError("selected index k out of range")

@@ -29,6 +29,8 @@ def normalize_dim(dim: int, ndim: int, *, scalar_is_vector: bool = True) -> int:
         >>> normalize_dim(-1, 3)
         2
     """
+    if 0 <= dim < ndim:
+        return dim
     bound = ndim
     if ndim == 0:
         if not scalar_is_vector:

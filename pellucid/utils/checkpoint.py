@@ -8,7 +8,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from ..autograd.graph import saved_tensors_hooks
-from ..core import random, reverse
+from ..core import random, reverse, tracing
+from ..core.bind import wrap
 from ..core.function import Function
 from ..core.modes import enable_grad, local, no_grad
 from ..core.tensor import Tensor
@@ -102,7 +103,7 @@ class _Frame:
         self.context = context
         self.check = check
         self.stop = stop
-        self.state = random.default_generator.get_state() if preserve else None
+        self.state = random.default_generator.snapshot() if preserve else None
         self.autocast = local.autocast
         self.looks: list[tuple[Any, Any]] = []
         self.values: dict[int, Tensor] = {}
@@ -120,8 +121,9 @@ class _Frame:
         found: list[Tensor] = []
 
         def keep(t: Tensor) -> int:
-            found.append(t.detach())  # type: ignore[attr-defined]
-            if self.stop and len(found) == len(self.looks):
+            found.append(wrap(t._array))  # no operation: the one that made it is not finished
+            # A tracer must hear of the operation that is running: it goes on to the end.
+            if self.stop and len(found) == len(self.looks) and not tracing.tracers:
                 raise _Stop
             return -1
 
@@ -162,21 +164,32 @@ def _random_state(state: Any) -> Iterator[None]:
     if state is None:
         yield
         return
-    before = random.default_generator.get_state()
-    random.default_generator.set_state(state)
+    stream = random.default_generator
+    before = stream.snapshot()
+    # Where nothing was drawn there is nothing to set: a compiled step can repeat that.
+    if moved := before.tobytes() != state.tobytes():
+        random.Generator.set_state(stream, state)
     try:
         yield
     finally:
-        random.default_generator.set_state(before)
+        if moved or stream.snapshot().tobytes() != before.tobytes():
+            random.Generator.set_state(stream, before)
 
 
 class _Reentrant(Function):
     """Forward without a graph; backward runs the function with one and calls backward on it."""
 
+    # Its backward reaches all leaves.
+    partial_backward = (
+        "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter to "
+        ".backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without passing the "
+        "`inputs` argument."
+    )
+
     @staticmethod
     def forward(ctx: Any, function: Any, preserve: bool, *args: Any) -> Any:
         ctx.function = function
-        ctx.state = random.default_generator.get_state() if preserve else None
+        ctx.state = random.default_generator.snapshot() if preserve else None
         ctx.autocast = local.autocast
         ctx.places = [k for k, a in enumerate(args) if isinstance(a, Tensor)]
         ctx.others = [None if isinstance(a, Tensor) else a for a in args]

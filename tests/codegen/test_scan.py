@@ -27,6 +27,17 @@ def test_any_dimension(shape, thread_count):
         np.testing.assert_array_equal(scan.cumprod(x, dim), np.cumprod(x, dim, np.float64).astype(np.float32))
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.int64])
+def test_other_dtypes(dtype, thread_count):
+    for shape in ((5,), (6, 40), (2, 5, 33), (0, 9), (3, 1, 4)):
+        x = RNG.integers(-9, 9, shape).astype(dtype) * dtype(3)
+        for dim in range(len(shape)):
+            for name in ("cumsum", "cumprod"):
+                made = getattr(scan, name)(x, dim)
+                np.testing.assert_array_equal(made, getattr(np, name)(x, dim))
+                assert made.dtype == dtype
+
+
 @pytest.mark.parametrize("zeros", [0, 1, 2])
 @pytest.mark.parametrize("dim", [0, 1, 2])
 def test_the_gradient_of_running_products(dim, zeros):
@@ -46,4 +57,4 @@ def test_the_gradient_of_running_products(dim, zeros):
 def test_what_is_not_served():
     x = np.ones((3, 4), np.float32)
     assert scan.cumsum(x.T, 1) is None
-    assert scan.cumsum(x.astype(np.float64), 1) is None
+    assert scan.cumsum(x.astype(np.int32), 1) is None

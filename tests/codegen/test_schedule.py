@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pellucid.codegen import jit, target
+from pellucid.codegen import blas, jit, target
 from pellucid.codegen.loops import Access, Loop, Step, Write
 from pellucid.codegen.schedule import Place, Product, Schedule, share
 
@@ -74,20 +74,34 @@ PRODUCTS = [
 @pytest.mark.parametrize("m, n, k", PRODUCTS)
 @pytest.mark.parametrize("turned", ["", "a", "b", "ab"])
 @pytest.mark.parametrize("biased", [False, True])
-def test_products(m, n, k, turned, biased):
-    rng = np.random.default_rng(m * n + k)
-    a, b, bias = (rng.standard_normal(shape).astype(np.float32) for shape in ((m, k), (k, n), (n,)))
-    p = Product(m, n, k, (1, m) if "a" in turned else (k, 1), (1, k) if "b" in turned else (n, 1), n)
+@pytest.mark.parametrize("ctype", ["float", "double"])
+def test_products(m, n, k, turned, biased, ctype):
+    rng, dtype = np.random.default_rng(m * n + k), {"float": np.float32, "double": np.float64}[ctype]
+    a, b, bias = (rng.standard_normal(shape).astype(dtype) for shape in ((m, k), (k, n), (n,)))
+    p = Product(m, n, k, (1, m) if "a" in turned else (k, 1), (1, k) if "b" in turned else (n, 1), n, ctype=ctype)
     if p.served() is None:
         pytest.skip("a layout that nobody computes")
     s = Schedule(given=4)
     s.product(p, given(0), given(1), given(2), given(3) if biased else None)
-    out = np.full((m, n), np.nan, np.float32)
+    out = np.full((m, n), np.nan, dtype)
     s.compile("test")(
         np.ascontiguousarray(a.T) if "a" in turned else a, np.ascontiguousarray(b.T) if "b" in turned else b, out, bias
     )
     expected = a.astype(np.float64) @ b.astype(np.float64) + (bias if biased else 0)
-    np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-4)
+    tolerance = 1e-4 if ctype == "float" else 1e-12
+    np.testing.assert_allclose(out, expected, rtol=tolerance, atol=tolerance)
+
+
+def test_middling_products_of_blas_leave_its_number_of_threads_alone(thread_count):
+    controls = blas._controls()
+    if controls is None:
+        pytest.skip("another BLAS")
+    s, n = Schedule(given=3), 90
+    s.product(Product(n, n, n, (n, 1), (n, 1), n, ((3, n * n, 0, n * n),), ctype="double"), given(0), given(1), given(2))
+    a, b, out = np.ones((3, n, n)), np.ones((n, n)), np.zeros((3, n, n))
+    before = controls[0]()
+    s.compile("test")(a, b, out)
+    assert controls[0]() == before and (out == n).all()
 
 
 def test_equal_small_products_are_generated_once():

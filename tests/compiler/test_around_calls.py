@@ -208,3 +208,23 @@ def test_calls_of_ever_other_lengths_are_not_traced_for_ever():
     known = function.versions[3].signature[0][1]
     run(torch.randn(*known))
     assert sum(v.hits for v in function.versions) == hits + 1  # the versions that are there serve on
+
+
+def test_calls_under_autocast_need_only_the_quick_check(monkeypatch):
+    model = torch.nn.Linear(3, 2)
+    compiled = torch.compile(lambda x: model(x))
+
+    def refuse(self, *rest):
+        raise AssertionError("the slow check was asked")
+
+    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+        expected = model(torch.ones(4, 3))
+        compiled(torch.ones(4, 3))
+        with monkeypatch.context() as patched:
+            patched.setattr(type(compiled.versions[0]), "why_not", refuse)
+            assert torch.equal(compiled(torch.ones(4, 3)), expected)
+    with torch.no_grad():
+        assert compiled(torch.ones(4, 3)).dtype == torch.float32
+        with torch.autocast("cpu", dtype=torch.float16):
+            assert compiled(torch.ones(4, 3)).dtype == torch.float16
+    assert len(compiled.versions) == 3

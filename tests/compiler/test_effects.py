@@ -935,31 +935,6 @@ def eager(reason):
     return put
 
 
-@eager("a container that a program would not make")
-def new_dictionaries():
-    m, o = parts()
-    t = Space(stats={})
-
-    def step(x, y):
-        loss = train(m, o, x, y)
-        t.stats = {"loss": loss.item(), "n": x.size(0)}
-        return loss
-
-    return step, lambda: (t.stats, m.state_dict())
-
-
-@eager("an object of class")
-def new_objects():
-    m, o = parts()
-    t = Space(last=None)
-
-    def step(x, y):
-        t.last = Space(n=1)
-        return train(m, o, x, y)
-
-    return step, lambda: (t.last.n, m.state_dict())
-
-
 @eager("which the step changes, too")
 def learning_rate_by_hand_and_by_a_schedule():
     m, o = parts(sgd)

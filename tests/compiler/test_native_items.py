@@ -116,6 +116,9 @@ COPIES = {
     "triu": (lambda x: x.triu(-1), gapped(4, 5)),
     "triu of bools": (lambda x: x.triu(1), mask(4, 4)),
     "copy in another order": (lambda x: x.transpose(1, 2).reshape(2, 12), floats(2, 3, 4)),
+    "diag_embed": (lambda x: x.diag_embed(), floats(3, 4)),
+    "diag_embed beside the diagonal": (lambda x: (x.diag_embed(-2, 0, 2), x[0].diag(1)), turned(3, 4)),
+    "diag_embed of integers": (lambda x: x.diag_embed(1), whole(9, 3, 4)),
     "cat": (lambda x, y: torch.cat([x, y, x], 1), floats(2, 3), turned(2, 2)),
     "stack": (lambda x, y: torch.stack([x, y], -1), floats(2, 3), turned(2, 3)),
     "parts": (lambda x: tuple(p * 2 for p in x.chunk(3, 1)) + tuple(p * 3 for p in x.split([1, 4], 1)), floats(2, 5)),
@@ -128,6 +131,10 @@ PRODUCTS = {
     "broadcast batches": (lambda x, y: x @ y, floats(2, 1, 4, 5), floats(3, 5, 2)),
     "batches times a matrix": (lambda x, y: x @ y, floats(2, 4, 5), floats(5, 3)),
     "a matrix times batches": (lambda x, y: x @ y, floats(4, 5), floats(2, 5, 3)),
+    "linear of doubles": (F.linear, *(floats(*s, dtype=torch.float64) for s in ((4, 5), (3, 5), (3,)))),
+    "linear of many doubles": (F.linear, *(floats(*s, dtype=torch.float64) for s in ((2, 30, 50), (40, 50), (40,)))),
+    "batches of doubles": (torch.bmm, floats(2, 40, 30, dtype=torch.float64), floats(2, 30, 5, dtype=torch.float64)),
+    "doubles times a vector": (lambda x, y: x @ y, floats(4, 5, dtype=torch.float64), floats(5, dtype=torch.float64)),
     "einsum": (lambda x, y: torch.einsum("be,beh->bh", x, y), floats(6, 4), floats(6, 4, 5)),
     "embedding with a row that is padding": (lambda i, w: F.embedding(i, w, padding_idx=2), whole(7, 4), floats(7, 3)),
 }  # fmt: skip
@@ -151,6 +158,11 @@ REDUCTIONS = {
     "norm of zeros": (lambda x: x.norm(dim=-1), zeros_too(9, 2)),
     "absolute sum": (lambda x: x.norm(1, dim=1), floats(3, 4)),
     "largest": (lambda x: x.detach().norm(math.inf, dim=1), floats(3, 4)),
+    **{
+        f"norm of order {p}": (lambda x, p=p: (x.norm(p), x.norm(p, dim=1), x.norm(p, dim=(0, 2), keepdim=True)), zeros_too(4, 3, 2))
+        for p in (0, 0.5, 1.5, 3, 4.0, -1.0, math.inf, -math.inf)
+    },
+    "pdist": (lambda x: F.pdist(x, 3), floats(5, 3)),
     "normalize": (lambda x: F.normalize(x, dim=1), zeros_too(5, 3)),
     "pairwise_distance": (F.pairwise_distance, floats(5, 3), floats(5, 3)),
     "cosine_similarity": (F.cosine_similarity, floats(5, 3), floats(5, 3)),
@@ -173,6 +185,14 @@ REDUCTIONS = {
     "amax": (lambda x: x.amax(1), floats(3, 4)),
     "amax of ties": (lambda x: (x > 0).float().add(x * 0).amax((0, 1)), floats(3, 4)),
     "truth of numbers": (lambda x: (x.relu().any(1), x.all(), x.relu().count_nonzero(), x.relu().count_nonzero(1)), floats(3, 4)),
+    **{
+        f"cdist, {p}": (lambda x, y, p=p: torch.cdist(x, y, p), floats(2, 5, 3), gapped(2, 4, 3))
+        for p in (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, math.inf)
+    },
+    "cdist of equals": (lambda x: torch.cdist(x, x * 1), zeros_too(9, 2)),
+    "cdist of equals, far": (lambda x: torch.cdist(x, x * 1, math.inf), zeros_too(9, 2)),
+    "cdist by products": (lambda x, y: torch.cdist(x, y), floats(2, 30, 3), turned(2, 27, 3)),
+    "cdist of doubles": (lambda x, y: torch.cdist(x, y, 1), floats(5, 3, dtype=torch.float64), floats(4, 3, dtype=torch.float64)),
     "dot": (torch.dot, floats(9), floats(9)),
     "matrix times vector": (lambda x, y: x @ y, floats(4, 5), floats(5)),
     "vector times matrix": (lambda x, y: x @ y, floats(4), floats(4, 5)),
@@ -190,6 +210,7 @@ def _assigned(x, i, v):
 
 
 IMAGE = floats(2, 3, 8, 6)
+PLACES = floats(2, 4, 5, 2, low=-1.3, high=1.3)
 POOLING = {
     "nearest": (lambda x: F.interpolate(x, scale_factor=2), IMAGE),
     "nearest to a size": (lambda x: F.interpolate(x, size=(5, 9), mode="nearest-exact"), IMAGE),
@@ -211,8 +232,44 @@ POOLING = {
     "adaptive_avg_pool1d": (lambda x: F.adaptive_avg_pool1d(x, 7), floats(2, 3, 40)),
     "max_pool2d with padding": (lambda x: F.max_pool2d(x, 3, 2, 1), IMAGE),
     "max_pool2d with dilation": (lambda x: F.max_pool2d(x, 2, 1, dilation=2), IMAGE),
+    "max_pool2d with positions": (lambda x: F.max_pool2d(x, 2, return_indices=True), IMAGE),
+    "max_unpool2d": (lambda x: F.max_unpool2d(*F.max_pool2d(x, 2, 2, return_indices=True), 2), IMAGE),
+    "max_unpool1d of given positions": (lambda x, i: F.max_unpool1d(x, i, 2), turned(2, 3, 5), whole(10, 2, 3, 5)),
+    "adaptive_max_pool2d": (lambda x: F.adaptive_max_pool2d(x, (4, 3)), IMAGE),
+    "adaptive_max_pool2d to one": (lambda x: F.adaptive_max_pool2d(x.transpose(2, 3), 1), IMAGE),
+    "adaptive_max_pool1d, unevenly": (lambda x: F.adaptive_max_pool1d(x, 7, return_indices=True), floats(2, 3, 40)),
+    "adaptive_max_pool3d of doubles": (lambda x: F.adaptive_max_pool3d(x, (2, 3, 2)), floats(1, 2, 4, 4, 5, dtype=torch.float64)),
     "max_pool1d": (lambda x: F.max_pool1d(x, 3, ceil_mode=True), floats(2, 3, 41)),
     "conv_transpose2d": (lambda x, w: F.conv_transpose2d(x, w, stride=2, padding=1), IMAGE, floats(3, 4, 4, 4)),
+    "unfold": (lambda x: F.unfold(x, 3, padding=1), IMAGE),
+    "unfold, apart": (lambda x: F.unfold(x, (3, 2), dilation=(1, 2), padding=(4, 3), stride=(2, 3)), IMAGE),
+    "unfold of doubles": (lambda x: F.unfold(x, 2, stride=2), floats(2, 3, 8, 6, dtype=torch.float64)),
+    "unfold channels last": (lambda x: F.unfold(x.permute(0, 3, 1, 2), 2), floats(2, 4, 5, 3)),
+    "fold": (lambda x: F.fold(x, (6, 5), 3, padding=1), floats(2, 18, 30)),
+    "fold, apart": (lambda x: F.fold(x, (7, 9), (3, 2), (2, 1), (1, 0), (2, 3)), turned(2, 12, 9)),
+    "fold of doubles": (lambda x: F.fold(x, (4, 6), 2, stride=2), floats(2, 12, 6, dtype=torch.float64)),
+    "windows": (lambda x: x.unfold(1, 3, 2), floats(2, 9, 4)),
+    "windows of the last dimension": (lambda x: x.unfold(-1, 4, 1) * 2, gapped(3, 9)),
+    "windows of windows": (lambda x: x.unfold(2, 3, 1).unfold(3, 2, 2).amax((-1, -2)), IMAGE),
+    "windows of doubles": (lambda x: x.unfold(0, 2, 3), floats(9, 2, dtype=torch.float64)),
+    "grid_sample": (lambda x, g: F.grid_sample(x, g, align_corners=False), IMAGE, PLACES),
+    "grid_sample of a grid that is an argument alone": (lambda x, g: F.grid_sample(x, g.detach(), align_corners=False), IMAGE, PLACES),
+    "grid_sample, nearest": (lambda x, g: F.grid_sample(x, g, "nearest", "border", True), IMAGE, PLACES),
+    "grid_sample, bicubic": (lambda x, g: F.grid_sample(x, g, "bicubic", "reflection", False), IMAGE, PLACES),
+    "grid_sample of turned ones": (
+        lambda x, g: F.grid_sample(x.permute(0, 3, 1, 2), g.transpose(1, 2), padding_mode="reflection", align_corners=True),
+        floats(2, 8, 6, 3), PLACES,
+    ),
+    "grid_sample of doubles": (
+        lambda x, g: F.grid_sample(x, g, padding_mode="border", align_corners=False),
+        floats(2, 3, 5, 4, dtype=torch.float64), floats(2, 7, 2, 2, dtype=torch.float64),
+    ),
+    "grid_sample in space": (
+        lambda x, g: F.grid_sample(x, g, align_corners=True), floats(1, 2, 3, 4, 5), floats(1, 2, 3, 2, 3, low=-1.2, high=1.2)
+    ),
+    "a spatial transformer": (
+        lambda x, t: F.grid_sample(x, F.affine_grid(t, (2, 3, 4, 7), align_corners=False), align_corners=False), IMAGE, floats(2, 2, 3)
+    ),
     "group_norm": (lambda x, w: F.group_norm(x, 3, w, w), floats(2, 6, 4, 4), floats(6)),
     "instance_norm": (lambda x: F.instance_norm(x), IMAGE),
 }  # fmt: skip
@@ -228,8 +285,26 @@ ORDER = {
     "max across": (lambda x: tuple(x.max(1, keepdim=True)), floats(3, 7, 20)),
     "min along": (lambda x: tuple(x.min(0)), turned(5, 4)),
     "argmax": (lambda x: (x.argmax(), x.argmax(0), x.argmin(1, keepdim=True)), floats(3, 40)),
+    "median": (lambda x: (x.median(), *x.median(1)), floats(3, 40)),
+    "median of columns": (lambda x: tuple(x.median(0, keepdim=True)), turned(9, 5)),
+    "median of equals": (lambda x: tuple(x.median(1)), zeros_too(5, 8)),
+    "nanmedian": (lambda x: tuple((x / (x > 0)).nanmedian(1)), floats(4, 9)),
+    "kthvalue": (lambda x: tuple(x.kthvalue(3, 1)), floats(4, 9, 2)),
+    "kthvalue of doubles": (lambda x: tuple(x.kthvalue(7)), floats(4, 9, dtype=torch.float64)),
     "cumsum": (lambda x: x.cumsum(1), floats(3, 40)),
     "cumsum across": (lambda x: x.cumsum(0), floats(5, 20)),
+    "cumsum of doubles": (lambda x: x.cumsum(0), floats(5, 20, dtype=torch.float64)),
+    "cumsum of integers": (lambda x: (x.cumsum(1), x.t().cumsum(0)), whole(9, 5, 4)),
+    "cumsum of a mask": (lambda m: m.cumsum(1) - 1, mask(5, 20)),
+    "cumsum of short integers": (lambda i: i.cumsum(0), whole(9, 5, 4, dtype=torch.int32)),
+    "searchsorted": (
+        lambda x, v: (torch.searchsorted(x.sort().values, v), torch.searchsorted(x.sort().values, v, right=True)), floats(9), floats(4, 5)
+    ),
+    "searchsorted in rows": (lambda x, v: torch.searchsorted(x.sort(1).values, v, out_int32=True), floats(3, 9), turned(3, 5)),
+    "searchsorted of doubles": (
+        lambda x, v: torch.searchsorted(x.detach().cumsum(0), v), floats(9, low=0.0, dtype=torch.float64), floats(5, dtype=torch.float64)
+    ),
+    "bucketize": (lambda i: torch.bucketize(i, torch.tensor([1, 3, 3, 5]), right=True), whole(7, 4, 3)),
     "cumprod": (lambda x: x.cumprod(1), floats(3, 6)),
     "cumprod of zeros": (lambda x: x.cumprod(0), zeros_too(7, 3)),
 }  # fmt: skip
@@ -238,6 +313,21 @@ ORDER = {
 def lengths(rows, length):
     """True behind each row's end."""
     return lambda g: torch.arange(length) >= torch.randint(1, length + 1, (rows, 1), generator=g)
+
+
+def offsets(g):
+    """Where bags begin; some are empty."""
+    return torch.cat([torch.zeros(2, dtype=torch.int64), torch.randint(0, 21, (6,), generator=g).sort().values])
+
+
+def ctc(reduction="mean", zero_infinity=False, turn=False):
+    """CTC of five sequences; lengths are tensors."""
+
+    def loss(x, t, used, n):
+        lp = (x.transpose(0, 1) if turn else x).log_softmax(-1)
+        return F.ctc_loss(lp, t, used, n, reduction=reduction, zero_infinity=zero_infinity)
+
+    return loss
 
 
 HEADS = (floats(2, 3, 5, 4), floats(2, 3, 6, 4), floats(2, 3, 6, 4))
@@ -262,6 +352,31 @@ LOSSES = {
     "gaussian_nll_loss": (F.gaussian_nll_loss, floats(3, 4), floats(3, 4), floats(3, 4, low=0)),
     "one_hot": (lambda i: F.one_hot(i, 5), whole(5, 2, 3)),
     "embedding_bag": (lambda i, w: F.embedding_bag(i, w, mode="mean"), whole(7, 4, 3), floats(7, 5)),
+    "embedding_bag with offsets": (lambda i, w, o: F.embedding_bag(i, w, o, mode="sum"), whole(7, 20), floats(7, 5), offsets),
+    "embedding_bag, mean": (lambda i, w, o: F.embedding_bag(i, w, o), whole(7, 20), floats(7, 5, dtype=torch.float64), offsets),
+    "embedding_bag, largest": (lambda i, w, o: F.embedding_bag(i, w, o, mode="max"), whole(7, 20), floats(7, 5), offsets),
+    "embedding_bag, weighted": (
+        lambda i, w, o, s: F.embedding_bag(i, w, o, mode="sum", per_sample_weights=s), whole(7, 20), floats(7, 5), offsets, floats(20)
+    ),
+    "embedding_bag without padding": (
+        lambda i, w, o: tuple(F.embedding_bag(i, w, o, mode=m, padding_idx=2, include_last_offset=True) for m in ("mean", "max", "sum")),
+        whole(4, 20), floats(7, 5), offsets,
+    ),
+    "embedding_bag at columns": (
+        lambda i, w, o: F.embedding_bag(i[:, 1], w, o[::2], mode="max"), whole(7, 20, 3), turned(7, 5), offsets
+    ),
+    "embedding_bag of rows, largest": (lambda i, w: F.embedding_bag(i, w, mode="max", padding_idx=1), whole(3, 4, 3), floats(7, 5)),
+    "ctc_loss": (ctc(), floats(12, 5, 4), whole(4, 5, 3, low=1), whole(13, 5, low=6), whole(4, 5)),
+    "ctc_loss, where some are not possible": (
+        ctc("none", True, True), floats(5, 9, 4), whole(4, 5, 6, low=1), whole(10, 5), whole(7, 5, dtype=torch.int32)
+    ),
+    "ctc_loss of doubles": (
+        ctc("sum"), floats(30, 5, 40, dtype=torch.float64), whole(40, 5, 9, low=1, dtype=torch.int32), whole(31, 5, low=20), whole(9, 5)
+    ),
+    "ctc_loss of targets in one row": (
+        lambda x, t: F.ctc_loss(x.log_softmax(2), t, (9, 7, 8), (3, 2, 0)), floats(9, 3, 4), whole(4, 5, low=1)
+    ),
+    "ctc_loss of one": (lambda x, t: F.ctc_loss(x.log_softmax(1), t, (9,), (3,), blank=3), floats(9, 4), whole(3, 5)),
     "attention": (F.scaled_dot_product_attention, *HEADS),
     "attention with a mask": (lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m), *HEADS, mask(5, 6)),
     "attention with a mask of keys": (
@@ -345,6 +460,8 @@ REFUSED = {
     "index_put": (lambda x, i: x.index_put((i,), torch.ones(2)), (3,), ([0, 1], [0, 3])),
     "embedding of a transposed table": (lambda x, i: F.embedding(i, x.t()), (2, 3), ([0, 1], [0, 3])),
     "take_along_dim": (lambda x, i: x.take_along_dim(i, 0), (3,), ([0, -3], [0, 3])),
+    "embedding_bag": (lambda x, i: F.embedding_bag(i[:1], x, i), (3, 2), ([0, 1], [1, 1])),
+    "embedding_bag of later ones": (lambda x, i: F.embedding_bag(i[:1], x, i), (3, 2), ([0, 1], [0, 2])),
 }
 
 
@@ -391,6 +508,22 @@ DRAWS = {
     "exponential_": lambda x: torch.empty(5, 7).exponential_(2.0) + x[0, 0],
     "gumbel_softmax": lambda x: F.gumbel_softmax(x, tau=0.5),
     "rsample": lambda x: torch.distributions.Normal(x, x.exp(), validate_args=False).rsample(),
+    "multinomial": lambda x: torch.multinomial(x.abs(), 1),
+    "multinomial of a vector": lambda x: torch.multinomial(x[2].abs(), 1) + torch.rand(20)[0],
+    "multinomial of doubles": lambda x: torch.multinomial(x.double().softmax(-1), 1),
+    "multinomial of several": lambda x: torch.multinomial(x.abs(), 7),
+    "multinomial of many": lambda x: torch.multinomial(x.abs().repeat(1, 9), 90),
+    "multinomial with replacement": lambda x: torch.multinomial(x.t().softmax(-1), 40, replacement=True),
+    "multinomial of doubles with replacement": lambda x: torch.multinomial(x.abs().double(), 9, replacement=True),
+    "categorical": lambda x: torch.distributions.Categorical(logits=x, validate_args=False).sample((3,)),
+    "uniform_": lambda x: torch.empty(5, 70).uniform_(-0.3, 2.5) + x[0, 0],
+    "uniform_, in place of others": lambda x: (x * 1).uniform_(3, 3.0000005) * 1,
+    "bernoulli of probabilities": lambda x: torch.bernoulli(x.sigmoid()),
+    "bernoulli of doubles": lambda x: torch.bernoulli(x.t().double().sigmoid().contiguous()),
+    "bernoulli_ of probabilities": lambda x: (x * 1).bernoulli_(x[0].abs()) + 1,
+    "bernoulli of a distribution": lambda x: torch.distributions.Bernoulli(logits=x, validate_args=False).sample((2,)),
+    "randperm": lambda x: torch.randperm(300) + x[0, 0].long(),
+    "randperm of two": lambda x: x[:2][torch.randperm(2)],
     "two generators": lambda x: torch.rand(20, generator=OTHER_STREAM) + torch.rand(20),
 }
 OTHER_STREAM = torch.Generator()
@@ -432,6 +565,45 @@ def test_a_negative_deviation_is_refused():
             compiled(torch.zeros(20), torch.full((20,), bad))
 
 
+def test_weights_that_are_none_are_refused():
+    """Before a number is drawn."""
+    for k, replacement in ((1, False), (3, True)):
+        compiled = torch.compile(lambda w, k=k, r=replacement: torch.multinomial(w, k, r), fullgraph=True)
+        good = torch.rand(2, 20)
+        compiled(good), compiled(good)
+        assert called(compiled) == []
+        for wrong in (-1.0, math.nan, math.inf, None):
+            bad = torch.zeros(2, 20) if wrong is None else good.clone()
+            bad[1, 7] = wrong or 0.0
+            torch.manual_seed(3)
+            with pytest.raises(RuntimeError) as expected:
+                torch.multinomial(bad, k, replacement)
+            with pytest.raises(RuntimeError) as found:
+                compiled(bad)
+            assert str(found.value).splitlines()[0] == str(expected.value).splitlines()[0]
+            first = torch.rand(1)
+            torch.manual_seed(3)
+            assert torch.equal(torch.rand(1), first)
+
+
+def test_alignments_that_are_not_possible_are_refused():
+    compiled = torch.compile(F.ctc_loss, fullgraph=True)
+    lp, good = torch.rand(7, 2, 4).log_softmax(-1), [torch.tensor(v) for v in ([[1, 2], [3, 1]], [7, 6], [2, 1])]
+    for _ in range(2):
+        assert torch.equal(compiled(lp, *good), F.ctc_loss(lp, *good))
+    assert called(compiled) == []
+    for place, values in ((0, [[1, 4], [3, 1]]), (0, [[-1, 2], [3, 1]]), (1, [8, 6]), (1, [7, -1]), (2, [3, 1]), (2, [2, -1])):
+        bad = [*good]
+        bad[place] = torch.tensor(values)
+        with pytest.raises(RuntimeError) as expected:
+            F.ctc_loss(lp, *bad)
+        with pytest.raises(RuntimeError) as found:
+            compiled(lp, *bad)
+        assert str(found.value).splitlines()[0] == str(expected.value).splitlines()[0]
+    bad[0] = torch.tensor([[1, 2], [3, 9]])  # behind the label of the second sequence, where nobody looks
+    assert torch.equal(compiled(lp, bad[0], *good[1:]), compiled(lp, *good))
+
+
 def test_explaining_a_step_draws_nothing():
     compiled = torch.compile(lambda x: F.dropout(x, 0.5) + torch.randn(20))
     for _ in range(2):
@@ -466,3 +638,10 @@ def test_streams_of_several_threads_do_not_mix():
         t.join()
     found = {row.numpy().tobytes() for row in made}
     assert found == {row.tobytes() for row in expected}
+
+
+def test_explaining_a_call_with_a_class_among_its_arguments():
+    compiled = torch.compile(lambda s, x: torch.searchsorted(s, x))
+    for _ in range(2):
+        compiled(torch.arange(5.0), torch.rand(9))
+    assert "int64" in str(compiled.explain())

@@ -111,8 +111,9 @@ def test_a_step_may_decide_after_a_check():
         for mask in ([True], [False]):
             assert compiled(index, torch.tensor(mask)).tolist() == f(index, torch.tensor(mask)).tolist()
     assert len(compiled.versions) == 2
-    with pytest.raises(IndexError, match="index out of range in self"):
+    with pytest.raises(IndexError, match="index out of range in self") as raised:
         compiled(torch.tensor([1, 4]), torch.tensor([True]))
+    assert "num_embeddings must be larger than every index" in str(raised.value)
 
 
 # ---- words ------------------------------------------------------------------------------------------

@@ -136,3 +136,70 @@ def test_views_of_parts_are_recorded():
     assert x.grad.tolist() == [[0.0, 0.0, 0.0], [0.0, 1.0, 2.0]]
     with pytest.raises(RuntimeError, match="returns multiple views|leaf Variable"):
         first.mul_(2.0)
+
+
+def test_parameters_may_have_any_names(record):
+    # Names that the generated code uses itself, but for an underscore.
+    op = record(
+        "crowded",
+        "input",
+        forward=lambda xp, x, *, op, general, r, t, forward, state: x * (op + general + r + t + forward + state),
+        vjp={"input": lambda g, op, forward: g * (op + forward)},
+    )
+    x = torch.ones(2, requires_grad=True)
+    y = op.call(x, op=1.0, general=2.0, r=3.0, t=4.0, forward=5.0, state=6.0)
+    assert y.tolist() == [21.0, 21.0]
+    y.sum().backward()
+    assert x.grad.tolist() == [6.0, 6.0]
+
+
+def test_parameters_that_are_left_out_have_the_rule_s_defaults(record):
+    op = record(
+        "defaulted",
+        "input",
+        forward=lambda xp, x, *, by=3.0, shift=0.0: x * by + shift,
+        vjp={"input": lambda g, by: g * by},
+    )
+    x = torch.ones(2, requires_grad=True)
+    for params, by in (({}, 3.0), ({"shift": 1.0}, 3.0), ({"by": 2.0}, 2.0), ({}, 3.0)):
+        x.grad = None
+        op.call(x, **params).sum().backward()
+        assert x.grad.tolist() == [by, by]
+
+
+@pytest.mark.parametrize("names", [("a",), ("b", "a"), ("a", "b")])
+def test_rules_that_take_any_parameters(record, names):
+    op = record(
+        "open",
+        "input other",
+        forward=lambda xp, x, y, **params: x * y * sum(params.values()),
+        vjp={"input": lambda g, other, params: g * other * sum(params.values())},
+    )
+    x, y = torch.ones(2, requires_grad=True), torch.full((2,), 2.0)
+    for more in ((), names):  # one way of calling it, then another
+        x.grad = None
+        params = dict.fromkeys(("a", *more), 5.0)
+        op.call(x, y, **params).sum().backward()
+        assert x.grad.tolist() == [10.0 * len(params)] * 2
+
+
+def test_an_operation_whose_call_was_replaced_keeps_the_replacement(record):
+    op = record("replaced_call", "input", forward=lambda xp, x, *, by: x * by)
+    first = op.call
+    op.call = lambda x, *, by: first(x, by=by + 1.0)
+    assert op.call(torch.ones(1), by=1.0).item() == op.call(torch.ones(1), by=1.0).item() == 2.0
+
+
+def test_the_user_s_line_is_found_from_generated_code():
+    x = torch.ones(2, 3, requires_grad=True)
+    for made in (
+        lambda: x.softmax(1),
+        lambda: x.gather(1, torch.tensor([[0], [1]])),
+        lambda: torch.cat((x, x)),
+        lambda: x.max(1).values,
+    ):
+        assert made().grad_fn.line.file == __file__
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):  # the general path
+        assert x.softmax(1).grad_fn.line.file == __file__
+    with pytest.raises(RuntimeError, match="test_bind.py"):
+        x.gather(1, torch.tensor([[7], [0]]))

@@ -452,3 +452,30 @@ def test_vendor_streams_are_chosen_by_name():
     with pytest.raises(ValueError, match="auto, mt19937, mkl"):
         random_mkl.set_vendor_streams("amd")
     assert not random_mkl.active()
+
+
+@pytest.mark.parametrize("count", [1, 3, 15, 16, 17, 64, 100])
+def test_few_numbers_are_the_same_with_and_without_native_code(monkeypatch, count):
+    draws = {
+        "rand": lambda g: uniform(g, (count,)),
+        "rand in rows": lambda g: uniform(g, (count, 2)),
+        "randn": lambda g: normal(g, (count,)),
+        "in place": lambda g: normal(g, np.empty((count, 1), np.float32)),
+        "randint": lambda g: randint(g, (count,), -3, 10),
+        "wide randint": lambda g: randint(g, (count,), 0, 1 << 40),
+        "small dtype": lambda g: randint(g, (count,), 0, 10, np.int8),
+        "randperm": lambda g: randperm(g, count),
+    }
+    for name, draw in draws.items():
+        g = Generator().manual_seed(4)
+        monkeypatch.setattr(random.config, "kernels", True)
+        monkeypatch.setattr(random, "_waiting", [0])  # loaded at once
+        monkeypatch.setattr(random_math, "_waiting", [0])
+        native = [draw(g), draw(g)]
+        g.manual_seed(4)
+        monkeypatch.setattr(random.config, "kernels", False)
+        monkeypatch.setattr(random_math, "kernel", lambda *_: None)
+        plain = [draw(g), draw(g)]
+        monkeypatch.undo()
+        for a, b in zip(native, plain, strict=True):
+            assert a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes(), name

@@ -281,3 +281,17 @@ def test_views_of_inference_tensors_are_inference_tensors():
     assert x[0].is_inference() and x.view(3, 1).is_inference()
     with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
         x[:2].mul_(2)
+
+
+@pytest.mark.parametrize(
+    "view", [lambda x: x.split(2)[0], lambda x: x.unbind(0)[0], lambda x: x.chunk(2)[1], lambda x: x[:].split([1, 3])[1]]
+)
+def test_several_views_made_under_no_grad_are_not_written_to_with_grad(view):
+    x = torch.ones(4, requires_grad=True) * 1
+    with torch.no_grad():
+        part = view(x)
+        part.add_(1)
+    with pytest.raises(RuntimeError, match="A view was created in no_grad mode"):
+        part.add_(1)
+    with pytest.raises(RuntimeError, match="is a view and is being modified inplace"):
+        view(x).add_(1)

@@ -20,7 +20,11 @@ from pellucid.data.collate import collate_tensor_fn
 from pellucid.data.worker import packed, unpacked
 from pellucid.utils.data import DataLoader, Dataset
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="files cannot lose their names while they are mapped")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="files cannot lose their names while they are mapped"),
+    # With one processor; with other threads, from Python 3.12 on.
+    pytest.mark.filterwarnings("ignore:This DataLoader will create", "ignore:.*multi-threaded, use of fork:DeprecationWarning"),
+]
 FOLDERS = [pytest.param(None, marks=pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="no memfd")), "folder"]
 
 
@@ -119,7 +123,7 @@ def test_few_free_blocks_are_kept(pool):
 
 def test_a_failed_message_lends_nothing(pool):
     array = pool.new_array((10000,), np.float64)
-    with pytest.raises(Exception, match="pickle"):
+    with pytest.raises(Exception, match="pickle|local object"):  # as Python's version puts it
         packed([array, lambda: 0], pool)
     assert not pool.blocks[0].lent
 

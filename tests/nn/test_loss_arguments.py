@@ -1,4 +1,4 @@
-"""Arguments of losses and pools that are refused, with PyTorch's words."""
+"""Arguments of losses and pools that are refused, with PyTorch's words, and what results call themselves."""
 
 import pytest
 
@@ -46,3 +46,36 @@ def test_targets_of_binary_cross_entropy_are_probabilities():
         with pytest.raises(RuntimeError, match="^all elements of target should be between 0 and 1"):
             F.binary_cross_entropy(torch.tensor([0.5]), torch.tensor([bad]))
     assert F.binary_cross_entropy(torch.tensor([0.5]), torch.tensor([0.9])).item() > 0
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("mse_loss", "MseLoss"), ("smooth_l1_loss", "SmoothL1Loss"), ("huber_loss", "HuberLoss"), ("soft_margin_loss", "SoftMarginLoss"),
+        ("binary_cross_entropy", "BinaryCrossEntropy"), ("binary_cross_entropy_with_logits", "BinaryCrossEntropyWithLogits"),
+        ("nll_loss", "NllLoss"), ("cross_entropy", "NllLoss"), ("multi_margin_loss", "MultiMarginLoss"),
+    ],
+)  # fmt: skip
+def test_results_name_the_loss(name, title, reduction):
+    x = torch.rand(3, 4, requires_grad=True)
+    labels = name in ("nll_loss", "cross_entropy", "multi_margin_loss")
+    loss = getattr(F, name)(x, torch.tensor([0, 1, 2]) if labels else torch.ones(3, 4), reduction=reduction)
+    assert loss.grad_fn.name() == type(loss.grad_fn).__name__ == f"{title}Backward0"
+    assert f"grad_fn=<{title}Backward0>" in repr(loss)
+    loss.sum().backward()
+    assert x.grad is not None
+
+
+def test_names_that_depend_on_arguments():
+    x = torch.ones(3, 3, requires_grad=True)
+    names = {
+        "Mm": x @ x, "Bmm": torch.bmm(x[None], x[None]), "Mv": x @ torch.ones(3), "Dot": torch.dot(x[0], torch.ones(3)),
+        "NllLoss2D": F.cross_entropy(torch.ones(1, 2, 3, 3, requires_grad=True), torch.zeros(1, 3, 3, dtype=torch.long)),
+    }  # fmt: skip
+    for title, result in names.items():
+        assert type(result.grad_fn).__name__ == f"{title}Backward0"
+    assert [type(node).__name__ for node, _ in (x @ x).sum().grad_fn.next_functions] == ["MmBackward0"]
+    assert type(x.sum(1).grad_fn).__name__ == "SumBackward1"
+    assert type(x.mean(1).grad_fn).__name__ == "MeanBackward1"
+    assert type(x.max().grad_fn).__name__ == "MaxBackward1"

@@ -31,3 +31,15 @@ def test_the_old_name_of_a_loss():
     with pytest.warns(FutureWarning, match="`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead"):
         loss = torch.nn.NLLLoss2d()
     assert loss(torch.zeros(1, 2, 2, 2), torch.zeros(1, 2, 2, dtype=torch.long)).item() == 0
+
+
+def test_encoder_layers_beside_a_tensor_type_of_ones_own():
+    """A type with `__torch_function__` makes `F.relu` another object than the default argument that was bound before."""
+    import pellucid.nn.attention.bias  # noqa: F401  (brings such a type)
+
+    for options in ({}, {"activation": "relu"}, {"activation": "gelu"}, {"activation": F.gelu}):
+        layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            torch.nn.TransformerEncoder(layer, 1)
+        assert layer.activation_relu_or_gelu == (2 if "gelu" in str(options) else 1)

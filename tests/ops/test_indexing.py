@@ -143,3 +143,32 @@ def test_a_slice_of_one_row_is_changed_in_place():
     assert x.tolist() == [[0, 1], [3, 8], [4, 5]]
     with pytest.raises(RuntimeError, match="refer to a single memory location"):
         x[1:2] = x.view(-1)[1:3]
+
+
+@pytest.mark.parametrize("shape", [(4,), (2, 4), (3, 1), (2, 3, 4), (20, 30), (70, 70)])
+def test_gather_of_few_and_of_many(shape):
+    for x in (RNG.standard_normal(shape), RNG.standard_normal(shape[::-1]).T):
+        for dim in range(-len(shape), len(shape)):
+            picked = list(shape)
+            picked[dim] = 3
+            index = RNG.integers(0, shape[dim], picked)
+            got = torch.gather(torch.from_numpy(x), dim, torch.from_numpy(index))
+            assert np.array_equal(got.numpy(), np.take_along_axis(x, index, dim))
+            for wrong in (-1, shape[dim]):
+                bad = index.copy()
+                bad.flat[-1] = wrong
+                with pytest.raises(RuntimeError, match="out of bounds"):
+                    torch.gather(torch.from_numpy(x), dim, torch.from_numpy(bad))
+
+
+@pytest.mark.parametrize("diagonal", [-5, -1, 0, 1, 5])
+@pytest.mark.parametrize("shape", [(3, 3), (2, 4), (0, 3), (2, 2, 3)])
+def test_triangles(shape, diagonal):
+    x = RNG.standard_normal(shape)
+    x.reshape(-1)[:1] = np.nan  # what is left out is 0, whatever it was
+    for y in (x, x.swapaxes(-1, -2)):
+        before = y.copy()
+        t = torch.from_numpy(y)
+        assert np.array_equal(t.tril(diagonal).numpy(), np.tril(y, diagonal), equal_nan=True)
+        assert np.array_equal(t.triu(diagonal).numpy(), np.triu(y, diagonal), equal_nan=True)
+        assert np.array_equal(y, before, equal_nan=True)

@@ -239,3 +239,17 @@ def test_differences_and_integrals():
     np.testing.assert_allclose(array(torch.gradient(t, spacing=2.0)[0]), np.gradient(x, 2.0))
     np.testing.assert_allclose(array(torch.trapezoid(t, t)), np.trapezoid(x, x))
     assert torch.cumulative_trapezoid(t).tolist() == [2.5, 9, 21.5]
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (5,), (2, 3), (0,), (2, 0)])
+def test_any_and_all_of_everything(shape):
+    for fill in (False, True):
+        x = np.full(shape, fill)
+        for k in range(-1, min(x.size, 6)):
+            y = x.copy()
+            if k >= 0:
+                y.flat[k] = not fill
+            for z in (y, y.T, np.repeat(y, 2, 0)[::2] if shape else y):
+                t = torch.from_numpy(z)
+                assert t.any().item() is bool(z.any()) and t.all().item() is bool(z.all())
+                assert t.any().dtype is t.all().dtype is torch.bool and t.any().shape == ()

@@ -30,7 +30,7 @@ KINDS = (torch.float32, torch.float64, torch.int64, torch.bool, torch.complex64)
 # What runs eagerly: shapes that depend on values, and places in an argument's memory.
 EAGER = set(
     "argwhere bincount masked_select nn.functional.one_hot nonzero repeat_interleave unique unique_consecutive _segment_reduce "
-    "nn.functional.ctc_loss as_strided as_strided_copy as_strided_scatter".split()
+    "as_strided as_strided_copy as_strided_scatter".split()
 )
 
 

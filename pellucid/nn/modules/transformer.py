@@ -121,8 +121,9 @@ class TransformerEncoderLayer(_Layer):
             d_model, nhead, dim_feedforward, dropout, layer_norm_eps, batch_first, norm_first, bias, ("self_attn",), 2, device, dtype
         )  # fmt: skip
         self.activation = _activation(activation)
-        relu = self.activation is F.relu or isinstance(self.activation, ReLU)
-        gelu = self.activation is F.gelu or isinstance(self.activation, GELU)
+        # Equal, not the same: while a tensor type with `__torch_function__` exists, `F.relu` is a dispatching form of the default above.
+        relu = F.relu == self.activation or isinstance(self.activation, ReLU)
+        gelu = F.gelu == self.activation or isinstance(self.activation, GELU)
         self.activation_relu_or_gelu = 1 if relu else 2 if gelu else 0
 
     def forward(

@@ -1,0 +1,281 @@
+"""Code made for one operation: callers and recorders without loops and dictionaries, which is the hot path of eager programs.
+
+What differs between operations is how many arguments they have, what their parameters are called, what they promote, and what
+their gradient rules want to keep. Text with those filled in is compiled when an operation is first called, or first recorded.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from types import CodeType
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from .. import config
+from ..backends import numpy_cpu
+from .modes import local, state
+from .primitive import Primitive
+from .source import _library, is_library
+from .tape import count, node_type
+from .tensor import OutputSlot, Parameter, Tensor, Version, version_of
+
+asarray = np.asarray
+_getframe = sys._getframe
+_new = object.__new__
+
+_RECORDER = """
+def record({args}, r, p, aux=None):
+    n = new(kind)
+    n.op = op
+    n.params = p
+    n.plan = plan
+    n.inputs = ({edges})
+{versions}
+    n.saved = ({saved})
+    n.guard = {names}
+    n.total = {total}
+    n.seq = count()
+    n.ext = None
+    if config.sources:
+        f = getframe(2)
+        while True:
+            name = f.f_code.co_filename
+            known = library.get(name)
+            if known is None:
+                known = is_library(name)
+            back = f.f_back if known else None
+            if back is None:
+                break
+            f = back
+        n.code = f.f_code
+        n.lasti = f.f_lasti
+    else:
+        n.code = None
+        n.lasti = 0
+{results}
+"""
+_ONE_RESULT = """
+    n.shape = r.shape
+    n.dtype = r.dtype
+    t = new(Tensor)
+    t._array = r
+    t._node = n
+    t._rg = True
+    t._grad = t._view = t._x = None
+    t._ver = {vo0}
+    return t
+"""
+_SEVERAL = "\n    n.shape = [{}]\n    n.dtype = [{}]{}\n    return {}\n"
+_ONE_OF = """
+    t{k} = wrap(r[{k}])
+    t{k}._ver = {version}
+    if r[{k}].dtype.kind not in "biu":
+        t{k}._node, t{k}._rg = new(OutputSlot), True
+        t{k}._node.node, t{k}._node.index = n, {k}
+"""
+_RESULTS = """
+    n.shape = [a.shape for a in r]
+    n.dtype = kinds = [a.dtype for a in r]
+    made = tuple(map(wrap, r))
+    for k, t in enumerate(made):
+        if kinds[k].kind not in "biu":
+            t._node, t._rg = new(OutputSlot), True
+            t._node.node, t._node.index = n, k
+{versions}
+    return made
+"""
+
+
+def make_recorder(op: Primitive, needs: tuple[Any, ...]) -> Callable[..., Any]:
+    """Code that makes node and tensors for one pattern of arguments, without loops: this is the hot path of training.
+
+    `needs` says of each argument whether it wants a gradient, or None where there is no tensor: it was left out, or is a number.
+    """
+    names = [f"x{i}" for i in range(len(needs))]
+    plan = op.plan(tuple([need is True for need in needs]))
+    edges, versions, saved = [], [], []
+    guards: dict[str, None] = {}
+    for name, need in zip(names, needs, strict=True):
+        edges.append(f"{name}._node or {name}" if need else "None")
+    several = op.outputs != 1
+    for kind, i in plan.entries:
+        if kind == "aux":
+            saved.append("aux")
+        elif kind in ("in", "shape", "dtype") and needs[i] is None:
+            saved.append({"in": names[i], "shape": "()", "dtype": "None"}[kind])
+        elif kind == "in":
+            saved.append(f"{names[i]}._array")
+            versions += [
+                f"    v{i} = {names[i]}._ver",
+                f"    if v{i} is None:",
+                f"        v{i} = {names[i]}._ver = Version()",
+            ]
+            guards[f"v{i}"] = None
+        elif kind in ("ins", "shapes"):
+            rest = range(i, len(names))
+            values = [f"{names[k]}._array" + (".shape" if kind == "shapes" else "") for k in rest]
+            saved.append(f"[{', '.join(values)}]")
+            for k in rest if kind == "ins" else ():
+                versions.append(f"    v{k} = version_of({names[k]})")
+                guards[f"v{k}"] = None
+        elif kind in ("out", "outs"):
+            places = range(op.outputs) if kind == "outs" else (i,)
+            saved.append("tuple(r)" if kind == "outs" else f"r[{i}]" if several else "r")
+            for k in places:
+                if f"vo{k}" not in guards:
+                    versions.append(f"    vo{k} = Version()")
+                    guards[f"vo{k}"] = None
+        elif kind in ("shape", "dtype"):
+            saved.append(f"{names[i]}._array.{kind}")
+        else:
+            saved.append(("r[0]." if several else "r.") + kind.removeprefix("out_"))
+    if op.outputs > 1:
+        results = _SEVERAL.format(
+            *(", ".join(f"r[{k}].{what}" for k in range(op.outputs)) for what in ("shape", "dtype")),
+            "".join(_ONE_OF.format(k=k, version=f"vo{k}" if f"vo{k}" in guards else "None") for k in range(op.outputs)),
+            ", ".join(f"t{k}" for k in range(op.outputs)),
+        )
+    elif several:
+        results = _RESULTS.format(versions="\n".join(f"    made[{g[2:]}]._ver = {g}" for g in guards if g[1] == "o"))
+    else:
+        results = _ONE_RESULT.format(vo0="vo0" if "vo0" in guards else "None")
+    code = _RECORDER.format(
+        args=", ".join(names),
+        edges="".join(e + ", " for e in edges),
+        versions="\n".join(versions),
+        saved="".join(s + ", " for s in saved),
+        names=next(iter(guards)) if len(guards) == 1 else "(" + "".join(g + ", " for g in guards) + ")",
+        total=" + ".join(f"{g}.count" for g in guards) or "0",
+        results=results,
+    )
+    scope = {
+        "new": _new, "kind": node_type(op), "op": op, "plan": plan, "Version": Version, "count": count, "getframe": _getframe,
+        "library": _library, "is_library": is_library, "Tensor": Tensor, "OutputSlot": OutputSlot, "version_of": version_of,
+        "wrap": wrap, "config": config,
+    }  # fmt: skip
+    exec(_compiled(code), scope)
+    return scope["record"]  # type: ignore[return-value]
+
+
+def wrap(r: Any) -> Tensor:
+    """A tensor without history on a result of the forward rule."""
+    t = _new(Tensor)
+    t._array = r
+    t._node = t._grad = t._ver = t._view = t._x = None
+    t._rg = False
+    return t
+
+
+# ---- callers ---------------------------------------------------------------------------------
+_CALLER = """
+def call({signature}):
+    while not _state.slow:
+{arguments}
+        try:
+            _r = _forward({forward})
+        except Exception:
+            break
+{results}
+    return _general(_op, ({xs}), {params})
+"""
+_ARGUMENT = """
+        _t = type(x{k})
+        if _t is _Tensor or _t is _Parameter:
+            a{k} = x{k}._array
+            g{k} = x{k}._rg
+            if type(a{k}) is not _ndarray{aside}:
+                break{promoted}
+        elif x{k} is None:
+            a{k} = g{k} = None
+        else:
+            break"""
+_PROMOTED = """
+            if _kind is None:
+                _kind = a{k}.dtype
+            elif a{k}.dtype is not _kind:
+                break"""
+_RECORDED = """
+        if ({any}) and _local.grad{floating}:
+            _record = _recorders.get(({all}))
+            if _record is None:
+                _record = _recorders[({all})] = _make_recorder(_op, ({all}))
+            return _record({xs}_r, {params}, _extra)"""
+_WRAPPED = """
+        _t = _new(_Tensor)
+        _t._array = _r
+        _t._node = _t._grad = _t._ver = _t._view = _t._x = None
+        _t._rg = False
+        return _t"""
+
+
+def fixed_names(op: Primitive) -> tuple[str, ...] | None:
+    """What the parameters of the forward rule are called; None where their names are not fixed."""
+    code = getattr(op.forward, "__code__", None)
+    # CO_VARARGS and CO_VARKEYWORDS
+    if code is None or code.co_flags & 0x0C != 4 * op.variadic or op.forward.__defaults__:  # type: ignore[union-attr]
+        return None
+    return code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]  # type: ignore[no-any-return]
+
+
+def make_caller(op: Primitive, general: Callable[..., Any], count: int, names: tuple[str, ...]) -> Callable[..., Any]:
+    """What runs an operation on `count` plain tensors that nobody watches; it leaves everything else, failures included, to `general`."""
+    by_name = isinstance(op.forward, str)
+    # Dtypes that the general path must see: it checks, and turns integers into floats.
+    aside = ("biu" if op.promote == "float" else "") + ("bc" if op.check is not None else "")
+    looks = (count, names, "" if by_name else "_xp, ", op.promote, aside, op.outputs, op.aux, op.vjp is not None)
+    # Names that no parameter has.
+    scope = {
+        "_op": op, "_general": general, "_state": state, "_local": local, "_Tensor": Tensor, "_Parameter": Parameter, "_ndarray": ndarray,
+        "_asarray": asarray, "_xp": numpy_cpu, "_forward": op.numpy_forward if by_name else op.forward, "_new": _new, "_wrap": wrap,
+        "_recorders": {}, "_make_recorder": make_recorder,
+    }  # fmt: skip
+    exec(_caller_code(*looks), scope)
+    call: Any = scope["call"]
+    call.__name__ = op.name
+    call.__kwdefaults__ = getattr(op.forward, "__kwdefaults__", None)
+    return call  # type: ignore[no-any-return]
+
+
+@functools.cache
+def _caller_code(
+    count: int, names: tuple[str, ...], xp: str, promote: str | None, aside: str, outputs: int, aux: bool, differentiable: bool
+) -> CodeType:
+    """Code that operations share which look the same from outside."""
+    xs = "".join(f"x{k}, " for k in range(count))
+    params = "{" + ", ".join(f"{name!r}: {name}" for name in names) + "}"
+    arguments = ["        _kind = None"] if promote == "common" else []
+    for k in range(count):
+        # A rule that reads nothing but shapes would answer for an array without data.
+        refused = f" or a{k}.dtype.kind in {aside!r}" if aside else ""
+        arguments.append(_ARGUMENT.format(k=k, aside=refused, promoted=_PROMOTED.format(k=k) if promote == "common" else ""))
+    results = ["        _r, _extra = _r" if aux else "        _extra = None"]
+    several = f"        _r = ({''.join(f'_asarray(_r[{k}]), ' for k in range(outputs))})"
+    results.append("        if type(_r) is not _ndarray:\n            _r = _asarray(_r)" if outputs == 1 else several)
+    if promote == "float":
+        results.append("        if _r.dtype is not a0.dtype:\n            break")
+    if differentiable and count:
+        wanted = [f"g{k}" for k in range(count)]
+        floating = ' and _r.dtype.kind not in "biu"' if outputs == 1 else ""
+        every = ", ".join(wanted) + ","
+        results.append(_RECORDED.format(any=" or ".join(wanted), all=every, floating=floating, xs=xs, params=params))
+    wrapped = "".join(f"_wrap(_r[{k}]), " for k in range(outputs))
+    results.append(_WRAPPED if outputs == 1 else f"        return ({wrapped})")
+    text = _CALLER.format(
+        signature=", ".join([*(f"x{k}" for k in range(count)), *(["*"] if names else []), *names]),
+        arguments="\n".join(arguments),
+        forward=xp + "".join(f"a{k}, " for k in range(count)) + ", ".join(f"{n}={n}" for n in names),
+        results="\n".join(results),
+        xs=xs,
+        params=params,
+    )
+    return _compiled(text)
+
+
+def _compiled(text: str) -> CodeType:
+    """The text's code; its file is the library's, where no user's line is looked for."""
+    return compile(text, os.path.join(os.path.dirname(__file__), "<generated>"), "exec")
