@@ -26,6 +26,7 @@ def _along(module: Module, name: str, kind: str, ctype: str, last: bool) -> None
     """One kernel; `last`: the indexed dimension is the last, so that there is one loop less."""
     params = {"x": "ptr", "index": "ptr", "out": "ptr", "size": "i64", "k": "i64", "inner": "i64"}
     f = threads.parallel_export(module, name, params)
+    f.scalar = True
 
     def move(here: Value, there: Value) -> None:
         if kind == "gather":

@@ -262,6 +262,7 @@ class Function:
             {}
         ]  # by text, what has been computed where it can be used here: a dictionary a scope
         self.noinline = False
+        self.scalar = False  # works on one element at a time, with addresses that LLVM should improve
         self.driver = False  # runs a few times a call: generated fast rather than to be fast
         for param, ctype in params.items():
             setattr(self, param, Value(self, f"%{param}", ctype))
@@ -592,6 +593,8 @@ class Function:
     def text(self) -> str:
         params = ", ".join(f"{ctype} %{name}" for name, ctype in self.params.items())
         linkage = "internal " if self.internal else ""
-        inline = (" noinline" if self.noinline else "") + (' "driver"' if self.driver else "")
+        inline = (
+            (" noinline" if self.noinline else "") + (' "driver"' if self.driver else "") + (' "scalar"' if self.scalar else "")
+        )
         lines = [f"define {linkage}{self.returns} @{self.name}({params}) #0{inline} {{", "entry:"]
         return "\n".join(lines + self._slots + self._lines + ["}"])

@@ -222,17 +222,19 @@ def _object_code(ir: str) -> bytes:
     llvm, machine = target.llvm_binding(), _machine()
     module = llvm.parse_assembly(ir)
     module.verify()
-    _optimize(llvm, machine, module)
+    scalar = '"scalar"' in ir
+    _optimize(llvm, machine, module, scalar)
     for name in _DRIVER.findall(ir):
         function = module.get_function(name)
         function.add_function_attribute("noinline")
         function.add_function_attribute("optnone")
-    for option, (ours, _) in _OPTIONS.items():
+    options = {name: value for name, value in _OPTIONS.items() if not (scalar and name == "disable-lsr")}
+    for option, (ours, _) in options.items():
         llvm.set_option("pellucid", f"-{option}={ours}")
     try:
         return machine.emit_object(module)
     finally:  # others in this process may use LLVM, too
-        for option, (_, default) in _OPTIONS.items():
+        for option, (_, default) in options.items():
             llvm.set_option("pellucid", f"-{option}={default}")
 
 
@@ -241,14 +243,18 @@ def _object_code(ir: str) -> bytes:
 _OPTIONS = {"enable-misched": ("false", "true"), "disable-lsr": ("true", "false")}
 
 
-def _optimize(llvm: Any, machine: Any, module: Any) -> None:
+def _optimize(llvm: Any, machine: Any, module: Any, scalar: bool) -> None:
     """LLVM's passes: those that make registers of variables. Kernels are unrolled and vectorized where that pays, what is computed twice
-    is found while they are written, and selecting instructions does the rest, so more passes take time and make no kernel faster.
+    is found while they are written, and selecting instructions does the rest: more passes take time and make no vector kernel faster.
+    Loops over single elements are mostly addresses, where they do.
     """
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     builder = llvm.create_pass_builder(machine, options)
     passes = llvm.create_new_module_pass_manager()
     passes.add_sroa_pass()
+    if scalar:
+        passes.add_instruction_combine_pass()
+        passes.add_new_gvn_pass()
     passes.add_simplify_cfg_pass()
     passes.add_global_dead_code_eliminate_pass()
     passes.run(module, builder)

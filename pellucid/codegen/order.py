@@ -64,6 +64,7 @@ def _deliver(f: Function, items: Value, count: Value, base: Value, to: Value) ->
 def _emit_first(module: Module, name: str, better: str) -> None:
     params = {"x": "ptr", "values": "ptr", "index": "ptr", "n": "i64", "k": "i64", "inner": "i64", "flip": "i64", "nan": "i64"}
     f = threads.parallel_export(module, name, {("length" if p == "n" else p): t for p, t in params.items()})
+    f.scalar = True
     width = target.host().lanes("float")
     kind = vector("float", width)
     items = f.buffer("i64", MOST + 1)
@@ -111,6 +112,7 @@ def _emit_sort(module: Module) -> None:
     params = {"x": "ptr", "values": "ptr", "index": "ptr", "length": "i64", "k": "i64", "inner": "i64", "flip": "i64", "nan": "i64",
               "scratch": "ptr"}  # fmt: skip
     f = threads.parallel_export(module, "sort", params)
+    f.scalar = True
     flip, nan = f.trunc(f.flip, "i32"), f.trunc(f.nan, "i32")
     own = f.at(f.scratch, f.thread * f.length * 2, "i64")
     other = f.at(own, f.length, "i64")
@@ -159,6 +161,7 @@ def _merge(f: Function, items: Value, out: Value, left: Value, middle: Value, en
 def _emit_across(module: Module, name: str, better: str) -> None:
     """The extreme of each column of (outer, length, inner), vectors running along `inner`."""
     f = threads.parallel_export(module, name, {"x": "ptr", "values": "ptr", "index": "ptr", "length": "i64", "inner": "i64"})
+    f.scalar = True
     width = target.host().lanes("float")
     floats, ints, wide = vector("float", width), vector("i32", width), vector("i64", width)
     with f.loop(f.begin, f.end) as o:

@@ -98,6 +98,7 @@ def emit(module: Module, name: str, pick: Pick) -> None:
     ctype = _BY_SIZE[_SIZES[pick.dtype]] if pick.kind in ("take", "put") else _NUMBERS[pick.dtype]
     params = {"table": "ptr", "values": "ptr", **{f"index{k}": "ptr" for k in range(len(pick.indices))}}
     f = threads.parallel_export(module, name, params, internal=True)
+    f.scalar = True
     zero = f.const(0, "i64")
     last = len(pick.shape) - 1
 

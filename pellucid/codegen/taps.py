@@ -114,6 +114,7 @@ def _build(name: str) -> str:
 
     # Vectors along what lies inside of the dimension.
     f = threads.parallel_export(module, "inside", {**params, "inner": "i64"})
+    f.scalar = True
     with f.loop(f.begin, f.end) as line:
         o, j = line // f.outputs, line % f.outputs
         base, to = f.at(f.x, o * f.size * f.inner), f.at(f.out, line * f.inner)
@@ -133,6 +134,7 @@ def _build(name: str) -> str:
 
     # Vectors of outputs.
     f = threads.parallel_export(module, "along", params)
+    f.scalar = True
     with f.loop(f.begin, f.end) as o:
         base, to = f.at(f.x, o * f.size), f.at(f.out, o * f.outputs)
 
