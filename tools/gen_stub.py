@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import pellucid  # noqa: E402  (of this checkout)
+from pellucid.core import bind  # noqa: E402
 from pellucid.core.primitive import PRIMITIVES, takes_only_arrays  # noqa: E402
 from pellucid.core.public import FUNCTIONS  # noqa: E402
 from pellucid.core.tensor import Tensor  # noqa: E402
@@ -182,10 +183,11 @@ def _signature(function: Callable[..., Any]) -> tuple[inspect.Signature, dict[st
     while hasattr(plain, "__wrapped__") or isinstance(plain, functools.partial):
         plain = plain.__wrapped__ if hasattr(plain, "__wrapped__") else plain.func
     made_from = _closed_over(plain, "function")
-    if made_from is not None and getattr(plain, "__qualname__", "").startswith("Tensor."):
+    if made_from is not None and plain.__code__.co_qualname.startswith("inplace_form."):
         return _signature(made_from)  # an in-place form takes what the function takes that it was made from
     scope = getattr(plain, "__globals__", {})
-    if getattr(plain, "__module__", "") == "pellucid.core.bind":
+    code = getattr(plain, "__code__", None)
+    if code is not None and (code.co_filename == bind.__file__ or code.co_filename.endswith("<generated>")):
         op = PRIMITIVES.get(getattr(plain, "__name__", ""))
         names = inspect.signature(plain).parameters
         if op is not None and not op.variadic:

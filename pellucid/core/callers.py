@@ -166,13 +166,13 @@ def call({signature}):
     return _general(_op, ({xs}), {params})
 """
 _ARGUMENT = """
-        _t = type(x{k})
+        _t = type({x})
         if _t is _Tensor or _t is _Parameter:
-            a{k} = x{k}._array
-            g{k} = x{k}._rg
+            a{k} = {x}._array
+            g{k} = {x}._rg
             if type(a{k}) is not _ndarray{aside}:
                 break{promoted}
-        elif x{k} is None:
+        elif {x} is None:
             a{k} = g{k} = None
         else:
             break"""
@@ -209,11 +209,13 @@ def make_caller(op: Primitive, general: Callable[..., Any], count: int, names: t
     by_name = isinstance(op.forward, str)
     # Dtypes that the general path must see: it checks, and turns integers into floats.
     aside = ("biu" if op.promote == "float" else "") + ("bc" if op.check is not None else "")
-    looks = (count, names, "" if by_name else "_xp, ", op.promote, aside, op.outputs, op.aux, op.vjp is not None)
+    words = op.args if len(op.args) == count and not op.variadic else tuple([f"x{k}" for k in range(count)])
+    looks = (words, names, "" if by_name else "_xp, ", op.promote, aside, op.outputs, op.aux, op.vjp is not None)
     # Names that no parameter has.
     scope = {
-        "_op": op, "_general": general, "_state": state, "_local": local, "_Tensor": Tensor, "_Parameter": Parameter, "_ndarray": ndarray,
-        "_asarray": asarray, "_xp": numpy_cpu, "_forward": op.numpy_forward if by_name else op.forward, "_new": _new, "_wrap": wrap,
+        "__name__": __name__, "_op": op, "_general": general, "_state": state, "_local": local, "_Tensor": Tensor,
+        "_Parameter": Parameter, "_ndarray": ndarray, "_asarray": asarray, "_xp": numpy_cpu,
+        "_forward": op.numpy_forward if by_name else op.forward, "_new": _new, "_wrap": wrap,
         "_recorders": {}, "_make_recorder": make_recorder,
     }  # fmt: skip
     exec(_caller_code(*looks), scope)
@@ -225,16 +227,25 @@ def make_caller(op: Primitive, general: Callable[..., Any], count: int, names: t
 
 @functools.cache
 def _caller_code(
-    count: int, names: tuple[str, ...], xp: str, promote: str | None, aside: str, outputs: int, aux: bool, differentiable: bool
+    words: tuple[str, ...],
+    names: tuple[str, ...],
+    xp: str,
+    promote: str | None,
+    aside: str,
+    outputs: int,
+    aux: bool,
+    differentiable: bool,
 ) -> CodeType:
     """Code that operations share which look the same from outside."""
-    xs = "".join(f"x{k}, " for k in range(count))
+    count, xs = len(words), "".join(f"{word}, " for word in words)
     params = "{" + ", ".join(f"{name!r}: {name}" for name in names) + "}"
     arguments = ["        _kind = None"] if promote == "common" else []
     for k in range(count):
         # A rule that reads nothing but shapes would answer for an array without data.
         refused = f" or a{k}.dtype.kind in {aside!r}" if aside else ""
-        arguments.append(_ARGUMENT.format(k=k, aside=refused, promoted=_PROMOTED.format(k=k) if promote == "common" else ""))
+        arguments.append(
+            _ARGUMENT.format(k=k, x=words[k], aside=refused, promoted=_PROMOTED.format(k=k) if promote == "common" else "")
+        )
     results = ["        _r, _extra = _r" if aux else "        _extra = None"]
     several = f"        _r = ({''.join(f'_asarray(_r[{k}]), ' for k in range(outputs))})"
     results.append("        if type(_r) is not _ndarray:\n            _r = _asarray(_r)" if outputs == 1 else several)
@@ -248,7 +259,7 @@ def _caller_code(
     wrapped = "".join(f"_wrap(_r[{k}]), " for k in range(outputs))
     results.append(_WRAPPED if outputs == 1 else f"        return ({wrapped})")
     text = _CALLER.format(
-        signature=", ".join([*(f"x{k}" for k in range(count)), *(["*"] if names else []), *names]),
+        signature=", ".join([*words, *(["*"] if names else []), *names]),
         arguments="\n".join(arguments),
         forward=xp + "".join(f"a{k}, " for k in range(count)) + ", ".join(f"{n}={n}" for n in names),
         results="\n".join(results),
