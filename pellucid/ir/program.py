@@ -170,19 +170,25 @@ def refs(tree: Any) -> Iterator[Value]:
 
 
 def substitute(tree: Any, get: Callable[[Any], Any]) -> Any:
-    """Nested parameters with `get(value)` in the place of each reference, and `get(extra)` in that of each Extra."""
+    """Nested parameters with `get(value)` in the place of each reference, and `get(extra)` in that of each Extra.
+
+    What has none in it is handed on as it is: an optimizer's options and state are the optimizer's own, not copies of them.
+    """
     if isinstance(tree, Ref):
         return get(tree.value)
     if isinstance(tree, Extra):
         return get(tree)
+    if not isinstance(tree, (dict, tuple, list)):
+        return tree
+    parts = list(tree.values()) if isinstance(tree, dict) else tree
+    made = [substitute(v, get) for v in parts]
+    if all(a is b for a, b in zip(made, parts, strict=True)):
+        return tree
     if isinstance(tree, dict):
-        return {k: substitute(v, get) for k, v in tree.items()}
-    if isinstance(tree, tuple):
-        made = [substitute(v, get) for v in tree]
-        return type(tree)(*made) if hasattr(tree, "_fields") else tuple(made)
+        return dict(zip(tree, made, strict=True))
     if isinstance(tree, list):
-        return [substitute(v, get) for v in tree]
-    return tree
+        return made
+    return type(tree)(*made) if hasattr(tree, "_fields") else tuple(made)
 
 
 class Program:

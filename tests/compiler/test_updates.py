@@ -101,3 +101,39 @@ def test_a_subclass_is_native_where_the_update_is_the_library_s():
     p = nn.Parameter(torch.zeros(3))
     assert "update" not in kinds_of(Halved([p], lr=0.5), p)
     assert p.detach().numpy() == pytest.approx(-0.75, rel=1e-5)
+
+
+@pytest.mark.parametrize("clears_first", [True, False])
+@pytest.mark.parametrize("name, options", [*CASES, ("Adafactor", {"lr": 0.1}), ("Muon", {"lr": 0.1})])
+def test_updates_of_parameters_in_another_order_see_new_options(name, options, clears_first):
+    """A call of Python gets the optimizer's own dictionaries: it was given copies, with the first call's learning rate."""
+    made = []
+    for compiling in (False, True):
+        w = nn.Parameter(torch.linspace(-1, 1, 15).reshape(5, 3).t())
+        optimizer = getattr(torch.optim, name)([w], **options)
+
+        def step(x, w=w, optimizer=optimizer):
+            if clears_first:
+                optimizer.zero_grad()
+            loss = ((x * w).tanh() - 0.1).pow(2).sum()
+            loss.backward()
+            optimizer.step()
+            if not clears_first:
+                optimizer.zero_grad()
+            return loss
+
+        run = torch.compile(step) if compiling else step
+        losses = []
+        for k in range(10):
+            if k in (4, 7):
+                optimizer.param_groups[0]["lr"] *= 0.1
+            losses.append(run(torch.linspace(0, k % 3 + 1, 5)).item())
+        made.append((losses, w.detach().numpy().tolist(), optimizer.state_dict()["state"]))
+    for eager, compiled in zip(made[0][:2], made[1][:2], strict=True):
+        assert (
+            compiled == pytest.approx(eager, rel=1e-3, abs=1e-5)
+            if np.ndim(eager) == 1
+            else np.allclose(compiled, eager, 1e-3, 1e-5)
+        )
+    for key, value in made[0][2].get(0, {}).items():
+        assert np.allclose(value, made[1][2][0][key], 1e-3, 1e-5), key
