@@ -213,10 +213,9 @@ def make_caller(op: Primitive, general: Callable[..., Any], count: int, names: t
     looks = (words, names, "" if by_name else "_xp, ", op.promote, aside, op.outputs, op.aux, op.vjp is not None)
     # Names that no parameter has.
     scope = {
-        "__name__": __name__, "_op": op, "_general": general, "_state": state, "_local": local, "_Tensor": Tensor,
-        "_Parameter": Parameter, "_ndarray": ndarray, "_asarray": asarray, "_xp": numpy_cpu,
-        "_forward": op.numpy_forward if by_name else op.forward, "_new": _new, "_wrap": wrap,
-        "_recorders": {}, "_make_recorder": make_recorder,
+        "__name__": __name__, "_op": op, "_general": general, "_forward": op.numpy_forward if by_name else op.forward, "_xp": numpy_cpu,
+        "_state": state, "_local": local, "_Tensor": Tensor, "_Parameter": Parameter, "_ndarray": ndarray, "_asarray": asarray,
+        "_new": _new, "_wrap": wrap, "_recorders": {}, "_make_recorder": make_recorder,
     }  # fmt: skip
     exec(_caller_code(*looks), scope)
     call: Any = scope["call"]
@@ -227,14 +226,7 @@ def make_caller(op: Primitive, general: Callable[..., Any], count: int, names: t
 
 @functools.cache
 def _caller_code(
-    words: tuple[str, ...],
-    names: tuple[str, ...],
-    xp: str,
-    promote: str | None,
-    aside: str,
-    outputs: int,
-    aux: bool,
-    differentiable: bool,
+    words: tuple[str, ...], names: tuple[str, ...], xp: str, promote: str | None, aside: str, outputs: int, aux: bool, graph: bool
 ) -> CodeType:
     """Code that operations share which look the same from outside."""
     count, xs = len(words), "".join(f"{word}, " for word in words)
@@ -243,15 +235,14 @@ def _caller_code(
     for k in range(count):
         # A rule that reads nothing but shapes would answer for an array without data.
         refused = f" or a{k}.dtype.kind in {aside!r}" if aside else ""
-        arguments.append(
-            _ARGUMENT.format(k=k, x=words[k], aside=refused, promoted=_PROMOTED.format(k=k) if promote == "common" else "")
-        )
+        common = _PROMOTED.format(k=k) if promote == "common" else ""
+        arguments.append(_ARGUMENT.format(k=k, x=words[k], aside=refused, promoted=common))
     results = ["        _r, _extra = _r" if aux else "        _extra = None"]
     several = f"        _r = ({''.join(f'_asarray(_r[{k}]), ' for k in range(outputs))})"
     results.append("        if type(_r) is not _ndarray:\n            _r = _asarray(_r)" if outputs == 1 else several)
     if promote == "float":
         results.append("        if _r.dtype is not a0.dtype:\n            break")
-    if differentiable and count:
+    if graph and count:
         wanted = [f"g{k}" for k in range(count)]
         floating = ' and _r.dtype.kind not in "biu"' if outputs == 1 else ""
         every = ", ".join(wanted) + ","
