@@ -14,7 +14,7 @@ from ..core.tensor import Tensor, make_tensor
 from ..ops.compare import where
 from .optimizer import ArrayOptimizer, full, step_counter, to_number
 
-_PASSES = 2  # what an update costs NumPy, beside an element-wise function
+_PASSES = 4  # what an update costs NumPy, beside an element-wise function; and its temporaries take memory
 
 
 class FormulaOptimizer(ArrayOptimizer):
