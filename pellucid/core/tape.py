@@ -402,7 +402,8 @@ def _overwritten(node: Node) -> Exception:
             maker = _maker(node, plan.entries[position]) if plan.entries[position][0] in ("in", "out") else ""
     name = DTYPE_TYPE_NAMES.get(str(getattr(array, "dtype", "")), "Float")
     shape = list(getattr(array, "shape", ()))
-    expected = version.count - (sum(v.count for v in node.versions) - node.total)
+    # Only the sum of the counts is kept: writes since then are shared out among those that were ever written to.
+    expected = max(0, version.count - max(1, (sum(v.count for v in node.versions) - node.total) // len(changed)))
     writer, site = version.writer or ("an in-place operation", None)
     lines = []
     made = node.line

@@ -241,3 +241,13 @@ def test_a_gradient_is_taken_over_without_a_copy(monkeypatch):
     (a + b).sum().backward()
     a.grad.zero_()
     assert b.grad.tolist() == [1.0] * 3
+
+
+def test_the_version_that_was_expected_of_several_overwritten_values():
+    """Only the sum of the versions is kept: it was subtracted from one of them, and the message said -1."""
+    x, y = (torch.exp(torch.ones(2, requires_grad=True)) for _ in range(2))
+    product = x * y
+    x.mul_(2)
+    y.mul_(2)
+    with pytest.raises(RuntimeError, match="is at version 1; expected version 0 instead"):
+        product.sum().backward()
