@@ -114,12 +114,8 @@ def _score(f: Function, product: Value, scale: Value, head: Head, query: Value, 
 
         def each() -> None:
             moves = f.splat(step, query.ctype) * query + f.splat(j, query.ctype)
-            text = f"getelementptr float, ptr {head.base['mask'].name}, {query.ctype} {moves.name}"
-            width = target.host().lanes("float")
-            addresses = f.emit(text, vector("ptr", width))
-            zero, align = f.const(0.0, kind), f.const(4, "i32")
-            overload = f"v{width}f32.v{width}p0"
-            score.set(score.get() + f.intrinsic("masked.gather", kind, addresses, align, lanes, zero, overload=overload))
+            addresses = f.addresses(head.base["mask"], moves, "float")
+            score.set(score.get() + f.gather(kind, addresses, lanes, align=4))
 
         f.branch(step.compare("eq", 0), one, each)
     return score.get()

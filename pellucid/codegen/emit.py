@@ -349,6 +349,24 @@ class Function:
         self.module.declarations.add(f"declare {ctype} @{full}({', '.join(a.ctype for a in args)})")
         return self.emit(f"call {ctype} @{full}({', '.join(f'{a.ctype} {a.name}' for a in args)})", ctype)
 
+    def addresses(self, base: Value, where: Value, ctype: str) -> Value:
+        """A vector of the addresses of elements at positions."""
+        return self.emit(f"getelementptr {ctype}, ptr {base.name}, {where.ctype} {where.name}", vector("ptr", lanes(where.ctype)))
+
+    def gather(self, ctype: str, addresses: Value, mask: Value, align: int) -> Value:
+        """A vector of what lies at addresses, 0 in lanes that are left out."""
+        overload = f"{_suffix(ctype)}.v{lanes(ctype)}p0"
+        return self.intrinsic(
+            "masked.gather", ctype, addresses, self.const(align, "i32"), mask, self.const(0, ctype), overload=overload
+        )
+
+    def scatter(self, value: Value, addresses: Value, mask: Value, align: int) -> None:
+        """Store lanes at addresses."""
+        name = f"llvm.masked.scatter.{_suffix(value.ctype)}.v{lanes(value.ctype)}p0"
+        self.module.declarations.add(f"declare void @{name}({value.ctype}, {addresses.ctype}, i32, {mask.ctype})")
+        operands = f"{value.ctype} {value.name}, {addresses.ctype} {addresses.name}, i32 {align}, {mask.ctype} {mask.name}"
+        self.line(f"call void @{name}({operands})")
+
     # Arithmetic beyond operators.
 
     def fma(self, a: Value, b: Value | float, c: Value | float) -> Value:

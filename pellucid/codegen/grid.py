@@ -173,21 +173,12 @@ def _corners(f: Function, how: Sampling, grid: Value, mask: Value, width: int) -
 
 def gathered(f: Function, base: Value, where: Value, here: Value, ctype: str, width: int) -> Value:
     """The elements at places, 0 in lanes that are left out."""
-    kind, places = vector(ctype, width), f"<{width} x ptr>"
-    at = f.emit(f"getelementptr {ctype}, ptr {base.name}, {where.ctype} {where.name}", places)
-    size = 4 if ctype in ("float", "i32") else 8
-    name = f"llvm.masked.gather.v{width}{'i' if ctype.startswith('i') else 'f'}{8 * size}.v{width}p0"
-    f.module.declarations.add(f"declare {kind} @{name}({places}, i32, {here.ctype}, {kind})")
-    return f.emit(f"call {kind} @{name}({places} {at.name}, i32 {size}, {here.ctype} {here.name}, {kind} zeroinitializer)", kind)
+    return f.gather(vector(ctype, width), f.addresses(base, where, ctype), here, align=4 if ctype in ("float", "i32") else 8)
 
 
 def _scattered(f: Function, value: Value, base: Value, where: Value, here: Value, ctype: str, width: int) -> None:
     """Store lanes at places."""
-    places, size = f"<{width} x ptr>", 4 if ctype == "float" else 8
-    at = f.emit(f"getelementptr {ctype}, ptr {base.name}, {where.ctype} {where.name}", places)
-    name = f"llvm.masked.scatter.v{width}f{8 * size}.v{width}p0"
-    f.module.declarations.add(f"declare void @{name}({value.ctype}, {places}, i32, {here.ctype})")
-    f.line(f"call void @{name}({value.ctype} {value.name}, {places} {at.name}, i32 {size}, {here.ctype} {here.name})")
+    f.scatter(value, f.addresses(base, where, ctype), here, align=4 if ctype == "float" else 8)
 
 
 def _volume(f: Function, how: Sampling) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .emit import Function, Value, _suffix, vector
+from .emit import Function, Value, vector
 from .loops_passes import Passes
 from .loops_plan import Plan
 from .loops_reduce import Gather
@@ -479,10 +479,7 @@ class Nest:
             got = f.load(wide, pointer, offset * stride if stride != 1 else offset, mask=None if mask is None else mask.value)
         elif mask is not None and mask.count is None:
             where = self._addresses(pointer, offset, stride, kind)
-            name = f"llvm.masked.gather.{_suffix(wide)}.v{self.width}p0"
-            f.module.declarations.add(f"declare {wide} @{name}({where.ctype}, i32, {mask.value.ctype}, {wide})")
-            operands = f"{where.ctype} {where.name}, i32 1, {mask.value.ctype} {mask.value.name}, {wide} zeroinitializer"
-            got = f.emit(f"call {wide} @{name}({operands})", wide)
+            got = f.gather(wide, where, mask.value, align=1)
         else:
             got = f.const(0, wide)
             for i in range(self.width if mask is None else mask.count or 0):
@@ -497,10 +494,7 @@ class Nest:
             store(f, value, pointer, offset * stride if stride != 1 else offset, mask)
         elif mask is not None and mask.count is None:
             where = self._addresses(pointer, offset, stride, kind)
-            name = f"llvm.masked.scatter.{_suffix(value.ctype)}.v{self.width}p0"
-            f.module.declarations.add(f"declare void @{name}({value.ctype}, {where.ctype}, i32, {mask.value.ctype})")
-            operands = f"{value.ctype} {value.name}, {where.ctype} {where.name}, i32 1, {mask.value.ctype} {mask.value.name}"
-            f.line(f"call void @{name}({operands})")
+            f.scatter(value, where, mask.value, align=1)
         else:
             for i in range(self.width if mask is None else mask.count or 0):
                 one = f.emit(f"extractelement {value.ctype} {value.name}, i32 {i}", kind)

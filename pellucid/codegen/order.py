@@ -212,9 +212,9 @@ def numbers(n: int, k: int, inner: int, largest: bool, extreme: bool) -> tuple[i
     return n, k, inner, -1 if largest else 0, _FIRST if largest or extreme else _LAST
 
 
-def scratch(n: int) -> int:
-    """Bytes of working memory that `sort` needs."""
-    return 16 * n * threads.get_num_threads()
+def scratch(n: int, team: int) -> int:
+    """Bytes of working memory that `sort` needs for so many threads."""
+    return 16 * n * team
 
 
 def lines(shape: Sequence[int], dim: int) -> tuple[int, int, int]:
@@ -274,7 +274,7 @@ def sort(x: np.ndarray, dim: int, descending: bool, k: int | None = None) -> tup
     n = x.shape[dim]
     values, index = _results(x, dim, n if k is None else k)
     count, grain, inner = lines(x.shape, dim)
-    room = np.empty(scratch(n), np.uint8)
+    room = np.empty(scratch(n, threads.get_num_threads()), np.uint8)
     _lib.sort(threads.team(), x, values, index, *numbers(n, n if k is None else k, inner, descending, False), room, count, grain)
     return values, index
 

@@ -121,9 +121,9 @@ def numbers(shape: Sequence[int], dim: int, way: str, k: int = 1) -> tuple[int, 
     return n, inner, _WAYS.index(way), k - 1, math.prod(shape[:dim]) * inner, max(1, GRAIN // n)
 
 
-def scratch(n: int, size: int) -> int:
-    """Bytes of working memory for lines of n elements of so many bytes."""
-    return n * size * threads.get_num_threads()
+def scratch(n: int, size: int, team: int) -> int:
+    """Bytes of working memory of so many threads, for lines of n elements of so many bytes."""
+    return n * size * team
 
 
 def select(x: np.ndarray, dim: int, way: str, k: int = 1) -> tuple[np.ndarray, np.ndarray] | None:
@@ -132,7 +132,7 @@ def select(x: np.ndarray, dim: int, way: str, k: int = 1) -> tuple[np.ndarray, n
         return None
     shape = (*x.shape[:dim], 1, *x.shape[dim + 1 :])
     values, index = np.empty(shape, x.dtype), np.empty(shape, np.int64)
-    room = np.empty(scratch(x.shape[dim], x.itemsize), np.uint8)
+    room = np.empty(scratch(x.shape[dim], x.itemsize, threads.get_num_threads()), np.uint8)
     function = getattr(_lib, _CTYPES[x.dtype.name][0])
     function(threads.team(), np.ascontiguousarray(x), values, index, room, *numbers(x.shape, dim, way, k))
     return values, index

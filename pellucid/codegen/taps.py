@@ -156,11 +156,7 @@ def _build(name: str) -> str:
 
 def _gathered(f: Function, base: Value, where: Value, here: Value, width: int) -> Value:
     """The elements at positions, 0 in lanes that are left out."""
-    kind, places = vector("float", width), f"<{width} x ptr>"
-    at = f.emit(f"getelementptr float, ptr {base.name}, {where.ctype} {where.name}", places)
-    name = f"llvm.masked.gather.v{width}f32.v{width}p0"
-    f.module.declarations.add(f"declare {kind} @{name}({places}, i32, {here.ctype}, {kind})")
-    return f.emit(f"call {kind} @{name}({places} {at.name}, i32 4, {here.ctype} {here.name}, {kind} zeroinitializer)", kind)
+    return f.gather(vector("float", width), f.addresses(base, where, "float"), here, align=4)
 
 
 _lib = jit.Library("taps", _build, {"inside": "paaaaaiiiii", "along": "paaaaaiiii"})

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..codegen import threads
 from ..codegen.loops import Access, Loop, Step, Write
 from ..codegen.schedule import Place, Schedule
 from ..ir import Instruction, Ref, Value
@@ -51,6 +53,20 @@ def room(schedule: Schedule, floats: int) -> Place:
     return schedule.room(4 * max(floats, 1))
 
 
+def team(ex: Any) -> int:
+    """The threads that working memory is made for, each with room of its own; with more of them the step is compiled anew."""
+    count = threads.get_num_threads()
+    ex.before.append(lambda: threads.get_num_threads() <= count)
+    return count
+
+
+def copied(schedule: Schedule, shape: tuple[int, ...], source: Place, read: Access, target: Place, write: Access) -> None:
+    """Every element of a shape from one place to another, as another dtype where the two differ."""
+    cast = () if read.dtype == write.dtype else (Step("cast", (("in", 0),), write.dtype),)
+    loop = Loop(shape, (read,), (), cast, (Write(("step" if cast else "in", 0), write),))
+    schedule.loop(loop, [source, target], title=f"copy of {math.prod(shape)} values")
+
+
 def compact(ex: Any, schedule: Schedule, v: Value, dtype: str = "") -> Place:
     """Where a value that loops can read lies without gaps: a copy, if it is a view with gaps, or of another dtype than the one that is
     asked for.
@@ -58,12 +74,8 @@ def compact(ex: Any, schedule: Schedule, v: Value, dtype: str = "") -> Place:
     kind = dtype or v.dtype
     if v.contiguous and v.dtype == kind:
         return ex.place(v, schedule)  # type: ignore[no-any-return]
-    size = ITEMSIZE[kind]
-    copy = schedule.room(max(v.size, 1) * size)
-    write = Access(kind, tuple(s // size for s in row_major(v.shape, size)))
-    cast = () if v.dtype == kind else (Step("cast", (("in", 0),), kind),)
-    loop = Loop(v.shape, (Access(v.dtype, steps(v)),), (), cast, (Write(("step" if cast else "in", 0), write),))
-    schedule.loop(loop, [ex.place(v, schedule), copy], title=f"copy of {v.size} values")
+    copy = schedule.room(max(v.size, 1) * ITEMSIZE[kind])
+    copied(schedule, v.shape, ex.place(v, schedule), Access(v.dtype, steps(v)), copy, Access(kind, row_major(v.shape, 1)))
     return copy
 
 

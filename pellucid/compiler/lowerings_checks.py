@@ -145,7 +145,7 @@ def _simplex(i: Instruction, ex: Any, value: Value) -> Native | str:
     rows = value.shape[:-1] or (1,)
     own = steps(value) if len(value.shape) > 1 else (0, *steps(value))
     shape, access = (*rows, value.shape[-1]), Access("float32", own)
-    dense = tuple(s // 4 for s in row_major(rows, 4))
+    dense = row_major(rows, 1)
 
     def emit(schedule: Schedule) -> None:
         at, sums = ex.place(value, schedule), schedule.room(4 * value.size)

@@ -19,7 +19,7 @@ from ..codegen.loops import Access, Loop, Step, Write
 from ..codegen.schedule import Place, Schedule
 from ..ir import Instruction, Value
 from ..ir.program import row_major
-from .lowered import FLOAT, OTHER, Native, compact, dense, places, room, value_of
+from .lowered import FLOAT, OTHER, Native, compact, dense, places, room, team, value_of
 
 DESCRIPTION = ("stride", "padding", "dilation", "groups")
 
@@ -27,13 +27,6 @@ DESCRIPTION = ("stride", "padding", "dilation", "groups")
 def _serves(*values: Any) -> bool:
     """Whether these are float32 values with elements; views are copied first."""
     return all(isinstance(v, Value) and v.dtype == "float32" and v.size and not any(s % 4 for s in v.strides) for v in values)
-
-
-def _team(ex: Any) -> int:
-    """The threads that working memory is made for; with more of them the step is compiled anew."""
-    count = threads.get_num_threads()
-    ex.before.append(lambda: threads.get_num_threads() <= count)
-    return count
 
 
 def _table(schedule: Schedule, address: int) -> Place:
@@ -88,7 +81,7 @@ def _correlation(
     def emit(schedule: Schedule) -> None:
         operands = given(schedule)
         biased, result = places(ex, schedule, bias, out)
-        images, count = geo.x_shape[0], _team(ex)
+        images, count = geo.x_shape[0], team(ex)
         assert plans is not None and result is not None
         if isinstance(other, conv_winograd.WinogradPlan):
             with _by_winograd(schedule, other, *operands, biased, result, images, count, title):
@@ -196,7 +189,7 @@ def weight_grad(i: Instruction, ex: Any) -> Native | str:
     title = _title("convolution's weight gradient", geo)
 
     def emit(schedule: Schedule) -> None:
-        count = _team(ex)
+        count = team(ex)
         operands = compact(ex, schedule, g), compact(ex, schedule, x), ex.place(out, schedule)
         if other is None:
             _weight_by_pixels(schedule, plan, geo, *operands, count, title)
@@ -278,7 +271,7 @@ def pooled(ex: Any, x: Any, out: Value | None, index: Value | None, shape: tuple
     planes, size, title = math.prod(x.shape[:2]), math.prod(shape), f"max pooling of {'x'.join(map(str, x.shape))}"
 
     def emit(schedule: Schedule) -> None:
-        count = _team(ex)
+        count = team(ex)
         schedule.plans.append(plan)
         grain = -(-planes // (2 * count)) if count > 1 else planes
         arrays = [
@@ -323,7 +316,7 @@ HANDED: dict[str, Callable[[list[np.ndarray]], Any]] = {"max_pool": lambda array
 # ---- average pooling -----------------------------------------------------------------------------------
 def _divided(schedule: Schedule, origin: Place, target: Place, shape: tuple[int, ...], divisor: Any) -> None:
     """Sums of windows, (planes, *outputs), divided by their sizes: one number, or one for each output."""
-    access = Access("float32", tuple(s // 4 for s in row_major(shape, 4)))
+    access = Access("float32", row_major(shape, 1))
     reads, given, by = [access], [origin], ("const", float(divisor) if np.ndim(divisor) == 0 else 0.0)
     if np.ndim(divisor):
         reads.append(Access("float32", (0, *access.strides[1:])))

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ..codegen import attention, channel_norm, embedding, matmul, norm, softmax, threads
+from ..codegen import attention, channel_norm, embedding, matmul, norm, softmax
 from ..codegen.loops import Access, Loop, Reduce, Step, Write
 from ..codegen.schedule import Place, Schedule
 from ..errors import IndexOutOfRangeError
 from ..ir import Instruction, Value
 from ..ir.program import row_major
 from . import lowerings_index, lowerings_taps
-from .lowered import FLOAT, OTHER, Native, compact, dense, gradients, places, room, steps, strided, value_of
+from .lowered import FLOAT, OTHER, Native, compact, dense, gradients, places, room, steps, strided, team, value_of
 
 
 # ---- layer and RMS norm -----------------------------------------------------------------------------
@@ -224,9 +224,7 @@ def _attention(
         strides += [0, 0, 0] if o is None else [0 if n == 1 else s // 4 for n, s in zip(o.shape[:3], o.strides[:3], strict=True)]
 
     def emit(schedule: Schedule) -> None:
-        team = threads.get_num_threads()
-        ex.before.append(lambda: threads.get_num_threads() <= team)  # each thread has room of its own
-        scratch, at = room(schedule, each * team), Place("kept", schedule.keep(gemm))
+        scratch, at = room(schedule, each * team(ex)), Place("kept", schedule.keep(gemm))
         arrays = places(ex, schedule, *operands)
         if added is not None:
             arrays[3], strides[9:12] = _bias_at(ex, schedule, added, sizes[3])

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..codegen import order, scan, search, select, threads
-from ..codegen.loops import Access, Loop, Write
+from ..codegen import order, scan, search, select
+from ..codegen.loops import Access
 from ..codegen.schedule import Place, Schedule
 from ..ir import Instruction, Value
 from ..ir.program import ITEMSIZE
-from .lowered import OTHER, Native, compact, room, row_major, steps, value_of
+from .lowered import OTHER, Native, compact, copied, room, row_major, steps, team, value_of
 from .lowerings_copies import served
 
 
@@ -36,9 +36,7 @@ def _ordered(i: Instruction, ex: Any, dim: int, k: int, largest: bool) -> Native
         arrays = [compact(ex, schedule, x), ex.place(values, schedule), ex.place(index, schedule)]
         sizes: list[Any] = [*order.numbers(n, k, inner, largest, False)]
         if not few:
-            team = threads.get_num_threads()
-            ex.before.append(lambda: threads.get_num_threads() <= team)  # each thread has room of its own
-            sizes.append(schedule.room(order.scratch(n)))
+            sizes.append(schedule.room(order.scratch(n, team(ex))))
         schedule.native(function, ["team", *arrays, *sizes, count, grain], f"{i.op} of {count} lines of {n}")
 
     return Native(emit, f"{i.op} of {count} lines", x.nbytes + values.nbytes + index.nbytes, 0)
@@ -99,9 +97,7 @@ def chosen(i: Instruction, ex: Any) -> Native | str:
     title = f"{i.op} of {x.size // n} lines of {n}"
 
     def emit(schedule: Schedule) -> None:
-        team = threads.get_num_threads()
-        ex.before.append(lambda: threads.get_num_threads() <= team)  # each thread has room of its own
-        room = schedule.room(select.scratch(n, size))
+        room = schedule.room(select.scratch(n, size, team(ex)))
         arrays = [compact(ex, schedule, x), ex.place(values, schedule), ex.place(index, schedule), room]
         schedule.native(function, ["team", *arrays, *numbers], title)
 
@@ -158,8 +154,7 @@ def _running(i: Instruction, ex: Any, name: str, values: list[Any], dim: int) ->
         schedule.native(function, ["team", *arrays, to, *numbers], f"{i.op} of {'x'.join(map(str, shape))}")
         if not out.contiguous:
             read, write = Access(out.dtype, row_major(shape, 1)), Access(out.dtype, steps(out))
-            loop = Loop(shape, (read,), (), (), (Write(("in", 0), write),))
-            schedule.loop(loop, [to, ex.place(out, schedule)], title=f"copy of {out.size} values")
+            copied(schedule, shape, to, read, ex.place(out, schedule), write)
 
     return Native(emit, i.op, sum(v.nbytes for v in values) + out.nbytes, out.size)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..codegen import jit, order, threads
+from ..codegen import jit, order
 from ..codegen.emit import Module
 from ..codegen.loops import Access, Loop, Step, Write
 from ..codegen.random_kernels import library as normals
@@ -19,7 +19,7 @@ from ..core import random_mkl
 from ..core.random import Generator
 from ..ir import Instruction, Ref, Value
 from ..ir.program import ITEMSIZE, row_major
-from .lowered import Native, compact, steps, value_of
+from .lowered import Native, compact, steps, team, value_of
 from .lowerings_checks import Condition, all_of, require
 from .lowerings_copies import served
 from .lowerings_index import plain, refusal
@@ -137,7 +137,7 @@ def bernoulli_like(i: Instruction, ex: Any) -> Native | str:
         return OTHER
     count, kind = out.size, chances.dtype
     own = (*(0,) * (len(out.shape) - len(chances.shape)), *steps(chances))
-    reads = (Access(kind, tuple(s // ITEMSIZE[kind] for s in row_major(out.shape, ITEMSIZE[kind]))), Access(kind, own))
+    reads = (Access(kind, row_major(out.shape, 1)), Access(kind, own))
     hit = Step("lt", (("in", 0), ("in", 1)), "bool")
     made = (hit,) if out.dtype == "bool" else (hit, Step("cast", (("step", 0),), out.dtype))
     loop = Loop(out.shape, reads, (), made, (Write(("step", len(made) - 1), Access(out.dtype, steps(out))),))
@@ -309,9 +309,7 @@ def multinomial(i: Instruction, ex: Any) -> Native | str:
             return
         arguments: list[Any] = [ratios, schedule.room(4 * out.size), to, *order.numbers(n, k, 1, True, False)]
         if not few:
-            team = threads.get_num_threads()
-            ex.before.append(lambda: threads.get_num_threads() <= team)  # each thread has room of its own
-            arguments.append(schedule.room(order.scratch(n)))
+            arguments.append(schedule.room(order.scratch(n, team(ex))))
         schedule.native(ranked, ["team", *arguments, rows, max(1, order.GRAIN // n)], title)
 
     return Native(emit, f"multinomial of {rows} rows", weights.nbytes + out.nbytes, 40 * weights.size)

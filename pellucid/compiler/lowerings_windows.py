@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ..codegen import grid, windows
-from ..codegen.loops import Access, Loop, Write
+from ..codegen.loops import Access
 from ..codegen.schedule import Schedule
 from ..ir import Instruction, Value
-from ..ir.program import ITEMSIZE, row_major
-from .lowered import OTHER, Native, compact, steps
+from ..ir.program import row_major
+from .lowered import OTHER, Native, compact, copied, steps
 from .lowerings_copies import served
 
 
@@ -42,7 +42,7 @@ def lines(i: Instruction, ex: Any) -> Native | str:
     function = windows.native(g.dtype, True) if isinstance(g, Value) else None
     if function is None or not served(g, out) or g.dtype != out.dtype or not out.contiguous or not g.size or not out.shape:
         return OTHER
-    inner, item = math.prod(out.shape[dim + 1 :]), ITEMSIZE[g.dtype]
+    inner = math.prod(out.shape[dim + 1 :])
     w = windows.Windows((1, out.shape[dim]), (1, size), (1, 1), (0, 0), (1, step))
     # What comes behind the dimension stands before it in the columns, and in the rows that are made.
     order = (*range(dim), *range(dim + 1, len(out.shape)))
@@ -50,20 +50,18 @@ def lines(i: Instruction, ex: Any) -> Native | str:
 
     def moved(shape: tuple[int, ...], turned: tuple[int, ...]) -> tuple[int, ...]:
         """Strides over a shape whose dimensions lie in another order."""
-        own = row_major(tuple(shape[d] for d in turned), item)
-        return tuple(own[turned.index(d)] // item for d in range(len(shape)))
+        own = row_major(tuple(shape[d] for d in turned), 1)
+        return tuple(own[turned.index(d)] for d in range(len(shape)))
 
     def emit(schedule: Schedule) -> None:
         turned = schedule.room(g.nbytes)
         write = Access(g.dtype, moved(g.shape, (*order, len(g.shape) - 1, dim)))
-        loop = Loop(g.shape, (Access(g.dtype, steps(g)),), (), (), (Write(("in", 0), write),))
-        schedule.loop(loop, [ex.place(g, schedule), turned], title=f"copy of {g.size} values")
+        copied(schedule, g.shape, ex.place(g, schedule), Access(g.dtype, steps(g)), turned, write)
         rows = ex.place(out, schedule) if inner == 1 else schedule.room(out.nbytes)
         schedule.native(function, ["team", turned, rows, *w.numbers(out.size // out.shape[dim], True)], title)
         if inner > 1:
             read = Access(out.dtype, moved(out.shape, (*order, dim)))
-            loop = Loop(out.shape, (read,), (), (), (Write(("in", 0), Access(out.dtype, steps(out))),))
-            schedule.loop(loop, [rows, ex.place(out, schedule)], title=f"copy of {out.size} values")
+            copied(schedule, out.shape, rows, read, ex.place(out, schedule), Access(out.dtype, steps(out)))
 
     return Native(emit, title, g.nbytes + out.nbytes, g.size)
 

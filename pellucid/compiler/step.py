@@ -321,8 +321,7 @@ class Version(Calls):
         """The gradients of the results with respect to arguments and state, as the second half of the program."""
         tracer = self.tracer
         leaves = [t for t in tensors if t._rg]
-        known = [*[t for t, _ in around.tensors.values()], *around.twins]
-        leaves += [t for t in {id(t): t for t in known}.values() if t._rg and all(t is not o for o in leaves)]
+        leaves += [t for t in {id(t): t for t in around.found}.values() if t._rg and all(t is not o for o in leaves)]
         if not leaves:
             raise Refusal("the result requires grad through a tensor that is no argument and not found from one")
         outs = self.differentiable
@@ -370,8 +369,7 @@ class Version(Calls):
         """
         external = self.tracer.external
         written = {v.buffer for i in self.tracer.program.instructions for v in i.writes}
-        known = [*[t for t, _ in self.around.tensors.values()], *self.around.twins]
-        roots = Counter(id(owner(t._array)) for t in known if type(t._array) is ndarray)
+        roots = Counter(id(owner(t._array)) for t in self.around.found if type(t._array) is ndarray)
         self.drift: list[tuple[Tensor, tuple[Any, ...]]] = []
         self.drift_buffers: list[Buffer] = []
         for buffer, array in external.items():
@@ -439,7 +437,7 @@ class Version(Calls):
         self.read_back += [t for t, b in drift if b in reading]
         # What looks into the same memory must go on doing so: values are known by where they lie.
         roots, known = {id(owner(a)) for a in external.values()}, {id(t) for t, _ in self.state}
-        beside = [t for t in (*[t for t, _ in around.tensors.values()], *around.twins) if type(t._array) is ndarray]
+        beside = [t for t in around.found if type(t._array) is ndarray]
         self.state += [(t, t._array) for t in beside if id(owner(t._array)) in roots and id(t) not in known]
         self.state += self.run.holders
         modules = [m for m, _ in around.modules]

@@ -258,6 +258,11 @@ class Surroundings:
         else:
             self._edges[self._at].append(Edge(None, Opaque(value, path), None))
 
+    @property
+    def found(self) -> list[Tensor]:
+        """All tensors, several on one array too."""
+        return [*[t for t, _ in self.tensors.values()], *self.twins]
+
     def _tensor(self, t: Tensor, path: str) -> None:
         if type(t._array) is ndarray and self.tensors.setdefault(id(t._array), (t, path))[0] is not t:
             self.twins.append(t)

@@ -61,6 +61,7 @@ def loaded(code: CodeType) -> frozenset[str]:
     return frozenset([i.argval for i in dis.get_instructions(code) if i.opname in _LOADS])
 
 
+@functools.lru_cache(maxsize=512)
 def makes_names(code: CodeType) -> bool:
     """Whether code may read attributes whose names do not stand in it: `getattr(x, name)`, but not `getattr(x, "scale", 1.0)`.
 
