@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable
+from types import CodeType
 from typing import Any
 
 
 class Refusal(Exception):
-    """Why a function cannot be compiled: one sentence, and the user's line."""
+    """Why a function cannot be compiled: one sentence, and the user's line.
 
-    def __init__(self, reason: str, site: Any = None) -> None:
+    Besides, for compiling what is around: `lines`, those of the function itself where it happened, perhaps in what they call, and
+    `word`, a name that stands there.
+    """
+
+    def __init__(self, reason: str, site: Any = None, lines: Iterable[int | None] = (), word: str = "") -> None:
         self.reason = reason
         self.site = site
+        self.lines = {line for line in lines if line is not None}
+        self.word = word
+        self.strange = False  # whether it is about a tensor that comes from somewhere else
         super().__init__(f"{reason} ({site})" if site is not None else reason)
+
+
+def line_in(code: CodeType | None, frame: Any = None) -> int | None:
+    """The line at which the code that runs in a frame (the caller's) or around it is now; None where it does not run there."""
+    frame = frame or sys._getframe(1)
+    while code is not None and frame is not None:
+        if frame.f_code is code:
+            return frame.f_lineno  # type: ignore[no-any-return]
+        frame = frame.f_back
+    return None

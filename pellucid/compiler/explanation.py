@@ -40,8 +40,23 @@ class Explanation:
 
 def explain(function: Any, measure: bool = True) -> Explanation:
     """The explanation of a CompiledFunction; with `measure` each kernel is timed, on copies of the state."""
-    name = function.name
-    title = f"{name}: {len(function.versions)} traced version{'s' * (len(function.versions) != 1)}"
+    title, lines, body = _told(function, measure)
+    if function.parts is not None:
+        head = "what is left to Python, and its compiled parts"
+        lines += ["", f"{head}:", function.parts.text]
+        body += [f"<h2>{head}</h2><pre>{html.escape(function.parts.text)}</pre>"]
+        for k, part in enumerate(function.parts.made.values()):
+            _, text, page = _told(part, measure, f"_part_{k}: ")
+            lines += ["", *text]
+            body += page
+    return Explanation(title, "\n".join(lines), _PAGE.format(title=html.escape(title), body="\n".join(body)))
+
+
+def _told(function: Any, measure: bool, name: str = "") -> tuple[str, list[str], list[str]]:
+    """Title, text and page about the versions of one function."""
+    title = f"{name}{function.name}: {len(function.versions)} traced version{'s' * (len(function.versions) != 1)}"
+    if getattr(function, "nothing", False):
+        title += ", runs as Python: there is nothing to compute"
     lines = [title, *[f"  {k}. {entry}" for k, entry in enumerate(function.history, 1)]]
     body = [f"<h1>{html.escape(title)}</h1><ol>", *[f"<li>{html.escape(h)}</li>" for h in function.history], "</ol>"]
     for k, version in enumerate(function.versions, 1):
@@ -82,7 +97,7 @@ def explain(function: Any, measure: bool = True) -> Explanation:
         body += [
             _details(words, "\n".join(map(str, guards))) for words, guards in ((often, version.always), (seldom, version.seldom))
         ]
-    return Explanation(title, "\n".join(lines), _PAGE.format(title=html.escape(title), body="\n".join(body)))
+    return title, lines, body
 
 
 def _part(run: Any, times: list[Timing]) -> list[str]:

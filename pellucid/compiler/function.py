@@ -21,6 +21,7 @@ from .effects import Growing
 from .errors import Refusal
 from .execute import Diverged
 from .guards import Guard
+from .parts import Parts
 from .step import Version
 from .structure import flatten, masked, numbers_in
 
@@ -29,6 +30,7 @@ DROPPED = 2  # times that number of versions dropped: then each call is another 
 ATTEMPTS = 3  # calls that may change what they depend on (optimizer state made at the first step) before that is taken as a refusal
 
 
+AROUND = "around a line that stays Python's"
 DECISION = "a decision with a value fell otherwise"
 
 
@@ -37,7 +39,7 @@ STANCE = ["default"]  # what compiled functions do; `compiler.set_stance` sets i
 
 
 class CompileWarning(UserWarning):
-    """A function given to `compile` runs eagerly; the message says why, and the line."""
+    """A function given to `compile`, or a line of it, runs eagerly; the message says why, and the line."""
 
 
 class CompileError(RuntimeError):
@@ -70,6 +72,8 @@ class CompiledFunction:
         self.silent = False  # tell nobody
         self._dropped = 0  # versions that made room for others
         self._full = False  # no other call is traced any more
+        self.uses_graphs = False
+        self.parts: Parts | None = None  # what is compiled where the whole is refused
         CompiledFunction.living.add(self)
 
     def forget(self) -> None:
@@ -86,6 +90,7 @@ class CompiledFunction:
         self._warned = False
         self._dropped = 0
         self._full = False
+        self.parts = None
 
     @property
     def name(self) -> str:
@@ -200,14 +205,12 @@ class CompiledFunction:
         watched = () if steady else tuple(g.renewed() for g in self.watched.values() if _variable(g))
         shapes = tuple([(t._array.shape, t._array.dtype) for t in tensors])
         key, kind = (masked(structure, lift), shapes), (skeleton, shapes)
-        if (
-            self._full
-            or key in self.refused
-            or kind in self.refused
-            or any(type(t) is not Tensor and not hasattr(type(t), "_is_plain") and not _plain(t) for t in tensors)
-        ):
+        if key in self.refused or kind in self.refused:
+            return (self.function if self.parts is None else self.parts)(*args, **kwargs)
+        if self._full or any(type(t) is not Tensor and not hasattr(type(t), "_is_plain") and not _plain(t) for t in tensors):
             return self.function(*args, **kwargs)
         version = Version(self.function, args, kwargs, self.fullgraph, lift, watched, not steady, self.drifting)
+        self._saw_graphs(version.uses_graphs)
         first = version.first
         version.first = None
         undecided = False
@@ -270,23 +273,101 @@ class CompiledFunction:
 
     def _give_up(self, key: Any, refusal: Refusal) -> None:
         self.refused[key] = str(refusal)
-        self.history.append(f"runs eagerly: {refusal}")
         if self.fullgraph:
+            self.history.append(f"cannot be compiled: {refusal}")
             raise CompileError(f"{self.name} cannot be compiled: {refusal}")
-        self._tell(str(refusal))
+        how = f"is compiled {AROUND}" if self._part(refusal) else "runs eagerly"
+        self.history.append(f"{how}: {refusal}")
+        self._tell(f"{self.name} {how}: {refusal}")
 
-    def _tell(self, reason: str) -> None:
-        """Warn, once, that the function runs eagerly."""
-        logs.tell("graph_breaks", f"{self.name} runs eagerly: {reason}")
+    def _saw_graphs(self, used: bool) -> None:
+        """Take note of whether the code does more with graphs than to call `backward`: then none may begin in a compiled part of it, whose
+        results are those of one node.
+        """
+        if used and not self.uses_graphs:
+            self.uses_graphs = True
+            if self.parts is not None:
+                self.parts = None
+                self.history.append("runs eagerly, as it does more with graphs than to call backward()")
+
+    def _part(self, refusal: Refusal) -> bool:
+        """Let the statements that were refused stay Python's, and compile those around them; False where that cannot be."""
+        parts = self.parts or Parts(self.function, functools.partial(PartOfFunction, weakref.ref(self)))
+        try:
+            lines = parts.lines_of(refusal)
+            if not lines or not parts.cut(lines):
+                return False
+        except Exception as error:  # a fault of this module's: the function runs eagerly, as before
+            self.history.append(
+                f"its text could not be parted ({type(error).__name__}: {error}), which is a fault: please report it"
+            )
+            return False
+        self.parts = parts
+        return True
+
+    def _tell(self, text: str) -> None:
+        """Warn, once, that the function, or a line of it, runs eagerly."""
+        logs.tell("graph_breaks", text)
         if not self._warned and not self.silent:
             self._warned = True
-            warnings.warn(f"{self.name} runs eagerly: {reason}", CompileWarning, stacklevel=_outside())
+            warnings.warn(text, CompileWarning, stacklevel=_outside())
 
     def explain(self) -> Any:
         """How the versions traced so far were compiled: an object with `.text`, and `.html`."""
         from .explanation import explain
 
         return explain(self)
+
+
+class PartOfFunction(CompiledFunction):
+    """A run of statements of a function that cannot be one program."""
+
+    def __init__(self, whole: weakref.ref[CompiledFunction], function: Callable[..., Any], first: int, last: int) -> None:
+        super().__init__(function, limit=getattr(whole(), "limit", LIMIT))
+        self.whole = whole
+        self.lines = first, last
+        self.silent = True
+        self.nothing = False  # whether there is nothing to compute: not all statements are about tensors
+
+    @property
+    def name(self) -> str:
+        """The function, and the lines."""
+        first, last = self.lines
+        return f"{super().name}, line{f's {first} to' if first != last else ''} {last}"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.nothing:
+            return self.function(*args, **kwargs)
+        return super().__call__(*args, **kwargs)
+
+    def _saw_graphs(self, used: bool) -> None:
+        whole = self.whole()
+        if whole is not None:
+            whole._saw_graphs(used)
+
+    def _trace(self, *args: Any) -> Any:
+        result = super()._trace(*args)
+        whole = self.whole()
+        if whole is not None and whole.uses_graphs and any(v.run_back is not None for v in self.versions):
+            self.versions.clear()
+            self.nothing = True
+            self.history.append("runs eagerly, as a graph begins in it with which others do more than to call backward()")
+            return result
+        self.nothing = any(not v.program.instructions for v in self.versions)
+        return result
+
+    def _part(self, refusal: Refusal) -> bool:
+        """The whole function is parted once more, and this run serves no more calls; without a line that says where, it runs eagerly."""
+        whole = self.whole()
+        if whole is None or whole.parts is None:
+            return False
+        parted = whole._part(refusal)
+        whole.history.append(f"is compiled {AROUND}, too: {refusal}" if parted else f"{self.name} runs eagerly: {refusal}")
+        logs.tell("graph_breaks", f"{whole.name} {whole.history[-1]}")
+        if not parted and all(run is self or run.refused and not run.versions for run in whole.parts.made.values()):
+            whole.parts = None
+            whole.history.append("runs eagerly, as no part of it can be compiled")
+        return parted
 
 
 def _outside() -> int:

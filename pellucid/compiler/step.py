@@ -32,6 +32,7 @@ from .execute import executable
 from .guards import Guard, Opaque, changed
 from .node import below, has_hooks, is_spent, place_of, spent_slot, view_of
 from .numbers import is_read, settle
+from .parts import body_of
 from .sharing import Sharing
 from .structure import Slot, carried_back, flatten, lifted, masked, numbers_in, rebuild
 from .surroundings import Surroundings
@@ -64,6 +65,7 @@ class Version(Calls):
         self.drifting = drifting  # tensors that may have other memory at each call, by identity
         self.drifted: list[Tensor] = []  # those that had when `why_not` was asked last
         self.hits = 0
+        self.uses_graphs = False  # whether its code does more with graphs than to call `backward`
         self.culprit: Guard | None = None  # the guard that did not hold when `why_not` was asked last
         self._lock = threading.Lock()
         try:
@@ -99,7 +101,9 @@ class Version(Calls):
             if self.sharing.strange:
                 tracer.refuse("two arguments share memory that is no tensor's")
             self.inputs = self.sharing.declare(tracer, arrays)
-        witness = tracer.witness = Witness()
+        body = body_of(self.function)
+        tracer.root = None if body is None else body.__code__
+        witness = tracer.witness = Witness(tracer.root)
         changes = tracer.changes = Changes(around, tracer, [*self.watched, *logs], self.places)
         streams = around.drawn()
         start = count()
@@ -123,8 +127,14 @@ class Version(Calls):
         if around.drawn() != streams:
             tracer.refuse("the step draws random numbers past this library, which a program could not repeat", witness.entry)
         self.refusal = tracer.refusal
+        self.uses_graphs = witness.uses_graphs
         try:
             if self.refusal is not None:
+                self.refusal.lines |= {line for *_, line in witness.impure if line is not None}
+                if self.refusal.strange:
+                    hidden = next((g for g in around.relevant(witness) if isinstance(g, Opaque)), None)
+                    if hidden is not None:
+                        self.refusal = self._unseen(hidden, witness)
                 return
             self._settle(around, witness, earlier)
             self._changes(changes, witness, tensors, count_of_args, structure, args, kwargs)
@@ -162,8 +172,8 @@ class Version(Calls):
         if witness.lost:
             raise Refusal("the step sets a profile function, and could not be watched", witness.entry)
         if witness.impure:
-            call, site = witness.impure[0]
-            raise Refusal(f"the step {call}, which a program could not repeat", site)
+            call, site, _ = witness.impure[0]
+            raise Refusal(f"the step {call}, which a program could not repeat", site, [line for *_, line in witness.impure])
         if witness.read is not None:
             raise Refusal(f"{witness.read[0]} looks at values to decide what to do", witness.read[1])
         if self.tracer.begun and not witness.asks_for_state and not around.views:
@@ -174,7 +184,7 @@ class Version(Calls):
         self.asks_types = witness.loads("type")
         hidden = next((g for g in guards if isinstance(g, Opaque)), None)
         if hidden is not None:
-            raise Refusal(f"the step uses `{hidden.path}`, {hidden}", witness.entry)
+            raise self._unseen(hidden, witness)
         self.kept = around.kept  # objects that guards know by their identity
         self.grad_changes = earlier.changes(self.tracer.cleared)
         self.asked = [self.positions.get(id(t), -1) for t in earlier.asked]
@@ -184,6 +194,11 @@ class Version(Calls):
         if witness.asks_for_gradients:  # where there is none may decide what is done
             earlier.ask(self.tracer.needs_grad, self.tracer.cleared)
         self.grads_before = [(self._who(t), g) for t, g in earlier.read(self.tracer.needs_grad, self.tracer.external)]
+
+    @staticmethod
+    def _unseen(hidden: Opaque, witness: Witness) -> Refusal:
+        """What is said of something whose state cannot be seen."""
+        return Refusal(f"the step uses `{hidden.path}`, {hidden}", witness.entry, word=witness.word_of(hidden))
 
     def _changes(
         self, changes: Changes, witness: Witness, tensors: list[Tensor], count: int, structure: Any, args: Any, kwargs: Any
@@ -325,6 +340,8 @@ class Version(Calls):
         if not leaves:
             raise Refusal("the result requires grad through a tensor that is no argument and not found from one")
         outs = self.differentiable
+        if any(t.is_leaf for t in outs):
+            raise Refusal("the step returns a tensor that it has made require grad")
         seeds = []
         for k, t in enumerate(outs):
             if has_hooks(t):

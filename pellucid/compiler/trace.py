@@ -11,6 +11,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from ..ir import Buffer, Extra, Instruction, Program, Ref, Value
 from .arrays import Watched, arrays_in, bounds, dtype_name, owner
 from .backward import TracedRun
 from .deciding import Deciding
-from .errors import Refusal
+from .errors import Refusal, line_in
 from .events import Events
 from .numbers import is_read, observed, unwatched
 from .symbols import DATA_DEPENDENT, Namespace, Unsupported
@@ -55,6 +56,7 @@ class Tracer(Deciding, Events):
         self.refusal: Refusal | None = None
         self.phase = "forward"
         self.witness: Any = None  # of calls
+        self.root: CodeType | None = None  # the code of the function itself
         self.outside = -1  # nodes recorded before this number are not gone through: they belong to the caller's graph
         self.contents: dict[Buffer, ndarray] = {}  # of constants
         self.external: dict[Buffer, ndarray] = {}  # of inputs and state
@@ -138,10 +140,11 @@ class Tracer(Deciding, Events):
     def recording(self) -> bool:
         return self.refusal is None and not self._paused and threading.get_ident() == self.thread
 
-    def refuse(self, reason: str, site: Any = None) -> None:
+    def refuse(self, reason: str, site: Any = None, strange: bool = False) -> None:
         """Stop recording for a reason; the call goes on eagerly."""
         if self.refusal is None:
-            self.refusal = Refusal(reason, site or self.site())
+            self.refusal = Refusal(reason, site or self.site(), [line_in(self.root)])
+            self.refusal.strange = strange
 
     def site(self) -> Any:
         """The user's current line."""
@@ -229,7 +232,11 @@ class Tracer(Deciding, Events):
         if holder is not None:
             self.value(holder, what)
             return self.lookup(array)  # type: ignore[return-value]
-        raise Refusal(f"{what or 'an operation'} uses a tensor that is neither an argument nor found from one, or made by the step")
+        refusal = Refusal(
+            f"{what or 'an operation'} uses a tensor that is neither an argument nor found from one, or made by the step"
+        )
+        refusal.strange = True
+        raise refusal
 
     def _constant(self, root: ndarray, array: ndarray) -> Value:
         low, high = bounds(root)
@@ -333,7 +340,7 @@ class Tracer(Deciding, Events):
                     inputs.append(self.value(self.constant(bind._number_array(op, t, kind)), op.name))
             self.emit(op, tuple(inputs), self.tree(params, op.name), [t._array for t in results], aux)
         except Refusal as refusal:
-            self.refuse(refusal.reason, refusal.site)
+            self.refuse(refusal.reason, refusal.site, refusal.strange)
 
     def emit(self, op: Primitive, inputs: tuple[Any, ...], params: Any, arrays: list[Any], aux: Any = None) -> None:
         """Append an operation, unless all it did was to look at memory in another way."""
@@ -375,7 +382,7 @@ class Tracer(Deciding, Events):
                 raise Refusal("a tensor was overwritten in a way that is not recorded")
             self.copy(t._array, result._array)
         except Refusal as refusal:
-            self.refuse(refusal.reason, refusal.site)
+            self.refuse(refusal.reason, refusal.site, refusal.strange)
 
     def copy(self, target: ndarray, array: ndarray) -> None:
         """`target` was given the values of `array`."""
@@ -396,7 +403,7 @@ class Tracer(Deciding, Events):
             try:
                 self.emit(PRIMITIVES["clone"], (self.value(array, "a copy"),), {}, [made])
             except Refusal as refusal:
-                self.refuse(refusal.reason, refusal.site)
+                self.refuse(refusal.reason, refusal.site, refusal.strange)
 
     def _own(self, place: Value, target: ndarray) -> Value:
         """A constant that is written to becomes memory of the step, filled anew by each call."""
@@ -444,7 +451,7 @@ class Tracer(Deciding, Events):
                         written.append(self._own(place, a) if place.buffer.kind == "constant" else place)
             params = {"args": self.tree(args, function.__name__, True), "kwargs": self.tree(kwargs, function.__name__, True)}
         except Refusal as refusal:
-            self.refuse(refusal.reason, refusal.site)
+            self.refuse(refusal.reason, refusal.site, refusal.strange)
             outputs, written, params, before = [], [], {}, set()
         with self.paused():
             result = function(*args, **kwargs)

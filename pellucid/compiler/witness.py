@@ -18,6 +18,7 @@ from ..core import bind, observe, source, tracing
 from ..core.public import METHODS
 from ..core.tensor import Tensor
 from .backward import TracedRun
+from .errors import line_in
 from .guards import Guard
 from .symbols import Namespace
 from .trace import Tracer
@@ -39,6 +40,8 @@ _IMPURE_MODULES = ("random", "time", "numpy.random", "builtins", "_io", "posix",
 # With one of these, code reads attributes that it does not name; with one of those, unless the name is written there.
 _DYNAMIC = frozenset({"vars", "globals", "locals", "eval", "exec", "attrgetter", "__dict__", "__getattribute__"})
 _BY_NAME = frozenset({"getattr", "hasattr"})
+_OF_GRAPHS = frozenset({"autograd", "create_graph", "grad_fn", "next_functions", "register_hook", "register_post_accumulate_grad_hook",
+                        "retain_grad", "saved_tensors_hooks"})  # fmt: skip
 # Methods of arrays through which values reach Python.
 _READERS = frozenset("all any sum max min item tolist argmax argmin nonzero prod argsort searchsorted".split())
 # Code in which arrays may be looked at: it runs again at each call.
@@ -108,11 +111,12 @@ def _attributes(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
 class Witness:
     """The names that running code used, and the calls it made that a replay could not repeat."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: CodeType | None = None) -> None:
+        self.root = root  # the code of the function itself
         self.names: set[str] = set()
         self.users: set[str] = set()  # those of code that is not this library's
         self.keys: set[str] = set()  # that code's strings
-        self.impure: list[tuple[str, Any]] = []
+        self.impure: list[tuple[str, Any, int | None]] = []
         self.read: tuple[str, Any] | None = None
         self.entry: Any = None  # the function's first line
         self.calling: Any = None  # the function in C that is running
@@ -152,16 +156,22 @@ class Witness:
         """Whether the user's code loads a global or builtin of this name."""
         return any(name in loaded(code) for code in self._kept if not source.is_library(code.co_filename))
 
+    @staticmethod
+    def word_of(guard: Guard) -> str:
+        """The name by which code comes to what a guard holds."""
+        words = re.findall(r"[A-Za-z_]\w*", guard.path.partition("['")[0])
+        return words[-1] if words else ""
+
     def line_of(self, guard: Guard) -> Any:
         """Where the user's code changes what a guard holds, as far as names tell: the first line that stores to it, or else uses it."""
-        words = re.findall(r"[A-Za-z_]\w*", guard.path.partition("['")[0])
-        key = guard.key if isinstance(guard.key, str) else words[-1] if words else None
+        word = self.word_of(guard)
+        key = guard.key if isinstance(guard.key, str) else word
         used = None
         for code in self._kept:
             if source.is_library(code.co_filename):
                 continue
             for i in dis.get_instructions(code):
-                if i.argval == key or words and i.argval == words[-1]:
+                if i.argval == key or word and i.argval == word:
                     if i.opname.startswith("STORE_") and i.opname != "STORE_FAST":
                         return source.describe((code, i.offset))
                     used = used or (code, i.offset)
@@ -253,7 +263,19 @@ class Witness:
     def _impure(self, frame: Any, what: str) -> None:
         caller = _users(frame)
         if caller is not None:
-            self.impure.append((what, source.describe((caller.f_code, caller.f_lasti))))
+            self.impure.append((what, source.describe((caller.f_code, caller.f_lasti)), line_in(self.root, caller)))
+
+    @property
+    def uses_graphs(self) -> bool:
+        """Whether the user's code may have done more with graphs than to call `backward`, as far as names tell."""
+        if self.dynamic or self.loads("grad"):
+            return True
+        for code in self._kept:
+            if not source.is_library(code.co_filename):
+                words = {*code.co_names, *[n for c in code.co_consts if type(c) is tuple for n in c if type(n) is str]}
+                if not words.isdisjoint(_OF_GRAPHS):
+                    return True
+        return False
 
     @property
     def asks_for_state(self) -> bool:

@@ -1,0 +1,372 @@
+"""Functions that are no single program: compiled around the statements that stay Python's.
+
+A step that prints, reads the clock or computes in Python with a tensor's value cannot be one program. The statement that does it runs in
+Python, and each run of other statements becomes a function of its own, which is compiled: its arguments are the variables that it reads,
+its results those that somebody reads later (`flow.py`). What is left of the function calls them; its text is parsed, the runs are
+replaced, and Python compiles it with the lines that it had, so that errors show the user's code.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import dis
+import inspect
+import types
+from collections.abc import Callable
+from typing import Any
+
+from ..nn.modules._hooks import global_hooks
+from ..nn.modules.module import Module
+from .errors import Refusal
+from .flow import Scope, after, compound, exposed, leaves, read
+
+LIMIT = 12  # lines of one function that stay Python's; a function with more of them is no step
+_FUTURE = 0x1FF0000  # flags of `from __future__ import`
+_LOOKING = frozenset({"locals", "eval", "exec", "vars", "dir"})  # with these, code sees variables by names that are not written
+_OPEN = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+def body_of(function: Any) -> Any:
+    """The user's function that a call of this one runs: a method's function, a module's `forward`, what decorators are around."""
+    if calls_forward(function):
+        function = function.__self__.forward
+    function = getattr(function, "__func__", function)
+    while isinstance(function, types.FunctionType) and _cell_of(function) is not None:
+        function = function.__wrapped__  # type: ignore[attr-defined]
+    return function if isinstance(function, types.FunctionType) else None
+
+
+def calls_forward(function: Any) -> bool:
+    """Whether a function is the call of a module."""
+    return getattr(function, "__func__", None) in (Module.__call__, Module._call_impl)
+
+
+def _cell_of(function: types.FunctionType) -> int | None:
+    """Which variable of a decorator's closure is the function that it is around."""
+    inner = getattr(function, "__wrapped__", None)
+    cells = function.__closure__ or ()
+    found = [k for k, c in enumerate(cells) if _content(c) is inner] if inner is not None else []
+    return found[0] if len(found) == 1 else None
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not set so far
+        return cell
+
+
+def rewrapped(function: Any, body: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with another body: bound to the same object, in the same decorators."""
+    bound = getattr(function, "__self__", None)
+    if bound is not None:
+        if calls_forward(function):
+            forward = rewrapped(bound.forward, body)
+            return lambda *args, **kwargs: (function if _hooked(bound) else forward)(*args, **kwargs)
+        return types.MethodType(rewrapped(function.__func__, body), bound)
+    k = _cell_of(function)
+    if k is None:
+        return body
+    inner = rewrapped(function.__wrapped__, body)
+    cells = [types.CellType(inner) if n == k else c for n, c in enumerate(function.__closure__)]
+    made = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, tuple(cells))
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
+def _hooked(module: Module) -> bool:
+    """Whether more happens in a call of a module than its `forward`."""
+    own = (module._forward_pre_hooks, module._forward_hooks, module._backward_hooks, module._backward_pre_hooks)
+    return any(own) or bool(global_hooks.present)
+
+
+class Parts:
+    """A function whose statements are compiled in runs, around the lines that stay Python's.
+
+    Args:
+        function: what is called.
+        compiled: makes a function of a run of statements a compiled one; it gets the function, and its first and last line.
+    """
+
+    def __init__(self, function: Callable[..., Any], compiled: Callable[[Any, int, int], Callable[..., Any]]) -> None:
+        self.function = function
+        self.compiled = compiled
+        self.body = body_of(function)
+        self.lines: set[int] = set()  # that stay Python's
+        self.made: dict[Any, Any] = {}  # what `compiled` made of the runs of the present form, by their lines and variables
+        self.runs: dict[Any, Callable[..., Any]] = {}  # how those are called
+        self.text = ""  # what is left to Python, with calls of the parts
+        self.call: Callable[..., Any] | None = None
+        self.tree: Any = None
+
+    def cut(self, lines: set[int]) -> bool:
+        """Let the statements at these lines stay Python's; False where that is no other form, or leaves nothing to compile."""
+        lines = {line for line in lines if self._statement(line)}
+        if not lines - self.lines or len(self.lines | lines) > LIMIT:
+            return False
+        self.lines |= lines
+        made = self._made()
+        if made is not None:
+            self.call = rewrapped(self.function, made)
+        return made is not None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        assert self.call is not None
+        return self.call(*args, **kwargs)
+
+    def lines_of(self, refusal: Refusal) -> set[int]:
+        """The lines of the function at which something was refused, as far as that is known."""
+        if self.body is None or not self._parse():
+            return set()
+        site = refusal.site
+        here = site is not None and site.file == self.body.__code__.co_filename
+        return self._lines_with(refusal.word) or refusal.lines or ({site.line} if here else set())
+
+    def _lines_with(self, name: str) -> set[int]:
+        """The lines of the only statement that names this variable or attribute; none where there are several."""
+        found = [
+            s for s in ast.walk(self.tree)
+            if name and isinstance(s, ast.stmt) and s is not self.tree and not compound(s) and name in read(s).words
+        ]  # fmt: skip
+        return {found[0].lineno} if len(found) == 1 else set()
+
+    # ---- parsing ---------------------------------------------------------------------------------
+    def _statement(self, line: int) -> bool:
+        """Whether a statement of the function stands at a line."""
+        return self._parse() and self.tree.body[0].lineno <= line <= self.tree.end_lineno
+
+    def _parse(self) -> bool:
+        if self.tree is None:
+            self.tree = (self.body is not None and _parsed(self.body)) or False
+            if self.tree:
+                self.scope = Scope(self.tree)
+                if self.scope.strange or not _LOOKING.isdisjoint(self.body.__code__.co_names):
+                    self.tree = False
+        return bool(self.tree)
+
+    # ---- writing ---------------------------------------------------------------------------------
+    def _made(self) -> Any:
+        """The function with its runs replaced; None where there is none that is worth it."""
+        self.before, self.runs, self.calls = (self.made, self.runs), {}, {}
+        self.made = {}
+        tree = self.tree
+        body = self._block(tree.body, set(self.scope.parameters), set(self.scope.captured))
+        if not self.made:
+            return None
+        whole = ast.FunctionDef(**{**{f: getattr(tree, f, []) for f in tree._fields}, "body": body})
+        ast.copy_location(whole, tree)
+        self.text = ast.unparse(whole)
+        # Variables all the same, though only runs set them.
+        unset = [ast.Assign([ast.Name(n, ast.Store())], ast.Constant(None)) for n in sorted(self.scope.variables)]
+        body.insert(0, _placed(ast.If(ast.Constant(False), list(unset), []), body[0]))
+        return self._function(whole, self.calls)
+
+    def _block(self, body: list[ast.stmt], bound: set[str], live: set[str]) -> list[ast.stmt]:
+        """The statements of a block with runs of them replaced.
+
+        Args:
+            bound: variables that have a value for certain.
+            live: those that may be read after the block.
+        """
+        out: list[ast.stmt] = []
+        run: list[ast.stmt] = []
+        start = at = bound
+        for k, s in enumerate(body):
+            names = read(s)
+            rest = exposed(body[k + 1 :], set()) | live
+            cut = any(line in self.lines for line in range(s.lineno, (s.end_lineno or s.lineno) + 1))
+            found = None if cut else after([s], at)
+            needed = exposed([s], at - start) & self.scope.variables
+            unsure = set() if found is None else (names.stored - found) & rest
+            if cut or names.jumps or names.deleted or names.declares or not needed <= start or unsure:
+                out += self._flushed(run, start, exposed(body[k:], set()) | live)
+                out.append(self._opened(s, at, rest) if cut else s)
+                run, start = [], after([s], at)  # type: ignore[assignment]
+                at = start
+            else:
+                run.append(s)
+                at = found  # type: ignore[assignment]
+            if at is None:  # nothing comes here
+                return [*out, *self._flushed(run, start, live), *body[k + 1 :]]
+        return [*out, *self._flushed(run, start, live)]
+
+    def _opened(self, s: ast.stmt, bound: set[str], rest: set[str]) -> ast.stmt:
+        """A statement that stays Python's; the blocks of an `if`, `with` or loop may be compiled in part."""
+        if not isinstance(s, (ast.If, ast.For, ast.While, ast.With)):
+            return s
+        made = {f: getattr(s, f) for f in s._fields}
+        inside = bound
+        if isinstance(s, (ast.For, ast.While)):
+            rest = rest | exposed([s], set())  # read by the next round
+        if isinstance(s, (ast.For, ast.With)):
+            targets = [s.target] if isinstance(s, ast.For) else [i.optional_vars for i in s.items if i.optional_vars]
+            inside = bound | {n for t in targets for n in read(t).stored}
+        made["body"] = self._block(s.body, inside, rest)
+        if isinstance(s, ast.If):
+            made["orelse"] = self._block(s.orelse, bound, rest)
+        return ast.copy_location(type(s)(**made), s)
+
+    def _flushed(self, run: list[ast.stmt], bound: set[str], live: set[str]) -> list[ast.stmt]:
+        """What a run becomes: a call of its function."""
+        names = read(*run)
+        if not names.computes:
+            return run
+        end = after(run, bound)
+        variables = self.scope.variables
+        results = [] if end is None else sorted(names.stored & live & variables)
+        certain = after(run, set())
+        arguments = sorted((exposed(run, set()) | (set() if certain is None else {*results} - certain)) & variables)
+        own = self.scope.parameters[0] if self.scope.parameters else ""
+        method = own in arguments and getattr(self.function, "__self__", None) is not None and own not in self.scope.stored
+        if method:  # it comes first
+            arguments.insert(0, arguments.pop(arguments.index(own)))
+        last = run[-1]
+        returns = leaves(run[:-1]) or (leaves([last]) and not isinstance(last, ast.Return))
+        key = (run[0].lineno, last.end_lineno, run[0].col_offset, tuple(arguments), tuple(results), returns)
+        name = f"_part_{len(self.made)}"
+        if key in self.before[0]:
+            self.made[key], self.runs[key] = [held[key] for held in self.before]
+        else:
+            self.made[key], self.runs[key] = self._compiled(run, arguments, results, returns, end is None, method)
+        self.calls[name] = self.runs[key]
+        values = _tuple(results, ast.Store())
+        call: ast.expr = ast.Call(ast.Name(name, ast.Load()), [ast.Name(a, ast.Load()) for a in arguments], [])
+        made: list[ast.stmt]
+        if isinstance(last, ast.Return) and not returns:
+            made = [ast.Return(call)]
+        elif returns:
+            held = f"{name}_result"
+            of = [ast.Subscript(ast.Name(held, ast.Load()), ast.Constant(k), ast.Load()) for k in range(2)]
+            made = [ast.Assign([ast.Name(held, ast.Store())], call), ast.If(of[0], [ast.Return(of[1])], [])]
+            made += [ast.Assign([values], of[1])] if results else []
+            made.append(ast.Delete([ast.Name(held, ast.Del())]))
+        else:
+            made = [ast.Assign([values], call)] if results else [ast.Expr(call)]
+        return [_placed(s, run[0]) for s in made]
+
+    def _compiled(
+        self, run: list[ast.stmt], arguments: list[str], results: list[str], returns: bool, ends: bool, method: bool
+    ) -> tuple[Callable[..., Any], Callable[..., Any]]:  # fmt: skip
+        """The compiled function of a run, and how it is called; a method, if its first argument is the object to which the whole is bound."""
+        body = [_Returns().visit(s) for s in map(copy.deepcopy, run)] if returns else list(run)
+        if not ends:
+            value: ast.expr = _tuple(results, ast.Load()) if results else ast.Constant(None)
+            body.append(ast.Return(ast.Tuple([ast.Constant(False), value], ast.Load()) if returns else value))
+            _placed(body[-1], run[-1])
+        if self.scope.globals:
+            body.insert(0, ast.copy_location(ast.Global(sorted(self.scope.globals)), run[0]))
+        if self.scope.nonlocals:
+            body.insert(0, ast.copy_location(ast.Nonlocal(sorted(self.scope.nonlocals)), run[0]))
+        given = ast.arguments(posonlyargs=[], args=[ast.arg(a) for a in arguments], kwonlyargs=[], kw_defaults=[], defaults=[])
+        written = ast.FunctionDef(
+            name=self.tree.name, args=given, body=body, decorator_list=[], returns=None, type_comment=None, type_params=[]
+        )
+        ast.copy_location(written, run[0])
+        made = self._function(written, {})
+        lines = run[0].lineno, run[-1].end_lineno or run[-1].lineno
+        if not method:
+            function = self.compiled(made, *lines)
+            return function, function
+        bound = self.function.__self__  # type: ignore[attr-defined]
+        function = self.compiled(types.MethodType(made, bound), *lines)
+        return function, lambda self, *rest: function(*rest) if self is bound else made(self, *rest)
+
+    def _function(self, tree: ast.FunctionDef, calls: dict[str, Any]) -> types.FunctionType:
+        """A Python function of a tree, with the globals and the closure of the original."""
+        original = self.body
+        code = _code(tree, original, list(calls))
+        cells = dict(zip(original.__code__.co_freevars, original.__closure__ or (), strict=True))
+        cells.update((name, types.CellType(f)) for name, f in calls.items())
+        made = types.FunctionType(
+            code, original.__globals__, original.__name__, original.__defaults__ if calls else None,
+            tuple([cells[n] for n in code.co_freevars]),
+        )  # fmt: skip
+        made.__kwdefaults__ = original.__kwdefaults__ if calls else None
+        made.__qualname__, made.__module__, made.__doc__ = original.__qualname__, original.__module__, original.__doc__
+        return made
+
+
+class _Returns(ast.NodeTransformer):
+    """`return x` as `return (True, x)`, which tells it from the end of the run."""
+
+    def visit_Return(self, node: ast.Return) -> Any:
+        value = node.value or ast.copy_location(ast.Constant(None), node)
+        true = ast.copy_location(ast.Constant(True), node)
+        return ast.copy_location(ast.Return(ast.copy_location(ast.Tuple([true, value], ast.Load()), node)), node)
+
+    def visit_FunctionDef(self, node: Any) -> Any:
+        return node
+
+    visit_AsyncFunctionDef = visit_Lambda = visit_ClassDef = visit_FunctionDef
+
+
+def _placed(s: ast.stmt, where: ast.stmt) -> ast.stmt:
+    """A statement, at the lines of another."""
+    for node in ast.walk(s):
+        ast.copy_location(node, where)
+    return s
+
+
+def _tuple(names: list[str], context: Any) -> ast.expr:
+    """Variables together: one by itself, several as a tuple."""
+    found: list[ast.expr] = [ast.Name(n, context) for n in names]
+    return found[0] if len(found) == 1 else ast.Tuple(found, context)
+
+
+def _parsed(function: types.FunctionType) -> ast.FunctionDef | None:
+    """The tree of a function, with the lines of its file; None where the text is not at hand, or is not what was compiled."""
+    code = function.__code__
+    if code.co_flags & _OPEN or code.co_name == "<lambda>":
+        return None
+    try:
+        lines, first = inspect.getsourcelines(code)
+        tree = ast.parse("if 1:\n" + "".join(lines) if lines[0][:1].isspace() else "\n" + "".join(lines))
+    except (OSError, SyntaxError, TypeError, IndexError):
+        return None
+    ast.increment_lineno(tree, first - 2)
+    found = next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)), None)
+    if found is None or found.name != code.co_name:
+        return None
+    found.decorator_list, found.returns = [], None
+    for a in (*found.args.posonlyargs, *found.args.args, *found.args.kwonlyargs, found.args.vararg, found.args.kwarg):
+        if a is not None:
+            a.annotation = None
+    found.args.kw_defaults = [d and ast.copy_location(ast.Constant(None), d) for d in found.args.kw_defaults]
+    found.args.defaults = [ast.copy_location(ast.Constant(None), d) for d in found.args.defaults]
+    try:
+        again = _code(found, function, [])
+    except (SyntaxError, LookupError, ValueError):
+        return None
+    return found if _spelled(again) == _spelled(code) else None
+
+
+def _spelled(code: types.CodeType) -> list[Any]:
+    """What code does, line by line, without the ways of calling by which Python tells modules that it imports from other objects."""
+    found: list[Any] = []
+    for i in dis.get_instructions(code):
+        if i.opname not in ("PUSH_NULL", "PRECALL", "CACHE", "EXTENDED_ARG", "NOP"):
+            value = i.argval.co_name if isinstance(i.argval, types.CodeType) else i.argval
+            jumps = i.opcode in dis.hasjrel or i.opcode in dis.hasjabs
+            found.append((i.opname.replace("LOAD_METHOD", "LOAD_ATTR"), None if jumps else repr(value)))
+    return [*found, sorted({line for *_, line in code.co_lines() if line not in (None, code.co_firstlineno)})]
+
+
+def _code(tree: ast.FunctionDef, original: types.FunctionType, more: list[str]) -> types.CodeType:
+    """The code of a function that stands where the original does, as far as names are concerned."""
+    code = original.__code__
+    inner: ast.stmt = tree
+    around = code.co_qualname.split(".")[:-1] if hasattr(code, "co_qualname") else []
+    if around and around[-1] != "<locals>":  # a class, by which private names are changed
+        inner = ast.ClassDef(name=around[-1], bases=[], keywords=[], body=[tree], decorator_list=[], type_params=[])
+    free = [n for n in code.co_freevars if n != "__class__" or inner is tree] + more
+    given = ast.arguments(posonlyargs=[], args=[ast.arg(n) for n in free], kwonlyargs=[], kw_defaults=[], defaults=[])
+    maker = ast.FunctionDef(
+        name="maker", args=given, body=[inner], decorator_list=[], returns=None, type_comment=None, type_params=[]
+    )
+    module = ast.fix_missing_locations(ast.Module([ast.copy_location(maker, tree)], []))
+    found = compile(module, code.co_filename, "exec", flags=code.co_flags & _FUTURE, dont_inherit=True)
+    for _ in range(2 if inner is tree else 3):
+        found = next(c for c in found.co_consts if isinstance(c, types.CodeType))
+    # Its qualified name is the maker's; Python shows it in errors.
+    return found.replace(co_qualname=code.co_qualname) if hasattr(code, "co_qualname") else found

@@ -1,0 +1,668 @@
+"""Functions that are compiled around the lines that stay Python's."""
+
+import contextlib
+import itertools
+import linecache
+import random
+import textwrap
+import time
+import traceback
+import warnings
+
+import pytest
+
+import pellucid as torch
+import pellucid.nn.functional as F
+from pellucid import nn
+from pellucid.compiler.parts import Parts
+
+WARNING = torch.compiler.CompileWarning
+
+
+# ---- the text: any function does what it did, wherever it is cut -------------------------------------------
+COUNT = itertools.count()
+
+
+def function_of(source, name="f"):
+    """A function of a text that Python finds again."""
+    file = f"<parts {next(COUNT)}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    space = {"contextlib": contextlib, "log": []}
+    exec(compile(source, file, "exec"), space)
+    return space[name], space
+
+
+def outcome(function, space, *args):
+    """What a call returns or raises, at which line, and what it logs."""
+    space["log"].clear()
+    try:
+        result = repr(function(*args))
+    except Exception as error:
+        line = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith("<parts")][-1]
+        # The name of a variable without a value stands in both messages; a variable of a closure is called otherwise.
+        result = (
+            type(error).__name__,
+            str(error).replace("cannot access free variable", "cannot access local variable")[:40],
+            line,
+        )
+    return result, list(space["log"])
+
+
+def check_all_cuts(source, inputs, rounds=40, seed=0):
+    function, space = function_of(source)
+    body = range(2, source.count("\n") + 1)
+    choose = random.Random(seed)
+    cuts = [{line} for line in body] + [set(choose.sample(body, min(len(body), choose.randint(1, 4)))) for _ in range(rounds)]
+    expected = [outcome(function, space, *given) for given in inputs]
+    made = 0
+    for lines in cuts:
+        parts = Parts(function, lambda f, first, last: f)
+        if not parts.cut(lines):
+            continue
+        made += 1
+        for given, before in zip(inputs, expected, strict=True):
+            assert outcome(parts, space, *given) == before, (
+                f"{outcome(parts, space, *given)} for {before}, cut at {sorted(lines)} with {given}:\n{source}"
+            )
+    return made
+
+
+class Programs:
+    """Random functions of a few variables, with all statements that a step may have."""
+
+    names = ("a", "b", "c", "d")
+
+    def __init__(self, seed):
+        self.choose = random.Random(seed)
+
+    def expression(self):
+        c = self.choose
+        name, other = c.choice(self.names), c.choice(self.names)
+        forms = [
+            name,
+            f"{name} + {c.randint(1, 3)}",
+            f"abs({name} - {other})",
+            f"max({name}, {other})",
+            f"sum([{name} * k for k in range(3)])",
+            f"sum({name} + k for k in range(2))",
+            f"(lambda v: v + {other})({name})" if c.random() < 0.1 else f"-{name}",
+            f"int(str({name}))",
+            f"len([d for d in range({name} % 3)])",
+        ]
+        return c.choice(forms)
+
+    def block(self, depth, loop, size=None):
+        c = self.choose
+        lines = []
+        for _ in range(size or c.randint(1, 3)):
+            kind = c.choice(["set"] * 5 + ["add", "log", "pair", "del", "global", "walrus"] + ["if", "if", "for", "while", "with", "try"] * (depth < 2)
+                            + ["return"] * (depth > 0) + ["break", "continue"] * (loop and depth > 0))  # fmt: skip
+            name, other = c.choice(self.names), c.choice(self.names)
+            if kind == "set":
+                lines.append(f"{name} = {self.expression()}")
+            elif kind == "add":
+                lines.append(f"{name} += {self.expression()}")
+            elif kind == "log":
+                lines.append(f"log.append({self.expression()})")
+            elif kind == "pair":
+                lines.append(f"{name}, {other} = {other}, {self.expression()}")
+            elif kind == "del":
+                lines.append(f"del {name}")
+            elif kind == "global":
+                lines.append(f"log.append(len(log) + {name})")
+            elif kind == "walrus":
+                lines.append(f"log.append(({name} := {self.expression()}))")
+            elif kind == "if":
+                lines += [f"if {self.expression()} % 2:", *self.block(depth + 1, loop)]
+                if c.random() < 0.5:
+                    lines += ["else:", *self.block(depth + 1, loop)]
+            elif kind == "for":
+                lines += [f"for {name} in range({c.randint(0, 3)}):", *self.block(depth + 1, True)]
+            elif kind == "while":
+                lines += [f"while len(log) < {c.randint(1, 6)}:", "    log.append(0)", *self.block(depth + 1, True)]
+            elif kind == "with":
+                lines += [c.choice(["with contextlib.suppress(ZeroDivisionError):", f"with contextlib.nullcontext({self.expression()}) as {name}:"]),
+                          *self.block(depth + 1, loop)]  # fmt: skip
+            elif kind == "try":
+                lines += [
+                    "try:",
+                    *self.block(depth + 1, loop),
+                    f"except ValueError as {c.choice(('e', name))}:",
+                    *self.block(depth + 1, loop),
+                ]
+            elif kind == "return":
+                lines.append(f"return {self.expression()}")
+            else:
+                lines.append(kind)
+        return ["    " + line for line in lines]
+
+    def source(self):
+        return "\n".join(["def f(a, b):", *self.block(0, False, self.choose.randint(4, 9)), "    return a, b", ""])
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_functions_do_what_they_did(seed):
+    source = Programs(seed).source()
+    check_all_cuts(source, [(0, 0), (1, 2), (5, 3)], rounds=15, seed=seed)
+
+
+# ---- steps: eager's numbers, wherever a line stays Python's -----------------------------------------------
+def seen(*values):
+    """What a program cannot repeat, and the values it is given."""
+    SEEN.append([v.detach().clone() if isinstance(v, torch.Tensor) else v for v in values])
+    print(end="")
+
+
+SEEN = []
+STEPS = {
+    "classifier": """
+        def step(model, optimizer, x, y):
+            optimizer.zero_grad()
+            out = model(x)
+            loss = F.cross_entropy(out, y)
+            loss.backward()
+            norm = nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            accuracy = (out.argmax(1) == y).float().mean().item()
+            return loss, norm, accuracy
+    """,
+    "accumulation": """
+        def step(model, optimizer, x, y):
+            total = 0.0
+            optimizer.zero_grad()
+            for part, labels in zip(x.split(4), y.split(4)):
+                loss = F.cross_entropy(model(part), labels) / 2
+                total += loss.item()
+                loss.backward()
+            optimizer.step()
+            if total > 1e9:
+                return None
+            return total
+    """,
+    "penalty": """
+        def step(model, optimizer, x, y):
+            x = x.clone().requires_grad_()
+            out = model(x)
+            (slope,) = torch.autograd.grad(out.sum(), x, create_graph=True)
+            loss = F.cross_entropy(out, y) + (slope.norm(dim=1) - 1).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            return loss.detach(), slope.detach()
+    """,
+    "views": """
+        def step(model, optimizer, x, y):
+            halves = x.view(2, -1)
+            first, second = halves
+            y2 = first
+            first = first * 2
+            second.mul_(0.5)
+            out = model(x)
+            h = out.relu_()
+            loss = (out * h).sum() + first.sum() + y2.sum()
+            del halves
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            return loss, second, h
+    """,
+    "modes": """
+        def step(model, optimizer, x, y):
+            with torch.no_grad():
+                before = model(x)
+                noise = torch.rand_like(before)
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                out = model(x)
+                loss = F.cross_entropy(out.float(), y)
+            loss = loss + ((out.float() - before) * noise).abs().mean()
+            for p in model.parameters():
+                p.grad = None
+            loss.backward()
+            for p in model.parameters():
+                with torch.no_grad():
+                    p -= 0.1 * p.grad
+            return loss.detach()
+    """,
+    "dropout": """
+        def step(model, optimizer, x, y):
+            h = F.dropout(x, 0.3)
+            n = torch.randn(8, 6)
+            k = (n > 0).sum()
+            out = model(h + n)
+            if k.item() % 2:
+                out = out * 2
+            loss = F.cross_entropy(out, y, reduction="none")
+            worst = loss.topk(2).values
+            loss = loss.mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            return loss.item(), worst, k
+    """,
+    "objects": """
+        def step(model, optimizer, x, y):
+            found = {"x": x * 2}
+            found["h"] = model(found["x"])
+            items = [found["h"].sum(), x.mean()]
+            items.append(items[0] * items[1])
+            loss = F.cross_entropy(found["h"], y) + 0 * items[-1]
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            return found, items
+    """,
+}
+
+
+def world():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(6, 16, bias=False), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, 3))
+    return model, torch.optim.Adam(model.parameters(), lr=0.01)
+
+
+def calls(step, times=6):
+    """What some calls of a step return, see and leave behind."""
+    model, optimizer = world()
+    batches = torch.Generator().manual_seed(1)
+    found = []
+    SEEN.clear()
+    for k in range(times):
+        x = torch.randn(8 if k != 3 else 4, 6, generator=batches)
+        y = torch.randint(0, 3, (len(x),), generator=batches)
+        try:
+            result = step(model, optimizer, x, y)
+        except RuntimeError as error:
+            result = str(error)
+        found.append([result, x, [v for held in SEEN for v in held], [p.detach().clone() for p in model.parameters()],
+                      [p.grad is None or p.grad.clone() for p in model.parameters()], [b.clone() for b in model.buffers()],
+                      torch.rand(1)])  # fmt: skip
+        SEEN.clear()
+    return found
+
+
+def same(a, b, where=""):
+    if isinstance(a, torch.Tensor):
+        assert a.shape == b.shape and a.requires_grad == b.requires_grad, where
+        torch.testing.assert_close(a, b, rtol=2e-4, atol=2e-5, msg=lambda m: f"{where}: {m}")
+    elif isinstance(a, dict):
+        assert a.keys() == b.keys()
+        [same(a[k], b[k], where) for k in a]
+    elif isinstance(a, (list, tuple)):
+        assert len(a) == len(b), where
+        [same(v, w, f"{where}, {k}") for k, (v, w) in enumerate(zip(a, b, strict=True))]
+    elif isinstance(a, float):
+        assert a == pytest.approx(b, rel=2e-4, abs=2e-5), where
+    else:
+        assert a == b, where
+
+
+def interrupted(source):
+    """The step with something that stays Python's between any two statements, or before or after them."""
+    lines = textwrap.dedent(source).strip("\n").splitlines()
+    for k in range(1, len(lines)):
+        indent = lines[k][: len(lines[k]) - len(lines[k].lstrip())]
+        around = next(line for line in reversed(lines[:k]) if not line.startswith(indent))
+        if around.lstrip().startswith("if "):
+            continue
+        names = ["x", "y"] + [n for n in ("loss", "out", "total") if any(line.startswith(f"    {n} = ") for line in lines[1:k])]
+        made = [*lines[:k], f"{indent}seen({', '.join(names)})", *lines[k:], ""]
+        yield k, "\n".join(made)
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_steps_with_a_line_that_stays_pythons(name):
+    for k, source in interrupted(STEPS[name]):
+        function, space = function_of(source, "step")
+        space.update(F=F, nn=nn, torch=torch, seen=seen)
+        expected = calls(function)
+        run = torch.compile(function)
+        with pytest.warns(WARNING), warnings.catch_warnings():
+            same(calls(run), expected, f"line {k} of {name}")
+
+
+# ---- what is left to Python, and what is not ----------------------------------------------------------------
+def compiled_calls(run):
+    """How many calls of parts ran as programs, part by part."""
+    assert run.parts is not None, run.history
+    return [sum(v.hits for v in part.versions) for part in run.parts.made.values()]
+
+
+def quietly(run, *args, times=6):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WARNING)
+        return [run(*args) for _ in range(times)]
+
+
+def equal_steps(make, times=6):
+    """Call a step of two equal worlds, one of them compiled; the compiled function."""
+    found = []
+    for wrap in (lambda f: f, torch.compile):
+        torch.manual_seed(0)
+        step = wrap(make())
+        found.append((step, quietly(step, torch.linspace(-1, 1, 48).reshape(8, 6), torch.arange(8) % 3, times=times)))
+    same(found[1][1], found[0][1])
+    return found[1][0]
+
+
+def test_prints_and_clocks(capsys):
+    def make():
+        model, optimizer = world()
+
+        def step(x, y):
+            begin = time.perf_counter()
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            print(f"loss {loss.item():.3f}", time.perf_counter() > begin)
+            return loss.detach()
+
+        return step
+
+    run = equal_steps(make)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 12 and lines[:6] == lines[6:] and lines[0].endswith("True")
+    assert compiled_calls(run)[0] == 4, "the first call is traced as a whole, the second in parts"
+
+
+def test_a_line_that_prints_now_and_then_costs_nothing_otherwise(capsys):
+    def make():
+        model, optimizer = world()
+        at = {"step": 0}
+
+        def step(x, y):
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            if at["step"] % 4 == 0:
+                print(at["step"], round(loss.item(), 3))
+            at["step"] += 1
+            return loss.detach()
+
+        return step
+
+    run = equal_steps(make, times=12)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:3] == lines[3:]
+    assert sum(compiled_calls(run)) + sum(v.hits for v in run.versions) >= 9
+
+
+def test_a_module_whose_forward_prints(capsys):
+    class Talking(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.__hidden = 2.0
+            self.first, self.last = nn.Linear(6, 16), nn.Linear(16, 3)
+
+        def forward(self, x):
+            """Says something."""
+            h = torch.relu(self.first(x)) * self.__hidden
+            print("mean", round(h.mean().item(), 4))
+            return self.last(h).log_softmax(1)
+
+    def make():
+        model = Talking()
+        run = torch.compile(model) if make.compiled else model
+        make.compiled, make.model = True, run
+
+        def step(x, y):
+            for p in model.parameters():
+                p.grad = None
+            F.nll_loss(run(x), y).backward()
+            return [p.grad.clone() for p in model.parameters()]
+
+        return torch.compiler.disable(step)
+
+    make.compiled = False
+    equal_steps(make)
+    run = make.model._compiled()
+    assert compiled_calls(run) == [4, 4]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:6] == lines[6:]
+    model = make.model._orig_mod
+    told = []
+    handle = model.register_forward_hook(lambda *a: told.append(1))
+    quietly(make.model, torch.ones(2, 6), times=2)
+    assert len(told) == 2, "hooks are called"
+    handle.remove()
+
+
+def test_methods_private_names_and_super():
+    class Base:
+        def loss(self, out, y):
+            return F.cross_entropy(out, y)
+
+    class Trainer(Base):
+        def __init__(self):
+            self.model, self.optimizer = world()
+            self.__history = []
+            self.count = 0
+
+        def loss(self, out, y):
+            value = super().loss(out, y) * 2
+            return value
+
+        def step(self, x, y):
+            self.optimizer.zero_grad()
+            loss = super().loss(self.model(x), y)
+            self.__history.append(f"{loss.item():.3f}")
+            self.count += 1
+            loss = loss + self.loss(self.model(x), y)
+            loss.backward()
+            self.optimizer.step()
+            return len(self.__history), self.count, loss.detach()
+
+    equal_steps(lambda: Trainer().step)
+    trainer = Trainer()
+    run = torch.compile(trainer.step)
+    quietly(run, torch.ones(8, 6), torch.arange(8) % 3)
+    assert sum(n > 1 for n in compiled_calls(run)) == 2
+
+
+def test_methods_that_are_decorated():
+    class Trainer:
+        def __init__(self):
+            self.model, self.optimizer = world()
+
+        @torch.compile
+        def step(self, x, y):
+            self.optimizer.zero_grad()
+            loss = F.cross_entropy(self.model(x), y)
+            loss.backward()
+            self.optimizer.step()
+            seen(loss)
+            return loss.detach() + 0
+
+    one, other = Trainer(), Trainer()
+    quietly(one.step, torch.ones(8, 6), torch.arange(8) % 3)
+    quietly(other.step, torch.ones(8, 6), torch.arange(8) % 3)
+    assert compiled_calls(one.step) == compiled_calls(other.step) == [4, 4]
+
+
+def test_a_loop_over_a_loader():
+    from pellucid.utils.data import DataLoader, TensorDataset
+
+    def make():
+        model, optimizer = world()
+        data = DataLoader(TensorDataset(torch.randn(20, 6), torch.arange(20) % 3), batch_size=8)
+
+        def epoch(x, y):
+            total = 0.0
+            for inputs, labels in data:
+                optimizer.zero_grad()
+                loss = F.cross_entropy(model(inputs), labels)
+                loss.backward()
+                optimizer.step()
+                if loss.isnan():
+                    break
+                total += loss.item() * len(labels)
+            return total / 20
+
+        return epoch
+
+    run = equal_steps(make)
+    assert sum(compiled_calls(run)) > 8
+
+
+def test_what_a_mask_selects():
+    def make():
+        model, _ = world()
+        model.eval()
+
+        def predict(x, y):
+            out = model(x).softmax(1)
+            sure = out[out.max(1).values > 0.4]
+            return out, sure, sure.sum(0)
+
+        return torch.no_grad()(predict)
+
+    run = equal_steps(make)
+    assert compiled_calls(run)[0] == 4, "in the decorator, too"
+
+
+def test_what_is_marked_as_python():
+    @torch.compiler.disable
+    def note(loss):
+        return {"loss": loss.item()}
+
+    def make():
+        model, optimizer = world()
+
+        def step(x, y):
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            told = note(loss)
+            optimizer.step()
+            return told
+
+        return step
+
+    run = equal_steps(make)
+    assert compiled_calls(run) == [4, 3], "the second part is about an optimizer, whose state begins in its first call"
+
+
+def test_iterators_are_read_by_python():
+    def make():
+        model, optimizer = world()
+        batches = iter([torch.randn(8, 6) for _ in range(20)])
+
+        def step(x, y):
+            inputs = next(batches)
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(inputs + x), y)
+            loss.backward()
+            optimizer.step()
+            return loss.detach()
+
+        return step
+
+    run = equal_steps(make)
+    assert compiled_calls(run) == [4]
+
+
+def test_errors_name_the_users_lines():
+    def step(x, y):
+        h = x * 2
+        seen(h)
+        return h @ y  # here
+
+    run = torch.compile(step)
+    quietly(run, torch.ones(2, 3), torch.ones(3, 2))
+    with pytest.raises(RuntimeError) as caught:
+        run(torch.ones(2, 3), torch.ones(4, 2))
+    lines = [f.line for f in traceback.extract_tb(caught.value.__traceback__) if f.name == "step"]
+    assert lines[-1] == "return h @ y  # here"
+    quietly(run, torch.ones(2, 3), torch.ones(3, 2))
+
+
+def test_whole_graphs_or_an_error():
+    def step(x):
+        print(end="")
+        return x * 2
+
+    run = torch.compile(step, fullgraph=True)
+    with pytest.raises(torch.compiler.CompileError, match="prints"):
+        run(torch.ones(2))
+
+
+def test_what_is_told(capsys):
+    def step(x):
+        h = x * 2
+        print(end="")
+        h = h + 1
+        seen(h)
+        return h.sum()
+
+    run = torch.compile(step)
+    with pytest.warns(
+        WARNING, match=r"step is compiled around a line that stays Python's: the step prints.*test_parts\.py"
+    ) as told:
+        for _ in range(4):
+            run(torch.ones(2))
+    assert len(told) == 1
+    assert sum("is compiled around" in h for h in run.history) == 1, "both lines at once"
+    text = str(run.explain())
+    assert "stays Python's" in text and text.count("version 1 for") == 3 and "step, line " in text
+    run.forget()
+    assert run.parts is None
+
+
+def test_graphs_that_are_used_in_other_ways_do_not_begin_in_parts():
+    def make():
+        model, _ = world()
+
+        def step(x, y):
+            inputs = x.clone().requires_grad_()
+            h = model(inputs)
+            h.retain_grad()
+            seen(h)
+            loss = F.cross_entropy(h, y)
+            loss.backward()
+            return inputs.grad, h.grad, [p.grad for p in model.parameters()]
+
+        return step
+
+    equal_steps(make)
+
+    def attack(x, y):
+        inputs = x.clone().requires_grad_()
+        loss = F.cross_entropy(inputs @ WEIGHT, y)
+        seen(loss)
+        loss.backward()
+        return inputs.grad
+
+    equal_steps(lambda: attack)
+
+
+WEIGHT = torch.linspace(-1, 1, 18).reshape(6, 3).requires_grad_()
+
+
+def test_nothing_is_kept_alive():
+    import weakref
+
+    def make():
+        model, optimizer = world()
+
+        def step(x, y):
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            seen(loss)
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        return torch.compile(step), weakref.ref(model)
+
+    run, model = make()
+    loss = quietly(run, torch.ones(8, 6), torch.arange(8) % 3)[-1]
+    held = weakref.ref(loss)
+    SEEN.clear()
+    del loss
+    assert held() is None, "results live as long as their caller wants"
+    del run
+    import gc
+
+    gc.collect()
+    assert model() is None
