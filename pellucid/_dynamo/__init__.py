@@ -29,6 +29,7 @@ from ..compiler import (
     substitute_in_graph,
 )
 from ..compiler.function import CompiledFunction
+from ..core import tracing
 from . import config, eval_frame, exc
 
 __all__ = [
@@ -59,7 +60,9 @@ def run(fn: Any = None) -> Any:
 
 
 def graph_break(msg: str = "") -> None:
-    """Do nothing: a step is one program, or runs eagerly (`torch.compiler.disable` marks what has to)."""
+    """End the program here: the statement stays Python's, and what comes before and after it is compiled by itself."""
+    for tracer in tracing.tracers:
+        tracer.refuse(msg or "the step asks for a break of its graph")
 
 
 def mark_dynamic(t: Any, index: Any, **bounds: Any) -> None:
@@ -124,8 +127,9 @@ def explain(f: Callable[..., Any], *extra_args: Any, **extra_kwargs: Any) -> Any
         compiled(*args, **kwargs)
         ops = [i for version in compiled.versions for i in version.program.instructions[: version.split]]
         reasons = list(compiled.refused.values()) + [f"a decision with a value ({i.site})" for i in ops if i.kind == "decide"]
+        graphs = len(compiled.versions) if compiled.parts is None else len(compiled.parts.made)
         return ExplainOutput(
-            len(compiled.versions), len(reasons), sum(i.kind != "decide" for i in ops), reasons, compiled.explain()
+            graphs, len(reasons), sum(i.kind != "decide" for i in ops), reasons, compiled.explain()
         )
 
     return inner(*extra_args, **extra_kwargs) if extra_args or extra_kwargs else inner

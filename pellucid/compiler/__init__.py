@@ -8,7 +8,8 @@
     (0.0, 0.0)
 
 The first call of each kind runs eagerly while it is written down (`trace.py`); later calls check that nothing that was read has
-changed (`surroundings.py`, `step.py`) and run the program (`execute.py`). What cannot be compiled runs eagerly, and says why once.
+changed (`surroundings.py`, `step.py`) and run the program (`execute.py`). A line that no program can repeat stays Python's, and what is around
+it is compiled (`parts.py`); where that cannot be, the function runs eagerly. A warning says why once.
 """
 
 from __future__ import annotations
@@ -123,7 +124,8 @@ def compile(
     Args:
         model: a function or module; without it a decorator is returned.
         fullgraph: raise CompileError, with file and line, where the function cannot be compiled, or asks for a tensor's value to decide
-            something; otherwise it is split there, or runs eagerly and a CompileWarning says why.
+            something; otherwise it is split there, and what no program can repeat (a print, the clock) stays Python's, which a
+            CompileWarning tells.
         dynamic: accepted; each shape is traced once, and the last few are kept.
         backend: "inductor" (or None) compiles; "eager" and "aot_eager" run eagerly; a callable is refused.
         mode, options, name, isolate_recompiles, shapes_spec: accepted, without effect.
@@ -192,7 +194,7 @@ def explain(compiled: Any) -> Any:
 
 # ---- marks on functions ------------------------------------------------------------------------
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """Mark a function (or make a decorator that does) as one that always runs eagerly: a step that calls it is not compiled."""
+    """Mark a function (or make a decorator that does) as one that always runs eagerly: a step that calls it is compiled around that."""
     if fn is None:
         return functools.partial(disable, recursive=recursive, reason=reason)
 

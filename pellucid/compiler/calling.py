@@ -79,6 +79,8 @@ class Calls:
         """What differs from the call that was traced; None when the program serves this call."""
         if (masked(structure, self.lift) if self.lift else structure) != self.structure_key:
             return "other arguments"
+        if self.checked and self._fits(tuple(tensors)):
+            return None
         if self.places:
             tensors = [*tensors]
             if flatten([g.now() for g in self.places], tensors) != self.places_key:
@@ -128,15 +130,23 @@ class Calls:
 
     def admits(self, args: tuple[Any, ...]) -> bool:
         """Whether `why_not` would find nothing, as far as the generated check tells; False for kinds of calls that it does not serve."""
-        if not self.checked:
-            return False
-        arrays = self.check(args)
+        return self.checked and self.bare and self._fits(args)
+
+    def _fits(self, args: tuple[Any, ...]) -> bool:
+        """What the generated check tells of arguments that are tensors."""
+        arrays = self.check(args)  # type: ignore[misc]
         if arrays is None or any(id(owner(a)) in self.own_roots for a in arrays):
             return False
         return not (self.overwrites and len(arrays) > 1 and _overlap(arrays))
 
     def quick(self, args: tuple[Any, ...]) -> Any:
         """The result of an everyday call, NotImplemented when another version, or eager, must answer."""
+        given: Any = ()
+        if not self.bare:
+            found = self.unpack(args)  # type: ignore[misc]
+            if found is None:
+                return NotImplemented
+            args, given = found
         arrays = self.check(args)  # type: ignore[misc]
         if arrays is None:
             return NotImplemented
@@ -152,7 +162,7 @@ class Calls:
             return NotImplemented
         try:
             if not self.simple:
-                return self._quick_with_changes(args, arrays)
+                return self._quick_with_changes(args, arrays, given)
             run = self.run
             for prepare in run.before:
                 if not prepare():
@@ -210,9 +220,10 @@ class Calls:
             out.append(t)
         return out
 
-    def _quick_with_changes(self, args: tuple[Any, ...], arrays: list[Any]) -> Any:
+    def _quick_with_changes(self, args: tuple[Any, ...], arrays: list[Any], given: tuple[Any, ...]) -> Any:
         """`quick`, with numbers that the call is given and effects; where it fails the slower way shall fail."""
-        numbers = [g.now() for g in self.watched] + [None] * (self.count_of_numbers - len(self.watched))
+        numbers = [*given, *[g.now() for g in self.watched]]
+        numbers += [None] * (self.count_of_numbers - len(numbers))
         held = saved(self.tables) if self.tables else ()
         undo = None
         known: list[Any] = [None] * len(self.outputs)

@@ -281,7 +281,7 @@ class Changes:
                 if g.of_a_number:
                     found.append(g)
                 elif not g.holds():
-                    raise Refusal(f"the step uses {g.path}, which a schedule changes", witness.line_of(g))
+                    raise Refusal(f"the step uses {g.path}, which a schedule changes", witness.line_of(g), path=g.path)
                 else:
                     remaining.append(g)
                 continue
@@ -327,7 +327,7 @@ class Changes:
         return remaining
 
     def _refuse(self, g: Guard, witness: Any, why: str = "which a program would not do") -> None:
-        refusal = Refusal(f"the step changes {g.path}, {why}", witness.line_of(g))
+        refusal = Refusal(f"the step changes {g.path}, {why}", witness.line_of(g), path=g.path)
         refusal.transient = True  # type: ignore[attr-defined]
         raise refusal
 

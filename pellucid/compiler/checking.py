@@ -6,7 +6,8 @@ still they need no look. Everything else (closures, globals, optimizers, the mem
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Container
 from itertools import compress
 from typing import Any
 
@@ -20,6 +21,7 @@ from ..nn.modules._hooks import global_hooks
 from ..nn.modules._tables import Hooks, Members
 from ..nn.modules.module import Module
 from .guards import Guard, TensorHooks
+from .numbers import NUMBERS
 
 
 def split(guards: list[Guard], modules: list[Module]) -> tuple[list[Guard], list[Guard]]:
@@ -45,6 +47,55 @@ def _finds(structure: Any, source: str, lines: list[str]) -> bool:
     return True
 
 
+def unpacker(structure: Any, lift: Container[int]) -> Callable[[tuple[Any, ...]], Any] | None:
+    """A function from positional arguments, described as `flatten` does it, to their tensors and those of their numbers that may be others
+    at each call; it gives None for arguments of another form. None where that takes more than a few comparisons.
+    """
+    scope: dict[str, Any] = {}
+    lines = [f"    if len(args) != {len(structure) - 1}: return None"]
+    numbers = itertools.count()
+    given: list[str] = []
+
+    def name(value: Any) -> str:
+        scope[f"c{len(scope)}"] = value
+        return f"c{len(scope) - 1}"
+
+    def find(s: Any, source: str) -> bool:
+        kind = s[0]
+        if kind in ("tensor", "again"):
+            return _finds(s, source, lines)
+        if kind == "object":
+            lines.append(f"    if {source} is not {name(s[1].value)}: return None")
+        elif kind == "list" or isinstance(kind, type) and issubclass(kind, tuple):
+            made = name(list if kind == "list" else kind)
+            lines.append(f"    if type({source}) is not {made} or len({source}) != {len(s) - 1}: return None")
+            return all(find(inner, f"{source}[{k}]") for k, inner in enumerate(s[1:]))
+        elif kind is dict:
+            lines.append(
+                f"    if type({source}) is not dict or tuple({source}) != {name(tuple([k for k, _ in s[1:]]))}: return None"
+            )
+            return all(find(inner, f"{source}[{name(k)}]") for k, inner in s[1:])
+        elif kind in NUMBERS:
+            lines.append(f"    if type({source}) is not {name(kind)}: return None")
+            if next(numbers) in lift:
+                given.append(source)
+            else:
+                shown = f"{source}.__repr__()" if kind is float else source
+                lines.append(f"    if {shown} != {name(s[1])}: return None")
+        elif kind in (bool, str, type(None)):
+            lines.append(f"    if type({source}) is not {name(kind)} or {source} != {name(s[1])}: return None")
+        else:
+            return False
+        return True
+
+    if not all(find(s, f"args[{k}]") for k, s in enumerate(structure[1:])):
+        return None
+    count = sum(line.startswith("    t") for line in lines)
+    tensors = ", ".join(f"t{k}" for k in range(count)) + "," * (count == 1)
+    exec("\n".join(["def unpack(args):", *lines, f"    return ({tensors}), ({', '.join(given)}{',' * bool(given)})"]), scope)
+    return scope["unpack"]  # type: ignore[no-any-return]
+
+
 def checker(
     tensors: list[Tensor],
     plain: bool,
@@ -60,8 +111,9 @@ def checker(
 ) -> Callable[[tuple[Any, ...]], Any] | None:
     """A function from positional arguments to their arrays, None where this version may not serve the call (ask `why_not`).
 
-    Only for functions whose arguments are all tensors (`plain`). The first `count` of the tensors are arguments, the others stand at
-    `places` (with the description of what is there); `numbers` are places of numbers, `pinned` arguments that must be the same objects.
+    Only where no argument requires grad (`plain`). The arguments are tensors, or what `unpacker` finds; the first `count` of the tensors are
+    arguments, the others stand at `places` (with the description of what is there); `numbers` are places of
+    numbers, `pinned` arguments that must be the same objects.
     """
     if not plain:
         return None

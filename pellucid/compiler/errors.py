@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable
 from types import CodeType
@@ -12,14 +13,14 @@ class Refusal(Exception):
     """Why a function cannot be compiled: one sentence, and the user's line.
 
     Besides, for compiling what is around: `lines`, those of the function itself where it happened, perhaps in what they call, and
-    `word`, a name that stands there.
+    `path`, names by which code comes to what it is about.
     """
 
-    def __init__(self, reason: str, site: Any = None, lines: Iterable[int | None] = (), word: str = "") -> None:
+    def __init__(self, reason: str, site: Any = None, lines: Iterable[int | None] = (), path: str = "") -> None:
         self.reason = reason
         self.site = site
         self.lines = {line for line in lines if line is not None}
-        self.word = word
+        self.path = path
         self.strange = False  # whether it is about a tensor that comes from somewhere else
         super().__init__(f"{reason} ({site})" if site is not None else reason)
 
@@ -32,3 +33,12 @@ def line_in(code: CodeType | None, frame: Any = None) -> int | None:
             return frame.f_lineno  # type: ignore[no-any-return]
         frame = frame.f_back
     return None
+
+
+def names_in(path: str) -> list[str]:
+    """The names by which code comes to something: two of `self.meters['loss']`.
+
+    >>> names_in("self.meters['loss']")
+    ['self', 'meters']
+    """
+    return re.findall(r"[A-Za-z_]\w*", path.partition("['")[0])

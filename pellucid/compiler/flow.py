@@ -9,12 +9,14 @@ from collections.abc import Sequence
 # Functions that have used up a generator when they return: its variables are read at once.
 _AT_ONCE = frozenset({"all", "any", "cat", "dict", "extend", "frozenset", "join", "list", "max", "min", "set", "sorted", "stack", "sum",
                       "tuple", "update"})  # fmt: skip
-_COMPOUND = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.Match, ast.FunctionDef, ast.ClassDef)
 
 
-def compound(s: ast.stmt) -> bool:
-    """Whether a statement holds others."""
-    return isinstance(s, _COMPOUND)
+def head(s: ast.stmt) -> list[ast.AST]:
+    """A statement without the statements that it holds."""
+    if isinstance(s, (ast.Try, ast.FunctionDef, ast.ClassDef)):
+        return []
+    inner = {id(c) for f in ("body", "orelse", "cases") for c in getattr(s, f, [])}
+    return [c for c in ast.iter_child_nodes(s) if id(c) not in inner]
 
 
 class Names(ast.NodeVisitor):
@@ -220,12 +222,16 @@ def after(body: Sequence[ast.stmt], bound: set[str]) -> set[str] | None:
         elif isinstance(s, ast.With):
             inside = now | {n for i in s.items if i.optional_vars for n in read(i.optional_vars).stored}
             found = after(s.body, inside)
-            swallows = any(not {"suppress", "raises"}.isdisjoint(read(i.context_expr).words) for i in s.items)
-            now = inside if swallows else found
+            now = inside if swallows(s) else found
         if now is None:
             return None
         now -= read(s).deleted | {h.name for h in getattr(s, "handlers", []) if h.name}
     return now
+
+
+def swallows(s: ast.With) -> bool:
+    """Whether a `with` may go on after an error in its block."""
+    return any(not {"suppress", "raises"}.isdisjoint(read(i.context_expr).words) for i in s.items)
 
 
 def _either(a: set[str] | None, b: set[str] | None) -> set[str] | None:

@@ -7,6 +7,7 @@ import functools
 import sys
 import warnings
 import weakref
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -63,11 +64,13 @@ class CompiledFunction:
         self.refused: dict[Any, str] = {}
         self.history: list[str] = []  # what was traced, and why again
         self._attempts: dict[Any, int] = {}
+        self._refusals: Counter[Any] = Counter()  # of each kind of call
         self._decisions: dict[Any, int] = {}  # how often a value decided otherwise than in any version
         self.changing: dict[Any, frozenset[int]] = {}  # which numbers among the arguments have been others
         self.drifting: dict[int, Tensor] = {}  # tensors that have had other memory
         self.watched: dict[Any, Guard] = {}  # places of other numbers that have been others
         self._steady: set[Any] = set()  # kinds of calls that cannot be compiled with numbers that change
+        self._earlier: Refusal | None = None  # with numbers that change
         self._warned = False
         self.silent = False  # tell nobody
         self._dropped = 0  # versions that made room for others
@@ -83,6 +86,8 @@ class CompiledFunction:
         self.history.clear()
         self._attempts.clear()
         self._decisions.clear()
+        self._earlier = None
+        self._refusals.clear()
         self.changing.clear()
         self._steady.clear()
         self.watched.clear()
@@ -156,6 +161,8 @@ class CompiledFunction:
         if tracing.tracers or observe.observers or state.slow > local.blocks or STANCE[0] == "force_eager":
             # Somebody watches, or an outer function is being traced: what they must see are the operations.
             return self.function(*args, **kwargs)
+        if not self.versions and (self._full or self.parts is not None) and not self.fullgraph:
+            return (self.function if self.parts is None else self.parts)(*args, **kwargs)
         tensors: list[Tensor] = []
         structure = flatten((args, kwargs), tensors)
         if any(
@@ -205,9 +212,11 @@ class CompiledFunction:
         watched = () if steady else tuple(g.renewed() for g in self.watched.values() if _variable(g))
         shapes = tuple([(t._array.shape, t._array.dtype) for t in tensors])
         key, kind = (masked(structure, lift), shapes), (skeleton, shapes)
-        if key in self.refused or kind in self.refused:
+        if self._full or key in self.refused or kind in self.refused:
+            if self.fullgraph and not self._full:
+                raise CompileError(f"{self.name} cannot be compiled: {self.refused.get(key) or self.refused[kind]}")
             return (self.function if self.parts is None else self.parts)(*args, **kwargs)
-        if self._full or any(type(t) is not Tensor and not hasattr(type(t), "_is_plain") and not _plain(t) for t in tensors):
+        if any(type(t) is not Tensor and not hasattr(type(t), "_is_plain") and not _plain(t) for t in tensors):
             return self.function(*args, **kwargs)
         version = Version(self.function, args, kwargs, self.fullgraph, lift, watched, not steady, self.drifting)
         self._saw_graphs(version.uses_graphs)
@@ -219,6 +228,7 @@ class CompiledFunction:
             undecided = self._decisions[key] > self.limit
             if undecided:
                 version.refusal = Refusal(f"a value decides what the step does, in more than {self.limit} ways; the last: {reason}")
+                self.versions = [v for v in self.versions if v.kind_of_call != skeleton]  # of which none would serve many calls
         if version.refusal is None:
             give_back()  # the traced call ran on memory of its own; the compiled step has an arena
             self.history.append(f"traced, because {reason or 'it was the first call'}")
@@ -256,9 +266,13 @@ class CompiledFunction:
         ):  # without numbers that change it may be compiled
             self.changing[skeleton] = frozenset()
             self._steady.add(skeleton)
+            self._earlier = version.refusal
             self.history.append(f"traced again at the next call, with its numbers as they are: {version.refusal}")
             return first
-        self._give_up(kind if version.sets_inputs else key, version.refusal)
+        # Whatever its numbers are, where that is no matter of the numbers; and whatever its shapes are, in the end.
+        self._refusals[kind] += 1
+        self._full |= self._refusals.total() > DROPPED * self.limit
+        self._give_up(kind if version.sets_inputs or self._refusals[kind] >= ATTEMPTS else key, version.refusal, kind)
         return first
 
     def _find_changing(self, structure: Any, skeleton: Any) -> None:
@@ -271,12 +285,17 @@ class CompiledFunction:
                     self.changing[skeleton] = self.changing.get(skeleton, frozenset()) | differ
                 return
 
-    def _give_up(self, key: Any, refusal: Refusal) -> None:
+    def _give_up(self, key: Any, refusal: Refusal, kind: Any = None) -> None:
         self.refused[key] = str(refusal)
         if self.fullgraph:
             self.history.append(f"cannot be compiled: {refusal}")
             raise CompileError(f"{self.name} cannot be compiled: {refusal}")
-        how = f"is compiled {AROUND}" if self._part(refusal) else "runs eagerly"
+        parted = self._part(refusal)
+        if not parted and self._earlier is not None and self._part(self._earlier):
+            parted, refusal = True, self._earlier
+        if parted and kind is not None:
+            self.refused[kind] = str(refusal)
+        how = f"is compiled {AROUND}" if parted else "runs eagerly"
         self.history.append(f"{how}: {refusal}")
         self._tell(f"{self.name} {how}: {refusal}")
 

@@ -18,8 +18,9 @@ from typing import Any
 
 from ..nn.modules._hooks import global_hooks
 from ..nn.modules.module import Module
-from .errors import Refusal
-from .flow import Scope, after, compound, exposed, leaves, read
+from .errors import Refusal, names_in
+from .flow import Scope, after, exposed, head, leaves, read, swallows
+from .witness import loaded
 
 LIMIT = 12  # lines of one function that stay Python's; a function with more of them is no step
 _FUTURE = 0x1FF0000  # flags of `from __future__ import`
@@ -120,16 +121,23 @@ class Parts:
         if self.body is None or not self._parse():
             return set()
         site = refusal.site
-        here = site is not None and site.file == self.body.__code__.co_filename
-        return self._lines_with(refusal.word) or refusal.lines or ({site.line} if here else set())
+        here = (
+            {site.line}
+            if site is not None and site.file == self.body.__code__.co_filename and self._statement(site.line)
+            else set()
+        )
+        if refusal.path and not (here and site.line != self.body.__code__.co_firstlineno):
+            here = self._lines_with(refusal.path) or here
+        return {line for line in refusal.lines if self._statement(line)} or here
 
-    def _lines_with(self, name: str) -> set[int]:
-        """The lines of the only statement that names this variable or attribute; none where there are several."""
-        found = [
-            s for s in ast.walk(self.tree)
-            if name and isinstance(s, ast.stmt) and s is not self.tree and not compound(s) and name in read(s).words
-        ]  # fmt: skip
-        return {found[0].lineno} if len(found) == 1 else set()
+    def _lines_with(self, path: str) -> set[int]:
+        """The lines of the only statement that comes to something by one of these names, the last first; none where all stand in several."""
+        own = [(s.lineno, read(*head(s)).words) for s in ast.walk(self.tree) if isinstance(s, ast.stmt) and s is not self.tree]
+        for name in reversed(names_in(path)):
+            found = [line for line, words in own if name in words]
+            if len(found) == 1:
+                return {*found}
+        return set()
 
     # ---- parsing ---------------------------------------------------------------------------------
     def _statement(self, line: int) -> bool:
@@ -141,7 +149,7 @@ class Parts:
             self.tree = (self.body is not None and _parsed(self.body)) or False
             if self.tree:
                 self.scope = Scope(self.tree)
-                if self.scope.strange or not _LOOKING.isdisjoint(self.body.__code__.co_names):
+                if self.scope.strange or not _LOOKING.isdisjoint(loaded(self.body.__code__)):
                     self.tree = False
         return bool(self.tree)
 
@@ -151,7 +159,7 @@ class Parts:
         self.before, self.runs, self.calls = (self.made, self.runs), {}, {}
         self.made = {}
         tree = self.tree
-        body = self._block(tree.body, set(self.scope.parameters), set(self.scope.captured))
+        body = self._block(tree.body, set(self.scope.parameters), set(self.scope.captured), set())
         if not self.made:
             return None
         whole = ast.FunctionDef(**{**{f: getattr(tree, f, []) for f in tree._fields}, "body": body})
@@ -162,12 +170,13 @@ class Parts:
         body.insert(0, _placed(ast.If(ast.Constant(False), list(unset), []), body[0]))
         return self._function(whole, self.calls)
 
-    def _block(self, body: list[ast.stmt], bound: set[str], live: set[str]) -> list[ast.stmt]:
+    def _block(self, body: list[ast.stmt], bound: set[str], live: set[str], barred: set[str]) -> list[ast.stmt]:
         """The statements of a block with runs of them replaced.
 
         Args:
             bound: variables that have a value for certain.
             live: those that may be read after the block.
+            barred: those that a run must not set.
         """
         out: list[ast.stmt] = []
         run: list[ast.stmt] = []
@@ -179,9 +188,9 @@ class Parts:
             found = None if cut else after([s], at)
             needed = exposed([s], at - start) & self.scope.variables
             unsure = set() if found is None else (names.stored - found) & rest
-            if cut or names.jumps or names.deleted or names.declares or not needed <= start or unsure:
+            if cut or names.jumps or names.deleted or names.declares or not needed <= start or unsure or names.stored & barred:
                 out += self._flushed(run, start, exposed(body[k:], set()) | live)
-                out.append(self._opened(s, at, rest) if cut else s)
+                out.append(self._opened(s, at, rest, barred) if cut else s)
                 run, start = [], after([s], at)  # type: ignore[assignment]
                 at = start
             else:
@@ -191,9 +200,9 @@ class Parts:
                 return [*out, *self._flushed(run, start, live), *body[k + 1 :]]
         return [*out, *self._flushed(run, start, live)]
 
-    def _opened(self, s: ast.stmt, bound: set[str], rest: set[str]) -> ast.stmt:
+    def _opened(self, s: ast.stmt, bound: set[str], rest: set[str], barred: set[str]) -> ast.stmt:
         """A statement that stays Python's; the blocks of an `if`, `with` or loop may be compiled in part."""
-        if not isinstance(s, (ast.If, ast.For, ast.While, ast.With)):
+        if not isinstance(s, (ast.If, ast.For, ast.While, ast.With, ast.Try)):
             return s
         made = {f: getattr(s, f) for f in s._fields}
         inside = bound
@@ -202,9 +211,17 @@ class Parts:
         if isinstance(s, (ast.For, ast.With)):
             targets = [s.target] if isinstance(s, ast.For) else [i.optional_vars for i in s.items if i.optional_vars]
             inside = bound | {n for t in targets for n in read(t).stored}
-        made["body"] = self._block(s.body, inside, rest)
+        if isinstance(s, ast.Try):
+            # What a run sets, it sets at its end; where it raises, whoever goes on must not look for it.
+            others = set().union(*[exposed(h.body, set()) for h in s.handlers], exposed(s.finalbody, set()))
+            falls = any(after(h.body, set()) is not None for h in s.handlers)
+            barred = barred | others | (rest if falls else set())
+            rest = rest | others | exposed(s.orelse, set())
+        if isinstance(s, ast.With) and swallows(s):
+            barred = barred | rest
+        made["body"] = self._block(s.body, inside, rest, barred)
         if isinstance(s, ast.If):
-            made["orelse"] = self._block(s.orelse, bound, rest)
+            made["orelse"] = self._block(s.orelse, bound, rest, barred)
         return ast.copy_location(type(s)(**made), s)
 
     def _flushed(self, run: list[ast.stmt], bound: set[str], live: set[str]) -> list[ast.stmt]:

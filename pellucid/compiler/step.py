@@ -23,7 +23,7 @@ from ..ir import Buffer, Value
 from .arrays import numpy_dtype, owner
 from .calling import Calls, flags, same_place, signature
 from .changes import Changes
-from .checking import checker, split
+from .checking import checker, split, unpacker
 from .deciding import Later
 from .earlier import Earlier
 from .effects import Again, Growing, counts, written_by
@@ -198,7 +198,7 @@ class Version(Calls):
     @staticmethod
     def _unseen(hidden: Opaque, witness: Witness) -> Refusal:
         """What is said of something whose state cannot be seen."""
-        return Refusal(f"the step uses `{hidden.path}`, {hidden}", witness.entry, word=witness.word_of(hidden))
+        return Refusal(f"the step uses `{hidden.path}`, {hidden}", witness.entry, path=hidden.path)
 
     def _changes(
         self, changes: Changes, witness: Witness, tensors: list[Tensor], count: int, structure: Any, args: Any, kwargs: Any
@@ -460,8 +460,9 @@ class Version(Calls):
         modules = [m for m, _ in around.modules]
         covered, others = self.seldom, self.always = split(self.guards, modules)
         grads = [(t, g) for t, g in self.grads_before if isinstance(t, Tensor)]
-        plain = not kwargs and all(isinstance(a, Tensor) for a in args) and len({id(a) for a in args}) == len(args)
-        plain = plain and len(args) == self.count_of_args and not any(t._rg for t in tensors)
+        plain = not any(t._rg for t in tensors)
+        self.bare = not kwargs and all(isinstance(a, Tensor) for a in args) and len(args) == self.count_of_args
+        self.unpack = None if kwargs or self.bare else unpacker(flatten(args, []), self.lift)
         held = [t for t, _ in (*self.state, *self.drift)]
         rg = self.flags_of_state = [(t, t._rg) for t in held if t._rg or t.is_leaf and t.dtype.is_floating_point]
         self.check = checker(
@@ -517,7 +518,8 @@ class Version(Calls):
                 if not found and not (i.outputs or i.writes) and i.record[0] not in self.tracer.checks:
                     raise Refusal(f"the step decides with a tensor's value after {i.op}", i.site)
                 if i.op == "_update_group":
-                    raise Refusal("the step decides with a tensor's value after an optimizer's update", i.site)
+                    later = [d.site.line for d in forward[done.index(i) :] if d.kind == "decide" and d.site is not None]
+                    raise Refusal("the step decides with a tensor's value after an optimizer's update", i.site, later)
         if self.effects or self.calls:
             done = list(dict.fromkeys([*done, *self.run.before_failure()]))
         streams, written, states = written_by(done)
@@ -568,6 +570,7 @@ class Version(Calls):
         """True when results are plain: tensors of their own and gradients, nothing that needs a graph."""
         return (
             self.checked
+            and (self.bare or self.unpack is not None)
             and self.run_back is None
             and not self.decides
             and not self.moving

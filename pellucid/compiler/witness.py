@@ -5,7 +5,6 @@ from __future__ import annotations
 import dis
 import functools
 import gc
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ from ..core import bind, observe, source, tracing
 from ..core.public import METHODS
 from ..core.tensor import Tensor
 from .backward import TracedRun
-from .errors import line_in
+from .errors import line_in, names_in
 from .guards import Guard
 from .symbols import Namespace
 from .trace import Tracer
@@ -34,8 +33,21 @@ IMPURE = {
     "now": "asks for the time", "today": "asks for the time", "utcnow": "asks for the time", "time_ns": "asks for the time",
     "perf_counter_ns": "asks for the time", "monotonic_ns": "asks for the time", "process_time": "asks for the time",
     "input": "reads the keyboard", "print": "prints", "write": "writes to a file", "open": "opens a file",
+    "sleep": "waits", "breakpoint": "stops for a debugger",
 }  # fmt: skip
 _IMPURE_MODULES = ("random", "time", "numpy.random", "builtins", "_io", "posix", "_random", "io", "datetime")
+# Functions of the operating system; methods of strings and lists have the same names.
+_OF_THE_SYSTEM = {
+    **dict.fromkeys(("stat", "lstat", "listdir", "scandir", "access", "_path_exists", "_path_isfile", "_path_isdir"), "looks at files"),
+    **dict.fromkeys(
+        ("mkdir", "rmdir", "remove", "unlink", "rename", "replace", "link", "symlink", "utime", "chmod", "truncate"), "changes files"
+    ),
+    **dict.fromkeys(("system", "fork", "fork_exec", "posix_spawn"), "runs a program"),
+    **dict.fromkeys(("recv", "send", "sendall", "connect"), "uses a connection"),
+    **dict.fromkeys(("getcwd", "chdir"), "uses the working directory"),
+    "getpid": "asks for its process", "kill": "sends a signal",
+}  # fmt: skip
+_SYSTEM_MODULES = ("posix", "nt", "_socket", "_posixsubprocess")
 
 # With one of these, code reads attributes that it does not name; with one of those, unless the name is written there.
 _DYNAMIC = frozenset({"vars", "globals", "locals", "eval", "exec", "attrgetter", "__dict__", "__getattribute__"})
@@ -156,15 +168,10 @@ class Witness:
         """Whether the user's code loads a global or builtin of this name."""
         return any(name in loaded(code) for code in self._kept if not source.is_library(code.co_filename))
 
-    @staticmethod
-    def word_of(guard: Guard) -> str:
-        """The name by which code comes to what a guard holds."""
-        words = re.findall(r"[A-Za-z_]\w*", guard.path.partition("['")[0])
-        return words[-1] if words else ""
-
     def line_of(self, guard: Guard) -> Any:
         """Where the user's code changes what a guard holds, as far as names tell: the first line that stores to it, or else uses it."""
-        word = self.word_of(guard)
+        words = names_in(guard.path)
+        word = words[-1] if words else ""
         key = guard.key if isinstance(guard.key, str) else word
         used = None
         for code in self._kept:
@@ -255,9 +262,11 @@ class Witness:
             owner = getattr(arg, "__self__", None)
             if type(owner).__module__.startswith(("numpy.random", "random")):
                 self._impure(frame, "draws random numbers past this library")
-            elif name in IMPURE and not isinstance(owner, (Tensor, ndarray)):
+            elif (name in IMPURE or name in _OF_THE_SYSTEM) and not isinstance(owner, (Tensor, ndarray)):
                 module = getattr(arg, "__module__", None) or (owner if isinstance(owner, type) else type(owner)).__module__
-                if module.startswith(_IMPURE_MODULES):
+                if name in _OF_THE_SYSTEM and module.startswith(_SYSTEM_MODULES):
+                    self._impure(frame, _OF_THE_SYSTEM[name])
+                elif name in IMPURE and module.startswith(_IMPURE_MODULES):
                     self._impure(frame, IMPURE[name])
 
     def _impure(self, frame: Any, what: str) -> None:

@@ -562,6 +562,89 @@ def test_iterators_are_read_by_python():
     assert compiled_calls(run) == [4]
 
 
+def test_evaluation_and_a_plateau_after_the_update():
+    def make():
+        model, optimizer = world()
+        best = {"loss": float("inf")}
+        schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=1)
+
+        def step(x, y):
+            model.train()
+            optimizer.zero_grad()
+            F.cross_entropy(model(x), y).backward()
+            optimizer.step()
+            model.eval()
+            with torch.no_grad():
+                value = F.cross_entropy(model(x), y).item()
+            if value < best["loss"]:
+                best["loss"] = value
+            schedule.step(value)
+            return value, best["loss"], optimizer.param_groups[0]["lr"]
+
+        return step
+
+    run = equal_steps(make, times=20)
+    assert max(compiled_calls(run)) > 10
+
+
+def test_a_block_that_catches_errors():
+    def make():
+        model, optimizer = world()
+
+        def step(x, y):
+            try:
+                optimizer.zero_grad()
+                loss = F.cross_entropy(model(x), y)
+                loss.backward()
+                optimizer.step()
+                seen(loss)
+            except ValueError as error:
+                print(error)
+                return None
+            return loss.detach()
+
+        return step
+
+    run = equal_steps(make)
+    assert compiled_calls(run)[0] == 4
+
+
+@pytest.mark.parametrize("kind", ["argument", "attribute"])
+def test_refused_steps_are_not_traced_again_at_each_call(kind):
+    """A step that is refused with each number that it is given was traced at each call, and told of each."""
+    space = {"k": 0}
+
+    def step(x, k):
+        space["k"] = k
+        values = [str(v) for v in x.tolist()]
+        return len(values) + k, [float(v) * 2 for v in values]
+
+    run = torch.compile(lambda x, k: step(x, k) if kind == "argument" else step(x, space["k"] + 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WARNING)
+        for k in range(60):
+            assert run(torch.ones(2), k)[0] == 2 + (k if kind == "argument" else k + 1)
+    assert len(run.history) < 12
+
+
+def test_files_and_pauses_are_no_constants(tmp_path):
+    """A step went on as if a file that it had not found were never there, and did not wait any more."""
+    flag = tmp_path / "stop"
+
+    def step(x):
+        if flag.exists():
+            return x * 0
+        time.sleep(0.001)
+        return x * 2
+
+    run = torch.compile(step)
+    begin = time.perf_counter()
+    assert [r.sum().item() for r in quietly(run, torch.ones(2), times=8)] == [4.0] * 8
+    assert time.perf_counter() - begin > 0.008
+    flag.write_text("")
+    assert run(torch.ones(2)).sum().item() == 0.0
+
+
 def test_errors_name_the_users_lines():
     def step(x, y):
         h = x * 2
