@@ -170,7 +170,11 @@ class CompiledFunction:
         ):  # tensors without an array of their own, such as nested ones
             return self.function(*args, **kwargs)
         reason = diverged = None
+        given = signature(tensors)
         for k, version in enumerate(self.versions):
+            if given != version.signature[: version.count_of_args]:
+                reason = OTHER_TENSORS
+                continue
             reason = version.why_not(structure, tensors)
             if reason is None:
                 result = version(tensors, structure)

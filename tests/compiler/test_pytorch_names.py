@@ -131,10 +131,26 @@ def test_the_older_decorator_and_marks():
 
     @d.optimize("inductor", nopython=True)
     def f(x):
+        return x + 1
+
+    @d.optimize("inductor", nopython=True)
+    def broken(x):
         d.graph_break()
         return x + 1
 
+    @torch.compile
+    def parted(x):
+        y = x * 2
+        d.graph_break()
+        return y + 1
+
     x = torch.ones(2)
+    with pytest.raises(torch.compiler.CompileError, match="break of its graph"):
+        broken(x)
+    with pytest.warns(torch.compiler.CompileWarning, match="break of its graph"):
+        assert [parted(x).tolist() for _ in range(4)] == [[3, 3]] * 4
+    assert [sum(v.hits for v in part.versions) for part in parted.parts.made.values()] == [2, 2]
+    assert d.explain(parted)(x).graph_count == 2
     for mark in (
         lambda: d.mark_dynamic(x, 0, min=1),
         lambda: d.maybe_mark_dynamic(x, 0),
