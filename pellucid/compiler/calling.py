@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from ctypes import memmove, string_at
 from sys import getrefcount
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy import empty, ndarray
 
 from ..api.settings import SETTINGS
 from ..backends.numpy_cpu import address
+from ..codegen.twister import SIZE
 from ..core.bind import wrap
 from ..core.inplace import replay_tensor
 from ..core.modes import local, no_grad, state
@@ -26,6 +28,7 @@ from .guards import hooks_of
 from .node import freed, record
 from .structure import flatten, masked, numbers_in, rebuild
 
+STREAM = 4 * (SIZE + 1)  # bytes of a random stream: its words, and the position of the next one
 STALE: Any = object()  # an optimizer's options or counters of steps ask for another update
 FAILED: Any = object()  # it raised and was undone: eager execution raises in its place
 
@@ -438,13 +441,15 @@ class Calls:
     def _undoer(self, given: list[ndarray]) -> Callable[[], None]:
         """A function that makes random streams and memory what they are now."""
         streams, arrays, places, tables = self.undone
-        states = [g.get_state() for g in streams]
+        states = [(string_at(g._state, STREAM), g.normal, g._float_normal) for g in streams]
         arrays = [*arrays, *[given[k] for k in places], *[t._array for s in tables for t in s.values() if isinstance(t, Tensor)]]
         before = [a.copy() for a in arrays]
 
         def undo() -> None:
-            for g, s in zip(streams, states, strict=True):
-                g.set_state(s)
+            for g, (words, normal, float_normal) in zip(streams, states, strict=True):
+                with g._lock:
+                    memmove(g._state, words, STREAM)
+                    g.normal, g._float_normal = normal, float_normal
             for a, b in zip(arrays, before, strict=True):
                 np.copyto(a, b)
 
