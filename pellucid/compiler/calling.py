@@ -224,7 +224,7 @@ class Calls:
         return out
 
     def _quick_with_changes(self, args: tuple[Any, ...], arrays: list[Any], given: tuple[Any, ...]) -> Any:
-        """`quick`, with numbers that the call is given and effects; where it fails the slower way shall fail."""
+        """`quick`, with numbers that the call is given, decisions and effects; where it fails, or decides otherwise, the slower way shall."""
         numbers = [*given, *[g.now() for g in self.watched]]
         numbers += [None] * (self.count_of_numbers - len(numbers))
         held = saved(self.tables) if self.tables else ()

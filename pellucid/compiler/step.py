@@ -503,7 +503,7 @@ class Version(Calls):
         )  # whether anything comes before the program
         self.bumps = sum(counts(e.place) for e in self.effects)
         self.changing = bool(self.effects or self.calls)
-        self.simple = not (self.changing or self.computed or self.undone is not None or self.count_of_numbers)
+        self.simple = not (self.changing or self.computed or self.undone is not None or self.count_of_numbers or self.decides)
 
     def _undoing(self, forward: list[Any], dynamic: list[Any], external: dict[Any, ndarray]) -> Any:
         """What a call whose decisions fall otherwise has done by then, and must undo: random streams, arrays, arguments, the state of
@@ -572,7 +572,6 @@ class Version(Calls):
             self.checked
             and (self.bare or self.unpack is not None)
             and self.run_back is None
-            and not self.decides
             and not self.moving
             and all(o[0] in ("new", "number") for o in self.outputs)
         )
