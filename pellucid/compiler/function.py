@@ -31,6 +31,7 @@ DROPPED = 2  # times that number of versions dropped: then each call is another 
 ATTEMPTS = 3  # calls that may change what they depend on (optimizer state made at the first step) before that is taken as a refusal
 
 
+AGAIN = 8  # calls of a part that computed nothing, until it is looked at again
 AROUND = "around a line that stays Python's"
 DECISION = "a decision with a value fell otherwise"
 
@@ -350,6 +351,7 @@ class PartOfFunction(CompiledFunction):
         self.whole = whole
         self.lines = first, last
         self.silent = True
+        self._skipped = 0
         self.nothing = False  # whether there is nothing to compute: not all statements are about tensors
 
     @property
@@ -360,7 +362,9 @@ class PartOfFunction(CompiledFunction):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.nothing:
-            return self.function(*args, **kwargs)
+            self._skipped += 1
+            if self._skipped % AGAIN:
+                return self.function(*args, **kwargs)
         return super().__call__(*args, **kwargs)
 
     def _saw_graphs(self, used: bool) -> None:
@@ -376,7 +380,7 @@ class PartOfFunction(CompiledFunction):
             self.nothing = True
             self.history.append("runs eagerly, as a graph begins in it with which others do more than to call backward()")
             return result
-        self.nothing = any(not v.program.instructions for v in self.versions)
+        self.nothing = bool(self.versions) and not any(v.program.instructions for v in self.versions)
         return result
 
     def _part(self, refusal: Refusal) -> bool:

@@ -25,6 +25,7 @@ from .witness import loaded
 LIMIT = 12  # lines of one function that stay Python's; a function with more of them is no step
 _FUTURE = 0x1FF0000  # flags of `from __future__ import`
 _LOOKING = frozenset({"locals", "eval", "exec", "vars", "dir"})  # with these, code sees variables by names that are not written
+_HELD, _HAS = "_part_of_", "_part_has_"  # before names of variables
 _OPEN = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
@@ -185,17 +186,14 @@ class Parts:
             names = read(s)
             rest = exposed(body[k + 1 :], set()) | live
             cut = any(line in self.lines for line in range(s.lineno, (s.end_lineno or s.lineno) + 1))
-            found = None if cut else after([s], at)
-            needed = exposed([s], at - start) & self.scope.variables
-            unsure = set() if found is None else (names.stored - found) & rest
-            if cut or names.jumps or names.deleted or names.declares or not needed <= start or unsure or names.stored & barred:
+            if cut or names.jumps or names.deleted or names.declares or names.stored & barred:
                 out += self._flushed(run, start, exposed(body[k:], set()) | live)
                 out.append(self._opened(s, at, rest, barred) if cut else s)
                 run, start = [], after([s], at)  # type: ignore[assignment]
                 at = start
             else:
                 run.append(s)
-                at = found  # type: ignore[assignment]
+                at = after([s], at)  # type: ignore[assignment]
             if at is None:  # nothing comes here
                 return [*out, *self._flushed(run, start, live), *body[k + 1 :]]
         return [*out, *self._flushed(run, start, live)]
@@ -240,44 +238,53 @@ class Parts:
             arguments.insert(0, arguments.pop(arguments.index(own)))
         last = run[-1]
         returns = leaves(run[:-1]) or (leaves([last]) and not isinstance(last, ast.Return))
-        key = (run[0].lineno, last.end_lineno, run[0].col_offset, tuple(arguments), tuple(results), returns)
+        # Those that may be without a value go with a flag that tells whether they have one.
+        given = [a for a in arguments if a not in bound]
+        left = [r for r in results if end is not None and r not in end]
+        key = (run[0].lineno, last.end_lineno, run[0].col_offset, *map(tuple, (arguments, results, given, left)), returns)
         name = f"_part_{len(self.made)}"
         if key in self.before[0]:
             self.made[key], self.runs[key] = [held[key] for held in self.before]
         else:
-            self.made[key], self.runs[key] = self._compiled(run, arguments, results, returns, end is None, method)
+            self.made[key], self.runs[key] = self._compiled(run, (arguments, results, given, left), returns, end is None, method)
         self.calls[name] = self.runs[key]
-        values = _tuple(results, ast.Store())
-        call: ast.expr = ast.Call(ast.Name(name, ast.Load()), [ast.Name(a, ast.Load()) for a in arguments], [])
-        made: list[ast.stmt]
+        text = "".join(f"try:\n  {_HELD}{n} = {n}\n  {_HAS}{n} = True\nexcept NameError:\n  {_HELD}{n} = None\n  {_HAS}{n} = False\n"
+                       for n in given)  # fmt: skip
+        passed = [_HELD + a if a in given else a for a in arguments] + [_HAS + n for n in given]
+        values = "".join(f"{n}, " for n in [*results, *[_HAS + n for n in left]])
+        call = f"{name}({', '.join(passed)})"
         if isinstance(last, ast.Return) and not returns:
-            made = [ast.Return(call)]
+            text += f"return {call}\n"
         elif returns:
-            held = f"{name}_result"
-            of = [ast.Subscript(ast.Name(held, ast.Load()), ast.Constant(k), ast.Load()) for k in range(2)]
-            made = [ast.Assign([ast.Name(held, ast.Store())], call), ast.If(of[0], [ast.Return(of[1])], [])]
-            made += [ast.Assign([values], of[1])] if results else []
-            made.append(ast.Delete([ast.Name(held, ast.Del())]))
+            text += f"{name}_result = {call}\nif {name}_result[0]: return {name}_result[1]\n"
+            text += (f"{values} = {name}_result[1]\n" if values else "") + f"del {name}_result\n"
         else:
-            made = [ast.Assign([values], call)] if results else [ast.Expr(call)]
-        return [_placed(s, run[0]) for s in made]
+            text += f"{values} = {call}\n" if values else f"{call}\n"
+        if not isinstance(last, ast.Return) or returns:
+            text += "".join(f"del {_HELD}{n}\n" for n in given)
+        text += "".join(f"if not {_HAS}{n}: del {n}\n" for n in left)
+        return [_placed(s, run[0]) for s in ast.parse(text).body]
 
     def _compiled(
-        self, run: list[ast.stmt], arguments: list[str], results: list[str], returns: bool, ends: bool, method: bool
+        self, run: list[ast.stmt], variables: tuple[list[str], ...], returns: bool, ends: bool, method: bool
     ) -> tuple[Callable[..., Any], Callable[..., Any]]:  # fmt: skip
         """The compiled function of a run, and how it is called; a method, if its first argument is the object to which the whole is bound."""
-        body = [_Returns().visit(s) for s in map(copy.deepcopy, run)] if returns else list(run)
+        arguments, results, given, left = variables
+        body = [_placed(s, run[0]) for s in ast.parse("".join(f"if not {_HAS}{n}: del {n}\n" for n in given)).body]
+        body += [_Returns().visit(s) for s in map(copy.deepcopy, run)] if returns else run
         if not ends:
-            value: ast.expr = _tuple(results, ast.Load()) if results else ast.Constant(None)
-            body.append(ast.Return(ast.Tuple([ast.Constant(False), value], ast.Load()) if returns else value))
-            _placed(body[-1], run[-1])
+            text = "".join(f"try:\n  {n}\n  {_HAS}{n} = True\nexcept NameError:\n  {n} = None\n  {_HAS}{n} = False\n" for n in left)
+            values = "".join(f"{n}, " for n in [*results, *[_HAS + n for n in left]]) or "None"
+            text += f"return False, ({values})" if returns else f"return {values}"
+            body += [_placed(s, run[-1]) for s in ast.parse(text).body]
         if self.scope.globals:
             body.insert(0, ast.copy_location(ast.Global(sorted(self.scope.globals)), run[0]))
         if self.scope.nonlocals:
             body.insert(0, ast.copy_location(ast.Nonlocal(sorted(self.scope.nonlocals)), run[0]))
-        given = ast.arguments(posonlyargs=[], args=[ast.arg(a) for a in arguments], kwonlyargs=[], kw_defaults=[], defaults=[])
+        every = [ast.arg(a) for a in (*arguments, *[_HAS + n for n in given])]
+        head = ast.arguments(posonlyargs=[], args=every, kwonlyargs=[], kw_defaults=[], defaults=[])
         written = ast.FunctionDef(
-            name=self.tree.name, args=given, body=body, decorator_list=[], returns=None, type_comment=None, type_params=[]
+            name=self.tree.name, args=head, body=body, decorator_list=[], returns=None, type_comment=None, type_params=[]
         )
         ast.copy_location(written, run[0])
         made = self._function(written, {})
@@ -323,12 +330,6 @@ def _placed(s: ast.stmt, where: ast.stmt) -> ast.stmt:
     for node in ast.walk(s):
         ast.copy_location(node, where)
     return s
-
-
-def _tuple(names: list[str], context: Any) -> ast.expr:
-    """Variables together: one by itself, several as a tuple."""
-    found: list[ast.expr] = [ast.Name(n, context) for n in names]
-    return found[0] if len(found) == 1 else ast.Tuple(found, context)
 
 
 def _parsed(function: types.FunctionType) -> ast.FunctionDef | None:

@@ -59,6 +59,8 @@ class Net(nn.Module):
         h = self.drop(self.act(self.norm(h)))
         if self.training:
             self.mean = 0.9 * self.mean + 0.1 * h.detach().mean(0)
+        if self.talks == 8:
+            print(end=f"{h.mean().item():.3f}"[:0])
         out = self.head(h) * self.scale
         if hasattr(self, "tied"):
             out = out + self.tied(h)
@@ -98,25 +100,39 @@ class World:
         self.averages, self.schedules = choose.random() < 0.3, choose.random() < 0.5
         self.to_none, self.clear_first, self.penalty = choose.random() < 0.8, choose.random() < 0.8, choose.choice([0.0, 1e-2])
         self.mode = choose.choice(["step", "loss", "net"])
+        self.talks = self.net.talks = choose.choice([None, None, *range(9)])  # where it prints, if anywhere
         self.compiled = None
         if compiled:
             self.compiled = torch.compile(getattr(self, self.mode))
             setattr(self, self.mode, self.compiled)
 
+    def talk(self, place):
+        self.talks = self.model.talks = place
+
+    def say(self, place, value):
+        if self.talks == place:
+            print(end=f"{value.mean().item():.3f}"[:0])
+
     def loss(self, x, y):
+        self.say(1, x)
         loss = F.cross_entropy(self.net(x), y, label_smoothing=self.smoothing)
+        self.say(2, loss)
         return loss + self.penalty * sum((p**2).sum() for p in self.model.parameters()) if self.penalty else loss
 
     def step(self, x, y):
         if self.clear_first:
             self.optimizer.zero_grad(set_to_none=self.to_none)
+        self.say(3, x)
         for _ in range(self.accumulate):
             loss = self.loss(x, y)
+            self.say(4, loss)
             (loss / self.accumulate).backward()
+        self.say(5, loss)
         norm = None if self.clip is None else nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
         if self.smallest is not None:
             nn.utils.clip_grad_value_(self.model.parameters(), self.smallest)
         self.optimizer.step()
+        self.say(6, loss)
         if not self.clear_first:
             self.optimizer.zero_grad(set_to_none=self.to_none)
         if self.schedules:
@@ -126,6 +142,7 @@ class World:
                 for name, p in self.model.named_parameters():
                     if name in self.average:
                         self.average[name].lerp_(p, 0.1)
+        self.say(7, loss)
         self.counts["steps"] += 1
         return loss.detach(), norm
 
@@ -170,7 +187,7 @@ CHANGES = {
     "thaw": lambda w, v, k: w.model.requires_grad_(True), "scale": lambda w, v, k: setattr(w.model, "scale", v),
     "clip": lambda w, v, k: setattr(w, "clip", v), "no clip": lambda w, v, k: setattr(w, "clip", None),
     "smallest": lambda w, v, k: setattr(w, "smallest", v), "smoothing": lambda w, v, k: setattr(w, "smoothing", v * 0.1),
-    "accumulate": lambda w, v, k: setattr(w, "accumulate", 1 + k % 3), "penalty": lambda w, v, k: setattr(w, "penalty", v * 1e-2),
+    "talks": lambda w, v, k: w.talk(k % 10), "accumulate": lambda w, v, k: setattr(w, "accumulate", 1 + k % 3), "penalty": lambda w, v, k: setattr(w, "penalty", v * 1e-2),
     "data": lambda w, v, k: setattr(w.parameter(k), "data", w.parameter(k).data * v), "write": lambda w, v, k: w.parameter(k).detach().mul_(v),
     "layout": lambda w, v, k: setattr(w.model.head.weight, "data", w.model.head.weight.data.t().contiguous().t()),
     "load": lambda w, v, k: w.load(lambda t: t * 0.9), "assign": lambda w, v, k: w.load(lambda t: t.clone(), assign=True),
@@ -254,6 +271,8 @@ def test_what_happens_between_calls_shows(seed):
             call(number)
         function = worlds[1].compiled
         versions = getattr(function, "_compiled", lambda: function)().versions  # a module has its function inside
+        parts = getattr(function, "_compiled", lambda: function)().parts
+        versions = versions + [v for part in (parts.made.values() if parts else ()) for v in part.versions]
         hits = sum(v.hits for v in versions)
         call(20)
         assert sum(v.hits for v in versions) > hits, "the compiled function runs eagerly"
