@@ -111,7 +111,7 @@ def checker(
 ) -> Callable[[tuple[Any, ...]], Any] | None:
     """A function from positional arguments to their arrays, None where this version may not serve the call (ask `why_not`).
 
-    Only where no argument requires grad (`plain`). The arguments are tensors, or what `unpacker` finds; the first `count` of the tensors are
+    Only where no argument may have hooks (`plain`). The arguments are tensors, or what `unpacker` finds; the first `count` of the tensors are
     arguments, the others stand at `places` (with the description of what is there); `numbers` are places of
     numbers, `pinned` arguments that must be the same objects.
     """
@@ -157,8 +157,8 @@ def checker(
             f"    a{k} = t{k}._array",
             f"    if a{k}.shape != S{k} or a{k}.dtype is not D{k} or a{k}.strides != R{k} or t{k}._rg is not {t._rg}: return None",
         ]
-        if t._node is None and t._rg:
-            lines.append(f"    if t{k}._node is not None: return None")
+        if t._rg:
+            lines.append(f"    if t{k}._x is not None or (t{k}._node is None) is not {t._node is None}: return None")
     cast = "local.autocast is not None" if local.autocast is None else "local.autocast is None or local.autocast.key != policy"
     lines.append(
         f"    if local.grad is not {local.grad} or local.inference is not {local.inference} or {cast} "

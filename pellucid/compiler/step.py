@@ -460,7 +460,7 @@ class Version(Calls):
         modules = [m for m, _ in around.modules]
         covered, others = self.seldom, self.always = split(self.guards, modules)
         grads = [(t, g) for t, g in self.grads_before if isinstance(t, Tensor)]
-        plain = not any(t._rg for t in tensors)
+        plain = not any(t._rg and t._x is not None for t in tensors)  # what may have hooks is compared by `signature`
         self.bare = not kwargs and all(isinstance(a, Tensor) for a in args) and len(args) == self.count_of_args
         self.unpack = None if kwargs or self.bare else unpacker(flatten(args, []), self.lift)
         held = [t for t, _ in (*self.state, *self.drift)]
