@@ -12,6 +12,7 @@ import ast
 import copy
 import dis
 import inspect
+import re
 import types
 from collections.abc import Callable
 from typing import Any
@@ -160,45 +161,51 @@ class Parts:
         self.before, self.runs, self.calls = (self.made, self.runs), {}, {}
         self.made = {}
         tree = self.tree
-        body = self._block(tree.body, set(self.scope.parameters), set(self.scope.captured), set())
+        parameters = set(self.scope.parameters)
+        body = self._block(tree.body, parameters, parameters, set(self.scope.captured), set())
         if not self.made:
             return None
         whole = ast.FunctionDef(**{**{f: getattr(tree, f, []) for f in tree._fields}, "body": body})
         ast.copy_location(whole, tree)
-        self.text = ast.unparse(whole)
+        self.text = _shown(whole)
         # Variables all the same, though only runs set them.
-        unset = [ast.Assign([ast.Name(n, ast.Store())], ast.Constant(None)) for n in sorted(self.scope.variables)]
-        body.insert(0, _placed(ast.If(ast.Constant(False), list(unset), []), body[0]))
+        body[:0] = [_placed(s, body[0]) for s in _local(self.scope.variables)]
         return self._function(whole, self.calls)
 
-    def _block(self, body: list[ast.stmt], bound: set[str], live: set[str], barred: set[str]) -> list[ast.stmt]:
+    def _block(
+        self, body: list[ast.stmt], bound: set[str], possible: set[str], live: set[str], barred: set[str]
+    ) -> list[ast.stmt]:  # fmt: skip
         """The statements of a block with runs of them replaced.
 
         Args:
             bound: variables that have a value for certain.
+            possible: those that may have one.
             live: those that may be read after the block.
             barred: those that a run must not set.
         """
         out: list[ast.stmt] = []
         run: list[ast.stmt] = []
         start = at = bound
+        before = possible
         for k, s in enumerate(body):
             names = read(s)
             rest = exposed(body[k + 1 :], set()) | live
             cut = any(line in self.lines for line in range(s.lineno, (s.end_lineno or s.lineno) + 1))
             if cut or names.jumps or names.deleted or names.declares or names.stored & barred:
-                out += self._flushed(run, start, exposed(body[k:], set()) | live)
-                out.append(self._opened(s, at, rest, barred) if cut else s)
+                out += self._flushed(run, start, before, exposed(body[k:], set()) | live)
+                out.append(self._opened(s, at, possible, rest, barred) if cut else s)
                 run, start = [], after([s], at)  # type: ignore[assignment]
                 at = start
+                before = possible = possible | names.stored
             else:
                 run.append(s)
                 at = after([s], at)  # type: ignore[assignment]
+                possible = possible | names.stored
             if at is None:  # nothing comes here
-                return [*out, *self._flushed(run, start, live), *body[k + 1 :]]
-        return [*out, *self._flushed(run, start, live)]
+                return [*out, *self._flushed(run, start, before, live), *body[k + 1 :]]
+        return [*out, *self._flushed(run, start, before, live)]
 
-    def _opened(self, s: ast.stmt, bound: set[str], rest: set[str], barred: set[str]) -> ast.stmt:
+    def _opened(self, s: ast.stmt, bound: set[str], possible: set[str], rest: set[str], barred: set[str]) -> ast.stmt:
         """A statement that stays Python's; the blocks of an `if`, `with` or loop may be compiled in part."""
         if not isinstance(s, (ast.If, ast.For, ast.While, ast.With, ast.Try)):
             return s
@@ -206,9 +213,12 @@ class Parts:
         inside = bound
         if isinstance(s, (ast.For, ast.While)):
             rest = rest | exposed([s], set())  # read by the next round
+            possible = possible | read(s).stored
+            inside = bound - read(s).deleted - {h.name for h in ast.walk(s) if isinstance(h, ast.ExceptHandler)}
         if isinstance(s, (ast.For, ast.With)):
             targets = [s.target] if isinstance(s, ast.For) else [i.optional_vars for i in s.items if i.optional_vars]
-            inside = bound | {n for t in targets for n in read(t).stored}
+            inside = inside | {n for t in targets for n in read(t).stored}
+            possible = possible | inside
         if isinstance(s, ast.Try):
             # What a run sets, it sets at its end; where it raises, whoever goes on must not look for it.
             others = set().union(*[exposed(h.body, set()) for h in s.handlers], exposed(s.finalbody, set()))
@@ -217,12 +227,12 @@ class Parts:
             rest = rest | others | exposed(s.orelse, set())
         if isinstance(s, ast.With) and swallows(s):
             barred = barred | rest
-        made["body"] = self._block(s.body, inside, rest, barred)
+        made["body"] = self._block(s.body, inside, possible, rest, barred)
         if isinstance(s, ast.If):
-            made["orelse"] = self._block(s.orelse, bound, rest, barred)
+            made["orelse"] = self._block(s.orelse, bound, possible, rest, barred)
         return ast.copy_location(type(s)(**made), s)
 
-    def _flushed(self, run: list[ast.stmt], bound: set[str], live: set[str]) -> list[ast.stmt]:
+    def _flushed(self, run: list[ast.stmt], bound: set[str], possible: set[str], live: set[str]) -> list[ast.stmt]:
         """What a run becomes: a call of its function."""
         names = read(*run)
         if not names.computes:
@@ -231,7 +241,7 @@ class Parts:
         variables = self.scope.variables
         results = [] if end is None else sorted(names.stored & live & variables)
         certain = after(run, set())
-        arguments = sorted((exposed(run, set()) | (set() if certain is None else {*results} - certain)) & variables)
+        arguments = sorted((exposed(run, set()) | (set() if certain is None else {*results} - certain)) & variables & possible)
         own = self.scope.parameters[0] if self.scope.parameters else ""
         method = own in arguments and getattr(self.function, "__self__", None) is not None and own not in self.scope.stored
         if method:  # it comes first
@@ -263,14 +273,19 @@ class Parts:
         if not isinstance(last, ast.Return) or returns:
             text += "".join(f"del {_HELD}{n}\n" for n in given)
         text += "".join(f"if not {_HAS}{n}: del {n}\n" for n in left)
-        return [_placed(s, run[0]) for s in ast.parse(text).body]
+        made = [_placed(s, run[0]) for s in ast.parse(text).body]
+        for k, s in enumerate(made):
+            s.hidden = k < len(given) or k >= len(made) - len(left) or isinstance(s, ast.Delete)  # type: ignore[attr-defined]
+        return made
 
     def _compiled(
         self, run: list[ast.stmt], variables: tuple[list[str], ...], returns: bool, ends: bool, method: bool
     ) -> tuple[Callable[..., Any], Callable[..., Any]]:  # fmt: skip
         """The compiled function of a run, and how it is called; a method, if its first argument is the object to which the whole is bound."""
         arguments, results, given, left = variables
-        body = [_placed(s, run[0]) for s in ast.parse("".join(f"if not {_HAS}{n}: del {n}\n" for n in given)).body]
+        unset = exposed(run, set()) & self.scope.variables - {*arguments}  # which none of the statements before can have set
+        body = [*_local(unset), *ast.parse("".join(f"if not {_HAS}{n}: del {n}\n" for n in given)).body]
+        body = [_placed(s, run[0]) for s in body]
         body += [_Returns().visit(s) for s in map(copy.deepcopy, run)] if returns else run
         if not ends:
             text = "".join(f"try:\n  {n}\n  {_HAS}{n} = True\nexcept NameError:\n  {n} = None\n  {_HAS}{n} = False\n" for n in left)
@@ -311,6 +326,17 @@ class Parts:
         return made
 
 
+def _shown(tree: ast.FunctionDef) -> str:
+    """The text of a function with calls of its parts, without what is said of variables that have no value."""
+
+    class Shown(ast.NodeTransformer):
+        def visit(self, node: ast.AST) -> Any:
+            return None if getattr(node, "hidden", False) else super().visit(node)
+
+    text = ast.unparse(Shown().visit(copy.deepcopy(tree)))
+    return re.sub(rf"(, )?{_HAS}\w+", "", text.replace(_HELD, "")).replace("(, ", "(")
+
+
 class _Returns(ast.NodeTransformer):
     """`return x` as `return (True, x)`, which tells it from the end of the run."""
 
@@ -323,6 +349,11 @@ class _Returns(ast.NodeTransformer):
         return node
 
     visit_AsyncFunctionDef = visit_Lambda = visit_ClassDef = visit_FunctionDef
+
+
+def _local(names: set[str]) -> list[ast.stmt]:
+    """Statements that never run, and make names variables of the function."""
+    return ast.parse(f"if False:\n  {' = '.join(sorted(names))} = None").body if names else []
 
 
 def _placed(s: ast.stmt, where: ast.stmt) -> ast.stmt:
