@@ -4,6 +4,7 @@ time beside Pellucid's eager one and PyTorch's.
     python benchmarks/training.py                   # all models, one core
     python benchmarks/training.py dqn vae --rounds 9
     python benchmarks/training.py --calls           # which operations are called from Python, with the reason, and nothing timed
+    python benchmarks/training.py --lines           # steps with lines that stay Python's (prints, clocks, iterators), compiled around them
     python benchmarks/training.py --markdown        # the table of docs/benchmarks.md
 
 Each round times the three back to back; the table has medians in microseconds, the median of the ratios compiled / eager and compiled /
@@ -22,6 +23,7 @@ if __name__ == "__main__":
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.1, help="time of one side of a round")
+    parser.add_argument("--lines", action="store_true", help="steps with lines that stay Python's")
     parser.add_argument("--calls", action="store_true", help="list calls of Python, with the reason")
     parser.add_argument("--markdown", action="store_true")
     OPTIONS = parser.parse_args()
@@ -34,7 +36,8 @@ import warnings
 from collections import Counter
 from time import perf_counter
 
-from training_models import MODELS
+import talking_models
+import training_models
 
 import pellucid
 
@@ -52,10 +55,11 @@ def timed(work, seconds):
 
 def called(function):
     """Of a compiled function's last version: how many items are native, and (operation, reason) of those that are calls of Python."""
-    if not function.versions:
+    parts = [function] if function.parts is None else list(function.parts.made.values())
+    versions = [part.versions[-1] for part in parts if part.versions]
+    if not versions:
         return 0, [("everything", "; ".join(function.history))]
-    version = function.versions[-1]
-    items = [item for run in (version.run, version.run_back) if run is not None for item in run.items]
+    items = [item for version in versions for run in (version.run, version.run_back) if run is not None for item in run.items]
     calls = [(i.op, item.reason) for item in items if item.kind == "eager" for i in item.instructions]
     return sum(item.kind != "eager" for item in items), calls
 
@@ -76,7 +80,7 @@ def works_of(make, torch):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pellucid.compiler.CompileWarning)
         for work in works.values():
-            for _ in range(3):
+            for _ in range(8 if OPTIONS.lines else 3):
                 work()
     return compiled, works
 
@@ -98,9 +102,10 @@ def row(name, make, torch):
 
 
 def main():
-    unknown = [key for key in OPTIONS.models if key not in MODELS]
+    models = talking_models.MODELS if OPTIONS.lines else training_models.MODELS
+    unknown = [key for key in OPTIONS.models if key not in models]
     if unknown:
-        sys.exit(f"no model {unknown[0]!r}; there are {', '.join(MODELS)}")
+        sys.exit(f"no model {unknown[0]!r}; there are {', '.join(models)}")
     try:
         import torch
 
@@ -110,10 +115,10 @@ def main():
     pellucid.set_num_threads(OPTIONS.threads)
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, set(sorted(os.sched_getaffinity(0))[-OPTIONS.threads :]))
-    names = OPTIONS.models or MODELS
+    names = OPTIONS.models or models
     if OPTIONS.calls:
         for name in names:
-            native, calls = called(works_of(MODELS[name], None)[0])
+            native, calls = called(works_of(models[name], None)[0])
             print(f"{name}: {native} items native, {len(calls)} calls of Python", flush=True)
             for (op, reason), n in Counter(calls).items():
                 print(f"    {n} x {op}: {reason}")
@@ -125,7 +130,7 @@ def main():
     else:
         print(f"{heads[0]:20}" + "".join(f"{h:>11}" for h in heads[1:-1]) + "  " + heads[-1])
     for name in names:
-        cells = row(name, MODELS[name], torch)
+        cells = row(name, models[name], torch)
         if OPTIONS.markdown:
             print("| " + " | ".join(cells) + " |", flush=True)
         else:

@@ -1,4 +1,6 @@
-"""The models of `benchmarks/training_models.py`: whole steps compiled give eager's losses, and call next to nothing from Python."""
+"""The models of `benchmarks/training_models.py`: whole steps compiled give eager's losses, and call next to nothing from Python; and the
+steps of `benchmarks/talking_models.py`, which are compiled around the lines that stay Python's.
+"""
 
 import importlib.util
 from pathlib import Path
@@ -8,10 +10,17 @@ import pytest
 
 import pellucid as torch
 
-PATH = Path(__file__).resolve().parents[2] / "benchmarks" / "training_models.py"
-_spec = importlib.util.spec_from_file_location("training_models", PATH)
-models = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(models)
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+
+
+def benchmark(name):
+    spec = importlib.util.spec_from_file_location(name, BENCHMARKS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+models, talking = benchmark("training_models"), benchmark("talking_models")
 STEPS = 5
 # What is still called: a decision by a mask's values, and running sums of exponentials.
 CALLED = {"translation": ["decide"], "ranking": ["logcumsumexp", "logcumsumexp_vjp"]}
@@ -36,3 +45,27 @@ def test_steps_of_a_model(name):
     assert version.hits == STEPS - 1
     called = [i.op for item in version.run.items if item.kind == "eager" for i in item.instructions]
     assert called == CALLED.get(name, [])
+
+
+# How many parts there are, and how many of their calls run as programs from the fourth call on.
+PARTS = {
+    "print_at_the_end": 1, "print_before_backward": 2, "print_now_and_then": 1, "logging_meters": 1, "gan": 1, "ppo": 2, "plateau": 1,
+    "batches_of_an_iterator": 1, "epoch": 10, "sharpness_aware": 1,
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::pellucid.compiler.CompileWarning")
+@pytest.mark.parametrize("name", talking.MODELS)
+def test_steps_that_talk(name):
+    results = []
+    for compiled in (False, True):
+        torch.manual_seed(0)
+        step, inputs = talking.MODELS[name](torch)
+        run = torch.compile(step) if compiled else step
+        results.append([float(run(*inputs)) for _ in range(10)])
+    np.testing.assert_allclose(results[1], results[0], rtol=2e-4, atol=2e-5)
+    parts = list(run.parts.made.values()) if run.parts is not None else []
+    count = lambda: sum(v.hits for part in [run, *parts] for v in part.versions)
+    before = count()
+    run(*inputs)
+    assert count() - before >= PARTS[name], run.history
