@@ -13,7 +13,8 @@ class Refusal(Exception):
     """Why a function cannot be compiled: one sentence, and the user's line.
 
     Besides, for compiling what is around: `lines`, those of the function itself where it happened, perhaps in what they call, and
-    `path`, names by which code comes to what it is about.
+    `path`, names by which code comes to what it is about; `strange` is an array that comes from nowhere, and `variables` are those of the
+    function that held it.
     """
 
     def __init__(self, reason: str, site: Any = None, lines: Iterable[int | None] = (), path: str = "") -> None:
@@ -21,18 +22,23 @@ class Refusal(Exception):
         self.site = site
         self.lines = {line for line in lines if line is not None}
         self.path = path
-        self.strange = False  # whether it is about a tensor that comes from somewhere else
+        self.strange: Any = None
+        self.variables: list[str] = []
         super().__init__(f"{reason} ({site})" if site is not None else reason)
 
 
-def line_in(code: CodeType | None, frame: Any = None) -> int | None:
-    """The line at which the code that runs in a frame (the caller's) or around it is now; None where it does not run there."""
+def frame_of(code: CodeType | None, frame: Any = None) -> Any:
+    """The frame in which code runs: this one (the caller's), or one around it; None where it does not run there."""
     frame = frame or sys._getframe(1)
-    while code is not None and frame is not None:
-        if frame.f_code is code:
-            return frame.f_lineno  # type: ignore[no-any-return]
+    while frame is not None and frame.f_code is not code:
         frame = frame.f_back
-    return None
+    return frame
+
+
+def line_in(code: CodeType | None, frame: Any = None) -> int | None:
+    """The line at which code that runs in a frame (the caller's), or around it, is now."""
+    found = frame_of(code, frame or sys._getframe(1))
+    return None if found is None else found.f_lineno
 
 
 def names_in(path: str) -> list[str]:

@@ -130,7 +130,14 @@ class Parts:
         )
         if refusal.path and not (here and site.line != self.body.__code__.co_firstlineno):
             here = self._lines_with(refusal.path) or here
-        return {line for line in refusal.lines if self._statement(line)} or here
+        lines = {line for line in refusal.lines if self._statement(line)}
+        return self._setting(refusal.variables, lines) or lines or here
+
+    def _setting(self, names: list[str], lines: set[int]) -> set[int]:
+        """The lines before these at which variables were set last."""
+        own = [(s.lineno, read(*head(s)).stored) for s in ast.walk(self.tree) if isinstance(s, ast.stmt) and s is not self.tree]
+        before = [[line for line, stored in own if name in stored and line <= min(lines, default=0)] for name in names]
+        return {max(found) for found in before if found} - self.lines
 
     def _lines_with(self, path: str) -> set[int]:
         """The lines of the only statement that comes to something by one of these names, the last first; none where all stand in several."""

@@ -29,13 +29,20 @@ from ..ir import Buffer, Extra, Instruction, Program, Ref, Value
 from .arrays import Watched, arrays_in, bounds, dtype_name, owner
 from .backward import TracedRun
 from .deciding import Deciding
-from .errors import Refusal, line_in
+from .errors import Refusal, frame_of, line_in
 from .events import Events
 from .numbers import is_read, observed, unwatched
 from .symbols import DATA_DEPENDENT, Namespace, Unsupported
 from .watch import hidden, unseen
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), slice, range, frozenset, np.dtype, dtypes.dtype, type)
+
+
+def _holds(value: Any, root: Any) -> bool:
+    """Whether a variable's value is a tensor in some memory, or a small container of such."""
+    held = [value] if isinstance(value, Tensor) else list(value.values()) if type(value) is dict else value
+    few = type(held) in (list, tuple) and len(held) <= 64
+    return few and any(isinstance(t, Tensor) and type(t._array) is ndarray and owner(t._array) is root for t in held)
 
 
 class Tracer(Deciding, Events):
@@ -140,11 +147,13 @@ class Tracer(Deciding, Events):
     def recording(self) -> bool:
         return self.refusal is None and not self._paused and threading.get_ident() == self.thread
 
-    def refuse(self, reason: str, site: Any = None, strange: bool = False) -> None:
+    def refuse(self, reason: str, site: Any = None, strange: Any = None) -> None:
         """Stop recording for a reason; the call goes on eagerly."""
         if self.refusal is None:
             self.refusal = Refusal(reason, site or self.site(), [line_in(self.root)])
-            self.refusal.strange = strange
+            self.refusal.strange = strange is not None
+            if strange is not None and (frame := frame_of(self.root)) is not None:
+                self.refusal.variables = [name for name, v in frame.f_locals.items() if _holds(v, owner(strange))]
 
     def site(self) -> Any:
         """The user's current line."""
@@ -235,7 +244,7 @@ class Tracer(Deciding, Events):
         refusal = Refusal(
             f"{what or 'an operation'} uses a tensor that is neither an argument nor found from one, or made by the step"
         )
-        refusal.strange = True
+        refusal.strange = array
         raise refusal
 
     def _constant(self, root: ndarray, array: ndarray) -> Value:
