@@ -126,6 +126,14 @@ def _truth(f: Formula, x: Value) -> bool:
     return True
 
 
+def _counted(f: Formula, x: Value) -> bool:
+    """The sum of booleans or narrow integers, which is one of int64."""
+    if f.i.outputs[0].dtype != "int64":
+        return False
+    f.give(f.i.op, f.new("cast", x, dtype="int64", shape=x.shape), **f.i.params)
+    return True
+
+
 def _masked(f: Formula, x: Value) -> bool:
     """A number put where a mask is true."""
     _, value, *masks = f.i.inputs
@@ -196,15 +204,18 @@ _FORMULAS: dict[str, Callable[[Formula, Value], bool]] = {
     "linear": _linear, "all": _truth, "any": _truth, "count_nonzero": _truth, "matmul": _vectors, "index_put": _masked,
     "cdist": _cdist,
 }  # fmt: skip
+_OF_INTEGERS = {"sum": _counted, "sum_all": _counted}
 
 
 def expanded(instructions: Sequence[Instruction]) -> list[Instruction]:
-    """The same program with formulas in the place of such operations on float32 and float64."""
+    """The same program with formulas in the place of such operations on float32 and float64, and of sums of booleans and int32."""
     made: list[Instruction] = []
     for i in instructions:
         rule = _FORMULAS.get(i.op) if i.kind == "op" and not i.hands_on and len(i.outputs) == 1 else None
-        x = i.inputs[0] if rule is not None else None
-        if rule is not None and isinstance(x, Value) and x.dtype in ("float32", "float64") and x.shape and x.size:
+        x, kinds = i.inputs[0] if i.inputs else None, ("float32", "float64")
+        if rule is None and i.kind == "op" and not i.hands_on and i.op in _OF_INTEGERS:
+            rule, kinds = _OF_INTEGERS[i.op], ("bool", "int32")
+        if rule is not None and isinstance(x, Value) and x.dtype in kinds and x.shape and x.size:
             formula = Formula(i)
             if i.outputs[0].dtype in (x.dtype, "bool", "int64") and i.outputs[0].contiguous and rule(formula, x):
                 made += formula.made

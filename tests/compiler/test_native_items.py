@@ -156,6 +156,8 @@ REDUCTIONS = {
     "norm of rows": (lambda x: x / x.norm(dim=-1, keepdim=True), floats(3, 4)),
     "norm of columns": (lambda x: x.norm(dim=0), floats(3, 4)),
     "norm of zeros": (lambda x: x.norm(dim=-1), zeros_too(9, 2)),
+    "how many are true": (lambda m: (m.sum(), m.sum(1), m.sum(0, keepdim=True), m[::2].t().sum(1)), mask(6, 5)),
+    "sum of narrow integers": (lambda n: (n.sum(), n.sum((0, 1))), whole(9, 6, 5, dtype=torch.int32)),
     "absolute sum": (lambda x: x.norm(1, dim=1), floats(3, 4)),
     "largest": (lambda x: x.detach().norm(math.inf, dim=1), floats(3, 4)),
     **{
