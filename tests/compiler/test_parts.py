@@ -503,7 +503,9 @@ def test_a_loop_over_a_loader():
 
     run = equal_steps(make)
     assert max(compiled_calls(run)) >= 8
-    assert "for inputs, labels in data:\n        loss, = _part_" in run.parts.text, "the line that gives the batches, not the one that uses them"
+    assert "for inputs, labels in data:\n        loss, = _part_" in run.parts.text, (
+        "the line that gives the batches, not the one that uses them"
+    )
 
 
 def test_what_a_mask_selects():
