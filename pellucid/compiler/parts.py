@@ -101,6 +101,8 @@ class Parts:
         self.runs: dict[Any, Callable[..., Any]] = {}  # how those are called
         self.text = ""  # what is left to Python, with calls of the parts
         self.call: Callable[..., Any] | None = None
+        self.calls: dict[str, Callable[..., Any]] = {}  # the same, by the names in the text
+        self.before: tuple[dict[Any, Any], ...] = ({}, {})  # `made` and `runs` of the form before
         self.tree: Any = None
 
     def cut(self, lines: set[int]) -> bool:
@@ -265,22 +267,7 @@ class Parts:
         else:
             self.made[key], self.runs[key] = self._compiled(run, (arguments, results, given, left), returns, end is None, method)
         self.calls[name] = self.runs[key]
-        text = "".join(f"try:\n  {_HELD}{n} = {n}\n  {_HAS}{n} = True\nexcept NameError:\n  {_HELD}{n} = None\n  {_HAS}{n} = False\n"
-                       for n in given)  # fmt: skip
-        passed = [_HELD + a if a in given else a for a in arguments] + [_HAS + n for n in given]
-        values = "".join(f"{n}, " for n in [*results, *[_HAS + n for n in left]])
-        call = f"{name}({', '.join(passed)})"
-        if isinstance(last, ast.Return) and not returns:
-            text += f"return {call}\n"
-        elif returns:
-            text += f"{name}_result = {call}\nif {name}_result[0]: return {name}_result[1]\n"
-            text += (f"{values} = {name}_result[1]\n" if values else "") + f"del {name}_result\n"
-        else:
-            text += f"{values} = {call}\n" if values else f"{call}\n"
-        if not isinstance(last, ast.Return) or returns:
-            text += "".join(f"del {_HELD}{n}\n" for n in given)
-        text += "".join(f"if not {_HAS}{n}: del {n}\n" for n in left)
-        made = [_placed(s, run[0]) for s in ast.parse(text).body]
+        made = [_placed(s, run[0]) for s in ast.parse(_calling(name, (arguments, results, given, left), last, returns)).body]
         for k, s in enumerate(made):
             s.hidden = k < len(given) or k >= len(made) - len(left) or isinstance(s, ast.Delete)  # type: ignore[attr-defined]
         return made
@@ -331,6 +318,26 @@ class Parts:
         made.__kwdefaults__ = original.__kwdefaults__ if calls else None
         made.__qualname__, made.__module__, made.__doc__ = original.__qualname__, original.__module__, original.__doc__
         return made
+
+
+def _calling(name: str, variables: tuple[list[str], ...], last: ast.stmt, returns: bool) -> str:
+    """Statements that call a run's function: first those that look whether variables have a value, at the end those that take one away."""
+    arguments, results, given, left = variables
+    text = "".join(
+        f"try:\n  {_HELD}{n} = {n}\n  {_HAS}{n} = True\nexcept NameError:\n  {_HELD}{n} = None\n  {_HAS}{n} = False\n"
+        for n in given
+    )
+    passed = [_HELD + a if a in given else a for a in arguments] + [_HAS + n for n in given]
+    values = "".join(f"{n}, " for n in [*results, *[_HAS + n for n in left]])
+    call = f"{name}({', '.join(passed)})"
+    if isinstance(last, ast.Return) and not returns:
+        return f"{text}return {call}\n"
+    if returns:
+        text += f"{name}_result = {call}\nif {name}_result[0]: return {name}_result[1]\n"
+        text += (f"{values} = {name}_result[1]\n" if values else "") + f"del {name}_result\n"
+    else:
+        text += f"{values} = {call}\n" if values else f"{call}\n"
+    return text + "".join(f"del {_HELD}{n}\n" for n in given) + "".join(f"if not {_HAS}{n}: del {n}\n" for n in left)
 
 
 def _shown(tree: ast.FunctionDef) -> str:
@@ -392,7 +399,7 @@ def _parsed(function: types.FunctionType) -> ast.FunctionDef | None:
     found.args.defaults = [ast.copy_location(ast.Constant(None), d) for d in found.args.defaults]
     try:
         again = _code(found, function, [])
-    except (SyntaxError, LookupError, ValueError):
+    except (SyntaxError, LookupError, ValueError, StopIteration):
         return None
     return found if _spelled(again) == _spelled(code) else None
 
