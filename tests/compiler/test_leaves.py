@@ -243,3 +243,20 @@ def test_a_result_whose_gradient_is_lost_beside_one_that_has_it():
             assert w.grad.tolist() == [1.0] * 3
             with pytest.raises(RuntimeError, match="modified by an inplace operation"):
                 bad.backward()
+
+
+def test_a_new_leaf_beside_what_is_computed_from_it():
+    """The two came as siblings of one node: the leaf was none, and got no gradient."""
+    model = torch.nn.Linear(3, 1)
+
+    @torch.compile
+    def step(x):
+        inputs = x.clone().requires_grad_()
+        return inputs, model(inputs).sum()
+
+    with pytest.warns(torch.compiler.CompileWarning, match="has made require grad"):
+        for _ in range(3):
+            inputs, loss = step(torch.ones(2, 3))
+            loss.backward()
+            assert inputs.is_leaf
+            assert torch.equal(inputs.grad, model.weight.detach().expand(2, 3))
