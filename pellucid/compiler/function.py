@@ -377,7 +377,7 @@ class PartOfFunction(CompiledFunction):
         whole = self.whole()
         if whole is not None and whole.uses_graphs and any(v.run_back is not None for v in self.versions):
             self.versions.clear()
-            self.nothing = True
+            self._full = True  # for good: another trace would say the same
             self.history.append("runs eagerly, as a graph begins in it with which others do more than to call backward()")
             return result
         self.nothing = bool(self.versions) and not any(v.program.instructions for v in self.versions)

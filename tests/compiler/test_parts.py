@@ -630,6 +630,26 @@ def test_refused_steps_are_not_traced_again_at_each_call(kind):
     assert len(run.history) < 12
 
 
+def test_a_part_in_which_a_used_graph_begins_is_not_traced_again():
+    """It was traced at every eighth call, and told of each."""
+    model, optimizer = world()
+
+    def step(x, y):
+        out = model(x)
+        seen(out)
+        slope = torch.autograd.grad(out.sum(), list(model.parameters()), create_graph=True)
+        loss = F.cross_entropy(out, y) + sum(g.square().sum() for g in slope)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    run = torch.compile(step)
+    quietly(run, torch.linspace(-1, 1, 48).reshape(8, 6), torch.arange(8) % 3, times=60)
+    first = next(iter(run.parts.made.values()))
+    assert not first.versions
+    assert len(first.history) == 2 and "runs eagerly, as a graph begins in it" in first.history[1]
+
+
 def test_files_and_pauses_are_no_constants(tmp_path):
     """A step went on as if a file that it had not found were never there, and did not wait any more."""
     flag = tmp_path / "stop"
