@@ -39,7 +39,7 @@ class TracedRun(Run):
             try:
                 tracer.emit(PRIMITIVES[name], tuple(tracer.value(a, "a gradient") for a in arrays), params, [result])
             except Refusal as refusal:
-                tracer.refuse(refusal.reason, refusal.site, refusal.strange)
+                tracer.refused(refusal)
             finally:
                 tracer.phase = before
         return result

@@ -31,69 +31,65 @@ def split(guards: list[Guard], modules: list[Module]) -> tuple[list[Guard], list
     return list(compress(guards, covered)), [g for g, c in zip(guards, covered, strict=True) if not c]
 
 
-def _finds(structure: Any, source: str, lines: list[str]) -> bool:
-    """Write down how tensors are found in what stands at a place, as `flatten` describes it; False where that is not simple."""
-    if structure[0] == "tensor":
-        lines.append(f"    t{structure[1]} = {source}")
-    elif structure[0] == "again":
-        lines.append(f"    if {source} is not t{structure[1]}: return None")
-    elif structure[0] is type(None):
-        lines.append(f"    if {source} is not None: return None")
-    elif structure[0] is tuple:
-        lines.append(f"    if type({source}) is not tuple or len({source}) != {len(structure) - 1}: return None")
-        return all(_finds(s, f"{source}[{k}]", lines) for k, s in enumerate(structure[1:]))
-    else:
-        return False
-    return True
+class _Finder:
+    """Writes down how tensors are found in what `flatten` describes, and which numbers beside them may be others at each call (`lift`)."""
+
+    def __init__(self, scope: dict[str, Any], lift: Container[int] = ()) -> None:
+        self.scope = scope
+        self.lift = lift
+        self.lines: list[str] = []
+        self.given: list[str] = []  # where those numbers stand
+        self._numbers = itertools.count()
+
+    def _name(self, value: Any) -> str:
+        name = f"c{len(self.scope)}"
+        self.scope[name] = value
+        return name
+
+    def find(self, s: Any, source: str) -> bool:
+        """Lines for what stands at a place; False where that takes more than a few comparisons."""
+        kind, name = s[0], self._name
+        differs = ""
+        if kind == "tensor":
+            self.lines.append(f"    t{s[1]} = {source}")
+        elif kind == "again":
+            differs = f"{source} is not t{s[1]}"
+        elif kind == "object":
+            differs = f"{source} is not {name(s[1].value)}"
+        elif kind == "list" or isinstance(kind, type) and issubclass(kind, tuple):
+            self._unless(f"type({source}) is not {name(list if kind == 'list' else kind)} or len({source}) != {len(s) - 1}")
+            return all(self.find(inner, f"{source}[{k}]") for k, inner in enumerate(s[1:]))
+        elif kind is dict:
+            self._unless(f"type({source}) is not dict or tuple({source}) != {name(tuple([k for k, _ in s[1:]]))}")
+            return all(self.find(inner, f"{source}[{name(k)}]") for k, inner in s[1:])
+        elif kind in NUMBERS and next(self._numbers) in self.lift:
+            self.given.append(source)
+            differs = f"type({source}) is not {name(kind)}"
+        elif kind in NUMBERS or kind in (bool, str, type(None)):
+            shown = f"{source}.__repr__()" if kind is float else source
+            differs = f"type({source}) is not {name(kind)} or {shown} != {name(s[1])}"
+        else:
+            return False
+        if differs:
+            self._unless(differs)
+        return True
+
+    def _unless(self, differs: str) -> None:
+        self.lines.append(f"    if {differs}: return None")
 
 
 def unpacker(structure: Any, lift: Container[int]) -> Callable[[tuple[Any, ...]], Any] | None:
     """A function from positional arguments, described as `flatten` does it, to their tensors and those of their numbers that may be others
     at each call; it gives None for arguments of another form. None where that takes more than a few comparisons.
     """
-    scope: dict[str, Any] = {}
-    lines = [f"    if len(args) != {len(structure) - 1}: return None"]
-    numbers = itertools.count()
-    given: list[str] = []
-
-    def name(value: Any) -> str:
-        scope[f"c{len(scope)}"] = value
-        return f"c{len(scope) - 1}"
-
-    def find(s: Any, source: str) -> bool:
-        kind = s[0]
-        if kind in ("tensor", "again"):
-            return _finds(s, source, lines)
-        if kind == "object":
-            lines.append(f"    if {source} is not {name(s[1].value)}: return None")
-        elif kind == "list" or isinstance(kind, type) and issubclass(kind, tuple):
-            made = name(list if kind == "list" else kind)
-            lines.append(f"    if type({source}) is not {made} or len({source}) != {len(s) - 1}: return None")
-            return all(find(inner, f"{source}[{k}]") for k, inner in enumerate(s[1:]))
-        elif kind is dict:
-            lines.append(
-                f"    if type({source}) is not dict or tuple({source}) != {name(tuple([k for k, _ in s[1:]]))}: return None"
-            )
-            return all(find(inner, f"{source}[{name(k)}]") for k, inner in s[1:])
-        elif kind in NUMBERS:
-            lines.append(f"    if type({source}) is not {name(kind)}: return None")
-            if next(numbers) in lift:
-                given.append(source)
-            else:
-                shown = f"{source}.__repr__()" if kind is float else source
-                lines.append(f"    if {shown} != {name(s[1])}: return None")
-        elif kind in (bool, str, type(None)):
-            lines.append(f"    if type({source}) is not {name(kind)} or {source} != {name(s[1])}: return None")
-        else:
-            return False
-        return True
-
-    if not all(find(s, f"args[{k}]") for k, s in enumerate(structure[1:])):
+    finder = _Finder({}, lift)
+    if not all(finder.find(s, f"args[{k}]") for k, s in enumerate(structure[1:])):
         return None
-    count = sum(line.startswith("    t") for line in lines)
-    tensors = ", ".join(f"t{k}" for k in range(count)) + "," * (count == 1)
-    exec("\n".join(["def unpack(args):", *lines, f"    return ({tensors}), ({', '.join(given)}{',' * bool(given)})"]), scope)
-    return scope["unpack"]  # type: ignore[no-any-return]
+    count = sum(line.startswith("    t") for line in finder.lines)
+    found = ["(" + "".join(f"{v}, " for v in group) + ")" for group in ([f"t{k}" for k in range(count)], finder.given)]
+    begin = ["def unpack(args):", f"    if len(args) != {len(structure) - 1}: return None"]
+    exec("\n".join([*begin, *finder.lines, f"    return {', '.join(found)}"]), finder.scope)
+    return finder.scope["unpack"]  # type: ignore[no-any-return]
 
 
 def checker(
@@ -116,9 +112,6 @@ def checker(
     numbers, `pinned` arguments that must be the same objects.
     """
     if not plain:
-        return None
-    found: list[str] = []
-    if not all(_finds(s, f"x{k}", found) for k, s in enumerate(places[1][1:])):
         return None
     scope: dict[str, Any] = {
         "state": state,
@@ -143,7 +136,10 @@ def checker(
     for k, p in enumerate(places[0]):
         scope[f"xh{k}"], scope[f"xk{k}"] = p.holder, p.key
         lines.append(f"    x{k} = {p.source(f'xh{k}', f'xk{k}')}")
-    lines += found
+    finder = _Finder(scope)
+    if not all(finder.find(s, f"x{k}") for k, s in enumerate(places[1][1:])):
+        return None
+    lines += finder.lines
     for k, t in pinned:
         scope[f"w{k}"] = t
         lines.append(f"    if t{k} is not w{k}: return None")

@@ -39,7 +39,7 @@ class Deciding:
                 outcome = bool(t._array.item())
                 self.decide((self.term(t._array),), lambda values: bool(values[0]) is outcome)
             except Refusal as refusal:
-                self.refuse(refusal.reason, refusal.site, refusal.strange)
+                self.refused(refusal)
             return
         if how in ("int", "float", "complex") and type(t) is Tensor:
             return  # they ask item(), which gives a watched number
@@ -48,7 +48,7 @@ class Deciding:
                 place = t._array.item()
                 self.decide((self.term(t._array),), lambda values: values[0] == place)
             except Refusal as refusal:
-                self.refuse(refusal.reason, refusal.site, refusal.strange)
+                self.refused(refusal)
             return
         words = {"numpy": "as a NumPy array", "bool": "to decide something", "tolist": "as a list"}
         self.refuse(f"the step reads a tensor's value {words.get(how, 'by ' + how + '()')}")
@@ -60,7 +60,7 @@ class Deciding:
         try:
             term = self.term(tensor._array)
         except Refusal as refusal:
-            self.refuse(refusal.reason, refusal.site, refusal.strange)
+            self.refused(refusal)
             return value
         if term[0].buffer.kind == "constant":
             return value

@@ -13,17 +13,19 @@ class Refusal(Exception):
     """Why a function cannot be compiled: one sentence, and the user's line.
 
     Besides, for compiling what is around: `lines`, those of the function itself where it happened, perhaps in what they call, and
-    `path`, names by which code comes to what it is about; `strange` is an array that comes from nowhere, and `variables` are those of the
-    function that held it.
+    `path`, names by which code comes to what it is about; `array` is one that comes from elsewhere, and `variables` are those of the function
+    that held it.
     """
 
-    def __init__(self, reason: str, site: Any = None, lines: Iterable[int | None] = (), path: str = "") -> None:
+    def __init__(
+        self, reason: str, site: Any = None, lines: Iterable[int | None] = (), path: str = "", array: Any = None
+    ) -> None:  # fmt: skip
         self.reason = reason
         self.site = site
         self.lines = {line for line in lines if line is not None}
         self.path = path
-        self.strange: Any = None
-        self.variables: list[str] = []
+        self.array = array
+        self.variables: list[str] | None = None  # None where it is about no such array
         super().__init__(f"{reason} ({site})" if site is not None else reason)
 
 

@@ -202,9 +202,9 @@ def _cdist(f: Formula, x: Value) -> bool:
 _FORMULAS: dict[str, Callable[[Formula, Value], bool]] = {
     "vector_norm": _norm, "logsumexp": _logsumexp, "softmax": _softmax, "log_softmax": _softmax, "var": _variance, "std": _variance,
     "linear": _linear, "all": _truth, "any": _truth, "count_nonzero": _truth, "matmul": _vectors, "index_put": _masked,
-    "cdist": _cdist,
+    "cdist": _cdist, "sum": _counted, "sum_all": _counted,
 }  # fmt: skip
-_OF_INTEGERS = {"sum": _counted, "sum_all": _counted}
+_KINDS = {"sum": ("bool", "int32"), "sum_all": ("bool", "int32")}  # of the first operand; float32 and float64 for all others
 
 
 def expanded(instructions: Sequence[Instruction]) -> list[Instruction]:
@@ -212,9 +212,8 @@ def expanded(instructions: Sequence[Instruction]) -> list[Instruction]:
     made: list[Instruction] = []
     for i in instructions:
         rule = _FORMULAS.get(i.op) if i.kind == "op" and not i.hands_on and len(i.outputs) == 1 else None
-        x, kinds = i.inputs[0] if i.inputs else None, ("float32", "float64")
-        if rule is None and i.kind == "op" and not i.hands_on and i.op in _OF_INTEGERS:
-            rule, kinds = _OF_INTEGERS[i.op], ("bool", "int32")
+        x = i.inputs[0] if rule is not None else None
+        kinds = _KINDS.get(i.op, ("float32", "float64"))
         if rule is not None and isinstance(x, Value) and x.dtype in kinds and x.shape and x.size:
             formula = Formula(i)
             if i.outputs[0].dtype in (x.dtype, "bool", "int64") and i.outputs[0].contiguous and rule(formula, x):

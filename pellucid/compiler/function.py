@@ -163,7 +163,7 @@ class CompiledFunction:
             # Somebody watches, or an outer function is being traced: what they must see are the operations.
             return self.function(*args, **kwargs)
         if not self.versions and (self._full or self.parts is not None) and not self.fullgraph:
-            return (self.function if self.parts is None else self.parts)(*args, **kwargs)
+            return self._python(*args, **kwargs)
         tensors: list[Tensor] = []
         structure = flatten((args, kwargs), tensors)
         if any(
@@ -197,6 +197,11 @@ class CompiledFunction:
             raise RuntimeError(f"Detected recompile when torch.compile stance is 'fail_on_recompile': {reason}")
         return self._trace(args, kwargs, structure, tensors, reason)
 
+    @property
+    def _python(self) -> Callable[..., Any]:
+        """What runs where no program does: the function, or what is left of it around its parts."""
+        return self.function if self.parts is None else self.parts
+
     def _trace(self, args: Any, kwargs: Any, structure: Any, tensors: list[Tensor], reason: str | None) -> Any:
         if reason is OTHER_TENSORS and (told := differing(signature(tensors), self.versions[0].signature)):
             reason = f"{reason}: {told}"
@@ -220,7 +225,7 @@ class CompiledFunction:
         if self._full or key in self.refused or kind in self.refused:
             if self.fullgraph and not self._full:
                 raise CompileError(f"{self.name} cannot be compiled: {self.refused.get(key) or self.refused[kind]}")
-            return (self.function if self.parts is None else self.parts)(*args, **kwargs)
+            return self._python(*args, **kwargs)
         if any(type(t) is not Tensor and not hasattr(type(t), "_is_plain") and not _plain(t) for t in tensors):
             return self.function(*args, **kwargs)
         version = Version(self.function, args, kwargs, self.fullgraph, lift, watched, not steady, self.drifting)

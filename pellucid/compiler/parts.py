@@ -20,7 +20,7 @@ from typing import Any
 from ..nn.modules._hooks import global_hooks
 from ..nn.modules.module import Module
 from .errors import Refusal, names_in
-from .flow import Scope, after, exposed, head, leaves, read, swallows
+from .flow import Names, Scope, after, exposed, head, leaves, read, swallows
 from .witness import loaded
 
 LIMIT = 12  # lines of one function that stay Python's; a function with more of them is no step
@@ -133,19 +133,21 @@ class Parts:
         if refusal.path and not (here and site.line != self.body.__code__.co_firstlineno):
             here = self._lines_with(refusal.path) or here
         lines = {line for line in refusal.lines if self._statement(line)}
-        return self._setting(refusal.variables, lines) or lines or here
+        return self._setting(refusal.variables or [], lines) or lines or here
+
+    def _heads(self) -> list[tuple[int, Names]]:
+        """The lines of all statements, and what each does by itself, without those inside of it."""
+        return [(s.lineno, read(*head(s))) for s in ast.walk(self.tree) if isinstance(s, ast.stmt) and s is not self.tree]
 
     def _setting(self, names: list[str], lines: set[int]) -> set[int]:
         """The lines before these at which variables were set last."""
-        own = [(s.lineno, read(*head(s)).stored) for s in ast.walk(self.tree) if isinstance(s, ast.stmt) and s is not self.tree]
-        before = [[line for line, stored in own if name in stored and line <= min(lines, default=0)] for name in names]
+        before = [[line for line, own in self._heads() if name in own.stored and line <= min(lines, default=0)] for name in names]
         return {max(found) for found in before if found} - self.lines
 
     def _lines_with(self, path: str) -> set[int]:
         """The lines of the only statement that comes to something by one of these names, the last first; none where all stand in several."""
-        own = [(s.lineno, read(*head(s)).words) for s in ast.walk(self.tree) if isinstance(s, ast.stmt) and s is not self.tree]
         for name in reversed(names_in(path)):
-            found = [line for line, words in own if name in words]
+            found = [line for line, own in self._heads() if name in own.words]
             if len(found) == 1:
                 return {*found}
         return set()

@@ -131,7 +131,7 @@ class Version(Calls):
         try:
             if self.refusal is not None:
                 self.refusal.lines |= {line for *_, line in witness.impure if line is not None}
-                if self.refusal.strange:
+                if self.refusal.variables is not None:
                     hidden = next((g for g in around.relevant(witness) if isinstance(g, Opaque)), None)
                     if hidden is not None:
                         self.refusal = self._unseen(hidden, witness)

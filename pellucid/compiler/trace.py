@@ -147,13 +147,19 @@ class Tracer(Deciding, Events):
     def recording(self) -> bool:
         return self.refusal is None and not self._paused and threading.get_ident() == self.thread
 
-    def refuse(self, reason: str, site: Any = None, strange: Any = None) -> None:
+    def refuse(self, reason: str, site: Any = None) -> None:
         """Stop recording for a reason; the call goes on eagerly."""
         if self.refusal is None:
             self.refusal = Refusal(reason, site or self.site(), [line_in(self.root)])
-            self.refusal.strange = strange is not None
-            if strange is not None and (frame := frame_of(self.root)) is not None:
-                self.refusal.variables = [name for name, v in frame.f_locals.items() if _holds(v, owner(strange))]
+
+    def refused(self, refusal: Refusal) -> None:
+        """Stop recording where something was refused."""
+        if self.refusal is None:
+            self.refuse(refusal.reason, refusal.site)
+            if refusal.array is not None:
+                frame, root = frame_of(self.root), owner(refusal.array)
+                held = {} if frame is None else frame.f_locals
+                self.refusal.variables = [name for name, v in held.items() if _holds(v, root)]  # type: ignore[attr-defined]
 
     def site(self) -> Any:
         """The user's current line."""
@@ -241,11 +247,8 @@ class Tracer(Deciding, Events):
         if holder is not None:
             self.value(holder, what)
             return self.lookup(array)  # type: ignore[return-value]
-        refusal = Refusal(
-            f"{what or 'an operation'} uses a tensor that is neither an argument nor found from one, or made by the step"
-        )
-        refusal.strange = array
-        raise refusal
+        reason = f"{what or 'an operation'} uses a tensor that is neither an argument nor found from one, or made by the step"
+        raise Refusal(reason, array=array)
 
     def _constant(self, root: ndarray, array: ndarray) -> Value:
         low, high = bounds(root)
@@ -349,7 +352,7 @@ class Tracer(Deciding, Events):
                     inputs.append(self.value(self.constant(bind._number_array(op, t, kind)), op.name))
             self.emit(op, tuple(inputs), self.tree(params, op.name), [t._array for t in results], aux)
         except Refusal as refusal:
-            self.refuse(refusal.reason, refusal.site, refusal.strange)
+            self.refused(refusal)
 
     def emit(self, op: Primitive, inputs: tuple[Any, ...], params: Any, arrays: list[Any], aux: Any = None) -> None:
         """Append an operation, unless all it did was to look at memory in another way."""
@@ -391,7 +394,7 @@ class Tracer(Deciding, Events):
                 raise Refusal("a tensor was overwritten in a way that is not recorded")
             self.copy(t._array, result._array)
         except Refusal as refusal:
-            self.refuse(refusal.reason, refusal.site, refusal.strange)
+            self.refused(refusal)
 
     def copy(self, target: ndarray, array: ndarray) -> None:
         """`target` was given the values of `array`."""
@@ -412,7 +415,7 @@ class Tracer(Deciding, Events):
             try:
                 self.emit(PRIMITIVES["clone"], (self.value(array, "a copy"),), {}, [made])
             except Refusal as refusal:
-                self.refuse(refusal.reason, refusal.site, refusal.strange)
+                self.refused(refusal)
 
     def _own(self, place: Value, target: ndarray) -> Value:
         """A constant that is written to becomes memory of the step, filled anew by each call."""
@@ -460,7 +463,7 @@ class Tracer(Deciding, Events):
                         written.append(self._own(place, a) if place.buffer.kind == "constant" else place)
             params = {"args": self.tree(args, function.__name__, True), "kwargs": self.tree(kwargs, function.__name__, True)}
         except Refusal as refusal:
-            self.refuse(refusal.reason, refusal.site, refusal.strange)
+            self.refused(refusal)
             outputs, written, params, before = [], [], {}, set()
         with self.paused():
             result = function(*args, **kwargs)

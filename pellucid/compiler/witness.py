@@ -48,6 +48,11 @@ _OF_THE_SYSTEM = {
     "getpid": "asks for its process", "kill": "sends a signal",
 }  # fmt: skip
 _SYSTEM_MODULES = ("posix", "nt", "_socket", "_posixsubprocess")
+# What a call of such a name does, and the modules whose function of that name it is.
+_IMPURE = {
+    **{name: (what, _IMPURE_MODULES) for name, what in IMPURE.items()},
+    **{name: (what, _SYSTEM_MODULES) for name, what in _OF_THE_SYSTEM.items()},
+}
 
 # With one of these, code reads attributes that it does not name; with one of those, unless the name is written there.
 _DYNAMIC = frozenset({"vars", "globals", "locals", "eval", "exec", "attrgetter", "__dict__", "__getattribute__"})
@@ -262,12 +267,11 @@ class Witness:
             owner = getattr(arg, "__self__", None)
             if type(owner).__module__.startswith(("numpy.random", "random")):
                 self._impure(frame, "draws random numbers past this library")
-            elif (name in IMPURE or name in _OF_THE_SYSTEM) and not isinstance(owner, (Tensor, ndarray)):
+            elif name in _IMPURE and not isinstance(owner, (Tensor, ndarray)):
+                what, modules = _IMPURE[name]
                 module = getattr(arg, "__module__", None) or (owner if isinstance(owner, type) else type(owner)).__module__
-                if name in _OF_THE_SYSTEM and module.startswith(_SYSTEM_MODULES):
-                    self._impure(frame, _OF_THE_SYSTEM[name])
-                elif name in IMPURE and module.startswith(_IMPURE_MODULES):
-                    self._impure(frame, IMPURE[name])
+                if module.startswith(modules):
+                    self._impure(frame, what)
 
     def _impure(self, frame: Any, what: str) -> None:
         caller = _users(frame)
