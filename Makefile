@@ -7,6 +7,7 @@
 #   make docs        the documentation as a site, in build/docs
 #   make notebooks   run the tutorials and store what they show
 #   make oracle      the comparison with PyTorch, in an environment of its own
+#   make fuzz        random operations, programs and files for SECONDS=60 each, from SEED=...
 #   make bench       the benchmarks, side by side with PyTorch
 #   make stub        write the generated stub anew
 #   make clean       remove the environments and what tools left behind
@@ -14,6 +15,9 @@
 # PYTHON=... chooses the interpreter, PYTEST_ARGS=... adds arguments to pytest.
 
 PYTHON ?= $(shell sh tools/find_python.sh)
+SECONDS ?= 60
+SEED ?=
+FUZZ_ARGS ?=
 PYTEST_ARGS ?=
 TORCH := torch==2.13.0
 
@@ -27,7 +31,7 @@ DOCS := .venv-docs/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs-check docs notebooks oracle bench stub clean
+.PHONY: help demo test fuzz lint docs-check docs notebooks oracle bench stub clean
 
 help:
 	@sed -n 's/^#  *make /make /p' Makefile
@@ -79,6 +83,9 @@ notebooks: .venv/installed
 
 oracle: .venv-oracle/installed
 	$(ORACLE)/python -m pytest -n 2 --dist loadfile -m oracle tests/oracle $(PYTEST_ARGS)
+
+fuzz: .venv-oracle/installed
+	$(ORACLE)/python tests/fuzz/run.py --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(FUZZ_ARGS)
 
 bench: .venv-oracle/installed
 	$(ORACLE)/python benchmarks/run.py

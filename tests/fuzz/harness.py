@@ -1,0 +1,236 @@
+"""What all fuzzers share: cases are drawn from seeds, run in forked processes, made smaller when they fail, and kept.
+
+A fuzzer is a module of this folder with
+
+    NEEDS_TORCH          whether PyTorch is what it compares with
+    draw(random)         a case, as data that JSON can hold, from a `random.Random`
+    run(case)            None, or what went wrong: "class: details". The class groups failures, so it names no numbers.
+    smaller(case)        cases a little simpler than this one, the boldest first
+    KNOWN                {part of a class: reason}: differences that are meant to stay
+
+A case that kills its process or does not end is a failure of the class "crash" or "hang". So `run` needs no protection of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import mmap
+import os
+import pickle
+import random
+import select
+import signal
+import struct
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+HERE = Path(__file__).parent
+CORPUS = HERE / "corpus"
+FUZZERS = ("operations", "compiled", "programs", "files")
+CASES_A_PROCESS = 400  # then a fresh one: what a case leaves behind may not decide about a later one for ever
+SECONDS_A_CASE = 60.0
+
+
+def load(name: str) -> ModuleType:
+    """The fuzzer `name`, imported by its path since tests are no package."""
+    if str(HERE) not in sys.path:
+        sys.path.insert(0, str(HERE))
+    spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def failure_class(text: str) -> str:
+    return text.split(":", 1)[0].strip()
+
+
+def run_one(fuzzer: ModuleType, case: Any) -> str | None:
+    """The failure of one case, in this process. An error that `run` does not expect is a failure, too."""
+    try:
+        return fuzzer.run(case)
+    except Exception as error:
+        return f"unexpected {type(error).__name__}: {error}\n{traceback.format_exc()}"
+
+
+@dataclass
+class Report:
+    """What a run of one fuzzer did."""
+
+    name: str
+    cases: int = 0
+    seconds: float = 0.0
+    failures: Counter[str] = field(default_factory=Counter)
+    known: Counter[str] = field(default_factory=Counter)
+    files: list[Path] = field(default_factory=list)
+
+
+def isolated(fuzzer: ModuleType, cases: Iterator[tuple[int, Any]], found: Callable[[int, Any, str], None], deadline: float) -> int:
+    """Runs (number, case) pairs in forked processes and calls `found` for each failure; returns how many ran."""
+    done = 0
+    exhausted = False
+    while not exhausted and time.monotonic() < deadline:
+        batch = []
+        while len(batch) < CASES_A_PROCESS:
+            item = next(cases, None)
+            if item is None:
+                exhausted = True
+                break
+            batch.append(item)
+        while batch and time.monotonic() < deadline:
+            ran, death = _in_child(fuzzer, batch, found, deadline)
+            done += ran
+            if death is not None:
+                found(*batch[ran], death)
+                done += 1
+                ran += 1
+            elif ran < len(batch):  # the time is up
+                return done
+            batch = batch[ran:]
+    return done
+
+
+def _in_child(
+    fuzzer: ModuleType, batch: list[tuple[int, Any]], found: Callable[[int, Any, str], None], deadline: float
+) -> tuple[int, str | None]:
+    """Runs a batch in one forked process: how many cases ended, and what killed the process at the next one."""
+    progress = mmap.mmap(-1, 16)
+    reading, writing = os.pipe()
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        status = 1
+        try:
+            os.setpgid(0, 0)
+            for index, (_, case) in enumerate(batch):
+                progress[:8] = struct.pack("q", index)
+                if time.monotonic() > deadline:
+                    break
+                text = run_one(fuzzer, case)
+                if text is not None:
+                    os.write(writing, pickle.dumps((index, text[:3000])).ljust(4096, b"\0"))
+            else:
+                progress[:8] = struct.pack("q", len(batch))
+            status = 0
+        finally:
+            os._exit(status)
+    os.close(writing)
+    last, since, killed = -1, time.monotonic(), None
+    with os.fdopen(reading, "rb", buffering=0) as stream:
+        pending = b""
+        while True:
+            ready, _, _ = select.select([stream], [], [], 0.5)
+            if ready:
+                chunk = stream.read(65536)
+                if not chunk:
+                    break
+                pending += chunk
+                while len(pending) >= 4096:
+                    index, text = pickle.loads(pending[:4096])
+                    pending = pending[4096:]
+                    found(*batch[index], text)
+            current = struct.unpack("q", progress[:8])[0]
+            if current != last:
+                last, since = current, time.monotonic()
+            elif time.monotonic() - since > SECONDS_A_CASE:
+                killed = "hang: no end within the time limit"
+                os.killpg(child, signal.SIGKILL)
+                break
+    _, status = os.waitpid(child, 0)
+    ran = struct.unpack("q", progress[:8])[0]
+    if killed is not None:
+        return ran, killed
+    if os.WIFSIGNALED(status):
+        return ran, f"crash: {signal.Signals(os.WTERMSIG(status)).name}"
+    if os.WEXITSTATUS(status):
+        return ran, f"crash: exit code {os.WEXITSTATUS(status)}"
+    return ran, None
+
+
+def shrink(fuzzer: ModuleType, case: Any, text: str, seconds: float = 60.0) -> tuple[Any, str]:
+    """The smallest case found that fails in the same way, with its failure."""
+    deadline = time.monotonic() + seconds
+    progress = True
+    while progress and time.monotonic() < deadline:
+        progress = False
+        candidates = ((number, candidate) for number, candidate in enumerate(fuzzer.smaller(case)))
+        for _, candidate in candidates:
+            failures: list[str] = []
+            isolated(fuzzer, iter([(0, candidate)]), lambda _n, _c, t, failures=failures: failures.append(t), deadline)
+            if failures and failure_class(failures[0]) == failure_class(text):
+                case, text, progress = candidate, failures[0], True
+                break
+            if time.monotonic() > deadline:
+                break
+    return case, text
+
+
+def reason(fuzzer: ModuleType, text: str) -> str | None:
+    """Why this failure is meant to stay, if it is."""
+    return next((why for part, why in fuzzer.KNOWN.items() if part in failure_class(text)), None)
+
+
+def fuzz(name: str, seconds: float, seed: int, folder: Path, limit: int | None = None, examples: int = 3) -> Report:
+    """Runs a fuzzer for a time or a number of cases; the first `examples` failures of each class are shrunk and stored in `folder`."""
+    fuzzer = load(name)
+    report = Report(name)
+    start = time.monotonic()
+    kept: list[tuple[Any, str]] = []
+
+    def cases() -> Iterator[tuple[int, Any]]:
+        number = seed
+        while limit is None or number < seed + limit:
+            yield number, fuzzer.draw(random.Random(f"{name} {number}"))
+            number += 1
+
+    def found(number: int, case: Any, text: str) -> None:
+        why = reason(fuzzer, text)
+        if why is not None:
+            report.known[why] += 1
+            return
+        group = failure_class(text)
+        report.failures[group] += 1
+        if report.failures[group] <= examples:
+            print(f"[{name} {number}] {text.splitlines()[0][:300]}", flush=True)
+            kept.append((case, text))
+
+    report.cases = isolated(fuzzer, cases(), found, start + seconds)
+    for case, text in kept:
+        case, text = shrink(fuzzer, case, text)
+        report.files.append(store(folder / name, case, text))
+    report.seconds = time.monotonic() - start
+    return report
+
+
+def store(folder: Path, case: Any, text: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    content = json.dumps({"case": case, "failure": text}, indent=1)
+    group = "".join(c if c.isalnum() else "-" for c in failure_class(text))[:40].strip("-")
+    path = folder / f"{group}-{hashlib.sha256(json.dumps(case, sort_keys=True).encode()).hexdigest()[:10]}.json"
+    path.write_text(content + "\n", encoding="utf-8")
+    return path
+
+
+def corpus(name: str) -> list[Path]:
+    """Every case that ever failed, which must not fail again."""
+    return sorted((CORPUS / name).glob("*.json"))
+
+
+def replay(fuzzer: ModuleType, path: Path) -> str | None:
+    """What goes wrong with a stored case now, in a process of its own."""
+    failures: list[str] = []
+    case = json.loads(path.read_text(encoding="utf-8"))["case"]
+    isolated(fuzzer, iter([(0, case)]), lambda _n, _c, text: failures.append(text), time.monotonic() + SECONDS_A_CASE * 2)
+    return next((text for text in failures if reason(fuzzer, text) is None), None)
