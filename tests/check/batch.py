@@ -9,6 +9,7 @@ import contextlib
 import io
 import json
 import os
+import signal
 import sys
 import tempfile
 import traceback
@@ -16,6 +17,7 @@ import warnings
 from pathlib import Path
 
 SCRIPTS = Path(__file__).parent / "scripts"
+LONGEST = 300  # seconds of one script: whoever hangs is ended
 
 
 def check_one(script, engine):
@@ -57,6 +59,7 @@ def main(engine, scripts):
                 child = os.fork()
                 if child == 0:
                     status = 1
+                    signal.alarm(LONGEST)
                     try:
                         with open(target, "w") as file:
                             json.dump(check_one(script, engine), file)
