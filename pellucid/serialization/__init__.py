@@ -11,7 +11,8 @@ from typing import Any
 
 from . import _read
 from ._names import Global
-from ._read import SAFE, read_legacy, read_zip
+from ._read import read_legacy, read_zip
+from ._restricted import ALLOWED, SAFE
 from ._write import write_file, write_legacy, write_zip
 
 __all__ = [
@@ -125,7 +126,9 @@ def _load(file: Any, path: str | None, map_location: Any, weights_only: bool, mm
     except pickle.UnpicklingError as error:
         if not weights_only:
             raise
-        raise pickle.UnpicklingError(_explained(str(error))) from None
+        if type(error) is pickle.UnpicklingError:
+            raise pickle.UnpicklingError(_explained(str(error))) from None
+        raise type(error)(f"{error} Weights only load failed.") from None
 
 
 def _explained(text: str) -> str:
@@ -199,7 +202,7 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
     for opcode, argument, _ in pickletools.genops(data):
         if opcode.name == "GLOBAL":
             names.add(tuple(str(argument).split(" ", 1)))
-    return sorted(f"{m}.{n}" for m, n in names if (m, n) not in _read._ALLOWED and f"{m}.{n}" not in SAFE)
+    return sorted(f"{m}.{n}" for m, n in names if (m, n) not in ALLOWED and f"{m}.{n}" not in SAFE)
 
 
 @contextmanager

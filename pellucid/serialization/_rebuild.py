@@ -1,0 +1,236 @@
+"""What a file may call to make tensors. A file is not trusted: every argument is checked by exact type before it is used."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pickle import UnpicklingError
+from typing import Any
+
+import numpy as np
+
+from .. import devices, dtypes
+from ..backends.meta import MetaArray
+from ..backends.numpy_cpu import address
+from ..core.tensor import Parameter, Tensor, make_tensor
+from ..errors import UnsupportedError
+from ..ops.view_storage import TypedStorage, UntypedStorage
+
+_LIMIT = 1 << 63  # PyTorch's sizes are int64
+
+
+class Unfilled(UntypedStorage):
+    """A storage of the old format, where the bytes come after everything that refers to them."""
+
+    __slots__ = ()
+
+
+def integers(value: Any, what: str) -> tuple[int, ...]:
+    """The entries of a tuple or list of plain ints that fit 64 bits."""
+    if type(value) not in (tuple, list, devices.Size):
+        raise TypeError(f"set_(): argument '{what}' must be tuple of ints, not {type(value).__name__}")
+    for position, n in enumerate(value):
+        if type(n) is not int:
+            raise TypeError(
+                f"set_(): argument '{what}' must be tuple of ints, but found element of type {type(n).__name__} at pos {position}"
+            )
+        if not -_LIMIT <= n < _LIMIT:
+            raise TypeError(
+                f"set_(): argument '{what}' failed to unpack the object at pos {position + 1} with error "
+                '"Overflow when unpacking long long"'
+            )
+    return tuple(value)
+
+
+def _element_type(value: Any) -> dtypes.dtype:
+    if type(value) is not dtypes.dtype:
+        raise TypeError(f"empty(): argument 'dtype' must be torch.dtype, not {type(value).__name__}")
+    return value
+
+
+def _flag(value: Any) -> bool:
+    if type(value) is not bool:
+        raise RuntimeError("requires_grad must be a bool")
+    return value
+
+
+def _needed(sizes: tuple[int, ...], strides: tuple[int, ...], offset: int) -> int:
+    """How many elements of a storage a tensor of this geometry reaches."""
+    if any(n < 0 for n in sizes) or math.prod(sizes) >= _LIMIT:
+        raise RuntimeError(f"numel: integer multiplication overflow (sizes {list(sizes)})")
+    if offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
+    if any(s < 0 for s in strides):
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(sizes)} and strides={list(strides)}")
+    if 0 in sizes:
+        return 0
+    return offset + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) + 1
+
+
+def rebuild_tensor(storage: Any, storage_offset: Any, size: Any, stride: Any, dtype: Any = None) -> Tensor:
+    """A tensor of this geometry that lies within a storage."""
+    if type(storage) is not TypedStorage:
+        raise UnpicklingError(f"a tensor needs a storage, but got {type(storage).__name__}")
+    kind = _element_type(storage.dtype if dtype is None else dtype).numpy
+    sizes, strides = integers(size, "size"), integers(stride, "stride")
+    offset = integers((storage_offset,), "storage_offset")[0]
+    if len(sizes) != len(strides):
+        raise RuntimeError(f"unequal size length ({len(sizes)}) and stride length ({len(strides)})")
+    needed, item, available = _needed(sizes, strides, offset) * kind.itemsize, kind.itemsize, storage.nbytes()
+    if needed > available:
+        raise RuntimeError(
+            f"setStorage: sizes {list(sizes)}, strides {list(strides)}, storage offset {offset}, and itemsize {item} requiring a "
+            f"storage size of {needed} are out of bounds for storage of size {available}"
+        )
+    steps = tuple(s * item for s in strides)
+    if type(storage.untyped()._owner) is MetaArray:
+        return make_tensor(MetaArray(sizes, kind, steps))  # type: ignore[no-any-return]
+    try:
+        if not needed:
+            return make_tensor(np.empty(sizes, kind))  # type: ignore[no-any-return]
+        # A dimension of one element is never stepped along: its stride may be any number, also one that NumPy has no room for.
+        steps = tuple(0 if n == 1 and s >= _LIMIT else s for n, s in zip(sizes, steps, strict=True))
+        return make_tensor(np.ndarray(sizes, kind, storage.untyped()._bytes(), offset * item, steps))  # type: ignore[no-any-return]
+    except (ValueError, OverflowError) as error:  # more dimensions, or a larger product of sizes, than NumPy has
+        raise RuntimeError(f"numel: integer multiplication overflow (sizes {list(sizes)}): {error}") from None
+
+
+def rebuild_tensor_v2(
+    storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any, hooks: Any, metadata: Any = None
+) -> Tensor:
+    """A tensor with the flags that PyTorch writes beside it; hooks are never restored."""
+    return _marked(rebuild_tensor(storage, offset, size, stride), storage, requires_grad, metadata)
+
+
+def rebuild_tensor_v3(
+    storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any, hooks: Any, dtype: Any, metadata: Any = None
+) -> Tensor:
+    """The same with an element type of its own, on a storage of bytes."""
+    return _marked(rebuild_tensor(storage, offset, size, stride, _element_type(dtype)), storage, requires_grad, metadata)
+
+
+def _marked(t: Tensor, storage: Any, requires_grad: Any, metadata: Any) -> Tensor:
+    if metadata is not None:
+        t = _with_flags(t, storage, metadata)
+    if _flag(requires_grad):
+        t.requires_grad = True
+    return t
+
+
+def _with_flags(t: Tensor, storage: TypedStorage, metadata: Any) -> Tensor:
+    """A tensor with the conjugate and negative bits that PyTorch writes for it carried out: there are no such bits here."""
+    if type(metadata) is not dict:
+        raise AssertionError(f"expected dict, got {type(metadata).__name__}")
+    for key, value in metadata.items():
+        if type(key) is not str or type(value) is not bool:
+            raise TypeError(
+                "_set_tensor_metadata(): incompatible function arguments: the metadata of a tensor are flags by name, not "
+                f"{type(key).__name__}: {type(value).__name__}"
+            )
+    for name, function, wanted in (("conj", np.conjugate, t.is_complex()), ("neg", np.negative, t.dtype is not dtypes.bool_)):  # type: ignore[attr-defined]
+        if not metadata.get(name):
+            continue
+        if not wanted:
+            raise RuntimeError(f"a tensor of {t.dtype} cannot have the flag {name!r}")
+        if type(storage.untyped()) is Unfilled:
+            raise UnsupportedError(f"the flag {name!r} of a tensor is not supported in files of the old format")
+        array = t._array
+        if type(array) is not MetaArray and array.size:
+            # On new memory, for other tensors of the storage keep their values; and on what the tensor spans in memory, not on its
+            # elements, for a few bytes may be expanded to any size.
+            span = sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)) // array.itemsize + 1
+            flat = np.ndarray((span,), array.dtype, array.base, address(array) - address(array.base))
+            t = make_tensor(np.ndarray(array.shape, array.dtype, function(flat), 0, array.strides))
+    return t
+
+
+def rebuild_parameter(data: Any, requires_grad: Any, hooks: Any) -> Any:
+    """A parameter on a tensor's memory."""
+    if not isinstance(data, Tensor):
+        raise AttributeError(f"'{type(data).__name__}' object has no attribute 'detach': a parameter is made of a tensor")
+    if type(requires_grad) is not bool:
+        raise TypeError(f"_make_subclass(): argument 'require_grad' (position 3) must be bool, not {type(requires_grad).__name__}")
+    return Parameter(data, requires_grad)
+
+
+def rebuild_parameter_with_state(data: Any, requires_grad: Any, hooks: Any, state: Any) -> Any:
+    """A parameter with attributes of the user's."""
+    return _with_state(rebuild_parameter(data, requires_grad, hooks), state)
+
+
+def rebuild_meta(dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:
+    """A tensor without data."""
+    kind = _element_type(dtype).numpy
+    sizes, strides = integers(size, "size"), integers(stride, "stride")
+    if len(sizes) != len(strides):
+        raise RuntimeError(f"dimensionality of sizes ({len(sizes)}) must match dimensionality of strides ({len(strides)})")
+    for n in sizes:
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(sizes)}")
+    if math.prod(sizes) >= _LIMIT:
+        raise RuntimeError(f"numel: integer multiplication overflow (sizes {list(sizes)})")
+    t: Tensor = make_tensor(MetaArray(sizes, kind, tuple(s * kind.itemsize for s in strides)))
+    return _marked(t, None, requires_grad, None)
+
+
+def rebuild_from_type(function: Any, kind: Any, args: Any, state: Any) -> Any:
+    """A tensor of a type of the user's, with its attributes."""
+    if not any(function is known for known in REBUILD.values()):
+        raise UnpicklingError(f"Trying to call reduce for unrecognized function {shown(function)}")
+    if not (isinstance(kind, type) and issubclass(kind, Tensor)):
+        raise TypeError(f"cls must be a type (got {shown(kind)}) of tensors")
+    if type(args) not in (tuple, list):
+        raise TypeError(f"the arguments of a rebuild function must be a tuple, not {type(args).__name__}")
+    t = function(*args)
+    if kind is not Tensor and type(t) is not kind:
+        t.__class__ = kind
+    return _with_state(t, state)
+
+
+def _with_state(t: Any, state: Any) -> Any:
+    """A tensor with the attributes that its user gave it. Those of the class itself are not a file's to set."""
+    slots = None
+    if type(state) is tuple:
+        if len(state) != 2:
+            raise RuntimeError(f"Invalid serialized state: a tuple of {len(state)} entries")
+        state, slots = state
+    for part in (state, slots):
+        if part is None:
+            continue
+        if type(part) is not dict:
+            raise AttributeError(f"'{type(part).__name__}' object has no attribute 'items': the state of a tensor is a dict")
+        for key, value in part.items():
+            if type(key) is not str:
+                raise TypeError(f"attribute name must be string, not '{type(key).__name__}'")
+            if not (key == "_is_param" and value is True) and (hasattr(Parameter, key) or key.startswith("__")):
+                raise TypeError(f"attribute '{shown(key)}' of a tensor is not state that a file may set")
+        t.__dict__.update(part)
+    return t
+
+
+def get_layout(name: Any) -> Any:
+    """The layout that a file names."""
+    found = getattr(devices, name.removeprefix("torch."), None) if type(name) is str else None
+    if type(found) is not devices.layout:
+        raise KeyError(name if type(name) is str else type(name).__name__)
+    return found
+
+
+def shown(value: Any) -> str:
+    """A value of a file as error messages show it: in bounded length, and without walking through it."""
+    if type(value) is str:
+        return value if len(value) <= 200 else value[:200] + "..."
+    if isinstance(value, type) or type(value).__name__ in ("function", "builtin_function_or_method"):
+        return str(value)
+    return f"an object of type {type(value).__name__}"
+
+
+REBUILD: dict[tuple[str, str], Callable[..., Any]] = {
+    ("torch._utils", "_rebuild_tensor"): rebuild_tensor,
+    ("torch._utils", "_rebuild_tensor_v2"): rebuild_tensor_v2,
+    ("torch._utils", "_rebuild_tensor_v3"): rebuild_tensor_v3,
+    ("torch._utils", "_rebuild_parameter"): rebuild_parameter,
+    ("torch._utils", "_rebuild_parameter_with_state"): rebuild_parameter_with_state,
+    ("torch._utils", "_rebuild_meta_tensor_no_storage"): rebuild_meta,
+    ("torch._tensor", "_rebuild_from_type_v2"): rebuild_from_type,
+}
