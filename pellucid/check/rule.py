@@ -70,7 +70,10 @@ class Rule:
     summary: ClassVar[str] = ""
     ops: ClassVar[tuple[str, ...]] = ()
     supersedes: ClassVar[tuple[str, ...]] = ()  # slugs whose findings are symptoms of this one, wherever they are
-    symptom: ClassVar[bool] = False  # left out when a rule that is none has found an error: that is the likely cause
+    covered: ClassVar[
+        tuple[str, ...]
+    ] = ()  # slugs whose findings are symptoms of this one at the places that `report` gets as `covers`
+    symptom_of: ClassVar[tuple[str, ...]] = ()  # slugs: when one of them has found something, this one is its symptom
     wants_updates: ClassVar[bool] = False  # Step.before is kept for some steps
 
     session: Any  # the run that the rule takes part in
@@ -95,7 +98,7 @@ class Rule:
             message: one plain sentence first: what was seen. More lines may follow.
             evidence: numbers, shapes and names that were seen, as plain data.
             fix: what to do, one cause, one fix.
-            covers: places of symptoms; findings of any other rule there are left out.
+            covers: places of symptoms; findings of the rules in `covered` are left out there.
             severity: other than the rule's own.
         """
         self.session.report(self, site, message, evidence or {}, fix, covers, severity)

@@ -16,7 +16,7 @@ from .locations import Locations
 from .measures import Measures
 from .recorder import Recorder
 from .result import CheckResult
-from .rule import EVENTS, CheckError, Finding, Located, Rule, all_rules
+from .rule import EVENTS, SEVERITIES, CheckError, Finding, Located, Rule, all_rules
 
 
 class Session:
@@ -50,7 +50,6 @@ class Session:
         self.hooks = Hooks(self.recorder)
         self.locations = Locations(self.recorder)
         self.found: dict[tuple[str, str, int], tuple[Finding, list[int]]] = {}
-        self.supersedes: dict[str, tuple[str, ...]] = {}
         self.notes: list[str] = []
         self.off: set[str] = set()
         self.failure: BaseException | None = None
@@ -64,7 +63,6 @@ class Session:
                 rule = kind()
                 rule.session = self
                 self.rules.append(rule)
-                self.supersedes[kind.slug] = kind.supersedes
         self._subscribe()
 
     def _subscribe(self) -> None:
@@ -196,27 +194,30 @@ class Session:
         )
 
     def findings(self) -> list[Finding]:
-        """The findings so far: symptoms of other findings and what comments silence left out, by file and line."""
+        """The findings so far, by file and line, without symptoms of other findings and what comments silence.
+
+        A rule names the rules whose findings may be symptoms of its own; none of a higher severity is ever left out.
+        """
         all_found = list(self.found.values())
-        covered: dict[tuple[str, int], set[str]] = {}
-        gone: set[str] = set()
-        for finding, _ in all_found:
-            for place in finding.covers:
-                covered.setdefault(place, set()).add(finding.name)
-            gone.update(self.supersedes.get(finding.name, ()))
-        symptoms = {rule.slug for rule in self.rules if rule.symptom}
-        if any(f.severity == "error" and f.name not in symptoms and not self._silenced(f) for f, _ in all_found):
-            gone |= symptoms
+        kinds = {rule.slug: type(rule) for rule in self.rules}
         kept = []
         for finding, (count, first, last) in all_found:
-            if finding.name in gone or covered.get((finding.file, finding.line), set()) - {finding.name}:
-                continue
-            if self._silenced(finding):
+            if self._silenced(finding) or any(_hides(other, finding, kinds) for other, _ in all_found):
                 continue
             if count > 1:
                 finding.evidence = {**finding.evidence, "count": count, "first_step": first, "last_step": last}
             kept.append(finding)
         return sorted(kept, key=lambda f: (f.file != self.script, f.file, f.line, f.rule))
+
+
+def _hides(cause: Finding, finding: Finding, kinds: dict[str, type[Rule]]) -> bool:
+    """Whether a finding is a symptom of another one, and not graver than that."""
+    by, of = kinds[cause.name], kinds[finding.name]
+    if SEVERITIES.index(cause.severity) > SEVERITIES.index(finding.severity):
+        return False
+    if finding.name in by.supersedes or cause.name in of.symptom_of:
+        return True
+    return finding.name in by.covered and (finding.file, finding.line) in cause.covers
 
 
 def _plain(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from functools import lru_cache
@@ -12,7 +13,7 @@ SCRIPTS = HERE / "scripts"
 CASES = sorted(f"{path.parent.name}/{path.stem}" for path in SCRIPTS.glob("*/*.py"))
 CORRECT = sorted((HERE / "correct").glob("*.py"))
 EXAMPLES = sorted((HERE.parents[1] / "examples").glob("*.py"))
-MARK = "# <- finding"
+MARK = re.compile(r"# <- finding(?:: ([\w, -]+))?")
 
 
 @lru_cache(maxsize=2)
@@ -29,10 +30,12 @@ def checked(engine):
     return {paths[path]: result for path, result in json.loads(done.stdout.splitlines()[-1]).items()}
 
 
-def marked_lines(case):
-    """Lines with the mark, from 1."""
+def expected_findings(case):
+    """[(rule, line)], lines from 1, of `# <- finding` (of the folder's rule) and `# <- finding: rule, rule`."""
+    slug, _ = case.split("/")
     text = (SCRIPTS / f"{case}.py").read_text(encoding="utf-8")
-    return [number for number, line in enumerate(text.splitlines(), 1) if MARK in line]
+    marks = [(number, found) for number, line in enumerate(text.splitlines(), 1) if (found := MARK.search(line))]
+    return sorted((name.strip(), number) for number, found in marks for name in (found[1] or slug).split(","))
 
 
 def complaint(case, engine):
@@ -41,10 +44,10 @@ def complaint(case, engine):
     A buggy script must give its rule's finding on every marked line and nothing else; a correct one nothing at all. A script may
     fail (end with an exception) only when it is buggy.
     """
-    slug, name = case.split("/")
+    name = case.split("/")[1]
     result = checked(engine)[case]
     found = sorted((f["name"], f["line"]) for f in result["findings"])
-    expected = sorted((slug, line) for line in marked_lines(case))
+    expected = expected_findings(case)
     if result["notes"]:
         return f"notes: {result['notes']}"
     if name.startswith("buggy") and not expected:

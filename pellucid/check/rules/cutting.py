@@ -137,7 +137,6 @@ class InplaceBreaksBackward(Rule):
                 "and backward fails.",
                 evidence={"operation": write.name, "shape": list(shape), "backward": str(backward.site)},
                 fix=_repair(write),
-                covers=(backward.site, write.seen),
             )
         elif updated:
             _, site, name = updated[-1]
@@ -147,7 +146,6 @@ class InplaceBreaksBackward(Rule):
                 evidence={"shape": list(shape), "backward": str(backward.site)},
                 fix="call `backward()` on all losses that were computed with these parameters before the step, or compute the later "
                 "loss again after it",
-                covers=(backward.site,),
             )
 
     # ---- not noticed: through .data ----------------------------------------------------------------------------------
@@ -172,7 +170,6 @@ class InplaceBreaksBackward(Rule):
                     "notice, and gradients are computed with the wrong numbers.",
                     evidence={"operation": write.name, "shape": list(write.shape), "backward": str(event.site), "step": self.step},
                     fix=_repair(write),
-                    covers=(write.seen,),
                 )
 
 
@@ -254,6 +251,7 @@ class GradientCut(Rule):
     id = "PL307"
     severity = "error"
     summary = "the graph is cut between parameters and the loss"
+    covered = ("step-without-backward", "param-unused")
 
     def __init__(self) -> None:
         self._cuts: dict[Any, _Cut] = {}  # by place

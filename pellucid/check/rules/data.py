@@ -290,7 +290,6 @@ class DataLeak(Rule):
                     "share": round(leaked / total, 3),
                 },
                 fix="split once, into parts that share no row, before anything is repeated, shuffled or sampled",
-                covers=[held.site] if held.made is not None else [],
             )
 
 

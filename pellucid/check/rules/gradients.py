@@ -108,7 +108,6 @@ class MissingZeroGrad(Rule):
                 "used_at": str(site),
             },
             fix=fix,
-            covers=[site],
         )
 
 
@@ -229,6 +228,7 @@ class ZeroBetweenBackwardAndStep(_Gradients):
     id = "PL302"
     severity = "error"
     summary = "gradients are cleared after backward, before the step"
+    covered = ("step-without-backward",)
 
     def __init__(self) -> None:
         super().__init__()

@@ -196,6 +196,7 @@ class GraphKept(_Rounds):
     id = "PL701"
     severity = "warning"
     summary = "graphs of past steps are kept alive"
+    covered = ("inplace-breaks-backward",)
 
     def __init__(self) -> None:
         super().__init__()
@@ -256,7 +257,7 @@ class GraphKept(_Rounds):
             fix="add a number: `.item()` or `.detach()` on what is summed"
             if sums
             else f"cut it between steps: `{name or 'state'}.detach()`",
-            covers=(*covers, op.site),
+            covers=covers,
         )
 
     def on_error(self, failure: Failure) -> None:
@@ -314,5 +315,4 @@ class GraphKept(_Rounds):
                     "shape": list(last.shape),
                 },
                 fix="keep the number: `.item()`" if last.numel == 1 else "keep the values alone: `.detach()`",
-                covers=(site,),
             )

@@ -32,6 +32,7 @@ class LabelDtype(Rule):
     id = "PL208"
     severity = "error"
     summary = "labels of a wrong or lossy dtype"
+    covered = ("label-range",)
     ops = (*CLASS_LOSSES, *REGRESSION, *BINARY, *_CASTS, "one_hot", "multi_margin_loss")
 
     def __init__(self) -> None:
@@ -521,7 +522,6 @@ class ClassDimMisplaced(Rule):
                 f"{made.name} goes along dim {dim} of {list(scores.shape)}, but the classes lie on axis {found[0]}: it does not choose a class.",
                 evidence={"dim": dim, "shape": list(scores.shape), "classes_at": found[0], "compared_at": str(op.site)},
                 fix=f"use `dim={found[0]}`",
-                covers=[op.site],
             )
             return
 

@@ -44,6 +44,7 @@ class SoftmaxBeforeCrossEntropy(Rule):
     id = "PL201"
     severity = "error"
     summary = "the output of a softmax is given to cross entropy"
+    covered = ("softmax-wrong-dim",)
     ops = ("cross_entropy",)
 
     def on_op(self, op: Op) -> None:
@@ -64,7 +65,7 @@ class SoftmaxBeforeCrossEntropy(Rule):
             evidence={"softmax": str(made.site), "loss": str(op.site), "shape": list(scores.shape)},
             fix="give cross_entropy the logits: leave the softmax out of the training path, and apply it only where probabilities are "
             "shown",
-            covers=[op.site, made.site],
+            covers=[made.site],
         )
 
 

@@ -144,6 +144,7 @@ class ParamReplaced(_Leaves):
     id = "PL504"
     severity = "error"
     summary = "a parameter was replaced after the optimizer was made"
+    covered = ("step-without-backward", "param-not-in-optimizer")
 
     def __init__(self) -> None:
         super().__init__()

@@ -126,6 +126,7 @@ class ParamFrozen(Rule):
     id = "PL502"
     severity = "error"
     summary = "a parameter is frozen by accident"
+    covered = ("step-without-backward",)
     ops = ("requires_grad", "requires_grad_")
 
     def __init__(self) -> None:

@@ -42,7 +42,6 @@ class NllWithoutLogSoftmax(Rule):
                 else f"{op.name} gets the logarithm of raw scores: no softmax lies between the layer and the log.",
                 evidence={"made_by": made.name, "loss": str(op.site), "shape": list(given.shape)},
                 fix="make it log_softmax (`nn.LogSoftmax(dim=1)`), or give the scores themselves to cross_entropy",
-                covers=[op.site, made.site],
             )
             return
         if found.kind != "scores" or _is_normalised(given):
@@ -114,7 +113,6 @@ class SigmoidBeforeBce(Rule):
             "binary_cross_entropy_with_logits gets the output of a sigmoid. It applies the sigmoid itself, so here it is applied twice.",
             evidence={"sigmoid": str(made.site), "loss": str(op.site), "shape": list(scores.shape)},
             fix="leave the sigmoid out of the training path and apply it only where probabilities are shown",
-            covers=[op.site, made.site],
         )
 
 
@@ -300,7 +298,6 @@ class ProbsAsLogits(Rule):
             else "pass the probabilities as `probs=`, or the scores as `logits=`" if name == "logsumexp"
             else f"squash once: leave out either this {name} or the {made.name} before" if repeated
             else f"give {name} the scores, without the {made.name}",
-            covers=[op.site] if site is not op.site else [],
         )  # fmt: skip
 
 
@@ -537,7 +534,6 @@ class SoftmaxWrongDim(Rule):
             f"{made.name} goes over dim {_axis(made)} of {shape}{' (no dim is given)' if dim is None else ''}, but {use}.",
             evidence={"dim": dim, "shape": shape, "used_at": where or str(loss.site if loss is not None else None)},
             fix=f"normalise over the classes or positions that belong together: another `dim` for {made.name} (often -1)",
-            covers=[loss.site] if loss is not None else [],
         )
 
 

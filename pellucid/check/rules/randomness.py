@@ -95,6 +95,7 @@ class SameMask(Rule):
     id = "PL801"
     severity = "error"
     summary = "the same random mask or noise in every step"
+    covered = ("nondeterminism",)
     ops = (*sorted(RANDOM), "mul")
 
     REPEATS = 2  # after the first
@@ -294,7 +295,6 @@ class SameWorkerSeed(Rule):
                     f"every one of the {loader.workers} workers is seeded with the same number here: `{call}` does not depend on the worker.",
                     evidence={"loader_at": loader.site, "workers": loader.workers, "call": call},
                     fix="use a seed of the worker's own: `torch.initial_seed() % 2**32`, or add the worker's number",
-                    covers=[loader.site],
                 )
             return  # it may well seed what the data set holds
         for name in self._streams(loader.dataset):

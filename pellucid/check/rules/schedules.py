@@ -90,7 +90,7 @@ class LrAbsurd(Rule):
     severity = "error"
     summary = "updates far too large or too small for the weights"
     supersedes = ("exploding-gradient", "nan-born", "loss-at-chance")
-    symptom = True
+    symptom_of = ("missing-zero-grad",)
     wants_updates = True
 
     TOO_LARGE = 1.0  # |update| / |weights|

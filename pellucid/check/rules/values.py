@@ -103,6 +103,9 @@ class NanBorn(Rule):
         self._kinds: dict[int, str] = {}  # by number of the Value: "nan" or "inf"
         self._singular: dict[int, tuple[Op, str, int]] = {}
         self._waiting: _Cause | None = None  # gradients that are no numbers, and nobody has used them yet
+        self._no_loss = (
+            False  # it is the loss that is none; its gradients may be finite, as those of the logarithm of a negative number
+        )
         self._growth: _Cause | None = None  # told in the end when no other rule says why
         self._last: Value | None = None  # the last single number that is none
         self._done = False
@@ -226,7 +229,8 @@ class NanBorn(Rule):
         self._waiting = None
         for root in event.roots:
             if root.number in self._kinds:
-                self._waiting = self._cause(root, "the loss is then no number, nor is any gradient")
+                self._waiting = self._cause(root, "the loss is then no number")
+        self._no_loss = self._waiting is not None
 
     def on_backward(self, event: Backward) -> None:
         """Gradients that are not finite although the loss is."""
@@ -276,11 +280,14 @@ class NanBorn(Rule):
         self._waiting = None
 
     def on_step(self, event: Step) -> None:
-        """Gradients are used. A GradScaler leaves out steps with gradients that are not finite, which is as it should be."""
+        """Gradients that are no numbers, or those of a loss that is none, are used.
+
+        A GradScaler leaves out steps with gradients that are not finite, which is as it should be.
+        """
         if self._waiting is None:
             return
-        gradients = (v.grad() for v in event.optimizer.params())
-        if any(g is not None and not _finite(g) for g in gradients):
+        gradients = [g for v in event.optimizer.params() if (g := v.grad()) is not None]
+        if any(not _finite(g) for g in gradients) or self._no_loss and any(np.any(g) for g in gradients):
             self._tell(self._waiting)
         self._waiting = None
 
@@ -288,7 +295,7 @@ class NanBorn(Rule):
         """Gradients are used by hand."""
         if self._waiting is not None:
             gradient = event.value.grad()
-            if gradient is not None and not _finite(gradient):
+            if gradient is not None and (self._no_loss or not _finite(gradient)):
                 self._tell(self._waiting)
                 self._waiting = None
 
