@@ -89,7 +89,7 @@ def test_one_line_is_reported_once_with_a_count():
 
 def test_symptoms_are_left_out():
     class Cause(Rule):
-        slug, id, ops, supersedes = "cause", "PL997", ("mul",), ("symptom",)
+        slug, id, ops, supersedes, covered = "cause", "PL997", ("mul",), ("symptom",), ("covered",)
 
         def on_op(self, op):
             self.report(op.site, "cause", covers=[op.inputs[0].producer.site])
@@ -117,7 +117,7 @@ def test_symptoms_are_left_out():
 
 def test_what_may_have_many_causes_is_left_out_when_one_is_found():
     class Symptom(Rule):
-        slug, id, ops, symptom, severity = "symptom", "PL996", ("mul",), True, "error"
+        slug, id, ops, symptom_of, severity = "symptom", "PL996", ("mul",), ("cause",), "error"
 
         def on_op(self, op):
             self.report(op.site, "symptom")
