@@ -150,13 +150,14 @@ _SELECTS = ("getitem", "narrow", "index_select", "split", "chunk", "tensor_split
 class _Evaluation:
     """Rows that a model was evaluated on at one place."""
 
-    __slots__ = ("leaked", "made", "model", "name", "rows", "site")
+    __slots__ = ("dataset", "leaked", "made", "model", "name", "rows", "site")
 
     def __init__(self, site: Site | None, name: str | None, model: int) -> None:
         self.site = site
         self.model = model
         self.name = name
         self.made: Site | None = None  # where the rows were chosen
+        self.dataset: int | None = None  # `id` of the data set of the loader that gave them
         self.rows: set[int] = set()
         self.leaked: set[int] = set()
 
@@ -177,6 +178,7 @@ class DataLeak(Rule):
         self._chosen: dict[int, Site | None] = {}  # id of a tensor -> where its rows were chosen
         self._loaders: dict[int, LoaderInfo] = {}  # id of a tensor that a loader gave
         self._splits: dict[int, Site | None] = {}  # number of a loader -> where its rows were chosen
+        self._trained_on: dict[int, LoaderInfo] = {}  # id of a data set -> its loader, whose batches took part in a loss with a backward
 
     # ---- where rows come from --------------------------------------------------------------------------------------------
     def on_op(self, op: Op) -> None:
@@ -238,6 +240,7 @@ class DataLeak(Rule):
                 return None
             held = self._evaluations[model, key, name] = _Evaluation(call.site, name, model)
             held.made = made
+            held.dataset = None if loader is None else id(loader.dataset)
         return held
 
     def on_backward_begin(self, event: Backward) -> None:
@@ -245,6 +248,10 @@ class DataLeak(Rule):
         if not self._calls:
             return
         for op in ancestors(event.roots):
+            for value in op.inputs if self._loaders else ():
+                loader = self._loaders.get(value.id) if value.producer is None else None
+                if loader is not None:
+                    self._trained_on[id(loader.dataset)] = loader
             if op.module is None:
                 continue
             found = self._calls.pop(op.module.root.number, None)
@@ -278,8 +285,9 @@ class DataLeak(Rule):
             if total < 4 or leaked < 2 or leaked < 0.03 * total or _TRAIN.search(name):
                 continue
             trained = self._trained.get(held.model, set())
-            if (leaked == total or trained <= held.rows) and not _HELD_OUT.search(name):
-                continue  # accuracy on the training data, or on all data, is worth knowing too
+            whole = leaked == total or trained <= held.rows or held.dataset in self._trained_on
+            if whole and not _HELD_OUT.search(name):
+                continue  # accuracy on the training data (which may have been mixed or augmented), or on all data, is worth knowing too
             self.report(
                 held.made or held.site,
                 f"{leaked} of {total} rows that the model is evaluated on{f' ({name})' if name else ''} were also trained on.",
