@@ -117,7 +117,8 @@ class Vectors:
 def cover(grid: tuple[int, ...], steps: tuple[int, ...], keep_inside: bool) -> Vectors:
     """Vectors that cover the positions of `grid`, taken along the packed rows and over their ends where that pays.
 
-    With `keep_inside` no vector reaches beyond the last position.
+    With `keep_inside` no vector reaches beyond the last position. A vector that would is moved back, over positions of its own run: so
+    the caller makes sure of `runs_fill_vectors`.
     """
     lanes = kernels.lanes()
     position = np.zeros((1,) * len(grid), np.int64)
@@ -128,13 +129,9 @@ def cover(grid: tuple[int, ...], steps: tuple[int, ...], keep_inside: bool) -> V
     position = position.ravel()
     following = np.searchsorted(position, position + lanes)
     if not kernels.compresses():
-        # Valid lanes must be neighbours: a vector ends where its row ends, unless the rows touch.
-        if len(grid) == 1 or steps[-2] != grid[-1]:
-            row_end = (np.arange(len(position)) // grid[-1] + 1) * grid[-1]
-        else:
-            plane = grid[-1] * grid[-2]
-            row_end = (np.arange(len(position)) // plane + 1) * plane
-        following = np.minimum(following, row_end)
+        # Valid lanes must be neighbours: a vector ends where its run ends.
+        run = _run(grid, steps)
+        following = np.minimum(following, (np.arange(len(position)) // run + 1) * run)
     heads = []
     at = 0
     jumps = following.tolist()
@@ -154,6 +151,19 @@ def cover(grid: tuple[int, ...], steps: tuple[int, ...], keep_inside: bool) -> V
     if keep_inside and not kernels.compresses():
         mask[-1] = (1 << min(lanes, len(position) - int(head[-1]))) - 1
     return Vectors(start, mask, head)
+
+
+def _run(grid: tuple[int, ...], steps: tuple[int, ...]) -> int:
+    """How many positions of a grid are neighbours in the packed rows: a row's, or a plane's where its rows touch."""
+    return grid[-1] if len(grid) == 1 or steps[-2] != grid[-1] else grid[-1] * grid[-2]
+
+
+def runs_fill_vectors(grid: tuple[int, ...], steps: tuple[int, ...]) -> bool:
+    """Whether a vector can be moved back over the positions before it without leaving its run, so that its lanes stay neighbours in the
+    result. Processors that pack lanes together do not need that.
+    """
+    contiguous = all(step == prod(grid[d + 1 :]) for d, step in enumerate(steps))
+    return kernels.compresses() or contiguous or _run(grid, steps) >= kernels.lanes()
 
 
 @dataclass
@@ -308,7 +318,7 @@ def _direct(geo: ConvGeometry) -> bool:
     last = 0  # position of the last output, along packed rows
     for out, size in zip(geo.out, geo.x, strict=True):
         last = last * size + out - 1
-    return last >= kernels.lanes() and prod(geo.x) % 256 != 0
+    return last >= kernels.lanes() and prod(geo.x) % 256 != 0 and runs_fill_vectors(geo.out, direct_layout(geo.x).steps)
 
 
 def block_images(vectors: int, packed: int) -> int:
