@@ -1,0 +1,242 @@
+"""Single operations in compiled functions against the same in eager execution, over several calls.
+
+The first calls have arguments of one kind, so that one version serves them; later ones have positions out of range, other sizes, empty ones,
+other layouts, special values or memory that nobody may write to, and the last has arguments of the first kind again. Results, gradients,
+what is left in the arguments, and the class and text of errors are eager execution's. Everything lies at guard pages.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+import arguments
+import calls
+import guard
+
+import pellucid
+
+NEEDS_TORCH = False
+KNOWN: dict[str, str] = {}
+DIGITS = {"float32": 24, "complex64": 24, "float64": 53, "complex128": 53, "float16": 11, "bfloat16": 8}
+LATER = [
+    (arguments.vary_indices, 6), (arguments.vary_size, 3), (arguments.vary_one_size, 2), (arguments.vary_layout, 4), (arguments.vary_values, 2),
+    (arguments.vary_number, 2), (arguments.vary_dtype, 1),
+]  # fmt: skip
+
+
+def refreshed(random: Any, call: dict[str, Any]) -> dict[str, Any]:
+    """The same call with other values, of the same kinds and ranges."""
+    call = copy.deepcopy(call)
+    for a in arguments.arrays(call):
+        if a.get("fill", ["constant"])[0] != "constant":
+            a["fill"][1] = random.randrange(1 << 20)
+    return call
+
+
+def unwritable(random: Any, call: dict[str, Any]) -> None:
+    found = arguments.arrays(call)
+    if found:
+        (found[0] if random.random() < 0.6 else random.choice(found))["read_only"] = True
+
+
+def draw(random: Any) -> dict[str, Any]:
+    base = calls.draw(random)
+    if random.random() < 0.5:
+        base = arguments.varied(random, base, 2)
+    if base["form"] == "function":
+        method = base["call"].rpartition(".")[2]
+        first = base["args"][0] if base["args"] else None
+        is_method = isinstance(first, dict) and "array" in first and not base["call"].startswith("Tensor.")
+        if is_method and hasattr(pellucid.Tensor, method + "_") and random.random() < 0.35:
+            base["form"] = "inplace"
+    grad = random.choice(["none", "none", "inside", "outside"])
+    if grad != "none":
+        arguments.vary_grad(random, base)
+    rounds = [refreshed(random, base) for _ in range(3)]
+    for _ in range(random.choice([1, 2])):
+        odd = refreshed(random, base)
+        kinds, weights = zip(*LATER, (unwritable, 3), strict=True)
+        random.choices(kinds, weights)[0](random, odd)
+        rounds.append(odd)
+    rounds.append(refreshed(random, base))
+    case = {k: base[k] for k in ("call", "form", "init", "init_kwargs") if k in base}
+    case |= {"grad": grad, "rounds": [{"args": c["args"], "kwargs": c["kwargs"]} for c in rounds]}
+    case |= {"side": random.randrange(4) == 0, "pattern": random.choice([0xFF, 0x7F])}
+    return case
+
+
+def smaller(case: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for k in range(len(case["rounds"])):
+        if len(case["rounds"]) > 1:
+            yield {**case, "rounds": case["rounds"][:k] + case["rounds"][k + 1 :]}
+    if case["grad"] != "none":
+        yield {**case, "grad": "none"}
+    for k, one in enumerate(case["rounds"]):
+        for new in arguments.smaller({"call": case["call"], "form": "function", **one}):
+            rounds = [*case["rounds"]]
+            rounds[k] = {"args": new["args"], "kwargs": new["kwargs"]}
+            yield {**case, "rounds": rounds}
+
+
+class Run:
+    """One way to make the calls of a case, eagerly or compiled."""
+
+    def __init__(self, case: dict[str, Any], compiled: bool) -> None:
+        self.case = case
+        name, form = case["call"], case["form"]
+        if form == "module":
+            pellucid.manual_seed(7)
+            target = arguments.resolve(pellucid, name)(*case["init"], **case["init_kwargs"])
+        elif form == "inplace":
+            method = name.rpartition(".")[2] + "_"
+            target = lambda x, *args, **kwargs: getattr(x, method)(*args, **kwargs)
+        else:
+            target = arguments.resolve(pellucid, name)
+        inside = case["grad"] == "inside"
+
+        def step(args: Any, kwargs: Any, leaves: Any) -> Any:
+            made = target(*args, **kwargs)
+            if not inside:
+                return made
+            outs = [o for o in arguments.tensors_in(made, pellucid.Tensor) if o.requires_grad]
+            if not outs or not leaves:
+                return made
+            return made, pellucid.autograd.grad([o.real.sum() for o in outs], leaves, allow_unused=True)
+
+        self.step = pellucid.compile(step) if compiled else step
+
+    def call(self, one: dict[str, Any]) -> tuple[Any, list[Any], list[Any]]:
+        """The result or error of one call, gradients taken after it, and the arguments as they are then."""
+        given: list[Any] = []
+        leaves: list[Any] = []
+
+        def tensor(a: dict[str, Any]) -> Any:
+            t = pellucid.from_numpy(arguments.lay(a))
+            if a.get("grad") and self.case["grad"] != "none":
+                t.requires_grad_(True)
+                leaves.append(t)
+                if self.case["form"] == "inplace" and len(given) == 0:
+                    t = t.clone()
+            given.append(t)
+            return t
+
+        args = [arguments.built(a, tensor, pellucid) for a in one["args"]]
+        kwargs = {k: arguments.built(v, tensor, pellucid) for k, v in one["kwargs"].items()}
+        pellucid.manual_seed(3)
+        grads: Any = []
+        try:
+            made = self.step(args, kwargs, leaves)
+        except Exception as error:
+            return error, [], given
+        outs = [o for o in arguments.tensors_in(made, pellucid.Tensor) if o.requires_grad]
+        if self.case["grad"] == "outside" and outs and leaves:
+            try:
+                grads = list(pellucid.autograd.grad([o.real.sum() for o in outs], leaves, allow_unused=True))
+            except Exception as error:
+                grads = error
+        return made, grads, given
+
+
+def values_of(t: Any) -> np.ndarray:
+    x = np.asarray(t.detach()._array)
+    return x.astype(np.float32) if x.dtype == arguments.DTYPES["bfloat16"] else x
+
+
+def far(a: np.ndarray, b: np.ndarray, dtype: str) -> bool:
+    if dtype not in DIGITS:
+        return not np.array_equal(a, b)
+    wide = np.complex128 if a.dtype.kind == "c" else np.float64
+    a, b = a.astype(wide), b.astype(wide)
+    finite = np.isfinite(a) & np.isfinite(b)
+    with np.errstate(all="ignore"):
+        if not ((a == b) | ((a != a) & (b != b)) | finite).all():
+            return True
+        a, b = np.where(finite, a, 0), np.where(finite, b, 0)
+        size = np.abs(b)
+        unit = 2.0 ** (1 - DIGITS[dtype])
+        return bool((np.abs(a - b) > unit * (32 * size + 64 * np.max(size, initial=0)) + 1e-37).any())
+
+
+def differs(what: str, name: str, mine: Any, eager: Any) -> str | None:
+    for k, (a, b) in enumerate(zip(mine, eager, strict=True)):
+        if (a is None) != (b is None):
+            return f"{what} None, {name}: {k} is {'None' if a is None else 'there'} when compiled"
+        if a is None:
+            continue
+        if a.shape != b.shape or a.dtype is not b.dtype:
+            return f"{what} kind, {name}: {k} is {a.dtype}{list(a.shape)}, eagerly {b.dtype}{list(b.shape)}"
+        if a.requires_grad != b.requires_grad:
+            return f"{what} requires_grad, {name}: {k} is {a.requires_grad}"
+        x, y = values_of(a), values_of(b)
+        if far(x, y, str(a.dtype).rpartition(".")[2]):
+            return f"{what} value, {name}: {k} is {x.reshape(-1)[:6]}, eagerly {y.reshape(-1)[:6]} of {list(a.shape)}"
+    return None
+
+
+def run(case: dict[str, Any]) -> str | None:
+    limited()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        guard.damaged()
+        eager, compiled = Run(case, False), Run(case, True)
+        with guard.memory(guard.FRONT if case.get("side") else guard.END, case.get("pattern", 0xFF)):
+            for k, one in enumerate(case["rounds"]):
+                want, got = eager.call(one), compiled.call(one)
+                text = compared(case, got, want)
+                del want, got
+                if guard.damaged():
+                    text = f"damage, {case['call']}: something was written beside an array"
+                if text is not None:
+                    return f"{text}   call {k}, {case['grad']}: {arguments.text({**case, **one})}"
+    return None
+
+
+def limited() -> None:
+    """This process may not take all the memory when a case asks for it."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if soft == resource.RLIM_INFINITY:
+        with open("/proc/self/statm") as file:
+            now = int(file.read().split()[0]) * 4096
+        resource.setrlimit(resource.RLIMIT_AS, (now + (6 << 30), hard))
+
+
+def error_text(error: Exception) -> str:
+    return str(error)
+
+
+def compared(case: dict[str, Any], mine: Any, eager: Any) -> str | None:
+    name = case["call"]
+    (a, grads_a, given_a), (b, grads_b, given_b) = mine, eager
+    if isinstance(a, Exception) or isinstance(b, Exception):
+        if isinstance(a, MemoryError) or isinstance(b, MemoryError):
+            return None
+        if not isinstance(b, Exception):
+            return f"compiled raises, {name}: {type(a).__name__} {a}"
+        if not isinstance(a, Exception):
+            return f"compiled accepts, {name}: eagerly {type(b).__name__} {b}"
+        if type(a) is not type(b):
+            return f"error class, {name}: {type(a).__name__} {a}; eagerly {type(b).__name__} {b}"
+        if error_text(a) != error_text(b):
+            return f"error text, {name}: {error_text(a)!r}; eagerly {error_text(b)!r}"
+    else:
+        outs_a, outs_b = (arguments.tensors_in(v, pellucid.Tensor) for v in (a, b))
+        if len(outs_a) != len(outs_b):
+            return f"result count, {name}: {len(outs_a)}, eagerly {len(outs_b)}"
+        if isinstance(grads_a, Exception) or isinstance(grads_b, Exception):
+            if type(grads_a) is not type(grads_b) or str(grads_a) != str(grads_b):
+                return f"gradient error, {name}: {grads_a!r}, eagerly {grads_b!r}"
+            grads_a = grads_b = []
+        text = differs("result", name, outs_a, outs_b) or differs("gradient", name, grads_a, grads_b)
+        if text:
+            return text
+    return differs("argument", name, given_a, given_b)

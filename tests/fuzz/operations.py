@@ -1,0 +1,520 @@
+"""Single operations against PyTorch: results, types, shapes, refusals, gradients and what is left in the arguments.
+
+The calls are those of PyTorch's operator and module samples, varied: empty sizes, other shapes, dtypes and layouts, special values, positions
+out of range, numbers for tensors. Arguments and results of this library lie at guard pages.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import math
+import os
+import random as random_module
+import re
+import resource
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+import arguments
+import guard
+
+import pellucid
+
+NEEDS_TORCH = True
+DRAWN = Path("build/fuzz/samples")  # PyTorch's samples, which take longer to make than to run
+SAMPLES = 40  # of an operator and dtype
+BIG = 20_000  # elements of arguments that are left out
+MEMORY = 6 << 30
+ULPS = {"float32": 16, "float64": 64, "float16": 4, "bfloat16": 4, "complex64": 16, "complex128": 64}
+
+# Memory that nobody wrote, other hardware, and what is no operation.
+LEFT_OUT = re.compile(
+    r"(new_)?empty|resize_|jiterator_|torch\._scaled_mm|.*_(flash|efficient)_attention_forward|bmm/triton|_(?!_)|torch\.(ops|_)|native_"
+    r"|max_pool2d_with_indices_backward|grid_sampler_|hash_tensor|sparse\.|to_sparse|nn\.functional\.(scaled_)?grouped_mm|svd_lowrank|pca_lowrank"
+)
+# Results that are defined up to signs, phases or an order.
+GAUGE = re.compile(
+    r"(linalg\.)?(svd|eig|eigh|qr|eigvals|lu|lstsq|ldl\w*)$|geqrf$|symeig$|lobpcg|lu_unpack|lu_solve|linalg\.lu\w*$|ormqr"
+)
+# PyTorch's own code crashes or reads memory of others for some arguments of these.
+UNSAFE_THERE = re.compile(r"ormqr|nn\.functional\.embedding_bag|segment_reduce|as_strided|lu_solve|ldl_solve|lu_unpack|unfold_copy")
+TIES = {
+    "sort",
+    "argsort",
+    "topk",
+    "kthvalue",
+    "mode",
+    "median",
+    "nanmedian",
+    "msort",
+    "min",
+    "max",
+    "cummax",
+    "cummin",
+    "argmax",
+    "argmin",
+    "aminmax",
+}
+
+KNOWN: dict[str, str] = {
+    "accepted where PyTorch has no kernel": "NumPy has one for every element type",
+    "accepted out= that PyTorch does not have": "one way to write into given tensors serves all functions",
+}
+
+
+# ---- cases --------------------------------------------------------------------------------------------
+@functools.cache
+def operators() -> list[Any]:
+    import torch
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    torch.set_num_threads(1)
+    return [op for op in op_db if not LEFT_OUT.match(op.name) and name_of(op) is not None]
+
+
+@functools.cache
+def elementwise() -> frozenset[str]:
+    """The functions that look at one element of each argument at a time."""
+    from torch.testing._internal.opinfo.core import BinaryUfuncInfo, UnaryUfuncInfo
+
+    return frozenset(name_of(op) or "" for op in operators() if isinstance(op, (UnaryUfuncInfo, BinaryUfuncInfo)))
+
+
+def name_of(op: Any) -> str | None:
+    """The name that both libraries have the operator under."""
+    import torch
+
+    for name in (op.name, f"Tensor.{op.name}"):
+        try:
+            theirs, mine = arguments.resolve(torch, name), arguments.resolve(pellucid, name)
+        except AttributeError:
+            continue
+        if callable(theirs) and callable(mine) and not isinstance(theirs, type):
+            return name
+    return None
+
+
+def plain(value: Any) -> Any:
+    """The description of a sample's argument of PyTorch."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        if value.layout is not torch.strided or value.device.type != "cpu" or value.is_quantized or value.numel() > BIG:
+            raise TypeError("a tensor of another kind")
+        return arguments.array(as_array(value))
+    if isinstance(value, torch.dtype):
+        name = str(value).removeprefix("torch.")
+        return {"dtype": name} if hasattr(pellucid, name) else arguments.described(object())
+    if isinstance(value, (torch.memory_format, torch.layout)):
+        return {"name": str(value).removeprefix("torch.")}
+    if isinstance(value, torch.device):
+        return str(value)
+    if isinstance(value, (list, tuple)):
+        return {"list" if isinstance(value, list) else "tuple": [plain(v) for v in value]}
+    if isinstance(value, slice):
+        return {"slice": [plain(v) for v in (value.start, value.stop, value.step)]}
+    return arguments.described(value)
+
+
+def as_array(t: Any) -> np.ndarray:
+    import torch
+
+    t = t.detach().resolve_conj().resolve_neg()
+    if t.dtype is torch.bfloat16:
+        return t.view(torch.int16).numpy().view(arguments.DTYPES["bfloat16"]) if t.is_contiguous() else as_array(t.contiguous())
+    return t.numpy()
+
+
+@functools.lru_cache(4000)
+def samples(index: int, dtype: str) -> list[dict[str, Any]]:
+    """Cases that PyTorch accepts, of an operator and a dtype."""
+    import torch
+
+    op = operators()[index]
+    kind = getattr(torch, dtype)
+    if kind not in op.supported_dtypes("cpu"):
+        return []
+    torch.manual_seed(0)
+    random_module.seed(0)
+    np.random.seed(0)
+    found: list[dict[str, Any]] = []
+    stored = DRAWN / f"{op.name}-{op.variant_test_name}-{dtype}.json"
+    if stored.exists():
+        return json.loads(stored.read_text())  # type: ignore[no-any-return]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            every = list(itertools.islice(op.sample_inputs("cpu", kind, requires_grad=False), 200))
+        except Exception:  # some need other hardware
+            return []
+        for sample in every[:: max(1, len(every) // SAMPLES)][:SAMPLES]:
+            try:
+                args = [plain(v) for v in (sample.input, *sample.args)]
+                kwargs = {k: plain(v) for k, v in sample.kwargs.items()}
+            except TypeError:
+                continue
+            case = {"call": name_of(op), "form": "function", "args": args, "kwargs": kwargs, "seed": 0}
+            if not isinstance(Side(torch, case).result, Exception):
+                found.append(case)
+    DRAWN.mkdir(parents=True, exist_ok=True)
+    beside = stored.with_suffix(f".{os.getpid()}")
+    beside.write_text(json.dumps(found))
+    beside.replace(stored)
+    return found
+
+
+@functools.cache
+def modules() -> list[Any]:
+    from torch.testing._internal.common_modules import module_db
+
+    return [m for m in module_db if hasattr(pellucid.nn, m.module_cls.__name__)]
+
+
+@functools.lru_cache(400)
+def module_samples(index: int) -> list[dict[str, Any]]:
+    import torch
+
+    m = modules()[index]
+    torch.manual_seed(0)
+    found = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            every = m.module_inputs_func(m, device="cpu", dtype=torch.float32, requires_grad=False, training=True)
+        except Exception:
+            return []
+        for sample in every[:SAMPLES]:
+            if sample.forward_input is None:
+                continue
+            try:
+                made, given = sample.constructor_input, sample.forward_input
+                case = {
+                    "call": f"nn.{m.module_cls.__name__}",
+                    "form": "module",
+                    "init": [plain(v) for v in made.args],
+                    "init_kwargs": {k: plain(v) for k, v in made.kwargs.items() if k not in ("device", "dtype")},
+                    "args": [plain(v) for v in given.args],
+                    "kwargs": {k: plain(v) for k, v in given.kwargs.items()},
+                    "seed": 0,
+                }
+            except TypeError:
+                continue
+            if not isinstance(Side(torch, case).result, Exception):
+                found.append(case)
+    return found
+
+
+def draw(random: Any) -> dict[str, Any]:
+    case = None
+    while case is None:
+        if random.random() < 0.12:
+            found = module_samples(random.randrange(len(modules())))
+        else:
+            dtype = random.choice(
+                ["float32"] * 5 + ["float64"] * 3 + ["int64", "int64", "bool", "bfloat16", "float16", "complex64", "int32", "uint8"]
+            )
+            found = samples(random.randrange(len(operators())), dtype)
+        if found:
+            case = arguments.varied(random, random.choice(found))
+    if random.random() < 0.35:
+        arguments.vary_grad(random, case)
+    if case["form"] == "function" and case["args"] and isinstance(case["args"][0], dict) and "array" in case["args"][0]:
+        method = case["call"].rpartition(".")[2]
+        forms = ["function"] * 4
+        forms += ["method"] * hasattr(pellucid.Tensor, method) + ["inplace"] * 2 * hasattr(pellucid.Tensor, method + "_")
+        forms += ["out"] * (not case["call"].startswith(("nn.", "Tensor.")))
+        case["form"] = random.choice(forms)
+    case["side"] = random.randrange(4) == 0
+    case["pattern"] = random.choice([0xFF, 0xFF, 0x7F, 0x00])
+    return case
+
+
+smaller = arguments.smaller
+
+
+# ---- running ------------------------------------------------------------------------------------------
+class Side:
+    """One library's answer to a case."""
+
+    def __init__(self, library: Any, case: dict[str, Any], wide: bool = False, moved: int = 0, parameters: Any = None) -> None:
+        self.library, self.case, self.wide, self.moved = library, case, wide, moved
+        self.leaves: list[Any] = []
+        self.given: list[Any] = []
+        self.grads: list[Any] | Exception | None = None
+        self.parameters = parameters
+        # PyTorch's own `manual_seed` also tells devices that are not there, at 50 times the cost.
+        (library.default_generator if library is not pellucid else library).manual_seed(case["seed"])
+        try:
+            self.result = self.called()
+        except Exception as error:
+            self.result = error
+        self.outs = [] if isinstance(self.result, Exception) else arguments.tensors_in(self.result, library.Tensor)
+        if not isinstance(self.result, Exception):
+            self.differentiate()
+
+    def called(self) -> Any:
+        case, library = self.case, self.library
+        if case["form"] == "module":
+            init = [arguments.built(a, self.tensor, library) for a in case["init"]]
+            named = {k: arguments.built(v, self.tensor, library) for k, v in case["init_kwargs"].items()}
+            module = arguments.resolve(library, case["call"])(*init, **named)
+            if self.wide:
+                module.double()
+            self.leaves.extend(p for p in module.parameters())
+            return arguments.invoke(library, case, self.tensor, module)
+        return arguments.invoke(library, case, self.tensor)
+
+    def tensor(self, a: dict[str, Any]) -> Any:
+        x = arguments.lay(a)
+        if self.wide and a["dtype"] in WIDER:
+            x = x.astype(WIDER[a["dtype"]])
+        if self.moved and x.dtype.kind in "fc":
+            step = np.finfo(a["dtype"] if a["dtype"] != "bfloat16" else "float32").eps
+            noise = np.random.default_rng(self.moved).uniform(-1, 1, x.shape)
+            with np.errstate(all="ignore"):
+                x = x * (1 + step * noise).astype(x.real.dtype)
+        if self.library is pellucid:
+            t = pellucid.from_numpy(x)
+        elif x.dtype == arguments.DTYPES["bfloat16"]:
+            t = self.library.from_numpy(x.view(np.int16) if x.ndim else np.array(x.reshape(1).view(np.int16)[0])).view(
+                self.library.bfloat16
+            )
+        else:
+            t = self.library.from_numpy(x)
+        if a.get("grad"):
+            t.requires_grad_(True)
+            self.leaves.append(t)
+            if self.case["form"] == "inplace":
+                t = t.clone()
+        self.given.append(t)
+        return t
+
+    def differentiate(self) -> None:
+        library = self.library
+        wanted = [o for o in self.outs if o.requires_grad]
+        if not wanted or not self.leaves:
+            return
+        try:
+            heads = [library.from_numpy(arguments.weights(tuple(o.shape), np.dtype("float64"))).to(o.dtype) for o in wanted]
+            self.grads = list(library.autograd.grad(wanted, self.leaves, heads, allow_unused=True))
+        except Exception as error:
+            self.grads = error
+
+
+DIGITS = {"float32": 24, "complex64": 24, "float64": 53, "complex128": 53, "float16": 11, "bfloat16": 8}
+WIDER = {"float32": "float64", "float16": "float64", "bfloat16": "float64", "complex64": "complex128"}
+
+
+def values_of(t: Any) -> np.ndarray:
+    if isinstance(t, pellucid.Tensor):
+        x = t.detach()._array
+        x = x if isinstance(x, np.ndarray) else np.asarray(x)
+    else:
+        x = as_array(t)
+    return x.astype(np.float32) if x.dtype == arguments.DTYPES["bfloat16"] else x
+
+
+def type_of(t: Any) -> str:
+    return str(t.dtype).rpartition(".")[2]
+
+
+def ulps(a: np.ndarray, b: np.ndarray, dtype: str) -> np.ndarray:
+    """The distance of two arrays in units of the last place of `dtype`."""
+    digits = DIGITS[dtype]
+    tiny = {"float32": -126, "complex64": -126, "float64": -1022, "complex128": -1022, "float16": -14, "bfloat16": -126}[dtype]
+    top = np.maximum(np.abs(a), np.abs(b)).astype(np.float64)
+    unit = np.exp2(np.maximum(np.floor(np.log2(np.where(top > 0, top, 1))), tiny) - digits + 1)
+    unit = np.where(top > 0, unit, np.exp2(float(tiny - digits + 1)))
+    return np.abs(a.astype(np.complex128 if a.dtype.kind == "c" else np.float64) - b) / unit
+
+
+def unequal(mine: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+    same = mine == theirs
+    return ~(same | ((mine != mine) & (theirs != theirs)))
+
+
+class Comparison:
+    """Both answers, and what is needed to say whether a difference of digits is one."""
+
+    def __init__(self, case: dict[str, Any], mine: Side, theirs: Side) -> None:
+        self.case, self.mine, self.theirs = case, mine, theirs
+        self._truth: tuple[list[Side], list[Side]] | None = None
+
+    def truths(self) -> tuple[list[Side], list[Side]]:
+        """PyTorch's answers in double precision: for the arguments, and for arguments that are a last digit different."""
+        if self._truth is None:
+            root = self.theirs.library
+            self._truth = [Side(root, self.case, wide=True)], [Side(root, self.case, wide=True, moved=k) for k in (1, 2, 3)]
+        return self._truth
+
+    def tensors(self, what: str, mine: Any, theirs: Any, get: Any) -> str | None:
+        """The first difference of two lists of tensors."""
+        name = self.case["call"]
+        for k, (a, b) in enumerate(zip(mine, theirs, strict=True)):
+            if (a is None) != (b is None):
+                if what == "gradient":
+                    there = b if a is None else a
+                    zero = not values_of(there).any()
+                    return f"gradient {'None' if a is None else 'not None'} for {'zeros' if zero else 'values'}, {name}: {k}"
+                return f"{what} None, {name}: {k}"
+            if a is None:
+                continue
+            if tuple(a.shape) != tuple(b.shape):
+                return f"{what} shape, {name}: {tuple(a.shape)}, PyTorch {tuple(b.shape)}"
+            if type_of(a) != type_of(b):
+                return f"{what} dtype, {name}: {type_of(a)}, PyTorch {type_of(b)}"
+            if getattr(b, "layout", None) is not None and "strided" not in str(b.layout):
+                continue
+            text = self.numbers(what, k, values_of(a), values_of(b), type_of(b), get)
+            if text:
+                return text
+        return None
+
+    def numbers(self, what: str, k: int, a: np.ndarray, b: np.ndarray, dtype: str, get: Any) -> str | None:
+        name = self.case["call"]
+        wrong = unequal(a, b)
+        if not wrong.any():
+            return None
+        if not a.ndim:  # positions need a dimension
+            a, b, wrong = (np.reshape(v, (1,)) for v in (a, b, wrong))
+        where = tuple(int(i[0]) for i in np.nonzero(wrong))
+        shown = f"{k} at {where}: {a[where]!r}, PyTorch {b[where]!r}"
+        if dtype not in ULPS:
+            return f"{what} value, {name}: {shown}"
+        finite = np.isfinite(a) & np.isfinite(b)
+        far = np.where(finite, ulps(np.where(finite, a, 0), np.where(finite, b, 0), dtype), np.where(wrong, np.inf, 0))
+        bad = far > ULPS[dtype]
+        if not bad.any():
+            return None
+        exact, moved = self.truths()
+        truth = self.got(exact[0], get, k, b.shape)
+        if truth is not None:
+            with np.errstate(all="ignore"):
+                near = [m for m in (self.got(s, get, k, b.shape) for s in moved) if m is not None]
+                swing = np.max([np.abs(m - truth) for m in near], axis=0) if near else np.zeros(b.shape)
+                theirs_off, mine_off = np.abs(b - truth), np.abs(a - truth)
+                reach = 16 * (swing + theirs_off) + ULPS[dtype] * np.spacing(
+                    np.abs(truth).astype("f4" if dtype != "float64" else "f8")
+                ).astype("f8")
+                top = 4 * np.max(theirs_off[np.isfinite(theirs_off)], initial=0)
+                if name not in elementwise():  # sums of all of it: what counts is the largest
+                    size = np.abs(truth)
+                    top = max(top, 8 * np.max(size[np.isfinite(size)], initial=0) * 2.0 ** -DIGITS[dtype])
+                fine = (mine_off <= reach) | (mine_off <= top)
+                # Where even a last digit more or less makes inf or nan of the result, or the other way round, both are right.
+                edge = np.zeros(b.shape, bool)
+                for m in (*near, truth):
+                    edge |= ~np.isfinite(m) & np.isfinite(truth) | ~np.isfinite(
+                        truth.astype("f4" if dtype in ("float32", "complex64") else "f8").astype(truth.dtype)
+                    ) & (np.isfinite(a) != np.isfinite(b)) & np.isfinite(truth)
+                bad &= ~(fine | edge)
+        if not bad.any():
+            return None
+        where = tuple(int(i[0]) for i in np.nonzero(bad))
+        kind = "nan" if not (np.isfinite(a[where]) and np.isfinite(b[where])) else "value"
+        more = f", double {truth[where]!r}" if truth is not None else ""
+        return f"{what} {kind}, {name} {dtype}: {k} at {where} of {b.shape}: {a[where]!r}, PyTorch {b[where]!r}{more}, {float(far[where]):.3g} ulp, {int(bad.sum())} of {bad.size}"
+
+    def got(self, side: Side, get: Any, k: int, shape: tuple[int, ...]) -> np.ndarray | None:
+        try:
+            found = get(side)[k]
+            x = values_of(found).astype(np.complex128 if values_of(found).dtype.kind == "c" else np.float64)
+            return x.reshape(shape) if x.size == math.prod(shape) else None
+        except Exception:
+            return None
+
+
+def limited() -> None:
+    """This process may not take all the memory when a case asks for it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if soft == resource.RLIM_INFINITY:
+        with open("/proc/self/statm") as file:
+            now = int(file.read().split()[0]) * 4096
+        resource.setrlimit(resource.RLIMIT_AS, (now + MEMORY, hard))
+
+
+def run(case: dict[str, Any]) -> str | None:
+    import torch
+
+    limited()
+    torch.set_num_threads(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        guard.damaged()
+        with guard.memory(guard.FRONT if case.get("side") else guard.END, case.get("pattern", 0xFF)):
+            mine = Side(pellucid, case)
+        if guard.damaged():
+            return f"damage, {case['call']}: something was written beside an array; {arguments.text(case)}"
+        if UNSAFE_THERE.search(case["call"]):
+            return None
+        theirs = Side(torch, case)
+        text = compared(case, mine, theirs)
+    del mine
+    if guard.damaged():
+        return f"damage, {case['call']}: something was written beside an array; {arguments.text(case)}"
+    return None if text is None else f"{text}   {arguments.text(case)}"
+
+
+def out_of_memory(error: Any) -> bool:
+    return (
+        isinstance(error, MemoryError) or isinstance(error, Exception) and ("alloc" in str(error) or "memory" in str(error).lower())
+    )
+
+
+BUILTIN = (IndexError, ValueError, TypeError, NotImplementedError, RuntimeError, AttributeError, KeyError, AssertionError)
+
+
+def compared(case: dict[str, Any], mine: Side, theirs: Side) -> str | None:
+    name, form = case["call"], case["form"]
+    a, b = mine.result, theirs.result
+    if isinstance(a, Exception) or isinstance(b, Exception):
+        if out_of_memory(a) or out_of_memory(b):
+            return None
+        if not isinstance(b, Exception):
+            if isinstance(a, NotImplementedError):
+                return f"not supported, {name}: {a}"
+            return f"refused, {name}: {type(a).__name__} {str(a).splitlines()[:1]}"
+        if not isinstance(a, Exception):
+            if "not implemented for" in str(b) or "not implemented for" in str(a):
+                return f"accepted where PyTorch has no kernel, {name}: {str(b).splitlines()[:1]}"
+            if form == "out" and isinstance(b, TypeError):
+                return f"accepted out= that PyTorch does not have, {name}: {str(b).splitlines()[:1]}"
+            return f"accepted, {name}: PyTorch {type(b).__name__} {str(b).splitlines()[:1]}"
+        if not isinstance(a, pellucid.errors.PellucidError) and type(a) is not type(b):
+            return f"other error, {name}: {type(a).__name__} {a}; PyTorch {type(b).__name__} {str(b).splitlines()[:1]}"
+        return None
+    both = Comparison(case, mine, theirs)
+    if len(mine.outs) != len(theirs.outs):
+        return f"result count, {name}: {len(mine.outs)}, PyTorch {len(theirs.outs)}"
+    short = name.rpartition(".")[2]
+    if not GAUGE.search(name):
+        if not mine.outs and a is not None and isinstance(b, (bool, int, float)) and a != b and a == a:
+            return f"result plain, {name}: {a!r}, PyTorch {b!r}"
+        text = both.tensors("result", mine.outs, theirs.outs, lambda side: side.outs)
+        if text is not None and not (short in TIES and "value" in text):
+            return text
+    if form != "module" and len(mine.given) == len(theirs.given):
+        text = both.tensors("argument", mine.given, theirs.given, lambda side: side.given)
+        if text is not None:
+            return text
+    for k, (x, y) in enumerate(zip(mine.outs, theirs.outs, strict=True)):
+        if x.requires_grad != y.requires_grad:
+            return f"requires_grad, {name}: {k} is {x.requires_grad}"
+    if GAUGE.search(name) or short in TIES and not theirs.outs[0].dtype.is_floating_point:
+        return None
+    if isinstance(mine.grads, Exception) or isinstance(theirs.grads, Exception):
+        if not isinstance(theirs.grads, Exception):
+            return f"gradient refused, {name}: {type(mine.grads).__name__} {str(mine.grads).splitlines()[:1]}"
+        if not isinstance(mine.grads, Exception):
+            return f"gradient accepted, {name}: PyTorch {type(theirs.grads).__name__} {str(theirs.grads).splitlines()[:1]}"
+        return None
+    if mine.grads is None or theirs.grads is None:
+        return None
+    return both.tensors("gradient", mine.grads, theirs.grads, lambda side: side.grads)
