@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import dtypes
 from ..backends.meta import MetaArray
+from ..backends.numpy_cpu import address, owner
 from ..core import observe, tracing
 from ..core.inplace import check_writable, overwrite
 from ..core.modes import local, no_grad, state
@@ -119,21 +120,17 @@ def _copy_array(array: Any, memo: dict[int, Any]) -> Any:
     """A copy that keeps sharing: views of one storage copied in one deepcopy stay views of one copy."""
     if type(array) is MetaArray:
         return MetaArray(array.shape, array.dtype, array.strides)
-    root = array
-    while isinstance(root.base, np.ndarray):
-        root = root.base
-    if root is array or not root.flags.c_contiguous:
-        copied = memo.get(("array", id(array)))  # type: ignore[call-overload]
-        if copied is None:
-            copied = memo[("array", id(array))] = array.copy("K")  # type: ignore[index]
-            memo[("keep", id(array))] = array  # type: ignore[index]
-        return copied
+    root = owner(array)
     copied = memo.get(("array", id(root)))  # type: ignore[call-overload]
     if copied is None:
-        copied = memo[("array", id(root))] = root.copy()  # type: ignore[index]
+        copied = memo[("array", id(root))] = root.copy("K")  # type: ignore[index]
         memo[("keep", id(root))] = root  # type: ignore[index]
-    shift = array.__array_interface__["data"][0] - root.__array_interface__["data"][0]
-    return np.ndarray(array.shape, array.dtype, copied.reshape(-1).view(np.uint8).data, shift, array.strides)
+    if root is array:
+        return copied
+    if copied.strides != root.strides:  # it has gaps: memory of another library
+        return array.copy("K")
+    memory = copied.ravel("K").view(np.uint8).data  # in the order in which it lies
+    return np.ndarray(array.shape, array.dtype, memory, address(array) - address(root), array.strides)
 
 
 METHODS["__deepcopy__"] = deepcopy

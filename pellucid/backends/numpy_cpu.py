@@ -247,12 +247,10 @@ def strided(x: ndarray, shape: tuple[int, ...], strides: tuple[int, ...], shift:
             return ndarray(shape, x.dtype, x, 0, strides)  # type: ignore[arg-type]
         except (TypeError, ValueError, BufferError):
             pass  # not contiguous: the view starts from the owner
-    owner = x
-    while isinstance(owner.base, ndarray):
-        owner = owner.base
-    offset = address(x) - address(owner) + shift
+    held = owner(x)
+    offset = address(x) - address(held) + shift
     try:
-        return ndarray(shape, x.dtype, owner, offset, strides)  # type: ignore[arg-type]
+        return ndarray(shape, x.dtype, held, offset, strides)  # type: ignore[arg-type]
     except (TypeError, ValueError, BufferError):
         return asarray(_Window(x, shape, strides, shift)).view(x.dtype)
 
@@ -262,11 +260,37 @@ def address(x: ndarray) -> int:
     return x.__array_interface__["data"][0]  # type: ignore[no-any-return]
 
 
+def owner(x: ndarray) -> ndarray:
+    """The array that owns the memory that `x` looks at, or the outermost one on memory that is no array's.
+
+    >>> import numpy as np
+    >>> x = np.ones((2, 3), order="F")
+    >>> owner(strided(x, (1, 2, 3), (48, *x.strides))) is x, owner(np.ndarray((2,), float, x.T.reshape(-1).data)) is x
+    (True, True)
+    """
+    while True:
+        base = x.base
+        if base is None:
+            return x
+        if not isinstance(base, ndarray):  # a memoryview of an array, or what offers an array's memory in a new shape
+            base = base.obj if type(base) is memoryview else getattr(base, "base", None)
+            if not isinstance(base, ndarray):
+                return x
+        x = base
+
+
+def memory_of(x: ndarray) -> Any:
+    """What tells whether two arrays may share memory: the array that owns it, or the object (a mapped file, bytes) that does."""
+    held = owner(x)
+    base = held.base
+    return held if base is None else base.obj if type(base) is memoryview else base
+
+
 class _Window:
-    """Memory that belongs to no ndarray (a buffer of another library), offered to NumPy in a new shape."""
+    """Memory that NumPy makes no buffer of (an array that is not contiguous, another library's), offered in a new shape."""
 
     def __init__(self, x: ndarray, shape: tuple[int, ...], strides: tuple[int, ...], shift: int) -> None:
-        self.owner = x
+        self.base = x
         self.__array_interface__ = {
             "version": 3,
             "shape": tuple(shape),

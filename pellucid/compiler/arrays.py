@@ -11,6 +11,8 @@ import numpy as np
 from numpy import ndarray
 
 from ..backends.numpy_cpu import address
+from ..backends.numpy_cpu import memory_of as memory_of
+from ..backends.numpy_cpu import owner as owner
 
 
 @cache
@@ -27,13 +29,6 @@ def numpy_dtype(name: str) -> np.dtype:
         import ml_dtypes
 
         return np.dtype(getattr(ml_dtypes, name))
-
-
-def owner(array: ndarray) -> ndarray:
-    """The array that owns the memory that `array` looks at."""
-    while isinstance(array.base, ndarray):
-        array = array.base
-    return array
 
 
 def bounds(array: ndarray) -> tuple[int, int]:

@@ -110,8 +110,11 @@ class TracedRun(Run):
                 g = self.tensor_hooks(node, g)
             if self.wanted is not None:
                 self.collect(node, g)
-                if id(node) not in self.allowed or node.seq < self.tracer.outside:  # type: ignore[operator]
+                if id(node) not in self.allowed or self.tracer.outside and node.seq < self.tracer.began:  # type: ignore[operator]
                     continue
+            if node.seq < self.tracer.began:
+                # What it keeps for its gradient, numbers too, is that of this call, and the next call's may be another graph.
+                self.tracer.refuse("the step goes backward through a graph that began before it")
             if type(g) is list:
                 g = self.materialize(node, g)
             if "pre_hooks" in ext:

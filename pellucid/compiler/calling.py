@@ -21,7 +21,7 @@ from ..core.tensor import Tensor, make_tensor, version_of
 from ..dtypes import get_default_dtype
 from ..ir import Value
 from ..ops.view_storage import as_strided
-from .arrays import numpy_dtype, owner
+from .arrays import memory_of, numpy_dtype
 from .effects import restore, saved
 from .execute import Diverged, look, plain
 from .guards import hooks_of
@@ -123,9 +123,9 @@ class Calls:
             if g is not None and (t._grad._array.shape, t._grad._array.strides) != (g._array.shape, g._array.strides):  # type: ignore[union-attr]
                 return "a gradient is laid out otherwise"
         arrays = [t._array for t in tensors]
-        if any(id(owner(a)) in self.own_roots for a in (*arrays, *moved)):
+        if any(id(memory_of(a)) in self.own_roots for a in (*arrays, *moved)):
             return "an argument shares memory with a parameter"
-        if moved and self.overwrites and not {id(owner(a)) for a in moved}.isdisjoint(id(owner(a)) for a in arrays):
+        if moved and self.overwrites and not {id(memory_of(a)) for a in moved}.isdisjoint(id(memory_of(a)) for a in arrays):
             return "an argument shares memory with a tensor that has been given other memory"
         if not self.sharing.fits(arrays) or self.overwrites and self.sharing.overlaps(arrays):
             return "arguments share memory in another way"
@@ -138,7 +138,7 @@ class Calls:
     def _fits(self, args: tuple[Any, ...]) -> bool:
         """What the generated check tells of arguments that are tensors."""
         arrays = self.check(args)  # type: ignore[misc]
-        if arrays is None or any(id(owner(a)) in self.own_roots for a in arrays):
+        if arrays is None or any(id(memory_of(a)) in self.own_roots for a in arrays):
             return False
         return not (self.overwrites and len(arrays) > 1 and _overlap(arrays))
 
@@ -156,7 +156,7 @@ class Calls:
         roots = self.own_roots
         views = 0
         for a in arrays:
-            if id(a) in roots or a.base is not None and id(owner(a)) in roots:
+            if id(a) in roots or a.base is not None and id(memory_of(a)) in roots:
                 return NotImplemented
             views += a.base is not None
         if views and self.overwrites and len(arrays) > 1 and _overlap(arrays):

@@ -188,7 +188,7 @@ def checker(
     lines.append(f"    return [{result}]")
     body = "\n".join(lines)
     guarded = body.replace("def check(args):", "def check(args):\n  try:").replace("\n    ", "\n      ")
-    guarded += "\n  except (KeyError, IndexError, AttributeError, ValueError): return None"
+    guarded += "\n  except Exception: return None"  # something is gone: `why_not` tells what
     exec(guarded, scope)
     scope["check"].seen = scope["now"]
     return scope["check"]

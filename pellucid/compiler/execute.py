@@ -536,7 +536,7 @@ class _Window:
     """Memory at an address, for NumPy, that keeps its owner alive."""
 
     def __init__(self, owner: ndarray, address: int, kind: np.dtype) -> None:
-        self.owner = owner
+        self.base = owner
         self.__array_interface__ = {"data": (address, not owner.flags.writeable), "shape": (1,), "typestr": "|u1", "version": 3}
 
 

@@ -45,7 +45,7 @@ class Formula:
 def _dims(i: Instruction) -> tuple[int, ...]:
     """The dimensions that a reduction goes over."""
     dim, ndim = i.params["dim"], len(i.inputs[0].shape)
-    dims = range(ndim) if dim is None or dim == () else (dim,) if isinstance(dim, int) else dim
+    dims = range(ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
     return tuple(sorted(d % ndim for d in dims))
 
 

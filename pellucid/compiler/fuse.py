@@ -95,8 +95,10 @@ def _reduction(i: Instruction, number_of: Callable[[Value], Any]) -> Node | str:
         axes = (*range(extra), *(k + extra for k, n in enumerate(out.shape) if n == 1 and x.shape[k + extra] != 1))
     else:
         dim = i.params.get("dim")
-        axes = tuple(range(ndim)) if dim is None or dim == () else (dim,) if isinstance(dim, int) else tuple(dim)
+        axes = tuple(range(ndim)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
         axes = tuple(sorted(a % ndim for a in axes)) if ndim else ()
+    if math.prod(n for k, n in enumerate(x.shape) if k not in axes) != out.size:
+        return "its shape is not that of such a reduction"
     if not axes:
         move = Node(i, out.shape, (x,), out, move=True)
         return _checked(move, number_of) if x.shape == out.shape else "it reduces nothing"

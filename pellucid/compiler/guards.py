@@ -54,7 +54,7 @@ class Guard:
         """What is there at present."""
         try:
             return _KINDS[self.kind][0](self.holder, self.key)
-        except (KeyError, IndexError, ValueError, AttributeError):
+        except Exception:  # gone, or of a class whose own code raises
             return MISSING
 
     def renewed(self) -> Guard:

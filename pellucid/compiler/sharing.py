@@ -8,7 +8,7 @@ import numpy as np
 from numpy import ndarray
 
 from ..backends.numpy_cpu import address
-from .arrays import bounds, owner
+from .arrays import bounds, memory_of, owner
 from .execute import stretch
 
 if TYPE_CHECKING:
@@ -50,17 +50,13 @@ class Sharing:
     def fits(self, arrays: list[ndarray]) -> bool:
         """Whether the groups lie as they did; others may have come to overlap."""
         return all(_extent([arrays[k] for k in g]) == e for g, e in zip(self.shared, self.extents, strict=True)) and all(
-            owner(arrays[k]) is owner(arrays[g[0]]) for g in self.shared for k in g
+            memory_of(arrays[k]) is memory_of(arrays[g[0]]) for g in self.shared for k in g
         )
 
     def overlaps(self, arrays: list[ndarray]) -> bool:
         """Whether arguments overlap that are not of one group."""
         of = {k: n for n, g in enumerate(self.groups) for k in g}
-        return any(
-            of[k] != of[j] and owner(a) is owner(arrays[j]) and np.may_share_memory(a, arrays[j])
-            for k, a in enumerate(arrays)
-            for j in range(k)
-        )
+        return any(of[k] != of[j] and np.may_share_memory(a, arrays[j]) for k, a in enumerate(arrays) for j in range(k))
 
 
 def _ends(arrays: list[ndarray]) -> tuple[ndarray, int, int]:

@@ -20,7 +20,7 @@ from ..core.tape import count
 from ..core.tensor import Tensor, version_of
 from ..errors import GraphError
 from ..ir import Buffer, Value
-from .arrays import numpy_dtype, owner
+from .arrays import memory_of, numpy_dtype
 from .calling import Calls, flags, same_place, signature
 from .changes import Changes
 from .checking import checker, split, unpacker
@@ -106,7 +106,7 @@ class Version(Calls):
         witness = tracer.witness = Witness(tracer.root)
         changes = tracer.changes = Changes(around, tracer, [*self.watched, *logs], self.places)
         streams = around.drawn()
-        start = count()
+        tracer.began = count()
         try:
             copies: list[Any] = []
             given: Any = (args, kwargs)
@@ -138,7 +138,7 @@ class Version(Calls):
                 return
             self._settle(around, witness, earlier)
             self._changes(changes, witness, tensors, count_of_args, structure, args, kwargs)
-            self._results(tensors, around, start)
+            self._results(tensors, around)
             self._build(around, tensors, args, kwargs)
             self.skeleton = rebuild(self.first, lambda t: Slot(self.slots[id(t)]))
             self.single = isinstance(self.skeleton, Slot) and self.skeleton.place == 0
@@ -223,10 +223,10 @@ class Version(Calls):
         """Refusal where a tensor that is another one at each call shares memory with one that the step also comes to otherwise."""
         reached: dict[int, list[Tensor]] = {}
         for t in self.around.reached:
-            reached.setdefault(id(owner(t._array)), []).append(t)
+            reached.setdefault(id(memory_of(t._array)), []).append(t)
         self.alike: list[tuple[int, Tensor, Any]] = []
         for k, t in enumerate(tensors):
-            shared = [o for o in reached.get(id(owner(t._array)), ()) if np.may_share_memory(t._array, o._array)]
+            shared = [o for o in reached.get(id(memory_of(t._array)), ()) if np.may_share_memory(t._array, o._array)]
             if k < count and shared and k not in pinned:
                 # As `{name: p.detach() for name, p in model.named_parameters()}`: one tensor by two names, as long as it stays so.
                 self.alike += [(k, o, (o._rg, o._node is None)) for o in shared]
@@ -243,7 +243,7 @@ class Version(Calls):
         self.quiet = True
         raise Refusal("an argument shares memory with a tensor that the step also reaches otherwise")
 
-    def _results(self, tensors: list[Tensor], around: Surroundings, start: int) -> None:
+    def _results(self, tensors: list[Tensor], around: Surroundings) -> None:
         """Name the values that leave: results, and gradients."""
         tracer, program = self.tracer, self.tracer.program
         found: list[Tensor] = []
@@ -301,7 +301,7 @@ class Version(Calls):
         self.reached: list[list[int]] = []  # for each of them, the results that come from it
         self.returned: list[Value | None] = []
         if self.differentiable:
-            self._trace_backward(tensors, around, start)
+            self._trace_backward(tensors, around)
 
     def _who(self, t: Tensor) -> Any:
         """A tensor of the call: an argument by its position, since it is another one at the next call; state as it is."""
@@ -332,7 +332,7 @@ class Version(Calls):
         program.add("copy", (value,), (made,), kind="copy")
         return made
 
-    def _trace_backward(self, tensors: list[Tensor], around: Surroundings, start: int) -> None:
+    def _trace_backward(self, tensors: list[Tensor], around: Surroundings) -> None:
         """The gradients of the results with respect to arguments and state, as the second half of the program."""
         tracer = self.tracer
         leaves = [t for t in tensors if t._rg]
@@ -350,7 +350,7 @@ class Version(Calls):
             self.seeds.append(tracer.declare(seed._array, "input", f"g{k}" if len(outs) > 1 else "g"))
             seeds.append(seed)
         tracer.phase = "backward"
-        tracer.outside = start  # an argument may have been computed from the parameters, too
+        tracer.outside = True  # an argument may have been computed from the parameters, too
         try:
             with tracer.active(), _uncast(off=True):
                 got = reverse.grad(outs, leaves, seeds, retain_graph=True, create_graph=False, allow_unused=True)
@@ -386,7 +386,7 @@ class Version(Calls):
         """
         external = self.tracer.external
         written = {v.buffer for i in self.tracer.program.instructions for v in i.writes}
-        roots = Counter(id(owner(t._array)) for t in self.around.found if type(t._array) is ndarray)
+        roots = Counter(id(memory_of(t._array)) for t in self.around.found if type(t._array) is ndarray)
         self.drift: list[tuple[Tensor, tuple[Any, ...]]] = []
         self.drift_buffers: list[Buffer] = []
         for buffer, array in external.items():
@@ -398,7 +398,7 @@ class Version(Calls):
                 and buffer not in written
                 and buffer not in dynamic
             ):
-                if t._array is array and t._view is None and roots[id(owner(array))] == 1:
+                if t._array is array and t._view is None and roots[id(memory_of(array))] == 1:
                     self.drift.append((t, (array.shape, array.dtype, array.strides)))
                     self.drift_buffers.append(buffer)
         dynamic += self.drift_buffers
@@ -453,9 +453,9 @@ class Version(Calls):
         self.based.update((b, t) for t, b in drift)
         self.read_back += [t for t, b in drift if b in reading]
         # What looks into the same memory must go on doing so: values are known by where they lie.
-        roots, known = {id(owner(a)) for a in external.values()}, {id(t) for t, _ in self.state}
+        roots, known = {id(memory_of(a)) for a in external.values()}, {id(t) for t, _ in self.state}
         beside = [t for t in around.found if type(t._array) is ndarray]
-        self.state += [(t, t._array) for t in beside if id(owner(t._array)) in roots and id(t) not in known]
+        self.state += [(t, t._array) for t in beside if id(memory_of(t._array)) in roots and id(t) not in known]
         self.state += self.run.holders
         modules = [m for m, _ in around.modules]
         covered, others = self.seldom, self.always = split(self.guards, modules)
@@ -469,9 +469,9 @@ class Version(Calls):
             tensors, plain, others, covered, self.state, rg, grads, self.count_of_args, (self.places, self.places_key), self.watched,
             self.pinned,
         )  # fmt: skip
-        self.own_roots = {id(owner(a)) for _, a in self.state}
+        self.own_roots = {id(memory_of(a)) for _, a in self.state}
         written = {k for k, _ in self.overwrites}
-        if any(k in written or id(owner(tensors[k]._array)) in self.own_roots for k, *_ in self.alike):
+        if any(k in written or id(memory_of(tensors[k]._array)) in self.own_roots for k, *_ in self.alike):
             self._refuse_sharing()
         self.readers: dict[Value, Callable[[list[Any]], Any]] = {}
         self.back_readers: list[Callable[[list[Any]], Any]] = []

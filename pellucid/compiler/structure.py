@@ -12,6 +12,7 @@ import numpy as np
 
 from ..core.tensor import Tensor
 from .numbers import NUMBERS, is_read
+from .watch import module_of
 
 
 def flatten(value: Any, found: list[Tensor]) -> Any:
@@ -145,7 +146,7 @@ def is_record(value: Any) -> bool:
         and kind.__basicsize__ == _SIZE
         and type(getattr(value, "__dict__", None)) is dict
         and not hasattr(kind, "__del__")
-        and all(c.__module__.partition(".")[0] != "pellucid" and "__slots__" not in vars(c) for c in kind.__mro__)
+        and all(module_of(c).partition(".")[0] != "pellucid" and "__slots__" not in vars(c) for c in kind.__mro__)
         and not isinstance(value, type)
     )
 

@@ -34,8 +34,9 @@ from ..nn.modules._hooks import global_hooks
 from ..nn.modules._tables import HOOKS, MEMBERS
 from ..nn.modules.module import Module
 from ..optim.optimizer import HOOK_TABLES, Optimizer
-from .arrays import bounds, owner
+from .arrays import bounds, memory_of
 from .guards import MISSING, SCALARS, Absent, Guard, Opaque, TensorHooks
+from .watch import module_of
 from .witness import GLOBAL, OPTION, Witness, loaded
 
 LIMIT = 50_000  # objects looked at
@@ -118,7 +119,10 @@ class Surroundings:
                 self.seen[id(value)] = value
                 self._at = id(value)
                 self._edges[self._at] = []
-                self._look(value, path)
+                try:
+                    self._look(value, path)
+                except Exception:  # its class has code of its own, in the place of attributes or of a module's name, which raises
+                    self._edges[self._at].append(Edge(None, Opaque(value, path), None))
 
     def _reach(self, value: Any, path: str, name: str | int | None = None) -> None:
         """Another object is reached from the one at hand."""
@@ -212,7 +216,7 @@ class Surroundings:
         elif isinstance(value, MappingView):
             self.views = True
             self._reach(getattr(value, "mapping", None), path)
-        elif type(value).__module__.startswith("numpy.random"):
+        elif module_of(type(value)).startswith("numpy.random"):
             self.streams.append(value)
         elif isinstance(value, ndarray):
             self._array(value, path)
@@ -296,7 +300,7 @@ class Surroundings:
     def _classes(self, klass: type) -> None:
         """The attributes of a user's class and of those it is derived from, and what its methods use."""
         for c in (*klass.__mro__, *type(klass).__mro__):
-            if c.__module__.partition(".")[0] not in _LIBRARIES:
+            if module_of(c).partition(".")[0] not in _LIBRARIES:
                 if c is klass:
                     self._class(c)
                 else:
@@ -321,7 +325,7 @@ class Surroundings:
 
     def _object(self, value: Any, path: str) -> None:
         held = getattr(value, "__dict__", None)
-        mine = type(value).__module__.partition(".")[0] not in ("pellucid", "builtins", "numpy")
+        mine = module_of(type(value)).partition(".")[0] not in ("pellucid", "builtins", "numpy")
         if isinstance(held, dict):
             for name, v in list(held.items()):
                 if name == "_last_lr" and type(v) is list and not mine:
@@ -396,7 +400,7 @@ class Surroundings:
     # ---- optimizers ------------------------------------------------------------------------------------
     def _optimizer(self, o: Optimizer, path: str) -> None:
         """Options are read at each call by this library's optimizers; which parameters and which state there is needs a guard."""
-        if type(o).__module__.partition(".")[0] != "pellucid":
+        if module_of(type(o)).partition(".")[0] != "pellucid":
             for name, value in list(o.__dict__.items()):
                 if name not in _OPTIMIZER_PARTS:
                     self._slot("item", o.__dict__, name, value, f"{path}.{name}", name)
@@ -454,7 +458,7 @@ class Surroundings:
         its own between two calls of a closure.
         """
         for o, _, guards in self._optimizers.values():
-            if id(o) not in stepped and type(o).__module__.partition(".")[0] == "pellucid":
+            if id(o) not in stepped and module_of(type(o)).partition(".")[0] == "pellucid":
                 edges = self._edges[id(o)]
                 self._edges[id(o)] = [e for e in edges if all(e.guard is not g for g in guards)]
 
@@ -481,10 +485,12 @@ class Surroundings:
         """The array of a tensor in whose memory an array lies."""
         if self._by_root is None:
             self._by_root = {}
-            for t, _ in self.tensors.values():
-                self._by_root.setdefault(id(owner(t._array)), []).append(t._array)
+            for key, (t, _) in self.tensors.items():
+                if id(t._array) != key:  # the call has given it other memory
+                    continue
+                self._by_root.setdefault(id(memory_of(t._array)), []).append(t._array)
         first, last = bounds(array)
-        for a in self._by_root.get(id(owner(array)), ()):
+        for a in self._by_root.get(id(memory_of(array)), ()):
             low, high = bounds(a)
             if low <= first and last <= high:
                 return a

@@ -64,7 +64,8 @@ class Tracer(Deciding, Events):
         self.phase = "forward"
         self.witness: Any = None  # of calls
         self.root: CodeType | None = None  # the code of the function itself
-        self.outside = -1  # nodes recorded before this number are not gone through: they belong to the caller's graph
+        self.began = 0  # nodes recorded before this number belong to the caller's graph
+        self.outside = False  # whether those are not gone through: else a backward that comes to one is refused
         self.contents: dict[Buffer, ndarray] = {}  # of constants
         self.external: dict[Buffer, ndarray] = {}  # of inputs and state
         self.roots: dict[Buffer, Any] = {}  # shape and dtype of the arrays that temporaries were made as
@@ -77,6 +78,7 @@ class Tracer(Deciding, Events):
         # By identity, as long as the arrays live: what dies is forgotten in time, so that another array is never taken for it.
         self._values: dict[int, Value] = {}
         self._roots: dict[int, list[tuple[int, int, Buffer]]] = {}
+        self._foreign: list[tuple[int, int, int]] = []  # memory among those that no array owns
         self.given: dict[Buffer, int] = {}  # numbers among the arguments, and the place of each
         self.computed: list[tuple[Buffer, Callable[[list[Any]], Any], list[int], Any]] = []  # what each call computes of those
         self.partial: list[tuple[Callable[[list[Any]], Any], list[int]]] = []  # what fails for some of them
@@ -195,6 +197,10 @@ class Tracer(Deciding, Events):
 
     def _enter(self, array: ndarray, buffer: Buffer, low: int, high: int) -> Value:
         root = owner(array)
+        if root.base is not None:  # memory that is no array's, which two arrays may look at that do not know of each other
+            if any(start < high and low < end and place != id(root) for start, end, place in self._foreign):
+                raise Refusal("two tensors share memory that is no tensor's")
+            self._foreign.append((low, high, id(root)))
         self._roots.setdefault(id(root), []).append((low, high, buffer))
         value = self.program.value(buffer, dtype_name(array.dtype), array.shape, array.strides, address(array) - low)
         self._name(array, value)

@@ -18,6 +18,12 @@ def is_own(filename: str) -> bool:
     return filename.startswith(_PACKAGE)
 
 
+def module_of(thing: Any) -> str:
+    """The module that a class or function names; "" where it names none (classes of Cython's, say, have a descriptor in that place)."""
+    name = getattr(thing, "__module__", None)
+    return name if isinstance(name, str) else ""
+
+
 class _Watch(threading.local):
     """The profile function with which this thread's calls are watched while a step is traced."""
 

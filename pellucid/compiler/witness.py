@@ -21,7 +21,7 @@ from .errors import line_in, names_in
 from .guards import Guard
 from .symbols import Namespace
 from .trace import Tracer
-from .watch import is_own, watch
+from .watch import is_own, module_of, watch
 
 IMPURE = {
     "time": "asks for the time", "perf_counter": "asks for the time", "monotonic": "asks for the time",
@@ -265,11 +265,11 @@ class Witness:
             if self.codes.get(id(frame.f_code)):
                 return
             owner = getattr(arg, "__self__", None)
-            if type(owner).__module__.startswith(("numpy.random", "random")):
+            if module_of(type(owner)).startswith(("numpy.random", "random")):
                 self._impure(frame, "draws random numbers past this library")
             elif name in _IMPURE and not isinstance(owner, (Tensor, ndarray)):
                 what, modules = _IMPURE[name]
-                module = getattr(arg, "__module__", None) or (owner if isinstance(owner, type) else type(owner)).__module__
+                module = module_of(arg) or module_of(owner if isinstance(owner, type) else type(owner))
                 if module.startswith(modules):
                     self._impure(frame, what)
 

@@ -179,13 +179,11 @@ def writable(array: np.ndarray) -> np.ndarray:
     """The same memory with the writeable flag on (views of broadcast arrays come read-only)."""
     if array.flags.writeable:
         return array
-    owner = array
-    while isinstance(owner.base, np.ndarray):
-        owner = owner.base
-    if not owner.flags.writeable:
+    held = numpy_cpu.owner(array)
+    if not held.flags.writeable:
         raise OperationError("the tensor shares memory with a read-only NumPy array and cannot be written to")
-    shift = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
-    return np.ndarray(array.shape, array.dtype, _bytes(owner), shift, array.strides) if owner.flags.c_contiguous else array
+    shift = numpy_cpu.address(array) - numpy_cpu.address(held)
+    return np.ndarray(array.shape, array.dtype, _bytes(held), shift, array.strides) if held.flags.c_contiguous else array
 
 
 def _bytes(owner: np.ndarray) -> Any:

@@ -16,6 +16,7 @@ from ..core.modes import no_grad
 from ..core.tape import AccumulateGrad, Node, walk
 from ..core.tensor import OutputSlot, Tensor
 from ..errors import ArgumentTypeError
+from .explain_memory import owner
 from .explain_naming import namespaces
 from .foreign import ForeignGraph, is_foreign
 from .graph import (
@@ -466,7 +467,7 @@ class ModuleRun:
         else:
             key = self._made[id(tensor)] = self._source(result)
             self._keep(tensor)
-        for other in self._owners.get(id(_owner_of(tensor._array)), ()):
+        for other in self._owners.get(id(owner(tensor._array)), ()):
             if not isinstance(other._array, np.ndarray) or np.may_share_memory(other._array, tensor._array):
                 part = other is not tensor and other.numel() > tensor.numel()  # type: ignore[attr-defined]
                 self._made[id(other)] = _Written(self._made[id(other)], key) if part else key
@@ -474,7 +475,7 @@ class ModuleRun:
     def _keep(self, t: Tensor) -> None:
         """Keep a tensor alive, so that its id stays its own, and know it by the memory that it lies in."""
         self._kept.append(t)
-        self._owners.setdefault(id(_owner_of(t._array)), []).append(t)
+        self._owners.setdefault(id(owner(t._array)), []).append(t)
 
     # ---- what is drawn
     def nodes(self) -> Iterable[GraphNode]:
@@ -489,13 +490,6 @@ class ModuleRun:
 
     def text(self) -> str:
         return "\n".join(f"{'  ' * len(n.group)}- {n.name}  {n.shape}" for n in self._nodes)
-
-
-def _owner_of(array: Any) -> Any:
-    """The array that owns the memory of this one."""
-    while isinstance(getattr(array, "base", None), np.ndarray):
-        array = array.base
-    return array
 
 
 def _arguments(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:

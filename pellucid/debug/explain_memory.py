@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backends import numpy_cpu
 from ..core.tape import Node, walk
 from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError
@@ -18,9 +19,7 @@ _LINES = 10  # places of saved values that the text shows; `details` has all
 
 def owner(array: Any) -> Any:
     """The array that owns the memory an array looks at."""
-    while isinstance(getattr(array, "base", None), np.ndarray):
-        array = array.base
-    return array
+    return numpy_cpu.owner(array) if isinstance(array, np.ndarray) else array
 
 
 class Ledger:

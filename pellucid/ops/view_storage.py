@@ -11,7 +11,7 @@ from numpy import ndarray
 
 from .. import dtypes, shapes
 from ..backends.meta import MetaArray
-from ..backends.numpy_cpu import address
+from ..backends.numpy_cpu import address, owner
 from ..backends.shared_memory import map_of
 from ..core.inplace import bump
 from ..core.modes import local
@@ -25,19 +25,12 @@ from .view_parts import part_op
 
 
 # ---- where a tensor lies ---------------------------------------------------------------------
-def root(a: ndarray) -> ndarray:
-    """The array that owns the memory (or the outermost one on memory of another library)."""
-    while isinstance(a.base, ndarray):
-        a = a.base
-    return a
-
-
 def storage_offset_of(x: Tensor) -> int:
     """Elements between the start of the storage and the tensor's first element."""
     a = x._array
     if type(a) is not ndarray or a.base is None or not a.size:
         return 0
-    return (address(a) - address(root(a))) // a.dtype.itemsize
+    return (address(a) - address(owner(a))) // a.dtype.itemsize
 
 
 @method()
@@ -261,7 +254,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     own = storage_offset_of(input)
     offset = own if storage_offset is None else as_index(storage_offset)
     item = a.dtype.itemsize
-    shapes.check_as_strided(size, stride, offset, root(a).nbytes // item if type(a) is ndarray else a.size, item)
+    shapes.check_as_strided(size, stride, offset, owner(a).nbytes // item if type(a) is ndarray else a.size, item)
     return as_strided_op.call(input, size=size, stride=stride, shift=offset - own, geometry=element_strides(a))  # type: ignore[no-any-return]
 
 
@@ -416,7 +409,7 @@ class TypedStorage:
 def untyped_storage(self: Tensor) -> UntypedStorage:
     """The bytes that the tensor and its views lie in."""
     a = self._array
-    return UntypedStorage(root(a) if type(a) is ndarray else a)
+    return UntypedStorage(owner(a) if type(a) is ndarray else a)
 
 
 @method()
@@ -472,15 +465,15 @@ FUNCTIONS["torch"]["resize_as_"] = resize_as_
 
 def _placed(a: ndarray, shape: Any, strides: Any, offset: int) -> ndarray:
     """The storage of `a` in another geometry, grown (copied) when it is too small."""
-    owner, item = root(a), a.dtype.itemsize
+    held, item = owner(a), a.dtype.itemsize
     needed = offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if 0 not in shape else 0
     steps = tuple([s * item for s in strides])
-    if needed * item > owner.nbytes:
+    if needed * item > held.nbytes:
         grown = np.empty(needed, a.dtype)
-        held = UntypedStorage(owner)._bytes()
-        grown.view(np.uint8)[: len(held)] = held
+        old = UntypedStorage(held)._bytes()
+        grown.view(np.uint8)[: len(old)] = old
         return np.ndarray(shape, a.dtype, grown, offset * item, steps)  # type: ignore[arg-type]
-    return np.ndarray(shape, a.dtype, UntypedStorage(owner)._bytes(), offset * item, steps)  # type: ignore[arg-type]
+    return np.ndarray(shape, a.dtype, UntypedStorage(held)._bytes(), offset * item, steps)  # type: ignore[arg-type]
 
 
 @method()

@@ -18,6 +18,7 @@ import numpy as np
 
 from .. import dtypes
 from ..backends.meta import MetaArray
+from ..backends.numpy_cpu import owner
 from ..core.tensor import Parameter, Tensor
 from ..ops.view_storage import TypedStorage, UntypedStorage
 from ._names import (
@@ -65,17 +66,6 @@ class _Reference:
     def __init__(self, storage: _Storage, dtype: Any) -> None:
         self.storage = storage
         self.dtype = dtype
-
-
-def _root(array: np.ndarray) -> np.ndarray:
-    """The array that owns the memory, also where a memoryview stands between."""
-    while True:
-        base = array.base
-        if isinstance(base, memoryview):
-            base = base.obj
-        if not isinstance(base, np.ndarray):
-            return array
-        array = base
 
 
 class Pickler(pickle._Pickler):  # type: ignore[name-defined, misc]
@@ -171,7 +161,7 @@ class Pickler(pickle._Pickler):  # type: ignore[name-defined, misc]
         return (REBUILD_FROM_TYPE, (built[0], type(t), built[1], attributes))
 
     def _array(self, t: Tensor, array: np.ndarray, hooks: Any) -> Any:
-        storage = self._storage(_root(array))
+        storage = self._storage(owner(array))
         low = storage.low
         known = self.types.setdefault(low, t.dtype)
         if known is not t.dtype and storage.nbytes:

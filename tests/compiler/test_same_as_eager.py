@@ -1,0 +1,313 @@
+"""Whatever eager execution gives, a compiled function gives at every call: what was found to differ, and what is of its kind."""
+
+import copy
+import functools
+import itertools
+import mmap
+import warnings
+
+import numpy as np
+import pytest
+
+import pellucid as torch
+import pellucid.nn.functional as F
+
+pytestmark = pytest.mark.filterwarnings("ignore::pellucid.compiler.CompileWarning")
+
+
+def leaf(*shape, seed=0, dtype=torch.float32):
+    data = np.random.default_rng(seed).standard_normal(shape) * (1 + seed / 4)
+    return torch.from_numpy(np.asarray(data)).to(dtype).requires_grad_()
+
+
+def outcome(function, args):
+    """What a call gives or raises, and what it leaves in its arguments."""
+    try:
+        result = function(*args)
+    except Exception as error:
+        result = type(error).__name__, str(error).splitlines()[0]
+    return result, [a.detach().clone() for a in args], [a._version for a in args], [a.grad for a in args]
+
+
+def same(a, b, strides=True):
+    assert type(a) is type(b), (a, b)
+    if isinstance(a, torch.Tensor):
+        assert (a.shape, a.dtype, a.requires_grad) == (b.shape, b.dtype, b.requires_grad)
+        assert not strides or a.stride() == b.stride()
+        torch.testing.assert_close(a.detach(), b.detach(), rtol=1e-4, atol=1e-5, equal_nan=True)
+    elif isinstance(a, (list, tuple)):
+        assert len(a) == len(b)
+        for x, y in zip(a, b, strict=True):
+            same(x, y, strides)
+    else:
+        assert a == b or a != a and b != b, (a, b)
+
+
+def agree(function, makers, calls=5, strides=True):
+    """Compiled as eager, over calls with other values."""
+    compiled = torch.compile(function)
+    for k in range(calls):
+        same(outcome(compiled, makers(k)), outcome(function, makers(k)), strides)
+    return compiled
+
+
+# ---- numbers that leave a tensor and come back ----------------------------------------------------------------
+OUT = {
+    "item": lambda t: t.sum().item(), "float": lambda t: float(t.sum()), "int": lambda t: int(t.abs().sum()) + 1,
+    "bool": lambda t: bool(t.sum() > 0) + 1, "tolist": lambda t: t.tolist()[0], "numpy": lambda t: float(t.detach().numpy()[1]),
+    "numpy scalar": lambda t: t.detach().numpy()[1], "format": lambda t: float(f"{t.sum().item():.3f}"), "max": lambda t: max(t.tolist()),
+    "min of tensors": lambda t: min(t[0], t[1], t[2]).item(), "math": lambda t: __import__("math").sqrt(t.abs().sum()),
+    "round": lambda t: round(t.sum().item(), 2), "product": lambda t: 2 * t.sum().item() - 1, "index": lambda t: [5.0, 2.0, 3.0][t.argmax()],
+    "len": lambda t: float(len(t[t > 0])) + 1, "power": lambda t: abs(t.sum().item()) ** 0.5, "comparison": lambda t: 2.0 if t.sum() > 0 else 3.0,
+}  # fmt: skip
+IN = {
+    "factor": lambda x, s: x * s, "reflected": lambda x, s: s - x, "divisor": lambda x, s: x / (abs(s) + 1), "alpha": lambda x, s: torch.add(x, x * x, alpha=s),
+    "exponent": lambda x, s: (x.abs() + 1) ** (s / 8), "clamp": lambda x, s: x.clamp(-abs(s) / 4, abs(s) / 4), "base": lambda x, s: (abs(s) + 0.5) ** x,
+    "value": lambda x, s: torch.addcmul(x, x, x, value=s), "in place": lambda x, s: (x * 2).mul_(s).add_(s), "lerp": lambda x, s: x.lerp(x * x, s),
+    "where": lambda x, s: torch.where(x > 0, x * s, s), "full": lambda x, s: x * torch.full((3,), s), "tensor": lambda x, s: x * torch.tensor(s),
+    "eps": lambda x, s: F.layer_norm(x, (3,), eps=abs(s)), "elu": lambda x, s: F.elu(x, abs(s)), "weight": lambda x, s: F.mse_loss(x, x * 2) * s,
+    "set": lambda x, s: (x * 3).index_fill(0, torch.tensor([1]), s), "beta": lambda x, s: F.softplus(x, abs(s) + 0.1), "grad": lambda x, s: x.exp() * s + s,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("out", OUT)
+def test_gradients_through_numbers_are_those_of_the_call(out):
+    """Forward, gradient and gradient of the gradient, where the number becomes part of an operation."""
+    place = [*OUT].index(out)
+    for into in [*IN][place % 5 :: 5]:
+
+        def step(x, get=OUT[out], put=IN[into]):
+            y = put(x, get(x.detach()))
+            (g,) = torch.autograd.grad(y.sin().sum(), x, create_graph=True)
+            return y.detach(), g.detach(), torch.autograd.grad(g.square().sum(), x, allow_unused=True)[0]
+
+        def backward(x, get=OUT[out], put=IN[into]):
+            put(x, get(x.detach())).cos().sum().backward()
+
+        agree(step if place % 2 else backward, lambda k: [leaf(3, seed=k)], 4)
+
+
+def scaled(x):
+    s = x.detach().sum().item()
+    y = x * s
+    return torch.autograd.grad(y.sum(), x)[0]
+
+
+def normed(x):
+    y = x / float(x.detach().norm())
+    return torch.autograd.grad(y.sin().sum(), x)[0]
+
+
+def branched(x):
+    s = (x // 2).sum().item()
+    y = s * x
+    z = y.unfold(0, 2, 1)
+    return y.detach(), z.detach(), torch.autograd.grad(z.cos().sum() + y.sin().sum(), x)[0]
+
+
+@pytest.mark.parametrize("step", [scaled, normed, branched])
+def test_a_graph_that_begins_before_a_part_has_its_own_numbers(step):
+    agree(step, lambda k: [leaf(6, seed=k)], 6)
+
+
+def test_backward_through_the_callers_graph():
+    """The graph of an argument may be another one at each call, with other numbers and other operations."""
+
+    def step(y, x):
+        return torch.autograd.grad(y.sum(), x, retain_graph=True)
+
+    def twice(y, x):
+        (g,) = torch.autograd.grad(y.square().sum(), x, create_graph=True)
+        return g.detach(), torch.autograd.grad(g.sum(), x)
+
+    for function in (step, twice, lambda y, x: y.sum().backward()):
+        for k, make in enumerate(
+            [lambda x, k: x * k, lambda x, k: x.sin() * k, lambda x, k: x[:2] ** k, lambda x, k: (x, 2 * x)[k % 2] * 1]
+        ):
+            compiled = torch.compile(function)
+            for n in range(4):
+                a, b = leaf(3, seed=n), leaf(3, seed=n)
+                same(compiled(make(a, n + k), a), function(make(b, n + k), b))
+                same([a.grad], [b.grad])
+
+
+# ---- memory that is looked at in another way -------------------------------------------------------------------
+STRIDED = {
+    "clone": lambda x: x.mT.clone(), "abs": lambda x: x.mT.abs(), "tril": lambda x: x.mT.tril(), "where": lambda x: torch.where(x.mT > 0, x.mT, 0.0),
+    "flip": lambda x: x.mT.flip(0), "cumsum": lambda x: x.mT.cumsum(0), "permuted": lambda x: x.permute(2, 0, 1).exp(),
+    "channels_last": lambda x: x.unsqueeze(0).contiguous(memory_format=torch.channels_last) * 2, "dense": lambda x: x * 2,
+}  # fmt: skip
+WRITES = {
+    "unsqueeze": lambda t: t.unsqueeze(0).add_(1), "inner unsqueeze": lambda t: t.unsqueeze(-1).mul_(2), "index": lambda t: t[None, 0].add_(1),
+    "diagonal": lambda t: t.diagonal(0, -2, -1).fill_(7), "unfold": lambda t: t.unfold(-1, 1, 1).add_(1.5), "slice": lambda t: t[..., 1:].neg_(),
+    "as_strided": lambda t: t.as_strided((2,), (1,)).zero_(), "view_as_complex": lambda t: t.movedim(0, 1).unsqueeze(2).mul_(3),
+    "expand": lambda t: t.unsqueeze(1).squeeze(1).sub_(1), "chunk": lambda t: t.chunk(2, -1)[1].exp_(), "data": lambda t: t.unsqueeze(0).detach().add_(1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("make", STRIDED)
+def test_writes_through_views_of_any_layout(make):
+    for write in WRITES.values():
+
+        def step(x, make=STRIDED[make], write=write):
+            t = make(x)
+            seen = t.sum()
+            write(t)
+            return t, seen, t.mT * 2
+
+        agree(step, lambda k: [leaf(2, 3, 4, seed=k).detach()], 3)
+        compiled, eager = torch.compile(write), [STRIDED[make](leaf(2, 3, 4).detach()) for _ in range(2)]
+        for _ in range(3):  # of an argument
+            compiled(eager[0])
+            write(eager[1])
+            same(*eager)
+
+
+def test_a_view_tells_its_storage():
+    t = leaf(2, 3, 4).detach().mT.clone()
+    u = t[1:].unsqueeze(0)
+    assert u.storage_offset() == t[1:].storage_offset() > 0
+    assert u.untyped_storage().data_ptr() == t.untyped_storage().data_ptr()
+    a, b = copy.deepcopy([t, u])
+    b.zero_()
+    assert a[1:].eq(0).all() and a[0].equal(t[0]) and a.stride() == t.stride()
+
+
+def test_arrays_on_one_mapped_file_share_memory():
+    """Nothing tells NumPy that they do."""
+    shared = mmap.mmap(-1, 4096)
+    a, b = (torch.from_numpy(np.frombuffer(shared, np.float32, 8)) for _ in range(2))
+
+    @torch.compile
+    def step(x):
+        x.add_(1)
+        return b * 2, x * 1
+
+    for k in range(4):
+        a.fill_(k)
+        twice, one = step(a)
+        assert twice.tolist() == [2.0 * (k + 1)] * 8 and one.tolist() == [k + 1.0] * 8
+    other = torch.zeros(8)
+    assert step(other)[0].tolist() == [8.0] * 8
+    b.zero_()
+    assert step(a)[0].tolist() == [2.0] * 8
+
+
+def test_resize_of_an_argument():
+    def step(x):
+        x.resize_(2)
+        x.fill_(3)
+        return x.detach(), x * 2
+
+    def grown(x):
+        x.resize_(2, 8).zero_()
+        return x.T
+
+    for function, shape in itertools.product((step, grown), [(0, 4), (2,), (3, 3)]):
+        agree(function, lambda k, shape=shape: [torch.zeros(shape)], 3)
+
+
+# ---- sums over no dimensions --------------------------------------------------------------------------------------
+NORMS = {
+    "layer_norm": lambda x, w, b: F.layer_norm(x, x.shape, w, b), "rms_norm": lambda x, w, b: F.rms_norm(x, x.shape, w) + b,
+    "group_norm": lambda x, w, b: F.group_norm(x[None], 1, w[:, 0], b[:, 0]), "instance_norm": lambda x, w, b: F.instance_norm(x[None], weight=w[:, 0], bias=b[:, 0]),
+    "batch_norm": lambda x, w, b: F.batch_norm(x, None, None, w[0], b[0], training=True), "linear": lambda x, w, b: F.linear(x[0], w, b[:, 0]),
+    "one row": lambda x, w, b: F.layer_norm(x[None], x.shape, w, b), "last": lambda x, w, b: F.layer_norm(x, x.shape[-1:], w[0], b[0]),
+}  # fmt: skip
+LAYOUTS = {
+    "dense": lambda t: t,
+    "transposed": lambda t: t.t().contiguous().t(),
+    "strided": lambda t: t.repeat(1, 3)[:, ::3],
+    "expanded": lambda t: t[:1].expand(t.shape),
+}
+
+
+@pytest.mark.parametrize("name", NORMS)
+def test_gradients_of_norms_over_all_dimensions(name):
+    for dtype, (one, other) in itertools.product(
+        (torch.float32, torch.float64), [("dense", "dense"), ("dense", "strided"), ("transposed", "dense"), ("strided", "expanded")]
+    ):
+
+        def step(x, w, b):
+            return torch.autograd.grad(NORMS[name](x, w, b).sin().sum(), [x, w, b])
+
+        def make(k, dtype=dtype, one=one, other=other):
+            x, w, b = (leaf(5, 4, seed=k + j, dtype=dtype).detach() for j in range(3))
+            return [LAYOUTS[one](x).requires_grad_(), *[LAYOUTS[other](t).requires_grad_() for t in (w, b)]]
+
+        agree(step, make, 3, strides=False)  # gradients may be laid out otherwise
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "amax", "prod", "var", "logsumexp", "all", "norm", "count_nonzero", "nansum"])
+def test_reductions_over_no_dimensions(name):
+    def step(x):
+        return getattr(torch.linalg if name == "norm" else torch, "vector_norm" if name == "norm" else name)(x, dim=())
+
+    agree(step, lambda k: [leaf(2, 3, seed=k).detach()], 3)
+
+
+# ---- objects whose code cannot be read ----------------------------------------------------------------------------
+class _Descriptor:
+    """Like the functions of Cython: what the class tells for a module is no text."""
+
+    def __call__(self, x):
+        return x * 3
+
+
+_Descriptor.__module__ = property(lambda self: "somewhere")
+
+
+def odd():
+    class Unreadable(type):
+        @property
+        def __module__(cls):
+            raise RuntimeError("no module")
+
+    class Odd(metaclass=Unreadable):
+        def __getattr__(self, name):
+            raise RuntimeError(name)
+
+    return Odd()
+
+
+def proxy():
+    class Proxy:
+        @property
+        def __dict__(self):
+            raise ZeroDivisionError
+
+    return Proxy()
+
+
+THINGS = [
+    odd, lambda: type(odd()), proxy, _Descriptor, lambda: _Descriptor, lambda: functools.partial(torch.mul, other=2), lambda: len, lambda: "a".join,
+    lambda: np.add, lambda: np.vectorize(abs), lambda: type.__dict__["__mro__"], lambda: functools.singledispatch(abs),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(THINGS)))
+def test_objects_without_readable_code_can_be_reached(number):
+    thing = THINGS[number]()
+
+    class Holder:
+        held = thing
+
+    holder = Holder()
+    holder.own = [thing]
+
+    def step(x):
+        return x * 2 if holder.own and holder.held is thing else x
+
+    agree(step, lambda k: [leaf(3, seed=k).detach()], 3)
+    compiled = torch.compile(lambda x, other=None: x * 2 if other is not None else x)
+    for _ in range(3):
+        assert compiled(torch.ones(2), thing).tolist() == [2.0, 2.0]
+
+
+def test_a_function_of_another_language_is_compiled_like_any():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for f in (_Descriptor(), functools.partial(torch.mul, other=3), functools.partial(_Descriptor())):
+            compiled = torch.compile(f)
+            for k in range(3):
+                assert compiled(torch.ones(2) * k).tolist() == [3.0 * k] * 2
