@@ -141,9 +141,12 @@ def _kernels() -> dict[str, Any]:
 def _cache() -> dict[str, Any]:
     folder = cache.directory()
     if folder is None:
-        return {"location": None, "why": "the folder cannot be made or belongs to another user"}
+        return {"location": None, "works": False, "why": cache.problem()}
     sizes = [entry.stat().st_size for entry in folder.iterdir() if entry.is_file()]
-    return {"location": str(folder), "files": len(sizes), "bytes": sum(sizes), "limit_bytes": cache.CACHE_BYTES}
+    cache.store("doctor", b"probe", ".probe")
+    works = cache.load("doctor", ".probe") == b"probe"
+    report = {"location": str(folder), "works": works, "files": len(sizes), "bytes": sum(sizes), "limit_bytes": cache.CACHE_BYTES}
+    return report if works else report | {"why": "what is stored cannot be read back: the disk is full or read-only"}
 
 
 def _packages() -> dict[str, str]:

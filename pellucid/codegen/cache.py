@@ -1,88 +1,249 @@
-"""Object code on disk, shared by all processes of a user."""
+"""Object code on disk, shared by all processes of a user.
+
+What lies here is executed, so only what this user's own processes wrote is read back. The folder and its files must belong to the
+user and be writable by nobody else, and each file carries a code made with a random key that only the user can read.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
+import hmac
 import os
+import stat
 import sys
-import tempfile
 from pathlib import Path
 
-__all__ = ["CACHE_BYTES", "directory", "load", "store"]
+from ..errors import warn_once
+
+__all__ = ["CACHE_BYTES", "directory", "load", "problem", "store"]
 
 CACHE_BYTES = 128 << 20  # bound of the whole folder in bytes; a kernel takes 5 to 60 KiB
-_MAGIC = b"pellucid-object-1\n"
+_MAGIC = b"pellucid-object-2\n"
+_CODE = 32  # bytes of an authentication code, and of the key
+_KEY = "key"
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+# With a handle of the folder, what was checked is what is used, also where somebody renames folders above it meanwhile.
+_HANDLES = os.open in os.supports_dir_fd and os.replace in os.supports_dir_fd and os.scandir in os.supports_fd
 
 
+class _Folder:
+    """A folder that was found to belong to this user alone."""
+
+    def __init__(self, path: Path) -> None:
+        """Make the folder where it is missing, and look at it.
+
+        Raises:
+            OSError: it cannot be made or opened.
+            PermissionError: somebody else may write to it; the text says why it is not trusted.
+        """
+        self.path = path
+        self.handle: int | None = None
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not _HANDLES:
+            _check(path.stat(), f"the folder {path}")
+            return
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            _check(os.fstat(handle), f"the folder {path}")
+        except PermissionError:
+            os.close(handle)
+            raise
+        self.handle = handle
+
+    def place(self, name: str) -> str:
+        """What names a file for the functions of `os`, with `dir_fd=self.handle`."""
+        return name if self.handle is not None else os.path.join(self.path, name)
+
+    def read(self, name: str, private: bool = False) -> bytes | None:
+        """The content of a regular file of this user's, or None where there is no such file."""
+        handle = os.open(self.place(name), os.O_RDONLY | _NO_LINK, dir_fd=self.handle)
+        with open(handle, "rb", buffering=0) as file:
+            info = os.fstat(handle)
+            if not stat.S_ISREG(info.st_mode) or info.st_size > CACHE_BYTES:
+                return None
+            _check(info, f"the file {name} in {self.path}", private)
+            # Read files are marked for `_trim`, which removes those first that nobody used for long.
+            if not private and os.utime in os.supports_fd:
+                with contextlib.suppress(OSError):
+                    os.utime(handle)
+            return file.read(info.st_size)
+
+    def write(self, name: str, content: bytes, replace: bool = True) -> None:
+        """Put a file in its place in one step, so that readers see all of it or nothing; without `replace` the first one stays."""
+        aside = f".new-{os.getpid()}-{os.urandom(8).hex()}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK
+        handle = os.open(self.place(aside), flags, 0o600, dir_fd=self.handle)
+        try:
+            with open(handle, "wb") as file:
+                file.write(content)
+            if not replace:
+                try:
+                    os.link(self.place(aside), self.place(name), src_dir_fd=self.handle, dst_dir_fd=self.handle)
+                    return
+                except FileExistsError:
+                    return
+                except (OSError, AttributeError):  # a file system without links: the last one stays
+                    pass
+            os.replace(self.place(aside), self.place(name), src_dir_fd=self.handle, dst_dir_fd=self.handle)
+        finally:
+            with contextlib.suppress(OSError):
+                self.remove(aside)
+
+    def remove(self, name: str) -> None:
+        os.unlink(self.place(name), dir_fd=self.handle)
+
+    def entries(self) -> list[tuple[float, int, str]]:
+        """(time of last use, bytes, name) of the files."""
+        found = []
+        with contextlib.suppress(OSError), os.scandir(self.path if self.handle is None else self.handle) as listing:
+            for entry in listing:
+                with contextlib.suppress(OSError):  # another process may remove it meanwhile
+                    if entry.is_file(follow_symlinks=False) and entry.name != _KEY:
+                        info = entry.stat(follow_symlinks=False)
+                        found.append((info.st_mtime, info.st_size, entry.name))
+        return found
+
+    @functools.cached_property
+    def key(self) -> bytes | None:
+        """The random key of this user, made once; None where it cannot be read.
+
+        It lies in the user's own cache folder even where the files lie elsewhere, so that a folder that came from somebody (in an
+        archive, with a repository) holds nothing that is trusted. A user without such a folder has the key beside the files.
+        """
+        for folder in (_default(_user(), *_places()), self):
+            if folder is not None:
+                with contextlib.suppress(OSError):
+                    found = folder._own_key()
+                    if found is not None:
+                        return found
+        return None
+
+    def _own_key(self) -> bytes | None:
+        for attempt in range(3):
+            found = None
+            with contextlib.suppress(FileNotFoundError, PermissionError):
+                found = self.read(_KEY, private=True)
+            if found is not None and len(found) == _CODE:
+                return found
+            if attempt:  # it is damaged, or others could read it
+                with contextlib.suppress(OSError):
+                    self.remove(_KEY)
+            self.write(_KEY, os.urandom(_CODE), replace=False)
+        return None
+
+    def __del__(self) -> None:
+        if self.handle is not None:
+            os.close(self.handle)
+
+
+def _check(info: os.stat_result, what: str, private: bool = False) -> None:
+    """Raise PermissionError unless a file or folder belongs to this user, and nobody else can write to it (or read it)."""
+    user = _user()
+    if user is None:  # Windows: a user's folders are private by the rights they inherit
+        return
+    if info.st_uid != user:
+        raise PermissionError(f"{what} belongs to another user (its owner is {info.st_uid}, this process runs as {user})")
+    if info.st_mode & (0o077 if private else 0o022):
+        doing, mode = ("read", "600") if private else ("write to", "go-w")
+        raise PermissionError(f"others can {doing} {what} (chmod {mode} makes it private)")
+
+
+# ---- the folder of this process ----------------------------------------------------------------
 def directory() -> Path | None:
     """The cache folder (`PELLUCID_CACHE_DIR`, or the platform's cache folder), or None where it cannot be used."""
-    return _made(_user(), *(os.environ.get(name) for name in ("PELLUCID_CACHE_DIR", "LOCALAPPDATA", "XDG_CACHE_HOME", "HOME")))
+    folder = _folder()
+    return None if folder is None else folder.path
+
+
+def problem() -> str | None:
+    """Why there is no cache folder, or None where there is one."""
+    return _made(_user(), os.environ.get("PELLUCID_CACHE_DIR"), *_places())[1]
+
+
+def _folder() -> _Folder | None:
+    return _made(_user(), os.environ.get("PELLUCID_CACHE_DIR"), *_places())[0]
 
 
 def _user() -> int | None:
-    return os.getuid() if hasattr(os, "getuid") else None
+    return os.geteuid() if hasattr(os, "geteuid") else None
+
+
+def _places() -> tuple[str | None, ...]:
+    return tuple(os.environ.get(name) for name in ("LOCALAPPDATA", "XDG_CACHE_HOME", "HOME"))
 
 
 @functools.cache
-def _made(user: int | None, chosen: str | None, *_others: str | None) -> Path | None:
-    """The folder for these values of the environment, made and looked at once: a program loads dozens of files."""
+def _made(user: int | None, chosen: str | None, *places: str | None) -> tuple[_Folder | None, str | None]:
+    """The folder for these values of the environment, or why there is none; looked at once: a program loads dozens of files."""
     try:
-        if chosen:
-            path = Path(chosen)
-        elif sys.platform == "win32":
-            path = Path(os.environ.get("LOCALAPPDATA", "") or Path.home() / "AppData" / "Local") / "pellucid" / "cache"
-        elif sys.platform == "darwin":
-            path = Path.home() / "Library" / "Caches" / "pellucid"
-        else:
-            path = Path(os.environ.get("XDG_CACHE_HOME", "") or Path.home() / ".cache") / "pellucid"
-        path.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except (OSError, RuntimeError):  # RuntimeError: no home folder
-        return None
-    # The files are executed: a folder that belongs to somebody else is not trusted.
-    if user is not None and path.stat().st_uid not in (user, 0):
-        return None
-    return path
+        folder = _Folder(Path(chosen) if chosen else _platform_folder())
+    except PermissionError as error:
+        if error.errno is None:  # ours: somebody else could have written what is to be executed
+            warn_once(f"compiled code is not kept: {error}. Set PELLUCID_CACHE_DIR to a folder of your own.")
+        return None, str(error)
+    except (OSError, RuntimeError) as error:  # RuntimeError: no home folder
+        return None, f"the folder cannot be made ({error})"
+    return (folder, None) if folder.key is not None else (None, f"no key can be kept in {folder.path}")
+
+
+@functools.cache
+def _default(user: int | None, *places: str | None) -> _Folder | None:
+    with contextlib.suppress(OSError, RuntimeError):
+        return _Folder(_platform_folder())
+    return None
+
+
+def _platform_folder() -> Path:
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", "") or Path.home() / "AppData" / "Local") / "pellucid" / "cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "pellucid"
+    return Path(os.environ.get("XDG_CACHE_HOME", "") or Path.home() / ".cache") / "pellucid"
+
+
+# ---- files -------------------------------------------------------------------------------------
+def _code(key: bytes, name: str, payload: bytes) -> bytes:
+    """The authentication code of what is stored under a name."""
+    return hmac.digest(key, name.encode() + b"\0" + payload, "sha256")
 
 
 def load(key: str, suffix: str = ".o") -> bytes | None:
-    """The bytes stored under `key`, or None when there are none or they are damaged."""
-    folder = directory()
-    if folder is None:
+    """The bytes that this user stored under `key`, or None when there are none, or somebody or something has changed them."""
+    folder = _folder()
+    if folder is None or folder.key is None:
         return None
+    name = key + suffix
     try:
-        path = folder / (key + suffix)
-        blob = path.read_bytes()
+        blob = folder.read(name)
     except OSError:
         return None
     head = len(_MAGIC)
-    payload = blob[head + 32 :]
-    if blob[:head] != _MAGIC or hashlib.sha256(payload).digest() != blob[head : head + 32]:
-        return None  # truncated or overwritten; the caller compiles again and replaces it
-    with contextlib.suppress(OSError):
-        os.utime(path)  # the least recently used files go first
+    if blob is None or blob[:head] != _MAGIC:
+        return None
+    payload = blob[head + _CODE :]
+    if not hmac.compare_digest(_code(folder.key, name, payload), blob[head : head + _CODE]):
+        return None  # truncated, overwritten or planted; the caller compiles again and replaces it
     return payload
 
 
 def store(key: str, payload: bytes, suffix: str = ".o") -> None:
-    """Keep `payload` under `key`; written to one side and renamed, so readers see all of it or nothing."""
-    folder = directory()
-    if folder is None:
+    """Keep `payload` under `key`."""
+    folder = _folder()
+    if folder is None or folder.key is None:
         return
-    name = None
+    name = key + suffix
     try:
-        if not folder.is_dir():  # somebody has removed it since
+        try:
+            folder.write(name, _MAGIC + _code(folder.key, name, payload) + payload)
+        except FileNotFoundError:  # somebody has removed the folder since
             _made.cache_clear()
-            folder = directory() or folder
-        handle, name = tempfile.mkstemp(dir=folder, prefix=".new-")
-        with os.fdopen(handle, "wb") as file:
-            file.write(_MAGIC + hashlib.sha256(payload).digest() + payload)
-        os.replace(name, folder / (key + suffix))
+            _default.cache_clear()
+            folder = _folder()
+            if folder is None or folder.key is None:
+                return
+            folder.write(name, _MAGIC + _code(folder.key, name, payload) + payload)
     except OSError:  # a full or read-only disk costs speed only
-        if name is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(name)
         return
     # Looking at every file takes longer than writing one: not each time.
     global _written
@@ -95,18 +256,12 @@ def store(key: str, payload: bytes, suffix: str = ".o") -> None:
 _written = CACHE_BYTES  # bytes since this process trimmed the folder: the first file it stores asks for it
 
 
-def _trim(folder: Path) -> None:
-    entries = []
-    with contextlib.suppress(OSError), os.scandir(folder) as listing:
-        for entry in listing:
-            with contextlib.suppress(OSError):  # another process may remove it meanwhile
-                if entry.is_file():
-                    info = entry.stat()
-                    entries.append((info.st_mtime, info.st_size, entry.path))
+def _trim(folder: _Folder) -> None:
+    entries = folder.entries()
     total = sum(size for _, size, _ in entries)
-    for _, size, path in sorted(entries):
+    for _, size, name in sorted(entries):
         if total <= CACHE_BYTES:
             return
         with contextlib.suppress(OSError):
-            os.unlink(path)
+            folder.remove(name)
         total -= size
