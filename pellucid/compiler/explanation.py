@@ -6,6 +6,7 @@ import html
 from collections import Counter
 from typing import Any
 
+from .._files import replacing
 from ..codegen import threads
 from ..ir import Buffer
 from .measure import SIZES, Timing, bandwidth, speed, timings
@@ -33,9 +34,8 @@ class Explanation:
         from pathlib import Path
 
         target = Path(path)
-        temporary = target.with_name(target.name + ".part")
-        temporary.write_text(self.html if target.suffix == ".html" else self.text + "\n", encoding="utf-8")
-        temporary.replace(target)
+        with replacing(target) as file:
+            file.write((self.html if target.suffix == ".html" else self.text + "\n").encode())
 
 
 def explain(function: Any, measure: bool = True) -> Explanation:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import tempfile
 from collections.abc import Sequence
 from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
 
+from .._files import replacing
 from .adapters import instances
 
 _PARTS = Path(__file__).parent / "page"
@@ -61,17 +61,8 @@ def page(title: str, body: str, data: Any, scripts: Sequence[str], styles: Seque
 def write(path: str | os.PathLike[str], text: str) -> Path:
     """Write a text to a file in one step: a reader sees the old file or the new one, never a part."""
     target = Path(path)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="xmlcharrefreplace", newline="\n") as file:
-            file.write(text)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise
+    with replacing(target) as file:
+        file.write(text.encode(errors="xmlcharrefreplace"))
     return target
 
 

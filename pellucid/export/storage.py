@@ -6,11 +6,13 @@ import json
 import os
 import zipfile
 from collections import OrderedDict
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
 from pellucid import dtypes
+from pellucid._files import replacing
 from pellucid.core.primitive import PRIMITIVES
 from pellucid.core.tensor import Parameter, make_tensor
 from pellucid.errors import OperationError, UnsupportedError
@@ -127,14 +129,11 @@ def save(
     tensors |= {f"constant.{v}": np.array(a, order="C") for v, a in trace.constants.items()}
     if opset_version is not None:
         raise UnsupportedError("export.save(): opset_version is not supported")
-    target = f if hasattr(f, "write") else f"{os.fspath(f)}.part"
-    with zipfile.ZipFile(target, "w") as archive:
+    with nullcontext(f) if hasattr(f, "write") else replacing(f) as target, zipfile.ZipFile(target, "w") as archive:
         archive.writestr("graph.json", json.dumps(graph))
         archive.writestr("tensors.safetensors", _safetensors().save(tensors))
         for name, content in (extra_files or {}).items():
             archive.writestr(f"extra/{name}", content)
-    if not hasattr(f, "write"):
-        os.replace(target, f)
 
 
 def load(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from .._files import replacing
 from ..core.tensor import Tensor, make_tensor
 
 _NAMES = {
@@ -77,13 +78,8 @@ def save_file(tensors: dict[str, Tensor], filename: str | os.PathLike[str], meta
     """Write a safetensors file; another file of that name is replaced only when the new one is complete."""
     import safetensors
 
-    part = f"{os.fspath(filename)}.{os.getpid()}.part"
-    try:
-        safetensors.serialize_file(_entries(tensors), part, metadata=metadata)
-        os.replace(part, filename)
-    finally:
-        if os.path.exists(part):
-            os.remove(part)
+    with replacing(filename) as file:
+        safetensors.serialize_file(_entries(tensors), file.name, metadata=metadata)
 
 
 def load(data: bytes) -> dict[str, Tensor]:

@@ -6,10 +6,8 @@ import ctypes
 import io
 import os
 import pickle
-import stat
 import struct
 import sys
-import tempfile
 import zipfile
 from collections import OrderedDict
 from typing import Any
@@ -17,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from .._files import replacing
 from ..backends.meta import MetaArray
 from ..backends.numpy_cpu import owner
 from ..core.tensor import Parameter, Tensor
@@ -245,39 +244,9 @@ def write_legacy(obj: Any, file: Any, protocol: int) -> None:
 
 
 def write_file(path: str, write: Any) -> None:
-    """Call `write(file)` on a temporary file beside `path`, then put it in its place in one step.
-
-    A crash leaves the old file as it was.
-    """
-    path = os.path.realpath(path)
-    folder = os.path.dirname(path)
+    """Call `write(file)` on a file that takes the place of `path` when it is complete."""
+    folder = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(folder):
         raise RuntimeError(f"Parent directory {folder} does not exist.")
-    if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
-        with open(path, "wb") as file:
-            write(file)
-        return
-    mode = os.stat(path).st_mode & 0o777 if os.path.exists(path) else 0o666 & ~_umask()
-    handle, temporary = tempfile.mkstemp(prefix=os.path.basename(path) + ".", suffix=".part", dir=folder)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, mode)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-    if os.name == "posix":
-        directory = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
-
-
-def _umask() -> int:
-    value = os.umask(0)
-    os.umask(value)
-    return value
+    with replacing(path, sync=True) as file:
+        write(file)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from pellucid._files import replacing
 from pellucid._version import __version__
 from pellucid.core import source
 from pellucid.core.tensor import Tensor, make_tensor
@@ -74,12 +75,8 @@ def write(data: bytes, f: str | os.PathLike[str] | Any) -> None:
     if hasattr(f, "write"):
         f.write(data)
         return
-    part = f"{os.fspath(f)}.part"
-    with open(part, "wb") as file:
+    with replacing(f, sync=True) as file:
         file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(part, f)
 
 
 def model_proto(data: bytes) -> Any:

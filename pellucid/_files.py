@@ -1,0 +1,107 @@
+"""Files that are written whole or not at all, and the cleaning up after writers that were killed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+if sys.platform == "win32":
+    fcntl: Any = None
+else:
+    import fcntl
+
+_MARK, _END = ".pellucid-", ".part"
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str], sync: bool = False) -> Iterator[IO[bytes]]:
+    """A new binary file beside `path`, which takes its place in one step when the block ends without an exception.
+
+    A reader sees the old file or the new one, and of several writers at once the last one's. The mode of an older file is kept, and
+    links are followed. A place that is no regular file (a pipe, a device) is written to directly. What writers that were killed
+    have left beside `path` is removed.
+
+    The file knows its path (`name`), for libraries that open it by themselves.
+
+    Args:
+        sync: wait until the disk has it all, so that a crash of the machine leaves no half file either.
+    """
+    path = os.path.realpath(path)
+    mode = None
+    with contextlib.suppress(FileNotFoundError):
+        mode = os.stat(path).st_mode
+    if mode is not None and not stat.S_ISREG(mode):
+        with open(path, "wb") as file:
+            yield file
+        return
+    folder, name = os.path.split(path)
+    stem = os.fsdecode(os.fsencode(name)[:200]) + _MARK  # names have at most 255 bytes
+    _clean(folder, stem)
+    part, handle = _created(folder, stem, 0o666 if mode is None else mode & 0o666)
+    try:
+        with open(part, "wb", opener=lambda *_: handle) as file:
+            yield file
+            file.flush()
+            if sync:
+                os.fsync(file.fileno())
+            if mode is not None:
+                os.chmod(part, mode & 0o777)
+            if fcntl is not None:  # the lock is held until the file has its name
+                os.replace(part, path)
+        if fcntl is None:
+            os.replace(part, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(part)
+        raise
+    if sync and fcntl is not None:
+        directory = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+
+
+def _created(folder: str, stem: str, mode: int) -> tuple[str, int]:
+    """A new file that this process has locked: the lock says that its writer lives, and ends with it however it ends."""
+    while True:
+        part = os.path.join(folder, stem + os.urandom(4).hex() + _END)
+        try:
+            handle = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+        except FileExistsError:
+            continue
+        if fcntl is None:
+            return part, handle
+        with contextlib.suppress(OSError):  # a file system without locks: nobody cleans up there
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if os.fstat(handle).st_nlink:
+            return part, handle
+        os.close(handle)  # somebody cleaned up between its creation and the lock
+
+
+def _clean(folder: str, stem: str) -> None:
+    """Remove what writers of this file left that live no more."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return
+    for name in names:
+        if not (name.startswith(stem) and name.endswith(_END) and len(name) == len(stem) + 8 + len(_END)):
+            continue
+        part = os.path.join(folder, name)
+        with contextlib.suppress(OSError):  # it is locked by a writer, gone meanwhile, or somebody else's
+            if fcntl is None:
+                os.unlink(part)  # Windows refuses while it is open
+                continue
+            handle = os.open(part, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+            try:
+                if stat.S_ISREG(os.fstat(handle).st_mode):
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    os.unlink(part)
+            finally:
+                os.close(handle)
