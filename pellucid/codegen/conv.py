@@ -5,8 +5,8 @@ is ``(O, C // groups, *kernel)``, any number of spatial dimensions, any stride, 
 returns None where it does not apply (float64, integers, an empty array, no compiler), and the caller uses the reference.
 float16 and bfloat16 are computed in float32 and rounded once. Results do not depend on the number of threads.
 
-3x3 convolutions with channels enough go by Winograd's method while `config.winograd` is set; where a result of that is not finite,
-everything is computed again by the definition, which has infinities and NaN where they belong.
+3x3 convolutions with channels enough go by Winograd's method while `config.winograd` is set; where numbers differ too
+much in size for it, or a result is not finite, the definition is used, which has infinities and NaN where they belong.
 """
 
 from __future__ import annotations

@@ -13,8 +13,10 @@ of the results' root mean square, up to 3 times that of the direct kernels; the 
 weight: as the direct kernels). Tests hold all three below BOUND_RMS and BOUND_MAX times the direct ones, and below BOUND.
 `PELLUCID_WINOGRAD=0` switches the method off.
 
-Infinities and NaN would reach all 16 results of their tiles, most as NaN, and large numbers could overflow on the way. So each
-result is looked at, and where one is not finite the caller is told, and computes everything with the direct kernels.
+Pixels and weights of very different sizes would spoil results that have nothing to do with them. `winograd_range` finds the tiles,
+and the weights, for which the definition is used. Infinities and NaN would reach all 16 results of their tiles, most as NaN, and
+large numbers could overflow on the way. So each result is looked at, and where one is not finite the caller is told, and computes
+everything with the direct kernels.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ import numpy as np
 
 from pellucid.codegen import conv_kernels as kernels
 from pellucid.codegen import conv_memory, jit, threads
+from pellucid.codegen import winograd_range as tame
 from pellucid.codegen.conv_geometry import ConvGeometry
 from pellucid.codegen.emit import Function, Module, Value, vector
 from pellucid.codegen.winograd_parts import (
@@ -50,13 +53,13 @@ BLOCK_BYTES = 384 << 10
 FEWEST_CHANNELS = 16  # of source and of result
 FEWEST_TILES = 8
 MOST_WEIGHTS = 64 << 20  # bytes of transformed weights (and, for the gradient in the weight, of sums)
-STATUS = 128  # bytes before everything else: a word that is 1 when a result was not finite
+STATUS = 128  # bytes before everything else: a word that is 1 when all must be computed by the definition
 
 # Words of the descriptor. The source is what is correlated: the input, or the output's gradient.
 (_CHANNELS, _ROWS, _COLUMNS, _ROOM, _RESULTS, _OUT_ROWS, _OUT_COLUMNS, _TOP, _LEFT, _DOWN, _ACROSS, _BLOCK) = range(12)
 (_PANELS, _PANEL_TABLE, _VECTORS, _VECTOR_TABLE, _IN_STEP, _OUT_STEP, _TURNED, _TRANSPOSE, _SCRATCH) = range(12, 21)
-(_V, _M, _Y, _V_POINT, _M_POINT) = range(21, 26)
-_WORDS = 26
+(_V, _M, _Y, _V_POINT, _M_POINT, _MAP, _MAP_WORK, _FLAGS, _PITCH, _TAPS) = range(21, 31)
+_WORDS = 31
 
 
 @dataclass
@@ -78,7 +81,7 @@ class WinogradPlan:
         return tasks, -(-tasks // (4 * count)) if count > 1 else tasks
 
     def run(self, x: np.ndarray, w: np.ndarray, out: np.ndarray, bias: np.ndarray | None) -> np.ndarray | None:
-        """Compute a planned convolution of contiguous arrays into `out`; None where a result is not finite."""
+        """Compute a planned convolution of contiguous arrays into `out`; None where the definition must be used."""
         count, images = threads.get_num_threads(), len(x)
         tasks, grain = self.shared(images, count)
         bias = self.zeros if bias is None else np.ascontiguousarray(bias)
@@ -93,7 +96,7 @@ class WinogradPlan:
 
 
 def function() -> int:
-    """The native address of the whole convolution, for a schedule; only where there is a plan. It gives 0 if all is finite."""
+    """The native address of the whole convolution, for a schedule; only where there is a plan. It gives 0 if all is well."""
     return jit.address(_natives()["winograd"])
 
 
@@ -146,24 +149,30 @@ def _plan(
     v_point, m_point = together * room + lanes, together * widest + lanes
     # The source's rows in channels last; one vector more, since edges are masked in whole vectors.
     sizes = [REACH * plane[1] * room + lanes, POINTS * v_point, POINTS * m_point, TILE * out[1] * widest]
-    sizes[0] = max(sizes[0], 9 * lanes * lanes)  # weights are transposed there before
+    # Weights are transposed there before, and patches of tiles that are not tame lie there at the end.
+    sizes[0] = max(sizes[0], 9 * lanes * lanes, tame.TAPS * tame.SIDE * channels)
+    pitch = tame.pitch(across)
+    sizes += [REACH * pitch, 2 * pitch, 2 * together]  # sizes of pixels; what marks tiles; marks, which are i64
     starts = np.cumsum([0, *(-(-size // 32) * 128 for size in sizes)])
     panel_table = np.array([[first, width, first * POINTS * channels * lanes] for first, width in cut], np.int64)
     vector_table = np.array(
         [[(first * POINTS * channels + v) * lanes, width * lanes] for first, width in cut for v in range(width)], np.int64
     )
     in_step, out_step = (results * 9, 9) if turned else (9, channels * 9)
+    taps = -(-POINTS * channels * len(vector_table) * lanes // 32) * 128  # bytes of transformed weights: sums of taps follow
     values = {
         _CHANNELS: channels, _ROWS: plane[0], _COLUMNS: plane[1], _ROOM: room, _RESULTS: results, _OUT_ROWS: out[0], _OUT_COLUMNS: out[1],
         _TOP: top, _LEFT: left, _DOWN: down, _ACROSS: across, _BLOCK: block, _PANELS: len(cut), _PANEL_TABLE: panel_table.ctypes.data,
         _VECTORS: len(vector_table), _VECTOR_TABLE: vector_table.ctypes.data, _IN_STEP: in_step, _OUT_STEP: out_step,
-        _TURNED: int(turned), _TRANSPOSE: jit.address(turning["transpose"]), _SCRATCH: starts[4], _V: starts[1],
-        _M: starts[2], _Y: starts[3], _V_POINT: v_point, _M_POINT: m_point,
+        _TURNED: int(turned), _TRANSPOSE: jit.address(turning["transpose"]), _SCRATCH: starts[-1], _V: starts[1],
+        _M: starts[2], _Y: starts[3], _V_POINT: v_point, _M_POINT: m_point, _MAP: starts[4], _MAP_WORK: starts[5], _FLAGS: starts[6],
+        _PITCH: pitch, _TAPS: taps,
     }  # fmt: skip
     desc = np.array([values[i] for i in range(_WORDS)], np.int64)
-    weights = STATUS - (-POINTS * channels * len(vector_table) * lanes // 32) * 128
+    groups = -(-channels // lanes)
+    weights = STATUS + taps - (-groups * tame.TAPS * len(vector_table) * lanes // 32) * 128
     zeros = np.zeros(results, np.float32)
-    return WinogradPlan(desc, [panel_table, vector_table], weights, int(starts[4]), down, block, -(-channels // lanes), zeros)
+    return WinogradPlan(desc, [panel_table, vector_table], weights, int(starts[-1]), down, block, groups, zeros)
 
 
 # ---- native code -------------------------------------------------------------------------------------
@@ -175,6 +184,8 @@ def _natives() -> kernels.Natives:
 def _text() -> str:
     module = Module()
     emit_products(module)
+    tame.emit_taps(module)
+    tame.emit_by_definition(module)
     _emit_weights(module)
     _emit_blocks(module)
     names = ("desc", "x", "w", "bias", "out", "memory", "scratch")
@@ -184,7 +195,8 @@ def _text() -> str:
     u = f.at(f.memory, STATUS, "i8")
     f.store(f.const(0, "i64"), f.memory)
     call(f, "weights", f.team, f.desc, f.w, u, f.scratch, f.groups, 1)
-    call(f, "blocks", f.team, f.desc, f.x, u, f.bias, f.out, f.memory, f.scratch, f.rows, f.tasks, f.grain)
+    call(f, "taps", f.at(u, word(f, _TAPS), "i8"), f.groups, word(f, _VECTORS) * kernels.lanes(), word(f, _RESULTS), f.memory)
+    call(f, "blocks", f.team, f.desc, f.x, f.w, u, f.bias, f.out, f.memory, f.scratch, f.rows, f.tasks, f.grain)
     f.ret(f.load("i64", f.memory))
     return module.text()
 
@@ -229,6 +241,7 @@ def _emit_weights(module: Module) -> None:
     own = f.at(f.scratch, f.thread * word(f, _SCRATCH), "i8")
     channels, results, in_step, out_step = (word(f, i) for i in (_CHANNELS, _RESULTS, _IN_STEP, _OUT_STEP))
     turned, function, table = word(f, _TURNED).compare("ne", 0), pointer(f, _TRANSPOSE), pointer(f, _VECTOR_TABLE)
+    tap_sums = f.at(f.u, word(f, _TAPS), "i8")
     kernels.clear(f, own, f.const(9 * lanes * lanes * 4, "i64"))
     # The other way round, taps run backwards.
     first, step = f.select(turned, f.const(8 * lanes, "i64"), 0), f.select(turned, f.const(-lanes, "i64"), lanes)
@@ -244,39 +257,65 @@ def _emit_weights(module: Module) -> None:
                 transpose(f, function, f.at(source, t * in_step), out_step, f.at(own, t * (9 * lanes)), lanes, some, columns)
             row = f.load("i64", table, v * 2 + 1)
             to = f.at(f.u, f.load("i64", table, v * 2) + start * row)
+            sums = [f.var(kind, 0.0) for _ in range(tame.TAPS)]
             with f.loop(0, count) as c:
                 taps = f.at(own, c * (9 * lanes) + first)
                 g = [[f.load(kind, taps, step * (3 * i + j)) for j in range(3)] for i in range(3)]
+                for total, tap in zip(sums, (tap for line in g for tap in line), strict=True):
+                    total.set(total.get() + f.fabs(tap))
                 for p, value in enumerate(x for line in square(f, taps_line, g) for x in line):
                     f.store(value, to, (channels * p + c) * row)
+            for t, total in enumerate(sums):
+                f.store(total.get(), tap_sums, ((group * tame.TAPS + t) * word(f, _VECTORS) + v) * lanes)
     f.ret()
 
 
 def _emit_blocks(module: Module) -> None:
     """All of the work on blocks of rows of tiles; rows are counted through all images."""
-    params = {**dict.fromkeys(("desc", "x", "u", "bias", "out", "status", "scratch"), "ptr"), "rows": "i64"}
+    params = {**dict.fromkeys(("desc", "x", "w", "u", "bias", "out", "status", "scratch"), "ptr"), "rows": "i64"}
     f = threads.parallel_export(module, "blocks", params)
-    lanes = kernels.lanes()
     own = f.at(f.scratch, f.thread * word(f, _SCRATCH), "i8")
-    v, m, y = (f.at(own, word(f, i), "i8") for i in (_V, _M, _Y))
-    across, block, channels, room = (word(f, i) for i in (_ACROSS, _BLOCK, _CHANNELS, _ROOM))
-    table = pointer(f, _PANEL_TABLE)
+    block = word(f, _BLOCK)
     with f.loop(f.begin, f.end) as task:
         start = task * block
         stop = f.smaller(start + block, f.rows)
-        with f.loop(start, stop) as row:
-            sizes = Sizes(*(word(f, i) for i in (_CHANNELS, _ROOM, _ROWS, _COLUMNS, _TOP, _LEFT, _DOWN, _ACROSS, _V_POINT)))
-            data_row(f, f.x, own, v, row, sizes, start, start, pointer(f, _TRANSPOSE))
-        with f.loop(0, word(f, _PANELS)) as panel:
-            first, width, weights = (f.load("i64", table, panel * 3 + i) for i in range(3))
-            columns = width * lanes
-            with f.loop(0, POINTS) as p:
-                a, b = f.at(v, p * word(f, _V_POINT)), f.at(f.u, weights + p * channels * columns)
-                to = f.at(m, p * word(f, _M_POINT))
-                products(f, width, a, room, 1, b, columns, to, columns, (stop - start) * across, channels, 1)
-            with f.loop(start, stop) as row:
-                _emit_result_row(f, m, y, row, (row - start) * across, first * lanes, width)
+        # Where something has been found that makes the caller compute all of it by the definition, nothing is lost.
+        with f.when(f.emit(f"load atomic i64, ptr {f.status.name} monotonic, align 8", "i64").compare("eq", 0)):
+            _emit_block(f, own, start, stop)
     f.ret()
+
+
+def _emit_block(f: Function, own: Value, start: Value, stop: Value) -> None:
+    """Rows of tiles `start` to `stop`."""
+    lanes = kernels.lanes()
+    v, m, y, flags, work = (f.at(own, word(f, i), "i8") for i in (_V, _M, _Y, _FLAGS, _MAP_WORK))
+    across, channels, room, down = (word(f, i) for i in (_ACROSS, _CHANNELS, _ROOM, _DOWN))
+    rows, columns = word(f, _OUT_ROWS), word(f, _OUT_COLUMNS)
+    place = f.at(own, word(f, _MAP), "i8")
+    seen = tame.Map(place, place, word(f, _PITCH))
+    table = pointer(f, _PANEL_TABLE)
+    uneven = f.var("i64", 0)
+    with f.loop(start, stop) as row:
+        sizes = Sizes(*(word(f, i) for i in (_CHANNELS, _ROOM, _ROWS, _COLUMNS, _TOP, _LEFT, _DOWN, _ACROSS, _V_POINT)))
+        data_row(f, f.x, own, v, row, sizes, start, start, pointer(f, _TRANSPOSE), seen)
+        marks = f.at(flags, (row - start) * across, "i64")
+        uneven.set(uneven.get() + tame.mark(f, seen, rows - row % down * TILE, columns, across, marks, work))
+    with f.loop(0, word(f, _PANELS)) as panel:
+        first, width, weights = (f.load("i64", table, panel * 3 + i) for i in range(3))
+        size = width * lanes
+        with f.loop(0, POINTS) as p:
+            a, b = f.at(v, p * word(f, _V_POINT)), f.at(f.u, weights + p * channels * size)
+            to = f.at(m, p * word(f, _M_POINT))
+            products(f, width, a, room, 1, b, size, to, size, (stop - start) * across, channels, 1)
+        with f.loop(start, stop) as row:
+            _emit_result_row(f, m, y, row, (row - start) * across, first * lanes, width)
+    with f.when(uneven.get().compare("ne", 0)), f.loop(start, stop) as row, f.loop(0, across) as tile:
+        with f.when(f.load("i64", flags, (row - start) * across + tile).compare("ne", 0)):
+            top, left = row % down * TILE, tile * TILE
+            source = (channels, word(f, _ROWS), word(f, _COLUMNS), top - word(f, _TOP), left - word(f, _LEFT))
+            result = (word(f, _RESULTS), rows, columns, top, left, row // down)
+            steps = (word(f, _IN_STEP), word(f, _OUT_STEP), word(f, _TURNED))
+            call(f, "by_definition", f.x, f.w, f.bias, f.out, own, *source, *result, *steps)
 
 
 def products(f: Function, width: Value, *arguments: Value | int) -> None:
@@ -313,11 +352,12 @@ def data_row(
     first: Value,
     begin: Value,
     function: Value,
+    seen: tame.Map,
     reach: int = REACH,
 ) -> None:
     """Transform the tiles of a row: v[point][tile, counted from row `first`][channel]. With `reach` 4 they are a gradient's.
 
-    `own` holds rows in channels last, those of the row before too, unless this is row `begin`.
+    `own` holds rows in channels last, those of the row before too, unless this is row `begin`. The pixels' sizes go to `seen`.
     """
     lanes = kernels.lanes()
     kind = vector("float", lanes)
@@ -332,15 +372,19 @@ def data_row(
         # The last rows of the tiles above are the first of these.
         with f.when((row - begin).compare("sgt", 0) & (row % down).compare("sgt", 0)):
             kernels.copy(f, f.at(own, line * TILE), own, line * (reach - TILE))
+            kernels.copy(f, f.at(seen.before, seen.pitch * TILE), seen.at, seen.pitch * (reach - TILE))
             have.set(reach - TILE)
     with f.when(have.get().compare("eq", low) & low.compare("sgt", 0)):
         kernels.clear(f, own, low * line * 4)
     with f.when(high.compare("slt", reach)):
         kernels.clear(f, f.at(own, high * line), (f.const(reach, "i64") - high) * line * 4)
+    new = f.select(have.get().compare("eq", low), f.const(0, "i64"), have.get())
+    kernels.clear(f, f.at(seen.at, new * seen.pitch), (f.const(reach, "i64") - new) * seen.pitch * 4)
     low = have.get()
     source = f.at(x, image * sizes.channels * plane + (top + low) * columns)
     with f.when(low.compare("slt", high)):
         transpose(f, function, source, plane, f.at(own, low * line), room, sizes.channels, (high - low) * columns)
+        tame.sizes_of_rows(f, seen, own, low, high, sizes.left, columns, sizes.channels, room)
     flags = vector("i1", lanes)
     with f.loop(0, sizes.across) as tile:
         left = tile * TILE - sizes.left

@@ -14,14 +14,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import Any
 
 import numpy as np
 
 from pellucid.codegen import conv_kernels as kernels
 from pellucid.codegen import conv_memory, jit, threads
+from pellucid.codegen import winograd_range as tame
 from pellucid.codegen.conv_geometry import ConvGeometry
 from pellucid.codegen.conv_winograd import STATUS, Finite, Sizes, data_row, pointer, possible, products, transpose, word, worthwhile
-from pellucid.codegen.emit import Module, vector
+from pellucid.codegen.emit import Module, Value, vector
 from pellucid.codegen.outputs import empty
 from pellucid.codegen.winograd_parts import POINTS, REACH, TILE, emit_products, panels, result_line, square
 
@@ -32,8 +34,10 @@ SLICES, MOST_SUMS = 4, 640 << 10  # slices, while a slice's sums take no more by
 
 # Words of the descriptor: sizes of the input (first nine) and of the output's gradient, as `Sizes` has them.
 _DATA, _GRADIENT = 0, 9
-(_BLOCK, _PANELS, _PANEL_TABLE, _TRANSPOSE, _G, _ROWS, _OWN, _SUMS, _M_POINT, _CHANNELS, _RESULTS, _ROOM) = range(18, 30)
-_WORDS = 30
+(_BLOCK, _PANELS, _PANEL_TABLE, _TRANSPOSE, _G, _ROWS, _OWN, _SUMS, _M_POINT, _CHANNELS, _RESULTS, _ROOM, _MAPS, _PITCH) = range(
+    18, 32
+)
+_WORDS = 32
 
 
 @dataclass
@@ -49,9 +53,9 @@ class WinogradWeightPlan:
     down: int  # rows of tiles of an image
     groups: int  # of source channels
 
-    def bytes(self, count: int) -> int:
+    def bytes(self, images: int, count: int) -> int:
         """Working memory for `count` threads."""
-        return STATUS + self.sums * self.slices + self.own * count
+        return STATUS + _looked_at(images * self.down) + self.sums * self.slices + self.own * count
 
     def shared(self, images: int, count: int) -> tuple[int, int, int]:
         """Rows of tiles, slices, and whether each of `count` threads takes slices of its own."""
@@ -60,10 +64,10 @@ class WinogradWeightPlan:
         return rows, slices, int(count <= slices)
 
     def run(self, g: np.ndarray, x: np.ndarray) -> np.ndarray | None:
-        """Compute a planned gradient of contiguous arrays; None where it is not finite."""
+        """Compute a planned gradient of contiguous arrays; None where the definition must be used."""
         out: np.ndarray = empty(self.shape, np.float32)
         count = threads.get_num_threads()
-        memory = conv_memory.take(self.bytes(count))
+        memory = conv_memory.take(self.bytes(len(x), count))
         try:
             numbers = (*self.shared(len(x), count), self.groups)
             bad = _natives()["gradient"](threads.team(), self.desc, x, g, out, memory.address, *numbers)
@@ -72,8 +76,13 @@ class WinogradWeightPlan:
         return None if bad else out
 
 
+def _looked_at(rows: Any) -> Any:
+    """Bytes of what is known of the sizes in `rows` rows of tiles, a number or a value of native code."""
+    return (rows + 1) // 2 * (2 * 4 * tame.SUMS)
+
+
 def function() -> int:
-    """The native address of the whole gradient, for a schedule; only where there is a plan. It gives 0 if all is finite."""
+    """The native address of the whole gradient, for a schedule; only where there is a plan. It gives 0 if all is well."""
     return jit.address(_natives()["gradient"])
 
 
@@ -98,14 +107,16 @@ def _plan(
     v_point, g_point, m_point = together * c_room + lanes, together * o_room + lanes, channels * o_room + lanes
     cut = np.array(panels(results, lanes), np.int64)
     rows = max(REACH * plane[1] * c_room, TILE * out[1] * o_room, 9 * lanes * lanes) + lanes
-    sizes = [POINTS * v_point, POINTS * g_point, rows, POINTS * m_point]
+    # Sizes of pixels: of each row of tiles of the input, of one of the gradient; and what the largest are found with.
+    pitch = tame.pitch(across)
+    sizes = [POINTS * v_point, POINTS * g_point, (block * REACH + TILE + 2) * pitch, rows, POINTS * m_point]
     *starts, sums = (-(-size // 32) * 128 for size in sizes)
     desc = np.array(
         [
             *(channels, c_room, *plane, top, left, down, across, v_point),
             *(results, o_room, *out, 0, 0, down, across, g_point),
             *(block, len(cut), cut.ctypes.data, jit.address(turning["transpose"])),
-            *(starts[0], starts[0] + starts[1], sum(starts), sums, m_point, channels, results, o_room),
+            *(starts[0], sum(starts[:3]), sum(starts), sums, m_point, channels, results, o_room, starts[0] + starts[1], pitch),
         ],
         np.int64,
     )
@@ -123,6 +134,7 @@ def _natives() -> kernels.Natives:
 def _text() -> str:
     module = Module()
     emit_products(module)
+    tame.emit_balance(module)
     _emit_rows(module)
     _emit_point(module)
     _emit_slices(module)
@@ -135,11 +147,12 @@ def _text() -> str:
     )
     one = f.const(1, "i64")
     f.store(f.const(0, "i64"), f.memory)
-    sums = f.at(f.memory, STATUS, "i8")
+    seen = f.at(f.memory, STATUS, "i8")
+    sums = f.at(seen, _looked_at(f.rows), "i8")
     own = f.at(sums, f.slices * word(f, _SUMS), "i8")
 
     def apart() -> None:
-        f.call("slices", f.team, f.desc, f.x, f.g, sums, own, f.rows, f.slices, f.slices, one)
+        f.call("slices", f.team, f.desc, f.x, f.g, sums, own, seen, f.rows, f.slices, f.slices, one)
 
     def together() -> None:
         with f.loop(0, f.slices) as k:
@@ -147,11 +160,12 @@ def _text() -> str:
             begin, end = k * f.rows // f.slices, (k + 1) * f.rows // f.slices
             with f.loop(begin, end, word(f, _BLOCK)) as start:
                 count = f.smaller(end - start, word(f, _BLOCK))
-                f.call("prepare", f.team, f.desc, f.x, f.g, own, start, count, f.const(ROWS, "i64"))
+                f.call("prepare", f.team, f.desc, f.x, f.g, own, seen, start, count, f.const(ROWS, "i64"))
                 fresh = f.select(start.compare("eq", begin), one, 0)
                 f.call("accumulate", f.team, f.desc, own, m, count, fresh, f.const(POINTS, "i64"), one)
 
     f.branch(f.apart.compare("ne", 0), apart, together)
+    f.call("balance", seen, f.rows, f.memory)
     f.call("finish", f.team, f.desc, f.out, sums, f.memory, own, f.slices, f.groups, one)
     f.ret(f.load("i64", f.memory))
     return module.text()
@@ -162,14 +176,27 @@ def _emit_rows(module: Module) -> None:
     f = module.function(
         "rows",
         internal=True,
-        **dict.fromkeys(("desc", "x", "g", "into", "own"), "ptr"),
+        **dict.fromkeys(("desc", "x", "g", "into", "own", "seen"), "ptr"),
         **dict.fromkeys(("first", "begin", "end"), "i64"),
     )
     f.noinline = True
+    pitch = word(f, _PITCH)
+    # `own` is a thread's rows in channels last; its sizes of a row of the gradient and what follows are a thread's too.
+    maps, lines = f.at(f.into, word(f, _MAPS), "i8"), f.at(f.own, word(f, _ROWS), "i8")
+    line = f.at(f.at(f.own, word(f, _MAPS), "i8"), word(f, _BLOCK) * REACH * pitch)
+
+    def seen(row: Value) -> tame.Map:
+        at = f.at(maps, (row - f.first) * REACH * pitch)
+        return tame.Map(at, f.at(at, (f.const(0, "i64") - pitch) * REACH), pitch)
+
+    of_g = tame.Map(line, line, pitch)
     for source, to, at, reach in ((f.x, f.into, _DATA, REACH), (f.g, f.at(f.into, word(f, _G), "i8"), _GRADIENT, TILE)):
         with f.loop(f.begin, f.end) as row:
             sizes = Sizes(*(word(f, at + k) for k in range(9)))
-            data_row(f, source, f.own, to, row, sizes, f.first, f.begin, pointer(f, _TRANSPOSE), reach)
+            of_row = seen(row) if reach == REACH else of_g
+            data_row(f, source, lines, to, row, sizes, f.first, f.begin, pointer(f, _TRANSPOSE), of_row, reach)
+            if reach == TILE:
+                tame.sums_of_row(f, seen(row), of_g, sizes.across, f.at(f.seen, row * tame.SUMS), f.at(line, pitch * TILE))
     f.ret()
 
 
@@ -191,16 +218,15 @@ def _emit_point(module: Module) -> None:
 
 def _emit_slices(module: Module) -> None:
     """Some slices, each by one thread."""
-    params = {**dict.fromkeys(("desc", "x", "g", "memory", "own"), "ptr"), "rows": "i64", "slices": "i64"}
+    params = {**dict.fromkeys(("desc", "x", "g", "memory", "own", "seen"), "ptr"), "rows": "i64", "slices": "i64"}
     f = threads.parallel_export(module, "slices", params)
-    own = f.at(f.own, f.thread * word(f, _OWN), "i8")
-    lines, block = f.at(own, word(f, _ROWS), "i8"), word(f, _BLOCK)
+    own, block = f.at(f.own, f.thread * word(f, _OWN), "i8"), word(f, _BLOCK)
     with f.loop(f.begin, f.end) as k:
         m = f.at(f.memory, k * word(f, _SUMS), "i8")
         begin, end = k * f.rows // f.slices, (k + 1) * f.rows // f.slices
         with f.loop(begin, end, block) as start:
             count = f.smaller(end - start, block)
-            f.call("rows", f.desc, f.x, f.g, own, lines, start, start, start + count)
+            f.call("rows", f.desc, f.x, f.g, own, own, f.seen, start, start, start + count)
             fresh = f.select(start.compare("eq", begin), f.const(1, "i64"), 0)
             with f.loop(0, POINTS) as p:
                 f.call("point", f.desc, own, m, p, count, fresh)
@@ -209,10 +235,10 @@ def _emit_slices(module: Module) -> None:
 
 def _emit_prepare(module: Module) -> None:
     """Transform some of a block's rows of tiles, from `first` on, to memory that all threads share."""
-    params = {**dict.fromkeys(("desc", "x", "g", "own"), "ptr"), "first": "i64"}
+    params = {**dict.fromkeys(("desc", "x", "g", "own", "seen"), "ptr"), "first": "i64"}
     f = threads.parallel_export(module, "prepare", params)
-    lines = f.at(f.own, f.thread * word(f, _OWN) + word(f, _ROWS), "i8")
-    f.call("rows", f.desc, f.x, f.g, f.own, lines, f.first, f.first + f.begin, f.first + f.end)
+    own = f.at(f.own, f.thread * word(f, _OWN), "i8")
+    f.call("rows", f.desc, f.x, f.g, f.own, own, f.seen, f.first, f.first + f.begin, f.first + f.end)
     f.ret()
 
 

@@ -166,7 +166,7 @@ def _by_winograd(
     count: int,
     title: str,
 ) -> AbstractContextManager[None]:
-    """Winograd's method: one call does it all; what is scheduled in the block is for results that are not finite."""
+    """Winograd's method: one call does it all; what is scheduled in the block is for data it does not suit."""
     schedule.plans.append(plan)
     size = plan.weight_bytes + plan.scratch * count
     tasks, grain = plan.shared(images, count)
@@ -200,7 +200,7 @@ def weight_grad(i: Instruction, ex: Any) -> Native | str:
             operands[1],
             operands[0],
             operands[2],
-            schedule.work(other.bytes(count)),
+            schedule.work(other.bytes(geo.n, count)),
         ]
         numbers = (*other.shared(geo.n, count), other.groups)
         with schedule.unless(conv_winograd_weight.function(), ["team", *arrays, *numbers], f"{title} (Winograd)"):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pellucid import config
 from pellucid.backends import conv_reference as reference
 from pellucid.codegen import conv as kernels
-from pellucid.codegen import conv_winograd, conv_winograd_weight, target, threads, winograd_parts
+from pellucid.codegen import conv_winograd, conv_winograd_weight, target, threads, winograd_parts, winograd_range
 from pellucid.codegen.conv_geometry import conv_geometry
 from pellucid.codegen.emit import Module, vector
 from pellucid.codegen.jit import compile_ir
@@ -73,11 +73,39 @@ def close(made, expected, terms):
     np.testing.assert_allclose(made, expected, rtol=2e-5, atol=2e-5 * terms**0.5)
 
 
+def tame_taps(w, axis):
+    """How far the sums of the taps' absolute values over `axis` differ, in the largest factor that is allowed."""
+    sums = np.abs(w.astype(float)).sum(axis).reshape(-1, 9)
+    return (sums.max(1) / sums.min(1)).max() / winograd_range.TAP_SPREAD
+
+
+def tame_sums(geo, x, g):
+    """The same of what the gradient in the weight is made of: the largest of its three quotients."""
+    down, across = (-(-size // 4) for size in geo.out)
+    sizes = np.zeros((2, geo.n, 4 * down + 2, 4 * across + 2))
+    (top, _), (left, _) = geo.pads
+    rows, columns = min(geo.x[0], 4 * down + 2 - top), min(geo.x[1], 4 * across + 2 - left)
+    sizes[0, :, top : top + rows, left : left + columns] = np.abs(x.astype(float)).sum(1)[:, :rows, :columns]
+    sizes[1, :, : geo.out[0], : geo.out[1]] = np.abs(g.astype(float)).sum(1)
+    taps, bound, sums = np.zeros((3, 3)), 0.0, np.zeros(2)
+    for n, i, j in np.ndindex(geo.n, down, across):
+        pixels, of_g = sizes[:, n, 4 * i : 4 * i + 6, 4 * j : 4 * j + 6], sizes[1, n, 4 * i : 4 * i + 4, 4 * j : 4 * j + 4]
+        bound += pixels[0].max() * of_g.max()
+        taps += [[(pixels[0, a : a + 4, b : b + 4] * of_g).sum() for b in range(3)] for a in range(3)]
+    for i in range(down):  # rows of the input that two rows of tiles share count twice
+        sums += sizes[0, :, 4 * i : 4 * i + 6].sum(), sizes[1, :, 4 * i : 4 * i + 4].sum()
+    with np.errstate(divide="ignore"):
+        return max(bound / taps.min() / winograd_range.SPREAD, *(s.max() * winograd_range.FEWEST / t for s, t in zip(sizes, sums)))
+
+
 def check(x_shape, outputs, padding, bias=None):
     geo, x, w, g = arrays(x_shape, outputs, padding)
     terms = (9 * geo.c, 9 * geo.o, geo.n * geo.out[0] * geo.out[1])
-    for made, expected, count in zip(winograd(geo, x, w, g, bias), exact(geo, x, w, g, bias), terms, strict=True):
-        close(made, expected, count)
+    ranges = tame_taps(w, 1), tame_taps(w, 0), tame_sums(geo, x, g)
+    for made, expected, count, quotient in zip(winograd(geo, x, w, g, bias), exact(geo, x, w, g, bias), terms, ranges, strict=True):
+        assert abs(quotient - 1) < 1e-5 or (made is None) == (quotient > 1)
+        if made is not None:
+            close(made, expected, count)
 
 
 # ---- the parts -----------------------------------------------------------------------------------------
@@ -211,6 +239,129 @@ def test_errors_stay_within_the_stated_factors_of_the_direct_kernels(x_shape, ou
         assert mean < conv_winograd.BOUND_RMS * mean_direct
         assert most < conv_winograd.BOUND_MAX * most_direct
         assert mean < conv_winograd.BOUND
+
+
+# ---- numbers of very different sizes --------------------------------------------------------------------
+def by_window(geo, x, w, g):
+    """What the rule takes: largest errors of all three, in the sum of |x| * |w| that each result is made of. Where that is 0, so is the
+    result.
+    """
+    args = (geo.stride, geo.pads)
+    made = kernels.conv(x, w, *args), kernels.conv_input_grad(g, w, x.shape, *args), kernels.conv_weight_grad(g, x, w.shape, *args)
+    found = []
+    for a, b, size in zip(made, exact(geo, x, w, g), exact(geo, np.abs(x), np.abs(w), np.abs(g)), strict=True):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found.append(np.where(a == b, 0, np.abs(a - b) / size).max())
+    return found
+
+
+def spread(seed, shape, decades=8):
+    return 10 ** np.random.default_rng(seed).uniform(-decades, decades, shape).astype(np.float32)
+
+
+def one(value):
+    def change(x, w, g):
+        x[1, 3, 7, 6], g[0, 5, 2, 9] = value, value
+
+    return change
+
+
+def channel_of(which):
+    def change(x, w, g):
+        {"x": x, "g": g}.get(which, w)[:, 3] *= 1e6
+
+    return change
+
+
+def zeros_around(x, w, g):
+    for a in (x, g):
+        keep = a[:, :, 4:7, 5:6].copy()
+        a[:] = 0
+        a[:, :, 4:7, 5:6] = keep
+
+
+def dirac(x, w, g):
+    w[:] = 0
+    w[np.arange(32), np.arange(32), 1, 1] = 1
+
+
+def times(*factors):
+    def change(x, w, g):
+        for a, factor in zip((x, w, g), factors, strict=True):
+            a *= factor
+
+    return change
+
+
+MAGNITUDES = {
+    "normal": times(1, 1, 1),
+    "a pixel of 1e2": one(1e2),
+    "a pixel of 1e4": one(1e4),
+    "a pixel of 1e8": one(1e8),
+    "a pixel of 1e30": one(1e30),
+    "a channel of x": channel_of("x"),
+    "a channel of g": channel_of("g"),
+    "a channel of w": channel_of("w"),
+    "taps": times(1, spread(0, (1, 1, 3, 3), 4), 1),
+    "results": times(1, spread(0, (32, 1, 1, 1)), spread(1, (1, 32, 1, 1))),
+    "weights": times(1, spread(0, (32, 32, 3, 3)), 1),
+    "one tap of weights": dirac,
+    "pixels": times(spread(0, (3, 1, 14, 15)), 1, spread(1, (3, 1, 14, 15))),
+    "elements": times(spread(0, (3, 32, 14, 15)), 1, spread(1, (3, 32, 14, 15))),
+    "a ramp": times(10 ** np.linspace(-6, 6, 15, dtype="f"), 1, 10 ** np.linspace(-6, 6, 15, dtype="f")),
+    "images": times(spread(0, (3, 1, 1, 1)), 1, spread(1, (3, 1, 1, 1))),
+    "few pixels": zeros_around,
+    "denormal": times(1e-40, 1, 1),
+}
+
+
+@pytest.mark.parametrize("name", MAGNITUDES)
+def test_errors_stay_in_proportion_to_each_results_own_window(name):
+    """PyTorch is at 1e-6, so are the direct kernels; the transforms alone had errors of 1 for a pixel of 1e8.
+
+    Pixels are judged by the sum of their channels. So where each element has a size of its own, over 16 decades, a gradient in the
+    weight that few products decide is worse.
+    """
+    geo, x, w, g = arrays((3, 32, 14, 15), 32, 1, seed=5)
+    MAGNITUDES[name](x, w, g)
+    assert conv_winograd.forward_plan(geo) and conv_winograd.input_grad_plan(geo) and conv_winograd_weight.weight_grad_plan(geo)
+    *most, in_weight = by_window(geo, x, w, g)
+    assert max(most) < 3e-5
+    assert in_weight < (3e-4 if name == "elements" else 3e-5)
+
+
+@pytest.mark.parametrize("value", [1e4, 1e8, 1e30])
+def test_a_large_pixel_changes_no_result_without_it(value):
+    geo, x, w, g = arrays((2, 32, 18, 13), 32, 1)
+    before = kernels.conv(x, w, 1, 1), kernels.conv_input_grad(g, w, x.shape, 1, 1)
+    x[1, 4, 9, 7] = g[1, 4, 9, 7] = value
+    outside = np.ones(x.shape, bool)
+    outside[1, :, 8:11, 6:9] = False
+    made = kernels.conv(x, w, 1, 1), kernels.conv_input_grad(g, w, x.shape, 1, 1)
+    for a, b in zip(made, before, strict=True):
+        assert np.abs(a - b)[outside].max() < 1e-4  # both ways of computing them have such errors
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(configurations(), st.booleans())
+def test_tiles_by_the_definition(configuration, turned):
+    """Random shapes in which no tile is tame: each tile's place, edges, paddings, channels that do not fill a group."""
+    x_shape, outputs, padding = configuration
+    geo, x, w, g = arrays(x_shape, outputs, padding)
+    w = np.sign(w) * (0.5 + np.abs(w) % 1)  # taps must be tame
+    bias = normal(9, (geo.c if turned else outputs,))
+    source = (g if turned else x) * spread(3, (geo.n, 1, *(geo.out if turned else geo.x)), 3)
+    if turned:
+        (top, _), (left, _) = geo.pads
+        plan = conv_winograd._plan(geo.o, geo.out, geo.c, geo.x, 2 - top, 2 - left, True)
+        expected, shape = reference.conv_input_grad, (geo.x_shape, 1, geo.pads)
+        made = plan.run(source, w, np.full(geo.x_shape, np.nan, np.float32), bias)
+    else:
+        expected, shape = reference.conv, (1, geo.pads)
+        made = winograd_forward(geo, source, w, bias)
+    wanted = expected(source.astype(float), w.astype(float), *shape) + bias.reshape(-1, 1, 1)
+    size = expected(np.abs(source.astype(float)), np.abs(w.astype(float)), *shape) + np.abs(bias.reshape(-1, 1, 1))
+    assert (np.abs(made - wanted) <= 2e-5 * size).all()
 
 
 # ---- threads, rules, the switch ------------------------------------------------------------------------
