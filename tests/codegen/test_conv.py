@@ -1,5 +1,8 @@
 """The generated convolution kernels against the NumPy reference in float64, over many shapes."""
 
+import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import ml_dtypes
@@ -291,3 +294,24 @@ def test_transpose(rows, columns):
     transpose = conv_kernels.turning()["transpose"]
     transpose(source.ctypes.data, columns + 3, result.ctypes.data, rows + 2, rows, columns)
     assert np.array_equal(result[:, :rows], source[:, :columns].T) and not result[:, rows:].any()
+
+
+NARROW = """
+import numpy as np
+from pellucid.backends import conv_reference as reference
+from pellucid.codegen import conv
+rng = np.random.default_rng(0)
+for x_shape, w_shape in (((1, 1, 2, 5), (1, 1, 1, 2)), ((2, 3, 9, 11), (5, 3, 3, 3)), ((1, 2, 3, 5, 6), (3, 2, 2, 1, 2)), ((1, 2, 40), (3, 2, 4))):
+    x, w = rng.standard_normal(x_shape).astype("f"), rng.standard_normal(w_shape).astype("f")
+    out = reference.conv(x.astype(float), w.astype(float))
+    assert np.abs(conv.conv(x, w) - out).max() < 1e-4, (x_shape, w_shape)
+"""
+
+
+@pytest.mark.parametrize("bits", [128, 256])
+def test_inputs_read_where_they_are_with_narrower_vectors(bits):
+    """The last vector moves back to end inside; what it passes over is a gap between rows, unless these are as wide as the input's."""
+    if bits > target.host().vector_bits:
+        pytest.skip("this processor has no such vectors")
+    environment = os.environ | {"PELLUCID_VECTOR_BITS": str(bits)}
+    subprocess.run([sys.executable, "-c", NARROW], env=environment, check=True)
