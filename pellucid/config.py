@@ -91,7 +91,7 @@ VARIABLES: dict[str, Variable] = {
     "num_threads": Variable(
         _count,
         _default_num_threads,
-        "Threads for one operation. Default: OMP_NUM_THREADS, else the cores that the process may use.",
+        "Threads for one operation, of kernels and of BLAS. Default: OMP_NUM_THREADS, else the cores that the process may use.",
     ),
     "keep_memory": Variable(
         _megabytes,

@@ -31,6 +31,7 @@ OUTSIDE = {
     "opt_einsum": {"ops", "api", "compile"},
     "scipy": {"backends", "ops", "api", "codegen", "distributions", "nn"},
     "safetensors": {"export", "interop"},
+    "threadpoolctl": {"codegen"},
     "rich": {"debug", "cli"},
     "onnx": {"export"},
     "IPython": {"debug"},

@@ -92,7 +92,7 @@ def get_float32_matmul_precision() -> str:
 
 @public()
 def set_num_threads(num: int) -> None:
-    """The number of threads that generated kernels use.
+    """The number of threads that generated kernels and BLAS use.
 
     Raises:
         RuntimeError: not positive. TypeError: no int.
@@ -101,9 +101,10 @@ def set_num_threads(num: int) -> None:
         raise ArgumentTypeError(f"set_num_threads expects an int, but got {type(num).__name__}")
     if num <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
-    from ..codegen import threads
+    from ..codegen import blas, threads
 
     threads.set_num_threads(int(num))
+    blas.bound(int(num))
 
 
 @public()

@@ -12,6 +12,7 @@ from math import prod
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from pellucid.codegen import blas
 from pellucid.codegen.conv_geometry import ConvGeometry, IntOrSeq, conv_geometry, input_grad_geometry
 
 Padding = int | Sequence[int | Sequence[int]]
@@ -50,7 +51,7 @@ def conv(
     weights = w.reshape(geo.groups, geo.o_group, geo.c_group * geo.taps)
     flat = out.reshape(geo.n, geo.groups, geo.o_group, prod(geo.out))
     for block in _blocks(geo):
-        flat[block] = weights @ _columns(x[block], geo)
+        flat[block] = blas.matmul(weights, _columns(x[block], geo))
     return out
 
 
@@ -91,7 +92,7 @@ def conv_input_grad(
             for tap in np.ndindex(geo.k):
                 grid[_tap_slices(geo, tap)] += g[block] * _per_channel(w, tap, geo)
         else:
-            columns = weights @ g[block].reshape(count, geo.groups, geo.o_group, prod(geo.out))
+            columns = blas.matmul(weights, g[block].reshape(count, geo.groups, geo.o_group, prod(geo.out)))
             columns = columns.reshape(count, geo.c, *geo.k, *geo.out)
             for tap in np.ndindex(geo.k):
                 grid[_tap_slices(geo, tap)] += columns[(slice(None), slice(None), *tap)]
@@ -129,7 +130,7 @@ def conv_weight_grad(
     for block in _blocks(geo):
         columns = _columns(x[block], geo)
         grads = g[block].reshape(len(columns), geo.groups, geo.o_group, prod(geo.out))
-        total += (grads @ columns.swapaxes(2, 3)).sum(0)
+        total += blas.matmul(grads, columns.swapaxes(2, 3)).sum(0)
     return total.reshape(geo.w_shape).astype(dtype, copy=False)
 
 

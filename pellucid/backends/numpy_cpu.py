@@ -18,6 +18,7 @@ from .kernels import kernels, tracing
 from .numpy_extra import *  # noqa: F403
 from .numpy_fast import *  # noqa: F403
 from .numpy_nn import *  # noqa: F403
+from .numpy_nn import numpy_matmul
 
 name = "numpy"
 
@@ -48,7 +49,7 @@ _F32 = np.dtype(np.float32)
 _REAL = (_F32, np.dtype(np.float64))
 _multiply = np.multiply
 _WIDE = {kind: wide for kind, wide in ACCUMULATE.items() if wide == np.float32}
-_reduce, _max, _min, _matmul = np.add.reduce, np.maximum.reduce, np.minimum.reduce, np.matmul
+_reduce, _max, _min = np.add.reduce, np.maximum.reduce, np.minimum.reduce
 
 # Over the axis that is closest in memory NumPy adds in pairs; over another it adds row after row, whose rounding errors grow with the number of rows.
 # Long sums in single precision are therefore added in blocks of this many rows first.
@@ -166,9 +167,7 @@ def matmul(a: Any, b: Any) -> Any:
         if 0 in b.strides:
             b = np.ascontiguousarray(b)
         return kernels.matmul.multiply(a, b)
-    if a.size > 2048 and config.kernels:
-        return kernels.blas.matmul(a, b)
-    return _matmul(a, b)
+    return numpy_matmul(a, b)
 
 
 def _widened(x: Any) -> Any:

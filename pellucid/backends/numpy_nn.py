@@ -105,10 +105,12 @@ def linear(x: Any, w: Any, b: Any) -> Any:
 
 
 def numpy_matmul(a: Any, b: Any) -> Any:
-    """`np.matmul` with two-byte floats multiplied in float32."""
+    """`np.matmul` with two-byte floats multiplied in float32, and on the calling thread where it is small."""
     if a.dtype.itemsize <= 2 and a.dtype.kind in "fV":
-        return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
-    return np.matmul(a, b)
+        return numpy_matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
+    if a.size * b.shape[-1] < 4096:  # no BLAS uses threads
+        return np.matmul(a, b)
+    return kernels.blas.matmul(a, b)
 
 
 adaptive_avg_pool = pool_reference.adaptive_avg_pool

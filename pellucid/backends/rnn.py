@@ -134,7 +134,7 @@ def _forward(mode: str, gates: Any, states: Any, cells: Any, out: Any, bias_n: A
         for t in reversed(range(len(outs))) if reverse else range(len(outs)):
             n = len(outs[t])
             old, new = states[t + 1 - shift, :n], states[t + shift, :n]
-            h_parts = _parts(np.matmul(old, w_hh.T), count)
+            h_parts = _parts(kernels.blas.matmul(old, w_hh.T), count)
             if mode == "lstm":
                 step(*x_parts[t], *h_parts, cells[t + 1 - shift, :n], *x_parts[t], cells[t + shift, :n], new)
             elif mode == "gru":
@@ -231,7 +231,7 @@ def _backward(
                 state_parts[t][:2] = parts[t][:2]
             else:
                 step(states[new, :n], outs[t], later, *parts[t])
-            total[:n] = np.matmul(d_states[t], w_hh)
+            total[:n] = kernels.blas.matmul(d_states[t], w_hh)
         if d_first is not None:
             d_first[...] = total if mode != "gru" else total + carry
 

@@ -8,6 +8,7 @@ import json
 import os
 import platform
 import sys
+import time
 import warnings
 from collections.abc import Sequence
 from importlib import metadata
@@ -18,17 +19,17 @@ import numpy as np
 
 from pellucid import config
 from pellucid._version import __version__
-from pellucid.codegen import cache, jit, target
-from pellucid.codegen.blas import openblas
+from pellucid.codegen import blas, cache, jit, target, threads
 
 _EPILOG = """\
-The exit status is 0 when native kernels work and 1 when NumPy has to do everything (right, but slower).
+The exit status is 0 when native kernels work and 1 when NumPy has to do everything (correct, but slower).
 
 examples:
   pellucid doctor
   pellucid doctor --format json > machine.json
 """
 
+BUSY_SHARE = 0.7  # of a core; below it other processes decide how long a step takes
 _PROBE = "define i64 @doctor_probe(i64 %x) {\n %y = mul i64 %x, 3\n ret i64 %y\n}\n"
 
 
@@ -89,24 +90,46 @@ def _blas() -> dict[str, Any]:
     """What NumPy was built with, and what the library that is loaded says about itself."""
     built = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     report: dict[str, Any] = {"name": built.get("name", "unknown"), "version": built.get("version", "unknown")}
-    found = openblas()
-    if found is not None:
-        path, function = found
-        kernels, threads = function("get_corename"), function("get_num_threads")
-        kernels.restype, threads.restype = ctypes.c_char_p, ctypes.c_int
-        report |= {"library": path, "kernels_for": kernels().decode(), "threads": threads()}
+    found = blas.openblas()
+    if found is not None and found.function is not None:
+        kernels = found.function("get_corename")
+        kernels.restype = ctypes.c_char_p
+        report |= {"kernels_for": kernels().decode()}
+    for library in blas.libraries():
+        report.setdefault("libraries", []).append(
+            f"{library.path} ({library.kind} {library.version}, at most {library.get()} threads)"
+        )
+    if not blas.libraries():
+        report["why"] = "the number of threads of this library cannot be set from here"
     return report
 
 
 def _threads() -> dict[str, Any]:
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     variables = ("PELLUCID_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    return {
+    report: dict[str, Any] = {
         "cores": os.cpu_count(),
         "usable_cores": usable,
-        "pellucid": config.num_threads,
+        "pellucid": threads.get_num_threads(),
         "environment": {name: os.environ[name] for name in variables if name in os.environ},
+        "share_of_a_core": round(_share(), 2),
     }
+    if hasattr(os, "getloadavg"):
+        report["load"] = round(os.getloadavg()[0], 1)
+    if report["share_of_a_core"] < BUSY_SHARE:
+        report["busy"] = (
+            f"other processes take the cores: this one got {report['share_of_a_core']:.0%} of one. Expect steps to take "
+            f"{1 / max(report['share_of_a_core'], 0.01):.1f} times as long. Several threads do not help then: try PELLUCID_NUM_THREADS=1"
+        )
+    return report
+
+
+def _share(seconds: float = 0.1) -> float:
+    """The part of a core that this process gets while it computes without a pause, from 0 to 1."""
+    wall, own = time.perf_counter(), time.process_time()
+    while time.perf_counter() - wall < seconds:
+        pass
+    return min(1.0, (time.process_time() - own) / (time.perf_counter() - wall))
 
 
 def _kernels() -> dict[str, Any]:
@@ -150,7 +173,7 @@ def _cache() -> dict[str, Any]:
 
 
 def _packages() -> dict[str, str]:
-    names = ("numpy", "scipy", "llvmlite", "ml_dtypes", "opt_einsum", "safetensors", "rich")
+    names = ("numpy", "scipy", "llvmlite", "ml_dtypes", "opt_einsum", "safetensors", "threadpoolctl", "rich")
     optional = ("cupy-cuda12x", "mpi4py", "onnx", "ipython", "tensorboard")
     found = {}
     for name in (*names, *optional):

@@ -13,12 +13,12 @@ field is the address of `void (ptr team, ptr kernel, ptr args, i64 n, i64 grain)
 from __future__ import annotations
 
 import atexit
-import contextlib
 import ctypes
 import os
 import sys
 import threading
 
+from pellucid import config
 from pellucid.codegen import jit, target
 from pellucid.codegen.emit import Function, Module, Value
 
@@ -54,14 +54,7 @@ def get_num_threads() -> int:
     """
     global _threads
     if _threads is None:
-        for name in ("PELLUCID_NUM_THREADS", "OMP_NUM_THREADS"):
-            with contextlib.suppress(ValueError):
-                count = int(os.environ.get(name, "0"))
-                if count > 0:
-                    _threads = count
-                    return count
-        affinity = getattr(os, "sched_getaffinity", None)
-        _threads = len(affinity(0)) if affinity else os.cpu_count() or 1
+        _threads = config.num_threads
     return _threads
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import config
+from ..api.settings import set_num_threads
 from ..core.random import manual_seed
 from ..core.tensor import Tensor, make_tensor
 from . import collate
@@ -157,7 +157,7 @@ def worker_loop(
     collate.allocate[0] = pool.new_array
     where = f"in DataLoader worker process {worker_id}"
     try:
-        config.num_threads = 1
+        set_num_threads(1)
         seed = base_seed + worker_id
         random.seed(seed)
         manual_seed(seed)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..backends.kernels import kernels
 from ..backends.meta import MetaArray
 from ..core import tracing
 from ..core.public import public
@@ -138,10 +139,10 @@ def loop(function: Callable[..., Any], *stacks: Any, core: int = 2) -> list[Any]
 
 
 def lapack(names: str, *arrays: Any) -> Any:
-    """SciPy's LAPACK functions for the arrays' element type."""
+    """SciPy's LAPACK functions for the arrays' element type, on as many threads as a matrix is worth."""
     from scipy.linalg import get_lapack_funcs
 
-    return get_lapack_funcs(names.split(), arrays)
+    return [kernels.blas.bounded(function) for function in get_lapack_funcs(names.split(), arrays)]
 
 
 def broadcast_batches(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.kernels import kernels
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.tensor import Tensor
@@ -38,7 +39,7 @@ def _eigh(xp: Any, x: Any, *, uplo: str) -> Any:
             "linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated "
             "eigenvalues (error code: 1)."
         )
-    return tuple(np.linalg.eigh(x, uplo))
+    return tuple(kernels.blas.linalg.eigh(x, uplo))
 
 
 def _spread_of(F: Any, lengths: Any) -> Any:
@@ -114,7 +115,7 @@ def _eig(xp: Any, x: Any) -> Any:
         return np.zeros(x.shape[:-1], kind), x.astype(kind)
     if not np.isfinite(x).all():
         raise OperationError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
-    w, v = np.linalg.eig(x)
+    w, v = kernels.blas.linalg.eig(x)
     return w.astype(kind), v.astype(kind)
 
 
@@ -173,7 +174,7 @@ def _svd(xp: Any, x: Any, *, full: bool) -> Any:
         return u, np.zeros((*lead, k), x.real.dtype), v
     if not np.isfinite(x).all():
         raise LinAlgError("linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values.")
-    return tuple(np.linalg.svd(x, full_matrices=full))
+    return tuple(kernels.blas.linalg.svd(x, full_matrices=full))
 
 
 def _svd_grad(F: Any, g: Any, out0: Any, out1: Any, out2: Any, input_shape: Any, full: bool) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.kernels import kernels
 from ..backends.meta import MetaArray
 from ..core import tracing
 from ..core.primitive import TENSORS as F
@@ -42,7 +43,7 @@ def cholesky_arrays(a: Any, upper: bool) -> tuple[Any, Any]:
     lower = np.tril(a) if not upper else np.tril(a.mT.conj())
     try:
         whole = lower + np.tril(lower, -1).mT.conj()
-        made, info = np.linalg.cholesky(whole), np.zeros(a.shape[:-2], _INFO)
+        made, info = kernels.blas.linalg.cholesky(whole), np.zeros(a.shape[:-2], _INFO)
     except np.linalg.LinAlgError:
         (potrf,) = lapack("potrf", a)
         made, info = loop(lambda x: potrf(x, lower=1, clean=1), lower)
@@ -122,8 +123,8 @@ def _qr(xp: Any, x: Any, *, mode: str) -> Any:
             q[...] = np.eye(m, rows)
         return (np.zeros(0, x.dtype) if mode == "r" else q), np.zeros((*x.shape[:-2], rows, n), x.dtype)
     if mode == "r":
-        return np.zeros(0, x.dtype), np.linalg.qr(x, "r")
-    return tuple(np.linalg.qr(x, mode))
+        return np.zeros(0, x.dtype), kernels.blas.linalg.qr(x, "r")
+    return tuple(kernels.blas.linalg.qr(x, mode))
 
 
 def _qr_grad(F: Any, g: Any, out0: Any, out1: Any, input_shape: Any, mode: str) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.kernels import kernels
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.tensor import Tensor, make_tensor
@@ -38,10 +39,10 @@ def _pinv(xp: Any, x: Any, *, atol: Any, rtol: Any, hermitian: bool) -> Any:
     if x.size == 0:
         return np.zeros((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype)
     if hermitian:
-        w, v = np.linalg.eigh(x)
+        w, v = kernels.blas.linalg.eigh(x)
         keep = abs(w) > np.asarray(cutoff(abs(w).max(-1), x.shape, atol, rtol, x.dtype))[..., None]
         return (v * np.where(keep, 1 / np.where(keep, w, 1), 0)[..., None, :].astype(w.dtype)) @ v.mT.conj()
-    u, s, vh = np.linalg.svd(x, full_matrices=False)
+    u, s, vh = kernels.blas.linalg.svd(x, full_matrices=False)
     keep = s > np.asarray(cutoff(s[..., 0], x.shape, atol, rtol, x.dtype))[..., None]
     return (vh.mT.conj() * np.where(keep, 1 / np.where(keep, s, 1), 0)[..., None, :].astype(s.dtype)) @ u.mT.conj()
 
@@ -123,7 +124,7 @@ def _lstsq(xp: Any, a: Any, b: Any, *, rcond: Any, driver: str) -> Any:
     least = np.finfo(a.dtype).eps * max(m, n) if rcond is None or rcond < 0 else rcond
 
     def one(x: Any, y: Any) -> Any:
-        made, _, rank, s = np.linalg.lstsq(x, y, rcond=least)
+        made, _, rank, s = kernels.blas.linalg.lstsq(x, y, rcond=least)
         return made, np.asarray(rank), s
 
     solution, rank, s = loop(one, a, b)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.kernels import kernels
 from ..core import tracing
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
@@ -61,7 +62,7 @@ def _solve_triangular(xp: Any, a: Any, b: Any, *, upper: bool, left: bool, unit:
         return np.zeros_like(b)
     from scipy.linalg import get_blas_funcs
 
-    (trsm,) = get_blas_funcs(("trsm",), (a, b))
+    trsm = kernels.blas.bounded(get_blas_funcs("trsm", (a, b)))
 
     def one(x: Any, y: Any) -> Any:
         return (trsm(1.0, x, y, side=0 if left else 1, lower=0 if upper else 1, diag=1 if unit else 0),)
@@ -150,7 +151,7 @@ def _solve(xp: Any, a: Any, b: Any) -> Any:
     if not (a.size and b.size):
         return np.zeros(b.shape, b.dtype)
     try:
-        return np.linalg.solve(a, b)
+        return kernels.blas.linalg.solve(a, b)
     except np.linalg.LinAlgError:
         raise_info("torch.linalg.solve", _singular(a), SINGULAR)
         raise
@@ -259,7 +260,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
 
 def _inverse(xp: Any, x: Any) -> Any:
     try:
-        return np.linalg.inv(x) if x.size else x.copy()
+        return kernels.blas.linalg.inv(x) if x.size else x.copy()
     except np.linalg.LinAlgError:
         raise_info("linalg.inv", _singular(x), _SINGULAR_INVERSE)
         raise
@@ -328,7 +329,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:  # noqa: N803
 
 # ---- determinants -----------------------------------------------------------------------------
 def _det(xp: Any, x: Any) -> Any:
-    return np.asarray(np.linalg.det(x), x.dtype)
+    return np.asarray(kernels.blas.linalg.det(x), x.dtype)
 
 
 def _det_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
@@ -337,7 +338,7 @@ def _det_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
         return input * 0
     try:
         inverse = F.inverse(input)
-        if np.isfinite(values(F, inverse)).all() and (np.linalg.cond(a) < 1 / np.finfo(a.dtype).eps).all():
+        if np.isfinite(values(F, inverse)).all() and (kernels.blas.linalg.cond(a) < 1 / np.finfo(a.dtype).eps).all():
             return column(column(g * F.conj(out))) * mH(F, inverse)
     except RuntimeError:
         pass  # a singular matrix: cofactors from its singular values
@@ -372,7 +373,7 @@ def det(A: Tensor) -> Tensor:  # noqa: N803
 
 
 def _slogdet(xp: Any, x: Any) -> Any:
-    sign, logabs = np.linalg.slogdet(x)
+    sign, logabs = kernels.blas.linalg.slogdet(x)
     return np.asarray(sign, x.dtype), np.asarray(logabs, x.real.dtype)
 
 

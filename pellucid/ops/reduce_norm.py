@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..backends.kernels import kernels
 from ..core import tracing
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
@@ -462,6 +463,6 @@ def matrix_rank(
 def _ranks(x: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     from .linalg_lstsq import cutoff
 
-    s = np.abs(np.linalg.eigvalsh(x)) if hermitian else np.linalg.svd(x, compute_uv=False)
+    s = np.abs(kernels.blas.linalg.eigvalsh(x)) if hermitian else kernels.blas.linalg.svd(x, compute_uv=False)
     least = cutoff(s.max(-1), x.shape, atol, rtol, x.dtype)
     return np.asarray((s > np.asarray(least)[..., None]).sum(-1), np.int64)

@@ -41,11 +41,21 @@ def test_doctor_reports_as_text_and_json(capsys):
     assert report["packages"]["numpy"] == np.__version__
     assert report["threads"]["usable_cores"] >= 1
     assert report["blas"]["name"]
+    assert report["blas"].get("libraries") or report["blas"]["why"]
+    assert 0 < report["threads"]["share_of_a_core"] <= 1
     cli.main(["doctor"])
     lines = capsys.readouterr().out.splitlines()
     for section, values in report.items():
         assert section in lines
         assert sum(line.startswith("  ") for line in lines) >= len(values)
+
+
+@pytest.mark.parametrize("share", [0.33, 0.95])
+def test_doctor_tells_of_a_busy_machine(share, monkeypatch, capsys):
+    monkeypatch.setattr(doctor, "_share", lambda: share)
+    cli.main(["doctor"])
+    out = capsys.readouterr().out
+    assert ("this one got 33% of one" in out) == (share < 0.5)
 
 
 def test_doctor_says_what_is_wrong_when_llvm_does_not_load(monkeypatch, capsys):

@@ -5,6 +5,7 @@ import time
 import numpy as np
 import pytest
 
+from pellucid import config
 from pellucid.codegen import jit, threads
 from pellucid.codegen.emit import Module
 
@@ -128,9 +129,7 @@ def test_thread_count_is_checked():
 
 def test_thread_count_from_environment(monkeypatch):
     monkeypatch.setattr(threads, "_threads", None)
-    monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    monkeypatch.setenv("PELLUCID_NUM_THREADS", "nonsense")
-    assert threads.get_num_threads() == 3
-    monkeypatch.setattr(threads, "_threads", None)
-    monkeypatch.setenv("PELLUCID_NUM_THREADS", "5")
-    assert threads.get_num_threads() == 5
+    for variables, count in (({"OMP_NUM_THREADS": "3"}, 3), ({"OMP_NUM_THREADS": "3", "PELLUCID_NUM_THREADS": "5"}, 5)):
+        monkeypatch.setattr(config, "num_threads", config.read_environment(variables)["num_threads"])
+        monkeypatch.setattr(threads, "_threads", None)
+        assert threads.get_num_threads() == count
