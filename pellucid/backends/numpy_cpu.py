@@ -13,6 +13,7 @@ import numpy as np
 from numpy import asarray, ndarray
 
 from .. import config
+from ..codegen.blas import SHARED_PRODUCT
 from . import memory as _memory  # noqa: F401  (arrays are made from here on)
 from .kernels import kernels, tracing
 from .numpy_extra import *  # noqa: F403
@@ -49,7 +50,7 @@ _F32 = np.dtype(np.float32)
 _REAL = (_F32, np.dtype(np.float64))
 _multiply = np.multiply
 _WIDE = {kind: wide for kind, wide in ACCUMULATE.items() if wide == np.float32}
-_reduce, _max, _min = np.add.reduce, np.maximum.reduce, np.minimum.reduce
+_reduce, _max, _min, _matmul = np.add.reduce, np.maximum.reduce, np.minimum.reduce, np.matmul
 
 # Over the axis that is closest in memory NumPy adds in pairs; over another it adds row after row, whose rounding errors grow with the number of rows.
 # Long sums in single precision are therefore added in blocks of this many rows first.
@@ -167,6 +168,8 @@ def matmul(a: Any, b: Any) -> Any:
         if 0 in b.strides:
             b = np.ascontiguousarray(b)
         return kernels.matmul.multiply(a, b)
+    if a.size * b.shape[-1] < SHARED_PRODUCT and kind in _REAL:
+        return _matmul(a, b)
     return numpy_matmul(a, b)
 
 

@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 
 from .. import config
+from ..codegen.blas import SHARED_PRODUCT
 from . import conv_reference, pool_reference
 from .kernels import fused, kernels
 
 Pads = Sequence[Any]
 _F32 = np.dtype(np.float32)
+_REAL = (_F32, np.dtype(np.float64))
+_matmul = np.matmul
 
 
 def conv(x: Any, w: Any, bias: Any, stride: Any, padding: Pads, dilation: Any, groups: int) -> Any:
@@ -106,10 +109,10 @@ def linear(x: Any, w: Any, b: Any) -> Any:
 
 def numpy_matmul(a: Any, b: Any) -> Any:
     """`np.matmul` with two-byte floats multiplied in float32, and on the calling thread where it is small."""
+    if a.size * b.shape[-1] < SHARED_PRODUCT and a.dtype in _REAL:
+        return _matmul(a, b)
     if a.dtype.itemsize <= 2 and a.dtype.kind in "fV":
         return numpy_matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
-    if a.size * b.shape[-1] < 4096:  # no BLAS uses threads
-        return np.matmul(a, b)
     return kernels.blas.matmul(a, b)
 
 

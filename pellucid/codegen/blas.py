@@ -24,13 +24,11 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.codegen import threads
-
 __all__ = ["alone", "bound", "bounded", "libraries", "linalg", "matmul", "openblas"]
 
-# Multiplications from which libraries were seen to use several threads (OpenBLAS 0.3.31; products of real matrices, and everything else).
+# Multiplications below which no library was seen to use several threads (OpenBLAS 0.3.31 begins at 2^18 for products of real matrices).
 SHARED_PRODUCT = 1 << 17
-SHARED_FROM = 1 << 12
+SHARED_FROM = 1 << 12  # for products of complex matrices and of vectors, and factorisations
 WORTH_SHARING = 1 << 25  # multiplications in about a millisecond
 # Rows * columns * the smaller of both: factorisations of 256 x 256 took as long on two threads, or longer.
 FACTORISATION_WORTH_SHARING = 1 << 27
@@ -64,6 +62,8 @@ def libraries() -> tuple[Library, ...]:
 @functools.cache
 def _libraries(scipy_loaded: bool) -> tuple[Library, ...]:
     from threadpoolctl import ThreadpoolController
+
+    from pellucid.codegen import threads  # here, so that `import pellucid` stays quick
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it warns of OpenMP libraries that others loaded

@@ -130,6 +130,8 @@ def test_thread_count_is_checked():
 def test_thread_count_from_environment(monkeypatch):
     monkeypatch.setattr(threads, "_threads", None)
     for variables, count in (({"OMP_NUM_THREADS": "3"}, 3), ({"OMP_NUM_THREADS": "3", "PELLUCID_NUM_THREADS": "5"}, 5)):
-        monkeypatch.setattr(config, "num_threads", config.read_environment(variables)["num_threads"])
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr(config, "num_threads", config.read_environment(dict(os.environ))["num_threads"])
         monkeypatch.setattr(threads, "_threads", None)
         assert threads.get_num_threads() == count
