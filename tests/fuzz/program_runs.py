@@ -1,0 +1,333 @@
+"""Runs the text of a program with one library bound to `torch`, writes down all that can be seen of it, and compares two such records."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import importlib
+import io
+import linecache
+import random
+import re
+import sys
+import types
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+EPSILON = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "complex64": 2.0**-23, "complex32": 2.0**-10}
+DOUBLE = 2.0**-52
+JITTERS = (2.0, 2.0, 2.0, 20.0, 20.0, 20.0)  # units in the last place
+LIGHT = ("stride", "error text")  # told where nothing worse is found
+Leaf = tuple[str, str, Any, float]  # path, kind, value, epsilon
+
+
+class Jitter:
+    """Moves the floating-point values of a tensor by some units in the last place, as another order of rounding would."""
+
+    def __init__(self, seed: int, units: float) -> None:
+        self.draws, self.units = np.random.default_rng(seed), units
+
+    def __call__(self, value: Any) -> Any:
+        if isinstance(value, (tuple, list)):
+            for part in value:
+                self(part)
+        array = getattr(value, "_array", None)
+        if (
+            isinstance(array, np.ndarray)
+            and array.size
+            and array.flags.writeable
+            and array.flags.forc
+            and array.dtype.kind not in "biu"
+        ):
+            name = str(value.dtype).split(".")[-1]
+            step = EPSILON.get(name, DOUBLE) * self.units
+            with np.errstate(all="ignore"):
+                noise = 1 + step * self.draws.uniform(-1, 1, array.shape)
+                wide = array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+                moved = np.where(wide * 64 == np.round(wide * 64), wide, wide * noise)  # small exact numbers stay
+                array[...] = moved.astype(array.dtype)
+        return value
+
+
+class _Jittered(ast.NodeTransformer):
+    def visit_Assign(self, node: ast.Assign) -> ast.Assign:
+        node.value = ast.Call(ast.Name("_jitter", ast.Load()), [node.value], [])
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        return node
+
+
+class _Imports(ast.NodeTransformer):
+    """`import torch...` becomes an import of the library that is tested."""
+
+    def __init__(self, package: str) -> None:
+        self.package = package
+
+    def visit_Import(self, node: ast.Import) -> ast.Import:
+        for alias in node.names:
+            if alias.name.split(".")[0] == "torch":
+                alias.asname = alias.asname or "torch"
+                alias.name = self.package + alias.name[5:]
+        return node
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom:
+        if node.module and node.module.split(".")[0] == "torch":
+            node.module = self.package + node.module[5:]
+        return node
+
+
+def told(error: BaseException) -> tuple[str, str, str]:
+    """The builtin class of an error and its first line: what of it is PyTorch's."""
+    name = next(c.__name__ for c in type(error).__mro__ if c.__module__ == "builtins")
+    return "error", name, (str(error).splitlines() or [""])[0]
+
+
+def reset(torch: Any) -> None:
+    torch.set_default_dtype(torch.float32)
+    torch.set_grad_enabled(True)
+    torch.use_deterministic_algorithms(False)
+    torch.manual_seed(7)
+
+
+def execute(text: str, package: str, compiling: bool = False, jitter: Jitter | None = None) -> list[Leaf]:
+    """All that can be seen of a program: what each statement after `program` gives or raises, and all variables at the end."""
+    torch = importlib.import_module(package)
+    filename = f"<program for {package}{' compiled' if compiling else ''}>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+    module = types.ModuleType("random_program")
+    sys.modules["random_program"] = module
+    scope = module.__dict__
+    scope.update(_jitter=jitter, told=told)
+    tree = _Imports(package).visit(ast.parse(text))
+    if jitter is not None:
+        tree = _Jittered().visit(tree)
+    ast.fix_missing_locations(tree)
+    leaves: list[Leaf] = []
+    before = {"_jitter", "told", *scope}
+    reset(torch)
+    called = False
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        for number, statement in enumerate(tree.body):
+            try:
+                exec(builtins.compile(ast.Module([statement], []), filename, "exec"), scope)
+            except Exception as error:
+                leaves += flat(told(error), f"line {number}")
+                continue
+            if isinstance(statement, ast.FunctionDef) and statement.name == "program":
+                called = True
+                if compiling:
+                    scope["program"] = torch.compile(scope["program"])
+            elif called and isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+                leaves += flat(scope.get(statement.targets[0].id), f"line {number}")
+        leaves += flat([torch.is_grad_enabled(), torch.get_default_dtype(), torch.is_inference_mode_enabled()], "modes")
+        torch.set_default_dtype(torch.float32)
+        leaves += flat(torch.rand(1).item(), "stream")
+        for name in [name for name in scope if name not in before and name != "program" and name[0] != "_"]:
+            leaves += flat(scope[name], name)
+    reset(torch)
+    sys.modules.pop("random_program", None)
+    linecache.cache.pop(filename, None)
+    return leaves
+
+
+def flat(value: Any, path: str, depth: int = 0) -> list[Leaf]:
+    return list(_flat(value, path, depth))
+
+
+def _flat(value: Any, path: str, depth: int) -> Iterator[Leaf]:
+    if depth > 6:
+        return
+    kind = type(value).__module__.split(".")[0]
+    if kind in ("torch", "pellucid") and hasattr(type(value), "grad_fn"):
+        try:
+            yield from list(_tensor(value, path, depth))
+        except RuntimeError as error:  # a view that a write in place spoiled
+            yield from _flat(told(error), path, depth)
+    elif isinstance(value, (bool, int, str, type(None))):
+        yield path, "text" if isinstance(value, str) else "number", value, 0.0
+    elif isinstance(value, (float, complex)):
+        yield path, "number", np.asarray(value), EPSILON["float32"]
+    elif isinstance(value, (tuple, list)):
+        yield path, "length", len(value), 0.0
+        for index, part in enumerate(value):
+            yield from _flat(part, f"{path}[{index}]", depth + 1)
+    elif isinstance(value, dict):
+        yield path, "keys", [str(key) for key in value], 0.0
+        for key, part in value.items():
+            yield from _flat(part, f"{path}[{key}]", depth + 1)
+    elif kind in ("torch", "pellucid", "random_program") and hasattr(value, "named_parameters"):
+        yield path, "training", value.training, 0.0
+        yield from _flat(dict(value.named_parameters()), path, depth + 1)
+        yield from _flat(dict(value.named_buffers()), path, depth + 1)
+        yield from _flat({k: v for k, v in vars(value).items() if type(v) in (int, float, bool)}, path, depth + 1)
+    elif hasattr(value, "state_dict") and hasattr(value, "step"):
+        yield from _flat(value.state_dict(), f"{path}.state", depth + 1)
+    elif kind in ("torch", "pellucid") and type(value).__name__ == "dtype":
+        yield path, "dtype", str(value).split(".")[-1], 0.0
+
+
+def _tensor(value: Any, path: str, depth: int) -> Iterator[Leaf]:
+    name = str(value.dtype).split(".")[-1]
+    shape = tuple(value.shape)
+    yield path, "shape", shape, 0.0
+    yield path, "dtype", name, 0.0
+    yield path, "requires_grad", value.requires_grad, 0.0
+    yield path, "is_leaf", value.is_leaf, 0.0
+    strides = tuple(s for s, n in zip(value.stride(), shape, strict=True) if n > 1)
+    if depth < 6:  # of a gradient, nobody promises them
+        yield path, "stride", strides if value.numel() else (), 0.0
+    torch = sys.modules[type(value).__mro__[-2 if type(value).__mro__[-2].__name__ == "Tensor" else 0].__module__.split(".")[0]]
+    with torch.no_grad():
+        plain = torch.resolve_neg(torch.resolve_conj(value.detach()))
+        wide = torch.complex128 if plain.is_complex() else torch.float64 if plain.is_floating_point() else torch.int64
+        array = plain.to(wide).numpy().copy()
+    yield path, "value", array, EPSILON.get(name, DOUBLE) if wide is not torch.int64 else 0.0
+    if depth < 6 and (value.is_leaf or value.retains_grad):
+        gradient = value.grad
+        yield f"{path}.grad", "gradient", gradient is None, 0.0
+        if gradient is not None:
+            yield from ((p, f"gradient {k}" if k == "value" else k, v, e) for p, k, v, e in _tensor(gradient, f"{path}.grad", 6))
+
+
+class Difference:
+    def __init__(self, kind: str, detail: str, index: int | None = None) -> None:
+        self.kind, self.detail, self.index = kind, detail, index  # an index where rounding may explain it
+
+
+def compare(wanted: list[Leaf], found: list[Leaf], skip: tuple[str, ...] = ()) -> list[Difference]:
+    """How two records differ; the list ends where they are no longer about the same things."""
+    made = []
+    for index, (a, b) in enumerate(zip(wanted, found, strict=False)):
+        if a[:2] != b[:2] or (a[1] == "value" and a[2].shape != b[2].shape):
+            made.append(Difference(_errors(wanted, found, index), f"{_said(wanted, index)}, found {_said(found, index)}"))
+            return made
+        path, kind, x, epsilon = a
+        y = b[2]
+        if kind in skip:
+            continue
+        if isinstance(x, np.ndarray) and isinstance(y, np.ndarray):
+            if x.shape != y.shape or not _near(x, y, _room(x, epsilon)):
+                made.append(Difference(kind, f"{path}: {_short(x)}, found {_short(y)}", index))
+        elif type(x) is not type(y) or x != y:
+            soft = kind in ("number", "gradient", "text")
+            if kind == "text" and index and wanted[index - 1][2] == found[index - 1][2] and wanted[index - 2][2] == "error":
+                kind = f"error text {_normal(x)}"
+            elif kind in ("length", "keys", "shape", "number") or kind == "text":
+                kind = _errors(wanted, found, index)
+                soft = not kind.startswith(("refused", "accepted"))
+            made.append(Difference(kind, f"{path}: {x!r}, found {y!r}", index if soft else None))
+            if kind.startswith(("refused", "accepted", "length", "keys")):
+                return made
+    if not made and len(wanted) != len(found):
+        made.append(Difference("length", f"{len(wanted)} facts, found {len(found)}"))
+    return made
+
+
+def _errors(wanted: list[Leaf], found: list[Leaf], index: int) -> str:
+    """The kind of a difference, which tells whether one of the two had an error here."""
+    mine, theirs = _error(found, index), _error(wanted, index)
+    if mine and theirs:
+        return f"error class {theirs[0]} {_normal(theirs[1])} is {mine[0]} {_normal(mine[1])}"
+    if mine:
+        return f"refused {mine[0]} {_normal(mine[1])}"
+    if theirs:
+        return f"accepted {theirs[0]} {_normal(theirs[1])}"
+    return wanted[index][1]
+
+
+def _error(leaves: list[Leaf], index: int) -> tuple[str, str] | None:
+    for start in (index, index + 1, index - 1):
+        if 0 <= start < len(leaves) - 2 and leaves[start][1] == "text" and leaves[start][2] == "error":
+            return leaves[start + 1][2], leaves[start + 2][2]
+    return None
+
+
+def _said(leaves: list[Leaf], index: int) -> str:
+    error = _error(leaves, index)
+    return f"{error[0]}: {error[1]}" if error else f"{leaves[index][0]} {leaves[index][1]} {_short(leaves[index][2])}"
+
+
+def _normal(text: str) -> str:
+    return re.sub(r"[^A-Za-z_' ]+", " ", text)[:60].strip()
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"{np.array2string(value.ravel()[:6], precision=6)}{list(value.shape)}"
+    return repr(value)[:80]
+
+
+def _room(x: np.ndarray, epsilon: float) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        size = np.abs(x)
+        largest = size[np.isfinite(size)].max(initial=0.0)
+        return 64 * epsilon * (size + 0.25 * largest) + (4 * epsilon if epsilon else 0.0)
+
+
+def _near(x: np.ndarray, y: np.ndarray, room: np.ndarray) -> bool:
+    with np.errstate(all="ignore"):
+        same = (x == y) | (np.isnan(x) & np.isnan(y)) | (np.abs(x - y) <= room)
+    return bool(same.all())
+
+
+def explained(differences: list[Difference], wanted: list[Leaf], found: list[Leaf], jittered: list[list[Leaf]]) -> list[Difference]:
+    """The differences that are larger than what rounding does to the program, or nothing where it turns into another one."""
+    kept = []
+    for difference in differences:
+        index = difference.index
+        if index is None:
+            kept.append(difference)
+            continue
+        x, epsilon = wanted[index][2], wanted[index][3]
+        others = [leaves[index] if index < len(leaves) and leaves[index][:2] == wanted[index][:2] else None for leaves in jittered]
+        if any(other is None for other in others):
+            return []
+        values = [other[2] for other in others if other is not None]
+        if not isinstance(x, np.ndarray):
+            if all(type(value) is type(x) and value == x for value in values):
+                kept.append(difference)
+            else:
+                return kept  # a decision that rounding turns: what comes after says nothing
+            continue
+        if any(value.shape != x.shape for value in values):
+            return []
+        y = found[index][2]
+        with np.errstate(all="ignore"):
+            spread = np.max(
+                [np.where(np.isfinite(v) & np.isfinite(x), np.abs(v - x), np.where(_like(v, x), 0.0, np.inf)) for v in values],
+                axis=0,
+            )
+            room = np.nan_to_num(_room(x, epsilon), nan=0.0) + (10 if epsilon else 1e9) * spread
+        if not _near(x, y, room):
+            kept.append(difference)
+    return kept
+
+
+def _like(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return (x == y) | (np.isnan(x) & np.isnan(y))
+
+
+def judge(text: str, wanted: list[Leaf], found: list[Leaf], name: str, skip: tuple[str, ...] = ()) -> str | None:
+    """The first difference that rounding does not explain, as a failure."""
+    differences = compare(wanted, found, skip)
+    if any(d.index is not None for d in differences):
+        jittered = [execute(text, "pellucid", jitter=Jitter(seed, units)) for seed, units in enumerate(JITTERS)]
+        plain = execute(text, "pellucid")
+        if len(plain) == len(wanted):
+            differences = explained(differences, wanted, found, [*jittered, *([plain] if name == "compiled" else [])])
+        else:
+            differences = explained(differences, wanted, found, jittered)
+    if not differences:
+        return None
+    first = min(differences, key=lambda d: d.kind.startswith(LIGHT))
+    return f"{name} {first.kind}: {first.detail}"
+
+
+def seeded(seed: int) -> random.Random:
+    return random.Random(seed)
