@@ -89,7 +89,7 @@ class LrAbsurd(Rule):
     id = "PL311"
     severity = "error"
     summary = "updates far too large or too small for the weights"
-    supersedes = ("exploding-gradient", "nan-born", "loss-at-chance")
+    supersedes = ("exploding-gradient", "loss-at-chance")
     symptom_of = ("missing-zero-grad",)
     wants_updates = True
 

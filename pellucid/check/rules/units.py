@@ -84,7 +84,7 @@ class DeadUnits(Rule):
         if array is None:
             return
         axis = 1 if layer.name in CONVOLUTIONS and array.ndim > 2 else array.ndim - 1
-        on = ((array > 0) if inplace else (array >= 0)).any(axis=tuple(i for i in range(array.ndim) if i != axis))
+        on = ~((array <= 0) if inplace else (array < 0)).all(axis=tuple(i for i in range(array.ndim) if i != axis))
         key = (op.site, op.module.path if op.module is not None else None, weight.id, len(on))
         held = self._layers.get(key)
         if held is None:
@@ -339,7 +339,7 @@ class ExplodingGradient(_Flow):
     severity = "warning"
     summary = "gradients grow by orders of magnitude through layers or time"
     ops = (*LAYERS, *RECURRENT)
-    supersedes = ("nan-born", "loss-at-chance")
+    supersedes = ("loss-at-chance",)
 
     FACTOR = 1e4
     TIMES = 8  # uses of a matrix in one forward that make it recurrent

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..events import Backward, Cleared, Failure, Op, Read, Step, Update, Value, ancestors
 from ..rule import Rule
+from .losses_origin import origin
 
 LOOKED_AT = 1 << 16  # elements; larger results are looked at in the first three steps and at powers of two
 KEPT = 20_000
@@ -31,6 +32,10 @@ SINGULAR: dict[str, tuple[Any, str]] = {
     "acosh": (lambda x: x == 1, "the derivative of acosh is infinite at 1"),
     "atan2": (lambda x: x == 0, "the derivative of atan2 at (0, 0) is none"),
     "pow": (lambda x: x == 0, "the derivative of a power below 1 is infinite at 0"),
+    "log": (lambda x: np.abs(x) < 1e-30, "its derivative 1 / x leaves the range of numbers this close to 0"),
+    "reciprocal": (lambda x: np.abs(x) < 1e-15, "its derivative 1 / x**2 leaves the range of numbers this close to 0"),
+    "rsqrt": (lambda x: np.abs(x) < 1e-20, "its derivative leaves the range of numbers this close to 0"),
+    "div": (lambda x: np.abs(x) < 1e-15, "its derivative 1 / x**2 leaves the range of numbers this close to 0"),
 }
 FIX = {
     "log": "keep the argument above zero, `x.clamp_min(1e-8).log()`, or compute the logarithm from the scores (F.logsigmoid, F.log_softmax)",
@@ -90,6 +95,17 @@ class _Cause:
         self.growth = growth
 
 
+class _Waiting:
+    """A backward call whose loss or gradients are no numbers, and the leaves that it reached: nobody has used them yet."""
+
+    __slots__ = ("cause", "leaves", "loss")
+
+    def __init__(self, cause: _Cause, loss: bool) -> None:
+        self.cause = cause
+        self.loss = loss  # the loss itself is none; its gradients may well be finite: the derivative of log is 1 / x below zero, too
+        self.leaves: set[int] = set()
+
+
 class NanBorn(Rule):
     """The operation in which a NaN or an infinity appears first, when it gets into the parameters."""
 
@@ -102,10 +118,8 @@ class NanBorn(Rule):
         self._bad: dict[int, _Bad] = {}  # by number of the operation
         self._kinds: dict[int, str] = {}  # by number of the Value: "nan" or "inf"
         self._singular: dict[int, tuple[Op, str, int]] = {}
-        self._waiting: _Cause | None = None  # gradients that are no numbers, and nobody has used them yet
-        self._no_loss = (
-            False  # it is the loss that is none; its gradients may be finite, as those of the logarithm of a negative number
-        )
+        self._waiting: list[_Waiting] = []
+        self._lost: _Waiting | None = None  # of the backward that runs now
         self._growth: _Cause | None = None  # told in the end when no other rule says why
         self._last: Value | None = None  # the last single number that is none
         self._done = False
@@ -152,7 +166,7 @@ class NanBorn(Rule):
 
     def _point(self, op: Op) -> None:
         """A value at which the derivative is infinite."""
-        x = op.arg("input")
+        x = op.arg("other" if op.name == "div" else "input")
         if op.name == "pow" and not (isinstance(op.arg("exponent"), float) and 0 < op.args["exponent"] < 1):
             return
         if not isinstance(x, Value) or not x.requires_grad or not self._looks(x.numel):
@@ -201,7 +215,7 @@ class NanBorn(Rule):
             op.site,
             f"{word} appears in {op.name}, in {bad.count} of {bad.total} elements{': ' + why if why else ''}; {what}.",
             {"operation": op.name, "kind": word, "elements": bad.count, "of": bad.total, "ranges": bad.ranges, "step": op.step},
-            DIVERGED if growth else FIX.get(op.name, GENERAL),
+            DIVERGED if growth else _fix(op),
             growth,
         )
 
@@ -226,22 +240,28 @@ class NanBorn(Rule):
         if self._done:
             return
         self._backwards += 1
-        self._waiting = None
+        self._lost = None
         for root in event.roots:
             if root.number in self._kinds:
-                self._waiting = self._cause(root, "the loss is then no number")
-        self._no_loss = self._waiting is not None
+                cause = self._cause(root, "the loss is then no number")
+                self._lost = _Waiting(cause, True) if cause is not None else None
 
     def on_backward(self, event: Backward) -> None:
         """Gradients that are not finite although the loss is."""
-        if self._done or self._waiting is not None:
+        if self._done:
             return
-        for a in event.accumulated:
-            gradient = a.value.grad() if self._looks(a.value.numel) else None
-            if gradient is None or _finite(gradient):
-                continue
-            self._waiting = self._in_backward(event, a.value, gradient)
-            return
+        held = self._lost
+        waiting = {leaf for w in self._waiting for leaf in w.leaves}
+        if held is None:
+            for a in event.accumulated:
+                gradient = a.value.grad() if self._looks(a.value.numel) and a.value.id not in waiting else None
+                if gradient is not None and not _finite(gradient):
+                    held = _Waiting(self._in_backward(event, a.value, gradient), False)
+                    break
+        if held is not None:
+            held.leaves = {a.value.id for a in event.accumulated}
+            self._waiting = [*self._waiting[-15:], held]
+        self._lost = None
 
     def _in_backward(self, event: Backward, leaf: Value, gradient: Any) -> _Cause:
         word = "NaN" if np.isnan(gradient).any() else "Inf"
@@ -256,7 +276,7 @@ class NanBorn(Rule):
                 op.site,
                 f"{word} appears in the backward of {op.name}: {words}, and {count} elements of its input are there.",
                 {**evidence, "operation": op.name, "elements": count},
-                FIX.get(op.name, GENERAL),
+                _fix(op),
                 False,
             )
         if hidden is not None and not hidden.bad_inputs:
@@ -277,31 +297,35 @@ class NanBorn(Rule):
 
     def on_clear(self, event: Cleared) -> None:
         """Nobody used them: a loop that skips bad batches."""
-        self._waiting = None
+        if self._waiting:
+            self._forget({v.id for v in event.values})
+
+    def _forget(self, leaves: set[int]) -> None:
+        for held in self._waiting:
+            held.leaves -= leaves
+        self._waiting = [held for held in self._waiting if held.leaves]
 
     def on_step(self, event: Step) -> None:
-        """Gradients that are no numbers, or those of a loss that is none, are used.
-
-        A GradScaler leaves out steps with gradients that are not finite, which is as it should be.
-        """
-        if self._waiting is None:
-            return
-        gradients = [g for v in event.optimizer.params() if (g := v.grad()) is not None]
-        if any(not _finite(g) for g in gradients) or self._no_loss and any(np.any(g) for g in gradients):
-            self._tell(self._waiting)
-        self._waiting = None
+        """Gradients are used. A GradScaler leaves out steps with gradients that are not finite, which is as it should be."""
+        if self._waiting:
+            self._used(event.optimizer.params())
 
     def on_update(self, event: Update) -> None:
         """Gradients are used by hand."""
-        if self._waiting is not None:
-            gradient = event.value.grad()
-            if gradient is not None and (self._no_loss or not _finite(gradient)):
-                self._tell(self._waiting)
-                self._waiting = None
+        if self._waiting:
+            self._used([event.value])
+
+    def _used(self, values: list[Value]) -> None:
+        for held in self._waiting:
+            used = [v for v in values if v.id in held.leaves]
+            if used and (held.loss or any((g := v.grad()) is not None and not _finite(g) for v in used)):
+                self._tell(held.cause)
+                break
+        self._forget({v.id for v in values})
 
     def _tell(self, cause: _Cause) -> None:
         self._done = True
-        if cause.growth:
+        if cause.growth or self._diverged():
             self._growth = cause
         else:
             self.report(cause.site, cause.message, evidence=cause.evidence, fix=cause.fix)
@@ -317,8 +341,8 @@ class NanBorn(Rule):
         if self._done:
             return
         last = self._last
-        if self._waiting is not None:
-            self._tell(self._waiting)
+        if self._waiting:
+            self._tell(self._waiting[0].cause)
         elif last is not None and last.step == self.step:
             cause = self._cause(last, "and the program ended")
             if cause is not None:
@@ -327,15 +351,28 @@ class NanBorn(Rule):
     def finish(self) -> None:
         """Divergence, if nobody else has told why; and programs that never step."""
         if not self._done and self.step == 0:
-            cause = self._waiting
+            cause = self._waiting[0].cause if self._waiting else None
             if cause is None and not self._backwards and self._last is not None:
                 cause = self._cause(self._last, "and the program reads it")
             if cause is not None:
                 self._tell(cause)
-        told = {finding.name for finding, _ in self.session.found.values()}
-        if self._growth is not None and not told & {"exploding-gradient", "lr-absurd"}:
+        if self._growth is not None and not self._diverged():
             cause = self._growth
             self.report(cause.site, cause.message, evidence=cause.evidence, fix=cause.fix)
+
+    def _diverged(self) -> bool:
+        """Whether the numbers had grown beyond all measure before, which is told by the rule that saw it."""
+        return any(finding.name in ("exploding-gradient", "lr-absurd") for finding, _ in self.session.found.values())
+
+
+def _fix(op: Op) -> str:
+    """What to do about an operation: of the logarithm of probabilities, one function for both."""
+    if op.name in ("log", "log2", "log10"):
+        made = origin(op.args.get("input"))
+        if made is not None and made.probabilities:
+            one, loss = ("log_softmax", "cross_entropy") if made.kind == "softmax" else ("logsigmoid", "binary_cross_entropy_with_logits")
+            return f"compute the logarithm from the scores, `F.{one}(scores)` (or {loss}, which does): {made.op.name} rounds to 0 before the log"
+    return FIX.get(op.name, GENERAL)
 
 
 def _finite(array: Any) -> bool:
