@@ -178,7 +178,9 @@ class DataLeak(Rule):
         self._chosen: dict[int, Site | None] = {}  # id of a tensor -> where its rows were chosen
         self._loaders: dict[int, LoaderInfo] = {}  # id of a tensor that a loader gave
         self._splits: dict[int, Site | None] = {}  # number of a loader -> where its rows were chosen
-        self._trained_on: dict[int, LoaderInfo] = {}  # id of a data set -> its loader, whose batches took part in a loss with a backward
+        self._trained_on: dict[
+            int, LoaderInfo
+        ] = {}  # id of a data set -> its loader, whose batches took part in a loss with a backward
 
     # ---- where rows come from --------------------------------------------------------------------------------------------
     def on_op(self, op: Op) -> None:

@@ -102,7 +102,9 @@ class _Waiting:
 
     def __init__(self, cause: _Cause, loss: bool) -> None:
         self.cause = cause
-        self.loss = loss  # the loss itself is none; its gradients may well be finite: the derivative of log is 1 / x below zero, too
+        self.loss = (
+            loss  # the loss itself is none; its gradients may well be finite: the derivative of log is 1 / x below zero, too
+        )
         self.leaves: set[int] = set()
 
 
@@ -370,7 +372,9 @@ def _fix(op: Op) -> str:
     if op.name in ("log", "log2", "log10"):
         made = origin(op.args.get("input"))
         if made is not None and made.probabilities:
-            one, loss = ("log_softmax", "cross_entropy") if made.kind == "softmax" else ("logsigmoid", "binary_cross_entropy_with_logits")
+            one, loss = (
+                ("log_softmax", "cross_entropy") if made.kind == "softmax" else ("logsigmoid", "binary_cross_entropy_with_logits")
+            )
             return f"compute the logarithm from the scores, `F.{one}(scores)` (or {loss}, which does): {made.op.name} rounds to 0 before the log"
     return FIX.get(op.name, GENERAL)
 
