@@ -407,6 +407,8 @@ class SchedulerStep:
     before: list[float]
     after: list[float]
     step: int
+    made: Site | None = None  # where the scheduler was made
+    ref: Any = None  # a weak reference to it
 
 
 @dataclass(slots=True)

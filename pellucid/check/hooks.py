@@ -36,6 +36,7 @@ class Hooks:
         self._loaders: dict[int, LoaderInfo] = {}
         self._inside = 0  # calls of train() on submodules
         self._stepping = 0
+        self._schedulers: Any = weakref.WeakKeyDictionary()  # where each was made
         self._schedules = 0  # inside a scheduler's constructor or step
         self._passes: Any = weakref.WeakKeyDictionary()
 
@@ -341,7 +342,7 @@ class Hooks:
 
     # ---- schedulers --------------------------------------------------------------------------------------------------
     def _silent(self, old: Any) -> Any:
-        hooks = self
+        recorder, hooks = self.recorder, self
 
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
             hooks._schedules += 1
@@ -349,6 +350,8 @@ class Hooks:
                 old(self, *args, **kwargs)
             finally:
                 hooks._schedules -= 1
+            if not hooks._schedules and not recorder.idle:
+                hooks._schedulers[self] = recorder.site(2)
 
         return __init__
 
@@ -368,7 +371,8 @@ class Hooks:
             finally:
                 hooks._schedules -= 1
             after = info.lrs() if info is not None else []
-            event = SchedulerStep(type(self).__name__, info, recorder.site(2), before, after, recorder.step)
+            made, ref = hooks._schedulers.get(self), weakref.ref(self)
+            event = SchedulerStep(type(self).__name__, info, recorder.site(2), before, after, recorder.step, made, ref)
             recorder.tell("on_scheduler_step", event)
             return result
 

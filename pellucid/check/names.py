@@ -31,6 +31,7 @@ class Names:
     def __init__(self, is_library: Any) -> None:
         self._is_library = is_library
         self.modules: dict[int, tuple[weakref.ref[Any], Any]] = {}  # id -> (module, site where it was made)
+        self.sites: set[Any] = set()  # of all modules that were ever made
         self._roots: dict[int, tuple[weakref.ref[Any], str]] = {}
         self._inner: dict[int, tuple[weakref.ref[Any], dict[int, str]]] = {}
 
@@ -38,6 +39,7 @@ class Names:
     def made(self, module: Any, site: Any) -> None:
         """Note where a module was made."""
         key, table = id(module), self.modules
+        self.sites.add(site)
 
         def forget(ref: Any) -> None:
             held = table.get(key)

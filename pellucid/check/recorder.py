@@ -102,6 +102,7 @@ class Recorder:
         self.stack: list[ModuleCall] = []
         self.values: dict[int, Value] = {}
         self.leaves: dict[int, Any] = {}  # weak references to leaves that want a gradient, by id
+        self.filled: dict[int, Op] = {}  # by `Value.id` of a leaf that wants a gradient: what has written it last, updates left out
         self.last_site: Site | None = None
         self._library: dict[str, bool] = {}
         self._rounds: dict[int, tuple[int, int]] = {}  # by optimizer: number of its last step, steps since the one before
@@ -425,7 +426,9 @@ class Recorder:
         if written is not None:
             base = self.engine.base(written)
             if base is not None and base is not written:
-                self._made(base, self._joined(op, base), 0)
+                joined = self._joined(op, base)
+                self._made(base, joined, 0)
+                self._fills(joined)
         op.outputs = tuple(outputs)
         self.keep(op)
 
@@ -447,8 +450,8 @@ class Recorder:
         if len(self._ops) > KEPT_OPS:
             self._forget(self._ops.popleft())
         self.last_site = op.site or self.last_site
-        if op.inplace and self._fresh:
-            self._by_hand(op)
+        if op.inplace and not (self._fresh and self._by_hand(op)):
+            self._fills(op)
         handlers = self.op_handlers.get(op.name)
         every = self.op_handlers.get("")
         if handlers or every:
@@ -459,15 +462,26 @@ class Recorder:
             finally:
                 self.paused -= 1
 
-    def _by_hand(self, op: Op) -> None:
+    def _fills(self, op: Op) -> None:
+        """A leaf gets new values: drawn, loaded, scaled."""
+        leaf = (
+            updated_leaf(op) if op.inputs and op.name not in ("requires_grad", "add", "sub", "addcdiv", "addcmul", "lerp") else None
+        )
+        if leaf is not None:
+            if len(self.filled) > KEPT_OPS:
+                self.filled.clear()
+            self.filled[leaf.id] = op
+
+    def _by_hand(self, op: Op) -> bool:
         """`w -= lr * w.grad`: an update by hand. The first one after a backward counts as a step."""
         leaf = updated_leaf(op)
         if leaf is None or not any(made.name == "grad" for made in ancestors(op.inputs[1:], limit=200)):
-            return
+            return False
         self.tell("on_update", Update(leaf, op, op.site, self.step))
         if self._counted != self._backwards:
             self._counted = self._backwards
             self.step_done()
+        return True
 
     def expect(self, optimizer: int) -> None:
         """An optimizer was made, and will step."""

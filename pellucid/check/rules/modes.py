@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..events import (
     Backward,
     Batch,
@@ -105,7 +107,7 @@ class EvalInTrainMode(Rule):
             module = call.module
             if held.read is None or (call.site, call.grad_enabled) in self._trained_sites:
                 continue
-            if module is not None and id(module) not in self._trained_models:
+            if module is not None and id(module) not in self._trained_models and not self._is_copy(module):
                 continue
             if self._repeated(held):
                 continue
@@ -117,6 +119,20 @@ class EvalInTrainMode(Rule):
                 evidence={"layers": held.kinds, "read_at": str(held.read), "grad_enabled": call.grad_enabled, "step": call.step},
                 fix=f"call `{call.path}.eval()` before evaluating, and `{call.path}.train()` before training goes on",
             )
+
+    def _is_copy(self, module: Any) -> bool:
+        """Whether a model that is not trained itself has its parameters from one that is: a running average, a best state, a checkpoint."""
+        shapes = [tuple(p.shape) for p in module.parameters()]
+        if not shapes:
+            return False
+        recorder = self.session.recorder
+        changed = any(v.version > 0 or v.id in recorder.filled for v in (recorder.value(p) for p in module.parameters()))
+        return changed and any(
+            id(other) in self._trained_models
+            and type(other) is type(module)
+            and [tuple(p.shape) for p in other.parameters()] == shapes
+            for other in recorder.names.alive()
+        )
 
     def _repeated(self, held: _Pass) -> bool:
         """Monte Carlo dropout: the same input goes through the model several times on purpose."""
@@ -227,9 +243,9 @@ class TrainInEvalMode(Rule):
             off = "are" if len(layers) > 1 else "is"
             since = f"since {call.path}.eval() in line {made.line}" if made is not None else "because it is in eval mode"
             self.report(
-                call.site,
-                f"{call.path} is trained here in eval mode: {kinds} {off} off, {since}.",
-                evidence={"layers": layers, "eval_at": made, "step": self.step, "stepped_by": who},
+                made or call.site,
+                f"{call.path} is trained in eval mode: {kinds} {off} off, {since}.",
+                evidence={"layers": layers, "eval_at": made, "trained_at": call.site, "step": self.step, "stepped_by": who},
                 fix=f"call `{call.path}.train()` before training (at the beginning of every epoch, when it is evaluated in between)",
             )
         self._waiting = {i: p for i, p in self._waiting.items() if id(p) not in held}

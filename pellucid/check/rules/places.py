@@ -108,3 +108,28 @@ def member_place(recorder: Any, root: Any, path: str) -> Any:
         if owner is None:
             break
     return best
+
+
+def birthplace(recorder: Any, value: Any) -> Any:
+    """Where a parameter got the values that training began with: the line that drew, scaled or loaded it, else the one that made it."""
+    written = recorder.filled.get(value.id)
+    if written is not None and written.site is not None:
+        return written.site
+    if value.producer is not None and value.producer.site is not None:
+        return value.producer.site
+    tensor = value.tensor
+    for module in recorder.names.alive():
+        for name, p in module._parameters.items():
+            if p is tensor and tensor is not None:
+                return attribute_place(recorder, module, name) if is_users(recorder, module) else recorder.names.site_of(module)
+    return None
+
+
+def given(recorder: Any, value: Any) -> Any:
+    """The line on which the program gave a parameter values of its own, in the place of those that its module began with; None when it has
+    not, or when they were loaded."""
+    written = recorder.filled.get(value.id)
+    if written is None or written.site is None or written.site in recorder.names.sites:
+        return None
+    call = written.site.call
+    return None if call is not None and "load" in (call.function or "") else written.site

@@ -20,6 +20,7 @@ import numpy as np
 from ..events import VIEWS, Backward, LoaderInfo, Op, OptimizerInfo, Seeded, Site, Step, Update, Value, ancestors, lineage
 from ..rule import Rule
 from ..signatures import RANDOM
+from .places import Place, assignments
 
 DROPOUT = frozenset("dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout".split())
 SEEN = 32  # elements that a draw must have to be compared
@@ -297,17 +298,17 @@ class SameWorkerSeed(Rule):
                     fix="use a seed of the worker's own: `torch.initial_seed() % 2**32`, or add the worker's number",
                 )
             return  # it may well seed what the data set holds
-        for name in self._streams(loader.dataset):
+        for name, place in self._streams(loader.dataset):
             self.report(
-                loader.site,
+                place or loader.site,
                 f"each of the {loader.workers} workers gets a copy of {name}, in the same state: all draw the same random numbers.",
-                evidence={"workers": loader.workers, "stream": name},
+                evidence={"workers": loader.workers, "stream": name, "loader_at": loader.site},
                 fix="make the stream in the worker: seed it from `torch.initial_seed()` in a `worker_init_fn` (or draw with torch, whose "
                 "stream every worker has of its own)",
             )
             return
 
-    def _streams(self, dataset: Any) -> Iterator[str]:
+    def _streams(self, dataset: Any) -> Iterator[tuple[str, Any]]:
         while type(dataset).__name__ == "Subset":
             dataset = dataset.dataset
         things = [dataset, *[t for t in vars(dataset).values() if callable(t)]] if hasattr(dataset, "__dict__") else [dataset]
@@ -320,11 +321,27 @@ class SameWorkerSeed(Rule):
                 used |= names
                 for name in code.co_names:
                     if _is_stream(scope.get(name)):
-                        yield f"`{name}`"
+                        yield (
+                            f"`{name}`",
+                            next((Place(code.co_filename, n.lineno) for n in assignments(code.co_filename, name)), None),
+                        )
         for path, _ in _reached(dataset):
             parts = path.replace("[", ".").split(".")
             if set(parts) & used:
-                yield f"`{type(dataset).__name__}.{path}`"
+                yield f"`{type(dataset).__name__}.{path}`", _assigned(dataset, parts)
+
+
+def _assigned(owner: Any, parts: list[str]) -> Place | None:
+    """Where the class of an object assigns the attribute at the end of a path from it."""
+    for part in parts[:-1]:
+        owner = owner[int(part[:-1])] if part.endswith("]") else getattr(owner, part, None)
+    for kind in type(owner).__mro__:
+        code = getattr(vars(kind).get("__init__"), "__code__", None)
+        if code is not None:
+            found = next(assignments(code.co_filename, f"self.{parts[-1]}", code.co_firstlineno), None)
+            if found is not None:
+                return Place(code.co_filename, found.lineno)
+    return None
 
 
 def _constant_seed(function: Any) -> tuple[Site, str] | None:

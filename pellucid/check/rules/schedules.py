@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from typing import Any
 
 import numpy as np
 
-from ..events import Backward, OptimizerInfo, SchedulerStep, Site, Step
+from ..events import Backward, OptimizerInfo, SchedulerStep, Site, Step, Update, Value
 from ..rule import Rule
+from .origins import factor_at, written_at
+from .places import Place, tree
 
 
 class _Schedule:
@@ -82,6 +85,27 @@ def _absolute(site: Site | None) -> bool:
     return call is not None and bool(call.arguments or call.keywords)
 
 
+class _Rates:
+    """What was seen of one group of parameters of an optimizer."""
+
+    __slots__ = ("largest", "seen")
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[int, float, float]] = []  # step of the optimizer, update / weights, learning rate
+        self.largest = 0.0  # rate of all steps
+
+
+class _Scheduled:
+    """A scheduler of an optimizer, and the optimizer's first rate."""
+
+    __slots__ = ("base", "event")
+
+    def __init__(self, event: SchedulerStep) -> None:
+        self.event = event
+        scheduler = event.ref() if event.ref is not None else None
+        self.base = max([float(x) for x in getattr(scheduler, "base_lrs", [])] or event.before, default=0.0)
+
+
 class LrAbsurd(Rule):
     """An update as large as the weights themselves throws away what they are; one below their rounding changes nothing."""
 
@@ -89,83 +113,300 @@ class LrAbsurd(Rule):
     id = "PL311"
     severity = "error"
     summary = "updates far too large or too small for the weights"
-    supersedes = ("exploding-gradient", "loss-at-chance")
+    supersedes = ("exploding-gradient", "loss-at-chance", "dead-units", "vanishing-gradient")
     symptom_of = ("missing-zero-grad",)
     wants_updates = True
 
     TOO_LARGE = 1.0  # |update| / |weights|
     TOO_SMALL = 1e-6
+    LOST = 1e-4  # of the first rate is left before half of the steps are done
+    ADAPTIVE = ("Adam", "AdamW", "NAdam", "RAdam", "Adamax", "RMSprop", "Lion")
+    """Optimizers that move each weight by about the learning rate itself, whatever the gradient."""
 
     def __init__(self) -> None:
-        self._losses: list[float] = []
-        self._ratios: dict[int, list[tuple[int, float, float]]] = {}  # by optimizer: (step, ratio, learning rate)
+        self._losses: dict[int, list[float]] = {}  # by optimizer: before the steps that are looked at
+        self._groups: dict[tuple[int, int], _Rates] = {}  # by optimizer and group
+        self._schedules: dict[int, _Scheduled] = {}  # by optimizer
+        self._infos: dict[int, OptimizerInfo] = {}
         self._told: set[int] = set()
-        self._root = 0.0
+        self._loss: float | None = None
+        self._rates: dict[int, list[float]] = {}  # by optimizer: the largest rate of each step
+        self._by_hand: dict[Any, _Rates] = {}  # by place of an update by hand
+
+    def on_optimizer(self, event: OptimizerInfo) -> None:
+        """Settings with which no training can go well, whatever the gradients."""
+        for group in event.groups:
+            momentum, decay, rate = (group.get(k) for k in ("momentum", "weight_decay", "lr"))
+            if isinstance(momentum, (int, float)) and momentum >= 1:
+                self._tell(
+                    event,
+                    "momentum",
+                    2,
+                    float(momentum),
+                    f"a momentum of {momentum:g} never forgets: the steps only add up",
+                    "use a momentum below 1, such as 0.9",
+                    {},
+                )
+            elif all(isinstance(x, (int, float)) for x in (decay, rate)) and rate * decay >= 1:
+                self._tell(
+                    event,
+                    "weight_decay",
+                    4,
+                    float(decay),
+                    f"with a learning rate of {rate:g} a weight decay of {decay:g} takes the whole weight away in each step",
+                    "use a weight decay of 0.01 or less",
+                    {},
+                )
 
     def on_backward(self, event: Backward) -> None:
         """The loss before the step, at the steps that are looked at."""
         root = event.roots[0] if event.roots else None
-        if root is not None and root.numel == 1 and event.how == "backward" and _due(self.step):
+        if root is not None and root.numel == 1 and event.how == "backward":
             array = root.numpy()
-            if array is not None:
-                self._losses.append(float(np.asarray(array, dtype=np.float64).reshape(())))
+            self._loss = None if array is None else float(np.asarray(array, dtype=np.float64).reshape(()))
+
+    def on_scheduler_step(self, event: SchedulerStep) -> None:
+        """Which schedule an optimizer has."""
+        if event.optimizer is not None and event.optimizer.number not in self._schedules:
+            self._schedules[event.optimizer.number] = _Scheduled(event)
 
     def on_step(self, event: Step) -> None:
         """How far the weights moved."""
         info = event.optimizer
-        if not event.before or info.number in self._told:
+        if info.number in self._told:
             return
-        rates = [abs(lr) for lr in info.lrs()]
-        ratios = []
-        for value in info.params():
-            before = event.before.get(value.id)
-            if before is None or before.ndim < 2 or before.dtype.kind != "f":
+        self._infos[info.number] = info
+        rates = self._rates.setdefault(info.number, [])
+        if len(rates) < 100_000:
+            rates.append(max((abs(rate) for rate in info.lrs()), default=0.0))
+        for k, group in enumerate(info.groups):
+            rate = group.get("lr")
+            held = self._groups.get((info.number, k))
+            if held is None:
+                held = self._groups[info.number, k] = _Rates()
+            if rate is not None:
+                held.largest = max(held.largest, abs(float(rate)))
+        if not event.before:
+            return
+        losses = self._losses.setdefault(info.number, [])
+        if self._loss is not None:
+            losses.append(self._loss)
+        value = self.session.recorder.value
+        for k, group in enumerate(info.groups):
+            if group.get("lr") is None:
                 continue
-            gradient = value.grad()
-            moved = event.update(value)
-            if moved is None or gradient is None or not np.any(gradient):
-                continue
-            if not np.isfinite(gradient).all() and not any(r > self.TOO_LARGE for _, r, _ in self._ratios.get(info.number, ())):
-                self._told.add(info.number)  # NaN out of small updates: no matter of the rate
+            held, ratios = self._groups[info.number, k], []
+            for p in group["params"]:
+                ratio = self._moved(event, value(p))
+                if ratio is None:
+                    continue
+                if math.isnan(ratio) and not any(r > self.TOO_LARGE for _, r, _ in held.seen):
+                    self._told.add(info.number)  # NaN out of small updates: no matter of the rate
+                    return
+                ratios.append(math.inf if math.isnan(ratio) else ratio)
+            if ratios:
+                held.seen.append((info.steps, float(np.median(ratios)), abs(float(group["lr"]))))
+                self._judge(info, held, losses)
+                if info.number in self._told:
+                    return
+
+    def _moved(self, event: Step, value: Value) -> float | None:
+        """The size of an update by that of the weights; NaN for gradients that are none, None where there is nothing to be seen."""
+        before = event.before.get(value.id)
+        if before is None or before.ndim < 2 or before.dtype.kind != "f":
+            return None
+        gradient, moved = value.grad(), event.update(value)
+        if moved is None or gradient is None or not np.any(gradient):
+            return None
+        if not np.isfinite(gradient).all():
+            return math.nan
+        weights = float(np.linalg.norm(before))
+        if not math.isfinite(weights):
+            return math.inf
+        return float(np.linalg.norm(moved)) / weights if weights > 0 else None
+
+    def _judge(self, info: OptimizerInfo, held: _Rates, losses: list[float]) -> None:
+        seen = held.seen
+        if len(seen) < 3 or len(losses) < 3:
+            return
+        ratios, rate = [r for _, r, _ in seen], seen[0][2]
+        first = losses[0]
+        worse = all(not math.isfinite(x) or x > 2 * abs(first) + 1e-6 for x in losses[-2:])
+        stays = len(losses) > 3 and float(np.median(ratios)) > self.TOO_LARGE and not losses[-1] < 0.7 * first
+        if worse and any(r > self.TOO_LARGE for r in ratios) or stays:
+            if not any(
+                finding.name == "exploding-gradient" for finding, _ in self.session.found.values()
+            ):  # no rate suits such gradients
+                self._rate(
+                    info,
+                    held,
+                    losses,
+                    f"with a learning rate of {rate:g} the updates of {info.class_name} are as large as the weights themselves",
+                    "lower",
+                )
+            self._told.add(info.number)
+
+    def _rate(self, info: OptimizerInfo, held: _Rates, losses: list[float], message: str, way: str) -> None:
+        seen = held.seen
+        if (
+            way == "lower"
+            and len(seen) > 1
+            and seen[-1][2] > 5 * seen[0][2]
+            and not any(r > self.TOO_LARGE for _, r, lr in seen if lr < 2 * seen[0][2])
+        ):
+            place = self._changed(info)
+            if place is not None:
+                self._told.add(info.number)
+                self.report(
+                    place,
+                    f"the learning rate of {info.class_name} grows from {seen[0][2]:g} to {seen[-1][2]:.3g}, and the updates become as large "
+                    "as the weights themselves.",
+                    evidence={
+                        "steps": [n for n, *_ in seen],
+                        "lr": [lr for *_, lr in seen],
+                        "update_to_weight": [float(f"{r:.3g}") for _, r, _ in seen],
+                    },
+                    fix="let the schedule end at the rate that was tried, or lower",
+                )
                 return
-            weights = float(np.linalg.norm(before))
-            if weights > 0 or not math.isfinite(weights):
-                ratios.append(float(np.linalg.norm(moved)) / weights if math.isfinite(weights) else math.inf)
-        if not ratios or not rates:
-            return
-        ratio = float(np.median([r if math.isfinite(r) else np.inf for r in ratios]))
-        seen = self._ratios.setdefault(info.number, [])
-        seen.append((info.steps, ratio, max(rates)))
-        self._judge(info, seen)
-
-    def _judge(self, info: OptimizerInfo, seen: list[tuple[int, float, float]]) -> None:
-        if len(seen) < 3:
-            return
-        ratios = [r for _, r, _ in seen]
-        worse = len(self._losses) > 2 and all(
-            not math.isfinite(x) or x > 2 * abs(self._losses[0]) + 1e-6 for x in self._losses[-2:]
+        rate = seen[0][2] if seen else held.largest
+        evidence = {
+            "lr": rate, "steps": [n for n, *_ in seen],
+            "update_to_weight": [float(f"{r:.3g}") for _, r, _ in seen], "losses": [float(f"{x:.4g}") for x in losses[-4:]],
+        }  # fmt: skip
+        self._tell(
+            info,
+            "lr",
+            1,
+            rate,
+            message,
+            f"{way} the learning rate until an update is about a thousandth of the weights",
+            evidence,
         )
-        large = sum(r > self.TOO_LARGE for r in ratios)
-        steady = max(lr for *_, lr in seen) <= 1.5 * seen[0][2]
-        if large and worse:
-            self._tell(info, seen, "as large as the weights themselves", "lower")
-        elif len(seen) >= 4 and max(ratios) < self.TOO_SMALL and steady and seen[0][2] < 1e-5:
-            self._tell(info, seen, "so small that they are lost in rounding or would take millions of steps", "raise")
 
-    def _tell(self, info: OptimizerInfo, seen: list[tuple[int, float, float]], how: str, way: str) -> None:
+    def _tell(
+        self, info: OptimizerInfo, keyword: str, position: int, value: float, message: str, fix: str, evidence: dict[str, Any]
+    ) -> None:
         self._told.add(info.number)
-        rate = seen[0][2]
-        self.report(
-            info.site,
-            f"with a learning rate of {rate:g} the updates of {info.class_name} are {how}.",
-            evidence={
-                "lr": rate,
-                "steps": [n for n, *_ in seen],
-                "update_to_weight": [float(f"{r:.3g}") for _, r, _ in seen],
-                "losses": [float(f"{x:.4g}") for x in self._losses[-4:]],
-            },
-            fix=f"{way} the learning rate until an update is about a thousandth of the weights",
+        place = written_at(info.site, keyword, position, value) if info.site is not None else None
+        self.report(place or info.site, message + ".", evidence={**evidence, "optimizer_at": info.site}, fix=fix)
+
+    # ---- at the end --------------------------------------------------------------------------------------------------------
+    def finish(self) -> None:
+        """Rates that were too small all the time, by the optimizer's own setting or by a schedule."""
+        for number, info in self._infos.items():
+            if number in self._told:
+                continue
+            self._scheduled(info, self._schedules.get(number), self._rates.get(number, []))
+            groups = [(k, held) for (n, k), held in self._groups.items() if n == number]
+            for k, held in groups if number not in self._told else ():
+                ratios = [r for _, r, _ in held.seen]
+                if len(ratios) < 4 or max(ratios) >= self.TOO_SMALL or not 0 < held.largest < 1e-5:
+                    continue
+                which = f" of group {k}" if len(groups) > 1 else ""
+                self._rate(
+                    info, held, self._losses.get(number, []),
+                    f"with a learning rate of {held.largest:.3g}{which} the updates of {info.class_name} are so small that they are lost in "
+                    "rounding or would take millions of steps", "raise",
+                )  # fmt: skip
+                break
+
+    def _scheduled(self, info: OptimizerInfo, held: _Scheduled | None, rates: list[float]) -> None:
+        base = held.base if held is not None else rates[0] if rates else 0.0
+        if len(rates) < 10 or base <= 0:
+            return
+        largest, half, who = (
+            max(rates),
+            rates[: len(rates) // 2],
+            held.event.scheduler if held is not None else "what is assigned to it here",
         )
+        evidence = {
+            "first_lr": base, "largest": float(f"{largest:.3g}"), "last": float(f"{rates[-1]:.3g}"), "optimizer_steps": info.steps,
+            "stepped_at": held.event.site if held is not None else None,
+        }  # fmt: skip
+        if (
+            held is not None
+            and held.event.scheduler == "LambdaLR"
+            and base < 0.5
+            and largest <= base * base * 1.001
+            and len(set(rates)) > 1
+        ):
+            scheduler = held.event.ref() if held.event.ref is not None else None
+            functions = getattr(scheduler, "lr_lambdas", [])
+            self._told.add(info.number)
+            self.report(
+                _returned(functions[0] if functions else None) or held.event.made or held.event.site,
+                f"the function of LambdaLR gives a rate, at most {largest / base:.3g}, but it is multiplied by the optimizer's rate of {base:g}: "
+                f"what is used is {largest:.3g} at most.",
+                evidence=evidence,
+                fix="let the function give the factor alone, which is 1 where the whole rate is meant",
+            )
+        elif half[-1] < self.LOST * base and rates[-1] < self.LOST * base and largest >= 0.5 * base:
+            place = self._changed(info)
+            if place is None:
+                return
+            self._told.add(info.number)
+            self.report(
+                place,
+                f"{who} has brought the learning rate from {largest:g} to {half[-1]:.3g} before half of the {info.steps} steps were done: what "
+                "comes after changes nothing.",
+                evidence=evidence,
+                fix="step the schedule once per epoch, or give it the number of steps (T_max, step_size, gamma) that it is stepped",
+            )
+
+    def _changed(self, info: OptimizerInfo) -> Any:
+        """Where the rate is changed: the line that makes the scheduler, or an assignment to a group's rate."""
+        held = self._schedules.get(info.number)
+        if held is not None:
+            return held.event.made or held.event.site
+        root = tree(info.site.file) if info.site is not None else None
+        for node in ast.walk(root) if root is not None else ():
+            for target in (
+                node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
+            ):
+                if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant) and target.slice.value == "lr":
+                    return Place(info.site.file, target.lineno)  # type: ignore[union-attr]
+        return None
+
+    def on_update(self, event: Update) -> None:
+        """The same of an update by hand, `w -= lr * w.grad`."""
+        value, op = event.value, event.op
+        if not _due(event.step) or value.ndim < 2 or len(op.inputs) < 2 or event.site is None:
+            return
+        held = self._by_hand.setdefault((event.site, value.id), _Rates())
+        moved, now = op.inputs[1].numpy(), value.numpy()
+        if moved is None or now is None or self._loss is None or held.largest:
+            return
+        with np.errstate(all="ignore"):
+            ratio = float(np.linalg.norm(moved) / np.linalg.norm(now + moved))
+        held.seen.append((event.step, ratio if math.isfinite(ratio) else math.inf, self._loss))
+        losses = [loss for *_, loss in held.seen]
+        worse = len(losses) > 2 and all(not math.isfinite(x) or x > 2 * abs(losses[0]) + 1e-6 for x in losses[-2:])
+        if worse and any(r > self.TOO_LARGE / 2 for _, r, _ in held.seen):
+            held.largest = 1.0
+            self.report(
+                factor_at(event.site) or event.site,
+                "the updates by hand are as large as the weights themselves, and the loss grows.",
+                evidence={
+                    "update_to_weight": [float(f"{r:.3g}") for _, r, _ in held.seen],
+                    "losses": losses,
+                    "updated_at": event.site,
+                },
+                fix="lower the learning rate until an update is about a thousandth of the weights",
+            )
+
+
+def _returned(function: Any) -> Place | None:
+    """The line of the first value that a function of the user's gives back."""
+    code = getattr(function, "__code__", None)
+    root = tree(code.co_filename) if code is not None else None
+    for node in ast.walk(root) if root is not None and code is not None else ():
+        if isinstance(node, (ast.FunctionDef, ast.Lambda)) and node.lineno == code.co_firstlineno:
+            if isinstance(node, ast.Lambda):
+                return Place(code.co_filename, node.body.lineno)
+            lines = sorted(n.lineno for n in ast.walk(node) if isinstance(n, ast.Return))
+            return Place(code.co_filename, lines[0]) if lines else None
+    return None
 
 
 def _due(step: int) -> bool:

@@ -10,10 +10,10 @@ class Net(nn.Module):
         super().__init__()
         self.hidden = nn.Linear(6, 32)
         self.out = nn.Linear(32, 2)
-        nn.init.constant_(self.hidden.bias, -5.0)
+        nn.init.constant_(self.hidden.bias, -5.0)  # <- finding
 
     def forward(self, x):
-        return self.out(F.relu(self.hidden(x)))  # <- finding
+        return self.out(F.relu(self.hidden(x)))
 
 
 torch.manual_seed(0)

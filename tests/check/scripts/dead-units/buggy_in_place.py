@@ -8,9 +8,9 @@ class Small(nn.Module):
     def __init__(self):
         super().__init__()
         self.conv = nn.Conv2d(1, 8, 3)
-        self.act = nn.ReLU(inplace=True)  # <- finding
+        self.act = nn.ReLU(inplace=True)
         self.fc = nn.Linear(8, 2)
-        self.conv.bias.data.fill_(-10)
+        self.conv.bias.data.fill_(-10)  # <- finding
 
     def forward(self, x):
         return self.fc(self.act(self.conv(x)).mean((2, 3)))

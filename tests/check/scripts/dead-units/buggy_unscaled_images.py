@@ -11,7 +11,7 @@ class Features(nn.Module):
         self.head = nn.Linear(20, 3)
 
     def forward(self, x):
-        x = self.conv(x).clamp(min=0)  # <- finding
+        x = self.conv(x).clamp(min=0)
         return self.head(x.mean(dim=(2, 3)))
 
 
@@ -20,7 +20,7 @@ images = torch.randint(0, 256, (16, 1, 6, 6)).float()
 labels = torch.randint(0, 3, (16,))
 model = Features()
 with torch.no_grad():
-    model.conv.weight[2:] -= 0.4
+    model.conv.weight[2:] -= 0.4  # <- finding
 optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
 for epoch in range(6):
     loss = nn.functional.cross_entropy(model(images), labels)

@@ -11,7 +11,7 @@ class Recurrence(nn.Module):
         self.inp = nn.Linear(1, width)
         self.state = nn.Linear(width, width, bias=False)
         self.out = nn.Linear(width, 1)
-        nn.init.orthogonal_(self.state.weight, gain=1.6)
+        nn.init.orthogonal_(self.state.weight, gain=1.6)  # <- finding
 
     def forward(self, x):
         h = torch.zeros(len(x), self.width)
@@ -28,6 +28,6 @@ y = x.sum(dim=1)
 for step in range(4):
     optimizer.zero_grad()
     loss = nn.functional.mse_loss(model(x), y)
-    loss.backward()  # <- finding
+    loss.backward()
     optimizer.step()
     print(step, loss.item())

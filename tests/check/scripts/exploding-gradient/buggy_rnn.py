@@ -10,7 +10,7 @@ class Counter(nn.Module):
         self.rnn = nn.RNN(2, 8, nonlinearity="relu", batch_first=True)
         self.head = nn.Linear(8, 1)
         with torch.no_grad():
-            self.rnn.weight_hh_l0.copy_(2 * torch.eye(8))
+            self.rnn.weight_hh_l0.copy_(2 * torch.eye(8))  # <- finding
 
     def forward(self, x):
         states, _ = self.rnn(x)
@@ -25,6 +25,6 @@ y = x.sum(dim=(1, 2)).unsqueeze(1)
 for step in range(4):
     loss = nn.functional.smooth_l1_loss(model(x), y)
     optimizer.zero_grad()
-    loss.backward()  # <- finding
+    loss.backward()
     optimizer.step()
     print(step, loss.item())

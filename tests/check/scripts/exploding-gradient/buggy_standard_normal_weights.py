@@ -6,7 +6,7 @@ from torch import nn
 
 def reset(module):
     if isinstance(module, nn.Linear):
-        nn.init.normal_(module.weight)
+        nn.init.normal_(module.weight)  # <- finding
 
 
 torch.manual_seed(0)
@@ -20,6 +20,6 @@ x, y = torch.randn(32, 6), torch.randint(0, 3, (32,))
 for epoch in range(5):
     loss = nn.functional.cross_entropy(model(x), y)
     optimizer.zero_grad()
-    loss.backward()  # <- finding
+    loss.backward()
     optimizer.step()
     print(epoch, loss.item())

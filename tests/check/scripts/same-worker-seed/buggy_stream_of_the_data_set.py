@@ -9,7 +9,7 @@ from torch.utils.data import DataLoader, Dataset
 class Noisy(Dataset):
     def __init__(self, rows):
         self.rows = rows
-        self.rng = np.random.default_rng(0)
+        self.rng = np.random.default_rng(0)  # <- finding
 
     def __len__(self):
         return len(self.rows)
@@ -22,7 +22,7 @@ class Noisy(Dataset):
 torch.manual_seed(0)
 model = nn.Linear(4, 4)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-loader = DataLoader(Noisy(torch.randn(16, 4)), batch_size=4, num_workers=2)  # <- finding
+loader = DataLoader(Noisy(torch.randn(16, 4)), batch_size=4, num_workers=2)
 for noisy, clean in loader:
     optimizer.zero_grad()
     loss = nn.functional.mse_loss(model(noisy), clean)

@@ -10,7 +10,7 @@ from torch.utils.data import DataLoader, Dataset
 class RandomFlip:
     def __init__(self, p=0.5, seed=0):
         self.p = p
-        self.random = random.Random(seed)
+        self.random = random.Random(seed)  # <- finding
 
     def __call__(self, x):
         return x.flip(-1) if self.random.random() < self.p else x
@@ -32,7 +32,7 @@ class Images(Dataset):
 
 torch.manual_seed(0)
 train = Images(torch.rand(12, 1, 4, 4), torch.randint(0, 2, (12,)), transform=RandomFlip())
-loader = DataLoader(  # <- finding
+loader = DataLoader(
     train,
     batch_size=4,
     shuffle=True,

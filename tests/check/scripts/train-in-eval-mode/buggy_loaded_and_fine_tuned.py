@@ -19,7 +19,7 @@ class Classifier(nn.Module):
 def load(state):
     model = Classifier(5, 3)
     model.load_state_dict(state)
-    return model.eval()
+    return model.eval()  # <- finding
 
 
 torch.manual_seed(1)
@@ -27,7 +27,7 @@ model = load(Classifier(5, 3).state_dict())
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
 x, y = torch.randn(24, 5), torch.randint(0, 3, (24,))
 for step in range(4):
-    logits = model(x)  # <- finding
+    logits = model(x)
     loss = F.cross_entropy(logits, y)
     optimizer.zero_grad()
     loss.backward()

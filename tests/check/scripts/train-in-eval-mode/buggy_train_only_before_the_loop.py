@@ -6,7 +6,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 
 def evaluate(model, loader):
-    model.eval()
+    model.eval()  # <- finding
     right = 0
     with torch.no_grad():
         for x, y in loader:
@@ -25,7 +25,7 @@ model.train()
 for epoch in range(3):
     for features, labels in train_loader:
         optimizer.zero_grad()
-        loss = nn.functional.cross_entropy(model(features), labels)  # <- finding
+        loss = nn.functional.cross_entropy(model(features), labels)
         loss.backward()
         optimizer.step()
     print(epoch, evaluate(model, val_loader) / 16)

@@ -12,7 +12,7 @@ class Trainer:
 
     def training_step(self, x, y):
         self.optimizer.zero_grad(set_to_none=True)
-        prediction = self.network(x)  # <- finding
+        prediction = self.network(x)
         loss = self.criterion(prediction, y)
         loss.backward()
         self.optimizer.step()
@@ -20,7 +20,7 @@ class Trainer:
 
     @torch.no_grad()
     def validate(self, x, y):
-        self.network.eval()
+        self.network.eval()  # <- finding
         return self.criterion(self.network(x), y).item()
 
     def fit(self, x, y, steps):

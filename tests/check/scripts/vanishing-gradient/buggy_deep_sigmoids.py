@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 torch.manual_seed(0)
-layers = [nn.Linear(8, 16), nn.Sigmoid()]
+layers = [nn.Linear(8, 16), nn.Sigmoid()]  # <- finding
 for _ in range(8):
     layers += [nn.Linear(16, 16), nn.Sigmoid()]
 model = nn.Sequential(*layers, nn.Linear(16, 2))
@@ -14,6 +14,6 @@ y = (x[:, 0] > 0).long()
 for epoch in range(6):
     optimizer.zero_grad()
     loss = nn.functional.cross_entropy(model(x), y)
-    loss.backward()  # <- finding
+    loss.backward()
     optimizer.step()
     print(epoch, loss.item())

@@ -7,7 +7,7 @@ from torch import nn
 class Recall(nn.Module):
     def __init__(self):
         super().__init__()
-        self.rnn = nn.RNN(4, 16, batch_first=True)
+        self.rnn = nn.RNN(4, 16, batch_first=True)  # <- finding
         self.head = nn.Linear(16, 2)
 
     def forward(self, x):
@@ -23,6 +23,6 @@ y = (x[:, 0, 0] > 0).long()
 for epoch in range(4):
     loss = nn.functional.cross_entropy(model(x), y)
     optimizer.zero_grad()
-    loss.backward()  # <- finding
+    loss.backward()
     optimizer.step()
     print(epoch, loss.item())

@@ -13,7 +13,7 @@ class Deep(nn.Module):
         self.head = nn.Linear(width, 2)
         for m in self.modules():
             if isinstance(m, nn.Conv2d):
-                nn.init.normal_(m.weight, std=0.02)
+                nn.init.normal_(m.weight, std=0.02)  # <- finding
 
     def forward(self, x):
         x = F.relu(self.stem(x))
@@ -25,7 +25,7 @@ class Deep(nn.Module):
 def train_step(model, optimizer, x, y):
     optimizer.zero_grad()
     loss = F.cross_entropy(model(x), y)
-    loss.backward()  # <- finding
+    loss.backward()
     optimizer.step()
     return loss.item()
 
