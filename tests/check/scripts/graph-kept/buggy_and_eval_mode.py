@@ -12,10 +12,10 @@ for _ in range(3):
     for _ in range(10):
         x, y = torch.randn(16, 10), torch.randint(0, 3, (16,))
         optimizer.zero_grad()
-        loss = F.cross_entropy(model(x), y)  # <- finding: train-in-eval-mode
+        loss = F.cross_entropy(model(x), y)
         loss.backward()
         optimizer.step()
         history.append(loss)  # <- finding
-    model.eval()
+    model.eval()  # <- finding: train-in-eval-mode
     with torch.no_grad():
         F.cross_entropy(model(torch.randn(50, 10)), torch.randint(0, 3, (50,))).item()
