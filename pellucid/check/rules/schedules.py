@@ -231,7 +231,8 @@ class LrAbsurd(Rule):
             return
         ratios, rate = [r for _, r, _ in seen], seen[0][2]
         first = losses[0]
-        worse = all(not math.isfinite(x) or x > 2 * abs(first) + 1e-6 for x in losses[-2:])
+        grown = 2 if len(seen) > 3 else 10
+        worse = all(not math.isfinite(x) or x > 2 * abs(first) + 1e-6 for x in losses[-2:]) and not losses[-1] <= grown * abs(first)
         stays = len(losses) > 3 and float(np.median(ratios)) > self.TOO_LARGE and not losses[-1] < 0.7 * first
         if worse and any(r > self.TOO_LARGE for r in ratios) or stays:
             if not any(
