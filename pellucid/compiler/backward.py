@@ -11,7 +11,7 @@ from numpy import ndarray
 from ..core import tracing
 from ..core.bind import wrap
 from ..core.primitive import PRIMITIVES, TENSORS
-from ..core.reverse import Run, _post_hooks, _pre_hooks, accumulate, fit_tensor
+from ..core.reverse import Run, _post_hooks, _pre_hooks, accumulate, fit_tensor, run_post_accumulate
 from ..core.tape import Node, check_saved, saved_arrays, saved_tensors
 from ..core.tensor import OutputSlot, Tensor
 from .errors import Refusal
@@ -167,8 +167,7 @@ class TracedRun(Run):
                 held._ver.count += 1
         for hook in tuple(extra.get("acc_post_hooks", {}).values()):
             hook((), (leaf._grad,))
-        for hook in tuple(extra.get("post_accumulate", {}).values()):
-            hook(leaf)
+        run_post_accumulate(extra.get("post_accumulate", {}), leaf)
 
 
 def _look(edge: Any) -> tuple[Any, Any]:

@@ -37,12 +37,13 @@ def public(
         names: its names there when they differ from the function's own (aliases), space-separated.
         methods: names as a Tensor method ("" none); None: none. "=" stands for the function's own names.
         inplace: names of in-place methods to make from it ("=": each method name with an underscore); the first argument is written.
-        out: the namespace function also takes `out=`; "exact": of the result's own dtype, and nowhere near the arguments' memory.
+        out: the namespace function also takes `out=`; "exact": of the result's own dtype, and nowhere near the arguments' memory;
+            "computes": its dtype is the one to compute in, where no `dtype` is given.
     """
 
     def register(function: Function) -> Function:
         own = names.split() or [function.__name__]
-        target: Any = with_out(function, out == "exact") if out else function
+        target: Any = with_out(function, out == "exact", out == "computes") if out else function
         for space in namespace.split():
             table = FUNCTIONS.setdefault(space, {})
             for name in own:
@@ -78,7 +79,7 @@ def tensor_property(function: Function) -> Function:
     return function
 
 
-def with_out(function: Function, exact: bool = False) -> Function:
+def with_out(function: Function, exact: bool = False, computes: bool = False) -> Function:
     """The function with an `out=` keyword: one tensor, or a tuple of them for several results."""
 
     positional = getattr(function, "positional", function)  # what it calls where no keywords are given
@@ -94,6 +95,8 @@ def with_out(function: Function, exact: bool = False) -> Function:
             return function(*args, **kwargs)
         if isinstance(target, Tensor):
             check_out(target, args, exact)
+            if computes and kwargs.get("dtype") is None:
+                kwargs["dtype"] = target.dtype
         result = function(*args, **kwargs)
         if isinstance(target, Tensor):
             if exact and target._array.dtype != result._array.dtype:

@@ -347,10 +347,19 @@ def accumulate(leaf: Tensor, g: Any, create_graph: bool) -> None:
             for hook in tuple(extra["acc_post_hooks"].values()):
                 hook((), (leaf._grad,))
         if "post_accumulate" in extra:
-            for hook in tuple(extra["post_accumulate"].values()):
-                hook(leaf)
+            run_post_accumulate(extra["post_accumulate"], leaf)
     if observe.observers:
         observe.notify("accumulate", leaf, leaf._grad)
+
+
+def run_post_accumulate(hooks: Any, leaf: Tensor) -> None:
+    """Call the hooks that see a leaf after its gradient was added; they give nothing back."""
+    for hook in tuple(hooks.values()):
+        got = hook(leaf)
+        if isinstance(got, Tensor):
+            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+        if got is not None:
+            raise TypeError(f"expected Variable, but hook returned '{type(got).__name__}'")
 
 
 def run_hooks(hooks: Any, g: Tensor, create_graph: bool) -> Tensor:

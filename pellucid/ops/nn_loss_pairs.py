@@ -248,7 +248,7 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
         )
-    return reduce_loss((-target * (input1 - input2) + margin).clamp(min=0), reduction)  # type: ignore[operator]
+    return reduce_loss((-target * (input1 - input2) + float(margin)).clamp(min=0), reduction)  # type: ignore[operator]
 
 
 @public(namespace="nn.functional torch")

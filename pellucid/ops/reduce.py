@@ -59,7 +59,7 @@ sum_all_op = defop(
 )
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="computes")
 def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, **axis: Any) -> Tensor:
     """The sum of all elements, or over the dimensions `dim`; integers and bools give int64.
 
@@ -121,7 +121,7 @@ mean_all_op = defop(
 )
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="computes")
 def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, **axis: Any) -> Tensor:
     """The mean of all elements, or over the dimensions `dim`.
 
@@ -171,7 +171,7 @@ defop(
 )
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="computes")
 @numpy_names
 def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """As `sum`, with NaN counted as 0.
@@ -189,7 +189,7 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dty
     return F.nansum(input, dim=dims_of(dim, input._array.ndim, "nansum"), keepdim=keepdim)
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="computes")
 @numpy_names
 def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The mean of the elements that are not NaN; NaN where all are.
@@ -265,7 +265,7 @@ prod_op = defop(
 )
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="computes")
 @numpy_names
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The product of all elements, or along one dimension; integers and bools give int64.

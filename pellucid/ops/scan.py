@@ -109,7 +109,7 @@ cumprod_op = defop(
 )
 
 
-@public(methods="=", inplace="=", out=True)
+@public(methods="=", inplace="=", out="computes")
 @numpy_names
 def cumsum(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The running sum along `dim`; integers and bools give int64.
@@ -126,7 +126,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Ten
     return as_dtype(made, dtype)
 
 
-@public(methods="=", inplace="=", out=True)
+@public(methods="=", inplace="=", out="computes")
 @numpy_names
 def cumprod(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The running product along `dim`; integers and bools give int64.

@@ -660,7 +660,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     for x in tensors:
         require_tensor(x, "broadcast_tensors", "tensors")
     shape = shapes.broadcast_shapes(*[x._array.shape for x in tensors])
-    return tuple(expand(x, shape) for x in tensors)
+    return tuple(x if x._array.shape == shape else expand(x, shape) for x in tensors)
 
 
 @public()

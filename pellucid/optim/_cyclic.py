@@ -96,9 +96,9 @@ class CyclicLR(LRScheduler):
         x = 1.0 + self.last_epoch / self.total_size - cycle
         share = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
         scale = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
-        rates = [low + (high - low) * share * scale for low, high in zip(self.base_lrs, self.max_lrs)]
+        rates = [low + (high - low) * share * scale for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
         if self.cycle_momentum:
-            for group, low, high in zip(self.optimizer.param_groups, self.base_momentums, self.max_momentums):
+            for group, low, high in zip(self.optimizer.param_groups, self.base_momentums, self.max_momentums, strict=True):
                 _set_momentum(group, high - (high - low) * share * scale, self.use_beta1)
         return rates
 

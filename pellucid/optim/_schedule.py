@@ -144,7 +144,7 @@ class LRScheduler:
         self._set(rates)
 
     def _set(self, rates: list[Any]) -> None:
-        for group, rate in zip(self.optimizer.param_groups, rates):
+        for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
             set_value(group, "lr", rate)
         self._last_lr = values(self.optimizer, "lr")
 

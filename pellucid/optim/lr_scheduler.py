@@ -57,7 +57,7 @@ class LambdaLR(_Lambdas):
 
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()
-        return [lr * function(self.last_epoch) for function, lr in zip(self.lr_lambdas, self.base_lrs)]
+        return [lr * function(self.last_epoch) for function, lr in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
 
 class MultiplicativeLR(_Lambdas):
@@ -68,7 +68,7 @@ class MultiplicativeLR(_Lambdas):
         if self._is_initial:
             return self._now()
         groups = self.optimizer.param_groups
-        return [group["lr"] * function(self.last_epoch) for function, group in zip(self.lr_lambdas, groups)]
+        return [group["lr"] * function(self.last_epoch) for function, group in zip(self.lr_lambdas, groups, strict=True)]
 
 
 class StepLR(LRScheduler):
@@ -218,7 +218,10 @@ class CosineAnnealingLR(LRScheduler):
             return self._get_closed_form_lr()
         if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # at the bottom the ratio below is 0 / 0
             rise = (1 - math.cos(math.pi / self.T_max)) / 2
-            return [group["lr"] + (lr - self.eta_min) * rise for lr, group in zip(self.base_lrs, self.optimizer.param_groups)]
+            return [
+                group["lr"] + (lr - self.eta_min) * rise
+                for lr, group in zip(self.base_lrs, self.optimizer.param_groups, strict=True)
+            ]
         ratio = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / (
             1 + math.cos(math.pi * (self.last_epoch - 1) / self.T_max)
         )

@@ -146,7 +146,7 @@ VIEWS = """
 {x}.diagonal({j}, {d}, {d}) | {x}.unfold({d}, {j}, {j}) | {x}.chunk({j}, {d})[0] | {x}.chunk(2, {d})[-1] | {x}.split({j}, {d})[-1]
 {x}.unbind({d})[{j}] | {x}.unbind({d})[-1] | {x}.tensor_split({j}, {d})[0] | {x}.as_strided({strided}) | {x}.view_as({s}) | {x}.real
 torch.view_as_real({c}) | torch.view_as_complex({x}) | {c}.imag | {c}.real | {x}.detach() | {x}.data | {x}.view(torch.int32) | {x}.contiguous()
-{x}.view(torch.uint8) | {x}.positive() | {x}.conj() | {x}.to({x}.dtype) | {x}.ravel() | {x}.adjoint() | torch.atleast_2d({x}) | {x}.mH
+{x}.view(torch.uint8) | {x}.positive() | {x}.to({x}.dtype) | {x}.ravel() | torch.atleast_2d({x})
 torch.broadcast_tensors({x}, {y})[1] | torch.hsplit({x}, 2)[0] | {x}.requires_grad_() | {x}.alias_copy() | {x}.swapdims(0, -1) | {x}.unsafe_chunk(2)[0]
 """
 
@@ -162,7 +162,7 @@ torch.addcmul({x}, {y}, {y}, value={k}) | torch.addcdiv({f}, {f}, {f}, value={k}
 {x}.prod({d}) | {x}.max() | {x}.min() | {x}.max({d}) | {x}.min({d}).values | {x}.amax({d}) | {x}.amin() | {x}.argmax({d}) | {x}.argmin() | {f}.var()
 {f}.var({d}, unbiased=False) | {f}.std({d}) | {f}.norm() | {f}.norm(1, {d}) | {x}.any() | {x}.all({d}) | {f}.logsumexp({d}) | {x}.count_nonzero()
 {x}.cumsum({d}) | {x}.cumprod({d}) | {x}.cummax({d}) | {f}.logcumsumexp({d}) | {f}.softmax({d}) | {f}.log_softmax({d}) | {x}.median() | {f}.quantile(0.5)
-{x}.sort({d}) | {x}.sort({d}, descending=True, stable=True).values | {x}.argsort({d}, stable=True) | {x}.topk({j}) | {x}.kthvalue({j}) | {x}.unique()
+{x}.sort({d}) | {x}.sort({d}, descending=True, stable=True).values | {x}.argsort(dim={d}, stable=True) | {x}.topk({j}) | {x}.kthvalue({j}) | {x}.unique()
 {x}.diff() | {x}.flip({d}) | {x}.flip(0) | {x}.roll({j}, {d}) | {x}.rot90() | {x}.tril({j}) | {x}.triu({j}) | {x}.repeat(2, 1) | {x}.tile({j})
 {x}.repeat_interleave({j}, {d}) | torch.cat([{x}, {s}], {d}) | torch.stack([{x}, {s}], {d}) | torch.cat([{x}, {x}.flip({d})], {d}) | torch.outer({x}, {y})
 {x} @ {y} | {x} @ {x}.mT | {x}.mT @ {x} | torch.matmul({x}, {y}) | torch.bmm({x}, {x}.mT) | torch.einsum('ij,kj->ik', {x}, {y}) | {x}.dot({y})
@@ -171,14 +171,14 @@ torch.tensordot({x}, {x}, dims=1) | torch.linalg.vector_norm({f}, 2, {d}) | F.no
 F.layer_norm({f}, {1}.shape) | F.pad({x}, (1, 1)) | F.pad({f}, (1, 0), mode='replicate') | F.dropout({f}, 0.3) | F.linear({f}, {f}) | F.glu({f}) | F.unfold({f}, 2)
 F.conv1d({f}, {f}) | F.conv2d({f}, {f}, padding=1) | F.avg_pool1d({f}, 2) | F.max_pool1d({f}, 2) | F.max_pool2d({f}, 2, return_indices=True) | F.interpolate({f}, scale_factor=2)
 F.adaptive_avg_pool1d({f}, 2) | F.scaled_dot_product_attention({f}, {f}, {f}) | F.batch_norm({f}, None, None, training=True) | F.group_norm({f}, 2) | F.instance_norm({f})
-F.embedding({i} % 3, {f}) | {x}.gather({d}, {i}) | {x}.index_select({d}, {ids}) | {x}.take({ids}) | torch.take_along_dim({x}, {x}.argsort({d}), {d}) | {x}.masked_select({b})
+F.embedding({i} % 3, {f}) | {x}.gather({d}, {i}) | {x}.index_select({d}, {ids}) | {x}.take({ids}) | torch.take_along_dim({x}, {x}.argsort(dim={d}), {d}) | {x}.masked_select({b})
 {x}.masked_fill({b}, {k}) | {x}.masked_fill({x} > {k}, {k}) | {x}.scatter({d}, {zeros}, {k}) | {x}.scatter_add({d}, {zeros}, {x}) | {x}.index_add({d}, {ids}, {x})
 {x}.index_fill({d}, {ids}, {k}) | {x}.index_copy({d}, {ids}, {x}) | {x}.index_put(({ids},), {x}[:1]) | {x}.nonzero() | {x}.clone() | {x}.clone().copy_({y})
 {x}.to({dt}) | {x}.double() | {x}.float() | {x}.half() | {x}.bfloat16() | {x}.long() | {x}.bool() | {x}.int() | {x}.type_as({y}) | {x}.new_zeros({size})
 torch.zeros_like({x}) | torch.ones_like({f}, requires_grad=True) | torch.full_like({x}, {k}) | {x}.new_full({size}, {k}) | {x}.new_tensor([{k}, 2]) | {x}.nan_to_num()
 torch.rand({size}, generator=g) | torch.randn({size}, generator=g) | torch.randint(0, 5, {size}, generator=g) | torch.arange({j}, {j} + 3) | torch.bernoulli(torch.full({size}, 0.4), generator=g)
 torch.randperm(4, generator=g) | torch.rand_like({f}) | torch.randn({size}) | torch.tensor([{k}, 1.5]) | torch.eye(3) | torch.linspace(0, 1, 4) | torch.full({size}, {k})
-torch.zeros({size}, dtype={dt}) | torch.ones({size}, requires_grad=True) | torch.tensor({k}) | torch.scalar_tensor({k}) | torch.empty({size}).fill_({k}) | torch.multinomial({f}.softmax(-1), 1, generator=g)
+torch.zeros({size}, dtype={dt}) | torch.ones({size}, requires_grad=True) | torch.tensor({k}) | torch.empty({size}).fill_({k}) | torch.multinomial({f}.softmax(-1), 1, generator=g)
 torch.complex({f}, {f}) | torch.polar({f}.abs(), {f}) | {c} * {c} | {c}.abs() | {c}.angle() | {c} @ {c}.mH | torch.fft.fft({x}) | torch.fft.rfft({f}) | torch.fft.ifft({x}).real
 torch.linalg.inv({f} @ {f}.mT + 3 * torch.eye({1}.shape[-2])) | torch.linalg.det({f}) | torch.linalg.solve({f}, {f}) | torch.linalg.cholesky({f} @ {f}.mT + 3 * torch.eye({1}.shape[-2])) | torch.trace({x})
 F.mse_loss({f}, {f}) | F.l1_loss({f}, {s}) | F.smooth_l1_loss({f}, {s}) | F.huber_loss({f}, {s}, reduction='none') | F.cross_entropy({f}, {f}.argmax(1)) | F.cross_entropy({f}, {f}.softmax(1))
@@ -188,7 +188,7 @@ torch.bincount({i}.flatten().abs()) | torch.histc({f}, 4) | torch.searchsorted({
 torch.logical_and({x}, {y}) | torch.isclose({f}, {f}) | torch.bitwise_xor({i}, {i}) | {i} << 1 | {i} // 3 | {i} % 3 | {i} / 2 | {i}.float().mean() | torch.gcd({i}, {i}) | {x}.clip(-1, 1)
 torch.nn.utils.parameters_to_vector([{r}, {r}]) | torch.block_diag({x}, {y}) | torch.cartesian_prod({x}, {x}) | torch.combinations({x}) | torch.trapezoid({f}) | torch.logaddexp({f}, {f}) | torch.copysign({f}, {f}) | {f}.xlogy({f})
 Square.apply({f}) | Step.apply({f}, {k}) | Pair.apply({f}, {f}) | Pair.apply({f}, {f})[1] | Double.apply({f}.clone()) | Double.apply({n})
-checkpoint(lambda t: {u}, {f}, use_reentrant=False) | checkpoint(lambda t: {u}, {r}, use_reentrant=True) | torch.func.grad(lambda t: ({u}).sum())({f}) | torch.func.vmap(lambda t: {u})({x}) | torch.func.jvp(lambda t: {u}, ({f},), (torch.ones_like({1}),))
+checkpoint(lambda t: {u}, {f}, use_reentrant=False) | checkpoint(lambda t: {u}, {r}, use_reentrant=True) | torch.func.grad(lambda t: ({u}).sum())({f}) | torch.func.vmap(lambda t: {u})({x}) | torch.func.jvp(lambda t: {u}, ({f}.detach(),), (torch.ones_like({1}).detach(),)) | {x}.conj() * 1 | {c}.mH.clone() | {c}.adjoint() + 0
 torch.func.vjp(lambda t: {u}, {f})[0] | torch.func.vmap(torch.func.grad(lambda t: ({u}).sum()))({f}) | torch.func.vmap(lambda s, t: s + {u}, in_dims=(0, None))({x}, {x}) | torch.func.jacrev(lambda t: {u})({f}) | torch.func.hessian(lambda t: ({u}).sum())({f})
 torch.func.vmap(lambda t: {u}, in_dims={d}, out_dims={d})({x}) | torch.func.grad_and_value(lambda t: ({u}).sum())({f}) | torch.autograd.functional.jacobian(lambda t: {u}, {f}) | torch.vmap(lambda t: t[{j}:])({x})
 """
@@ -213,13 +213,13 @@ WRITES = """
 torch.add({x}, {y}, out={n}) | torch.mul({x}, {k}, out={n}) | torch.sum({x}, {d}, out={n}) | torch.matmul({x}, {y}, out={n}) | torch.exp({x}, out={n}) | torch.cat([{x}, {x}], out={n}) | torch.sin({n}, out={n})
 torch.where({x} > 0, {x}, {y}, out={n}) | torch.clamp({x}, -1, 1, out={n}) | torch.cumsum({x}, {d}, out={n}) | torch.stack([{x}, {x}], out={n}) | torch.abs({x}, out={n}) | {n}.swapaxes_(0, -1)
 {n}.add_({1}) | {n}.add_({1}.mT) | {n}.mul_({1}.flip(0)) | {n}[1:] = {1}[:-1] | {n}[:-1] += {1}[1:] | {n}.copy_({1}.clone()) | {n}.view(-1)[1:].copy_({1}.view(-1)[:-1].clone()) | {n}.index_add_(0, {ids}, {1})
-nn.init.normal_({n}, generator=g) | nn.init.constant_({n}, {k}) | nn.init.zeros_({n}) | torch.nn.utils.clip_grad_norm_([{p}], 0.5) | torch.nn.utils.clip_grad_value_([{p}], 0.1) | {n}.set_({s}) | {n}.map_({s}, lambda a, b: a + b)
-torch._foreach_add_([{n}, {x}], {k}) | torch._foreach_mul_([{n}], [{y}]) | {n}.addmm_({x}, {y}) | {n}.baddbmm_({x}, {y}) | {n}.eq_({y}) | {n}.logical_not_() | {n}.floor_divide_(2) | {n}.remainder_(3) | {n}.nan_to_num_()
+nn.init.normal_({n}, generator=g) | nn.init.constant_({n}, {k}) | nn.init.zeros_({n}) | torch.nn.utils.clip_grad_norm_([{p}], 0.5) | torch.nn.utils.clip_grad_value_([{p}], 0.1) | {n}.map_({s}, lambda a, b: a + b)
+torch._foreach_add_([{n}, {x}], {k}) | torch._foreach_mul_([{n}], [{y}]) | {n}.addmm_({x}, {y}) | {n}.baddbmm_({x}, {y}) | {n}.logical_not_() | {n}.floor_divide_(2) | {n}.remainder_(3) | {n}.nan_to_num_()
 """
 
 GRADIENTS = """
 {L}.backward() | {L}.backward() | {L}.backward(retain_graph=True) | {L}.backward() | ({L} + {L}).backward() | {r}.backward(torch.ones_like({1})) | {r}.sum().backward()
-{r}.register_hook(lambda grad: grad * 2) | {r}.register_hook(lambda grad: log.append(grad.sum().item())) | {r}.retain_grad() | {p}.register_post_accumulate_grad_hook(lambda q: q.grad.mul_(0.5))
+{r}.register_hook(lambda grad: grad * 2) | {r}.register_hook(lambda grad: log.append(grad.sum().item())) | {r}.retain_grad() | {p}.register_post_accumulate_grad_hook(lambda q: q.grad.mul_(0.5) and None)
 {p}.grad = None | {p}.grad.zero_() | {p}.grad.mul_({k}) | {p}.grad = torch.ones_like({p}) | {L}.backward(inputs=[{p}]) | {L}.backward(create_graph=True) | torch.autograd.backward([{L}, {L}])
 with torch.no_grad():\\n    {p} -= 0.1 * {p}.grad | with torch.no_grad():\\n    {p}.add_({p}.grad, alpha=-0.1) | {p}.data -= 0.1 * {p}.grad | with torch.no_grad():\\n    {p}.mul_({k}) | {p}.requires_grad_({bool})
 """
@@ -436,8 +436,8 @@ class Fill:
 
     def place_shape(self) -> str:
         count = self.value.numel()
-        if not count or self.choose.random() < 0.05:
-            return str(self.choose.choice(SIZES))
+        if not count:
+            return str(tuple(self.value.shape))
         shape = []
         while count > 1 and len(shape) < 3:
             part = self.choose.choice([d for d in range(1, count + 1) if count % d == 0])

@@ -1,0 +1,64 @@
+"""What random programs found: small things in which a program could differ from PyTorch without a word."""
+
+import pytest
+
+import pellucid as torch
+from pellucid.optim.lr_scheduler import LambdaLR, MultiplicativeLR
+
+
+@pytest.mark.parametrize("name", ["sum", "nansum", "mean", "nanmean", "prod", "cumsum", "cumprod"])
+def test_out_tells_the_dtype_to_compute_in(name):
+    x = torch.tensor([1e8, 1.0, -1e8])
+    function = getattr(torch, name)
+    out = torch.empty(3 if name.startswith("cum") else (), dtype=torch.float64)
+    assert torch.equal(function(x, 0, out=out), function(x.double(), 0)) and out.dtype == torch.float64
+
+
+def test_sum_of_integers_into_bools():
+    assert torch.sum(torch.tensor([2, 3]), 0, out=torch.empty((), dtype=torch.bool)).item() is True
+
+
+def test_margin_ranking_loss_of_integers():
+    one, two = torch.tensor([1]), torch.tensor([2])
+    assert torch.nn.functional.margin_ranking_loss(one, two, one).item() == 1.0
+
+
+@pytest.mark.parametrize("schedule", [LambdaLR, MultiplicativeLR])
+def test_group_added_behind_a_schedule_is_not_left_out(schedule):
+    optimizer = torch.optim.SGD([torch.zeros(2, requires_grad=True)], lr=0.1)
+    made = schedule(optimizer, lambda epoch: 0.5)
+    optimizer.add_param_group({"params": [torch.zeros(2, requires_grad=True)]})
+    optimizer.step()
+    with pytest.raises(ValueError, match="zip"):
+        made.step()
+
+
+def test_hooks_after_accumulation_return_nothing():
+    x = torch.ones(2, requires_grad=True)
+    handle = x.register_post_accumulate_grad_hook(lambda p: p.grad)
+    with pytest.raises(RuntimeError, match="should return None"):
+        x.sum().backward()
+    handle.remove()
+    x.register_post_accumulate_grad_hook(lambda p: 1)
+    with pytest.raises(TypeError, match="hook returned 'int'"):
+        x.sum().backward()
+
+
+def test_tensors_that_have_the_common_shape_are_not_viewed():
+    x = torch.ones(2, 3, requires_grad=True)
+    first, second = torch.broadcast_tensors(x, torch.ones(3))
+    assert first is x and second.shape == (2, 3)
+
+
+@pytest.mark.parametrize(("fill", "error"), [("normal_", NotImplementedError), ("exponential_", RuntimeError)])
+def test_refused_fills_say_the_same_while_watched(fill, error):
+    def run():
+        with pytest.raises(error) as caught:
+            getattr(torch.zeros(3, dtype=torch.int16), fill)()
+        return str(caught.value).splitlines()[0]
+
+    plain = run()
+    with torch.debug.watch():
+        assert run() == plain
+    with torch.autograd.detect_anomaly(check_nan=False):
+        assert run() == plain
