@@ -273,7 +273,7 @@ def write(t: Tensor, name: str, op: Any, others: tuple[Any, ...], params: dict[s
         try:
             result = op.call(t, *others, **params)
         except PellucidError as error:
-            raise error.__cause__ or error  # as below, where no operation stands around the rule
+            raise (error.__cause__ or error) from None  # as below, where no operation stands around the rule
         return overwrite(t, result, name)
     check_writable(t, name)
     check_overlap(t._array)
