@@ -57,6 +57,14 @@ def outside() -> int:
     return level
 
 
+def returned_nothing(got: object) -> None:
+    """Refuse what a hook gave back that is called after a gradient was added."""
+    if got is not None:
+        if hasattr(got, "grad_fn"):
+            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+        raise TypeError(f"expected Variable, but hook returned '{type(got).__name__}'")
+
+
 class Operand(NamedTuple):
     """One tensor that took part in a failed operation: its name in the call, and where it came from."""
 

@@ -11,9 +11,10 @@ from numpy import ndarray
 from ..core import tracing
 from ..core.bind import wrap
 from ..core.primitive import PRIMITIVES, TENSORS
-from ..core.reverse import Run, _post_hooks, _pre_hooks, accumulate, fit_tensor, run_post_accumulate
+from ..core.reverse import Run, _post_hooks, _pre_hooks, accumulate, fit_tensor
 from ..core.tape import Node, check_saved, saved_arrays, saved_tensors
 from ..core.tensor import OutputSlot, Tensor
+from ..errors import returned_nothing
 from .errors import Refusal
 from .watch import unseen
 
@@ -167,7 +168,8 @@ class TracedRun(Run):
                 held._ver.count += 1
         for hook in tuple(extra.get("acc_post_hooks", {}).values()):
             hook((), (leaf._grad,))
-        run_post_accumulate(extra.get("post_accumulate", {}), leaf)
+        for hook in tuple(extra.get("post_accumulate", {}).values()):
+            returned_nothing(hook(leaf))
 
 
 def _look(edge: Any) -> tuple[Any, Any]:

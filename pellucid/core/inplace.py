@@ -15,7 +15,7 @@ import numpy as np
 
 from ..backends import numpy_cpu
 from ..dtypes import BY_NUMPY, can_cast
-from ..errors import ArgumentTypeError, DtypeError, GraphError, OperationError, PellucidError, ShapeError
+from ..errors import ArgumentTypeError, DtypeError, GraphError, OperationError, ShapeError
 from . import observe, source, tracing
 from .bind import record
 from .modes import enable_grad, local, no_grad, state
@@ -270,11 +270,7 @@ def write(t: Tensor, name: str, op: Any, others: tuple[Any, ...], params: dict[s
     The record's gradient rules must not need the old value of the first argument, nor the result's.
     """
     if state.slow or type(t) not in FAST_TYPES or any(isinstance(x, Tensor) and type(x) not in FAST_TYPES for x in others):
-        try:
-            result = op.call(t, *others, **params)
-        except PellucidError as error:
-            raise (error.__cause__ or error) from None  # as below, where no operation stands around the rule
-        return overwrite(t, result, name)
+        return overwrite(t, op.call(t, *others, **params), name)
     check_writable(t, name)
     check_overlap(t._array)
     arrays = [x._array if isinstance(x, Tensor) else x for x in others]

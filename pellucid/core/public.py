@@ -95,8 +95,7 @@ def with_out(function: Function, exact: bool = False, computes: bool = False) ->
             return function(*args, **kwargs)
         if isinstance(target, Tensor):
             check_out(target, args, exact)
-            if computes and kwargs.get("dtype") is None:
-                kwargs["dtype"] = target.dtype
+            kwargs = {"dtype": target.dtype, **kwargs} if computes else kwargs
         result = function(*args, **kwargs)
         if isinstance(target, Tensor):
             if exact and target._array.dtype != result._array.dtype:

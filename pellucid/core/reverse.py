@@ -15,7 +15,7 @@ import numpy as np
 from numpy import ndarray
 
 from ..backends import numpy_cpu
-from ..errors import GraphError, OperationError
+from ..errors import GraphError, OperationError, returned_nothing
 from . import observe, source, tracing
 from .bind import wrap
 from .modes import enable_grad, local, no_grad, state
@@ -347,19 +347,10 @@ def accumulate(leaf: Tensor, g: Any, create_graph: bool) -> None:
             for hook in tuple(extra["acc_post_hooks"].values()):
                 hook((), (leaf._grad,))
         if "post_accumulate" in extra:
-            run_post_accumulate(extra["post_accumulate"], leaf)
+            for hook in tuple(extra["post_accumulate"].values()):
+                returned_nothing(hook(leaf))
     if observe.observers:
         observe.notify("accumulate", leaf, leaf._grad)
-
-
-def run_post_accumulate(hooks: Any, leaf: Tensor) -> None:
-    """Call the hooks that see a leaf after its gradient was added; they give nothing back."""
-    for hook in tuple(hooks.values()):
-        got = hook(leaf)
-        if isinstance(got, Tensor):
-            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
-        if got is not None:
-            raise TypeError(f"expected Variable, but hook returned '{type(got).__name__}'")
 
 
 def run_hooks(hooks: Any, g: Tensor, create_graph: bool) -> Tensor:

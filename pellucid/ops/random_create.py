@@ -18,7 +18,7 @@ from ..core.modes import local
 from ..core.primitive import defop
 from ..core.public import FUNCTIONS, METHODS, method, public
 from ..core.tensor import Tensor, make_tensor
-from ..errors import ArgumentTypeError, DtypeError
+from ..errors import ArgumentTypeError, DtypeError, PellucidError
 from ._factory import build, check_device, check_dtype, check_layout, deliver, sizes, want_gradient
 from ._rules import require_tensor, zero_gradient
 from .create import empty_like
@@ -478,6 +478,13 @@ refill = defop(
 )
 
 
+def _filled(self: Tensor, name: str, fill: Callable[[np.ndarray], Any]) -> Tensor:
+    try:
+        return write(self, name, refill, (), {"fill": fill})
+    except PellucidError as error:  # while somebody watches, `refill` is an operation, and adds its name
+        raise (error.__cause__ or error) from None
+
+
 def _inplace(name: str, doc: str, fill: Callable[..., Any], **defaults: Any) -> None:
     """A method that fills its tensor; `defaults` are PyTorch's parameters in order."""
     names = list(defaults)
@@ -496,7 +503,7 @@ def _inplace(name: str, doc: str, fill: Callable[..., Any], **defaults: Any) -> 
             raise ArgumentTypeError(f'{name}() missing 1 required positional arguments: "{names[values.index(...)]}"')
         source = _pick(generator)
         require_tensor(self, name)
-        return write(self, name, refill, (), {"fill": lambda array: fill(source, array, *values)})
+        return _filled(self, name, lambda array: fill(source, array, *values))
 
     fill_in_place.__name__ = fill_in_place.__qualname__ = name
     fill_in_place.__doc__ = f"{doc}; returns the tensor."
@@ -527,7 +534,7 @@ def random_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> T
     elif len(args) == 1 and low is None:
         low, high = (args[0], high) if high is not None else (0, args[0])
     source = _pick(generator)
-    return write(self, "random_", refill, (), {"fill": lambda array: random_integers.random_integers(source, array, low, high)})
+    return _filled(self, "random_", lambda array: random_integers.random_integers(source, array, low, high))
 
 
 @method()
@@ -545,4 +552,4 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
             return random_distributions.bernoulli_like(source, p._array, array)  # type: ignore[no-any-return]
         return random_distributions.bernoulli(source, array, p)  # type: ignore[no-any-return]
 
-    return write(self, "bernoulli_", refill, (), {"fill": fill})
+    return _filled(self, "bernoulli_", fill)
