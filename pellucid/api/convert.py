@@ -17,7 +17,7 @@ from ..core.modes import local, no_grad, state
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import METHODS, method, public, tensor_property
-from ..core.tensor import Tensor, make_tensor
+from ..core.tensor import Parameter, Tensor, make_tensor
 from ..errors import ArgumentTypeError, GraphError, OperationError, UnsupportedError, warn_once
 from .construct import check_device
 
@@ -109,7 +109,7 @@ def deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         result.__class__ = type(self)
         result._rg = self._rg
         memo[id(self)] = result
-        if self._grad is not None:
+        if self._grad is not None and not isinstance(self, Parameter):  # a copied parameter starts without, as in PyTorch
             result._grad = deepcopy(self._grad, memo)
         for key, value in vars(self).items():
             result.__dict__[key] = _copy.deepcopy(value, memo)

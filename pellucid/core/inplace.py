@@ -183,11 +183,9 @@ def writable(array: np.ndarray) -> np.ndarray:
     if not held.flags.writeable:
         raise OperationError("the tensor shares memory with a read-only NumPy array and cannot be written to")
     shift = numpy_cpu.address(array) - numpy_cpu.address(held)
-    return np.ndarray(array.shape, array.dtype, _bytes(held), shift, array.strides) if held.flags.c_contiguous else array
-
-
-def _bytes(owner: np.ndarray) -> Any:
-    return owner.reshape(-1).view(np.uint8).data
+    memory = held.ravel("K")  # in the order in which it lies: a view, but of memory with gaps
+    dense = np.may_share_memory(memory, held) or not held.size
+    return np.ndarray(array.shape, array.dtype, memory.view(np.uint8).data, shift, array.strides) if dense else array
 
 
 def bump(t: Tensor, name: str) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from .. import config
 from ..backends.kernels import SMALL, kernels
 from ..backends.scatter import take_few
+from ..core.modes import local
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
@@ -240,7 +241,27 @@ def _unique(name: str, input: Any, dim: Any, return_inverse: bool, return_counts
                 empty = np.zeros(0, np.int64)
                 return _answer((x.copy(), empty, empty), return_inverse, return_counts)
             raise OperationError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
-    return _answer(_distinct(x, dim, ordered), return_inverse, return_counts)
+    made = _answer(_distinct(x, dim, ordered), return_inverse, return_counts)
+    if not input._rg or not local.grad:
+        return made
+    first, *others = made if isinstance(made, tuple) else (made,)
+    what = "_unique2" if name == "unique" and dim is None else name if dim is None else "unique_dim"
+    first = without_derivative.call(first, input, what=what)
+    return (first, *others) if others else first
+
+
+def _refused_derivative(F: Any, what: str) -> Any:
+    raise UnsupportedError(f"the derivative for '{what}' is not implemented.")
+
+
+# Values that depend on `source` in a way that has no gradient rule: a backward that comes here says so.
+without_derivative = defop(
+    "without_derivative",
+    "value source",
+    forward=lambda xp, value, source, *, what: value,
+    aval=lambda value, source, *, what: value,
+    vjp={"source": _refused_derivative},
+)
 
 
 @public(methods="=")

@@ -1,5 +1,7 @@
 """What random programs found: small things in which a program could differ from PyTorch without a word."""
 
+import copy
+
 import pytest
 
 import pellucid as torch
@@ -62,3 +64,39 @@ def test_refused_fills_say_the_same_while_watched(fill, error):
         assert run() == plain
     with torch.autograd.detect_anomaly(check_nan=False):
         assert run() == plain
+
+
+def test_copied_parameters_start_without_gradient():
+    model = torch.nn.Linear(2, 2)
+    model(torch.ones(2)).sum().backward(create_graph=True)  # a gradient with a graph is no reason to refuse the copy
+    assert copy.deepcopy(model).weight.grad is None
+    leaf = torch.ones(2, requires_grad=True)
+    leaf.sum().backward()
+    assert torch.equal(copy.deepcopy(leaf).grad, torch.ones(2))
+
+
+@pytest.mark.parametrize("order", [(1, 0, 2), (2, 1, 0), (1, 2, 0)])
+def test_writes_through_expand_of_a_permuted_tensor(order):
+    x = torch.arange(24.0).reshape(2, 3, 4).permute(order).clone()
+    want = x * 3
+    x.expand(x.shape).mul_(3)
+    assert torch.equal(x, want)
+    x.expand(1, *x.shape)[0].zero_()
+    assert not x.any()
+
+
+@pytest.mark.parametrize("name", ["unique", "unique_consecutive"])
+def test_gradients_of_distinct_values_are_refused(name):
+    x = torch.tensor([1.0, 2.0, 2.0], requires_grad=True)
+    made = getattr(x, name)()
+    assert made.requires_grad and not getattr(x.detach(), name)().requires_grad
+    values, counts = getattr(x, name)(return_counts=True)
+    assert values.requires_grad and counts.tolist() == [1, 2]
+    with pytest.raises(NotImplementedError, match="the derivative for '.*unique.*' is not implemented"):
+        made.sum().backward()
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+def test_running_sums_in_bools_are_refused(name):
+    with pytest.raises(NotImplementedError, match="not implemented for 'Bool'"):
+        getattr(torch.tensor([1, 2]), name)(0, dtype=torch.bool)

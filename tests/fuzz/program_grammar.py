@@ -162,7 +162,7 @@ torch.addcmul({x}, {y}, {y}, value={k}) | torch.addcdiv({f}, {f}, {f}, value={k}
 {x}.prod({d}) | {x}.max() | {x}.min() | {x}.max({d}) | {x}.min({d}).values | {x}.amax({d}) | {x}.amin() | {x}.argmax({d}) | {x}.argmin() | {f}.var()
 {f}.var({d}, unbiased=False) | {f}.std({d}) | {f}.norm() | {f}.norm(1, {d}) | {x}.any() | {x}.all({d}) | {f}.logsumexp({d}) | {x}.count_nonzero()
 {x}.cumsum({d}) | {x}.cumprod({d}) | {x}.cummax({d}) | {f}.logcumsumexp({d}) | {f}.softmax({d}) | {f}.log_softmax({d}) | {x}.median() | {f}.quantile(0.5)
-{x}.sort({d}) | {x}.sort({d}, descending=True, stable=True).values | {x}.argsort(dim={d}, stable=True) | {x}.topk({j}) | {x}.kthvalue({j}) | {x}.unique()
+{x}.sort({d}) | {x}.sort(dim={d}, descending=True, stable=True).values | {x}.argsort(dim={d}, stable=True) | {x}.topk({j}) | {x}.kthvalue({j}) | {x}.unique()
 {x}.diff() | {x}.flip({d}) | {x}.flip(0) | {x}.roll({j}, {d}) | {x}.rot90() | {x}.tril({j}) | {x}.triu({j}) | {x}.repeat(2, 1) | {x}.tile({j})
 {x}.repeat_interleave({j}, {d}) | torch.cat([{x}, {s}], {d}) | torch.stack([{x}, {s}], {d}) | torch.cat([{x}, {x}.flip({d})], {d}) | torch.outer({x}, {y})
 {x} @ {y} | {x} @ {x}.mT | {x}.mT @ {x} | torch.matmul({x}, {y}) | torch.bmm({x}, {x}.mT) | torch.einsum('ij,kj->ik', {x}, {y}) | {x}.dot({y})
@@ -180,7 +180,7 @@ torch.rand({size}, generator=g) | torch.randn({size}, generator=g) | torch.randi
 torch.randperm(4, generator=g) | torch.rand_like({f}) | torch.randn({size}) | torch.tensor([{k}, 1.5]) | torch.eye(3) | torch.linspace(0, 1, 4) | torch.full({size}, {k})
 torch.zeros({size}, dtype={dt}) | torch.ones({size}, requires_grad=True) | torch.tensor({k}) | torch.empty({size}).fill_({k}) | torch.multinomial({f}.softmax(-1), 1, generator=g)
 torch.complex({f}, {f}) | torch.polar({f}.abs(), {f}) | {c} * {c} | {c}.abs() | {c}.angle() | {c} @ {c}.mH | torch.fft.fft({x}) | torch.fft.rfft({f}) | torch.fft.ifft({x}).real
-torch.linalg.inv({f} @ {f}.mT + 3 * torch.eye({1}.shape[-2])) | torch.linalg.det({f}) | torch.linalg.solve({f}, {f}) | torch.linalg.cholesky({f} @ {f}.mT + 3 * torch.eye({1}.shape[-2])) | torch.trace({x})
+torch.linalg.inv({f} @ {1}.mT + 3 * torch.eye({1}.shape[-2])) | torch.linalg.det({f}) | torch.linalg.solve({f}, {f}) | torch.linalg.cholesky({f} @ {1}.mT + 3 * torch.eye({1}.shape[-2])) | torch.trace({x})
 F.mse_loss({f}, {f}) | F.l1_loss({f}, {s}) | F.smooth_l1_loss({f}, {s}) | F.huber_loss({f}, {s}, reduction='none') | F.cross_entropy({f}, {f}.argmax(1)) | F.cross_entropy({f}, {f}.softmax(1))
 F.nll_loss({f}.log_softmax(1), {f}.argmin(1)) | F.binary_cross_entropy_with_logits({f}, {f}.sigmoid()) | F.binary_cross_entropy({f}.sigmoid(), ({f} > 0).float()) | F.kl_div({f}.log_softmax(-1), {f}.softmax(-1))
 F.cosine_similarity({f}, {f}, dim={d}) | F.cosine_embedding_loss({f}, {f}, torch.ones({1}.shape[0])) | F.triplet_margin_loss({f}, {f}, {f}) | F.gaussian_nll_loss({f}, {f}, {f}.abs() + 0.1) | F.margin_ranking_loss({f}, {f}, {f}.sign())
@@ -214,7 +214,7 @@ torch.add({x}, {y}, out={n}) | torch.mul({x}, {k}, out={n}) | torch.sum({x}, {d}
 torch.where({x} > 0, {x}, {y}, out={n}) | torch.clamp({x}, -1, 1, out={n}) | torch.cumsum({x}, {d}, out={n}) | torch.stack([{x}, {x}], out={n}) | torch.abs({x}, out={n}) | {n}.swapaxes_(0, -1)
 {n}.add_({1}) | {n}.add_({1}.mT) | {n}.mul_({1}.flip(0)) | {n}[1:] = {1}[:-1] | {n}[:-1] += {1}[1:] | {n}.copy_({1}.clone()) | {n}.view(-1)[1:].copy_({1}.view(-1)[:-1].clone()) | {n}.index_add_(0, {ids}, {1})
 nn.init.normal_({n}, generator=g) | nn.init.constant_({n}, {k}) | nn.init.zeros_({n}) | torch.nn.utils.clip_grad_norm_([{p}], 0.5) | torch.nn.utils.clip_grad_value_([{p}], 0.1) | {n}.map_({s}, lambda a, b: a + b)
-torch._foreach_add_([{n}, {x}], {k}) | torch._foreach_mul_([{n}], [{y}]) | {n}.addmm_({x}, {y}) | {n}.baddbmm_({x}, {y}) | {n}.logical_not_() | {n}.floor_divide_(2) | {n}.remainder_(3) | {n}.nan_to_num_()
+{n}.addmm_({x}, {y}) | {n}.baddbmm_({x}, {y}) | {n}.logical_not_() | {n}.floor_divide_(2) | {n}.remainder_(3) | {n}.nan_to_num_()
 """
 
 GRADIENTS = """
@@ -263,7 +263,7 @@ OPTIMIZER_USES = """
 """
 
 BETWEEN = """
-{p}.requires_grad_({bool}) | {p}.grad = None | with torch.no_grad():\\n    {p}.add_(1) | {p}.data = {p}.data * 2 | torch.set_default_dtype({fdt}) | torch.set_grad_enabled({bool}) | state["n"] += 1 | state["scale"] = {k} | flag = {bool}
+{p}.requires_grad_({bool}) | {p}.grad = None | with torch.no_grad():\\n    {p}.add_(1) | {p}.data.mul_(2) | torch.set_default_dtype({fdt}) | torch.set_grad_enabled({bool}) | state["n"] += 1 | state["scale"] = {k} | flag = {bool}
 {m}.eval() | {m}.train() | {m}.double() | {m}.requires_grad_({bool}) | {m}.weight = nn.Parameter({m}.weight.detach() * 2) | {m} = copy.deepcopy({m}) | {m}.load_state_dict({{k: w * 0.5 for k, w in {m}.state_dict().items()}})
 {o}.param_groups[0]["lr"] = 0.5 | {o}.load_state_dict(copy.deepcopy({o}.state_dict())) | state["mean"] = torch.ones(4) | state["mean"] = torch.ones(4).double() | log.clear() | g.manual_seed(5) | torch.manual_seed(3) | {p} = {p}.detach().clone().requires_grad_()
 {p}.register_hook(lambda grad: grad + 1) | {m}.register_forward_hook(lambda mod, args, out: None) | {m}.register_forward_pre_hook(lambda mod, args: None) | {p}.grad = torch.ones_like({p}) | {p} = {p}.detach().double().requires_grad_()

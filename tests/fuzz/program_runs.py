@@ -258,7 +258,7 @@ def _said(leaves: list[Leaf], index: int) -> str:
 
 
 def _normal(text: str) -> str:
-    return re.sub(r"[^A-Za-z_' ]+", " ", text)[:60].strip()
+    return re.sub(r"[^A-Za-z_']+", " ", text)[:60].strip()
 
 
 def _short(value: Any) -> str:
