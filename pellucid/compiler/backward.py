@@ -15,7 +15,7 @@ from ..core.reverse import Run, _post_hooks, _pre_hooks, accumulate, fit_tensor
 from ..core.tape import Node, check_saved, saved_arrays, saved_tensors
 from ..core.tensor import OutputSlot, Tensor
 from ..errors import returned_nothing
-from .errors import Refusal
+from .errors import refusal_of
 from .watch import unseen
 
 
@@ -39,8 +39,8 @@ class TracedRun(Run):
             before, tracer.phase = tracer.phase, "backward"
             try:
                 tracer.emit(PRIMITIVES[name], tuple(tracer.value(a, "a gradient") for a in arrays), params, [result])
-            except Refusal as refusal:
-                tracer.refused(refusal)
+            except Exception as error:
+                tracer.refused(refusal_of(error))
             finally:
                 tracer.phase = before
         return result

@@ -24,7 +24,7 @@ from ..ops.view_storage import as_strided
 from .arrays import memory_of, numpy_dtype
 from .effects import restore, saved
 from .execute import Diverged, look, plain
-from .guards import hooks_of
+from .guards import hooks_in
 from .node import freed, record
 from .structure import flatten, masked, numbers_in, rebuild
 
@@ -36,8 +36,14 @@ FAILED: Any = object()  # it raised and was undone: eager execution raises in it
 def signature(tensors: list[Tensor]) -> tuple[Any, ...]:
     """What the program depends on of its tensor arguments."""
     return tuple(
-        [(type(t), t._array.shape, t._array.dtype, t._array.strides, t._rg, t._node is None, hooks_of(t)) for t in tensors]
+        [(type(t), t._array.shape, t._array.dtype, t._array.strides, t._rg, t._node is None, _kept(t._x)) for t in tensors]
     )
+
+
+def _kept(rare: dict[str, Any] | None) -> tuple[Any, ...]:
+    """What a program depends on among the rare things that a tensor has: hooks, being made in inference mode, keeping its gradient."""
+    made = () if rare is None else (*hooks_in(rare), bool(rare.get("inference")), bool(rare.get("retains")))
+    return made if any(made) else ()
 
 
 def flags() -> tuple[Any, ...]:
@@ -91,6 +97,8 @@ class Calls:
                 return f"{', '.join(g.path for g in self.places[:3])} changed"
         if signature(tensors) != self.signature:
             return OTHER_TENSORS
+        if any(t.__dict__ and not self.marks.isdisjoint(t.__dict__) for t in tensors) if self.marks else False:
+            return "an argument has attributes of its own"
         if flags() != self.flags:
             return "another grad mode, autocast, default dtype or setting of the library"
         for g in self.guards:

@@ -104,12 +104,13 @@ def checker(
     places: tuple[list[Guard], Any],
     numbers: list[Guard],
     pinned: list[tuple[int, Tensor]],
+    marks: frozenset[str],
 ) -> Callable[[tuple[Any, ...]], Any] | None:
     """A function from positional arguments to their arrays, None where this version may not serve the call (ask `why_not`).
 
-    Only where no argument may have hooks (`plain`). The arguments are tensors, or what `unpacker` finds; the first `count` of the tensors are
+    Only where no argument has hooks, or was made in inference mode (`plain`). The arguments are tensors, or what `unpacker` finds; the first `count` of the tensors are
     arguments, the others stand at `places` (with the description of what is there); `numbers` are places of
-    numbers, `pinned` arguments that must be the same objects.
+    numbers, `pinned` arguments that must be the same objects; `marks` are attributes that no argument may have.
     """
     if not plain:
         return None
@@ -128,6 +129,7 @@ def checker(
         "type": type,
         "map": map,
         "id": id,
+        "ndarray": ndarray,
         "tuple": tuple,
         "len": len,
     }
@@ -151,14 +153,18 @@ def checker(
         lines += [
             f"    if type(t{k}) is not T{k}: return None",
             f"    a{k} = t{k}._array",
-            f"    if a{k}.shape != S{k} or a{k}.dtype is not D{k} or a{k}.strides != R{k} or t{k}._rg is not {t._rg}: return None",
+            f"    if type(a{k}) is not ndarray or a{k}.shape != S{k} or a{k}.dtype is not D{k} or a{k}.strides != R{k}: return None",
+            f"    if t{k}._rg is not {t._rg}: return None",
         ]
-        if t._rg:
-            lines.append(f"    if t{k}._x is not None or (t{k}._node is None) is not {t._node is None}: return None")
+        if marks:
+            scope["marks"] = marks
+            lines.append(f"    if t{k}.__dict__ and not marks.isdisjoint(t{k}.__dict__): return None")
+        node = f" or (t{k}._node is None) is not {t._node is None}" if t._rg else ""
+        lines.append(f"    if t{k}._x is not None{node}: return None")
     cast = "local.autocast is not None" if local.autocast is None else "local.autocast is None or local.autocast.key != policy"
     lines.append(
         f"    if local.grad is not {local.grad} or local.inference is not {local.inference} or {cast} "
-        "or local.saved_hooks or local.anomaly or local.function_modes or local.device is not device "
+        "or local.saved_hooks or local.anomaly or local.function_modes or local.transforms or local.device is not device "
         "or default_dtype() is not kind: return None"
     )
     lines += [

@@ -13,7 +13,7 @@ from ..core import bind
 from ..core.primitive import Primitive
 from ..core.tensor import Tensor, make_tensor
 from ..ir import Instruction, Value
-from .errors import Refusal
+from .errors import refusal_of
 from .numbers import is_read, read
 
 
@@ -38,8 +38,8 @@ class Deciding:
             try:
                 outcome = bool(t._array.item())
                 self.decide((self.term(t._array),), lambda values: bool(values[0]) is outcome)
-            except Refusal as refusal:
-                self.refused(refusal)
+            except Exception as error:
+                self.refused(refusal_of(error))
             return
         if how in ("int", "float", "complex") and type(t) is Tensor:
             return  # they ask item(), which gives a watched number
@@ -47,8 +47,8 @@ class Deciding:
             try:
                 place = t._array.item()
                 self.decide((self.term(t._array),), lambda values: values[0] == place)
-            except Refusal as refusal:
-                self.refused(refusal)
+            except Exception as error:
+                self.refused(refusal_of(error))
             return
         words = {"numpy": "as a NumPy array", "bool": "to decide something", "tolist": "as a list"}
         self.refuse(f"the step reads a tensor's value {words.get(how, 'by ' + how + '()')}")
@@ -59,8 +59,8 @@ class Deciding:
             return value
         try:
             term = self.term(tensor._array)
-        except Refusal as refusal:
-            self.refused(refusal)
+        except Exception as error:
+            self.refused(refusal_of(error))
             return value
         if term[0].buffer.kind == "constant":
             return value

@@ -29,6 +29,14 @@ class Refusal(Exception):
         super().__init__(f"{reason} ({site})" if site is not None else reason)
 
 
+def refusal_of(error: Exception) -> Refusal:
+    """The refusal that an error is, or that a fault of the compiler's makes: what it could not write down runs eagerly."""
+    if isinstance(error, Refusal):
+        return error
+    said = str(error).splitlines()[0] if str(error) else ""
+    return Refusal(f"the compiler failed ({type(error).__name__}: {said}), which is a fault of its own: please report it")
+
+
 def frame_of(code: CodeType | None, frame: Any = None) -> Any:
     """The frame in which code runs: this one (the caller's), or one around it; None where it does not run there."""
     frame = frame or sys._getframe(1)

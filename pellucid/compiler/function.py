@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from numpy import ndarray
+
 from ..backends.memory import give_back
 from ..core import observe, source, tracing
 from ..core.modes import local, state
@@ -159,17 +161,15 @@ class CompiledFunction:
                 if result is not NotImplemented:
                     self.versions.insert(0, self.versions.pop(self.versions.index(version)))
                     return result
-        if tracing.tracers or observe.observers or state.slow > local.blocks or STANCE[0] == "force_eager":
-            # Somebody watches, or an outer function is being traced: what they must see are the operations.
+        if tracing.tracers or observe.observers or state.slow > local.blocks or local.transforms or STANCE[0] == "force_eager":
+            # Somebody watches, a transform differentiates, or an outer function is being traced: what they must see are the operations.
             return self.function(*args, **kwargs)
         if not self.versions and (self._full or self.parts is not None) and not self.fullgraph:
             return self._python(*args, **kwargs)
         tensors: list[Tensor] = []
         structure = flatten((args, kwargs), tensors)
-        if any(
-            hasattr(type(t), "__pellucid_bind__") for t in tensors
-        ):  # tensors without an array of their own, such as nested ones
-            return self.function(*args, **kwargs)
+        if any(hasattr(type(t), "__pellucid_bind__") or type(t._array) is not ndarray for t in tensors):
+            return self.function(*args, **kwargs)  # tensors without an array of their own, such as nested ones, or without data
         reason = diverged = None
         given = signature(tensors)
         for k, version in enumerate(self.versions):

@@ -195,8 +195,12 @@ class Opaque(Guard):
 
 def hooks_of(t: Tensor) -> tuple[Any, ...]:
     """The hooks on a tensor that is no operation's result."""
-    extra = t._x
-    return () if extra is None else tuple([hook for name in LEAF_HOOKS for hook in extra.get(name, {}).values()])
+    return () if t._x is None else hooks_in(t._x)
+
+
+def hooks_in(rare: dict[str, Any]) -> tuple[Any, ...]:
+    """The hooks among the rare things that a tensor has."""
+    return tuple([hook for name in LEAF_HOOKS for hook in rare.get(name, {}).values()])
 
 
 def _of_tensors(value: Any) -> bool:

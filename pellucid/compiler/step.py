@@ -17,7 +17,7 @@ from ..core.bind import wrap
 from ..core.modes import local
 from ..core.random import Generator
 from ..core.tape import count
-from ..core.tensor import Tensor, version_of
+from ..core.tensor import InferenceVersion, Tensor, version_of
 from ..errors import GraphError
 from ..ir import Buffer, Value
 from .arrays import memory_of, numpy_dtype
@@ -27,9 +27,10 @@ from .checking import checker, split, unpacker
 from .deciding import Later
 from .earlier import Earlier
 from .effects import Again, Growing, counts, written_by
-from .errors import Refusal
+from .errors import Refusal, refusal_of
 from .execute import executable
 from .guards import Guard, Opaque, changed
+from .marks import Marks
 from .node import below, has_hooks, is_spent, place_of, spent_slot, view_of
 from .numbers import is_read, settle
 from .parts import body_of
@@ -107,6 +108,8 @@ class Version(Calls):
         changes = tracer.changes = Changes(around, tracer, [*self.watched, *logs], self.places)
         streams = around.drawn()
         tracer.began = count()
+        versions = [(t, _writes(t)) for t in (*tensors, *around.found)]
+        marks = Marks([t for t, _ in versions])
         try:
             copies: list[Any] = []
             given: Any = (args, kwargs)
@@ -124,6 +127,7 @@ class Version(Calls):
         except TypeError as error:
             self._again(error, args, kwargs)
             return
+        self.writes = {id(t): _writes(t) - n for t, n in versions}
         if around.drawn() != streams:
             tracer.refuse("the step draws random numbers past this library, which a program could not repeat", witness.entry)
         self.refusal = tracer.refusal
@@ -137,23 +141,21 @@ class Version(Calls):
                         self.refusal = self._unseen(hidden, witness)
                 return
             self._settle(around, witness, earlier)
+            self.marks = marks.settle(self.first, self.guards, around, witness)
             self._changes(changes, witness, tensors, count_of_args, structure, args, kwargs)
             self._results(tensors, around)
             self._build(around, tensors, args, kwargs)
             self.skeleton = rebuild(self.first, lambda t: Slot(self.slots[id(t)]))
             self.single = isinstance(self.skeleton, Slot) and self.skeleton.place == 0
             self.program = tracer.program
-            del self.around, self.differentiable, self.slots, self.grad_changes, self.changes, self.positions
+            del self.around, self.differentiable, self.slots, self.grad_changes, self.changes, self.positions, self.writes
         except Refusal as refusal:
             # Without the traceback, whose frames refer to this object: the values of the step would live until a collection.
             self.refusal = refusal.with_traceback(None)
             self.found = refusal.places if isinstance(refusal, Again) else []
             self.transient |= getattr(refusal, "transient", False)
         except Exception as error:  # a fault of the compiler's: the call itself has been made, and later ones can be made eagerly
-            said = str(error).splitlines()[0] if str(error) else ""
-            self.refusal = Refusal(
-                f"the compiler failed ({type(error).__name__}: {said}), which is a fault of its own: please report it"
-            )
+            self.refusal = refusal_of(error)
         finally:
             if tracer.numbers:
                 self.first = rebuild(self.first, lambda t: t if isinstance(t, Tensor) else t.plain)
@@ -442,10 +444,9 @@ class Version(Calls):
         reading = {v.buffer for i in backward for v in i.reads()}
         self.read_back: list[Any] = [k for k, v in enumerate(self.inputs) if v.buffer in reading]
         self.state = [(t, a) for a in external.values() for t in [self._holder(a)] if t is not None]
-        writes = Counter(v.buffer for i in program.instructions for v in i.writes)
-        times = Counter({id(external[b]): n for b, n in writes.items() if b in external})
-        self.written = [(t, times[id(a)]) for t, a in self.state if times[id(a)]]
-        self.overwrites = [(k, writes[v.buffer]) for k, v in enumerate(self.inputs) if writes[v.buffer]]
+        written = {v.buffer for i in program.instructions for v in i.writes}
+        # How often each counts as overwritten: a write to `x.data` does not count.
+        self.overwrites = [(k, self.writes[id(tensors[k])]) for k, v in enumerate(self.inputs) if v.buffer in written]
         self.based: dict[Buffer, Any] = {v.buffer: k for k, v in enumerate(self.inputs)}  # in whose memory results may lie
         self.based.update((b, t) for b, a in external.items() for t in [self._holder(a)] if t is not None)
         self.read_back += [t for t, a in self.state if any(external.get(b) is a for b in reading)]
@@ -456,22 +457,24 @@ class Version(Calls):
         roots, known = {id(memory_of(a)) for a in external.values()}, {id(t) for t, _ in self.state}
         beside = [t for t in around.found if type(t._array) is ndarray]
         self.state += [(t, t._array) for t in beside if id(memory_of(t._array)) in roots and id(t) not in known]
+        counted = {id(version_of(t)): (t, self.writes.get(id(t), 0)) for t, _ in self.state}
+        self.written = [(t, n) for t, n in counted.values() if n]
         self.state += self.run.holders
         modules = [m for m, _ in around.modules]
         covered, others = self.seldom, self.always = split(self.guards, modules)
         grads = [(t, g) for t, g in self.grads_before if isinstance(t, Tensor)]
-        plain = not any(t._rg and t._x is not None for t in tensors)  # what may have hooks is compared by `signature`
+        plain = all(t._x is None for t in tensors)  # what may have hooks is compared by `signature`
         self.bare = not kwargs and all(isinstance(a, Tensor) for a in args) and len(args) == self.count_of_args
         self.unpack = None if kwargs or self.bare else unpacker(flatten(args, []), self.lift)
         held = [t for t, _ in (*self.state, *self.drift)]
         rg = self.flags_of_state = [(t, t._rg) for t in held if t._rg or t.is_leaf and t.dtype.is_floating_point]
         self.check = checker(
             tensors, plain, others, covered, self.state, rg, grads, self.count_of_args, (self.places, self.places_key), self.watched,
-            self.pinned,
+            self.pinned, self.marks,
         )  # fmt: skip
         self.own_roots = {id(memory_of(a)) for _, a in self.state}
-        written = {k for k, _ in self.overwrites}
-        if any(k in written or id(memory_of(tensors[k]._array)) in self.own_roots for k, *_ in self.alike):
+        targets = {k for k, _ in self.overwrites}
+        if any(k in targets or id(memory_of(tensors[k]._array)) in self.own_roots for k, *_ in self.alike):
             self._refuse_sharing()
         self.readers: dict[Value, Callable[[list[Any]], Any]] = {}
         self.back_readers: list[Callable[[list[Any]], Any]] = []
@@ -590,6 +593,12 @@ def _uncast(off: bool = False) -> Iterator[None]:
         yield
     finally:
         local.autocast = around
+
+
+def _writes(t: Tensor) -> int:
+    """How often a tensor has been overwritten; nobody counts that of tensors of inference mode."""
+    version = t._ver
+    return 0 if version is None or type(version) is InferenceVersion else version.count
 
 
 def _held(shape: tuple[int, ...], kind: np.dtype, t: Tensor | None) -> tuple[Tensor, ndarray] | None:

@@ -496,6 +496,14 @@ class Surroundings:
                 return a
         return None
 
+    def module_names(self) -> set[str]:
+        """The names of globals that are modules."""
+        return {name for _, names in self._codes for name, value in names.items() if isinstance(value, types.ModuleType)}
+
+    def words(self) -> set[str]:
+        """The names of attributes that objects other than tensors have."""
+        return {e.name for edges in self._edges.values() for e in edges if isinstance(e.name, str)}
+
     def guards(self) -> list[Guard]:
         """All guards."""
         return [e.guard for edges in self._edges.values() for e in edges if e.guard is not None]

@@ -29,13 +29,14 @@ from ..ir import Buffer, Extra, Instruction, Program, Ref, Value
 from .arrays import Watched, arrays_in, bounds, dtype_name, owner
 from .backward import TracedRun
 from .deciding import Deciding
-from .errors import Refusal, frame_of, line_in
+from .errors import Refusal, frame_of, line_in, refusal_of
 from .events import Events
 from .numbers import is_read, observed, unwatched
 from .symbols import DATA_DEPENDENT, Namespace, Unsupported
 from .watch import hidden, unseen
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), slice, range, frozenset, np.dtype, dtypes.dtype, type)
+_NO_DATA = "the step uses a tensor without data, or one of a custom kind"
 
 
 def _holds(value: Any, root: Any) -> bool:
@@ -218,6 +219,8 @@ class Tracer(Deciding, Events):
         known = self._values.get(id(array))
         if known is not None:
             return known
+        if type(array) is not ndarray:
+            return None
         places = self._roots.get(id(owner(array)))
         if places is None:
             return None
@@ -243,6 +246,8 @@ class Tracer(Deciding, Events):
         known = self.lookup(array)
         if known is not None:
             return known
+        if type(array) is not ndarray:
+            raise Refusal(_NO_DATA)
         root = owner(array)
         if id(array) in self._fresh or id(root) in self._fresh:
             return self._constant(root if id(root) in self._fresh else array, array)
@@ -268,6 +273,8 @@ class Tracer(Deciding, Events):
         known = self.lookup(array)
         if known is not None:
             return known, False
+        if type(array) is not ndarray:
+            raise Refusal(_NO_DATA)
         root = owner(array)
         if id(root) in self._roots:
             raise Refusal("a view reaches beyond the tensor that it is a view of")
@@ -357,8 +364,8 @@ class Tracer(Deciding, Events):
                 else:
                     inputs.append(self.value(self.constant(bind._number_array(op, t, kind)), op.name))
             self.emit(op, tuple(inputs), self.tree(params, op.name), [t._array for t in results], aux)
-        except Refusal as refusal:
-            self.refused(refusal)
+        except Exception as error:
+            self.refused(refusal_of(error))
 
     def emit(self, op: Primitive, inputs: tuple[Any, ...], params: Any, arrays: list[Any], aux: Any = None) -> None:
         """Append an operation, unless all it did was to look at memory in another way."""
@@ -399,8 +406,8 @@ class Tracer(Deciding, Events):
             if result is None:
                 raise Refusal("a tensor was overwritten in a way that is not recorded")
             self.copy(t._array, result._array)
-        except Refusal as refusal:
-            self.refused(refusal)
+        except Exception as error:
+            self.refused(refusal_of(error))
 
     def copy(self, target: ndarray, array: ndarray) -> None:
         """`target` was given the values of `array`."""
@@ -420,8 +427,8 @@ class Tracer(Deciding, Events):
         if self.recording:
             try:
                 self.emit(PRIMITIVES["clone"], (self.value(array, "a copy"),), {}, [made])
-            except Refusal as refusal:
-                self.refused(refusal)
+            except Exception as error:
+                self.refused(refusal_of(error))
 
     def _own(self, place: Value, target: ndarray) -> Value:
         """A constant that is written to becomes memory of the step, filled anew by each call."""
@@ -468,8 +475,8 @@ class Tracer(Deciding, Events):
                         place = self.value(a, function.__name__)
                         written.append(self._own(place, a) if place.buffer.kind == "constant" else place)
             params = {"args": self.tree(args, function.__name__, True), "kwargs": self.tree(kwargs, function.__name__, True)}
-        except Refusal as refusal:
-            self.refused(refusal)
+        except Exception as error:
+            self.refused(refusal_of(error))
             outputs, written, params, before = [], [], {}, set()
         with self.paused():
             result = function(*args, **kwargs)
@@ -547,7 +554,8 @@ class Tracer(Deciding, Events):
                     f"{node.op.name}_vjp", (), tuple(outputs), kind="rule", params=params, record=(node.plan, places, node.op),
                     phase="backward", site=line,
                 )  # fmt: skip
-        except Refusal as refusal:
+        except Exception as error:
+            refusal = refusal_of(error)
             self.refuse(refusal.reason, refusal.site or line)
         return made
 

@@ -154,6 +154,10 @@ class Witness:
             found |= {id(code), *code.co_names, *code.co_freevars}
         return found
 
+    def codes_of_users(self) -> list[CodeType]:
+        """The code that ran and is not a library's."""
+        return [c for c in self._kept if not source.is_library(c.co_filename)]
+
     def only_stored(self) -> set[str]:
         """Attributes that the user's code stores to, and whose names no code that ran uses otherwise."""
         if self.dynamic:

@@ -35,6 +35,7 @@ class _ThreadModes(threading.local):
     device: Any = None  # set by `with torch.device(...)`
     function_modes: tuple[Any, ...] = ()
     role = "forward"  # "backward" while gradients are recorded (create_graph)
+    transforms = 0  # functions of functions (`func.grad`) that run, which may differentiate what they call any number of times
     blocks = 0  # how much of `state.slow` is this thread's autocast and inference mode, which compiled functions follow
 
     def __init__(self) -> None:

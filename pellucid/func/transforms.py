@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -103,6 +104,17 @@ def _differentiate(outputs: list[Any], inputs: list[Tensor], seeds: Any, create:
     return [_zeros(x) if g is None else g for x, g in zip(inputs, gs, strict=True)]
 
 
+@contextmanager
+def _recorded() -> Iterator[None]:
+    """Operations are recorded for the transform, as single ones: the gradient of a compiled function has no gradient itself."""
+    local.transforms += 1
+    try:
+        with enable_grad():
+            yield
+    finally:
+        local.transforms -= 1
+
+
 # ---- reverse mode ----------------------------------------------------------------------------
 def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """As `grad`, returning (gradient, value), or (gradient, (value, aux)).
@@ -118,7 +130,7 @@ def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool
         numbers = _check_argnums(argnums, len(args))
         leaves, spec = flatten(_chosen(args, numbers))
         fresh = [_fresh(wrap_in_all(x) if isinstance(x, Tensor) else x, outer) for x in leaves]
-        with enable_grad():
+        with _recorded():
             output = func(*_replaced(args, numbers, unflatten(fresh, spec)), **kwargs)
             aux = None
             if has_aux:
@@ -170,7 +182,7 @@ def _vjp(func: Callable[..., Any], args: tuple[Any, ...], argnums: ArgNums | Non
     leaves, spec = flatten(chosen)
     fresh = [_fresh(wrap_in_all(x) if isinstance(x, Tensor) else x, outer) for x in leaves]
     new = unflatten(fresh, spec)
-    with enable_grad():
+    with _recorded():
         output = func(*(new if argnums is None else _replaced(args, _check_argnums(argnums, len(args)), new)))
     aux = None
     if has_aux:

@@ -311,3 +311,113 @@ def test_a_function_of_another_language_is_compiled_like_any():
             compiled = torch.compile(f)
             for k in range(3):
                 assert compiled(torch.ones(2) * k).tolist() == [3.0 * k] * 2
+
+
+# ---- what else a tensor has ------------------------------------------------------------------------------------------
+def test_attributes_that_users_set_on_tensors():
+    """Read, or set, of arguments, of tensors that are found, and of results."""
+    kept = torch.ones(3)
+
+    def reads(x):
+        return x * getattr(x, "mark", 2.0) + getattr(kept, "mark", 1.0)
+
+    def asks(x):
+        return x * x.mark if hasattr(x, "mark") else x
+
+    def sets(x):
+        x.mark = 3.0
+        return x * 2
+
+    def gives(x):
+        y = x * 2
+        y.mark = x.sum().item()
+        return y
+
+    for function in (reads, asks, sets, gives):
+        kept.__dict__.clear()
+        compiled = torch.compile(function)
+        for k in range(9):
+            x, y = torch.ones(3) * k, torch.ones(3) * k
+            if k % 3 == 2:
+                x.mark = y.mark = float(k)
+            if k == 4:
+                kept.mark = 5.0
+            a, b = function(x), compiled(y)
+            assert torch.equal(a, b) and a.__dict__ == b.__dict__ and x.__dict__ == y.__dict__, (function, k)
+
+
+def test_a_write_to_data_does_not_count():
+    w = torch.ones(3, requires_grad=True)
+
+    @torch.compile
+    def step(x):
+        x.data.mul_(2)
+        w.data.add_(1)
+        return x * w.detach()
+
+    x = torch.ones(3)
+    for _ in range(4):
+        step(x)
+    assert x._version == w._version == 0
+    compiled = torch.compile(lambda x: x.detach().add_(1))
+    for k in range(4):
+        compiled(x)
+        assert x._version == k + 1
+
+
+def test_an_argument_without_data():
+    compiled = torch.compile(lambda x: x * 2)
+    for device in ("cpu", "cpu", "meta", "cpu", "meta"):
+        made = compiled(torch.empty(2, 3, device=device))
+        assert made.device.type == device and made.shape == (2, 3)
+
+    @torch.compile
+    def filled(x):
+        v = torch.zeros(4)
+        v[1] = x.sum()
+        return v
+
+    with torch.device("meta"):
+        assert filled(torch.ones(2)).device.type == "meta"
+
+
+def test_a_transform_around_a_compiled_function_that_uses_parameters():
+    """It differentiates with a graph, as somebody else may want the gradient of the gradient."""
+    w = torch.ones(4, requires_grad=True)
+
+    def loss(x):
+        return (x * w).sin().sum()
+
+    compiled = torch.compile(loss)
+    for k in range(4):
+        x = torch.ones(4) * k
+        compiled(x)
+        for transform in (
+            torch.func.grad,
+            torch.func.jacrev,
+            torch.func.hessian,
+            lambda f: lambda x: torch.func.vjp(f, x)[1](torch.tensor(1.0))[0],
+        ):
+            torch.testing.assert_close(transform(compiled)(x), transform(loss)(x))
+
+
+def test_arguments_made_in_inference_mode():
+    with torch.inference_mode():
+        made = torch.ones(3)
+
+    def asks(x):
+        return x * 2 if x.is_inference() else x * 3
+
+    for function in (asks, lambda x: x[1:], lambda x: x.add_(1), lambda x: x + 1):
+        compiled = torch.compile(function)
+        for x in (torch.ones(3), torch.ones(3), made, torch.ones(3), made):
+            outcomes = []
+            for f in (function, compiled):
+                try:
+                    result = f(x)
+                    outcomes.append((result.tolist(), result.is_inference()))
+                except RuntimeError as error:
+                    outcomes.append(str(error).splitlines()[0])
+                else:
+                    x.data.fill_(1) if not x.is_inference() else None
+            assert outcomes[0] == outcomes[1]

@@ -35,7 +35,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 CORPUS = HERE / "corpus"
-FUZZERS = ("operations", "compiled", "programs", "files")
+FUZZERS = ("operations", "compiled", "programs", "changes", "files")
 CASES_A_PROCESS = 400  # then a fresh one: what a case leaves behind may not decide about a later one for ever
 SECONDS_A_CASE = 60.0
 
