@@ -108,7 +108,8 @@ def checker(
 ) -> Callable[[tuple[Any, ...]], Any] | None:
     """A function from positional arguments to their arrays, None where this version may not serve the call (ask `why_not`).
 
-    Only where no argument has hooks, or was made in inference mode (`plain`). The arguments are tensors, or what `unpacker` finds; the first `count` of the tensors are
+    Only where no argument has hooks, or was made in inference mode (`plain`).
+    The arguments are tensors, or what `unpacker` finds; the first `count` of the tensors are
     arguments, the others stand at `places` (with the description of what is there); `numbers` are places of
     numbers, `pinned` arguments that must be the same objects; `marks` are attributes that no argument may have.
     """
