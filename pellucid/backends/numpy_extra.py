@@ -253,15 +253,14 @@ def _x_times(log: Any, x: Any, y: Any) -> Any:
 
 @_export
 def heaviside(x: Any, values: Any) -> Any:
-    """0 below zero, 1 above, `values` at zero; NaN counts as above, as in PyTorch's kernel."""
+    """0 below zero, 1 above, `values` at zero; NaN counts as below, as in PyTorch's kernel."""
     kind = _kind((x, values))
-    return np.where(x == 0, values, np.where(x < 0, np.zeros((), kind), np.ones((), kind)))
+    return np.where(x == 0, values, np.where(x > 0, np.ones((), kind), np.zeros((), kind)))
 
 
 # ---- scipy.special ----------------------------------------------------------------------------
 for _name, _theirs, _doc in (
     ("erf", "erf", "2/sqrt(pi) times the integral of exp(-t^2) from 0 to x."),
-    ("erfc", "erfc", "1 - erf(x)."),
     ("erfcx", "erfcx", "exp(x^2) erfc(x)."),
     ("erfinv", "erfinv", "The inverse of erf."),
     ("ndtr", "ndtr", "The normal distribution function."),
@@ -300,15 +299,55 @@ def _scipy(name: str) -> Any:
     return getattr(importlib.import_module("scipy.special"), name)
 
 
+@widened("erfc", "1 - erf(x).")
+def _erfc(x: Any) -> Any:
+    value = _scipy("erfc")(x)
+    if x.dtype != np.float64:
+        return value
+    # scipy rounds the square before it takes the exponential, and has 0 where the result is a denormal number. Here the square is split in two,
+    # the first of which is exact.
+    far = (x > 5) & (x < 27.3)
+    if not far.any():
+        return value
+    t = x[far]
+    high = np.rint(t * 2.0**20) / 2.0**20
+    small = np.exp(600.0 - high * high) * np.exp(-(t - high) * (t + high)) * _scipy("erfcx")(t) * np.exp(-600.0)
+    value = np.array(value)
+    value[far] = small
+    return value
+
+
 @widened("lgamma", "The logarithm of |gamma(x)|.")
 def _lgamma(x: Any) -> Any:
     # Infinite at both ends; scipy's has the sign of the argument.
-    return _scipy("gammaln")(np.where(x == -np.inf, np.asarray(np.inf, x.dtype), x))
+    value = _scipy("gammaln")(np.where(x == -np.inf, np.asarray(np.inf, x.dtype), x))
+    near = np.abs(x - 1.5) <= 1
+    if x.dtype != np.float64 or not near.any():
+        return value
+    value = np.array(value)
+    value[near] = _lgamma_near_its_zeros(x[near])
+    return value
+
+
+def _lgamma_near_its_zeros(x: Any) -> Any:
+    """lgamma from 1/2 to 5/2, by the series of Abramowitz and Stegun, 6.1.33, around 1 and 2, where it is 0."""
+    first = x < 1.5
+    away = x - np.where(first, 1.0, 2.0)
+    # (-1)^k (zeta(k) - 1) / k; the terms fall by a factor of four each.
+    orders = np.arange(2, 30)
+    series = _scipy("zetac")(orders.astype(float)) / orders * np.where(orders % 2, -1.0, 1.0)
+    total = np.zeros_like(away)
+    for coefficient in series[::-1]:
+        total = (total + coefficient) * away
+    value = (total + (1 - np.euler_gamma)) * away
+    return np.where(first, value - np.log1p(np.where(first, away, 0.0)), value)
 
 
 @widened("airy_ai", "The Airy function Ai.")
 def _airy_ai(x: Any) -> Any:
-    return _scipy("airy")(x)[0]
+    # Beyond 110 it is less than the smallest number; scipy has NaN far out.
+    most = x.dtype.type(110)
+    return np.where(x > most, x.dtype.type(0), _scipy("airy")(np.minimum(x, most))[0])
 
 
 @widened("digamma", "The derivative of lgamma; -inf at 0, NaN at negative integers.")

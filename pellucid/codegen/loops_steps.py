@@ -286,7 +286,7 @@ _define("clamp", _clamp, kinds="fhi")
 _define("clamp_tensor", _clamp_tensor)
 _define("clamp_min_number", lambda m, a, *, low: m.maximum(a, low))
 _define("minimum_number", lambda m, a, *, high: m.minimum(a, high))
-_define("heaviside", lambda m, a, v: m.where(a.eq(0), v, m.where(a < 0, m.number(0, a.kind), m.number(1, a.kind))), kinds="fhi")
+_define("heaviside", lambda m, a, v: m.where(a.eq(0), v, m.where(a > 0, m.number(1, a.kind), m.number(0, a.kind))), kinds="fhi")
 
 # ---- elementary functions ---------------------------------------------------------------------
 for _names in (

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from ..core.primitive import PRIMITIVES
 from ..ir import Buffer, Instruction, Value
 from ..ir.program import ITEMSIZE, row_major
@@ -28,6 +30,8 @@ class Formula:
         size = ITEMSIZE[kind]
         buffer = Buffer("temp", size * math.prod(shape), next(_numbers))
         out = Value(buffer, kind, tuple(shape), row_major(tuple(shape), size))
+        if op == "cast":
+            params["dtype"] = np.dtype(kind)
         self.give(op, *inputs, out=out, **params)
         return out
 
@@ -96,13 +100,16 @@ def _variance(f: Formula, x: Value) -> bool:
     left = math.prod(x.shape[d] for d in dims) - correction
     if left <= 0:
         return False
+    if x.dtype == "float32":  # squares in double: they neither overflow nor vanish
+        x = f.new("cast", x, dtype="float64")
     away = f.new("sub", x, f.reduced("mean", x, dims))
     squares = f.new("mul", away, away)
     total = f.new("sum", squares, shape=out.shape, dim=dims, keepdim=f.i.params["keepdim"])
-    if f.i.op == "var":
-        f.give("div", total, float(left))
+    last = ("div", total, float(left)) if f.i.op == "var" else ("sqrt", f.new("div", total, float(left)))
+    if total.dtype == out.dtype:
+        f.give(*last)
     else:
-        f.give("sqrt", f.new("div", total, float(left)))
+        f.give("cast", f.new(*last), dtype=np.dtype(out.dtype))
     return True
 
 

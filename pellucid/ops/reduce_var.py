@@ -21,14 +21,16 @@ from .reduce import OVER_DIMS, mean_op, reduced_aval
 
 
 # ---- variance ---------------------------------------------------------------------------------
-def _var(xp: Any, x: Any, *, dim: Any, correction: Any, keepdim: bool) -> Any:
+def _spread(xp: Any, x: Any, dim: Any, correction: Any, keepdim: bool, root: bool) -> Any:
+    """The variance; with `root` its square root, which may be a number where the variance itself is not."""
     kind = x.dtype
     n = count(x.shape, dim)
     if n > correction and n and type(x) is np.ndarray:
         made = xp.variance(x, dim, correction, keepdim)
-        if made is not None:
-            return made[0]
-    wide = x.astype(xp.ACCUMULATE[kind]) if kind in xp.ACCUMULATE else x
+        # Squares that overflow, or vanish, need not do so in double.
+        if made is not None and ((made[0] > _LEAST) & (made[0] < _MOST)).all():
+            return np.sqrt(made[0]) if root else made[0]
+    wide = x.astype(np.float64) if kind == np.float32 or kind in xp.ACCUMULATE else x
     real = wide.real.dtype.type
     if n == 0:
         made = xp.sum(abs(wide), dim, None, None, keepdim) * real(np.nan)
@@ -41,7 +43,15 @@ def _var(xp: Any, x: Any, *, dim: Any, correction: Any, keepdim: bool) -> Any:
         else:
             with np.errstate(all="ignore"):
                 made = made / real(0)
+    made = np.sqrt(made) if root else made
     return made if kind.kind == "c" else made.astype(kind, copy=False)
+
+
+def _var(xp: Any, x: Any, *, dim: Any, correction: Any, keepdim: bool) -> Any:
+    return _spread(xp, x, dim, correction, keepdim, False)
+
+
+_LEAST, _MOST = 2.0**-100, 2.0**120  # what float32 holds of a variance without losing digits on the way
 
 
 def _var_grad(F: Any, g: Any, input: Any, input_shape: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
@@ -59,7 +69,7 @@ defop(
 
 
 def _std(xp: Any, x: Any, *, dim: Any, correction: Any, keepdim: bool) -> Any:
-    return np.sqrt(_var(xp, x, dim=dim, correction=correction, keepdim=keepdim))
+    return _spread(xp, x, dim, correction, keepdim, True)
 
 
 def _std_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
@@ -165,7 +175,7 @@ def var_mean(
     dims, correction = _spread_arguments("var_mean", input, dim, unbiased, correction)
     if is_direct(input) and count(input._array.shape, dims) > correction:
         made = numpy_cpu.variance(input._array, dims, correction, keepdim)
-        if made is not None:
+        if made is not None and np.isfinite(made[0]).all():
             return wrap(made[0]), wrap(made[1])
     mean = mean_op.call(input, dim=dims, keepdim=keepdim)
     return F.var(input, dim=dims, correction=correction, keepdim=keepdim), mean
