@@ -1,14 +1,19 @@
-"""Files that are written whole or not at all, and the cleaning up after writers that were killed."""
+"""Files that are written whole or not at all; compressed files that are read in bounded memory."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import stat
+import struct
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import zipfile
 
 if sys.platform == "win32":
     fcntl: Any = None
@@ -105,3 +110,47 @@ def _clean(folder: str, stem: str) -> None:
                     os.unlink(part)
             finally:
                 os.close(handle)
+
+
+# ---- what is compressed --------------------------------------------------------------------------
+# What the standard library raises for archives that lie about themselves, beside zipfile.BadZipFile.
+LIES = (EOFError, OSError, NotImplementedError, RuntimeError, ValueError, OverflowError, IndexError, struct.error, zlib.error)
+_FREE, _RATIO = 64 << 20, 100
+
+
+def bound(packed: int, free: int = _FREE) -> int:
+    """How many bytes this many compressed bytes may stand for: `free`, and beyond that a hundred times as many.
+
+    A kilobyte can be made to stand for a megabyte, and what is unpacked from it for a gigabyte. What is stored in earnest expands less.
+    """
+    return free + _RATIO * packed
+
+
+def record_size(info: zipfile.ZipInfo, free: int = _FREE) -> int:
+    """The bytes of an archive's record, where the record can have them.
+
+    Raises:
+        ValueError: it cannot, or is compressed in another way than with deflate.
+    """
+    if info.compress_type not in (0, 8):  # stored, deflated
+        raise ValueError(f"compression of kind {info.compress_type}")
+    size, packed = info.file_size, info.compress_size
+    if size > (packed if info.compress_type == 0 else bound(packed, free)):
+        raise ValueError(f"{packed} bytes of the file are said to hold {size}: it is damaged, or made to fill the memory")
+    return size
+
+
+def unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: memoryview) -> None:
+    """Fill a buffer of `record_size` bytes with a record.
+
+    Raises:
+        zipfile.BadZipFile, or one of `LIES`: it has other bytes than the directory says.
+    """
+    with archive.open(info) as record:
+        filled = 0
+        while filled < len(target):  # never more at once than the record is to have: what is compressed may expand to anything
+            count = record.readinto(target[filled : filled + (1 << 24)])  # type: ignore[attr-defined]
+            if not count:
+                raise EOFError("the record ends early")
+            filled += count
+        record.read(1)  # the checksum is compared at the end

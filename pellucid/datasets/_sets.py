@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import os
-import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from ..core.public import FUNCTIONS
 from ..core.tensor import Tensor
 from ..data.dataset import Dataset
 from ._digits import load_digits
-from ._read import DataFileError, existing, read_idx, text_of
+from ._read import DataFileError, existing, read_idx, read_npz, text_of
 
 Transform = Callable[[Any], Any] | None
 
@@ -221,17 +220,8 @@ class NPZDataset(Dataset[Any]):
 
     def __init__(self, path: str | os.PathLike[str], keys: Sequence[str] | None = None, transform: Transform = None) -> None:
         found = existing([path], "the NPZ file")
-        if not zipfile.is_zipfile(found):
-            raise DataFileError(f"{found} is damaged or no NPZ file")
-        try:
-            with open(found, "rb") as file, np.load(file, allow_pickle=False) as archive:
-                names = list(archive.files) if keys is None else list(keys)
-                missing = [name for name in names if name not in archive.files]
-                if missing:
-                    raise DataFileError(f"{found} has no array {', '.join(missing)}; it has {', '.join(archive.files)}")
-                arrays = [archive[name] for name in names]
-        except (zipfile.BadZipFile, EOFError, OSError) as error:
-            raise DataFileError(f"{found} is damaged or no NPZ file: {error}") from error
+        named = read_npz(found, keys)
+        names, arrays = list(named), list(named.values())
         if not arrays or any(a.ndim == 0 or len(a) != len(arrays[0]) for a in arrays):
             shapes = ", ".join(f"{name} {list(a.shape)}" for name, a in zip(names, arrays))
             raise DataFileError(f"{found}: arrays of one length are wanted, not {shapes or 'none'}")

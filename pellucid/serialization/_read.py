@@ -8,7 +8,6 @@ import mmap as _mmap
 import pickle
 import struct
 import zipfile
-import zlib
 from functools import cache
 from pickle import UnpicklingError
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from .._files import LIES, bound, record_size, unpack
 from ..backends.meta import MetaArray
 from ..ops.view_storage import TypedStorage, UntypedStorage
 from ._names import MAGIC_NUMBER, PROTOCOL_VERSION, StorageType
@@ -107,10 +107,8 @@ def _typed(storage: UntypedStorage, kind: StorageType) -> TypedStorage:
 
 
 # ---- the two formats -------------------------------------------------------------------------
-_DAMAGED = (
-    zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError, ValueError, OverflowError, struct.error, zlib.error,
-)  # fmt: skip
-_FREE, _RATIO = 1 << 20, 100  # a record may be this large, and beyond that this many times what it takes in the file
+_DAMAGED = (zipfile.BadZipFile, *LIES)
+_OBJECTS = 1 << 20  # bytes that a compressed record of objects may have at least: each becomes up to a hundred bytes of memory
 
 
 class Archive:
@@ -121,14 +119,14 @@ class Archive:
         try:
             self.zip = zipfile.ZipFile(file)
             names = self.zip.namelist()
-        except (*_DAMAGED, IndexError):
+        except _DAMAGED:
             raise RuntimeError("PytorchStreamReader failed reading zip archive: failed finding central directory") from None
         if not names:
             raise RuntimeError("PytorchStreamReader failed reading zip archive: archive does not contain any files")
         if len(set(names)) != len(names):
             raise RuntimeError("PytorchStreamReader failed reading zip archive: several records have the same name")
         self.prefix = names[0].partition("/")[0]
-        self.left = _allowed(_size_of(file))
+        self.left = bound(_size_of(file))
         if mmap and path is not None:
             with open(path, "rb") as opened:
                 self.mapped = _mmap.mmap(opened.fileno(), 0, access=_mmap.ACCESS_COPY)
@@ -137,20 +135,15 @@ class Archive:
         """Whether there is such a record."""
         return f"{self.prefix}/{name}" in self.zip.NameToInfo
 
-    def info(self, name: str) -> zipfile.ZipInfo:
+    def info(self, name: str, **free: int) -> zipfile.ZipInfo:
         """What the directory says about a record, where that can be."""
         info = self.zip.NameToInfo.get(f"{self.prefix}/{name}")
         if info is None:
             raise RuntimeError(f"PytorchStreamReader failed locating file {name}: file not found")
-        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise RuntimeError(f"PytorchStreamReader failed reading file {name}: compression of kind {info.compress_type}")
-        stored = info.compress_type == zipfile.ZIP_STORED
-        if info.file_size > (info.compress_size if stored else _allowed(info.compress_size)):
-            raise RuntimeError(
-                f"PytorchStreamReader failed reading file {name}: {info.compress_size} bytes of the file are said to hold "
-                f"{info.file_size}: it is damaged, or made to fill the memory"
-            )
-        self.left -= info.file_size
+        try:
+            self.left -= record_size(info, **free)
+        except ValueError as error:
+            raise RuntimeError(f"PytorchStreamReader failed reading file {name}: {error}") from None
         if self.left < 0:
             raise RuntimeError(
                 f"PytorchStreamReader failed reading file {name}: the records together are larger than the file can hold"
@@ -159,7 +152,7 @@ class Archive:
 
     def read(self, name: str) -> bytes:
         """The bytes of a small record."""
-        return self._filled(self.info(name), name).tobytes()
+        return self._filled(self.info(name, free=_OBJECTS), name).tobytes()
 
     def storage(self, name: str, count: int, item: int) -> np.ndarray:
         """The bytes of a storage, writable: mapped from the file where that was asked for."""
@@ -182,26 +175,12 @@ class Archive:
             raise RuntimeError(f"PytorchStreamReader failed reading file {name}: file read failed ({error})") from None
 
     def _filled(self, info: zipfile.ZipInfo, name: str) -> np.ndarray:
-        # Never more at once than the record is to have: what is compressed may expand to anything.
         array = np.empty(info.file_size, np.uint8)
         try:
-            with self.zip.open(info) as record:
-                view = memoryview(array)  # type: ignore[arg-type]
-                filled = 0
-                while filled < len(view):
-                    count = record.readinto(view[filled : filled + (1 << 24)])  # type: ignore[attr-defined]
-                    if not count:
-                        raise EOFError("the record ends early")
-                    filled += count
-                record.read(1)  # the checksum is compared at the end
+            unpack(self.zip, info, memoryview(array))  # type: ignore[arg-type]
         except _DAMAGED as error:
             raise RuntimeError(f"PytorchStreamReader failed reading file {name}: file read failed ({error})") from None
         return array
-
-
-def _allowed(size: int) -> int:
-    """How many bytes this many bytes of a file may stand for, compressed."""
-    return _FREE + _RATIO * size
 
 
 def read_zip(file: Any, path: str | None, map_location: Any, weights_only: bool, mmap: bool, options: dict[str, Any]) -> Any:

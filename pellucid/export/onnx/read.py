@@ -225,6 +225,8 @@ def _external(t: Any, folder: str | None, wanted: int) -> Any:
     where = info.get("location") or ""
     if folder is None:
         raise UnsupportedError(f"onnx: {t.name!r} lies in another file ({where!r}); give the path of the model, not a stream")
+    if "\0" in where:
+        raise damaged(f"the location of {t.name!r}")
     path = os.path.realpath(os.path.join(folder, where))
     root = os.path.realpath(folder)
     if not where or os.path.isabs(where) or os.path.commonpath([path, root]) != root:
