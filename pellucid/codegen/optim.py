@@ -17,7 +17,7 @@ import numpy as np
 from pellucid.codegen import jit, target, threads
 from pellucid.codegen.emit import Function, Module, Value, vector
 
-__all__ = ["Rule", "apply", "emit_flat_update", "made"]
+__all__ = ["Rule", "apply", "emit_flat_update", "made", "prepared"]
 
 KINDS = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
 GRAIN = 1 << 16  # elements a chunk, over all parameters in a row
@@ -246,30 +246,39 @@ def _compiled(rule: Rule, dtype: np.dtype) -> Any:
 
 
 def apply(rule: Rule, lists: list[list[np.ndarray]], maximize: bool, numbers: tuple[float, ...]) -> bool:
-    """Update all parameters: `lists` are those of parameters, gradients, and the rule's other arrays.
+    """Make the call that `prepared` gives; False, having changed nothing, where it gives none."""
+    update = prepared(rule, lists, maximize, numbers)
+    if update is not None:
+        update()
+    return update is not None
 
-    False, having changed nothing, for what is not served: other dtypes than float32 or float64, strided or read-only arrays,
-    unequal sizes.
+
+def prepared(
+    rule: Rule, lists: list[list[np.ndarray]], maximize: bool, numbers: tuple[float, ...]
+) -> functools.partial[Any] | None:
+    """The call that updates all parameters: `lists` are those of parameters, gradients, and the rule's other arrays.
+
+    It is made of C code only, and to be called before the lists change. None for what is not served: other dtypes than float32 or
+    float64, strided or read-only arrays, unequal sizes.
     """
     params = lists[0]
     count = len(params)
     if not count:
-        return True
+        return functools.partial(tuple)
     # The native code reads memory through these: nothing but arrays and lists may reach it.
     for arrays in lists:
         if type(arrays) is not list or len(arrays) != count or set(map(type, arrays)) != _ARRAYS:
-            return False
+            return None
     dtype = params[0].dtype
     kernel = _kernel(rule, dtype) if dtype in KINDS else None
     if kernel is None:
-        return False
+        return None
     check, total, flags = _lib.check, -1, _NEEDED | _WRITEABLE
     for k, arrays in enumerate(lists):
         total = check(arrays, params, count, id(dtype), _NEEDED if k == 1 else flags)
         if total < 0:
-            return False
-    kernel(threads.team(), *lists, -1.0 if maximize else 1.0, *numbers, count, total, GRAIN)
-    return True
+            return None
+    return functools.partial(kernel, threads.team(), *lists, -1.0 if maximize else 1.0, *numbers, count, total, GRAIN)
 
 
 _ARRAYS = {np.ndarray}

@@ -15,7 +15,7 @@ from ..ir import Instruction, Value
 from ..optim._formula import FormulaOptimizer, plain
 from .watch import is_own
 
-OURS = ("formula", "_arrays", "_flags", "_numbers", "rule", "_update_group")
+OURS = ("formula", "_arrays", "_flags", "_numbers", "rule", "_update_group", "_changes", "_fused")
 
 
 @dataclass(eq=False)

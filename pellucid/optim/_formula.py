@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from itertools import repeat
+from operator import call
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,8 +14,9 @@ import numpy as np
 from ..backends.kernels import enabled, kernels, spared
 from ..core.tensor import Tensor, make_tensor
 from ..ops.compare import where
-from .optimizer import ArrayOptimizer, full, step_counter, to_number
+from .optimizer import ArrayOptimizer, Changes, full, step_counter, to_number
 
+_fill = np.ndarray.fill
 _PASSES = 4  # what an update costs NumPy, beside an element-wise function; and its temporaries take memory
 
 
@@ -57,8 +60,10 @@ class FormulaOptimizer(ArrayOptimizer):
         """The formula in the form in which kernels are made of it (`codegen.optim.Rule`)."""
         return _rule(type(self).formula, self._arrays(group), self.numbers, (*self._flags(group), *["begins"] * begins))
 
-    def _update_group(self, group: dict[str, Any], params: list[Any], grads: list[Any], states: list[dict[str, Any]]) -> None:
-        if self._fused(group, params, grads, states):
+    def _changes(
+        self, group: dict[str, Any], params: list[Any], grads: list[Any], states: list[dict[str, Any]], changes: Changes
+    ) -> None:
+        if self._fused(group, params, grads, states, changes):
             return
         parts: dict[Any, list[int]] = {}
         for k, (p, state) in enumerate(zip(params, states)):
@@ -66,10 +71,12 @@ class FormulaOptimizer(ArrayOptimizer):
             parts.setdefault((p.dtype, p.flags.forc, tuple(state), counts), []).append(k)
         for chosen in parts.values():
             lists = [[these[k] for k in chosen] for these in (params, grads, states)]
-            if len(parts) == 1 or not self._fused(group, *lists):
-                self._one_by_one(group, *lists)
+            if len(parts) == 1 or not self._fused(group, *lists, changes):
+                self._one_by_one(group, *lists, changes)
 
-    def _fused(self, group: dict[str, Any], params: list[Any], grads: list[Any], states: list[dict[str, Any]]) -> bool:
+    def _fused(
+        self, group: dict[str, Any], params: list[Any], grads: list[Any], states: list[dict[str, Any]], changes: Changes
+    ) -> bool:
         if not enabled():
             return False
         before, counters = [], []
@@ -94,15 +101,16 @@ class FormulaOptimizer(ArrayOptimizer):
         ]
         numbers, after = self._numbers(options, *before)
         maximize = bool(options.get("maximize"))
-        if not kernels.optim.apply(rule, [params, grads, *lists], maximize, numbers):
+        update = kernels.optim.prepared(rule, [params, grads, *lists], maximize, numbers)
+        if update is None:
             return False
+        calls: list[Any] = [map(call, (update,))]
         for held, value in zip(counters, after):
-            for c in held:
-                c.fill(value)
-        for name, made in zip(names, lists):
-            if name in begun:
-                for state, array in zip(states, made):
-                    state[name] = make_tensor(array)
+            calls.append(map(_fill, held, repeat(value)))
+        for name in begun:
+            tensors = list(map(make_tensor, lists[names.index(name)]))
+            calls.append(map(dict.__setitem__, states, repeat(name), tensors))
+        changes.add(params, calls)
         return True
 
     def _update(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable
 from copy import deepcopy
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
 from ..core import observe, source, tracing
-from ..core.modes import enable_grad, no_grad
+from ..core.modes import enable_grad
 from ..core.tape import RemovableHandle, register
 from ..core.tensor import Tensor, make_tensor, version_of
 from ..errors import ArgumentTypeError, ArgumentValueError, OperationError, UnsupportedError
@@ -363,6 +364,33 @@ def step_counter() -> Tensor:
 _WORKS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
+class Changes:
+    """What an update stores, as iterators of calls of C code, which are made at once: no line of Python runs in between, so no handler
+    of a signal does.
+    """
+
+    def __init__(self) -> None:
+        self.calls: list[Any] = []
+        self.held = 0  # bytes that wait to be stored
+        self.done: list[list[Any]] = []  # the arrays of parameters that are updated
+
+    def add(self, params: list[Any], calls: list[Any], held: int = 0) -> None:
+        """Add the calls that update these parameters; `held` is the size of the arrays that they store."""
+        self.calls += calls
+        self.calls.append(map(self.done.append, (params,)))
+        self.held += held
+        if self.held > _HELD:
+            self.make()
+
+    def make(self) -> None:
+        """Make the calls."""
+        calls, self.calls, self.held = self.calls, [], 0
+        deque(chain.from_iterable(calls), maxlen=0)
+
+
+_HELD = 256 << 10  # bytes: what is stored soon is still near the processor
+
+
 class ArrayOptimizer(Optimizer):
     """An optimizer that updates NumPy arrays in place, one parameter after the other.
 
@@ -383,7 +411,7 @@ class ArrayOptimizer(Optimizer):
             return loss
         site = source.capture(2)
         name = f"{type(self).__name__}.step"
-        states = self.state
+        states, work = self.state, []
         for group in self.param_groups:
             arrays, grads, own, begun = [], [], [], []
             keeps = self._keeps_state(group)
@@ -395,7 +423,9 @@ class ArrayOptimizer(Optimizer):
                     continue
                 state = states[p] if keeps else {}
                 if not state:
-                    self._init_state(group, p, state)
+                    made: dict[str, Any] = {}
+                    self._init_state(group, p, made)
+                    state.update(made)  # all of it or nothing, where an exception comes in between
                     begun.append(state)
                 version = version_of(p)
                 version.count += 1
@@ -403,11 +433,43 @@ class ArrayOptimizer(Optimizer):
                 arrays.append(p._array)
                 grads.append(grad._array)
                 own.append(state)
-            if arrays:
+            if not arrays:
+                continue
+            if tracing.tracers:
                 tracing.effect(self._update_group, group, arrays, grads, own, writes=(1, 3))
-                if keeps and begun and tracing.tracers:
+                if keeps and begun:
                     tracing.tracers[-1].state_begun(self, begun)
+            else:
+                work.append((group, arrays, grads, own))
+        if work:
+            self._update_all(work)
         return loss
+
+    def _update_all(self, work: list[tuple[dict[str, Any], list[Any], list[Any], list[dict[str, Any]]]]) -> None:
+        """Update all groups or none, also where an exception comes from outside (Ctrl-C, a signal's handler).
+
+        Where the changes are too large to be held until all are known, an exception waits until the rest is made. One that is raised
+        again at the same place is an error of the update itself.
+        """
+        changes = Changes()
+        waiting: BaseException | None = None
+        while True:
+            before = len(changes.done)
+            try:
+                changes.calls = []
+                for group, *lists in work:
+                    if waiting is not None:
+                        lists = _without(changes.done, *lists)
+                    if lists[0]:
+                        self._changes(group, *lists, changes)  # type: ignore[call-arg]
+                changes.make()
+                break
+            except BaseException as error:
+                if not changes.done or (waiting is not None and len(changes.done) == before):
+                    raise
+                waiting = error
+        if waiting is not None:
+            raise waiting
 
     def _recorded_step(self) -> None:
         """A step made of recorded operations: what the parameters and the state become has a gradient."""
@@ -431,10 +493,17 @@ class ArrayOptimizer(Optimizer):
                     p.copy_(new)
 
     def _update_group(self, group: dict[str, Any], params: list[Any], grads: list[Any], states: list[dict[str, Any]]) -> None:
-        """Update the parameters of one group, given as arrays, at once if possible."""
-        with no_grad():
-            if not self._fused(group, params, grads, states):
-                self._one_by_one(group, params, grads, states)
+        """Update the parameters of one group, given as arrays."""
+        changes = Changes()
+        self._changes(group, params, grads, states, changes)
+        changes.make()
+
+    def _changes(
+        self, group: dict[str, Any], params: list[Any], grads: list[Any], states: list[dict[str, Any]], changes: Changes
+    ) -> None:
+        """Add what the update of a group stores to `changes`."""
+        if not self._fused(group, params, grads, states, changes):
+            self._one_by_one(group, params, grads, states, changes)
 
     def _keeps_state(self, group: dict[str, Any]) -> bool:
         """Whether parameters of this group have any state."""
@@ -443,8 +512,10 @@ class ArrayOptimizer(Optimizer):
     def _init_state(self, group: dict[str, Any], p: Tensor, state: dict[str, Any]) -> None:
         """Fill the state of a parameter that is updated for the first time."""
 
-    def _fused(self, group: dict[str, Any], params: list[Any], grads: list[Any], states: list[dict[str, Any]]) -> bool:
-        """Update all parameters at once where that is possible; False: nothing has been changed."""
+    def _fused(
+        self, group: dict[str, Any], params: list[Any], grads: list[Any], states: list[dict[str, Any]], changes: Changes
+    ) -> bool:
+        """Update all parameters by one kernel where that is possible; False: nothing is added to the changes."""
         return False
 
     def _update(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
@@ -455,39 +526,53 @@ class ArrayOptimizer(Optimizer):
         """The new value of parameter `p` as tensor operations of it, of `g` and of `state`, which gets new tensors."""
         raise UnsupportedError(f"{type(self).__name__} does not support differentiable=True")
 
-    def _one_by_one(self, group: dict[str, Any], params: list[Any], grads: list[Any], states: list[dict[str, Any]]) -> None:
+    def _one_by_one(
+        self, group: dict[str, Any], params: list[Any], grads: list[Any], states: list[dict[str, Any]], changes: Changes
+    ) -> None:
         negate = group.get("maximize", False)
         for p, g, state in zip(params, grads, states):
             if negate:
                 g = -g
+            # Computed on copies, and stored at once.
             arrays = {k: v._array if isinstance(v, Tensor) else v for k, v in state.items()}
+            new = {k: a.copy() if isinstance(a, np.ndarray) else a for k, a in arrays.items()}
             if p.dtype in _WORKS:
-                self._update(group, p, g, arrays)
+                work = p.copy()
+                self._update(group, work, g, new)
             elif p.dtype.kind == "c":
-                real = {k: as_real(a) if _is_complex(a) else a for k, a in arrays.items()}
-                self._update(group, as_real(p), as_real(g), real)
-                for k, a in real.items():
-                    if k not in arrays and isinstance(a, np.ndarray):
-                        arrays[k] = a.view(p.dtype).reshape(p.shape)
+                work = p.copy()
+                new = {k: as_real(a) if _is_complex(a) else a for k, a in new.items()}
+                self._update(group, as_real(work), as_real(g), new)
+                pair = (*p.shape, 2)
+                new = {
+                    k: a.view(p.dtype).reshape(p.shape) if isinstance(a, np.ndarray) and a.shape == pair else a
+                    for k, a in new.items()
+                }
             else:  # 16 bits: computed in float32 and rounded once
-                wide = {k: a.astype(np.float32) if isinstance(a, np.ndarray) and k != "step" else a for k, a in arrays.items()}
+                new = {k: a.astype(np.float32) if isinstance(a, np.ndarray) and k != "step" else a for k, a in new.items()}
                 work = p.astype(np.float32)
-                self._update(group, work, g.astype(np.float32), wide)
-                p[...] = work
-                for k, a in wide.items():
-                    if k in arrays and isinstance(a, np.ndarray) and k != "step":
-                        arrays[k][...] = a
-                    elif isinstance(a, np.ndarray):
-                        arrays[k] = a if k == "step" else a.astype(p.dtype)
-                    else:
-                        arrays[k] = a
-            for k, a in arrays.items():
-                if isinstance(a, np.ndarray):
-                    held = state.get(k)
-                    if held is None or held._array is not a:
-                        state[k] = make_tensor(a)
-                else:
-                    state[k] = a
+                self._update(group, work, g.astype(np.float32), new)
+                new = {k: a.astype(p.dtype) if isinstance(a, np.ndarray) and k not in arrays else a for k, a in new.items()}
+            old = [k for k, a in new.items() if isinstance(a, np.ndarray) and isinstance(arrays.get(k), np.ndarray)]
+            others = {k: make_tensor(a) if isinstance(a, np.ndarray) else a for k, a in new.items() if k not in old}
+            changes.add(
+                [p],
+                [
+                    map(_set, [p, *[arrays[k] for k in old]], repeat(...), [work, *[new[k] for k in old]]),
+                    map(state.update, (others,)),
+                ],
+                held=work.nbytes * (1 + len(old)),
+            )
+
+
+_set = np.ndarray.__setitem__
+
+
+def _without(done: list[list[Any]], params: list[Any], *lists: list[Any]) -> tuple[list[Any], ...]:
+    """The lists without the entries of parameters that are updated."""
+    updated = {id(p) for these in done for p in these}
+    left = [k for k, p in enumerate(params) if id(p) not in updated]
+    return tuple([these[k] for k in left] for these in (params, *lists))
 
 
 def _is_complex(a: Any) -> bool:
