@@ -174,7 +174,7 @@ def product_of(i: Instruction) -> Any:
     for d in range(len(lead) - 1, -1, -1):
         sa = _batch_stride(a_shape[:-2], a_strides[:-2], len(lead), d)
         sb = _batch_stride(b_shape[:-2], b_strides[:-2], len(lead), d)
-        if lead[d] > 1:
+        if lead[d] != 1:  # a batch of none is a loop that ends before its first turn
             inner = batch[-1] if batch else None
             # Adjacent batch dimensions that walk alike are one.
             if inner and all(outer == inner[0] * s for outer, s in zip((sa, sb, step), inner[1:], strict=True)):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.modes import state
 from ..core.tensor import Parameter, Tensor, make_tensor
-from ..errors import ArgumentTypeError, ArgumentValueError, OperationError
+from ..errors import ArgumentTypeError, ArgumentValueError, IndexOutOfRangeError, OperationError
 from ._functions import T
 
 
@@ -100,6 +100,30 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     return make_tensor(np.argsort(permutation._array, kind="stable").astype(np.int64))  # type: ignore[no-any-return]
 
 
+def checked_sizes(packed: PackedSequence) -> list[int]:
+    """How many sequences have each step, as numbers that fit the data: anybody can make a PackedSequence of what does not."""
+    sizes = packed.batch_sizes.tolist()  # type: ignore[attr-defined]
+    rows = packed.data.shape[0] if packed.data.ndim else 0
+    if not isinstance(sizes, list) or any(type(n) is not int for n in sizes):
+        raise OperationError(f"batch_sizes must be a 1-D tensor of whole numbers, but got {packed.batch_sizes!r}")
+    if not sizes:
+        raise IndexOutOfRangeError(
+            "index 0 is out of bounds for dimension 0 with size 0", hint="a PackedSequence has at least one step"
+        )
+    start, before = 0, sizes[0]
+    for n in sizes:
+        if n < 0 or start + n > rows:
+            raise OperationError(
+                f"start ({start}) + length ({n}) exceeds dimension size ({rows}).", hint="batch_sizes do not fit the data"
+            )
+        if n > before:
+            raise OperationError(f"batch_sizes of a PackedSequence must not increase, but {before} is followed by {n}")
+        start, before = start + n, n
+    if start != rows:
+        raise OperationError(f"batch_sizes of a PackedSequence add up to {start}, but its data has {rows} rows")
+    return sizes
+
+
 def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True) -> PackedSequence:
     """Pack sequences that were padded to one length.
 
@@ -157,7 +181,7 @@ def pad_packed_sequence(
     Raises:
         ValueError: `total_length` is less than the longest sequence.
     """
-    counts = sequence.batch_sizes._array
+    counts = np.asarray(checked_sizes(sequence), np.int64)
     longest, batch = len(counts), int(counts[0])
     if total_length is not None:
         if total_length < longest:

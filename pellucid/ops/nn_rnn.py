@@ -22,6 +22,7 @@ from ._rules import differentiated
 
 _CELLS = {"gru": cells.gru_cell, "rnn_tanh": cells.rnn_tanh_cell, "rnn_relu": cells.rnn_relu_cell}
 _PLAIN = (Tensor, Parameter, type(None))
+_GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 _DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
 
@@ -206,6 +207,14 @@ def _fit(tensors: Any) -> bool:
     return dtype in _DTYPES
 
 
+def _shapes_fit(mode: str, rows: int, input: Tensor, states: Any, weights: Any) -> bool:
+    """Whether states and weights are as large as the kernels take them to be: parameters can be replaced by others."""
+    w_ih, w_hh, *biases = (None if w is None else w._array.shape for w in weights)
+    if len(w_hh) != 2 or w_ih != (w_hh[0], input._array.shape[-1]) or w_hh[0] != _GATES[mode] * w_hh[1]:
+        return False
+    return all(b is None or b == w_hh[:1] for b in biases) and all(s._array.shape == (rows, w_hh[1]) for s in states)
+
+
 def layer(
     mode: str, input: Tensor, states: Any, weights: Any, reverse: bool, sizes: Any = None
 ) -> tuple[Tensor, tuple[Tensor, ...]] | None:
@@ -216,11 +225,13 @@ def layer(
         input: (T, B, in), or of packed sequences (N, in).
         states: (h,) or (h, c), (B, H) each.
         weights: (w_ih, w_hh, b_ih or None, b_hh or None).
-        sizes: of packed sequences, how many of them have each step.
+        sizes: of packed sequences, how many of them have each step: never more than before, and as many in all as the input has rows.
     """
     if state.slow and (sizes is not None or not _watched_as_a_whole()):  # somebody watches the operations, or changes them
         return None
     if not _fit((input, *states, *weights)) or not input._array.size or (weights[2] is None) != (weights[3] is None):
+        return None
+    if not _shapes_fit(mode, input._array.shape[1] if sizes is None else sizes[0], input, states, weights):
         return None
     if sizes is None:
         made = _OPS[mode].call(input, *states, *weights, reverse=reverse)
@@ -232,6 +243,8 @@ def layer(
 def step(mode: str, input: Tensor, states: Any, weights: Any) -> tuple[Tensor, ...] | None:
     """The state (h,) or (h, c) after one step of a cell; None where its operations must run one by one. Arguments as `layer`'s."""
     if state.slow or not _fit((input, *states, *weights)) or not input._array.size or (weights[2] is None) != (weights[3] is None):
+        return None
+    if not _shapes_fit(mode, input._array.shape[0], input, states, weights):
         return None
     made = _STEPS[mode].call(input, *states, *weights)
     return made if mode == "LSTM" else (made,)

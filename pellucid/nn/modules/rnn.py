@@ -13,7 +13,7 @@ from ...ops import nn_rnn
 from .. import functional as F
 from .. import init
 from .._functions import T
-from .._packing import PackedSequence
+from .._packing import PackedSequence, checked_sizes
 from ..parameter import Parameter
 from .module import Module
 
@@ -137,7 +137,9 @@ class RNNBase(Module):
         batched = True
         batch_dim = 0 if self.batch_first else 1
         if packed is not None:
-            data, sizes = packed.data, packed.batch_sizes.tolist()  # type: ignore[attr-defined]
+            data, sizes = packed.data, checked_sizes(packed)
+            while len(sizes) > 1 and not sizes[-1]:
+                sizes.pop()  # steps that no sequence has
             batch = sizes[0]
         else:
             if input.ndim not in (2, 3):
