@@ -125,7 +125,7 @@ def adaptive_avg_pool(x: np.ndarray, output_size: IntOrSeq) -> np.ndarray:
         if out.shape[axis] == size:
             continue
         parts = [out[_along(axis, start, stop)].mean(axis, keepdims=True) for start, stop in windows]
-        out = np.concatenate(parts, axis)
+        out = np.concatenate(parts, axis) if parts else out[_along(axis, 0, 0)]
     return out.astype(x.dtype) if out.dtype != x.dtype or out is x else out
 
 

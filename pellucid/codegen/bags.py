@@ -19,11 +19,13 @@ _CTYPES = {"float32": "float", "float64": "double"}
 
 
 def _offsets(module: Module) -> None:
-    """`offsets(starts, n, size)`: 1 where the first start is 0 and none lies behind the indices."""
+    """`offsets(starts, n, size)`: 1 where the first start is 0, none comes before the one before it, and none lies behind the indices."""
     f = module.function("offsets", "i64", starts="ptr", n="i64", size="i64")
-    good = f.var("i1", f.load("i64", f.starts).compare("eq", 0))
+    good, before = f.var("i1", f.load("i64", f.starts).compare("eq", 0)), f.var("i64", 0)
     with f.loop(0, f.n) as i:
-        good.set(good.get() & f.load("i64", f.starts, i).compare("sle", f.size))
+        start = f.load("i64", f.starts, i)
+        good.set(good.get() & start.compare("sge", before.get()) & start.compare("sle", f.size))
+        before.set(start)
     f.ret(f.emit(f"zext i1 {good.get().name} to i64", "i64"))
 
 
@@ -137,8 +139,11 @@ def native(name: str, dtype: str = "float32") -> int | None:
 
 
 def bags(starts: np.ndarray, index: np.ndarray, padding: int | None, kind: np.dtype) -> tuple[np.ndarray, np.ndarray] | None:
-    """The bag of each index (as many as there are bags where it is `padding`), and how many each bag has, at least 1, as a column."""
-    if kind.name not in _CTYPES or native("bags", kind.name) is None:
+    """The bag of each index (as many as there are bags where it is `padding`), and how many each bag has, at least 1, as a column.
+
+    `starts` begin with 0, do not fall, and end no later than `index`, as `_check_offsets` proves. None where there is no bag.
+    """
+    if not starts.size or kind.name not in _CTYPES or native("bags", kind.name) is None:
         return None
     starts, index = (np.ascontiguousarray(a, _I64) for a in (starts, index))
     bag, counts = np.empty(index.size, _I64), np.empty((starts.size, 1), kind)
@@ -154,7 +159,10 @@ def share(rows: int, columns: int) -> int:
 
 
 def winners(rows: np.ndarray, bag: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """The first row of the largest element of each column in each of `count` bags, and which bags have one, as a column."""
+    """The first row of the largest element of each column in each of `count` bags, and which bags have one, as a column.
+
+    `bag` has a number from 0 to `count` for each row; rows of `count` are in none.
+    """
     ctype = _CTYPES.get(rows.dtype.name)
     if ctype is None or native("winners", rows.dtype.name) is None or not rows.shape[1]:
         return None

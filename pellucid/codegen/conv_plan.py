@@ -315,8 +315,6 @@ def _direct(geo: ConvGeometry) -> bool:
     """Whether the input can be read where it is: no padding or stride, and planes that do not compete for cache sets."""
     if any(s != 1 for s in geo.stride) or any(a or b for a, b in geo.pads):
         return False
-    if not kernels.compresses() and geo.out[1:] != geo.x[1:]:
-        return False  # the last vector starts earlier, and what lies there must be results without a gap
     last = 0  # position of the last output, along packed rows
     for out, size in zip(geo.out, geo.x, strict=True):
         last = last * size + out - 1

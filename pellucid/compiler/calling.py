@@ -21,7 +21,7 @@ from ..core.tensor import Tensor, make_tensor, version_of
 from ..dtypes import get_default_dtype
 from ..ir import Value
 from ..ops.view_storage import as_strided
-from .arrays import memory_of, numpy_dtype
+from .arrays import memory_of, numpy_dtype, owner
 from .effects import restore, saved
 from .execute import Diverged, look, plain
 from .guards import hooks_in
@@ -130,6 +130,10 @@ class Calls:
                 return "a gradient that was there is gone, or the reverse"
             if g is not None and (t._grad._array.shape, t._grad._array.strides) != (g._array.shape, g._array.strides):  # type: ignore[union-attr]
                 return "a gradient is laid out otherwise"
+        changing = [tensors[k]._array for k, _ in self.overwrites]
+        changing += [(tensors[t] if type(t) is int else t)._grad._array for t in self.moving_written]
+        if any(not (a.flags.writeable or owner(a).flags.writeable) for a in changing):
+            return "a tensor that the step writes to is in memory that is read-only"
         arrays = [t._array for t in tensors]
         if any(id(memory_of(a)) in self.own_roots for a in (*arrays, *moved)):
             return "an argument shares memory with a parameter"
@@ -468,6 +472,7 @@ class Calls:
         roots = [t for o, t in zip(self.outputs, made, strict=True) if o[0] == "new" and o[2] and not o[3]]
         leaves = [tensors[t] if isinstance(t, int) else t for t in self.wanted]
         read = [tensors[t] if isinstance(t, int) else t for t in self.read_back]
+        read += [made[k] for k in self.read_results]
         saved = env[: len(self.run.dynamic)] + [env[self.run.changing[b]] for b in self.saved]
         record(self, roots, leaves, read, saved, extras)
 

@@ -105,13 +105,16 @@ def checker(
     numbers: list[Guard],
     pinned: list[tuple[int, Tensor]],
     marks: frozenset[str],
+    written: Container[int],
+    grads_written: Container[int],
 ) -> Callable[[tuple[Any, ...]], Any] | None:
     """A function from positional arguments to their arrays, None where this version may not serve the call (ask `why_not`).
 
     Only where no argument has hooks, or was made in inference mode (`plain`).
     The arguments are tensors, or what `unpacker` finds; the first `count` of the tensors are
     arguments, the others stand at `places` (with the description of what is there); `numbers` are places of
-    numbers, `pinned` arguments that must be the same objects; `marks` are attributes that no argument may have.
+    numbers, `pinned` arguments that must be the same objects; `marks` are attributes that no argument may have. The tensors whose numbers
+    are in `written` are written to, and so are the gradients of the tensors whose identities are in `grads_written`.
     """
     if not plain:
         return None
@@ -157,6 +160,8 @@ def checker(
             f"    if type(a{k}) is not ndarray or a{k}.shape != S{k} or a{k}.dtype is not D{k} or a{k}.strides != R{k}: return None",
             f"    if t{k}._rg is not {t._rg}: return None",
         ]
+        if k in written:
+            lines.append(f"    if not a{k}.flags.writeable: return None")
         if marks:
             scope["marks"] = marks
             lines.append(f"    if t{k}.__dict__ and not marks.isdisjoint(t{k}.__dict__): return None")
@@ -188,7 +193,8 @@ def checker(
         else:
             scope[f"s{k}"], scope[f"z{k}"] = g._array.shape, g._array.strides
             lines.append(f"    g = l{k}._grad")
-            lines.append(f"    if g is None or g._array.shape != s{k} or g._array.strides != z{k}: return None")
+            fixed = " or not g._array.flags.writeable" if id(t) in grads_written else ""
+            lines.append(f"    if g is None or g._array.shape != s{k} or g._array.strides != z{k}{fixed}: return None")
     for start in range(0, len(tests), 8):
         lines.append(f"    if {' or '.join(tests[start : start + 8])}: return None")
     result = ", ".join(f"a{k}" for k in range(len(tensors)))

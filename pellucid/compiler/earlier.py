@@ -23,6 +23,7 @@ class Earlier:
         self.grads: dict[int, Any] = {k: t._grad for k, t in leaves.items()}
         self.arrays: dict[int, Any] = {k: t._array for k, t in leaves.items()}
         self.wants = {k: t._rg for k, t in leaves.items()}
+        self.nodes = {k: t._node for k, t in leaves.items() if t._rg and t._node is not None}
         self.asked: list[Tensor] = []  # for whose gradient the call asks: `requires_grad_()`
 
     def let_go(self, tracer: Any) -> None:
@@ -60,6 +61,9 @@ class Earlier:
                 self.asked.append(t)
             elif t._rg != self.wants[key]:
                 raise Refusal("the step changes requires_grad of a tensor")
+            if t._rg and key in self.nodes and t._node is not self.nodes[key]:
+                # The write is a part of the caller's graph, into which a program's call does not reach.
+                raise Refusal("the step writes in place to a tensor that its caller's graph has made")
             if t._grad is not self.grads[key] or key in cleared and t._grad is None:
                 found.append((t, t._grad))
         return found

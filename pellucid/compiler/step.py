@@ -412,10 +412,12 @@ class Version(Calls):
         dynamic = [self.inputs[group[0]].buffer for group in self.sharing.groups]
         gradient_state = {id(g._array): (t, g) for t, g in self.grads_before if g is not None}
         self.moving: list[Any] = []  # gradients that existed at the start: another array at each call
+        moving_buffers: list[Buffer] = []
         for buffer, array in tracer.external.items():
             if buffer.kind == "state" and id(array) in gradient_state:
                 self.moving.append(gradient_state[id(array)][0])
                 dynamic.append(buffer)
+                moving_buffers.append(buffer)
         read = {v.buffer for i in program.instructions for v in i.reads()} | {v.buffer for v in program.outputs}
         self._let_drift(dynamic)
         self.computed = [c for c in tracer.computed if c[0] in read]
@@ -447,12 +449,14 @@ class Version(Calls):
         written = {v.buffer for i in program.instructions for v in i.writes}
         # How often each counts as overwritten: a write to `x.data` does not count.
         self.overwrites = [(k, self.writes[id(tensors[k])]) for k, v in enumerate(self.inputs) if v.buffer in written]
+        self.moving_written = [who for who, b in zip(self.moving, moving_buffers, strict=True) if b in written]
         self.based: dict[Buffer, Any] = {v.buffer: k for k, v in enumerate(self.inputs)}  # in whose memory results may lie
         self.based.update((b, t) for b, a in external.items() for t in [self._holder(a)] if t is not None)
         self.read_back += [t for t, a in self.state if any(external.get(b) is a for b in reading)]
         drift = list(zip([t for t, _ in self.drift], self.drift_buffers, strict=True))
         self.based.update((b, t) for t, b in drift)
         self.read_back += [t for t, b in drift if b in reading]
+        self.read_results = [k for k, o in enumerate(self.outputs) if o[0] == "new" and o[1].buffer in reading]
         # What looks into the same memory must go on doing so: values are known by where they lie.
         roots, known = {id(memory_of(a)) for a in external.values()}, {id(t) for t, _ in self.state}
         beside = [t for t in around.found if type(t._array) is ndarray]
@@ -470,7 +474,7 @@ class Version(Calls):
         rg = self.flags_of_state = [(t, t._rg) for t in held if t._rg or t.is_leaf and t.dtype.is_floating_point]
         self.check = checker(
             tensors, plain, others, covered, self.state, rg, grads, self.count_of_args, (self.places, self.places_key), self.watched,
-            self.pinned, self.marks,
+            self.pinned, self.marks, {k for k, _ in self.overwrites}, {id(t) for t in self.moving_written},
         )  # fmt: skip
         self.own_roots = {id(memory_of(a)) for _, a in self.state}
         targets = {k for k, _ in self.overwrites}

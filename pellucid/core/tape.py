@@ -12,7 +12,7 @@ from ..errors import GraphError
 from . import source
 from .modes import state
 from .primitive import Primitive
-from .tensor import OutputSlot, Tensor, make_tensor
+from .tensor import OutputSlot, Tensor, make_tensor, version_of
 
 count = itertools.count(1).__next__
 
@@ -373,6 +373,19 @@ def check_saved(node: Node) -> None:
         total += version.count
     if total != node.total:
         raise _overwritten(node)
+
+
+def reads_later(result: Tensor, *tensors: Tensor) -> Tensor:
+    """Note that the gradient of `result` reads tensors that are no arguments of its operation (labels, positions): backward refuses if they
+    were written to, since kernels take them for checked. Returns `result`.
+    """
+    node = result._node
+    if node is not None:
+        node = node.node if type(node) is OutputSlot else node
+        versions = tuple([version_of(t) for t in tensors])
+        node.versions = (*node.versions, *versions)
+        node.total += sum([v.count for v in versions])
+    return result
 
 
 def _freed_hint(node: Node) -> str:

@@ -201,17 +201,17 @@ def multi_head_attention_forward(
         if dropout > 0.0:
             weights = F.dropout(weights, dropout)
         out = T.bmm(weights, v).transpose(0, 1).reshape(rows * batch, width)
-        out = F.linear(out, out_proj_weight, out_proj_bias).reshape(rows, batch, -1)
+        out = F.linear(out, out_proj_weight, out_proj_bias).reshape(rows, batch, out_proj_weight.shape[0])
         weights = weights.reshape(batch, num_heads, rows, columns)
         if average_attn_weights:
             weights = weights.mean(1)
         return (out, weights) if batched else (out.squeeze(1), weights.squeeze(0))
     if mask is not None:
-        mask = mask.unsqueeze(0) if mask.shape[0] == 1 else mask.reshape(batch, num_heads, -1, columns)
-    heads = [t.reshape(batch, num_heads, -1, size) for t in (q, k, v)]
+        mask = mask.unsqueeze(0) if mask.shape[0] == 1 else mask.reshape(batch, num_heads, mask.shape[1], columns)
+    heads = [t.reshape(batch, num_heads, t.shape[1], size) for t in (q, k, v)]
     out = F.scaled_dot_product_attention(*heads, mask, dropout, is_causal)
     out = out.permute(2, 0, 1, 3).reshape(rows * batch, width)
-    out = F.linear(out, out_proj_weight, out_proj_bias).reshape(rows, batch, -1)
+    out = F.linear(out, out_proj_weight, out_proj_bias).reshape(rows, batch, out_proj_weight.shape[0])
     return (out if batched else out.squeeze(1)), None
 
 

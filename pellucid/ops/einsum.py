@@ -8,7 +8,6 @@ from typing import Any
 from ..core.primitive import TENSORS as F
 from ..core.public import public
 from ..core.tensor import Tensor
-from ..dtypes import promote_types
 from ..errors import ArgumentTypeError, ArgumentValueError, OperationError, ShapeError
 from ..shapes import broadcast_shapes, normalize_dims
 from ._rules import require_tensor
@@ -189,6 +188,10 @@ def _pair(x: Any, a: list[int], y: Any, b: list[int], keep: set[int], sizes: dic
     xs = _arranged(x, a, both + left + inner)
     ys = _arranged(y, b, both + inner + right)
     lead = (prod(batch),) if both else ()
+    if x.dtype is not y.dtype:
+        if prod(batch) * rows * columns * depth:
+            raise OperationError(f"expected scalar type {x.dtype.scalar_type_name} but found {y.dtype.scalar_type_name}")
+        xs = F.cast(xs, dtype=ys._array.dtype)  # where there is nothing to multiply PyTorch does not look
     product = F.matmul(_as(xs, (*lead, rows, depth)), _as(ys, (*lead, depth, columns)))
     return _as(product, (*batch, *size(left, x, a), *size(right, y, b))), made
 
@@ -227,18 +230,6 @@ def _order(terms: list[list[int]], output: list[int], sizes: dict[int, int]) -> 
     shapes = [tuple(sizes[label] for label in t) for t in terms]
     path, _ = opt_einsum.contract_path(equation, *shapes, shapes=True)
     return [tuple(step) for step in path]
-
-
-def _same_type(operands: list[Any]) -> list[Any]:
-    kind = operands[0].dtype
-    for x in operands[1:]:
-        kind = promote_types(kind, x.dtype) if x.dtype is not kind else kind
-    if kind is not operands[0].dtype or any(x.dtype is not kind for x in operands):
-        raise OperationError(
-            f"expected scalar type {operands[0].dtype.scalar_type_name} but found "
-            f"{next(x.dtype for x in operands if x.dtype is not operands[0].dtype).scalar_type_name}"
-        )
-    return operands
 
 
 @public()
@@ -280,8 +271,6 @@ def einsum(*args: Any) -> Tensor:
     pairs = [_diagonals(x, labels, k) for k, (x, labels) in enumerate(zip(operands, terms, strict=True))]
     operands, terms = [p[0] for p in pairs], [p[1] for p in pairs]
     sizes = _sizes(operands, terms)
-    if len(operands) > 1:
-        _same_type(operands)
     for step in _order(terms, wanted, sizes):
         taken = sorted(step, reverse=True)
         group = [(operands.pop(k), terms.pop(k)) for k in taken][::-1]

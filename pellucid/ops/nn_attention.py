@@ -153,7 +153,7 @@ def scaled_dot_product_attention(
     if enable_gqa and k._array.shape[-3] != q._array.shape[-3]:
         times = q._array.shape[-3] // k._array.shape[-3]
         k, v = k.repeat_interleave(times, -3), v.repeat_interleave(times, -3)  # type: ignore[attr-defined]
-    factor = 1.0 / math.sqrt(q._array.shape[-1]) if scale is None else scale
+    factor = 1.0 / math.sqrt(q._array.shape[-1] or 1) if scale is None else scale
     bias = attn_mask
     if bias is not None and bias._array.dtype.kind == "b":
         kind = q._array.dtype

@@ -17,6 +17,7 @@ from ..core.bind import wrap
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
+from ..core.tape import reads_later
 from ..core.tensor import Tensor
 from ..core.tracing import constant
 from ..errors import OperationError
@@ -58,6 +59,8 @@ def ctc_loss(
     steps, batch, classes = lp._array.shape
     used = _lengths(input_lengths, batch, "input_lengths")
     lengths = _lengths(target_lengths, batch, "target_lengths")
+    if not batch:
+        raise OperationError("log_probs tensor must not be empty")
     if not 0 <= blank < classes:
         raise OperationError("blank must be in label range")
     if t._array.dtype != np.int64:
@@ -68,7 +71,7 @@ def ctc_loss(
     if batch:
         tracing.check(_check_alignments, t._array, used._array, lengths._array, steps, classes)
         native = config.kernels and type(lp._array) is np.ndarray and kernels.ctc.native("losses", lp._array.dtype.name) is not None
-        loss = ctc_op.call(lp, **given) if native else _aligned(lp, **given)
+        loss = reads_later(ctc_op.call(lp, **given), t, used, lengths) if native else _aligned(lp, **given)
     else:
         loss = lp.sum() * 0  # type: ignore[attr-defined]
     if zero_infinity:
@@ -99,7 +102,8 @@ def _check_alignments(targets: np.ndarray, used: np.ndarray, lengths: np.ndarray
             raise OperationError(f"Expected {name} to have value at least 0, but got value {given[given < 0][0]} {where}")
     if used.max() > steps:
         raise OperationError(f"Expected input_lengths to have value at most {steps}, but got value {used[used > steps][0]} {where}")
-    if targets.ndim == 1 and targets.size != lengths.sum():
+    # Each length by itself first: a sum of lying lengths may come round to the right number.
+    if targets.ndim == 1 and (lengths.max() > targets.size or targets.size != lengths.sum()):
         raise OperationError(
             f"Expected tensor to have size {lengths.sum()} at dimension 0, but got size {targets.size} for argument #2 'targets' {where}"
         )

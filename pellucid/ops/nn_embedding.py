@@ -15,6 +15,7 @@ from ..core.modes import no_grad
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
+from ..core.tape import reads_later
 from ..core.tensor import Tensor
 from ..core.tracing import constant
 from ..errors import ArgumentValueError, IndexOutOfRangeError, OperationError, UnsupportedError
@@ -26,15 +27,15 @@ _F32 = np.dtype(np.float32)
 
 def _rows_grad(xp: Any, g: Any, *, index: Any, rows: int) -> Any:
     """Rows of `g` added up at their index."""
-    flat, where = g.reshape(-1, g.shape[-1]), index.reshape(-1)
-    if g.dtype is _F32 and config.kernels:
+    flat, where = g.reshape(index.size, g.shape[-1]), index.reshape(-1)
+    if g.dtype is _F32 and config.kernels and flat.size:
         made = kernels.embedding.scatter_add_rows(flat, where, rows)
         if made is not None:
             return made
     out = xp.zeros((rows, g.shape[-1]), g.dtype)
     order = xp.argsort(where, kind="stable")
     ordered = where[order]
-    if len(ordered):
+    if flat.size:
         starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
         out[ordered[starts]] = np.add.reduceat(flat[order], starts, axis=0)
     return out
@@ -154,9 +155,10 @@ def embedding(
     index = _indices("embedding", input, rows)
     if max_norm is not None:
         _renormalise(w, index, max_norm, norm_type)
-    return embedding_op.call(  # type: ignore[no-any-return]
+    out = embedding_op.call(
         w, index=index, padding=-1 if padding_idx is None else padding_idx, by_frequency=bool(scale_grad_by_freq)
     )
+    return out if out._node is None else reads_later(out, input)
 
 
 @public(namespace="nn.functional")
@@ -230,6 +232,8 @@ def embedding_bag(
     else:
         bag, counts = tracing.effect(_bags, starts, index, padding_idx, kind)
     looked = embedding_op.call(weight, index=index, padding=-1, by_frequency=bool(scale_grad_by_freq))
+    if looked._node is not None:
+        reads_later(looked, input)
     if per_sample_weights is not None:
         looked = looked * per_sample_weights.unsqueeze(1)  # type: ignore[attr-defined]
     if mode == "max":
@@ -243,8 +247,12 @@ def _check_offsets(starts: np.ndarray, size: int) -> None:
         raise OperationError(
             f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {starts[0]}"
         )
-    if starts.max() > size:
-        raise OperationError(f"offsets[-1] can not be greater than input's length({size}) but got offsets[-1] of {starts.max()}")
+    falls = np.flatnonzero(starts[1:] < starts[:-1])
+    if len(falls):
+        k = int(falls[0])
+        raise OperationError(f"offsets must not decrease, but offsets[{k}] is {starts[k]} and offsets[{k + 1}] is {starts[k + 1]}")
+    if starts[-1] > size:
+        raise OperationError(f"offsets[-1] can not be greater than input's length({size}) but got offsets[-1] of {starts[-1]}")
 
 
 def _bags(starts: np.ndarray, index: np.ndarray, padding: int | None, kind: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -264,8 +272,8 @@ def _bags(starts: np.ndarray, index: np.ndarray, padding: int | None, kind: Any)
 def _bag_max(looked: Tensor, bag: np.ndarray, bags: int) -> Tensor:
     """The largest element of each column in each bag; zeros for an empty bag. The gradient goes to the first maximum."""
     a = looked._array
-    if not a.shape[0]:
-        return wrap(constant(np.zeros((bags, a.shape[1]), a.dtype)))
+    if not a.size:
+        return F.embedding_grad(looked, index=bag, rows=bags + 1)[:bags]  # type: ignore[no-any-return]
     winner, filled = tracing.effect(_winners, a, bag, bags)
     picked = F.take_along(looked, wrap(winner), dim=0, unique=True)
     return F.where(wrap(filled), picked, 0.0)  # type: ignore[no-any-return]

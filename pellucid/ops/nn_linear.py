@@ -24,12 +24,12 @@ def _linear_vjp(F: Any, g: Any, input: Any, weight: Any, needs: Any) -> tuple[An
     gw = gb = None
     rows, columns = weight.shape
     if needs[1] or needs[2]:
-        flat = g if g.ndim == 2 else F.reshape(g, shape=(-1, rows)) if _size(g) else None
+        flat = g if g.ndim == 2 else F.reshape(g, shape=(prod(g.shape[:-1]), rows)) if _size(g) else None
         if needs[1]:
             if flat is None:
                 gw = F.full(shape=tuple(weight.shape), value=0, dtype=_numpy_dtype(g))
             else:
-                x = input if input.ndim == 2 else F.reshape(input, shape=(-1, columns))
+                x = input if input.ndim == 2 else F.reshape(input, shape=(prod(input.shape[:-1]), columns))
                 gw = F.matmul(F.transpose(flat, dim0=0, dim1=1), x if real else F.conj(x))
         if needs[2]:
             gb = g if g.ndim == 1 else F.sum(g, dim=tuple(range(g.ndim - 1)), keepdim=False)

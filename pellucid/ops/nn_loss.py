@@ -14,7 +14,7 @@ from ..core.bind import wrap
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
-from ..core.tape import titled
+from ..core.tape import reads_later, titled
 from ..core.tensor import Tensor
 from ..core.tracing import constant
 from ..dtypes import BY_NUMPY
@@ -287,7 +287,8 @@ def cross_entropy(
         and reduction in ("mean", "sum", "none") and type(x) is np.ndarray and x.dtype.kind == "f"
     ):  # fmt: skip
         tracing.check(_out_of_range, t, x.shape[1], ignore_index, again=True)
-        return cross_entropy_op.call(input, target=t, ignore_index=ignore_index, reduction=reduction)  # type: ignore[no-any-return]
+        out = cross_entropy_op.call(input, target=t, ignore_index=ignore_index, reduction=reduction)
+        return out if out._node is None else reads_later(out, target)
     if t.shape == x.shape and t.dtype.kind not in "iub":
         return _soft_cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
     if t.shape == x.shape and x.ndim:

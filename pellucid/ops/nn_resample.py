@@ -233,7 +233,11 @@ def interpolate(
             f"{x.ndim}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact (got {mode})"
         )
     if any(o <= 0 for o in out) or any(s <= 0 for s in shape[2:]):
-        raise OperationError(f"Input and output sizes should be greater than 0, but got input {list(shape[2:])} output {out}")
+        names = "DHW"[3 - n :]
+        told = [f"({', '.join(f'{d}: {s}' for d, s in zip(names, sizes, strict=True))})" for sizes in (shape[2:], out)]
+        raise OperationError(f"Input and output sizes should be greater than 0, but got input {told[0]} output {told[1]}")
+    if not shape[1]:
+        raise OperationError(f"Non-empty {x.ndim}D data tensor expected but got a tensor with sizes {list(shape)}")
     result = x
     for d in range(n):
         axis = 2 + d

@@ -16,6 +16,7 @@ from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
 from ..core.random_fill import uniform
+from ..core.tape import reads_later
 from ..core.tensor import Tensor
 from ..errors import ArgumentValueError, OperationError
 from ._rules import per_dimension, require_tensor
@@ -170,13 +171,19 @@ def _unpool(
             f"Expected shape of indices to be same as that of the input tensor ({list(x._array.shape)}) but got indices tensor with "
             f"shape: {list(i._array.shape)}"
         )
+    empty = [d for d in range(x.ndim) if not x._array.shape[d] and (d or x.ndim < n + 2)]
+    if empty:
+        raise OperationError(
+            f"max_unpooling{max(n, 2)}d_forward_out_cpu(): Expected input to have non-zero size for non-batch dimensions, but got "
+            f"{list(x._array.shape)} with dimension {empty[0]} being empty."
+        )
     x, lead = _batched(x, n)
     index = i._array.reshape(x._array.shape)
     if index.size:
         tracing.check(_check_places, index, tuple(size))
     shape = (*x._array.shape[:2], *size)
     # Values at positions: several windows may name one position, and then the last one counts, as in PyTorch.
-    out = unpool_op.call(x, index=index, shape=shape)
+    out = reads_later(unpool_op.call(x, index=index, shape=shape), i)
     return _back(out, lead)
 
 
@@ -189,7 +196,8 @@ def _check_places(index: np.ndarray, size: tuple[int, ...]) -> None:
 
 def _unpool_forward(xp: Any, x: Any, *, index: Any, shape: Any) -> Any:
     out = xp.zeros((shape[0], shape[1], math.prod(shape[2:])), x.dtype)
-    xp.put_along_axis(out, index.reshape(*shape[:2], -1), x.reshape(*shape[:2], -1), -1)
+    flat = (*shape[:2], math.prod(x.shape[2:]))
+    xp.put_along_axis(out, index.reshape(flat), x.reshape(flat), -1)
     return out.reshape(shape)
 
 
@@ -293,8 +301,9 @@ def _fractional(
             raise OperationError(f"Expect _random_samples.size(2) equals to {n}; got {drawn.shape[2]}.")
         drawn = drawn[:batch]
     index = tracing.effect(_fractional_maxima, x._array, drawn, out, kernel)
-    result = _back(F.pool_gather(x, index=index), lead)
-    return (result, _back(wrap(index), lead)) if return_indices else result
+    places = wrap(index)
+    result = _back(reads_later(F.pool_gather(x, index=index), places), lead)
+    return (result, _back(places, lead)) if return_indices else result
 
 
 def _fractional_maxima(x: np.ndarray, drawn: np.ndarray, out: tuple[int, ...], kernel: tuple[int, ...]) -> np.ndarray:

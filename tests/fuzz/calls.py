@@ -49,6 +49,12 @@ def whole(r: Any, low: int, high: int, *shape: int, dtype: str = "int64") -> dic
     return {"array": {"shape": list(shape), "dtype": dtype, "fill": ["integers", r.randrange(1 << 20), low, high]}}
 
 
+def rising(n: int) -> dict[str, Any]:
+    """Boundaries, which are sorted."""
+    steps = [[k, (k - n // 2) / 2] for k in range(n)]
+    return {"array": {"shape": [n], "dtype": "float32", "fill": ["constant", 0], "pokes": steps}}
+
+
 def mask(r: Any, *shape: int) -> dict[str, Any]:
     return whole(r, 0, 2, *shape, dtype="bool")
 
@@ -156,8 +162,8 @@ def select(r: Any) -> Call:
             ("nonzero", [whole(r, 0, 2, *a)], {}),
             ("bincount", [whole(r, 0, 9, size(r))], {}),
             ("histc", [floats(r, *a)], {"bins": 5, "min": -1, "max": 1}),
-            ("searchsorted", [floats(r, 9), floats(r, *a)], {"right": r.random() < 0.5}),
-            ("bucketize", [floats(r, *a), floats(r, 7)], {}),
+            ("searchsorted", [rising(9), floats(r, *a)], {"right": r.random() < 0.5}),
+            ("bucketize", [floats(r, *a), rising(7)], {}),
         ]
     )
 

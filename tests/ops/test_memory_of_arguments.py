@@ -1,0 +1,150 @@
+"""What kernels take for checked cannot have been changed since, and lies about sizes are refused before a kernel sees them."""
+
+import pytest
+
+import pellucid as torch
+from pellucid.nn import functional as F
+from pellucid.nn.utils.rnn import PackedSequence, pad_packed_sequence
+
+
+def leaf(*shape):
+    return torch.randn(shape).requires_grad_()
+
+
+def positions():
+    return torch.tensor([1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda i: F.embedding(i, leaf(9, 4)),
+        lambda i: F.embedding_bag(i, leaf(9, 4), torch.tensor([0, 1])),
+        lambda i: F.embedding_bag(i, leaf(9, 4), torch.tensor([0, 1]), mode="max"),
+        lambda i: F.cross_entropy(leaf(3, 9), i),
+        lambda i: F.ctc_loss(leaf(6, 3, 9), i.view(3, 1), torch.tensor([6, 6, 6]), torch.tensor([1, 1, 1])),
+        lambda i: F.ctc_loss(leaf(6, 3, 9), torch.ones(3, 1, dtype=torch.int64), i, torch.tensor([1, 1, 1])),
+        lambda i: F.ctc_loss(leaf(6, 3, 9), torch.ones(3, 3, dtype=torch.int64), torch.tensor([6, 6, 6]), i),
+        lambda i: F.max_unpool1d(leaf(1, 1, 3), i.view(1, 1, 3), 2),
+    ],
+)
+def test_backward_refuses_positions_that_were_written_to(call):
+    i = positions()
+    out = call(i)
+    i.fill_(1 << 40)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        out.sum().backward()
+
+
+def test_backward_refuses_places_of_maxima_that_were_written_to():
+    out, places = F.fractional_max_pool2d(leaf(1, 2, 8, 8), 2, output_size=3, return_indices=True)
+    places.fill_(1 << 40)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        out.sum().backward()
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+@pytest.mark.parametrize("sizes", [[100, 50], [4, -1], [1, 2], [2], [0, 3], [1, 1, 1, 1], []])
+def test_batch_sizes_that_do_not_fit_their_data(kind, sizes):
+    packed = PackedSequence(torch.ones(3, 1), torch.tensor(sizes, dtype=torch.int64))
+    expected = RuntimeError if sizes else IndexError
+    with pytest.raises(expected):
+        getattr(torch.nn, kind)(1, 2)(packed)
+    with pytest.raises(expected):
+        pad_packed_sequence(packed)
+
+
+def test_steps_that_no_sequence_has_change_nothing():
+    model = torch.nn.GRU(1, 2)
+    data = torch.randn(3, 1)
+    out = [model(PackedSequence(data, torch.tensor(sizes)))[0].data.tolist() for sizes in ([2, 1], [2, 1, 0])]
+    assert out[0] == out[1]
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+@pytest.mark.parametrize(
+    ("name", "shape"), [("weight_hh", (3, 2)), ("weight_hh", (4, 8)), ("weight_ih", (2, 3)), ("weight_hh", (16, 3))]
+)
+def test_recurrent_weights_of_other_shapes(kind, name, shape):
+    layer, cell = getattr(torch.nn, kind)(3, 4), getattr(torch.nn, kind + "Cell")(3, 4)
+    setattr(layer, name + "_l0", torch.nn.Parameter(torch.ones(shape)))
+    setattr(cell, name, torch.nn.Parameter(torch.ones(shape)))
+    with pytest.raises(RuntimeError):
+        layer(torch.ones(5, 2, 3))
+    with pytest.raises(RuntimeError):
+        cell(torch.ones(2, 3))
+
+
+@pytest.mark.parametrize("offsets", [[0, 3, 1], [0, -1], [0, 9], [1, 2]])
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_offsets_that_are_no_places(offsets, mode):
+    def call(starts):
+        return F.embedding_bag(torch.tensor([1, 2, 3, 4]), torch.ones(9, 2), starts, mode=mode)
+
+    compiled = torch.compile(call)
+    for _ in range(3):
+        compiled(torch.arange(len(offsets)))
+    for function in (call, compiled):
+        with pytest.raises(RuntimeError, match=r"offsets"):
+            function(torch.tensor(offsets))
+    assert call(torch.tensor([], dtype=torch.int64)).shape == (0, 2)
+
+
+def test_lengths_whose_sum_comes_round():
+    lengths = torch.tensor([1 << 62] * 4)
+    with pytest.raises(RuntimeError):
+        F.ctc_loss(torch.randn(5, 4, 3), torch.zeros(0, dtype=torch.int64), torch.tensor([5] * 4), lengths)
+
+
+# ---- nothing to compute -----------------------------------------------------------------------------
+def shapes_of(call, *arguments):
+    """The shape of the result and of the gradients."""
+    leaves = [a.requires_grad_() for a in arguments]
+    out = call(*leaves)
+    return [tuple(t.shape) for t in (out, *torch.autograd.grad(out.sum(), leaves))]
+
+
+def test_no_features():
+    ones = torch.ones
+    index = torch.tensor([0, 1])
+    assert shapes_of(lambda w: F.embedding(index, w), ones(3, 0)) == [(2, 0), (3, 0)]
+    for mode in ("sum", "mean", "max"):
+        assert shapes_of(lambda w, mode=mode: F.embedding_bag(index, w, torch.tensor([0]), mode=mode), ones(3, 0)) == [
+            (1, 0),
+            (3, 0),
+        ]
+        none = torch.zeros(0, dtype=torch.int64)
+        bags = shapes_of(lambda w, mode=mode, none=none: F.embedding_bag(none, w, torch.tensor([0, 0]), mode=mode), ones(3, 2))
+        assert bags == [(2, 2), (3, 2)]
+    assert shapes_of(F.linear, ones(0), ones(3, 0), ones(3)) == [(3,), (0,), (3, 0), (3,)]
+    assert shapes_of(F.linear, ones(2, 4, 0), ones(3, 0), ones(3)) == [(2, 4, 3), (2, 4, 0), (3, 0), (3,)]
+    value = torch.randn(2, 4, 5)
+    out = F.scaled_dot_product_attention(ones(2, 3, 0), ones(2, 4, 0), value)
+    assert torch.allclose(out, value.mean(1, keepdim=True).expand(2, 3, 5))
+
+
+def test_einsum_of_two_types_where_nothing_is_multiplied():
+    a, b = torch.ones(2, 0), torch.ones(0, 3, dtype=torch.float64)
+    assert torch.einsum("ij,jk->ik", a, b).dtype is torch.float64
+    assert torch.einsum("i,j->ij", torch.ones(3), torch.ones(2, dtype=torch.float64)).dtype is torch.float64
+    with pytest.raises(RuntimeError, match="expected scalar type Float but found Double"):
+        torch.einsum("ij,jk->ik", torch.ones(2, 2), torch.ones(2, 3, dtype=torch.float64))
+
+
+def test_empty_batches_and_sizes():
+    none = torch.zeros(0, 2, 2, 2, dtype=torch.int64)
+    assert F.max_unpool2d(torch.ones(0, 2, 2, 2), none, 2).shape == (0, 2, 4, 4)
+    with pytest.raises(RuntimeError, match="non-zero size for non-batch dimensions"):
+        F.max_unpool2d(torch.ones(1, 0, 2, 2), none.view(1, 0, 2, 2), 2)
+    assert F.interpolate(torch.ones(1, 2, 3, 3), size=(0, 2), mode="area").shape == (1, 2, 0, 2)
+    assert shapes_of(lambda x: F.adaptive_avg_pool2d(x, (0, 2)), torch.ones(1, 2, 3, 3)) == [(1, 2, 0, 2), (1, 2, 3, 3)]
+    attention = torch.nn.MultiheadAttention(4, 2)
+    x = torch.ones(3, 0, 4)
+    assert attention(x, x, x)[0].shape == (3, 0, 4)
+    with pytest.raises(RuntimeError, match="must not be empty"):
+        F.ctc_loss(
+            torch.randn(5, 0, 3),
+            torch.zeros(0, 2, dtype=torch.int64),
+            torch.zeros(0, dtype=torch.int64),
+            torch.zeros(0, dtype=torch.int64),
+        )
