@@ -17,6 +17,7 @@ from ..core.public import METHODS, public
 from ..core.tensor import Tensor, make_tensor
 from ..core.tracing import constant
 from ..errors import DtypeError, UnsupportedError, warn_once
+from ..shapes import broadcast_shapes
 from ._rules import mismatch, require_tensor
 from ._samples import REAL, Sample, draw
 from ._unary import binary, unary
@@ -164,6 +165,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     require_tensor(other, "isclose", "other", 2)
     if input.dtype is not other.dtype:
         raise DtypeError(f"{input.dtype.scalar_type_name} did not match {other.dtype.scalar_type_name}")
+    broadcast_shapes(input._array.shape, other._array.shape)
     if rtol < 0:
         raise DtypeError(f"rtol must be greater than or equal to zero, but got {rtol:g}")
     if atol < 0:

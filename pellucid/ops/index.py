@@ -457,6 +457,8 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
         if (plain or kind is float or kind is int or kind is bool) and not graph:
             a = self._array
             target = _target(index)
+            if type(target) is ndarray and not target.size:
+                target = None  # NumPy takes a mask of no elements for any shape
             if target is not None and type(a) is ndarray and a.flags.writeable and 0 not in a.strides:
                 source = value._array if plain else value
                 if plain and value._ver is not None and value._ver is self._ver and np.may_share_memory(a, source):

@@ -42,9 +42,20 @@ def _attention(xp: Any, q: Any, k: Any, v: Any, bias: Any, *, causal: bool, scal
         made = kernels.attention.attention(*heads, _one_head(bias, flat), causal, scale)
         if made is not None:
             return made[0][:, 0] if flat else made[0], ("kernel", made[1])
-    p = xp.softmax(_scores(xp, q, k, bias, causal, scale), -1)
-    p = xp.where(xp.isnan(p), xp.zeros((), p.dtype), p) if causal or bias is not None else p
+    s = _scores(xp, q, k, bias, causal, scale)
+    p = xp.softmax(s, -1)
+    if (causal or bias is not None) and s.size:  # a query that sees no key has no weights
+        p = xp.where(xp.max(s, -1, keepdims=True) == -xp.inf, xp.zeros((), p.dtype), p)
     return xp.matmul(p, v), ("plain", p)
+
+
+def _weights(F: Any, s: Any, masked: bool) -> Any:
+    """The softmax of scores; zeros for a query that sees no key."""
+    last = len(s.shape) - 1
+    if not masked or not s.shape[last]:
+        return F.softmax(s, dim=last)
+    blind = F.eq(F.amax(s, dim=(last,), keepdim=True), -math.inf)
+    return F.where(blind, 0.0, F.softmax(F.where(blind, 0.0, s), dim=last))
 
 
 def _t(F: Any, x: Any) -> Any:
@@ -82,7 +93,7 @@ def _attention_vjp(
             s = F.where(mask if F.raw else wrap(mask), s, -math.inf)
         if bias is not None:
             s = s + bias
-        p = F.softmax(s, dim=len(s.shape) - 1)
+        p = _weights(F, s, causal or bias is not None)
     gv = F.matmul(_t(F, p), g) if needs[2] else None
     if not (needs[0] or needs[1] or needs[3]):
         return None, None, gv, None
@@ -171,7 +182,7 @@ def scaled_dot_product_attention(
         scores = F.where(wrap(mask), scores, -math.inf)
     if bias is not None:
         scores = scores + bias
-    p = F.softmax(scores, dim=scores.ndim - 1)
+    p = _weights(F, scores, is_causal or bias is not None)
     if dropout_p > 0.0:
         p = dropout(p, dropout_p, True)
     return F.matmul(p, v)  # type: ignore[no-any-return]

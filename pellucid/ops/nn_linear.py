@@ -160,5 +160,5 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         raise ShapeError(f"bilinear(): bias size does not match weight size: got {bias._array.shape[0]} but expected {w[0]}")
     x, y = input1.reshape(-1, w[1]), input2.reshape(-1, w[2])  # type: ignore[attr-defined]
     inner = F.matmul(x, weight.permute(1, 0, 2).reshape(w[1], -1)).reshape(-1, w[0], w[2])  # type: ignore[attr-defined]
-    out = (inner * y.unsqueeze(1)).sum(dim=-1).reshape(*a[:-1], w[0])
+    out = (inner * y.unsqueeze(1)).sum(dim=-1, dtype=inner.dtype).reshape(*a[:-1], w[0])
     return out if bias is None else out + bias  # type: ignore[no-any-return]

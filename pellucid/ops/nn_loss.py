@@ -210,6 +210,7 @@ def _ce_forward(xp: Any, x: Any, *, target: Any, ignore_index: int, reduction: s
         if made is not None:
             loss, saved = made
             return loss, ("kernel", saved)
+    _out_of_range(target, x.shape[1], ignore_index)  # a compiled step leaves the check to whoever computes
     valid = target != ignore_index
     safe = xp.where(valid, target, 0)
     picked = xp.take_along_axis(xp.log_softmax(x, 1), safe[:, None], 1)[:, 0]

@@ -180,14 +180,14 @@ def _maker(name: str, fill: Callable[..., Any], doc: str) -> None:
                 made = make_tensor(fill(default_generator, a.shape, 0.0, 1.0, a.dtype))
                 return want_gradient(made) if requires_grad else made
         result = empty_like(input, dtype=dtype, layout=layout, device=device, memory_format=memory_format)
-        return _filled(result, _pick(generator), lambda g, a, k: fill(g, a, 0.0, 1.0, k), requires_grad)
+        return _new(result, _pick(generator), lambda g, a, k: fill(g, a, 0.0, 1.0, k), requires_grad)
 
     like.__name__ = like.__qualname__ = f"{name}_like"
     like.__doc__ = f"{doc}, with the shape, dtype and device of `input`."
     public()(like)
 
 
-def _filled(result: Tensor, generator: random.Generator, fill: Fill, requires_grad: bool) -> Tensor:
+def _new(result: Tensor, generator: random.Generator, fill: Fill, requires_grad: bool) -> Tensor:
     if type(result._array) is not MetaArray:
         fill(generator, result._array, result._array.dtype)
     return want_gradient(result) if requires_grad else result
@@ -280,7 +280,7 @@ def randint_like(
     """Random integers in [low, high) with the shape, dtype and device of `input`: `randint_like(input, [low,] high)`."""
     low, high, _ = _bounds(args, kwargs, "randint_like", 0)
     result = empty_like(input, dtype=dtype, layout=layout, device=device, memory_format=memory_format)
-    return _filled(result, _pick(generator), lambda g, a, k: random_integers.randint(g, a, low, high), requires_grad)
+    return _new(result, _pick(generator), lambda g, a, k: random_integers.randint(g, a, low, high), requires_grad)
 
 
 @public()

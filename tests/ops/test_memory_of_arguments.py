@@ -148,3 +148,45 @@ def test_empty_batches_and_sizes():
             torch.zeros(0, dtype=torch.int64),
             torch.zeros(0, dtype=torch.int64),
         )
+
+
+# ---- what the fuzzers of single operations found besides ---------------------------------------------
+def test_queries_that_see_no_key_have_a_gradient_of_zeros():
+    q, k, v = torch.randn(1, 1, 3, 2).requires_grad_(), torch.randn(1, 1, 2, 2), torch.randn(1, 1, 2, 2).requires_grad_()
+    bias = torch.tensor([[0.0, -1.0], [-float("inf")] * 2, [0.0, 0.0]]).requires_grad_()
+    for leaves in ([q, v], [q, v, bias]):
+        out = F.scaled_dot_product_attention(q, k, v, attn_mask=bias if len(leaves) == 3 else bias.detach())
+        for graph in (False, True):
+            grads = torch.autograd.grad(out.sin().sum(), leaves, create_graph=graph, retain_graph=True)
+            assert all(torch.isfinite(g).all() for g in grads)
+            assert grads[0][0, 0, 1].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 2)])
+def test_masks_of_no_elements_must_fit_as_others(shape):
+    with pytest.raises(IndexError, match="The shape of the mask"):
+        torch.ones(3, 2)[torch.zeros(shape, dtype=torch.bool)] = 1.0
+
+
+def test_whole_numbers():
+    assert F.avg_pool1d(torch.tensor([[[-3, 2, -4, 1]]]), 2).tolist() == [[[0, -1]]]
+    kind = torch.int32
+    assert F.bilinear(torch.ones(2, 3, dtype=kind), torch.ones(2, 4, dtype=kind), torch.ones(5, 3, 4, dtype=kind)).dtype is kind
+    assert torch.randint_like(torch.ones(4, 5), 2, 10).shape == (4, 5)
+    assert torch.rand_like(torch.ones(4, 5), requires_grad=True).requires_grad
+
+
+def test_comparisons_of_shapes_that_do_not_fit():
+    for function in (torch.isclose, torch.allclose):
+        with pytest.raises(RuntimeError, match="The size of tensor a"):
+            function(torch.ones(3), torch.ones(2))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_bad_labels_of_every_dtype(dtype):
+    compiled = torch.compile(F.cross_entropy)
+    for _ in range(3):
+        compiled(torch.randn(3, 4, dtype=dtype), torch.tensor([1, 2, 0]))
+    for label in (-2, 7, 1 << 40):
+        with pytest.raises(IndexError, match=f"Target {label} is out of bounds"):
+            compiled(torch.randn(3, 4, dtype=dtype), torch.tensor([1, label, 0]))
