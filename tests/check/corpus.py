@@ -2,9 +2,9 @@
 
     python tests/check/corpus.py FOLDER [--engine torch] [--only PATTERN] [--json FILE]
 
-In the folder (and those below it) a file with lines that end in `# BUG family` has a bug of that family on each of them (`# BUG a|b`
-where either name is right). `NAME_fixed.py` and `clean_*.py` are correct programs: any finding there is a false alarm. A finding counts
-where its line lies in the same statement as the mark.
+In the folder (and those below it) a file with lines that end in `# BUG family` has a bug of that family (`# BUG a|b` where either name is
+right); where several lines could be changed all are marked, and a finding at any of them counts, anywhere in the same statement.
+`NAME_fixed.py` and `clean_*.py` are correct programs: any finding there is a false alarm.
 """
 
 import argparse
@@ -56,20 +56,20 @@ def checked(paths, engine):
 
 
 def judge(path, result):
-    """[(family, verdict, line, findings)] for each planted bug: "found", "elsewhere" (family right, line wrong), "other" or "missed"."""
+    """[(family, verdict, lines, findings)] for each family planted: "found" at one of its marks, "elsewhere" (only the line is wrong),
+    "other" (some other finding) or "missed"."""
     findings = [(f["name"], f["line"]) for f in result["findings"]]
+    names = {name for name, _ in findings}
     judged = []
-    for line, families in marks(path):
-        first, last = statement(path, line)
-        here = {name for name, at in findings if first <= at <= last}
-        names = {name for name, _ in findings}
-        if here & set(families):
+    for families in dict.fromkeys(tuple(families) for _, families in marks(path)):
+        places = [statement(path, line) for line, named in marks(path) if tuple(named) == families]
+        if any(name in families and first <= at <= last for name, at in findings for first, last in places):
             verdict = "found"
         elif names & set(families):
             verdict = "elsewhere"
         else:
             verdict = "other" if names else "missed"
-        judged.append((families[0], verdict, line, findings))
+        judged.append((families[0], verdict, [line for line, named in marks(path) if tuple(named) == families], findings))
     return judged
 
 
@@ -107,12 +107,12 @@ def main(arguments):
                 told += [f"fails        {path.name}", "    " + result["failure"].strip().splitlines()[-1]]
             told += extra
             continue
-        for family, verdict, line, findings in judge(path, result):
+        for family, verdict, lines, findings in judge(path, result):
             bugs += 1
             families.setdefault(family, Counter())[verdict] += 1
             if verdict != "found":
                 seen = ", ".join(f"{name} at {at}" for name, at in findings) or "nothing"
-                told.append(f"{verdict:<12} {path.name}:{line} {family}; said: {seen}")
+                told.append(f"{verdict:<12} {path.name}:{','.join(map(str, lines))} {family}; said: {seen}")
         told += [f"{path.name}", *extra] if extra else []
     print("\n".join(told))
     print(f"\n{'family':<32}{'bugs':>5}{'found':>7}{'elsewhere':>11}{'other':>7}{'missed':>8}")
