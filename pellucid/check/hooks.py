@@ -15,6 +15,7 @@ import numpy as np
 
 from .events import Batch, Cleared, LoaderInfo, ModuleCall, Op, OptimizerInfo, SchedulerStep, Seeded, Step, Switched
 from .recorder import Recorder
+from .signatures import canonical
 
 # Modules that compute in one piece: what happens inside differs between engines, so one operation stands for it.
 WHOLE = {"RNN": "rnn", "LSTM": "lstm", "GRU": "gru", "RNNCell": "rnn_cell", "LSTMCell": "lstm_cell", "GRUCell": "gru_cell"}
@@ -64,6 +65,7 @@ class Hooks:
         self.replace(Module, "__call__", self._module_called)
         self.replace(Module, "train", self._switched)
         self.replace(Module, "zero_grad", lambda old: self._cleared(old, "module"))
+        self.replace(torch.nn.Parameter, "__deepcopy__", self._deep_copied)
         Optimizer = torch.optim.Optimizer
         self.replace(Optimizer, "__init__", self._optimizer_made)
         self.replace(Optimizer, "zero_grad", lambda old: self._cleared(old, "optimizer"))
@@ -131,9 +133,21 @@ class Hooks:
         def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
             if recorder.idle:
                 return function(cls, *args, **kwargs)
+            recorder.custom[canonical(cls.__name__)[0]] = cls
             return recorder.composite(cls.__name__, functools.partial(function, cls), args, kwargs)
 
         return classmethod(functools.update_wrapper(apply, function))
+
+    def _deep_copied(self, old: Any) -> Any:
+        recorder = self.recorder
+
+        def __deepcopy__(self: Any, memo: Any) -> Any:
+            result = old(self, memo)
+            if not recorder.idle:
+                recorder.copies[id(result)] = weakref.ref(result), recorder.site(2)
+            return result
+
+        return __deepcopy__
 
     # ---- modules -----------------------------------------------------------------------------------------------------
     def _module_made(self, old: Any) -> Any:

@@ -103,6 +103,8 @@ class Recorder:
         self.values: dict[int, Value] = {}
         self.leaves: dict[int, Any] = {}  # weak references to leaves that want a gradient, by id
         self.filled: dict[int, Op] = {}  # by `Value.id` of a leaf that wants a gradient: what has written it last, updates left out
+        self.custom: dict[str, Any] = {}  # by name of the operation: the `autograd.Function` that it was
+        self.copies: dict[int, tuple[Any, Site | None]] = {}  # by id of a parameter that is a deep copy: where it was made
         self.last_site: Site | None = None
         self._library: dict[str, bool] = {}
         self._rounds: dict[int, tuple[int, int]] = {}  # by optimizer: number of its last step, steps since the one before
@@ -129,6 +131,15 @@ class Recorder:
                 known = known or f"{os.sep}site-packages{os.sep}" in path or f"{os.sep}dist-packages{os.sep}" in path
             self._library[filename] = known
         return known
+
+    def files(self, *first: str) -> list[str]:
+        """The user's files from which something has run, those named first at the beginning."""
+        return [f for f in dict.fromkeys((*first, *self._library)) if f and not self.is_library(f)]
+
+    def copied(self, tensor: Any) -> Site | None:
+        """Where a parameter was made by `copy.deepcopy`, or None."""
+        held = self.copies.get(id(tensor))
+        return held[1] if held is not None and held[0]() is tensor else None
 
     def site(self, depth: int = 1) -> Site | None:
         """The innermost place of the user's."""

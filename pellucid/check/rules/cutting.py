@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..events import Backward, Failure, Op, OptimizerInfo, Read, Site, Step, Value, ancestors
+from ..events import Backward, Failure, ModuleCall, Op, OptimizerInfo, Read, Site, Step, Value, ancestors
 from ..rule import Rule, cause_site
+from .gradients import is_empty
 from .keeping import carried
 from .places import member_place
+from .terms import FLAT, NumbersRead, arguments_of, cold_terms, cut_in, is_hot, off_at, returned_at
 
 # ---- in-place writes -------------------------------------------------------------------------------------------------
 _SAME_MEMORY = frozenset(
@@ -215,17 +218,12 @@ _LOOKS = 3  # backward calls of each line that are looked at, then every 2**k-th
 class _Cut(NamedTuple):
     """A place where a graph ends on the way from parameters to a loss: `how` it is cut, and the parameters before it."""
 
-    site: Site | None
+    site: Any
     how: str
     leaves: dict[int, Value]
     name: str | None
     shape: tuple[int, ...]
     loss: Site | None
-
-
-def is_hot(value: Value) -> bool:
-    """Whether gradients can flow into a value and on."""
-    return value.requires_grad and (not value.is_leaf or value.producer is None)
 
 
 def leaves_before(values: list[Value], limit: int = 20_000) -> dict[int, Value]:
@@ -263,6 +261,9 @@ class GradientCut(Rule):
         self._optimizers = False
         self._backwards = 0
         self._steps: dict[Any, set[int]] = {}  # places of steps: the parameters stepped on
+        self._numbers = NumbersRead()
+        self._doubted: list[tuple[Any, str, Value, dict[int, Value]]] = []  # in the graph of the backward that runs
+        self._flat: dict[Any, int] = {}  # by place: backward calls in which nothing has arrived behind it
 
     # ---- what has left the graph as a number or an array ---------------------------------------------------------------
     def on_read(self, read: Read) -> None:
@@ -276,6 +277,8 @@ class GradientCut(Rule):
             value = value.producer.inputs[0]
         if not is_hot(value):
             return
+        if read.how != "int":
+            self._numbers.add(read)
         seen = self._read_at[read.site] = self._read_at.get(read.site, 0) + 1
         if seen <= 4 * _LOOKS or seen & (seen - 1) == 0:
             self._reads.append((read, leaves_before([value])))
@@ -290,6 +293,71 @@ class GradientCut(Rule):
                 if held is not None:
                     cut.leaves.update(held.leaves)
                 self._cuts[cut.site] = cut
+            self._doubts(event.roots)
+        if looked <= 8:
+            self._terms(event)
+
+    def _terms(self, event: Backward) -> None:
+        """What is added to the loss as a number: it changes the loss and no gradient."""
+        for root in event.roots:
+            if root.numel != 1 or not is_hot(root):
+                continue
+            terms = list(cold_terms(root))
+            if not terms:
+                continue
+            passed = {v.number for o in ancestors([root]) if (o.output is None or o.output.requires_grad) for v in o.inputs}
+            for op, term in terms:
+                if isinstance(term, Value):
+                    cut = cut_in(term)
+                    if cut is None or cut[1].number in passed or cut[1].is_leaf:
+                        continue
+                    (site, how), source = _where(cut[0]), cut[1]
+                else:
+                    read = self._numbers.source(op, term, self.step)
+                    if read is None or read.value.number in passed:
+                        continue
+                    site, source = read.site, read.value
+                    how = "passes through NumPy" if read.how in ("numpy", "array") else f"becomes a plain number by `{read.how}`"
+                key = site, "term"
+                self._flat[key] = self._flat.get(key, 0) + 1
+                if self._flat[key] == _LOOKS:
+                    self.report(
+                        site,
+                        f"a term of the loss {how} here: it changes the loss and no gradient, so nothing learns from it.",
+                        evidence={"added_at": str(op.site), "backward": str(event.site), "shape": list(source.shape)},
+                        fix=_way_on(how),
+                    )
+
+    def _doubts(self, roots: tuple[Value, ...]) -> None:
+        """Operations of which it shows in the backward whether anything comes through."""
+        self._doubted.clear()
+        custom = self.session.recorder.custom
+        for o in ancestors(roots):
+            if o.name in FLAT and not o.inplace:
+                for v in o.inputs[:1]:
+                    if is_hot(v) and (leaves := leaves_before([v])):
+                        self._doubted.append(
+                            (cause_site(o), f"goes through `{o.name}`, whose derivative is zero everywhere", v, leaves)
+                        )
+            elif o.name in custom:
+                given = arguments_of(o)
+                for k, v in enumerate(given):
+                    if isinstance(v, Value) and v.requires_grad and (leaves := leaves_before([v])):
+                        place = returned_at(custom[o.name], k) or o.site
+                        self._doubted.append((place, f"gets no gradient from the backward of `{o.name}`", v, leaves))
+
+    def _settle(self, event: Backward) -> None:
+        """Whether all that lies behind a doubtful operation has got nothing, while something else has."""
+        if not any(not is_empty(a.value) for a in event.accumulated[:50]):
+            return
+        for place, how, value, leaves in self._doubted:
+            if any(not is_empty(v) for v in leaves.values()):
+                continue
+            count = self._flat[place] = self._flat.get(place, 0) + 1
+            if count == _LOOKS:
+                self._tell(
+                    _Cut(place, how, leaves, _first_name(leaves), value.shape, event.site), leaves, "and nothing arrives", ()
+                )
 
     def _find(self, roots: tuple[Value, ...], loss: Site | None) -> list[_Cut]:
         graph = sorted(ancestors(roots), key=lambda o: o.number)
@@ -335,6 +403,9 @@ class GradientCut(Rule):
         """Who gets gradients."""
         self._backwards += 1
         self._fed.update(a.value.id for a in event.accumulated)
+        if self._doubted:
+            self._settle(event)
+            self._doubted.clear()
 
     def on_op(self, op: Op) -> None:
         """Gradients asked for with `autograd.grad`."""
@@ -413,7 +484,7 @@ def _places(recorder: Any, leaves: dict[int, Value]) -> list[Any]:
     return found
 
 
-def _where(op: Op) -> tuple[Site | None, str]:
+def _where(op: Op) -> tuple[Any, str]:
     """(place, what happens) of an operation that takes values with a graph and gives one without."""
     call = op.module
     if op.name in ("detach", "data"):
@@ -423,10 +494,20 @@ def _where(op: Op) -> tuple[Site | None, str]:
         while outer is not None and outer.parent is not None and not outer.parent.grad_enabled:
             outer = outer.parent
         site = outer.site if outer is not None and not outer.grad_enabled else op.site
+        for at in (op.site, *_outwards(call)):
+            place = off_at(at.file, at.line, at.code.co_name) if at is not None else None
+            if place is not None:
+                return place, "is computed without a graph (`no_grad`)"
         return site, "is computed without a graph (`no_grad`)"
     if op.name in _MADE:
         return cause_site(op), "is copied into a new tensor without a graph"
     return cause_site(op), f"becomes whole numbers or truth values by `{op.name}`"
+
+
+def _outwards(call: ModuleCall | None) -> Iterator[Site | None]:
+    while call is not None and not call.grad_enabled:
+        yield call.site
+        call = call.parent
 
 
 def _frozen(op: Op, value: Value) -> bool:
@@ -470,7 +551,11 @@ def _way_on(how: str) -> str:
         return "leave the cut out, or give the optimizer only what should be trained"
     if "no_grad" in how:
         return "compute outside of `torch.no_grad()` what should be trained"
-    if "NumPy" in how or "plain numbers" in how:
+    if "derivative is zero" in how:
+        return "use a smooth stand-in, or let the gradient pass: `x + (x.round() - x).detach()`"
+    if "backward of" in how:
+        return "return the gradient of this argument from `backward`, in the place of its None or zeros"
+    if "NumPy" in how or "plain number" in how:
         return "stay with tensors all the way: the operations exist in torch under almost the same names"
     if "new tensor" in how:
         return "use the tensor itself, or `torch.stack` of several"

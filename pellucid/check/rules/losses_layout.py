@@ -1,15 +1,12 @@
-"""Numbers in the wrong arrangement or in mixed types: reshape for transpose, float64 beside float32."""
+"""Numbers in the wrong arrangement: reshape for transpose."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-import numpy as np
-
-from ..events import Backward, Failure, Op, Site, Value, ancestors
+from ..events import Backward, Failure, Op, Site, Value
 from ..rule import Rule, cause_site
-from .losses_origin import SCORES
 
 _RESHAPES = ("view", "reshape", "view_as", "reshape_as", "flatten", "unflatten")
 _SAME_ORDER = frozenset((*_RESHAPES, "squeeze", "unsqueeze", "contiguous", "clone", "detach", "to", "float", "double", "ravel"))
@@ -162,97 +159,3 @@ def _how(before: tuple[int, ...], after: tuple[int, ...]) -> str:
     if sorted(before) != sorted(after) or len(set(before)) != len(before):
         return ", and reshape only what is split or joined"
     return f": `.permute({', '.join(str(before.index(n)) for n in after)})`"
-
-
-_ARITHMETIC = (
-    "add", "sub", "mul", "div", "where", "cat", "stack", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy",
-    "binary_cross_entropy_with_logits", "kl_div", "poisson_nll_loss", "gaussian_nll_loss", "soft_margin_loss", "hinge_embedding_loss",
-    "cosine_similarity", "maximum", "minimum", "pow", "addcmul", "lerp",
-)  # fmt: skip
-
-
-class DeviceDtypeMixed(Rule):
-    """float64, usually from NumPy, beside float32: everything after it is computed in float64."""
-
-    slug = "device-dtype-mixed"
-    id = "PL111"
-    severity = "warning"
-    summary = "dtypes mixed silently"
-    ops = (*_ARITHMETIC, "setitem", "copy")
-
-    def __init__(self) -> None:
-        self._mixed: set[int] = set()
-
-    def on_op(self, op: Op) -> None:
-        """A float32 value of the model meets float64."""
-        if op.name in ("setitem", "copy"):
-            self._written(op)
-            return
-        if len(op.inputs) < 2 or op.inplace:
-            return
-        wide = narrow = None
-        for v in op.inputs:
-            if v.ndim == 0 and op.name in _ARITHMETIC[:4]:
-                continue  # takes no part in the choice of the type
-            if v.dtype == "float64":
-                wide = wide or v
-            elif v.dtype in ("float32", "float16", "bfloat16") and v.requires_grad:
-                narrow = narrow or v
-        made = op.output
-        if wide is None or narrow is None or made is None or made.dtype != "float64" or wide.numel == 1:
-            return
-        if any(o.number in self._mixed for o in ancestors([wide, narrow], limit=300)):
-            self._mixed.add(op.number)
-            return  # told where it began
-        self._mixed.add(op.number)
-        self._tell(op, wide, narrow, False)
-
-    def on_error(self, failure: Failure) -> None:
-        """Layers refuse it."""
-        op = failure.op
-        if op is None or op.name not in SCORES:
-            return
-        floats = [v for v in op.inputs if v.is_floating_point]
-        first = floats[0] if floats else None
-        other = next((v for v in floats if first is not None and v.dtype != first.dtype), None)
-        if first is not None and other is not None:
-            wide, narrow = (first, other) if first.itemsize > other.itemsize else (other, first)
-            self._tell(op, wide, narrow, True)
-
-    def _tell(self, op: Op, wide: Value, narrow: Value, raised: bool) -> None:
-        name = next((t for key, v in op.args.items() if v is wide and (t := op.written(key))), None)
-        what = f"{name} ({wide.dtype}{list(wide.shape)})" if name else f"a {wide.dtype} value of shape {list(wide.shape)}"
-        made = wide.producer
-        self.report(
-            op.site,
-            f"{op.name} gets {what} beside {narrow.dtype}{list(narrow.shape)} of the model: "
-            + ("it refuses them." if raised else f"the result, and all that follows, is {wide.dtype}."),
-            evidence={
-                "operation": op.name, "wide": f"{wide.dtype}{list(wide.shape)}", "narrow": f"{narrow.dtype}{list(narrow.shape)}",
-                "made_by": None if made is None else made.name, "made_at": None if made is None else str(made.site),
-            },
-            fix=f"convert it once where it is made: `{name + '.' if name else '.'}to(torch.{narrow.dtype})`"
-            + (" (NumPy's numbers are float64)" if wide.dtype == "float64" else ""),
-        )  # fmt: skip
-
-    def _written(self, op: Op) -> None:
-        """Fractions that are written into a tensor of integers."""
-        target, value = op.inputs[0] if op.inputs else None, op.args.get("value", op.args.get("src"))
-        if target is None or target.is_floating_point or target.dtype == "bool" or "complex" in target.dtype:
-            return
-        if isinstance(value, Value):
-            array = value.numpy() if value.is_floating_point and value.numel <= 1 << 16 else None
-            lost = array is not None and bool(np.any(array != np.floor(array)))
-        else:
-            lost = isinstance(value, float) and value != math.floor(value)
-        if lost:
-            name = op.written("input") or "the tensor"
-            self.report(
-                op.site,
-                f"numbers with a fraction are written into {name}, which is {target.dtype}: what is behind the point is cut off.",
-                evidence={
-                    "into": f"{target.dtype}{list(target.shape)}",
-                    "value": value if isinstance(value, float) else value.dtype,
-                },
-                fix=f"make {name} float32",
-            )

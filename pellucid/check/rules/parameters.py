@@ -1,9 +1,9 @@
-"""Parameters: never used, frozen, unknown to the optimizer, replaced behind its back, one in place of several."""
+"""Parameters: never used, or frozen by accident."""
 
 from __future__ import annotations
 
 import ast
-import inspect
+import re
 from typing import Any
 
 from ..events import Backward, Failure, ModuleCall, Op, OptimizerInfo, Site, Step, Update, Value
@@ -119,6 +119,11 @@ _NO_USE = frozenset(
 )
 
 
+_PRODUCTS = ("matmul", "mm", "linear", "bmm", "einsum", "conv1d", "conv2d", "embedding", "getitem", "index_select")
+_DRAWN = frozenset({"randn", "rand", "normal", "uniform", "rand_like", "randn_like", "xavier_uniform", "kaiming_uniform"})
+_WEIGHT = re.compile(r"(w|weights?|kernel|emb|embeddings?|table|W)(_\w+|\d*)?$|\w+_(weights?|emb|embeddings?)$")
+
+
 class ParamFrozen(Rule):
     """A parameter that is to be trained and does not require a gradient."""
 
@@ -127,66 +132,104 @@ class ParamFrozen(Rule):
     severity = "error"
     summary = "a parameter is frozen by accident"
     covered = ("step-without-backward",)
-    ops = ("requires_grad", "requires_grad_")
+    ops = ("requires_grad", "requires_grad_", *_PRODUCTS)
 
     def __init__(self) -> None:
-        self._frozen: dict[int, Site | None] = {}  # by id: where requires_grad was last set to False
+        self._frozen: dict[int, tuple[Value, Site | None]] = {}  # by id: where requires_grad was last set to False
         self._idle: dict[int, tuple[dict[str, Any], int]] = {}  # by optimizer: what would be reported, steps
-        self._looked = False
+        self._look = True
+        self._told: set[Any] = set()
+        self._plain: dict[int, int] = {}  # by id of a tensor that stands where a weight should: the step at which it was last seen
 
     def on_op(self, op: Op) -> None:
-        """`p.requires_grad = False`, `p.requires_grad_(False)`."""
+        """`p.requires_grad = False`, `p.requires_grad_(False)`; a product with something that is no parameter."""
+        if op.name in _PRODUCTS:
+            if op.grad_enabled and op.module is not None and not op.inplace:
+                self._weight(op)
+            return
         wanted = op.args.get("value", op.args.get("requires_grad", True))
         for value in op.inputs[:1]:
             if wanted is False:
-                self._frozen[value.id] = op.site
+                self._frozen[value.id] = value, op.site
             else:
                 self._frozen.pop(value.id, None)
 
+    # ---- a tensor in the place of a parameter ------------------------------------------------------------------------
+    def _weight(self, op: Op) -> None:
+        """`self.weight = torch.randn(8, 8)` in a module: nothing makes it a parameter, so it keeps its random numbers."""
+        if len(op.inputs) < 2 and op.name != "getitem":
+            return
+        for value in op.inputs:
+            made = value.producer
+            if value.requires_grad or not value.is_floating_point or value.ndim < 2 or value.step or value.id in self._plain:
+                continue
+            while made is not None and made.name in ("mul", "div", "add", "T", "t", "transpose") and made.inputs:
+                made = made.inputs[0].producer
+            if made is None or made.name not in _DRAWN or made.module is not None:
+                continue
+            self._plain[value.id] = op.step
+            call: ModuleCall | None = op.module
+            while call is not None:
+                module = call.module
+                name = next((k for k, held in vars(module).items() if held is value.tensor), None) if module is not None else None
+                if name is not None and _WEIGHT.match(name):
+                    recorder = self.session.recorder
+                    self.report(
+                        attribute_place(recorder, module, name) or made.site,
+                        f"`self.{name}` is drawn at random and is no nn.Parameter: {op.name} uses it like a weight, and nothing ever trains it.",
+                        evidence={"attribute": name, "shape": list(value.shape), "used_at": str(op.site)},
+                        fix=f"`self.{name} = nn.Parameter(...)`; if it is to stay as it is, `self.register_buffer({name!r}, ...)`",
+                    )
+                    return
+                call = call.parent
+
+    # ---- switches that are none --------------------------------------------------------------------------------------
+    def on_optimizer(self, event: OptimizerInfo) -> None:
+        """A new phase of training: what was frozen may have been meant to be free."""
+        self._look = True
+
     def on_module_exit(self, call: ModuleCall) -> None:
         """`module.requires_grad = True` only makes an attribute."""
-        if call.parent is None and not self._looked and self.step < 3:
-            self._typos(call)
+        if call.parent is None and (self._look or self.step < 3 or self.step & (self.step - 1) == 0):
+            self._look = False
+            if call.module is not None and hasattr(call.module, "named_modules"):
+                self._typos(call.module, call.path, call.site)
 
-    def _typos(self, call: ModuleCall) -> None:
-        recorder = self.session.recorder
-        module = call.module
-        if module is None or not hasattr(module, "named_modules"):
-            return
-        for path, m in module.named_modules():
-            wanted = vars(m).get("requires_grad")
-            if isinstance(wanted, bool):
-                params = list(m.parameters())
-                wrong = [p for p in params if p.requires_grad is not wanted]
-                if wrong:
-                    self._attribute(call, path, ".requires_grad", wanted, len(wrong))
-        for path, p in module.named_parameters():
-            for name in _MISSPELLED:
+    def _typos(self, root: Any, title: str, site: Any) -> None:
+        for path, m in root.named_modules():
+            for name in ("requires_grad", "requires_grad_", *(_MISSPELLED if not is_users(self.session.recorder, m) else ())):
+                wanted = vars(m).get(name)
+                if isinstance(wanted, bool):
+                    wrong = [p for p in m.parameters() if p.requires_grad is not wanted]
+                    if wrong:
+                        self._attribute(
+                            f"{title}.{path}" if path else title, site, name, wanted, len(wrong), "a module has no such switch"
+                        )
+        for path, p in root.named_parameters():
+            for name in (*_MISSPELLED, "requires_grad_"):
                 wanted = getattr(p, "__dict__", {}).get(name)
                 if isinstance(wanted, bool) and p.requires_grad is not wanted:
-                    self._attribute(call, path, "." + name, wanted, 1)
+                    what = "the attribute of a tensor is called `requires_grad`"
+                    self._attribute(f"{title}.{path}", site, name, wanted, 1, what)
                     return
-        del recorder
 
-    def _attribute(self, call: ModuleCall, path: str, name: str, wanted: bool, count: int) -> None:
-        site = self._assigned(call, name)
-        self._looked = True
-        what = f"{call.path}.{path}" if path else call.path
-        kind = "a module has no such switch" if name == ".requires_grad" else "the attribute of a tensor is called `requires_grad`"
+    def _attribute(self, what: str, site: Any, name: str, wanted: bool, count: int, kind: str) -> None:
+        if (name, wanted) in self._told:
+            return
+        self._told.add((name, wanted))
         self.report(
-            site or call.site,
-            f"setting `{name[1:]}` on {what} has no effect ({kind}): its parameters {'stay frozen' if wanted else 'are still trained'}.",
+            self._assigned(site, name) or site,
+            f"setting `{name}` on {what} has no effect ({kind}): its parameters {'stay frozen' if wanted else 'are still trained'}.",
             evidence={"set_to": wanted, "parameters": count},
             fix=f"`module.requires_grad_({wanted})` for all parameters of a module, `p.requires_grad = {wanted}` for one",
         )
 
-    def _assigned(self, call: ModuleCall, name: str) -> Any:
+    def _assigned(self, site: Any, name: str) -> Any:
         """The line that assigns such an attribute, in the files of the script and of the model."""
-        files = [self.session.script, call.site.file if call.site is not None else ""]
-        for file in dict.fromkeys(f for f in files if f):
+        for file in self.session.recorder.files(self.session.script, site.file if site is not None else ""):
             root = tree(file)
             for node in ast.walk(root) if root is not None else ():
-                if isinstance(node, ast.Assign) and any(isinstance(t, ast.Attribute) and t.attr == name[1:] for t in node.targets):
+                if isinstance(node, ast.Assign) and any(isinstance(t, ast.Attribute) and t.attr == name for t in node.targets):
                     target = next(t for t in node.targets if isinstance(t, ast.Attribute))
                     text = ast.unparse(target.value)
                     loop = any(
@@ -195,10 +238,11 @@ class ParamFrozen(Rule):
                         and "parameters" in ast.unparse(f.iter)
                         for f in ast.walk(root)
                     )
-                    if name != ".requires_grad" or not loop:
+                    if name != "requires_grad" or not loop:
                         return Place(file, node.lineno)
         return None
 
+    # ---- frozen more than was meant ----------------------------------------------------------------------------------
     def on_error(self, failure: Failure) -> None:
         """Backward has nothing to reach because every parameter of the loss is frozen."""
         op = failure.op
@@ -220,33 +264,96 @@ class ParamFrozen(Rule):
             self._tell(frozen, failure.site, "backward finds nothing to differentiate: all parameters of the loss are frozen")
 
     def on_step(self, event: Step) -> None:
-        """An optimizer all of whose parameters are frozen."""
+        """An optimizer all of whose parameters are frozen; or some that nobody has frozen knowingly."""
         info = event.optimizer
         values = info.params()
         if values and not any(v.requires_grad for v in values):
             held = self._idle.get(info.number)
             if held is None:
                 title = info.name or "optimizer"
-                held = self._told(values, event.site, f"{title} steps and all its parameters are frozen"), 0
+                held = self._told_all(values, event.site, f"{title} steps and all its parameters are frozen"), 0
             self._idle[info.number] = held[0], held[1] + 1
         else:
             self._idle.pop(info.number, None)
+            if info.steps == 1:
+                self._by_default([v for v in values if not v.requires_grad])
+                self._by_name()
+
+    def _by_default(self, frozen: list[Value]) -> None:
+        """`nn.Embedding.from_pretrained(vectors)` freezes, unless it is told not to."""
+        recorder = self.session.recorder
+        for value in frozen:
+            tensor = value.tensor
+            module = next((m for m in recorder.names.alive() if tensor is not None and m._parameters.get("weight") is tensor), None)
+            site = recorder.names.site_of(module) if module is not None else None
+            call = site.call if site is not None else None
+            if call is None or value.id in self._frozen or not (call.function or "").endswith("from_pretrained"):
+                continue
+            if "freeze" not in call.keywords and len(call.arguments) < 2:
+                self.report(
+                    site,
+                    f"`from_pretrained` freezes the embedding unless it gets `freeze=False`: {value.name or 'its weight'} is given to the "
+                    "optimizer and never changes.",
+                    evidence={"parameter": value.name, "shape": list(value.shape)},
+                    fix="`from_pretrained(vectors, freeze=False)` to train it; say `freeze=True` if it is to stay as it is",
+                )
+
+    def _by_name(self) -> None:
+        """`"layers.1" in name` is true of layers.10 as well."""
+        recorder = self.session.recorder
+        for root in recorder.names.roots():
+            at: dict[str, list[str]] = {}  # by place: names of the parameters frozen there
+            sites: dict[str, Site] = {}
+            names = []
+            for path, p in root.named_parameters():
+                names.append(path)
+                held = self._frozen.get(recorder.value(p).id)
+                if held is not None and held[1] is not None and not p.requires_grad:
+                    at.setdefault(str(held[1]), []).append(path)
+                    sites[str(held[1])] = held[1]
+            for key, frozen in at.items():
+                test = _test_around(sites[key])
+                found = _beyond(frozen, names, _texts(test[1], sites[key]) if test is not None else [])
+                if found is not None and (key, found) not in self._told:
+                    self._told.add((key, found))
+                    text, meant, hit = found
+                    title = recorder.names.root_name(root)
+                    self.report(
+                        Place(sites[key].file, test[0]) if test is not None else sites[key],
+                        f"the name {text!r} is meant for {title}.{meant}, and it also fits {title}.{hit}, which is frozen with it.",
+                        evidence={"frozen": len(frozen), "of": len(names), "meant": meant, "also": hit},
+                        fix=f"compare whole parts of the name: `name.split('.')`, or `name.startswith({text + '.'!r})`",
+                    )
 
     def finish(self) -> None:
-        """Optimizers that had nothing to train to the end."""
+        """Optimizers that had nothing to train to the end; switches that the last lines of the program set; `==` for `=`."""
         for what, count in self._idle.values():
             if count >= 2:
                 self.report(**what)
+        if not self.step:
+            return
+        for file in self.session.recorder.files(self.session.script):
+            root = tree(file)
+            for node in ast.walk(root) if root is not None else ():
+                if isinstance(node, ast.Expr) and isinstance(node.value, ast.Compare) and isinstance(node.value.ops[0], ast.Eq):
+                    left = node.value.left
+                    if isinstance(left, ast.Attribute) and left.attr == "requires_grad":
+                        self.report(
+                            Place(file, node.lineno),
+                            f"`{ast.unparse(node.value)}` compares and changes nothing.",
+                            fix=f"`{ast.unparse(left)} = {ast.unparse(node.value.comparators[0])}`",
+                        )
 
     def _tell(self, frozen: list[Value], symptom: Site | None, seen: str) -> None:
-        self.report(**self._told(frozen, symptom, seen))
+        self.report(**self._told_all(frozen, symptom, seen))
 
-    def _told(self, frozen: list[Value], symptom: Site | None, seen: str) -> dict[str, Any]:
-        place: Any = next((self._frozen[v.id] for v in frozen if v.id in self._frozen), None)
+    def _told_all(self, frozen: list[Value], symptom: Site | None, seen: str) -> dict[str, Any]:
+        place: Any = next((self._frozen[v.id][1] for v in frozen if v.id in self._frozen), None)
         names = sorted(v.name or "a tensor" for v in frozen)
+        copied = self.session.recorder.copied(frozen[0].tensor) if place is None else None
         return {
-            "site": place or self._defined(frozen[0]) or symptom,
-            "message": f"{seen}; {names[0]} was frozen here.",
+            "site": place or copied or self._defined(frozen[0]) or symptom,
+            "message": f"{seen}; {names[0]} was {'copied from a frozen one' if copied is not None else 'frozen'} here.",
             "evidence": {"parameters": names[:8], "frozen": len(frozen), "used_at": str(symptom)},
             "fix": "freeze only what is to stay as it is: exclude the part that is trained, or set `requires_grad_(True)` on it",
             "covers": [symptom],
@@ -261,145 +368,74 @@ class ParamFrozen(Rule):
         return None
 
 
-_MISSPELLED = ("require_grad", "required_grad", "requires_grads", "require_grads", "requiresgrad", "requires_gradient", "trainable")
-
-
-class ParamShared(Rule):
-    """The same module at several places of a model: its parameters are shared, where copies were meant."""
-
-    slug = "param-shared"
-    id = "PL505"
-    severity = "warning"
-    summary = "one parameter where several were meant"
-
-    def __init__(self) -> None:
-        self._looked: set[int] = set()
-
-    def on_module_enter(self, call: ModuleCall) -> None:
-        """A model is called for the first time."""
-        if call.parent is None and id(call.module) not in self._looked:
-            self._looked.add(id(call.module))
-            self._look(call.module)
-
-    def on_optimizer(self, event: OptimizerInfo) -> None:
-        """Models of which no module call is seen."""
-        for root in self.session.recorder.names.roots():
-            if id(root) not in self._looked:
-                self._looked.add(id(root))
-                self._look(root)
-
-    def _look(self, root: Any) -> None:
-        recorder = self.session.recorder
-        for path, module in root.named_modules():
-            name = f"{recorder.names.root_name(root)}{'.' + path if path else ''}"
-            if type(module).__name__ in ("Sequential", "ModuleList", "ModuleDict"):
-                self._container(module, name)
-            elif is_users(recorder, module):
-                self._default(module, name)
-                self._attributes(module, name)
-
-    def _container(self, module: Any, name: str) -> None:
-        places: dict[int, list[str]] = {}
-        for key, child in module._modules.items():
-            if child is not None and any(True for _ in child.parameters()):
-                places.setdefault(id(child), []).append(key)
-        for keys in places.values():
-            if len(keys) < 2:
-                continue
-            child = module._modules[keys[0]]
-            recorder = self.session.recorder
-            site = repeated_at(recorder.names.site_of(child), recorder) or repeated_at(recorder.names.site_of(module), recorder)
-            if site is None:
-                site = appended_at(recorder.names.site_of(module), name.split(".")[-1]) or recorder.names.site_of(module)
-            if site is None or _says_shared(site):
-                continue
-            self._tell(site, child, f"{name} has the same {type(child).__name__} at {_listed(keys)}", [f"{name}.{k}" for k in keys])
-
-    def _default(self, module: Any, name: str) -> None:
-        """`def __init__(self, layer=nn.Linear(8, 8))`: made once, when the class is."""
-        try:
-            parameters = inspect.signature(type(module).__init__).parameters.values()
-        except (TypeError, ValueError):
-            return
-        for parameter in parameters:
-            for key, child in module._modules.items():
-                if child is None or parameter.default is not child or not any(True for _ in child.parameters()):
-                    continue
-                others = [m for m in self.session.recorder.names.alive() if m is not module and child in m._modules.values()]
-                others = [m for m in others if type(m) is type(module)]
-                if others:
-                    code = type(module).__init__.__code__
-                    self._tell(
-                        Place(code.co_filename, code.co_firstlineno),
-                        child,
-                        f"the default of {parameter.name!r} is one module, made when the class was: all {type(module).__name__} share it",
-                        [f"{name}.{key}"],
-                    )
-
-    def _attributes(self, module: Any, name: str) -> None:
-        """`self.fc2 = self.fc1`, `self.target = self.online`: two names that speak of two modules."""
-        items = [(k, m) for k, m in module._modules.items() if m is not None and any(True for _ in m.parameters())]
-        for i, (first, a) in enumerate(items):
-            for second, b in items[i + 1 :]:
-                if a is b and _two_meant(first, second):
-                    site = attribute_place(self.session.recorder, module, second)
-                    if site is not None and not _says_shared(site):
-                        self._tell(site, a, f"{name}.{first} and {name}.{second} are the same {type(a).__name__}", [first, second])
-
-    def _tell(self, site: Any, child: Any, seen: str, paths: list[str]) -> None:
-        count = sum(p.numel() for p in child.parameters())
-        self.report(
-            site,
-            f"{seen}: one set of parameters instead of {max(2, len(paths))}.",
-            evidence={"places": paths[:8], "parameters_of_one": int(count)},
-            fix="make a new module for each place, or `copy.deepcopy` one (sharing on purpose: say so in a variable's name, or silence this line)",
-        )
-
-
-def _listed(keys: list[str]) -> str:
-    return ", ".join(keys[:-1]) + " and " + keys[-1] if len(keys) <= 4 else f"{len(keys)} places"
-
-
-def _two_meant(first: str, second: str) -> bool:
-    """Whether two names tell of two things: fc1 and fc2, online and target."""
-    plain = [name.rstrip("0123456789").rstrip("_") for name in (first, second)]
-    if plain[0] == plain[1] and first != second:
-        return True
-    apart = ("target", "teacher", "ema", "momentum", "old", "frozen")
-    return any(word in second.split("_") for word in apart) or any(word in first.split("_") for word in apart)
-
-
-def _says_shared(site: Any) -> bool:
-    text = site.text.lower()
-    return any(word in text for word in ("shared", "tied", "tie_", "recurrent", "siamese", "same_"))
-
-
-def repeated_at(site: Any, recorder: Any) -> Any:
-    """The line of a `[module] * n` or `[module for ...]` that an expression at a place is part of, None when there is none."""
-    root = tree(site.file) if site is not None else None
-    for node in ast.walk(root) if root is not None else ():
-        if not isinstance(node, ast.expr) or not node.lineno <= site.line <= (node.end_lineno or 0):
-            continue
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and isinstance(node.left, (ast.List, ast.Tuple)):
-            return Place(site.file, node.lineno)
-        if isinstance(node, (ast.ListComp, ast.GeneratorExp)) and isinstance(node.elt, (ast.Name, ast.Attribute)):
-            return Place(site.file, node.lineno)
-    return None
-
-
-def appended_at(site: Any, name: str) -> Any:
-    """The line of a `<name>.append(layer)` in the file of a place, where `layer` is a variable."""
-    root = tree(site.file) if site is not None else None
+def _test_around(site: Site) -> tuple[int, ast.expr] | None:
+    """(line, condition) of the innermost `if` around a place; of `p.requires_grad = name not in ...` that line and its right side."""
+    root = tree(site.file)
+    best: tuple[int, ast.expr] | None = None
     for node in ast.walk(root) if root is not None else ():
         if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr in ("append", "insert", "add_module")
+            isinstance(node, ast.If)
+            and node.lineno <= site.line <= (node.end_lineno or 0)
+            and (best is None or node.lineno > best[0])
         ):
-            if (
-                ast.unparse(node.func.value).split(".")[-1] == name
-                and node.args
-                and isinstance(node.args[-1], (ast.Name, ast.Attribute))
-            ):
-                return Place(site.file, node.lineno)
+            best = node.lineno, node.test
+    for node in ast.walk(root) if root is not None and best is None else ():
+        if isinstance(node, ast.Assign) and node.lineno == site.line and not isinstance(node.value, ast.Constant):
+            best = node.lineno, node.value
+    return best
+
+
+def _texts(test: ast.expr, site: Site) -> list[str]:
+    """The texts that a condition on names compares with: written in it, in what it iterates over, or held by variables of it."""
+    found: list[str] = []
+    names = set()
+    for node in ast.walk(test):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.append(node.value)
+        elif isinstance(node, ast.Name):
+            names.add(node.id)
+    root = tree(site.file)
+    for node in ast.walk(root) if root is not None and names else ():
+        values: list[ast.expr] = []
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id in names for t in node.targets):
+            values = [node.value]
+        elif isinstance(node, (ast.For, ast.comprehension)) and isinstance(node.target, ast.Name) and node.target.id in names:
+            values = [node.iter]
+        elif isinstance(node, ast.Call):  # freeze(model, "layers.1"), freeze(model, prefixes=[...])
+            values = [*node.args, *(k.value for k in node.keywords)]
+        elif isinstance(node, ast.arguments):
+            values = [*node.defaults, *(d for d in node.kw_defaults if d is not None)]
+        for value in values:
+            if isinstance(value, ast.Name):
+                inner = next(
+                    (n.value for n in ast.walk(root) if isinstance(n, ast.Assign) and any(ast.unparse(t) == value.id for t in n.targets)), None
+                )  # fmt: skip
+                value = inner if inner is not None else value
+            if isinstance(value, (ast.Constant, ast.List, ast.Tuple, ast.Set)):
+                found += [c.value for c in ast.walk(value) if isinstance(c, ast.Constant) and isinstance(c.value, str)]
+    return [text for text in dict.fromkeys(found) if text and text not in _KINDS]
+
+
+def _beyond(frozen: list[str], names: list[str], texts: list[str]) -> tuple[str, str, str] | None:
+    """(text, the name it means, a name that it fits only by its letters) among names that were frozen; None where all is as written."""
+    for text in texts:
+        whole = text.strip(".")
+        exact = [n for n in frozen if f".{n}".startswith(f".{whole}.") or n == whole]
+        if not exact or text.endswith("."):
+            continue
+        top = whole.partition(".")[0]
+        for name in frozen:
+            at = name.find(whole)
+            if name in exact or at < 0:
+                continue
+            longer = name[at + len(whole) : at + len(whole) + 1] not in (".", "")
+            elsewhere = at > 0 and name.partition(".")[0] != top  # conv1 of the model, and conv1 of each block
+            if longer and (whole[-1].isdigit() and name[at + len(whole)].isdigit() or at == 0) or elsewhere and not longer and at:
+                rest = [n for n in names if n not in frozen]
+                if rest:
+                    return text, exact[0], name
     return None
+
+
+_KINDS = frozenset({"norm", "bn", "bias", "weight", "ln", "layernorm", "batchnorm", "lora", "lora_"})
+_MISSPELLED = ("require_grad", "required_grad", "requires_grads", "require_grads", "requiresgrad", "requires_gradient", "trainable")

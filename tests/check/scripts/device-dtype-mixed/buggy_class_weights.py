@@ -9,11 +9,11 @@ from torch.nn import functional as F
 class WeightedLoss(nn.Module):
     def __init__(self, counts):
         super().__init__()
-        self.weights = torch.as_tensor(counts.sum() / counts)
+        self.weights = torch.as_tensor(counts.sum() / counts)  # <- finding
 
     def forward(self, logits, target):
         each = F.cross_entropy(logits, target, reduction="none")
-        return (each * self.weights[target]).mean()  # <- finding
+        return (each * self.weights[target]).mean()
 
 
 torch.manual_seed(0)

@@ -9,8 +9,8 @@ optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
 x, y = torch.randn(20, 3), torch.randn(20, 1)
 for step in range(4):
     optimizer.zero_grad()
-    with torch.no_grad():
-        prediction = model(x)  # <- finding
+    with torch.no_grad():  # <- finding
+        prediction = model(x)
     loss = nn.functional.mse_loss(prediction, y).requires_grad_()
     loss.backward()
     optimizer.step()
