@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
+import io
 import os
-import runpy
 import sys
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..interop import as_torch
-from . import recorder
+from . import instrument, recorder
 from .config import Settings, read_settings
 from .recorder import StopRun
 from .result import CheckResult
@@ -51,7 +53,12 @@ def check_script(
     failure: BaseException | None = None
     session.start()
     try:
-        runpy.run_path(os.path.abspath(path), run_name="__main__")
+        module = types.ModuleType("__main__")
+        module.__dict__.update(__builtins__=builtins, __file__=os.path.abspath(path), __cached__=None)
+        sys.modules["__main__"] = module
+        with io.open_code(os.path.abspath(path)) as file:
+            code = instrument.compiled(file.read(), os.path.abspath(path))
+        exec(code, module.__dict__)
     except StopRun:
         pass
     except SystemExit as stop:

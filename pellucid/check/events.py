@@ -12,6 +12,7 @@ from types import CodeType
 from typing import Any
 
 from ..core import source
+from ..core.notebook import place
 from . import expressions
 
 
@@ -62,7 +63,7 @@ class Site:
         return hash((id(self.code), self.lasti))
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        return place(self.file, self.line)
 
     def __repr__(self) -> str:
         return f"Site({str(self)!r})"
@@ -482,6 +483,16 @@ class Batch:
     position: int  # within the pass, from 0
     values: tuple[Value, ...]  # the tensors in it, in order
     indices: Any  # of the samples, where they are known (a list), else None
+    site: Site | None
+    step: int
+
+
+@dataclass(slots=True)
+class Converted:
+    """A NumPy array was made of other numbers with a type of its own: `labels.astype("uint8")`, `np.array(rows, dtype=int)`."""
+
+    before: Any  # the array or the list
+    after: Any  # the array
     site: Site | None
     step: int
 

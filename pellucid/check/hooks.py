@@ -5,6 +5,7 @@ replaced while a program is watched, and put back afterwards.
 from __future__ import annotations
 
 import functools
+import importlib.machinery
 import random
 import sys
 import weakref
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from . import instrument
 from .events import Batch, Cleared, LoaderInfo, ModuleCall, Op, OptimizerInfo, SchedulerStep, Seeded, Step, Switched
 from .recorder import Recorder
 from .signatures import canonical
@@ -86,6 +88,8 @@ class Hooks:
         self.replace(random, "seed", lambda old: self._seeded(old, "random"))
         self.replace(torch.autograd.Function, "apply", self._custom)
         self.replace(torch, "compile", _uncompiled)
+        self.replace(importlib.machinery.SourceFileLoader, "get_code", instrument.loading(self.recorder.is_library))
+        self.replace(instrument, "listener", lambda old: self.recorder.converted)
         self.replace(Module, "compile", lambda old: lambda self, *args, **kwargs: None)
         for space, names in TRACERS.items():
             module = sys.modules.get(f"{torch.__name__}.{space}")

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from .._version import __version__
+from ..core.notebook import cell_of
 from .rule import Finding, all_rules
 
 FORMATS = ("text", "json", "sarif", "github")
@@ -42,7 +43,9 @@ def as_text(result: Any) -> str:
     """The findings as paragraphs, the count last."""
     parts = []
     for f in result.findings:
-        lines = [f"{shown_path(f.file)}:{f.line}: {f.severity} {f.rule} [{f.name}]"]
+        cell, line = cell_of(f.file, f.line)
+        where = f"{shown_path(f.file)}:{line}" if cell is None else f"{shown_path(f.file)}: cell {cell}, line {line}"
+        lines = [f"{where}: {f.severity} {f.rule} [{f.name}]"]
         source = linecache.getline(f.file, f.line).strip()
         if source:
             lines.append(f"    > {source}")
@@ -98,16 +101,15 @@ def as_sarif(result: Any) -> dict[str, Any]:
         )
     results = []
     for f in result.findings:
-        text = f.message + (f"\nFix: {f.fix}" if f.fix else "")
+        cell, line = cell_of(f.file, f.line)
+        text = ("" if cell is None else f"Cell {cell}: ") + f.message + (f"\nFix: {f.fix}" if f.fix else "")
         results.append(
             {
                 "ruleId": f.rule,
                 "ruleIndex": used.index(f.name),
                 "level": _LEVELS[f.severity],
                 "message": {"text": text},
-                "locations": [
-                    {"physicalLocation": {"artifactLocation": _artifact(f.file), "region": {"startLine": max(f.line, 1)}}}
-                ],
+                "locations": [{"physicalLocation": {"artifactLocation": _artifact(f.file), "region": {"startLine": max(line, 1)}}}],
                 "properties": {"name": f.name, "evidence": f.evidence},
             }
         )
@@ -132,6 +134,7 @@ def _github(f: Finding) -> str:
         text = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
         return text.replace(":", "%3A").replace(",", "%2C") if inside else text
 
-    text = f.message + (f"\n{f.fix}" if f.fix else "")
-    place = f"file={escaped(shown_path(f.file), 'property')},line={f.line},title={escaped(f'{f.rule} {f.name}', 'property')}"
+    cell, line = cell_of(f.file, f.line)
+    text = ("" if cell is None else f"Cell {cell}: ") + f.message + (f"\n{f.fix}" if f.fix else "")
+    place = f"file={escaped(shown_path(f.file), 'property')},line={line},title={escaped(f'{f.rule} {f.name}', 'property')}"
     return f"::{_GITHUB[f.severity]} {place}::{escaped(text)}\n"

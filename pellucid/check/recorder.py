@@ -21,10 +21,12 @@ from typing import Any
 
 import numpy as np
 
+from . import instrument
 from .events import (
     Accumulation,
     Backward,
     Cleared,
+    Converted,
     Failure,
     Foreign,
     ModuleCall,
@@ -36,6 +38,7 @@ from .events import (
     ancestors,
     updated_leaf,
 )
+from .instrument import LEGACY
 from .names import Names
 from .rule import CheckError
 from .signatures import PROPERTIES, READS, SILENT, Binder, canonical
@@ -86,7 +89,7 @@ class Recorder:
         self.engine = engine
         engine.recorder = self
         self.torch = engine.torch
-        self._machinery = engine.machinery | {__file__, os.path.join(os.path.dirname(__file__), "hooks.py")}
+        self._machinery = engine.machinery | {__file__, os.path.join(os.path.dirname(__file__), "hooks.py"), instrument.__file__}
         self.names = Names(self.is_library)
         self.step = 0
         self.count = 0
@@ -455,6 +458,15 @@ class Recorder:
         joined.grad_enabled = op.grad_enabled
         return joined
 
+    def ops_of_step(self) -> list[Op]:
+        """The operations since the last optimizer step, in their order."""
+        found = []
+        for op in reversed(self._ops):
+            if op.step != self.step:
+                break
+            found.append(op)
+        return found[::-1]
+
     def keep(self, op: Op) -> None:
         """Add a finished operation, and tell the rules."""
         self._ops.append(op)
@@ -524,6 +536,19 @@ class Recorder:
         calls = self.calls
         while calls and calls[0].number < op.number - 4 * KEPT_OPS:
             calls.popleft().inputs = ()
+
+    def converted(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call that `instrument` makes through us: one of PyTorch's old types, or a conversion of NumPy's."""
+        name = getattr(function, "__name__", "").rpartition(".")[2]
+        if self.idle:
+            return function(*args, **kwargs)
+        if name in LEGACY:
+            return self.composite("tensor", function, args, kwargs)
+        result = function(*args, **kwargs)
+        if type(result) is np.ndarray and self.wants("on_convert"):
+            before = getattr(function, "__self__", None) if name == "astype" else args[0] if args else None
+            self.tell("on_convert", Converted(before, result, self.site(2), self.step))
+        return result
 
     # ---- special calls -----------------------------------------------------------------------------------------------
     def _read(self, spelling: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

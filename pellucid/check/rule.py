@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
+from ..core.notebook import cell_of
 from . import rules
 from .events import Op, Site
 
@@ -15,7 +16,8 @@ SEVERITIES = ("error", "warning", "info")
 
 EVENTS = (
     "on_op", "on_error", "on_module_enter", "on_module_exit", "on_backward_begin", "on_backward", "on_optimizer", "on_step_begin",
-    "on_step", "on_update", "on_clear", "on_scheduler_step", "on_switch", "on_read", "on_seed", "on_loader", "on_pass", "on_batch", "on_exception",
+    "on_step", "on_update", "on_clear", "on_scheduler_step", "on_switch", "on_read", "on_seed", "on_loader", "on_pass", "on_batch", "on_convert",
+    "on_exception",
 )  # fmt: skip
 """The methods that a rule may define, each called with one record of `check.events`."""
 
@@ -35,10 +37,11 @@ class Finding:
     covers: frozenset[tuple[str, int]] = field(default=frozenset(), repr=False)  # (file, line) of symptoms told here
 
     def as_dict(self) -> dict[str, Any]:
-        """The finding as plain data."""
+        """The finding as plain data; in a notebook the line is that of a code cell, and "cell" its number."""
+        cell, line = cell_of(self.file, self.line)
         return {
-            "rule": self.rule, "name": self.name, "severity": self.severity, "file": self.file, "line": self.line,
-            "message": self.message, "evidence": self.evidence, "fix": self.fix,
+            "rule": self.rule, "name": self.name, "severity": self.severity, "file": self.file, "line": line,
+            "message": self.message, "evidence": self.evidence, "fix": self.fix, **({} if cell is None else {"cell": cell}),
         }  # fmt: skip
 
 

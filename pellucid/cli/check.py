@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.util
+import linecache
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from types import CodeType
 from typing import Any
 
 from pellucid.check.config import SettingsError, read_settings
+from pellucid.check.instrument import compiled
 from pellucid.check.output import FORMATS, render
 from pellucid.check.recorder import StopRun
 from pellucid.check.rule import all_rules
@@ -61,6 +63,8 @@ def main(argv: Sequence[str]) -> int:
     what = ("script", options.script) if options.module is None else ("module", options.module)
     try:
         code, module = run.load(*what, rest, alias=options.engine == "pellucid")
+        text = "".join(linecache.getlines(code.co_filename))
+        code = compiled(text, code.co_filename) if text else code
     except run.NotFound as error:
         print(f"pellucid: {error}", file=sys.stderr)
         return error.status

@@ -9,11 +9,13 @@ import io
 import os
 import pkgutil
 import sys
+import traceback
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, SourceFileLoader, SourcelessFileLoader
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
+from pellucid.core.notebook import is_notebook, source_of, traceback_of
 from pellucid.interop import as_torch, torch_alias
 
 _EPILOG = """\
@@ -123,6 +125,14 @@ def _script(name: str) -> tuple[CodeType, ModuleType, str]:
             raise NotFound(f"can't find '__main__' module in {path!r}", 1)
         code = spec.loader.get_code("__main__")  # type: ignore[attr-defined]
         return code, _main_module(spec.origin, spec.loader, spec), path
+    if is_notebook(path):
+        try:
+            code = compile(source_of(path), path, "exec", dont_inherit=True)
+        except OSError as error:
+            raise NotFound(f"can't open file {path!r}: [Errno {error.errno}] {error.strerror}", 2) from None
+        module = _main_module(path)
+        module.__dict__["display"] = print
+        return code, module, os.path.dirname(os.path.realpath(path))
     try:
         if path.endswith(".pyc"):
             loader: Any = SourcelessFileLoader("__main__", path)
@@ -180,24 +190,32 @@ def _show_from(error: BaseException, code: CodeType | None) -> None:
     """
     show = sys.excepthook
 
-    def excepthook(kind: type[BaseException], value: BaseException, traceback: TracebackType | None) -> None:
+    def excepthook(kind: type[BaseException], value: BaseException, frames: TracebackType | None) -> None:
         if value is error:
-            traceback = script_frames(traceback, code)
-            value.__traceback__ = traceback
-        show(kind, value, traceback)
+            frames = script_frames(frames, code)
+            value.__traceback__ = frames
+        shown(kind, value, frames, show)
 
     sys.excepthook = excepthook
 
 
-def script_frames(traceback: TracebackType | None, code: CodeType | None) -> TracebackType | None:
+def shown(kind: type[BaseException], error: BaseException, frames: TracebackType | None, show: Any = None) -> None:
+    """Show a traceback as `show` does (default: `sys.excepthook`), that of a notebook with its cells."""
+    if any(is_notebook(frame.f_code.co_filename) for frame, _ in traceback.walk_tb(frames)):
+        print(traceback_of(error, frames), end="", file=sys.stderr)
+    else:
+        (show or sys.excepthook)(kind, error, frames)
+
+
+def script_frames(frames: TracebackType | None, code: CodeType | None) -> TracebackType | None:
     """The part of a traceback from the script's module frame on, without the frames of the torch alias at its end."""
-    while traceback is not None and traceback.tb_frame.f_code is not code:
-        traceback = traceback.tb_next
-    here = last = traceback
+    while frames is not None and frames.tb_frame.f_code is not code:
+        frames = frames.tb_next
+    here = last = frames
     while here is not None:
         if here.tb_frame.f_code.co_filename != torch_alias.__file__:
             last = here
         here = here.tb_next
     if last is not None:
         last.tb_next = None
-    return traceback
+    return frames

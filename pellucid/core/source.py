@@ -9,6 +9,7 @@ from types import CodeType, FrameType
 from typing import NamedTuple
 
 from .. import config, errors
+from . import notebook
 
 # The package itself and Python's own modules; frames of these files, and of installed packages, are not the user's.
 _CORE = os.path.dirname(os.path.abspath(__file__))
@@ -28,7 +29,7 @@ class Line(NamedTuple):
     text: str
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}" + (f"  {self.text}" if self.text else "")
+        return notebook.place(self.file, self.line) + (f"  {self.text}" if self.text else "")
 
 
 def is_library(filename: str) -> bool:

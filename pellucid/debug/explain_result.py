@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.notebook import cell_of, place
 from ..core.source import Line
 
 
@@ -38,12 +39,14 @@ class Explanation:
     def as_dict(self) -> dict[str, Any]:
         """The facts for JSON."""
         names = ("cause", "file", "line", "text", "fix", "evidence", "details")
-        return {name: getattr(self, name) for name in names}
+        found = {name: getattr(self, name) for name in names}
+        cell, line = cell_of(self.file or "", self.line or 0)
+        return found if cell is None else {**found, "line": line, "cell": cell}
 
     def __str__(self) -> str:
         lines = [self.text, *(f"  - {fact}" for fact in self.evidence)]
         if self.file is not None:
-            lines.append(f"  see {self.file}:{self.line}")
+            lines.append(f"  see {place(self.file, self.line or 0)}")
         return "\n".join([*lines, f"  fix: {self.fix}"] if self.fix else lines)
 
     def __repr__(self) -> str:

@@ -350,9 +350,15 @@ class GradientCut(Rule):
         """Whether all that lies behind a doubtful operation has got nothing, while something else has."""
         if not any(not is_empty(a.value) for a in event.accumulated[:50]):
             return
-        for place, how, value, leaves in self._doubted:
-            if any(not is_empty(v) for v in leaves.values()):
+        explained: set[int] = set()  # what lies behind an operation nearer to the loss
+        places = set()
+        for place, how, value, leaves in sorted(self._doubted, key=lambda d: -d[2].number):
+            if any(not is_empty(v) for v in leaves.values()) or leaves.keys() <= explained:
                 continue
+            explained.update(leaves)
+            if place in places:
+                continue
+            places.add(place)
             count = self._flat[place] = self._flat.get(place, 0) + 1
             if count == _LOOKS:
                 self._tell(

@@ -34,6 +34,8 @@ class MissingZeroGrad(Rule):
 
     def __init__(self) -> None:
         self._used: dict[int, _Used] = {}  # by `Value.id` of the parameter
+        self._clears: list[tuple[Site | None, set[int]]] = []  # since the last backward
+        self._wrong: Site | None = None  # a clearing right before the last backward, of nothing that it reaches
 
     def on_op(self, op: Op) -> None:
         """Gradients zeroed through `.data` or `detach()`, which PyTorch does not count as a write."""
@@ -46,9 +48,15 @@ class MissingZeroGrad(Rule):
         """Cleared gradients count no more."""
         for value in event.values:
             self._used.pop(value.id, None)
+        self._clears.append((event.site, {v.id for v in event.values}))
+        del self._clears[:-4]
 
     def on_backward(self, event: Backward) -> None:
         """Gradients added to ones that a step has used."""
+        reached = {a.value.id for a in event.accumulated}
+        wrong = [site for site, ids in self._clears if not ids & reached]
+        self._wrong = wrong[0] if wrong and len(wrong) == len(self._clears) else None
+        self._clears.clear()
         version = self.session.engine.version
         for a in event.accumulated:
             used = self._used.get(a.value.id)
@@ -96,6 +104,22 @@ class MissingZeroGrad(Rule):
             fix = f"call `{title}.zero_grad()` once per step: before `backward()`, or right after `{title}.step()`"
         else:
             fix = f"clear the gradient after each update: `{name or 'w'}.grad = None` (or `.grad.zero_()`)"
+        wrong = self._wrong
+        if wrong is not None and wrong != used.stale:
+            self.report(
+                wrong,
+                f"the gradients that are cleared here are not those of {who}: its own are never cleared, so each step uses the sum of all "
+                "gradients so far.",
+                evidence={
+                    "step": self.step,
+                    "parameter": name,
+                    "parameters": len(stale),
+                    "added_at": str(used.stale),
+                    "used_at": str(site),
+                },
+                fix=fix,
+            )
+            return
         self.report(
             used.stale,
             f"this backward adds to gradients that {who} had already used: nothing clears them in between, "
@@ -337,9 +361,13 @@ class StepWithoutBackward(_Gradients):
         self._last: Site | None = None  # the last backward
         self._reached: dict[int, bool] = {}
         self._told: set[tuple[int, Any]] = set()
+        self._some: dict[tuple[int, Any], list[int]] = {}  # steps there, those without gradients
+        self._backwards = 0
+        self._since: dict[int, int] = {}  # by optimizer: backward calls up to its last step
 
     def made(self, gradients: _Pass, event: Backward) -> None:
         """The last backward is evidence."""
+        self._backwards += 1
         self._last = event.site
 
     def on_step(self, event: Step) -> None:
@@ -347,6 +375,8 @@ class StepWithoutBackward(_Gradients):
         values = event.optimizer.params()
         key = (event.optimizer.number, str(event.site))
         wanting = [v for v in values if v.requires_grad]
+        if wanting and not event.closure:
+            self._now_and_then(key, event, values)
         if wanting and key not in self._good:
             if any(v.id in self.fresh for v in values) or not all(is_empty(v) for v in values):
                 self._good.add(key)
@@ -356,6 +386,26 @@ class StepWithoutBackward(_Gradients):
                 if len(steps) == 3:
                     self._tell(key, event, len(wanting))
         self.use(values)
+
+    def _now_and_then(self, key: tuple[int, Any], event: Step, values: list[Value]) -> None:
+        """A backward that is left out in some of the steps."""
+        some = self._some.setdefault(key, [0, 0])
+        some[0] += 1
+        before, self._since[key[0]] = self._since.get(key[0], -1), self._backwards
+        if before != self._backwards:
+            return  # a backward has run, be it for another part of the model
+        if any(v.id in self.fresh for v in values) or not all(is_empty(v) for v in values):
+            return
+        some[1] += 1
+        if key in self._good and key not in self._told and some[1] >= 3 and some[1] >= 0.1 * some[0]:
+            self._told.add(key)
+            title = event.optimizer.name or "optimizer"
+            self.report(
+                event.site,
+                f"{title} steps here without gradients in {some[1]} of {some[0]} steps: they are cleared, and no backward comes before the step.",
+                evidence={"step": event.number, "steps": some[0], "without_gradients": some[1], "last_backward": str(self._last)},
+                fix=f"call `{title}.step()` only where `backward()` was called",
+            )
 
     def on_update(self, event: Update) -> None:
         """Used by hand."""
@@ -429,6 +479,37 @@ class BackwardWithoutStep(_Gradients):
         """Somebody clears: a training loop."""
         self._cleared = True
 
+    def _one_of_several(self) -> None:
+        """An optimizer that never steps, while others do with gradients of the same backward."""
+        limit = self.session.recorder.max_steps
+        if limit is not None and self.step >= limit:
+            return  # it may step later
+        for info in self._optimizers:
+            own = {leaf for leaf, (held, _) in self._held.items() if held is info}
+            if info.steps or not own or own & self._stepped:
+                continue
+            for site, passes in self._sites.items():
+                reached = [p for p in passes if p.leaves & own]
+                if (
+                    len(reached) < 3
+                    or self._calls[site] < 8
+                    or any(p.read & own for p in reached)
+                    or not any(p.used for p in passes)
+                ):
+                    continue
+                title = next((name for held, name in self._held.values() if held is info and name), None) or info.class_name
+                self.report(
+                    reached[0].site,
+                    f"backward computes gradients here for the parameters of {title} as well, which never steps, while another optimizer does.",
+                    evidence={
+                        "backward_calls": self._calls[site],
+                        "parameters": len(own),
+                        "optimizer": f"{info.class_name} at {info.site}",
+                    },
+                    fix=f"call `{title}.step()` after this backward, too",
+                )
+                break
+
     def on_step(self, event: Step) -> None:
         """Applied."""
         values = event.optimizer.params()
@@ -442,6 +523,7 @@ class BackwardWithoutStep(_Gradients):
 
     def finish(self) -> None:
         """Places whose gradients were never applied, read or otherwise used."""
+        self._one_of_several()
         for site, passes in self._sites.items():
             leaves = {leaf for p in passes for leaf in p.leaves}
             held = [leaf for leaf in leaves if leaf in self._held]

@@ -7,11 +7,12 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from ..events import VIEWS, Failure, Op, OptimizerInfo, Step, Value, ancestors
+from ..events import VIEWS, Backward, Failure, ModuleCall, Op, OptimizerInfo, Read, Site, Step, Value, ancestors
 from ..rule import Rule
 from .places import Place, tree
 
 ROUNDS = 4  # of steps over which something must be kept
+EVALUATED = 8  # calls in one graph that no backward goes through
 _TAKES = ("append", "add", "appendleft", "insert", "extend", "setdefault", "put", "push", "__setitem__", "update")
 _PLAIN = ("item", "detach", "tolist", "numpy", "data", "float", "int", "str", "len", "print", "format")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -113,14 +114,15 @@ def storing_line(file: str, line: int, depth: int = 4) -> Place | None:
         return None
     scope = _scope(root, line)
     names = _names_at(scope, line)
+    handed = _handed(root, scope, names)
+    own = {f.name for f in ast.walk(root) if isinstance(f, _FUNCTIONS)}
     for node, _ in _sinks(scope):
         first, last = node.lineno, node.end_lineno or node.lineno  # type: ignore[attr-defined]
         if first <= line <= last and not isinstance(node, ast.Assign):
             return Place(file, first)
     for node, parts in _sinks(scope):
-        if any(ast.unparse(part) in names for part in parts):
+        if any(ast.unparse(part) in names for part in parts) and not (handed is not None and any(_calls(node, f) for f in own)):
             return Place(file, node.lineno)  # type: ignore[attr-defined]
-    handed = _handed(root, scope, names)
     if handed is not None:
         return Place(file, handed)
     for node in ast.walk(scope):  # total = loss + penalty: on with the result
@@ -201,6 +203,9 @@ class GraphKept(_Rounds):
     def __init__(self) -> None:
         super().__init__()
         self._reach: weakref.WeakKeyDictionary[Op, tuple[int, int]] = weakref.WeakKeyDictionary()  # (first step, steps crossed)
+        self._row: dict[Site, list[int]] = {}  # calls of models since the last backward or step, by place
+        self._trained: set[Site] = set()  # places of calls that a loss was made of
+        self._evaluated: dict[Site, tuple[Any, int, set[int]]] = {}  # by place of the calls: what would be told
 
     # ---- carried from step to step -----------------------------------------------------------------------------------
     def on_op(self, op: Op) -> None:
@@ -271,9 +276,76 @@ class GraphKept(_Rounds):
             why = "backward fails, because that graph has been used and freed, or its parameters have been updated since"
             self._tell(made, v, 1, covers=(op.site,), failed=why)
 
+    # ---- an evaluation that notes graphs ------------------------------------------------------------------------------
+    def on_module_exit(self, call: ModuleCall) -> None:
+        """Calls of one place in a row, without a backward or a step between them."""
+        if call.parent is not None or call.site is None:
+            return
+        if not call.grad_enabled or not any(v.requires_grad for v in call.outputs):
+            self._row.clear()
+            return
+        row = self._row.setdefault(call.site, [])
+        row.append(call.number)
+
+    def on_read(self, read: Read) -> None:
+        """What is read after them is made of all."""
+        if read.how == "repr":
+            return
+        for site, numbers in self._row.items():
+            if len(numbers) >= EVALUATED and site not in self._trained and site not in self._evaluated:
+                self._span(site, set(numbers), read.value)
+
+    def _span(self, site: Site, numbers: set[int], value: Value) -> None:
+        own: set[int] = set()
+        sums: dict[Site, int] = {}
+        carried = False
+        for o in ancestors([value], limit=20_000):
+            call = o.module.root if o.module is not None else None
+            if call is not None and call.number in numbers:
+                if call.number not in own:
+                    own.add(call.number)
+                    carried = carried or any(
+                        v.requires_grad and v.producer is not None and v.producer.module is not None
+                        and v.producer.module.root.number in numbers for v in call.inputs
+                    )  # fmt: skip
+            elif o.name == "add" and o.site is not None and o.output is not None and o.output.requires_grad:
+                sums[o.site] = sums.get(o.site, 0) + 1
+        if len(own) < EVALUATED:
+            return
+        added = next((at for at, count in sums.items() if count >= EVALUATED - 1), None)
+        place: Any = site if carried else added or storing_line(site.file, site.line) or site
+        self._evaluated[site] = place, len(own), own
+
+    def on_backward_begin(self, event: Backward) -> None:
+        """These calls are trained on."""
+        if self._evaluated or any(len(numbers) > 1 for numbers in self._row.values()):
+            made = {o.module.root.number: o.module.root.site for o in ancestors(event.roots) if o.module is not None}
+            for site in [site for site, (_, _, own) in self._evaluated.items() if own & made.keys()]:
+                del self._evaluated[site]
+            self._trained.update(site for site in made.values() if site is not None)
+        self._row.clear()
+
+    def _evaluations(self) -> None:
+        for place, count, _ in self._evaluated.values():
+            self.report(
+                place,
+                f"{count} calls of the model are evaluated here in one graph, which nothing ever goes back through: each holds on to its whole "
+                "forward pass.",
+                evidence={"calls": count},
+                fix="evaluate inside `with torch.no_grad():`",
+            )
+        self._evaluated.clear()
+
+    def finish(self) -> None:
+        """An evaluation at the end."""
+        if self.step:
+            self._evaluations()
+
     # ---- collected ---------------------------------------------------------------------------------------------------
     def on_step(self, event: Step) -> None:
         """Results of several steps that are alive with their graphs."""
+        self._row.clear()
+        self._evaluations()
         if not self.due(event.number + 1):
             return
         groups: dict[Any, dict[int, Value]] = {}

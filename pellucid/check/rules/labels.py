@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+import re
+import weakref
 from typing import Any
 
 import numpy as np
 
-from ..events import VIEWS, Batch, Failure, LoaderInfo, Op, Site, Value
+from ..events import VIEWS, Batch, Converted, Failure, LoaderInfo, Op, Site, Value
 from ..rule import Rule
 from .losses_origin import Sampled, origin
+from .places import Place, tree
 
 CLASS_LOSSES = ("cross_entropy", "nll_loss", "nll_loss2d")
 REGRESSION = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
@@ -33,9 +37,10 @@ class LabelDtype(Rule):
     severity = "error"
     summary = "labels of a wrong or lossy dtype"
     covered = ("label-range",)
-    ops = (*CLASS_LOSSES, *REGRESSION, *BINARY, *_CASTS, "one_hot", "multi_margin_loss")
+    ops = (*CLASS_LOSSES, *REGRESSION, *BINARY, *_CASTS, "one_hot", "multi_margin_loss", "from_numpy", "asarray", "bool", "sub")
 
     def __init__(self) -> None:
+        self._arrays: list[tuple[Any, Any, dict[str, Any], Any]] = []  # (weak reference, values, what was lost, place) of arrays
         self._lossy: dict[int, tuple[Site | None, str, dict[str, Any]]] = {}  # by number of the cast
         self._sampled = Sampled()
         self._tensors: dict[int, list[Value] | None] = {}  # by number of a loader
@@ -100,58 +105,128 @@ class LabelDtype(Rule):
                     self._cast_batches[given.id] = found
         if len(self._cast_batches) > 64:
             self._cast_batches.pop(next(iter(self._cast_batches)))
-        if not self._lossy or tensors is None or len(tensors) != len(event.values):
+        if tensors is None or len(tensors) != len(event.values):
             return
         if len(self._batches) > 64:
             self._batches.clear()
         for given, tensor in zip(event.values, tensors, strict=True):
             self._batches[given.id] = tensor
 
+    def on_convert(self, event: Converted) -> None:
+        """A cast of NumPy's that changes numbers."""
+        after = event.after
+        if (
+            after.dtype.kind not in "iuf"
+            or after.dtype.itemsize > 2
+            and after.dtype.kind == "f"
+            or not 0 < after.size <= _LOOKED_AT
+        ):
+            return
+        try:
+            before = np.asarray(event.before)
+        except ValueError:
+            return
+        if before.shape != after.shape or before.dtype.kind not in "fiu":
+            return
+        found = _lost(before, after, str(after.dtype))
+        if found is not None:
+            self._arrays = [*self._arrays[-20:], (weakref.ref(after), np.unique(after), found, event.site)]
+
+    def _array(self, array: Any) -> Any:
+        """What was lost on the way to an array, itself or what it is a part of."""
+        known = {id(held): entry for entry in self._arrays if (held := entry[0]()) is not None}
+        part = array
+        while part is not None:
+            if id(part) in known:
+                return known[id(part)]
+            part = getattr(part, "base", None)
+        # A selection of rows is a copy; it has no other numbers than those that it was made of.
+        for entry in reversed(self._arrays):
+            if entry[1].dtype == array.dtype and array.size and np.isin(array.reshape(-1)[:200], entry[1]).all():
+                return entry
+        return None
+
     def on_op(self, op: Op) -> None:
         """A cast that changes numbers, and a loss that gets what is left of them."""
-        if op.name in _CASTS:
+        if self._arrays and op.name in ("from_numpy", "tensor", "as_tensor", "asarray"):
+            given = next((a.value for a in op.args.values() if type(a).__name__ == "Foreign"), None)
+            held = self._array(given) if isinstance(given, np.ndarray) else None
+            if held is not None:
+                self._lossy[op.number] = held[3], held[2]["what"], held[2]
+                return
+        if op.name in _CASTS or op.name == "bool":
             self._cast(op)
-        elif self._lossy:
-            self._used(op)
+        else:
+            if op.name in CLASS_LOSSES and self._sampled.due(op.site):
+                self._narrow(op)
+            if self._lossy:
+                self._used(op)
+
+    def _narrow(self, op: Op) -> None:
+        """Class numbers out of a type that does not go as far as there are classes."""
+        scores, target = op.args.get("input"), op.args.get("target")
+        if not isinstance(scores, Value) or not isinstance(target, Value) or target.is_floating_point or not scores.ndim:
+            return
+        classes = scores.shape[_class_axis_of(scores)]
+        value, held = target, None
+        for _ in range(40):
+            high = {"uint8": 255, "int8": 127, "int16": 32767}.get(value.dtype)
+            if high is not None and high < classes - 1:
+                held = value
+            made = value.producer
+            if made is None:
+                source = self._batches.get(value.id)
+                if source is None:
+                    break
+                value = source
+            elif made.name in VIEWS or made.name in _CASTS or made.name in ("cat", "stack"):
+                before = made.inputs[0] if made.inputs else None
+                if before is None:
+                    break
+                value = before
+            else:
+                break
+        if held is None:
+            return
+        made = held.producer
+        site: Any = made.site if made is not None else op.site
+        if made is None or made.name in ("from_numpy", "tensor", "as_tensor", "asarray"):
+            site = narrowed_at(self.session.recorder.files(self.session.script), held.dtype) or site
+        self.report(
+            site,
+            f"these are labels of {op.name} with {classes} classes, and {held.dtype} ends at "
+            f"{ {'uint8': 255, 'int8': 127, 'int16': 32767}[held.dtype] }: the classes above cannot be told.",
+            evidence={"to": held.dtype, "classes": classes, "loss": str(op.site)},
+            fix="keep class numbers in int64",
+        )
 
     def _cast(self, op: Op) -> None:
         made = op.output
         if made is None or made.producer is not op or made.numel > _LOOKED_AT or made.numel == 0 or made.requires_grad:
             return
-        if made.dtype not in ("int64", "int32", "int16", "int8", "uint8", "float16", "bfloat16") or not self._sampled.due(op.site):
+        if made.dtype not in ("int64", "int32", "int16", "int8", "uint8", "float16", "bfloat16", "bool") or not self._sampled.due(
+            op.site
+        ):
             return
         before = _before(op)
         after = made.numpy()
         if before is None or after is None or before.shape != after.shape or before.dtype.kind not in "fiu":
             return
-        with np.errstate(invalid="ignore"):
-            changed = before.astype(np.float64) != after.astype(np.float64)
-        if not changed.any():
+        found = _lost(before, after, made.dtype)
+        if found is None:
             return
-        whole = bool(np.all(before == np.floor(before)))
-        if made.is_floating_point:
-            if not whole:
-                return
-            what = "rounds"
-        else:
-            what = "wraps" if whole else "truncates"
-        if what == "wraps" and before.dtype.kind == "f" and not np.all(np.isfinite(before)):
-            return
-        k = int(np.argmax(changed.reshape(-1)))
-        self._lossy[op.number] = (
-            op.site, what,
-            {
-                "from": str(before.dtype), "to": made.dtype, "changed": int(changed.sum()), "of": int(changed.size),
-                "example": [float(before.reshape(-1)[k]), float(after.reshape(-1)[k])],
-                "constant": bool(after.min() == after.max() and before.min() != before.max()),
-            },
-        )  # fmt: skip
+        self._lossy[op.number] = op.site, found["what"], found
         self._recent[made.dtype] = op.number
         if len(self._lossy) > 1000:
             self._lossy.pop(next(iter(self._lossy)))
 
     def _used(self, op: Op) -> None:
         value = op.args.get("input", op.args.get("tensor")) if op.name == "one_hot" else op.args.get("target")
+        if op.name == "sub":  # a loss by hand: prediction - target
+            sides = [v for v in op.inputs if not v.requires_grad]
+            if len(op.inputs) != 2 or len(sides) != 1 or not next(v for v in op.inputs if v.requires_grad).producer:
+                return
+            value = sides[0]
         for _ in range(40):
             if not isinstance(value, Value):
                 return
@@ -179,19 +254,68 @@ class LabelDtype(Rule):
         before, after = evidence["example"]
         if classes and what == "truncates" and not (evidence["constant"] and 0 <= before <= 1):
             return  # numbers put into bins, as a rule
+        if what == "collapses" and not classes:
+            return
         why = {
+            "collapses": "leaves only whether a number is 0",
             "truncates": "cuts off what is behind the point",
             "wraps": f"cannot hold them: {evidence['to']} is too small",
             "rounds": "has too few digits for whole numbers of this size",
         }[what]
+        said = "what is compared with a prediction" if loss.name == "sub" else f"labels of {loss.name}"
         self.report(
             site,
-            f"these are labels of {loss.name}, and the cast from {evidence['from']} to {evidence['to']} changes "
+            f"these are {said}, and the cast from {evidence['from']} to {evidence['to']} changes "
             f"{evidence['changed']} of {evidence['of']}: it {why} ({before:g} becomes {after:g}).",
-            evidence={**{k: v for k, v in evidence.items() if k != "constant"}, "loss": str(loss.site)},
+            evidence={**{k: v for k, v in evidence.items() if k not in ("constant", "what")}, "loss": str(loss.site)},
             fix="keep regression targets and soft labels in float32" if what == "truncates" else "keep class numbers in int64",
             covers=[loss.site] if loss.site != site else [],
         )
+
+
+def _lost(before: Any, after: Any, to: str) -> dict[str, Any] | None:
+    """What a cast changes: "what" (truncates, wraps, rounds, collapses) and the evidence; None when it keeps what matters."""
+    with np.errstate(invalid="ignore"):
+        changed = before.astype(np.float64) != after.astype(np.float64)
+        entire = before == np.floor(before)
+    whole = bool(np.all(entire))
+    what = "wraps" if whole else "truncates"
+    if after.dtype.kind == "b":
+        if not whole or np.unique(before).size <= 2:
+            return None
+        what = "collapses"
+    elif after.dtype.kind == "f":
+        # Of a table with columns of several kinds the whole numbers alone.
+        changed &= entire & (np.abs(before) > (256 if to == "bfloat16" else 2048))
+        what = "rounds"
+    if not changed.any():
+        return None
+    if what == "wraps" and before.dtype.kind == "f" and not np.all(np.isfinite(before)):
+        return None
+    k = int(np.argmax(changed.reshape(-1)))
+    return {
+        "what": what, "from": str(before.dtype), "to": to, "changed": int(changed.sum()), "of": int(changed.size),
+        "example": [float(before.reshape(-1)[k]), float(after.reshape(-1)[k])],
+        "constant": bool(after.min() == after.max() and before.min() != before.max()),
+    }  # fmt: skip
+
+
+def narrowed_at(files: list[str], dtype: str) -> Any:
+    """The line that makes an array of that type: `.astype("uint8")`, `dtype=np.uint8`."""
+    for file in files:
+        root = tree(file)
+        found = []
+        for node in ast.walk(root) if root is not None else ():
+            if isinstance(node, ast.Call):
+                given = [k.value for k in node.keywords if k.arg == "dtype"]
+                if isinstance(node.func, ast.Attribute) and node.func.attr == "astype":
+                    given += node.args[:1]
+                for g in given:
+                    if ast.unparse(g).strip("'\"").split(".")[-1] == dtype:
+                        found.append(Place(file, node.lineno))
+        if found:
+            return next((p for p in found if re.search(r"label|target|class|\by\b", p.text)), found[0])
+    return None
 
 
 def _before(op: Op) -> Any:

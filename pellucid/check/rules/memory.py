@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import ast
 import gc
+import re
 import sys
+from collections import deque
 from typing import Any
 
 from ..events import Op, Read, Step, Value
 from ..names import locals_of
 from ..rule import Rule
-from .places import Place, tree
+from .places import Place, scopes, tree
+
+_LIMITS = re.compile(
+    r"_?(capacity|max_?size|max_?len(gth)?|(buffer|memory|queue|bank|cache)_?size|max_(capacity|items|entries|memory)|limit)$"
+)
+_JOINS = ("cat", "stack", "vstack", "hstack", "concatenate", "append")
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks")
 
 
 class MemoryGrowth(Rule):
-    """Tensors without graphs that are kept from every step and never used again."""
+    """What is kept from every step: tensors without graphs, hooks, a buffer beyond its own limit."""
 
     slug = "memory-growth"
     id = "PL702"
@@ -23,35 +31,66 @@ class MemoryGrowth(Rule):
 
     STEPS = 10
     ELEMENTS = 256
+    LARGE = 2048  # elements of each step: so many are too much even for what is used in the end
 
     def __init__(self) -> None:
-        self._later: set[int] = set()  # tensors that a later step has used
+        self._later: dict[int, int] = {}  # tensors that a later step has used, and the last such step
         self._found: dict[Any, tuple[Any, dict[str, Any], set[int]]] = {}
-        self._batches: list[int] = []
+        self._joined: dict[Any, tuple[int, int, int, int]] = {}  # by place: id, size and step of the last result, how often it grew
+        self._lengths: dict[int, int] = {}  # by id of a container with a limit
+        self._hooks: dict[int, int] = {}  # by id of a module: hooks at the last look
 
     def on_op(self, op: Op) -> None:
         """A value of an earlier step is used."""
         for value in op.inputs:
             if value.step < op.step and not value.is_leaf | (value.producer is None):
-                self._later.add(value.id)
+                self._later[value.id] = op.step
             elif value.step < op.step and not value.requires_grad:
-                self._later.add(value.id)
+                self._later[value.id] = op.step
+        if op.name in _JOINS and op.site is not None:
+            self._joins(op)
+
+    def _joins(self, op: Op) -> None:
+        """`bank = torch.cat([bank, new])`, once per step."""
+        made = op.output
+        if made is None or made.requires_grad or made.producer is not op:
+            return
+        last, size, step, count = self._joined.get(op.site, (0, 0, -1, 0))
+        if any(v.id == last for v in op.inputs) and made.numel > size and op.step > step:
+            count += 1
+        elif op.step == step and count:
+            count = -(1 << 30)  # several times in a step: something is generated
+        elif last:
+            count = 0
+        self._joined[op.site] = made.id, made.numel, op.step, count
+        if count >= 30 and count >= 0.8 * op.step:
+            self.report(
+                op.site,
+                f"{op.name} makes this tensor longer in every step: {list(made.shape)} after {count} steps, and nothing ever makes it shorter.",
+                evidence={"shape": list(made.shape), "bytes": made.numel * made.itemsize, "steps": count},
+                fix="keep the last rows only: `bank = torch.cat([bank, new])[-size:]`",
+            )
 
     def on_read(self, event: Read) -> None:
         """A value of an earlier step is read."""
         if event.value.step < event.step:
-            self._later.add(event.value.id)
+            self._later[event.value.id] = event.step
 
     def on_step(self, event: Step) -> None:
         """Values of many steps that are all still there."""
         n = event.number
         if n + 1 < self.STEPS or n % 5 and n & (n - 1):
             return
+        if n & (n - 1) == 0 or n % 50 == 0:
+            self._limits()
+            self._piles(n)
         parameters = {v.id for v in event.optimizer.params()}
         for site, values in grown(self.session.recorder, False).items():
             if site in self._found:
                 continue
-            values = [v for v in values if v.id not in parameters and v.id not in self._later]
+            values = [v for v in values if v.id not in parameters]
+            fresh = [v for v in values if v.id not in self._later]
+            values = fresh if len(fresh) > 0.5 * len(values) else []
             steps = {v.step for v in values}
             if len(steps) < max(self.STEPS - 1, 0.8 * n) or sum(v.numel for v in values) < self.ELEMENTS * len(steps):
                 continue
@@ -65,16 +104,70 @@ class MemoryGrowth(Rule):
             }  # fmt: skip
             self._found[site] = place or values[0].producer.site, evidence, {v.id for v in values}
 
+    def _limits(self) -> None:
+        """`self.capacity = 500`, and a list that is longer and grows."""
+        recorder = self.session.recorder
+        for scope, file in scopes(recorder, self.session.script):
+            limits = {
+                k: v for k, v in scope.items() if isinstance(v, int) and not isinstance(v, bool) and v > 1 and _LIMITS.match(k)
+            }
+            if not limits or "__name__" in scope:
+                continue
+            name, limit = max(limits.items(), key=lambda item: item[1])
+            for key, held in scope.items():
+                if type(held) not in (list, dict, deque) or len(held) <= limit or getattr(held, "maxlen", None) is not None:
+                    continue
+                before = self._lengths.get(id(held))
+                self._lengths[id(held)] = len(held)
+                if before is not None and len(held) > before:
+                    place = puts(key, [file])
+                    self.report(
+                        place or Place(file, 1),
+                        f"{key} has {len(held)} entries and grows, while its {name} is {limit}: nothing takes old entries out.",
+                        evidence={"container": key, "entries": len(held), "limit": limit, "limit_called": name},
+                        fix=f"`collections.deque(maxlen={name})`, or overwrite the oldest entry",
+                    )
+
+    def _piles(self, steps: int) -> None:
+        """A hook that is registered anew in every step."""
+        for module in self.session.recorder.names.alive():
+            for kind in _HOOKS:
+                count = len(getattr(module, kind, None) or ())
+                if count < self.STEPS:
+                    continue
+                before = self._hooks.get(id(module), 0)
+                self._hooks[id(module)] = count
+                if before and count > before and count >= 0.8 * steps:
+                    place = self._registered()
+                    if place is not None:
+                        self.report(
+                            place,
+                            f"{count} hooks are registered on one module after {steps} steps: each call adds one, and all of them run.",
+                            evidence={"module": type(module).__name__, "hooks": count, "step": steps},
+                            fix="register the hook once, before the loop, or `handle.remove()` it",
+                        )
+
+    def _registered(self) -> Any:
+        for file in self.session.recorder.files(self.session.script):
+            root = tree(file)
+            for node in ast.walk(root) if root is not None else ():
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                    if node.func.attr.startswith("register_") and node.func.attr.endswith("_hook"):
+                        return Place(file, node.lineno)
+        return None
+
     def finish(self) -> None:
-        """What nobody has looked at again."""
+        """What nobody has looked at again, or only when all was over."""
         for site, evidence, ids in self._found.values():
-            if ids & self._later:
+            used = [self._later[i] for i in ids if i in self._later]
+            large = evidence["bytes_per_step"] >= 4 * self.LARGE and self.step >= 64
+            if used and (not large or min(used) < self.step):
                 continue
             name = evidence["container"] or "a container"
             self.report(
                 site,
                 f"{name} grows with every step: {evidence['tensors']} tensors of {evidence['bytes']} bytes after {evidence['step'] + 1} steps, "
-                "and nothing uses them.",
+                f"and nothing uses them{' before the end' if used else ''}.",
                 evidence=evidence,
                 fix="keep what is needed only: a number per step, a `collections.deque(maxlen=...)`, or clear it after each epoch",
             )
@@ -116,12 +209,30 @@ def kept_in(value: Value, recorder: Any) -> tuple[Any, str | None] | None:
         bound = getattr(inner, "maxlen", None)
         if bound is not None and bound <= 64:
             continue
+        cache = next((h for h in gc.get_referrers(inner) if type(h).__name__ == "_lru_cache_wrapper"), None)
+        if cache is not None:
+            return _decorated(cache.__wrapped__), f"the cache of {cache.__wrapped__.__name__}"
         name = _name_of(inner, recorder)
         if name is None:
             continue
-        place = _puts(name, recorder, value)
-        return place, name
+        made = value.producer.site if value.producer is not None else None
+        files = [made.file] if made is not None else []
+        if recorder.last_site is not None and recorder.last_site.file not in files:
+            files.append(recorder.last_site.file)
+        return puts(name, files), name
     return None
+
+
+def _decorated(function: Any) -> Any:
+    """The line of the decorator that caches a function's results."""
+    code = function.__code__
+    root = tree(code.co_filename)
+    for node in ast.walk(root) if root is not None else ():
+        if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
+            for decorator in node.decorator_list:
+                if "cache" in ast.unparse(decorator):
+                    return Place(code.co_filename, decorator.lineno)
+    return Place(code.co_filename, code.co_firstlineno)
 
 
 def _is_scope(thing: Any) -> bool:
@@ -146,13 +257,8 @@ def _name_of(container: Any, recorder: Any) -> str | None:
     return None
 
 
-def _puts(name: str, recorder: Any, value: Value) -> Any:
+def puts(name: str, files: list[str]) -> Any:
     """The line with `<name>.append(...)`, `<name>[...] = ...` or `<name> += [...]`."""
-    made = value.producer.site if value.producer is not None else None
-    files = [made.file] if made is not None else []
-    for site in [recorder.last_site]:
-        if site is not None and site.file not in files:
-            files.append(site.file)
     for file in files:
         root = tree(file)
         for node in ast.walk(root) if root is not None else ():

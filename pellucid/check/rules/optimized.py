@@ -175,7 +175,7 @@ class ParamReplaced(_Leaves):
             parts = path.split(".")
             for k in range(len(parts), 0, -1):
                 part = ".".join(parts[:k])
-                place = assigned_after(old.optimizer, self.session.script, parts[k - 1])
+                place = assigned_after(old.optimizer, self.session.script, parts[k - 1], True)
                 if place is not None:
                     break
             what, key = f"{title}.{part}", (id(root), str(place))
@@ -193,8 +193,8 @@ class ParamReplaced(_Leaves):
         )
 
 
-def assigned_after(info: OptimizerInfo, script: str, name: str) -> Any:
-    """The line that assigns something called `name` (a variable, an attribute, an element) after an optimizer was made."""
+def assigned_after(info: OptimizerInfo, script: str, name: str, inside: bool = False) -> Any:
+    """The line that assigns something called `name` (a variable unless `inside`, an attribute, an element) after an optimizer was made."""
     site = info.site
     files = [site.file] if site is not None else []
     files += [script] if script and script not in files else []
@@ -209,7 +209,7 @@ def assigned_after(info: OptimizerInfo, script: str, name: str) -> Any:
                 continue
             targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
             for t in targets:
-                if not _called(t, name):
+                if not _called(t, name) or inside and isinstance(t, ast.Name):
                     continue
                 in_init = any(f.lineno <= node.lineno <= (f.end_lineno or 0) for f in makers)
                 here = any(f.lineno <= site.line <= (f.end_lineno or 0) for f in makers) if site is not None else False

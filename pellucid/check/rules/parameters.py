@@ -29,6 +29,8 @@ class ParamUnused(Rule):
         self._found: dict[
             int, tuple[list[tuple[Any, str, list[str], set[int]]], str]
         ] = {}  # by root: what was unused at the last look
+        self._held: dict[int, Value] = {}  # parameters that optimizers have stepped on
+        self._dropped: dict[int, tuple[Any, str | None, Op]] = {}  # by leaf: where its result ends, its name, the last operation
 
     def on_op(self, op: Op) -> None:
         """Leaves among the operands, initialization left out."""
@@ -60,10 +62,36 @@ class ParamUnused(Rule):
         if n < 4 or n & (n - 1) == 0:  # models may be gone when the program ends
             for root in self.session.recorder.names.roots():
                 self._look(root)
+        if n == 6:
+            self._ends()
+
+    def _ends(self) -> None:
+        """Where the results of parameters end that no backward has reached, although they are used in training."""
+        waiting = {i: v for i, v in self._held.items() if i in self._used and i not in self._reached and v.requires_grad}
+        if not waiting:
+            return
+        recorder = self.session.recorder
+        made: dict[int, set[int]] = {}  # by number of an operation: the parameters that its result is made of
+        last: dict[int, Op] = {}
+        for op in recorder.ops_of_step():
+            if not op.grad_enabled or op.name in _NO_USE:
+                continue
+            own = {v.id for v in op.inputs if v.id in waiting and v.is_leaf}
+            for v in op.inputs:
+                if v.producer is not None and v.requires_grad:
+                    own |= made.get(v.producer.number, set())
+            if own:
+                made[op.number] = own
+                for i in own:
+                    last[i] = op
+        for i, op in last.items():
+            self._dropped[i] = _dropped_at(op), waiting[i].name, op
 
     def on_step(self, event: Step) -> None:
         """Something is trained."""
         self._steps += 1
+        if event.optimizer.steps == 1:
+            self._held.update((v.id, v) for v in event.optimizer.params())
 
     def on_update(self, event: Update) -> None:
         """Something is trained."""
@@ -73,6 +101,22 @@ class ParamUnused(Rule):
         """Models of which some parameters were trained and others never used."""
         if not self._steps:
             return
+        ends: dict[Any, list[int]] = {}
+        for i, (place, _, _) in self._dropped.items():
+            if i not in self._reached and place is not None:
+                ends.setdefault(place.key, []).append(i)
+        for ids in ends.values():
+            place, name, op = self._dropped[ids[0]]
+            self.report(
+                place,
+                f"what is computed with {name or 'a parameter'}{f' and {len(ids) - 1} more' if len(ids) > 1 else ''} is dropped here: no loss is "
+                "made of it, and no backward ever reaches them.",
+                evidence={
+                    "parameters": [n for i in ids if (n := self._dropped[i][1])][:8],
+                    "last_operation": f"{op.name} at {op.site}",
+                },
+                fix="add it to the loss, or leave this part out of the model",
+            )
         for key, (unused, title) in self._found.items():
             if len(self._patterns.get(key, ())) != 1:  # never called in training, or not always the same parts of it
                 continue
@@ -112,6 +156,28 @@ class ParamUnused(Rule):
             if (site := member_place(recorder, root, path)) is not None
         ]
         self._found[id(root)] = unused, recorder.names.root_name(root)
+
+
+def _dropped_at(op: Op) -> Any:
+    """The line that throws a result away: `loss, _ = f(...)`, where it was made in f or in a model that is called so."""
+    sites = [op.site] if op.site is not None else []
+    call = op.module
+    while call is not None:
+        sites += [call.site] if call.site is not None else []
+        call = call.parent
+    for site in sites:
+        root = tree(site.file)
+        for node in ast.walk(root) if root is not None else ():
+            if not isinstance(node, ast.Assign) or not any(
+                isinstance(t, ast.Tuple) and any(isinstance(e, ast.Name) and e.id.startswith("_") for e in t.elts)
+                for t in node.targets
+            ):
+                continue
+            here = node.lineno <= site.line <= (node.end_lineno or 0)
+            called = {getattr(c.func, "attr", getattr(c.func, "id", None)) for c in ast.walk(node.value) if isinstance(c, ast.Call)}
+            if here or site.code.co_name in called:
+                return Place(site.file, node.lineno)
+    return op.site
 
 
 _NO_USE = frozenset(

@@ -5,8 +5,12 @@ from __future__ import annotations
 import ast
 import functools
 import linecache
+import sys
 from collections.abc import Iterator
 from typing import Any
+
+from ...core.notebook import place
+from ..names import locals_of
 
 
 class Place:
@@ -28,8 +32,14 @@ class Place:
         """The line without indentation."""
         return linecache.getline(self.file, self.line).strip()
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Place) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        return place(self.file, self.line)
 
 
 @functools.lru_cache(maxsize=64)
@@ -57,6 +67,30 @@ def assignments(file: str, target: str, first: int = 1, last: int = 1 << 30) -> 
             continue
         if first <= node.lineno <= last and any(ast.unparse(t) == target for t in targets):
             yield node
+
+
+def scopes(recorder: Any, script: str) -> list[tuple[dict[str, Any], str]]:
+    """(variables, file) of the script, of the functions that run, and of the objects of the user's that these hold."""
+    found: list[tuple[dict[str, Any], str]] = []
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        if not recorder.is_library(frame.f_code.co_filename):
+            found.append((locals_of(frame), frame.f_code.co_filename))
+        frame = frame.f_back
+    main = sys.modules.get("__main__")
+    if main is not None and not any(scope is vars(main) for scope, _ in found):
+        found.append((vars(main), script))
+    seen: set[int] = set()
+    for scope, _ in tuple(found):
+        for thing in list(scope.values()):
+            inside = getattr(thing, "__dict__", None)
+            if isinstance(inside, dict) and not isinstance(thing, type) and id(thing) not in seen and len(seen) < 200:
+                seen.add(id(thing))
+                code = getattr(type(thing).__init__, "__code__", None)
+                if code is not None and not recorder.is_library(code.co_filename):
+                    children = inside.get("_modules")
+                    found.append(({**inside, **children} if isinstance(children, dict) else inside, code.co_filename))
+    return found
 
 
 def attribute_place(recorder: Any, owner: Any, name: str) -> Any:

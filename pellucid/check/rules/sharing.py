@@ -5,15 +5,12 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-import sys
-from collections.abc import Iterator
 from typing import Any
 
 from ..events import ModuleCall, Op, OptimizerInfo, Step, Value
 from ..hooks import LIBRARY
-from ..names import locals_of
 from ..rule import Rule
-from .places import Place, attribute_place, is_users, member_place, tree
+from .places import Place, attribute_place, is_users, member_place, scopes, tree
 
 _APART = frozenset(
     """target targets teacher ema momentum old frozen ref reference best backup initial snapshot previous prev average averaged avg copy
@@ -187,7 +184,7 @@ class ParamShared(Rule):
     def _aliases(self, trained: set[int]) -> None:
         """`target = model`: a second name for the model that is trained."""
         value = self.session.recorder.value
-        for scope, file in self._scopes():
+        for scope, file in scopes(self.session.recorder, self.session.script):
             named: dict[int, list[str]] = {}
             for name, thing in list(scope.items()):
                 if callable(getattr(thing, "named_parameters", None)) and not isinstance(thing, type):
@@ -204,30 +201,6 @@ class ParamShared(Rule):
                         self._tell(
                             found, thing, f"`{name}` is a second name for `{plain[0]}`, and trained with it", [plain[0], name]
                         )
-
-    def _scopes(self) -> Iterator[tuple[dict[str, Any], str]]:
-        """(variables, file) of the script, of the functions that run, and of the objects that these hold."""
-        recorder = self.session.recorder
-        found: list[tuple[dict[str, Any], str]] = []
-        frame: Any = sys._getframe(1)
-        while frame is not None:
-            if not recorder.is_library(frame.f_code.co_filename):
-                found.append((locals_of(frame), frame.f_code.co_filename))
-            frame = frame.f_back
-        main = sys.modules.get("__main__")
-        if main is not None and not any(scope is vars(main) for scope, _ in found):
-            found.append((vars(main), self.session.script))
-        seen: set[int] = set()
-        for scope, file in found:
-            yield scope, file
-            for thing in list(scope.values()):
-                inside = getattr(thing, "__dict__", None)
-                if isinstance(inside, dict) and not isinstance(thing, type) and id(thing) not in seen and len(seen) < 200:
-                    seen.add(id(thing))
-                    code = getattr(type(thing).__init__, "__code__", None)
-                    if code is not None and not recorder.is_library(code.co_filename):
-                        children = inside.get("_modules")
-                        yield {**inside, **children} if isinstance(children, dict) else inside, code.co_filename
 
     def on_op(self, op: Op) -> None:
         """A saved state that is loaded and is the living one: `best = model.state_dict()` keeps no numbers, only the tensors."""

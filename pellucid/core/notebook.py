@@ -1,0 +1,98 @@
+"""Notebooks as programs: their code cells are one file, whose lines are shown as lines of cells."""
+
+from __future__ import annotations
+
+import ast
+import json
+import linecache
+import re
+import traceback
+from bisect import bisect_right
+from typing import Any
+
+_cells: dict[str, list[int]] = {}  # by path: the line at which each code cell begins
+
+_SAME_CELL = re.compile(r"%%(time|timeit|capture|prun)\b")  # the rest of such a cell is Python
+_SHELL = re.compile(r"(?P<indent>\s*)(?:(?P<target>[\w, ]+)=\s*)?(?:[%!]|\?)|(?P<help>\s*)[\w.]+\?+\s*$")
+
+
+def is_notebook(path: str) -> bool:
+    """Whether a path names a notebook."""
+    return path.endswith(".ipynb")
+
+
+def source_of(path: str) -> str:
+    """The code cells of a notebook, one below the other; from here on `linecache` and tracebacks have their lines.
+
+    What is IPython's own (`%matplotlib inline`, `!pip install`) does nothing; a cell of another language is left empty.
+
+    Raises:
+        OSError: it cannot be read.
+        SyntaxError: it is no notebook.
+    """
+    with open(path, encoding="utf-8") as file:
+        try:
+            cells = json.load(file)["cells"]
+            texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+        except (ValueError, KeyError, TypeError):
+            raise SyntaxError(f"{path} is no notebook of nbformat 4") from None
+    lines: list[str] = []
+    starts = []
+    for text in texts:
+        starts.append(len(lines) + 1)
+        lines += _plain(text).split("\n")
+    joined = "\n".join(lines) + "\n"
+    _cells[path] = starts
+    linecache.cache[path] = (len(joined), None, joined.splitlines(keepends=True), path)
+    return joined
+
+
+def _plain(text: str) -> str:
+    """A cell's text as Python, line by line."""
+    if text.startswith("%%"):
+        if _SAME_CELL.match(text) is None:
+            return "\n" * text.count("\n")
+        text = "#" + text
+    try:
+        ast.parse(text)
+        return text
+    except SyntaxError:
+        return "\n".join(_line(line) for line in text.split("\n"))
+
+
+def _line(line: str) -> str:
+    found = _SHELL.match(line)
+    if found is None:
+        return line
+    if found["target"]:
+        return f"{found['indent']}{found['target']}= None  # {line.strip()}"
+    return f"{found['indent'] or found['help'] or ''}pass  # {line.strip()}"
+
+
+def cell_of(file: str, line: int) -> tuple[int | None, int]:
+    """(number of the code cell, from 1; line in it) of a line; (None, line) in a file that is no notebook."""
+    starts = _cells.get(file)
+    if starts is None:
+        return None, line
+    cell = max(bisect_right(starts, line), 1)
+    return cell, line - starts[cell - 1] + 1
+
+
+def place(file: str, line: int) -> str:
+    """How a place is written: `train.py:12`, `lesson.ipynb: cell 3, line 4`."""
+    cell, line = cell_of(file, line)
+    return f"{file}:{line}" if cell is None else f"{file}: cell {cell}, line {line}"
+
+
+def traceback_of(error: BaseException, frames: Any) -> str:
+    """A traceback with cells in the places of a notebook."""
+    shown = traceback.TracebackException(type(error), error, frames)
+    waiting = [shown]
+    while waiting:
+        current = waiting.pop()
+        for k, entry in enumerate(current.stack):
+            cell, line = cell_of(entry.filename, entry.lineno or 1)
+            if cell is not None:
+                current.stack[k] = traceback.FrameSummary(f"{entry.filename}, cell {cell}", line, entry.name, line=entry.line)
+        waiting += [e for e in (current.__cause__, current.__context__) if e is not None]
+    return "".join(shown.format())
