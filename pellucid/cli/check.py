@@ -19,6 +19,7 @@ from pellucid.check.recorder import StopRun
 from pellucid.check.rule import all_rules
 from pellucid.check.session import Session
 from pellucid.cli import run
+from pellucid.cli.command_line import add_common, silencing, split, target
 
 _EPILOG = """\
 The script runs as with `pellucid run` (or, with --engine torch, as with `python`), its output untouched. Findings follow:
@@ -35,6 +36,7 @@ examples:
   pellucid check train.py --epochs 1
   pellucid check --engine torch --max-steps 50 train.py
   pellucid check --format sarif --output findings.sarif train.py
+  pellucid check --max-steps 50 lesson.ipynb
   pellucid check --select mutual-broadcast,PL3 train.py
   pellucid check --explain-rule missing-zero-grad
 """
@@ -43,16 +45,13 @@ examples:
 def main(argv: Sequence[str]) -> int:
     """Check what the command line names and return the exit status."""
     parser = _parser()
-    own, rest = _split(list(argv))
+    own, rest = split(parser, argv)
     options = parser.parse_args(own)
     if options.list_rules:
         return _list_rules()
     if options.explain_rule is not None:
         return _explain(options.explain_rule, parser)
-    if options.script is None and options.module is None:
-        parser.error("name a script, or -m and a module")
-    if options.max_steps is not None and options.max_steps < 1:
-        parser.error("--max-steps must be at least 1")
+    what = target(options, parser)
     try:
         settings = read_settings(options.script, options.select, options.ignore)
         _check_names(settings)
@@ -60,7 +59,6 @@ def main(argv: Sequence[str]) -> int:
         parser.error(str(error))
     if options.engine == "torch" and importlib.util.find_spec("torch") is None:
         parser.error("--engine torch needs PyTorch, which is not installed in this environment")
-    what = ("script", options.script) if options.module is None else ("module", options.module)
     try:
         code, module = run.load(*what, rest, alias=options.engine == "pellucid")
         text = "".join(linecache.getlines(code.co_filename))
@@ -72,9 +70,10 @@ def main(argv: Sequence[str]) -> int:
         sys.excepthook(type(error), error.with_traceback(None), None)
         return 1
     session = Session(options.engine, settings, code.co_filename, options.max_steps, options.report is not None)
-    failure, status = _watch(session, code, module)
-    result = session.finish(failure)
-    sys.stdout.flush()
+    with silencing(options.quiet):
+        failure, status = _watch(session, code, module)
+        result = session.finish(failure)
+        sys.stdout.flush()
     if options.output is not None:
         Path(options.output).write_text(render(result, options.format, indent=2), encoding="utf-8")
     else:
@@ -108,7 +107,7 @@ def _watch(session: Session, code: CodeType, module: Any) -> tuple[BaseException
         session.stop()
         session.locations.clean(error)
         traceback = run.script_frames(error.__traceback__, code)
-        sys.excepthook(type(error), error.with_traceback(traceback), traceback)
+        run.shown(type(error), error.with_traceback(traceback), traceback)
         return error, 1
     finally:
         session.stop()
@@ -118,13 +117,13 @@ def _watch(session: Session, code: CodeType, module: Any) -> tuple[BaseException
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pellucid check",
-        usage="pellucid check [options] (SCRIPT | -m MODULE) [ARGS ...]",
+        usage="pellucid check [options] (SCRIPT | -m MODULE | -c CODE) [ARGS ...]",
         description="Run a PyTorch training script under watch and report what is wrong with it: what was seen, why, and the fix.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
-    parser.add_argument("script", metavar="SCRIPT", nargs="?", help="the script; what follows it belongs to it")
-    parser.add_argument("-m", metavar="MODULE", dest="module", help="check a module, found as by `python -m`")
+    add_common(parser, "check")
     parser.add_argument(
         "--engine", choices=("pellucid", "torch"), default="pellucid", help="what runs the script (default: pellucid)"
     )
@@ -134,7 +133,6 @@ def _parser() -> argparse.ArgumentParser:
         "--select", metavar="RULES", help="only these rules: slugs or identifiers with commas between, PL3 for all PL3.."
     )
     parser.add_argument("--ignore", metavar="RULES", help="without these rules")
-    parser.add_argument("--max-steps", metavar="N", type=int, help="end the script after N optimizer steps")
     parser.add_argument("--strict", action="store_true", help="exit status 1 for findings of any severity")
     parser.add_argument(
         "--report", metavar="FILE", help="also write a page with findings, graph, losses, gradients, time and memory"
@@ -142,20 +140,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--list-rules", action="store_true", help="show all rules and end")
     parser.add_argument("--explain-rule", metavar="RULE", help="show the page of one rule and end")
     return parser
-
-
-def _split(argv: list[str]) -> tuple[list[str], list[str]]:
-    """Our own part of the command line, up to and with the script or module, and the script's."""
-    flags = {"--strict", "--list-rules", "-h", "--help"}
-    k = 0
-    while k < len(argv):
-        word = argv[k]
-        if word == "-m":
-            return argv[: k + 2], argv[k + 2 :]
-        if not word.startswith("-"):
-            return argv[: k + 1], argv[k + 1 :]
-        k += 1 if word in flags or "=" in word else 2
-    return argv, []
 
 
 def _check_names(settings: Any) -> None:

@@ -6,7 +6,6 @@ import argparse
 import ast
 import builtins
 import json
-import os
 import sys
 import traceback
 import weakref
@@ -16,6 +15,7 @@ from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
+from pellucid.core.notebook import place
 from pellucid.core.source import Line, is_library
 from pellucid.core.tensor import Tensor
 from pellucid.debug import watch
@@ -26,11 +26,13 @@ from pellucid.debug.explain_result import Explanation
 from pellucid.debug.explanation import QUESTIONS, explain
 
 from . import run
+from .command_line import Enough, add_common, flush, silencing, split, stopping_after, target
 
 _EPILOG = """\
 SCRIPT runs unmodified, with `import torch` meaning Pellucid, and is watched (it becomes several times slower). What it prints goes
-to the standard output first; the answer comes after it, with --format json on one line of its own. Arguments for the script follow
-after --. Without --expr and --exception: the exception, if one ended the script, else how the models and optimizers are doing.
+to the standard output first; the answer comes after it, with --format json on one line of its own. Options of explain may stand before
+or behind SCRIPT; every other argument behind it is the script's own, and so is all that follows --. Without --expr and --exception: the
+exception, if one ended the script, else how the models and optimizers are doing.
 
 The exit status is 0 when there is an answer, 1 when there is none (the expression cannot be evaluated, no exception was raised,
 the cause cannot be known), and 2 when the script cannot be found.
@@ -43,28 +45,23 @@ examples:
   pellucid explain train.py --exception
   pellucid explain train.py --expr hidden --frame 0          in the innermost frame of the exception
   pellucid explain train.py --expr model.weight --in train   as it was when the function train returned
-  pellucid explain train.py --steps 2 --format json --quiet -- --epochs 100
+  pellucid explain --max-steps 2 --format json --quiet train.py --epochs 100
   pellucid explain -m package.train --expr model
 """
 
 
 def main(argv: Sequence[str]) -> int:
     """Run the script, answer, and return the exit status."""
-    arguments = list(argv)
-    own, script_arguments = arguments, []
-    if "--" in arguments:
-        at = arguments.index("--")
-        own, script_arguments = arguments[:at], arguments[at + 1 :]
-    options = _parser().parse_args(own)
-    if (options.script is None) == (options.module is None):
-        _parser().error("name a script, or -m and a module")
+    parser = _parser()
+    own, script_arguments = split(parser, argv, anywhere=True)
+    options = parser.parse_args(own)
+    what = target(options, parser)
     if options.expr is not None and _tree(options.expr) is None:
         print(f"pellucid explain: --expr is no Python expression: {options.expr}", file=sys.stderr)
         return 1
-    what = ("script", options.script) if options.module is None else ("module", options.module)
     finished = None
     try:
-        with _silenced() if options.quiet else nullcontext():
+        with silencing(options.quiet):
             try:
                 code, module = run.load(*what, script_arguments)
             except run.NotFound as error:
@@ -74,7 +71,7 @@ def main(argv: Sequence[str]) -> int:
                 finished = _Finished(error, None, ModuleType("__main__"), [])
             if finished is None:
                 finished = _run(code, module, options)
-            _flush()
+            flush()
         if finished.error is not None and not options.quiet:
             _show(finished)
         found = _answer(finished, options)
@@ -87,13 +84,13 @@ def main(argv: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pellucid explain",
-        usage="pellucid explain [options] (SCRIPT | -m MODULE) [-- ARGS ...]",
+        usage="pellucid explain [options] (SCRIPT | -m MODULE | -c CODE) [options] [ARGS ...]",
         description="Run a PyTorch script on Pellucid under watch, then explain a value of it, or its exception.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
-    parser.add_argument("script", metavar="SCRIPT", nargs="?", help="the script to run")
-    parser.add_argument("-m", metavar="MODULE", dest="module", help="run a module, found as by `python -m`")
+    add_common(parser, "run and explain")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--expr", metavar="EXPR", help="what to explain: an expression over the script's variables; `x.grad` asks after "
                        "the gradient of x")  # fmt: skip
@@ -105,11 +102,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--in", metavar="FUNCTION", dest="function", help="evaluate EXPR among the variables that FUNCTION returned with"
     )
-    parser.add_argument("--steps", metavar="N", type=int, help="stop the script after N steps of optimizers")
     parser.add_argument("--limit", metavar="N", type=int, default=200_000, help="how many steps of the computation to remember")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how to print (default: text)")
     parser.add_argument("--output", metavar="FILE", help="write the answer to FILE instead of the standard output")
-    parser.add_argument("--quiet", action="store_true", help="drop what the script itself prints")
     return parser
 
 
@@ -121,10 +116,6 @@ def _tree(text: str) -> Any:
 
 
 # ---- running -------------------------------------------------------------------------------------
-class _Enough(BaseException):
-    """Ends the script after the steps asked for."""
-
-
 class _Finished:
     """A script that has ended: its error if it failed, its code, its module, and variables of functions that returned."""
 
@@ -139,28 +130,23 @@ class _Finished:
         self.error, self.code, self.module, self.returned, self.depends = error, code, module, returned, depends
 
 
-class _Counter:
-    """Stops the script when its optimizers have made so many steps."""
-
-    def __init__(self, steps: int) -> None:
-        self.left = steps
-
-    def optimizer_step(self, optimizer: Any) -> None:
-        self.left -= 1
-        if self.left <= 0:
-            raise _Enough
-
-
 class _Dependencies:
     """What the root of the last backward call depends on, asked before the call frees the graph."""
 
     def __init__(self) -> None:
         self.root: Any = None
         self.found: Explanation | None = None
+        self.asking = False
 
     def backward_start(self, roots: Any) -> None:
-        self.root = weakref.ref(roots[0])
-        self.found = explain(roots[0], "depends", name=_PLACE)
+        if self.asking:
+            return  # the answer runs a backward of its own
+        self.asking = True
+        try:
+            self.root = weakref.ref(roots[0])
+            self.found = explain(roots[0], "depends", name=_PLACE)
+        finally:
+            self.asking = False
 
 
 _PLACE = "\0"  # stands for the name of a value that is not known yet
@@ -173,14 +159,14 @@ def _run(code: CodeType, module: ModuleType, options: Any) -> _Finished:
     returned: list[Any] = []
     wanted = _wanted(code, options)
     error: BaseException | None = None
-    counting = observe.observing(_Counter(options.steps)) if options.steps else nullcontext()
+    counting = stopping_after(options.max_steps)
     depends = _Dependencies()
     asking = observe.observing(depends) if options.question == "depends" else nullcontext()
     watch(limit=options.limit)
     try:
         with counting, asking, _noting_returns(*wanted, returned):
             exec(code, module.__dict__)
-    except (SystemExit, _Enough):
+    except (SystemExit, Enough):
         pass
     except BaseException as raised:
         error = raised
@@ -253,38 +239,11 @@ def _noting_returns(functions: set[str], variables: set[str], returned: list[Any
         sys.settrace(before)
 
 
-@contextmanager
-def _silenced() -> Iterator[None]:
-    """Send the standard output and the errors of the script to nowhere, those of its subprocesses and libraries as well."""
-    _flush()
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    kept = [(number, os.dup(number)) for number in (1, 2)]
-    streams = sys.stdout, sys.stderr
-    try:
-        with open(os.devnull, "w") as sink:
-            sys.stdout = sys.stderr = sink
-            for number, _ in kept:
-                os.dup2(nowhere, number)
-            yield
-    finally:
-        for number, copy in kept:
-            os.dup2(copy, number)
-            os.close(copy)
-        os.close(nowhere)
-        sys.stdout, sys.stderr = streams
-
-
-def _flush() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
-
-
 def _show(finished: _Finished) -> None:
     """The traceback, as `python` shows it."""
     error = finished.error
     assert error is not None
-    trace = run.script_frames(error.__traceback__, finished.code)
-    traceback.print_exception(type(error), error, trace, file=sys.stderr)
+    run.shown(type(error), error, run.script_frames(error.__traceback__, finished.code), traceback.print_exception)
     sys.stderr.flush()
 
 
@@ -397,8 +356,8 @@ def _assigned(finished: _Finished, asked: Any) -> tuple[str | None, int | None]:
     for n in ast.walk(tree) if tree is not None else ():
         assigns = isinstance(n, (ast.Assign, ast.AnnAssign, ast.For))
         targets: list[Any] = getattr(n, "targets", None) or [n.target] if assigns else []  # type: ignore[attr-defined]
-        for target in targets:
-            for t in ast.walk(target):
+        for one in targets:
+            for t in ast.walk(one):
                 if (isinstance(t, ast.Name) and t.id == word) or (isinstance(t, ast.Attribute) and t.attr == word):
                     lines.append(t.lineno)
     return (file, max(lines)) if lines else (None, None)
@@ -444,7 +403,8 @@ def _health(finished: _Finished, options: Any) -> Explanation:
 # ---- printing ------------------------------------------------------------------------------------
 def _print(found: Explanation, options: Any) -> None:
     if options.format == "json":
-        text = json.dumps({name: getattr(found, name) for name in ("cause", "file", "line", "text", "fix")})
+        facts = found.as_dict()
+        text = json.dumps({name: facts[name] for name in ("cause", "file", "line", "cell", "text", "fix") if name in facts})
     else:
         text = _as_text(found)
     if options.output is not None:
@@ -482,6 +442,6 @@ def _print_rich(found: Explanation) -> None:
         console.print(f"  [dim]-[/dim] {escape(fact)}")
     if found.file is not None:
         # A place stays in one piece: editors and terminals open it.
-        console.print(f"[cyan]{escape(found.file)}:{found.line}[/cyan]  {escape(_source_line(found))}", soft_wrap=True)
+        console.print(f"[cyan]{escape(place(found.file, found.line or 0))}[/cyan]  {escape(_source_line(found))}", soft_wrap=True)
     if found.fix:
         console.print(f"[green]fix:[/green] {escape(found.fix)}")

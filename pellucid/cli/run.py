@@ -18,28 +18,39 @@ from typing import Any
 from pellucid.core.notebook import is_notebook, source_of, traceback_of
 from pellucid.interop import as_torch, torch_alias
 
+from .command_line import Enough, add_common, silencing, split, stopping_after, target
+
 _EPILOG = """\
-SCRIPT is a Python file, a folder or zip file with a __main__.py, or - for the standard input. Everything after it is
+SCRIPT is a Python file, a notebook (.ipynb), a folder or zip file with a __main__.py, or - for the standard input. Everything after it is
 the script's own: sys.argv, sys.path[0], __main__, exit status and tracebacks are as with `python SCRIPT`.
 
 examples:
   pellucid run train.py --epochs 5
   pellucid run -m package.train --lr 0.1
+  pellucid run --max-steps 20 lesson.ipynb
   pellucid run -c "import torch; print(torch.arange(3) ** 2)"
 """
 
 
 def main(argv: Sequence[str]) -> int:
     """Run what the command line names; returns 0 unless it could not be found. The script's exceptions pass through."""
-    try:
-        code, module = load(*_parse(argv))
-    except NotFound as error:
-        print(f"pellucid: {error}", file=sys.stderr)
-        return error.status
-    except SyntaxError as error:
-        _show_from(error, None)
-        raise
-    _execute(code, module)
+    parser = _parser()
+    own, rest = split(parser, argv)
+    options = parser.parse_args(own)
+    kind, name = target(options, parser)
+    with silencing(options.quiet), stopping_after(options.max_steps):
+        try:
+            code, module = load(kind, name, rest)
+        except NotFound as error:
+            print(f"pellucid: {error}", file=sys.stderr)
+            return error.status
+        except SyntaxError as error:
+            _show_from(error, None)
+            raise
+        try:
+            _execute(code, module)
+        except Enough:
+            pass
     return 0
 
 
@@ -79,29 +90,17 @@ class NotFound(Exception):
         self.status = status
 
 
-def _parse(argv: Sequence[str]) -> tuple[str, str, list[str]]:
-    """Split a command line into what is run (script, module or code), its name, and the arguments it gets."""
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pellucid run",
-        usage="pellucid run [-h] (SCRIPT | -m MODULE | -c CODE) [ARGS ...]",
+        usage="pellucid run [options] (SCRIPT | -m MODULE | -c CODE) [ARGS ...]",
         description="Run a PyTorch script on Pellucid: in this process alone, `import torch` means Pellucid.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
-    parser.add_argument("-m", metavar="MODULE", dest="module", help="run a module, found as by `python -m`")
-    parser.add_argument("-c", metavar="CODE", dest="code", help="run the code given as text")
-    parser.add_argument("script", metavar="SCRIPT", nargs="?", help="the script to run")
-    # What follows the script is not ours to read, be it --help; so our own part is cut off first.
-    own = 2 if argv and argv[0] in ("-m", "-c") else 1
-    options = parser.parse_args(argv[:own])
-    rest = list(argv[own:])
-    if options.module is not None:
-        return "module", options.module, rest
-    if options.code is not None:
-        return "code", options.code, rest
-    if options.script is None:
-        parser.error("name a script, or -m and a module")
-    return "script", options.script, rest
+    add_common(parser, "run")
+    return parser
 
 
 def _main_module(path: str | None = None, loader: Any = None, spec: ModuleSpec | None = None) -> ModuleType:
@@ -175,7 +174,7 @@ def _execute(code: CodeType, module: ModuleType) -> None:
     sys.modules["__main__"] = module
     try:
         exec(code, module.__dict__)
-    except SystemExit:
+    except (SystemExit, Enough):
         raise
     except BaseException as error:
         _show_from(error, code)

@@ -10,6 +10,7 @@ import pytest
 
 from pellucid.check import all_rules
 from pellucid.cli import check
+from pellucid.cli.command_line import split
 
 BUGGY = """
     import sys
@@ -178,5 +179,5 @@ def test_help_has_examples(capsys):
 )
 def test_what_follows_the_script_is_its_own(line, own):
     words = line.split()
-    mine, rest = check._split(words)
+    mine, rest = split(check._parser(), words)
     assert " ".join(mine) == own and [*mine, *rest] == words
