@@ -64,6 +64,22 @@ def suggestion(name: str, scope: Any) -> str:
     return f". Did you mean: {', '.join(close)}?" if close else ""
 
 
+def suggest_names(module: Any) -> None:
+    """Have a module that was loaded on demand, and those below it, name what is close to a name that is not there."""
+    for path, part in list(sys.modules.items()):
+        if (path == module.__name__ or path.startswith(module.__name__ + ".")) and "._" not in path and part is not None:
+            vars(part).setdefault("__getattr__", _missing(part))
+
+
+def _missing(module: Any) -> Callable[[str], Any]:
+    def __getattr__(name: str) -> Any:
+        public = "torch" + module.__name__.removeprefix(__name__.partition(".")[0])
+        close = "" if name.startswith("__") else suggestion(name, vars(module))
+        raise AttributeError(f"module {public!r} has no attribute {name!r}" + close, name=name, obj=module)
+
+    return __getattr__
+
+
 assert _ops
 attach()
 name_functions()

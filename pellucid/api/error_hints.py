@@ -256,6 +256,9 @@ def _conv_dimensions(case: Case) -> str | None:
     few, many = int(case.found[0]), int(case.found[1])
     count = len(case.found[3].split(","))
     if count == few - 1:
+        channels = case.option("in_channels")
+        if isinstance(channels, int) and channels > 1:
+            return f"the channel and the batch dimension are missing; the layer wants {channels} channels: x.expand(1, {channels}, *x.shape)"
         return "the channel and the batch dimension are missing: x[None, None]"
     if count == 2 and many == 4:
         return "the input was flattened: convolutions come before flatten(1)"
@@ -532,6 +535,8 @@ def _embedding(case: Case) -> str | None:
 def _not_a_tensor(case: Case) -> str | None:
     if case.found[0] == "numpy.ndarray":
         return "convert the array: torch.from_numpy(x).float()"
+    if case.found[0] == "tuple" and case.module is not None:
+        return "the layer before gives a tuple, as recurrent layers do, (output, state): use its first part, output, _ = lstm(x)"
     if case.found[0] in ("list", "tuple", "float", "int"):
         return f"convert the {case.found[0]}: torch.tensor(x)"
     return None

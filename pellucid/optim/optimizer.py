@@ -113,7 +113,8 @@ class Optimizer:
         if not groups:
             raise ArgumentValueError(
                 "optimizer got an empty parameter list",
-                hint="model.parameters() is an iterator that can be used once; or the model has no nn.Parameter yet",
+                hint="layers in a plain list or dict are not the model's: use nn.ModuleList or nn.ModuleDict; or model.parameters() was "
+                "used up before, since it is an iterator",
             )
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]

@@ -26,9 +26,18 @@ class Identity(Module):
 
 
 class Linear(Module):
-    """`x @ weight.T + bias` over the last dimension: (*, in_features) to (*, out_features).
+    """An affine map of the last dimension: `y = x @ weight.T + bias`, from (*, in_features) to (*, out_features).
 
-    Weight and bias start uniform in +-1/sqrt(in_features).
+    Args:
+        in_features: size of the last dimension of what comes in.
+        out_features: size of the last dimension of the result.
+        bias: whether a bias is added and learned.
+
+    Attributes:
+        weight: of shape (out_features, in_features), at first uniform in +-1/sqrt(in_features).
+        bias: of shape (out_features,), drawn in the same way; None without one.
+
+    The gradients of a loss L are `dL/dx = dL/dy @ weight`, `dL/dweight = dL/dy.T @ x` and `dL/dbias`, the sum of dL/dy over the rows.
 
     Example:
         >>> import pellucid as torch

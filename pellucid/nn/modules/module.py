@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ...api.attach import LENT
 from ...api.notebook import module_html
@@ -92,9 +92,13 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
         self.__dict__.update(state)
         adopt(self.__dict__)
 
-    def forward(self, *input: Any) -> Any:
-        """Compute the result; defined by the subclass."""
-        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+    if TYPE_CHECKING:
+        forward: Callable[..., Any]  # with whatever parameters a subclass gives it
+    else:
+
+        def forward(self, *input: Any) -> Any:
+            """Compute the result; defined by the subclass."""
+            raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     # ---- the call ------------------------------------------------------------------------------
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -132,6 +136,7 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
 
     # ---- attributes ----------------------------------------------------------------------------
     def __getattr__(self, name: str) -> Any:
+        """A parameter, a submodule or a buffer by its name."""
         # Reached only when ordinary lookup failed, so the tables are searched in the order of frequency.
         own = self.__dict__
         for table in ("_parameters", "_modules", "_buffers"):
