@@ -66,7 +66,9 @@ class Measures:
     def gathered(self) -> Gathered:
         """What was gathered."""
         if self._root is not None:
-            names = {v.id: v.parameter or v.name for op in ancestors([self._root]) for v in op.inputs if v.producer is None}
+            names = {
+                v.id: v.parameter or v.name for op in ancestors([self._root]) for v in op.inputs if v.producer is None or v.is_leaf
+            }
             self.data.graph = OpsGraph(self._root, {id_: name for id_, name in names.items() if name is not None})
             self._root = None
         self.data.seconds = time.perf_counter() - self._began

@@ -68,7 +68,7 @@ class Names:
         held = self._roots.get(id(module))
         if held is not None and held[0]() is module:
             return held[1]
-        name = self.variable(module)
+        name = self._listed(module) or self.variable(module)
         if name is None and site is not None:
             call = site.call
             written = call.function if call is not None else None
@@ -78,6 +78,17 @@ class Names:
             return type(module).__name__
         self._roots[id(module)] = (weakref.ref(module), name)
         return name
+
+    def _listed(self, module: Any) -> str | None:
+        """The name of a module in a plain list or dict of another one, `model.heads[0]`; a loop's variable says less."""
+        for owner in self.alive():
+            for key, held in vars(owner).items():
+                if key.startswith("_") or not isinstance(held, (list, tuple, dict)) or len(held) > 64:
+                    continue
+                for k, part in held.items() if isinstance(held, dict) else enumerate(held):
+                    if part is module and owner is not module:
+                        return f"{self.root_name(owner)}.{key}[{k!r}]"
+        return None
 
     def module_path(self, module: Any, root: Any, site: Any = None) -> str:
         """The path of a module inside a root, beginning with the root's name."""

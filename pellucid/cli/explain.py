@@ -163,6 +163,9 @@ def _run(code: CodeType, module: ModuleType, options: Any) -> _Finished:
     depends = _Dependencies()
     asking = observe.observing(depends) if options.question == "depends" else nullcontext()
     watch(limit=options.limit)
+    notes = _notes()
+    if notes is not None:
+        notes.started = None  # from the script's first line: where the command itself switched it on says nothing
     try:
         with counting, asking, _noting_returns(*wanted, returned):
             exec(code, module.__dict__)
@@ -380,13 +383,25 @@ def _models(finished: _Finished) -> Iterator[tuple[str, Any]]:
             waiting += [(name + step, part, depth + 1) for step, part in members(value)]
 
 
+def _parameters(value: Any) -> set[int]:
+    """The `id`s of the parameters of a module or an optimizer."""
+    if isinstance(getattr(value, "param_groups", None), list):
+        return {id(p) for group in value.param_groups for p in group["params"]}
+    return {id(p) for p in value.parameters()}
+
+
 def _health(finished: _Finished, options: Any) -> Explanation:
     """How the modules and optimizers of the script are doing."""
     found: list[tuple[str, Explanation]] = []
     seen: set[int] = set()
-    for name, value in _models(finished):
+    told: set[int] = set()
+    for name, value in sorted(_models(finished), key=lambda item: isinstance(getattr(item[1], "param_groups", None), list)):
         if id(value) not in seen:
             seen.add(id(value))
+            own = _parameters(value)
+            if own and own <= told:
+                continue  # an optimizer of models that have been looked at
+            told |= own
             found.append((name, explain(value, options.question if options.question == "memory" else "gradient", name=name)))
     if not found:
         return _cannot("the script ended without an exception, and there is no module or optimizer among its variables",

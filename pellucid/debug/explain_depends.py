@@ -14,7 +14,7 @@ from ..core.tape import Node, saved_arrays, walk
 from ..core.tensor import OutputSlot, Tensor, make_tensor
 from ..errors import PellucidError
 from .explain_missing import cut, kind_of
-from .explain_naming import names_of
+from .explain_naming import names_of, title
 from .explain_result import Explanation
 from .graph import Facts, shape_text
 from .watching import current
@@ -187,7 +187,7 @@ def _sentence(d: dict[str, Any]) -> str:
     steps = []
     for s in d["steps"]:
         derivative = f" [d/d{s['argument']} = {numbers_text(s['derivative'])}]" if s["derivative"] is not None else ""
-        steps.append(s["operation"] + derivative + (f" at {s['file']}:{s['line']}" if s["file"] else ""))
+        steps.append(title(s["operation"]) + derivative + (f" at {s['file']}:{s['line']}" if s["file"] else ""))
     if len(steps) > _STEPS:
         steps = [*steps[: _STEPS - 3], f"... {len(steps) - _STEPS + 1} more ...", *steps[-2:]]
     ways = f" ({d['ways']} ways; the shortest)" if d["ways"] > 1 else ""

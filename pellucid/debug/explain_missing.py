@@ -9,6 +9,7 @@ from ..core.source import Line, describe
 from ..core.tape import Node, walk
 from ..core.tensor import OutputSlot, Tensor
 from ._names import carried
+from .explain_naming import title
 from .explain_result import Explanation
 from .explain_steps import Call, Step
 from .explain_values import WATCH
@@ -57,7 +58,7 @@ def cut(step: Step, name: str, steps: list[Step], lead: str = "") -> Explanation
     if step.name in DRAWING:
         fix = "a drawn sample has no derivative: use rsample(), gumbel_softmax, or weight the loss by log_prob(sample)"
     module = f" in module {step.module}" if step.module else ""
-    way = [f"{s.name}" + (f" at {s.line}" if s.line else "") + ("" if s.kind == "op" else f"  <- {s.kind}") for s in steps]
+    way = [title(s.name) + (f" at {s.line}" if s.line else "") + ("" if s.kind == "op" else f"  <- {s.kind}") for s in steps]
     if len(way) > 12:
         way = [*way[:4], f"... {len(way) - 9} more steps ...", *way[-5:]]
     return Explanation(step.kind, f"{lead or name} {says}{module}: no gradient flows back through that", fix, step.line, way)
@@ -230,13 +231,14 @@ def _missing_by_notes(t: Tensor, name: str, notes: Watch, alive: _Alive) -> Expl
     number = notes.known(t)
     exits = notes.exits(number) if number is not None else []
     shown = [f"{s.kind}: {s.name} at {s.line}" for s in exits[:5]]
-    since = describe(notes.started)
+    began = describe(notes.started)
+    since = f"since {began}" if began is not None else "from the first line on"
     last_use = describe(notes.last_use(number)) if number is not None else None
     calls = notes.whole_calls()
     if not notes.backwards:
         if notes.dropped:
             return None
-        facts = [f"watched since {since}: backward was never called"]
+        facts = [f"watched {since}: backward was never called"]
         if shown:
             facts += ["what was computed from it left the graph here, so that no backward from there can reach it:", *shown]
         return Explanation("no-backward", f"backward has not been called since watch() was switched on, so {name} has no gradient",
@@ -266,7 +268,7 @@ def _missing_by_notes(t: Tensor, name: str, notes: Watch, alive: _Alive) -> Expl
         return Explanation("no-backward", f"backward has not been called since {name} was used",
                            "call backward() on a value that depends on it", last_step.line)  # fmt: skip
     if number is None or not notes.users.get(number):
-        facts = [f"watched since {since}: no operation used it"]
+        facts = [f"watched {since}: no operation used it"]
     else:
         facts = ["nothing computed from it was seen to enter the loss"]
         facts += ["it left the graph here; if the loss was made from that value, this is the cut:", *shown] if shown else []

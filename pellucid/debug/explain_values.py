@@ -14,6 +14,7 @@ from ..core.tensor import Tensor
 from ..errors import PellucidError
 from .explain_backward import Fault, Growth, largest_of
 from .explain_finite import count_text, is_finite
+from .explain_naming import title
 from .explain_result import Explanation
 from .graph import Facts
 from .watching import Watch
@@ -209,7 +210,7 @@ def non_finite(t: Tensor, at: Tensor, name: str, notes: Watch | None) -> Explana
         return _fault(fault, facts)
     node = _first_bad(t)
     if node is not None:
-        text = f"NaN or Inf appeared in {node.op.name} ({node.name()}), whose inputs were finite"
+        text = f"NaN or Inf appeared in {title(node.op.name)} ({node.name()}), whose inputs were finite"
         return Explanation("nan-forward", text, _domain(node.op.name), node.line, facts)
     return Explanation("unknown", f"{name} is not finite, and where that began cannot be known now", WATCH, None, facts)
 

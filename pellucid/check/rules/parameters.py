@@ -6,7 +6,7 @@ import ast
 import re
 from typing import Any
 
-from ..events import Backward, Failure, ModuleCall, Op, OptimizerInfo, Site, Step, Update, Value
+from ..events import Backward, Failure, ModuleCall, Op, OptimizerInfo, Site, Step, Update, Value, ancestors
 from ..rule import Rule
 from .places import Place, attribute_place, is_users, member_place, tree
 
@@ -63,9 +63,9 @@ class ParamUnused(Rule):
             for root in self.session.recorder.names.roots():
                 self._look(root)
         if n == 6:
-            self._ends()
+            self._ends(event)
 
-    def _ends(self) -> None:
+    def _ends(self, event: Backward) -> None:
         """Where the results of parameters end that no backward has reached, although they are used in training."""
         waiting = {i: v for i, v in self._held.items() if i in self._used and i not in self._reached and v.requires_grad}
         if not waiting:
@@ -73,7 +73,12 @@ class ParamUnused(Rule):
         recorder = self.session.recorder
         made: dict[int, set[int]] = {}  # by number of an operation: the parameters that its result is made of
         last: dict[int, Op] = {}
+        in_loss = {op.number for op in ancestors(event.roots)}
         for op in recorder.ops_of_step():
+            if op.number in in_loss:  # it comes to the loss, cut from its graph: that is told where it is cut
+                for v in op.inputs:
+                    for i in {v.id} | (made.get(v.producer.number, set()) if v.producer is not None else set()):
+                        waiting.pop(i, None)
             if not op.grad_enabled or op.name in _NO_USE:
                 continue
             own = {v.id for v in op.inputs if v.id in waiting and v.is_leaf}
