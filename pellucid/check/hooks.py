@@ -89,7 +89,8 @@ class Hooks:
         self.replace(torch.autograd.Function, "apply", self._custom)
         self.replace(torch, "compile", _uncompiled)
         self.replace(importlib.machinery.SourceFileLoader, "get_code", instrument.loading(self.recorder.is_library))
-        self.replace(instrument, "listener", lambda old: self.recorder.converted)
+        self._undo.append((instrument, "listener", instrument.listener, True))
+        instrument.listener = self.recorder.converted
         self.replace(Module, "compile", lambda old: lambda self, *args, **kwargs: None)
         for space, names in TRACERS.items():
             module = sys.modules.get(f"{torch.__name__}.{space}")

@@ -89,7 +89,8 @@ class ParamUnused(Rule):
                 made[op.number] = own
                 for i in own:
                     last[i] = op
-        for i, op in last.items():
+        for i in last.keys() & waiting.keys():
+            op = last[i]
             self._dropped[i] = _dropped_at(op), waiting[i].name, op
 
     def on_step(self, event: Step) -> None:
