@@ -10,10 +10,12 @@ The facts stay on the exception as attributes (`op`, `operands`, `source`, `hint
 
 from __future__ import annotations
 
+import functools
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, NamedTuple, Self
 
 WARNED: set[str] = set()  # texts of warnings that a process gives once
@@ -26,6 +28,41 @@ def warn_once(text: str, category: type[Warning] = UserWarning) -> None:
         return
     WARNED.add(text)
     warnings.warn(text, category, stacklevel=outside())
+
+
+def interruption(error: BaseException | None) -> BaseException | None:
+    """What a handler of a signal raised, where that is what an error is or came from; None for all other errors.
+
+    Such an error (of a time limit, say) says nothing about the code it came into.
+    """
+    codes = {_code_of(signal.getsignal(number)) for number in signal.valid_signals()} - {None}
+    while error is not None:
+        trace = error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code in codes:
+                return error
+            trace = trace.tb_next
+        error = error.__context__
+    return None
+
+
+def _code_of(handler: Any) -> CodeType | None:
+    """The code of a handler: of a function, a method, or an object that can be called."""
+    if isinstance(handler, functools.partial):
+        handler = handler.func
+    code = getattr(getattr(handler, "__func__", handler), "__code__", None)
+    if code is None and callable(handler):
+        code = getattr(type(handler).__call__, "__code__", None)
+    return code if isinstance(code, CodeType) else None
+
+
+def pass_on(error: BaseException) -> None:
+    """Raise what a handler of a signal raised, before an error is taken for one of the code that it came into: to be tried again in
+    another way, or to be explained.
+    """
+    found = interruption(error)
+    if found is not None:
+        raise found
 
 
 def module_path() -> str | None:

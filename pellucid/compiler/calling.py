@@ -19,6 +19,7 @@ from ..core.modes import local, no_grad, state
 from ..core.primitive import TENSORS
 from ..core.tensor import Tensor, make_tensor, version_of
 from ..dtypes import get_default_dtype
+from ..errors import pass_on
 from ..ir import Value
 from ..ops.view_storage import as_strided
 from .arrays import memory_of, numpy_dtype, owner
@@ -252,7 +253,8 @@ class Calls:
                 undo = None if self.undone is None else self._undoer(arrays)
                 for step in self.run.steps:
                     step(arrays)
-        except Exception:
+        except Exception as error:
+            pass_on(error)  # what the call has done stays, as if it were eager: a second attempt would do it twice
             if undo is not None:
                 undo()
             restore(held)
@@ -282,9 +284,10 @@ class Calls:
             made: list[Any] = [None] * len(self.outputs)
             try:
                 env = self._run(tensors, numbers, made)
-            except Exception:
+            except Exception as error:
                 if not self.changing:
                     raise
+                pass_on(error)
                 restore(held)
                 return FAILED
             if env is STALE or env is FAILED or isinstance(env, Diverged):
@@ -317,7 +320,8 @@ class Calls:
         if self.starting:
             try:
                 self._begin(numbers, made)
-            except Exception:
+            except Exception as error:
+                pass_on(error)
                 return FAILED
         if not self.run.ready():
             return STALE
@@ -445,7 +449,8 @@ class Calls:
         except Diverged as diverged:
             undo()
             return diverged
-        except Exception:
+        except Exception as error:
+            pass_on(error)
             if self.changing:
                 undo()
             raise

@@ -17,6 +17,7 @@ from ..api.settings import SETTINGS
 from ..core.modes import local, state
 from ..core.tensor import Tensor
 from ..dtypes import get_default_dtype
+from ..errors import pass_on
 from ..nn.modules._hooks import global_hooks
 from ..nn.modules._tables import Hooks, Members
 from ..nn.modules.module import Module
@@ -120,6 +121,7 @@ def checker(
         return None
     scope: dict[str, Any] = {
         "state": state,
+        "pass_on": pass_on,
         "SETTINGS": SETTINGS,
         "settings": dict(SETTINGS),
         "local": local,
@@ -201,7 +203,7 @@ def checker(
     lines.append(f"    return [{result}]")
     body = "\n".join(lines)
     guarded = body.replace("def check(args):", "def check(args):\n  try:").replace("\n    ", "\n      ")
-    guarded += "\n  except Exception: return None"  # something is gone: `why_not` tells what
+    guarded += "\n  except Exception as error:\n    pass_on(error)\n    return None"  # something is gone: `why_not` tells what
     exec(guarded, scope)
     scope["check"].seen = scope["now"]
     return scope["check"]

@@ -18,7 +18,7 @@ from ..core.modes import local
 from ..core.random import Generator
 from ..core.tape import count
 from ..core.tensor import InferenceVersion, Tensor, version_of
-from ..errors import GraphError
+from ..errors import GraphError, pass_on
 from ..ir import Buffer, Value
 from .arrays import memory_of, numpy_dtype
 from .calling import Calls, flags, same_place, signature
@@ -156,6 +156,7 @@ class Version(Calls):
             self.transient |= getattr(refusal, "transient", False)
         except Exception as error:  # a fault of the compiler's: the call itself has been made, and later ones can be made eagerly
             self.refusal = refusal_of(error)
+            pass_on(error)
         finally:
             if tracer.numbers:
                 self.first = rebuild(self.first, lambda t: t if isinstance(t, Tensor) else t.plain)
@@ -367,6 +368,7 @@ class Version(Calls):
             self.seeds, self.differentiable = [], []
             return
         except Exception as error:  # the caller may never ask for gradients
+            pass_on(error)
             raise Refusal(f"its gradient raises {type(error).__name__}") from error
         if tracer.refusal is not None:
             raise tracer.refusal

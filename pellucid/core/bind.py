@@ -16,7 +16,7 @@ from numpy import ndarray
 from .. import dtypes
 from ..backends.meta import MetaArray
 from ..backends.numpy_cpu import address
-from ..errors import ArgumentTypeError, PellucidError
+from ..errors import ArgumentTypeError, PellucidError, pass_on
 from . import observe, source, tracing
 from .callers import fixed_names, make_caller, make_recorder
 from .callers import wrap as wrap
@@ -89,7 +89,8 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
             if a is not None and b is not None:
                 try:
                     r = forward(a, b)
-                except Exception:
+                except Exception as error:
+                    pass_on(error)
                     return general(op, (x, y), {})
                 if type(r) is not ndarray:
                     r = asarray(r)
@@ -119,7 +120,8 @@ def _mixed(op: Primitive, x: Tensor, y: Tensor) -> Any:
         common = _COMMON[key] = common_dtype((x, y)).numpy
     try:
         return wrap(asarray(op.numpy_forward(a.astype(common, copy=False), b.astype(common, copy=False))))
-    except Exception:
+    except Exception as error:
+        pass_on(error)
         return general(op, (x, y), {})
 
 
@@ -170,7 +172,8 @@ def _make_view(op: Primitive) -> Callable[..., Any]:
         if (tx is Tensor or tx is Parameter) and not state.slow and type(x._array) is ndarray:
             try:
                 r = forward(x._array, **params)
-            except Exception:
+            except Exception as error:
+                pass_on(error)
                 return general(op, (x,), params)
             if type(r) is ndarray:
                 return view_result(op, x, r, params)
@@ -314,6 +317,7 @@ def general(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any
         except PellucidError as error:
             raise located_op(error, op, tensors) from None
         except Exception as error:
+            pass_on(error)
             raise explained(error, op, tensors, arrays, params) from error
     aux = None
     if op.aux and type(result) is tuple:

@@ -18,6 +18,7 @@ from numpy import ndarray
 
 from .. import config
 from ..backends import numpy_cpu
+from ..errors import pass_on
 from .modes import local, state
 from .primitive import Primitive
 from .source import _library, is_library
@@ -160,7 +161,8 @@ def call({signature}):
 {arguments}
         try:
             _r = _forward({forward})
-        except Exception:
+        except Exception as _error:
+            _pass_on(_error)
             break
 {results}
     return _general(_op, ({xs}), {params})
@@ -215,7 +217,7 @@ def make_caller(op: Primitive, general: Callable[..., Any], count: int, names: t
     scope = {
         "__name__": __name__, "_op": op, "_general": general, "_forward": op.numpy_forward if by_name else op.forward, "_xp": numpy_cpu,
         "_state": state, "_local": local, "_Tensor": Tensor, "_Parameter": Parameter, "_ndarray": ndarray, "_asarray": asarray,
-        "_new": _new, "_wrap": wrap, "_recorders": {}, "_make_recorder": make_recorder,
+        "_new": _new, "_wrap": wrap, "_recorders": {}, "_make_recorder": make_recorder, "_pass_on": pass_on,
     }  # fmt: skip
     exec(_caller_code(*looks), scope)
     call: Any = scope["call"]

@@ -226,7 +226,10 @@ class NPZDataset(Dataset[Any]):
             shapes = ", ".join(f"{name} {list(a.shape)}" for name, a in zip(names, arrays))
             raise DataFileError(f"{found}: arrays of one length are wanted, not {shapes or 'none'}")
         self.keys = names
-        self.tensors = tuple(_tensor(a) for a in arrays)
+        try:
+            self.tensors = tuple(_tensor(a) for a in arrays)
+        except TypeError as error:
+            raise DataFileError(f"{found}: {error}") from error
         self.transform = transform
 
     def __getitem__(self, index: Any) -> tuple[Any, ...]:

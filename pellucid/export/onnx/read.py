@@ -410,8 +410,8 @@ def _graph(g: Any, folder: str | None) -> ReadGraph:
     initializers = {t.name or "": tensor(t, folder) for t in g.initializer}
     initializers |= {s.values.name or "": _dense(s, folder) for s in g.sparse_initializer}
     return ReadGraph(
-        [_node(n, folder) for n in g.node], initializers, {v.name: _type(v.type) for v in g.input}, {v.name: _type(v.type) for v in g.output},
-        [v.name for v in g.output],
+        [_node(n, folder) for n in g.node], initializers, {v.name or "": _type(v.type) for v in g.input},
+        {v.name or "": _type(v.type) for v in g.output}, [v.name or "" for v in g.output],
     )  # fmt: skip
 
 
