@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import sys
+import types
 import warnings
 import weakref
 from collections import Counter
@@ -64,6 +65,7 @@ class CompiledFunction:
         self.fullgraph = fullgraph
         self.limit = limit
         self.versions: list[Version] = []
+        self._of_classes: dict[Any, Any] = {}  # compiled methods of classes
         self.refused: dict[Any, str] = {}
         self.history: list[str] = []  # what was traced, and why again
         self._attempts: dict[Any, int] = {}
@@ -114,7 +116,7 @@ class CompiledFunction:
     def __reduce__(self) -> Any:
         bound = getattr(self.function, "__self__", None)
         name = getattr(self, "__name__", "")
-        if bound is not None and getattr(bound, "__dict__", {}).get(f"_compiled_{name}") is self:
+        if bound is not None and getattr(bound, "__dict__", {}).get(f"_compiled_{self.function.__qualname__}") is self:
             return getattr, (bound, name)  # a decorated method
         found: Any = sys.modules.get(getattr(self, "__module__", ""))
         for part in getattr(self, "__qualname__", "?").split("."):
@@ -129,13 +131,18 @@ class CompiledFunction:
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """As a decorator of a method: compiled per instance."""
-        if instance is None:
+        if instance is None or not hasattr(self.function, "__get__"):
             return self
-        name = f"_compiled_{self.function.__name__}"
-        made = instance.__dict__.get(name)
-        if made is None:
-            made = CompiledFunction(self.function.__get__(instance, owner), self.fullgraph, self.limit)
-            instance.__dict__[name] = made
+        if isinstance(instance, type):
+            held, key = self._of_classes, instance  # of a classmethod
+        else:
+            held, key = getattr(instance, "__dict__", None), f"_compiled_{self.function.__qualname__}"
+        if type(held) is not dict:
+            return types.MethodType(self, instance)  # an object without a dictionary to keep it in is an argument
+        made = held.get(key)
+        # A copy of an object has that of the object.
+        if made is None or made.function.__self__ is not instance or made.function.__func__ is not self.function:
+            made = held[key] = CompiledFunction(self.function.__get__(instance, owner), self.fullgraph, self.limit)
         return made
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -280,6 +280,8 @@ class Version(Calls):
                 if all(v.buffer is not value.buffer for i in program.instructions for v in i.writes):
                     self.outputs.append(("view", self._who(known_view[0]), known_view[1]))
                     continue
+            if t.is_inference() is not local.inference:
+                raise Refusal("the step returns a tensor of another inference mode than the one around it")
             if value.buffer.kind == "constant":
                 value = self._copied(value)
             program.outputs.append(value)

@@ -4,6 +4,7 @@ import copy
 import functools
 import itertools
 import mmap
+import pickle
 import warnings
 
 import numpy as np
@@ -421,3 +422,74 @@ def test_arguments_made_in_inference_mode():
                 else:
                     x.data.fill_(1) if not x.is_inference() else None
             assert outcomes[0] == outcomes[1]
+
+
+# ---- methods ------------------------------------------------------------------------------------------------------------
+class Scaled:
+    factor = 2.0
+
+    def __init__(self, k):
+        self.k = k
+
+    @torch.compile
+    def times(self, x):
+        return x * self.k
+
+    @classmethod
+    @torch.compile
+    def of_class(cls, x):
+        return x * cls.factor
+
+    @staticmethod
+    @torch.compile
+    def plus(x):
+        return x + 1
+
+
+class Shifted(Scaled):
+    factor = 3.0
+
+    @torch.compile
+    def times(self, x):
+        return super().times(x) + 1
+
+
+class Small:
+    __slots__ = ("k",)
+
+    @torch.compile
+    def times(self, x):
+        return x * self.k
+
+
+def test_compiled_methods_of_all_kinds():
+    """Of classes, of objects without a dictionary, those that call the one they override, and those of copies."""
+    small = [Small(), Small()]
+    small[0].k, small[1].k = 5.0, 6.0
+    first, second = Scaled(2.0), Shifted(4.0)
+    for n in range(4):
+        x = torch.full((2,), float(n))
+        assert first.times(x).tolist() == [2.0 * n] * 2 and second.times(x).tolist() == [4.0 * n + 1] * 2
+        assert Scaled.of_class(x).tolist() == [2.0 * n] * 2 and second.of_class(x).tolist() == [3.0 * n] * 2
+        assert Scaled.plus(x).tolist() == second.plus(x).tolist() == [n + 1.0] * 2
+        assert [s.times(x).tolist() for s in small] == [[5.0 * n] * 2, [6.0 * n] * 2]
+    for copied in (copy.copy, copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))):
+        one, other = copied(first), copied(second)
+        one.k, other.k = 10.0, 20.0
+        for n in range(3):
+            x = torch.full((1,), float(n))
+            assert [v.times(x).item() for v in (one, other, first, second)] == [10.0 * n, 20.0 * n + 1, 2.0 * n, 4.0 * n + 1]
+
+
+def test_results_made_in_inference_mode():
+    def step(x):
+        with torch.inference_mode():
+            y = x * 2
+        return y
+
+    compiled = torch.compile(step)
+    for k in range(4):
+        x = torch.ones(2) * k
+        assert compiled(x).is_inference() and compiled(x).tolist() == [2.0 * k] * 2
+        with torch.inference_mode():
+            assert compiled(x).is_inference()
