@@ -106,7 +106,7 @@ class GradScaler:
             if id(optimizer) in self._stepped:
                 raise RuntimeError("unscale_() is being called after step().")
             raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
-        grads = [p._grad for group in optimizer.param_groups for p in group["params"] if p._grad is not None]
+        grads = tracing.gradients([p for group in optimizer.param_groups for p in group["params"]])
         if any(g._array.dtype == np.float16 for g in grads):
             raise ValueError("Attempting to unscale FP16 gradients.")
         self._found[id(optimizer)] = not (_unscaled_in_operations if tracing.tracers else _unscaled)(grads, 1.0 / self._scale)

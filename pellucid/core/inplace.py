@@ -267,9 +267,9 @@ def write(t: Tensor, name: str, op: Any, others: tuple[Any, ...], params: dict[s
 
     The record's gradient rules must not need the old value of the first argument, nor the result's.
     """
+    check_writable(t, name)  # before numbers are drawn for it
     if state.slow or type(t) not in FAST_TYPES or any(isinstance(x, Tensor) and type(x) not in FAST_TYPES for x in others):
         return overwrite(t, op.call(t, *others, **params), name)
-    check_writable(t, name)
     check_overlap(t._array)
     arrays = [x._array if isinstance(x, Tensor) else x for x in others]
     if type(t._array) is np.ndarray:

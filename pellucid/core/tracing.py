@@ -6,7 +6,7 @@ updates. Those places say so here; with no tracer it costs a look at an empty li
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from inspect import signature
 from typing import Any, TypeVar
@@ -74,6 +74,17 @@ def effect(function: Callable[..., Any], *args: Any, writes: tuple[int, ...] = (
     if tracers:
         return tracers[-1].effect(function, args, {}, writes)
     return function(*args)
+
+
+def gradients(tensors: Iterable[Any]) -> list[Any]:
+    """The gradients that the tensors have; a tracer is told of those that have none, since with one the caller would do something else."""
+    found = []
+    for t in tensors:
+        if t._grad is not None:
+            found.append(t._grad)
+        elif tracers:
+            tracers[-1].grad_missing(t)
+    return found
 
 
 def replayed(function: F) -> F:

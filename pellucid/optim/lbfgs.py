@@ -55,6 +55,7 @@ class LBFGS(Optimizer):
     # ---- all parameters as one vector ------------------------------------------------------------
     def _gradient(self) -> Any:
         parts = []
+        tracing.gradients(self._params)
         for p in self._params:
             a = p._array if p._grad is None else p._grad._array
             flat = np.ascontiguousarray(a).reshape(-1)

@@ -92,3 +92,27 @@ def test_limits_of_elements_are_eagers(dtype):
             np.testing.assert_array_equal(x, y)
     items = {item.instructions[0].op: item.kind for item in run.versions[0].run.items}
     assert items["_limit"] == ("native" if target.available() and dtype is torch.float32 else "eager")
+
+
+@pytest.mark.parametrize("clip", ["norm", "value", "unscale"])
+def test_gradients_that_come_after_the_traced_call_are_clipped(clip):
+    p = torch.tensor([3.0, 4.0], requires_grad=True)
+    optimizer = torch.optim.SGD([p], lr=0.1)
+
+    @torch.compile
+    def limit(x):
+        if clip == "norm":
+            torch.nn.utils.clip_grad_norm_([p], 1.0)
+        elif clip == "value":
+            torch.nn.utils.clip_grad_value_([p], 0.5)
+        else:
+            torch.amp.GradScaler("cpu", init_scale=8.0).unscale_(optimizer)
+        return x * p
+
+    for call in range(4):
+        (limit(torch.full((2,), 4.0)) * 2).sum().backward()  # the first call found no gradient to clip
+        assert torch.equal(p.grad, torch.full((2,), 8.0))
+        limit(torch.ones(2))
+        want = {"norm": 0.5**0.5, "value": 0.5, "unscale": 1.0}[clip]
+        assert torch.allclose(p.grad, torch.full((2,), want)), call
+        p.grad = None

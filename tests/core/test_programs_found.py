@@ -100,3 +100,18 @@ def test_gradients_of_distinct_values_are_refused(name):
 def test_running_sums_in_bools_are_refused(name):
     with pytest.raises(NotImplementedError, match="not implemented for 'Bool'"):
         getattr(torch.tensor([1, 2]), name)(0, dtype=torch.bool)
+
+
+@pytest.mark.parametrize("fill", ["normal_", "uniform_", "bernoulli_", "random_"])
+def test_refused_fills_draw_nothing(fill):
+    def after():
+        g = torch.Generator().manual_seed(1)
+        leaf = torch.ones(3, requires_grad=True)
+        with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+            getattr(leaf, fill)(generator=g)
+        return torch.rand(1, generator=g).item()
+
+    fresh = torch.rand(1, generator=torch.Generator().manual_seed(1)).item()
+    assert after() == fresh
+    with torch.debug.watch():
+        assert after() == fresh

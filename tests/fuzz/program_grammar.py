@@ -188,9 +188,9 @@ torch.bincount({i}.flatten().abs()) | torch.histc({f}, 4) | torch.searchsorted({
 torch.logical_and({x}, {y}) | torch.isclose({f}, {f}) | torch.bitwise_xor({i}, {i}) | {i} << 1 | {i} // 3 | {i} % 3 | {i} / 2 | {i}.float().mean() | torch.gcd({i}, {i}) | {x}.clip(-1, 1)
 torch.nn.utils.parameters_to_vector([{r}, {r}]) | torch.block_diag({x}, {y}) | torch.cartesian_prod({x}, {x}) | torch.combinations({x}) | torch.trapezoid({f}) | torch.logaddexp({f}, {f}) | torch.copysign({f}, {f}) | {f}.xlogy({f})
 Square.apply({f}) | Step.apply({f}, {k}) | Pair.apply({f}, {f}) | Pair.apply({f}, {f})[1] | Double.apply({f}.clone()) | Double.apply({n})
-checkpoint(lambda t: {u}, {f}, use_reentrant=False) | checkpoint(lambda t: {u}, {r}, use_reentrant=True) | torch.func.grad(lambda t: ({u}).sum())({f}) | torch.func.vmap(lambda t: {u})({x}) | torch.func.jvp(lambda t: {u}, ({f}.detach(),), (torch.ones_like({1}).detach(),)) | {x}.conj() * 1 | {c}.mH.clone() | {c}.adjoint() + 0
-torch.func.vjp(lambda t: {u}, {f})[0] | torch.func.vmap(torch.func.grad(lambda t: ({u}).sum()))({f}) | torch.func.vmap(lambda s, t: s + {u}, in_dims=(0, None))({x}, {x}) | torch.func.jacrev(lambda t: {u})({f}) | torch.func.hessian(lambda t: ({u}).sum())({f})
-torch.func.vmap(lambda t: {u}, in_dims={d}, out_dims={d})({x}) | torch.func.grad_and_value(lambda t: ({u}).sum())({f}) | torch.autograd.functional.jacobian(lambda t: {u}, {f}) | torch.vmap(lambda t: t[{j}:])({x})
+checkpoint(lambda t: {u}, {f}, use_reentrant=False) | checkpoint(lambda t: {u}, {r}, use_reentrant=True) | torch.func.grad(lambda t: ({u}).sum())({f}.detach()) | torch.func.vmap(lambda t: {u})({x}) | torch.func.jvp(lambda t: {u}, ({f}.detach(),), (torch.ones_like({1}).detach(),)) | {x}.conj() * 1 | {c}.mH.clone() | {c}.adjoint() + 0
+torch.func.vjp(lambda t: {u}, {f}.detach())[0] | torch.func.vmap(torch.func.grad(lambda t: ({u}).sum()))({f}.detach()) | torch.func.vmap(lambda s, t: s + {u}, in_dims=(0, None))({x}, {x}) | torch.func.jacrev(lambda t: {u})({f}.detach()) | torch.func.hessian(lambda t: ({u}).sum())({f}.detach())
+torch.func.vmap(lambda t: {u}, in_dims={d}, out_dims={d})({x}) | torch.func.grad_and_value(lambda t: ({u}).sum())({f}.detach()) | torch.autograd.functional.jacobian(lambda t: {u}, {f}) | torch.vmap(lambda t: t[{j}:])({x})
 """
 
 UNARY = """
@@ -213,7 +213,7 @@ WRITES = """
 torch.add({x}, {y}, out={n}) | torch.mul({x}, {k}, out={n}) | torch.sum({x}, {d}, out={n}) | torch.matmul({x}, {y}, out={n}) | torch.exp({x}, out={n}) | torch.cat([{x}, {x}], out={n}) | torch.sin({n}, out={n})
 torch.where({x} > 0, {x}, {y}, out={n}) | torch.clamp({x}, -1, 1, out={n}) | torch.cumsum({x}, {d}, out={n}) | torch.stack([{x}, {x}], out={n}) | torch.abs({x}, out={n}) | {n}.swapaxes_(0, -1)
 {n}.add_({1}) | {n}.add_({1}.mT) | {n}.mul_({1}.flip(0)) | {n}[1:] = {1}[:-1] | {n}[:-1] += {1}[1:] | {n}.copy_({1}.clone()) | {n}.view(-1)[1:].copy_({1}.view(-1)[:-1].clone()) | {n}.index_add_(0, {ids}, {1})
-nn.init.normal_({n}, generator=g) | nn.init.constant_({n}, {k}) | nn.init.zeros_({n}) | torch.nn.utils.clip_grad_norm_([{p}], 0.5) | torch.nn.utils.clip_grad_value_([{p}], 0.1) | {n}.map_({s}, lambda a, b: a + b)
+nn.init.normal_({n}, generator=g) | nn.init.constant_({n}, {k}) | nn.init.zeros_({n}) | torch.nn.utils.clip_grad_norm_([{p}], 0.5) | {n}.map_({s}, lambda a, b: a + b)
 {n}.addmm_({x}, {y}) | {n}.baddbmm_({x}, {y}) | {n}.logical_not_() | {n}.floor_divide_(2) | {n}.remainder_(3) | {n}.nan_to_num_()
 """
 
@@ -240,7 +240,7 @@ SIDE_EFFECTS = """
 log.append({x}.sum().item()) | log.append({x}.detach()) | log.append({x}.shape) | log.append(str({x}.dtype)) | state["n"] += 1 | state["last"] = {x}.detach().clone() | state["mean"] = 0.9 * state["mean"] + 0.1 * {x}.detach().mean()
 state["mean"].mul_(0.5) | state["scale"] = float({x}.abs().sum()) | {v} = state["mean"] + 1 | {v} = {x} * state["scale"] | {v} = {x} + state["n"] | torch.manual_seed({j}) | del {x} | log.clear()
 {v} = state.get("last", {x}) | {v} = {x} * len(log) | {v} = [{x}, {y}] | {v} = {{"a": {x}, "b": ({y}, {k})}} | {v} = sum([{x}, {x}, {k}]) | {v} = copy.deepcopy({x}.detach()) | {v}, {v} = {y}, {x} | state["n"] = {x}.dim() + state["n"]
-{v} = [t * 2 for t in {x}] | {v} = torch.stack([t.sum() for t in {x}]) | {v} = {x} if {x}.dim() > 1 else {y} | {v} = max({x}.shape) * {x} | {v} = (lambda t: {u})({x}) | {v} = {{k: t + 1 for k, t in state.items() if isinstance(t, int)}}
+{v} = [t * 2 for t in {x}] | {v} = torch.stack([t.sum() for t in {x}]) | {v} = {x} if {x}.dim() > 1 else {y} | {v} = max({x}.shape) * {x} | {v} = (lambda t: {u})({x}) | {v} = {{key: t + 1 for key, t in state.items() if isinstance(t, int)}}
 """
 
 BLOCKS = """
@@ -264,7 +264,7 @@ OPTIMIZER_USES = """
 
 BETWEEN = """
 {p}.requires_grad_({bool}) | {p}.grad = None | with torch.no_grad():\\n    {p}.add_(1) | {p}.data.mul_(2) | torch.set_default_dtype({fdt}) | torch.set_grad_enabled({bool}) | state["n"] += 1 | state["scale"] = {k} | flag = {bool}
-{m}.eval() | {m}.train() | {m}.double() | {m}.requires_grad_({bool}) | {m}.weight = nn.Parameter({m}.weight.detach() * 2) | {m} = copy.deepcopy({m}) | {m}.load_state_dict({{k: w * 0.5 for k, w in {m}.state_dict().items()}})
+{m}.eval() | {m}.train() | {m}.double() | {m}.requires_grad_({bool}) | {m}.weight = nn.Parameter({m}.weight.detach() * 2) | {m} = copy.deepcopy({m}) | {m}.load_state_dict({{key: held * 0.5 for key, held in {m}.state_dict().items()}})
 {o}.param_groups[0]["lr"] = 0.5 | {o}.load_state_dict(copy.deepcopy({o}.state_dict())) | state["mean"] = torch.ones(4) | state["mean"] = torch.ones(4).double() | log.clear() | g.manual_seed(5) | torch.manual_seed(3) | {p} = {p}.detach().clone().requires_grad_()
 {p}.register_hook(lambda grad: grad + 1) | {m}.register_forward_hook(lambda mod, args, out: None) | {m}.register_forward_pre_hook(lambda mod, args: None) | {p}.grad = torch.ones_like({p}) | {p} = {p}.detach().double().requires_grad_()
 {m}.zero_grad() | {o}.zero_grad() | del state["last"] | {p}.register_post_accumulate_grad_hook(lambda q: log.append(q.grad.sum().item())) | torch.use_deterministic_algorithms({bool}) | {o}.add_param_group({{"params": [torch.zeros(2, requires_grad=True)]}})

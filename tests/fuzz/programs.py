@@ -62,6 +62,10 @@ KNOWN: dict[str, str] = {  # PyTorch refuses, and here there is a result
     "eager accepted RuntimeError A view was created in no_grad": "views made without gradients, written to past the graph: read as they are",
     "eager accepted RuntimeError unsupported operation more than one element": "a gradient that PyTorch expands has memory of its own",
     "eager accepted RuntimeError view size is not compatible": "the layout of results is not PyTorch's everywhere",
+    "eager accepted RuntimeError Autograd not support dtype": "parts of integers take values that require gradients, as whole ones do",
+    "eager accepted TypeError add argument 'alpha'": "a tensor of one number serves as the number",
+    "eager accepted RuntimeError MKL FFT": "no transform of nothing in PyTorch's library",
+    "eager accepted RuntimeError vmap aten": "PyTorch cannot batch it",
     "eager accepted RuntimeError mixed dtype": "parameters of another dtype are promoted",
     "eager accepted NotImplementedError": "PyTorch has no kernel for this dtype",
 }
@@ -403,6 +407,8 @@ class Maker:
         elif around < 0.1:
             call = f"r{number} = torch.func.vmap(lambda s: program(s, {arguments[1]}, {k}))({arguments[0]})"
         self.calls.append(call)
+        if around < 0.06:  # what PyTorch says of views made there, and lets one do with them, is its own
+            return
         self.fill.results.append(f"r{number}")
         for _ in range(choose.choice([0, 0, 1, 2])):
             self.calls.append(self.fill(choose.choice(self.tables["USES"])))
@@ -416,7 +422,7 @@ def _assigned(text: str) -> set[str]:
     """The names that a text gives values to, not counting what its functions do."""
     return {
         node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del))
-    } - {"error", "t", "i"}
+    } - {"error", "t", "i", "key", "held"}
 
 
 # ---- shrinking -----------------------------------------------------------------------------------------------------------------------

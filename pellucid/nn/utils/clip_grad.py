@@ -75,7 +75,7 @@ def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: boo
 @no_grad()
 def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:
     """Multiply all gradients by max_norm / total_norm when that is less than 1."""
-    grads = [p._grad for p in _list(parameters) if p._grad is not None]
+    grads = tracing.gradients(_list(parameters))
     tracing.effect(_scale, [g._array for g in grads], total_norm._array, float(max_norm), writes=(0,))
     for grad in grads:
         version_of(grad).count += 1
@@ -100,7 +100,7 @@ def clip_grad_norm_(
         parameters = list(parameters)
         if not parameters and generator:
             warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2)
-    grads = [p._grad for p in _list(parameters) if p._grad is not None]
+    grads = tracing.gradients(_list(parameters))
     total = get_total_norm(grads, norm_type, error_if_nonfinite, foreach)
     clip_grads_with_norm_(parameters, max_norm, total, foreach)
     return total  # type: ignore[no-any-return]
@@ -119,7 +119,7 @@ def clip_grad_norm(parameters: Any, max_norm: float, norm_type: float = 2.0, **k
 @no_grad()
 def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: float, foreach: bool | None = None) -> None:
     """Limit every element of every gradient to [-clip_value, clip_value]."""
-    grads = [p._grad for p in _list(parameters) if p._grad is not None]
+    grads = tracing.gradients(_list(parameters))
     tracing.effect(_limit, [g._array for g in grads], float(clip_value), writes=(0,))
     for grad in grads:
         version_of(grad).count += 1
