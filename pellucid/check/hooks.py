@@ -80,10 +80,12 @@ class Hooks:
                 self.replace(kind, "__init__", self._silent)
         data = torch.utils.data
         self.replace(data.DataLoader, "__init__", self._loader_made)
+        self.replace(data.Subset, "__init__", self._part_made)
         self.replace(data.DataLoader, "__iter__", self._pass_begun)
         self.replace(self.engine.iterator_class, "__next__", self._next)
         for owner in (torch, torch.random):
             self.replace(owner, "manual_seed", lambda old: self._seeded(old, "torch"))
+            self.replace(owner, "set_rng_state", lambda old: self._seeded(old, "torch"))
         self.replace(np.random, "seed", lambda old: self._seeded(old, "numpy"))
         self.replace(random, "seed", lambda old: self._seeded(old, "random"))
         self.replace(torch.autograd.Function, "apply", self._custom)
@@ -417,6 +419,16 @@ class Hooks:
 
         return __init__
 
+    def _part_made(self, old: Any) -> Any:
+        recorder = self.recorder
+
+        def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+            old(self, *args, **kwargs)
+            if not recorder.idle:
+                recorder.parts[self] = recorder.site(2)
+
+        return __init__
+
     def _pass_begun(self, old: Any) -> Any:
         recorder, hooks = self.recorder, self
 
@@ -470,6 +482,7 @@ class Hooks:
             result = old(*args, **kwargs)
             if not recorder.idle:
                 given = args[0] if args else next(iter(kwargs.values()), None)
+                given = given if isinstance(given, (int, float, str)) else None
                 recorder.tell("on_seed", Seeded(library, given, recorder.site(2), recorder.step))
             return result
 

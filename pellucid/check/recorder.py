@@ -108,6 +108,7 @@ class Recorder:
         self.filled: dict[int, Op] = {}  # by `Value.id` of a leaf that wants a gradient: what has written it last, updates left out
         self.custom: dict[str, Any] = {}  # by name of the operation: the `autograd.Function` that it was
         self.copies: dict[int, tuple[Any, Site | None]] = {}  # by id of a parameter that is a deep copy: where it was made
+        self.parts: weakref.WeakKeyDictionary[Any, Site | None] = weakref.WeakKeyDictionary()  # where each Subset was made
         self.last_site: Site | None = None
         self._library: dict[str, bool] = {}
         self._rounds: dict[int, tuple[int, int]] = {}  # by optimizer: number of its last step, steps since the one before

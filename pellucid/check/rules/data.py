@@ -13,6 +13,7 @@ from ..events import VIEWS, Backward, Batch, LoaderInfo, ModuleCall, Op, Read, S
 from ..names import locals_of
 from ..rule import Rule
 from .losses_means import average_of
+from .origins import written_at
 
 _MEAN_LOSSES = frozenset(
     "mse_loss l1_loss smooth_l1_loss huber_loss cross_entropy nll_loss binary_cross_entropy binary_cross_entropy_with_logits kl_div "
@@ -39,7 +40,7 @@ class PartialBatchMean(Rule):
     id = "PL902"
     severity = "warning"
     summary = "a mean of batch means with a smaller last batch"
-    ops = ("add", "stack")
+    ops = ("add", "mean")
 
     def __init__(self) -> None:
         self._runs: dict[Site, _Run] = {}
@@ -56,9 +57,12 @@ class PartialBatchMean(Rule):
             value = op.args.get("other")
             if isinstance(value, Value) and value.numel == 1 and not value.requires_grad and op.direct:
                 self._note(value, op.site, op.step)
-        elif op.site is not None and op.site not in self._done:
-            sizes = [_size_of_mean(v) for v in op.inputs]
-            if len(sizes) > 1 and None not in sizes and len(set(sizes)) > 1 and not op.inputs[0].requires_grad:
+        elif op.site is not None and op.site not in self._done and op.arg("dim") is None:
+            joined = op.inputs[0].producer if op.inputs else None
+            if joined is None or joined.name not in ("stack", "cat", "hstack") or not op.direct:
+                return
+            sizes = [_size_of_mean(v) for v in joined.inputs]
+            if len(sizes) > 1 and None not in sizes and len(set(sizes)) > 1 and not joined.inputs[0].requires_grad:
                 self._stacked(op.site, [n for n in sizes if n is not None])
 
     def _note(self, value: Value, site: Site | None, step: int) -> None:
@@ -102,7 +106,7 @@ class PartialBatchMean(Rule):
 
     def _stacked(self, site: Site, sizes: list[int]) -> None:
         call = site.call
-        if call is None or ".mean(" not in site.text:
+        if call is None:
             return
         self._done.add(site)
         self._tell(site, call.text, None, sizes)
@@ -144,13 +148,14 @@ def _size_of_mean(value: Value) -> int | None:
 _HELD_OUT = re.compile(r"(^|[^a-z])(val|valid|validation|test|dev|holdout|heldout|held_out)([^a-z]|$)", re.IGNORECASE)
 _TRAIN = re.compile(r"(^|[^a-z])(train|training)", re.IGNORECASE)
 _ROWS = 20_000  # of either kind are looked at
+_STATISTICS = frozenset("mean std var amin amax min max median quantile std_mean var_mean norm".split())
 _SELECTS = ("getitem", "narrow", "index_select", "split", "chunk", "tensor_split", "masked_select")
 
 
 class _Evaluation:
     """Rows that a model was evaluated on at one place."""
 
-    __slots__ = ("dataset", "leaked", "made", "model", "name", "rows", "site")
+    __slots__ = ("dataset", "leaked", "made", "model", "name", "rows", "site", "windows")
 
     def __init__(self, site: Site | None, name: str | None, model: int) -> None:
         self.site = site
@@ -160,6 +165,7 @@ class _Evaluation:
         self.dataset: int | None = None  # `id` of the data set of the loader that gave them
         self.rows: set[int] = set()
         self.leaked: set[int] = set()
+        self.windows = 0  # rows that are a row trained on, moved by one
 
 
 class DataLeak(Rule):
@@ -169,34 +175,77 @@ class DataLeak(Rule):
     id = "PL901"
     severity = "error"
     summary = "the same rows in training and validation"
-    ops = _SELECTS
+    ops = (*_SELECTS, "randperm", "sub", "div")
 
     def __init__(self) -> None:
-        self._calls: dict[int, tuple[int, list[int], _Evaluation | None]] = {}  # by number: model, rows, evaluation
+        self._calls: dict[
+            int, tuple[int, list[int], _Evaluation | None, Any]
+        ] = {}  # by number: model, rows, evaluation, their edges
         self._trained: dict[int, set[int]] = {}
         self._evaluations: dict[tuple[int, Any, str | None], _Evaluation] = {}
+        self._edges: dict[
+            int, tuple[set[int], set[int]]
+        ] = {}  # by model: hashes of the rows trained on without their last, their first
         self._chosen: dict[int, Site | None] = {}  # id of a tensor -> where its rows were chosen
         self._loaders: dict[int, LoaderInfo] = {}  # id of a tensor that a loader gave
-        self._splits: dict[int, Site | None] = {}  # number of a loader -> where its rows were chosen
-        self._trained_on: dict[
-            int, LoaderInfo
-        ] = {}  # id of a data set -> its loader, whose batches took part in a loss with a backward
+        self._splits: dict[int, Any] = {}  # number of a loader -> where its rows were chosen
+        self._used: dict[int, dict[int, Any]] = {}  # by model and loader: name, where backward was called, where it was made
+        self._orders: dict[Any, int] = {}  # by line: how often it has drawn an order of rows
+        self._scaled: dict[int, Site] = {}  # by id of a tensor: where it was scaled by a statistic of all of its rows
+        self._scaled_sets: dict[int, Site] = {}  # the same by number of a loader
+        self._scaled_rows: dict[tuple[int, bool], set[Site]] = {}  # by model, and whether it is trained: of the rows that it got
+        self._trained_on: set[int] = set()  # ids of data sets whose batches took part in a loss with a backward
+        self._datasets: dict[int, int] = {}  # by number of a loader: the id of its data set, which may be gone when it is asked for
 
     # ---- where rows come from --------------------------------------------------------------------------------------------
     def on_op(self, op: Op) -> None:
         """Before training: `x[80:]` and the like."""
+        if op.name == "randperm":
+            if op.site is not None:
+                self._orders[op.site.key] = self._orders.get(op.site.key, 0) + 1
+            return
+        if op.name in ("sub", "div"):
+            self._scaled_by_all(op)
+            return
         if op.step or not op.inputs or len(self._chosen) > 500 or not op.inputs[0].ndim:
             return
         given = op.inputs[0]
         for made in op.outputs:
             if made.producer is op and made.ndim == given.ndim and made.shape[0] < given.shape[0]:
                 self._chosen[made.id] = self._chosen.get(given.id, op.site)
+                if given.id in self._scaled:
+                    self._scaled[made.id] = self._scaled[given.id]
+
+    def _scaled_by_all(self, op: Op) -> None:
+        """`(x - x.mean(0)) / x.std(0)` before training: what is made of it knows all its rows."""
+        if op.step or len(op.inputs) != 2 or len(self._scaled) > 500:
+            return
+        x, other = op.inputs
+        made, out = other.producer, op.output
+        if x.ndim < 2 or out is None or x.requires_grad or out.shape != x.shape or x.shape[0] < 16:
+            return
+        if x.id in self._scaled:
+            self._scaled[out.id] = self._scaled[x.id]
+        elif made is not None and made.name in _STATISTICS and made.inputs and op.site is not None:
+            whole = made.inputs[0].shape == x.shape and made.arg("dim") in (0, [0], (0,), None) and made.inputs[0].id == x.id
+            if whole and x.is_floating_point and (x.producer is None or x.producer.name not in _SELECTS):
+                self._scaled[out.id] = op.site
 
     def on_loader(self, event: LoaderInfo) -> None:
         """A loader of a TensorDataset gives the rows of its first tensor."""
         dataset = event.dataset
+        part = self.session.recorder.parts.get(dataset) if type(dataset).__name__ == "Subset" else None
+        if part is not None:
+            call = part.call
+            rows = written_at(part, "indices", 1) if call is not None and (call.function or "").endswith("Subset") else None
+            drawn = rows is not None and self._orders.get(rows.key, 0) > 1  # each part has an order of its own
+            self._splits[event.number] = rows if drawn else part
+        while type(dataset).__name__ == "Subset":
+            dataset = dataset.dataset
         tensors = getattr(dataset, "tensors", None)
-        if isinstance(tensors, (tuple, list)) and tensors:
+        if isinstance(tensors, (tuple, list)) and tensors and self.session.recorder.value(tensors[0]).id in self._scaled:
+            self._scaled_sets[event.number] = self._scaled[self.session.recorder.value(tensors[0]).id]
+        if part is None and isinstance(tensors, (tuple, list)) and tensors:
             self._splits[event.number] = self._chosen.get(self.session.recorder.value(tensors[0]).id)
 
     def on_batch(self, event: Batch) -> None:
@@ -205,6 +254,8 @@ class DataLeak(Rule):
             self._loaders.clear()
         for value in event.values:
             self._loaders[value.id] = event.loader
+        if event.loader.dataset is not None:
+            self._datasets[event.loader.number] = id(event.loader.dataset)
 
     # ---- calls ------------------------------------------------------------------------------------------------------------
     def on_module_enter(self, call: ModuleCall) -> None:
@@ -221,9 +272,20 @@ class DataLeak(Rule):
             return
         if len(self._calls) >= 64:
             self._calls.pop(next(iter(self._calls)))
+        self._note_scaled(value, model, held_out)
         rows = _hashes(value)
         if rows:
-            self._calls[call.number] = (model, rows, self._evaluation(call, value, model) if held_out else None)
+            self._calls[call.number] = (model, rows, self._evaluation(call, value, model) if held_out else None, _edges(value))
+
+    def _note_scaled(self, value: Value, model: int, held_out: bool) -> None:
+        loader = self._loaders.get(value.id)
+        place = self._scaled.get(value.id)
+        if place is None and value.producer is not None and value.producer.name in _SELECTS and value.producer.inputs:
+            place = self._scaled.get(value.producer.inputs[0].id)
+        if place is None and loader is not None:
+            place = self._scaled_sets.get(loader.number)
+        if place is not None:
+            self._scaled_rows.setdefault((model, not held_out), set()).add(place)
 
     def _evaluation(self, call: ModuleCall, value: Value, model: int) -> _Evaluation | None:
         loader = self._loaders.get(value.id)
@@ -242,7 +304,7 @@ class DataLeak(Rule):
                 return None
             held = self._evaluations[model, key, name] = _Evaluation(call.site, name, model)
             held.made = made
-            held.dataset = None if loader is None else id(loader.dataset)
+            held.dataset = None if loader is None else self._datasets.get(loader.number)
         return held
 
     def on_backward_begin(self, event: Backward) -> None:
@@ -253,18 +315,29 @@ class DataLeak(Rule):
             for value in op.inputs if self._loaders else ():
                 loader = self._loaders.get(value.id) if value.producer is None else None
                 if loader is not None:
-                    self._trained_on[id(loader.dataset)] = loader
+                    self._trained_on.add(self._datasets.get(loader.number, 0))
             if op.module is None:
                 continue
             found = self._calls.pop(op.module.root.number, None)
             if found is not None and op.module.root.grad_enabled:
+                self._loaded(event, op.module.root, found[0])
                 trained = self._trained.setdefault(found[0], set())
                 if len(trained) < _ROWS:
                     trained.update(found[1])
+                    if found[3] is not None:
+                        heads, tails = self._edges.setdefault(found[0], (set(), set()))
+                        heads.update(found[3][0])
+                        tails.update(found[3][1])
+
+    def _loaded(self, event: Backward, call: ModuleCall, model: int) -> None:
+        """Which loader gave the rows of a call that is trained with."""
+        loader = next((self._loaders[v.id] for v in call.inputs if v.id in self._loaders), None)
+        if loader is not None and loader.name:
+            self._used.setdefault(model, {})[loader.number] = (loader.name, event.site, loader.site)
 
     def on_read(self, event: Read) -> None:
         """A number is made of a model's result: it is evaluated."""
-        if not self._calls or event.how == "repr" or not any(e is not None for _, _, e in self._calls.values()):
+        if not self._calls or event.how == "repr" or not any(e is not None for _, _, e, _ in self._calls.values()):
             return
         for op in ancestors([event.value], limit=5000):
             if op.module is None:
@@ -273,17 +346,53 @@ class DataLeak(Rule):
             if found is None or found[2] is None:
                 continue
             del self._calls[op.module.root.number]
-            model, rows, evaluation = found
+            model, rows, evaluation, edges = found
             trained = self._trained.get(model)
             if trained and len(rows) > 1 and len(evaluation.rows) < _ROWS:
                 evaluation.rows.update(rows)
                 evaluation.leaked.update(trained.intersection(rows))
+                if edges is not None and model in self._edges:
+                    heads, tails = self._edges[model]
+                    evaluation.windows += sum(t in heads or h in tails for h, t in zip(*edges, strict=True))
+
+    def _windows(self, held: _Evaluation, total: int) -> None:
+        self.report(
+            held.made or held.site,
+            f"{held.windows} of {total} rows that the model is evaluated on{f' ({held.name})' if held.name else ''} are windows of a series, moved "
+            "by one step from a window that was trained on: they share all values but one.",
+            evidence={"evaluated_at": str(held.site), "rows": total, "overlapping": held.windows},
+            fix="split the series by time first, with a gap as long as a window, and cut windows out of each part",
+        )
 
     def finish(self) -> None:
         """A part of the rows was trained on; or all of them, although they are called validation."""
+        for loaders in self._used.values():
+            kept = [x for x in loaders.values() if _HELD_OUT.search(x[0]) and not _TRAIN.search(x[0])]
+            if kept and any(_TRAIN.search(x[0]) for x in loaders.values()):
+                name, site, made = kept[0]
+                self.report(
+                    site,
+                    f"the model is trained here on the batches of {name} as well, which are for evaluation.",
+                    evidence={"loader": name, "loader_at": made},
+                    fix="call backward and step for the training loader only, and evaluate under torch.no_grad()",
+                )
+        for held in self._evaluations.values():
+            both = self._scaled_rows.get((held.model, True), set()) & self._scaled_rows.get((held.model, False), set())
+            if both and held.rows and not held.leaked:
+                site = next(iter(both))
+                self.report(
+                    site,
+                    "all rows are scaled here with statistics of all of them, and only then split into those that the model is trained on and "
+                    "those that it is evaluated on: the second have a part in what the first are divided by.",
+                    evidence={"evaluated_at": str(held.site), "rows": len(held.rows)},
+                    fix="split first; take mean and deviation of the training rows, and use them for both",
+                    severity="warning",
+                )
         for held in self._evaluations.values():
             total, leaked = len(held.rows), len(held.leaked)
             name = held.name or ""
+            if leaked < 2 and total >= 8 and held.windows >= 0.3 * total and not _TRAIN.search(name):
+                self._windows(held, total)
             if total < 4 or leaked < 2 or leaked < 0.03 * total or _TRAIN.search(name):
                 continue
             trained = self._trained.get(held.model, set())
@@ -301,6 +410,15 @@ class DataLeak(Rule):
                 },
                 fix="split once, into parts that share no row, before anything is repeated, shuffled or sampled",
             )
+
+
+def _edges(value: Value) -> tuple[list[int], list[int]] | None:
+    """For rows that may be windows of a series: the hashes of each without its last element, and without its first."""
+    array = value.numpy() if value.ndim in (2, 3) else None
+    if array is None or array.dtype.kind != "f" or array.shape[1] < 4:
+        return None
+    rows = np.ascontiguousarray(array[:4096, :256])
+    return [hash(row[:-1].tobytes()) for row in rows], [hash(row[1:].tobytes()) for row in rows]
 
 
 def _hashes(value: Value) -> list[int]:

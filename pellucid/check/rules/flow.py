@@ -461,7 +461,7 @@ class VanishingGradient(_Flowing):
     supersedes = ("loss-at-chance", "dead-units")
 
     FACTOR = 1e-4
-    LONG, THROUGH_TIME = 20, 1e-6  # time steps, of a recurrence of which only the last state is used
+    LONG, THROUGH_TIME = 10, 1e-6  # time steps, of a recurrence of which only the last state is used
     SHARE = 0.7  # of the steps that were looked at, the last among them
 
     def __init__(self) -> None:

@@ -10,6 +10,8 @@ import numpy as np
 from ..events import VIEWS, Backward, Batch, LoaderInfo, Op, Site, Value
 from ..rule import Rule
 from ..signatures import RANDOM
+from .misaligned import apart
+from .places import birthplace, given
 
 _STEPS_CONSTANT = 10
 _STEPS_CHANCE = 50
@@ -46,6 +48,9 @@ class LossAtChance(Rule):
         self._drawn: set[int] = set()
         self._visits: dict[Site | None, int] = {}
         self._last = False
+        self._alike: dict[
+            int, tuple[Any, bool, int]
+        ] = {}  # by `Value.id`: where it was made, whether its rows are still alike, and when
 
     def on_backward(self, event: Backward) -> None:
         """Note the loss that backward is called on."""
@@ -62,6 +67,8 @@ class LossAtChance(Rule):
         if array is None:
             return
         loss = _only_loss(root)
+        if event.accumulated:
+            self._constant(event)
         op = loss if loss is not None else root.producer
         site = op.site if op is not None else event.site
         key = (site, event.accumulated[0].value.id if event.accumulated else 0)  # several models may be trained on one line
@@ -79,6 +86,23 @@ class LossAtChance(Rule):
             curve.chance.append(looked[0])
             curve.classes = looked[1]
             curve.fresh |= looked[2]
+
+    def _constant(self, event: Backward) -> None:
+        """Matrices that begin with the same number everywhere, two or more in a row: no unit ever differs from the others."""
+        if not self._alike and self.step > 2 or len(self._alike) > 64 or self.step & (self.step - 1) and self.step > 2:
+            return
+        recorder = self.session.recorder
+        for a in event.accumulated:
+            value, known = a.value, self._alike.get(a.value.id)
+            if value.ndim < 2 or value.shape[0] < 2 or known is None and self.step > 2 or known is not None and not known[1]:
+                continue
+            array = value.numpy()
+            same = array is not None and bool((array == array[:1]).all())
+            if known is not None:
+                self._alike[value.id] = (known[0], same, self.step)
+            elif same and not np.ptp(array):
+                place = given(recorder, value) or birthplace(recorder, value)
+                self._alike[value.id] = (place, True, self.step)
 
     def on_pass(self, event: LoaderInfo) -> None:
         """Labels of a TensorDataset that are random numbers can only be learned by heart."""
@@ -124,7 +148,19 @@ class LossAtChance(Rule):
 
     def finish(self) -> None:
         """Judge, when nothing else was found and training went on for a while."""
-        if self.session.found or self.session.failure is not None:
+        if self.session.failure is not None:
+            return
+        alike = [place for place, same, step in self._alike.values() if same and step >= 8 and place is not None]
+        if len(alike) >= 2:
+            self.report(
+                alike[0],
+                f"{len(alike)} matrices begin with one number everywhere, and their rows were still all alike in the end: the units of a layer get "
+                "equal gradients (or none), so none ever differs from the others.",
+                evidence={"matrices": len(alike), "steps": self.step},
+                fix="draw the weights at random: leave them as the layers make them, or nn.init.kaiming_uniform_; zeros are for biases",
+            )
+            return
+        if any(finding.severity == "error" for finding, _ in self.session.found.values()):
             return
         for curve in self._curves.values():
             self._judge(curve)
@@ -156,14 +192,17 @@ class LossAtChance(Rule):
         first, last = losses[:third], losses[-third:]
         noise = float(np.sqrt(first.var() / third + last.var() / third))
         drop = float(first.mean() - last.mean())
-        if drop > max(2 * noise, 0.01 * chance) or last.mean() < 0.97 * chance:
+        mixed = apart(curve.site.file) if curve.site is not None else None  # then a loss that falls a little learns by heart
+        if last.mean() < (0.85 if mixed is not None else 0.97) * chance:
+            return
+        if mixed is None and drop > max(2 * noise, 0.01 * chance):
             return
         if last.mean() > 1.25 * max(chance, math.log(curve.classes)):
             return  # far above chance: diverging is another matter
         x = np.arange(losses.size) - (losses.size - 1) / 2
         slope = float((x * (losses - losses.mean())).sum() / (x * x).sum())
         spread = float(np.std(losses - losses.mean() - slope * x)) / math.sqrt(float((x * x).sum()))
-        if slope < -3 * spread and drop > 0.002 * chance:
+        if mixed is None and slope < -3 * spread and drop > 0.002 * chance:
             return
         self._tell(
             curve, losses,
@@ -174,9 +213,9 @@ class LossAtChance(Rule):
     def _tell(self, curve: _Curve, losses: Any, message: str, evidence: dict[str, Any]) -> None:
         shown = [float(f"{v:.5g}") for v in losses[np.linspace(0, losses.size - 1, 6).astype(int)]]
         self.report(
-            curve.site,
+            apart(curve.site.file) or curve.site if curve.site is not None else None,
             message,
-            evidence={"loss": curve.name, "steps": int(losses.size), "losses": shown, **evidence},
+            evidence={"loss": curve.name, "loss_at": curve.site, "steps": int(losses.size), "losses": shown, **evidence},
             fix="see whether a few examples can be learned by heart; if not, look at the gradients (`pellucid.explain`), "
             "the initial values, the learning rate, and whether inputs and labels still belong together",
         )
@@ -201,7 +240,7 @@ def _is_drawn(value: Value, step: int, limit: int = 200) -> bool:
 
 
 def _only_loss(root: Value) -> Op | None:
-    """The classification loss that the root is, but for scaling; None for sums of several."""
+    """The classification loss that the root is, but for a mean of several of the same size; None for sums of others."""
     value: Value | None = root
     for _ in range(10):
         op = value.producer if value is not None else None
@@ -209,7 +248,13 @@ def _only_loss(root: Value) -> Op | None:
             return None
         if op.name in ("cross_entropy", "nll_loss", "binary_cross_entropy_with_logits", "binary_cross_entropy"):
             return op if op.args.get("reduction") == "mean" else None
-        if op.name not in VIEWS or not op.inputs:
+        if op.name == "add" and len(op.inputs) == 2:  # (rows + columns) / 2, as of two towers
+            both = [_only_loss(v) for v in op.inputs]
+            if all(o is not None for o in both) and both[0].name == both[1].name:  # type: ignore[union-attr]
+                return both[0]
+            return None
+        halved = op.name in ("div", "mul") and len(op.inputs) == 1
+        if op.name not in VIEWS and not halved or not op.inputs:
             return None
         value = op.inputs[0]
     return None

@@ -34,6 +34,7 @@ class Origin:
     kind: str
     op: Op
     linear: bool = True
+    scaled: bool = False  # probabilities that a number has multiplied: a temperature, which scores would have had
 
     @property
     def probabilities(self) -> bool:
@@ -124,6 +125,8 @@ def _arithmetic(op: Op, depth: int, linear: bool) -> Origin | None:
         if found.kind == "scores":
             return Origin("scores", found.op, linear and found.linear)
         tiny = op.name in ("add", "sub") and abs(number) <= 1e-3
+        if found.probabilities and linear and op.name in ("mul", "div") and number != 1 and number > 0:
+            return Origin(found.kind, found.op, linear, scaled=True)
         return found if linear and (tiny or op.name in ("mul", "div") and number == 1) else None
     for v in (a, b):
         if v.producer is not None and v.producer.name in ("logsumexp", "log"):

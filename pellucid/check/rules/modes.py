@@ -327,16 +327,17 @@ class BatchNormBatchOfOne(Rule):
     def _tell(self, op: Op, what: str) -> None:
         shape = op.args["input"].shape
         layer = op.module.path if op.module is not None else "batch_norm"
-        batch = self._batch
+        batch, site = self._batch, op.module.root.site if op.module is not None else op.site
         evidence = {"layer": layer, "shape": shape, "step": self.step, "layer_at": op.site}
         fix = "train with batches of two or more, or normalise without the batch (nn.GroupNorm, nn.LayerNorm)"
         if batch is not None and batch.values and batch.values[0].shape[:1] == (1,):
             loader = batch.loader
             evidence |= {"loader_at": loader.site, "batch_size": loader.batch_size, "position": batch.position}
+            site, evidence["called_at"] = loader.site or site, site
             if (loader.batch_size or 1) > 1:
                 fix = "the last batch of the loader has one sample left over: give it `drop_last=True` for training"
         self.report(
-            op.module.root.site if op.module is not None else op.site,
+            site,
             f"{layer} normalises a batch of one (shape {list(shape)}) in train mode: {what}.",
             evidence=evidence,
             fix=fix,

@@ -229,6 +229,8 @@ class _Tracer:
 
     def _subscript(self, node: ast.Subscript, depth: int) -> ast.AST | None:
         key = node.slice
+        if isinstance(key, ast.Slice):
+            return self._trace(node.value, depth - 1)
         if not isinstance(key, ast.Constant):
             return self._trace(key, depth - 1)
         found: list[ast.expr] = []

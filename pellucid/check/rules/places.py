@@ -11,6 +11,7 @@ from typing import Any
 
 from ...core.notebook import place
 from ..names import locals_of
+from ..events import Site
 
 
 class Place:
@@ -167,3 +168,21 @@ def given(recorder: Any, value: Any) -> Any:
         return None
     call = written.site.call
     return None if call is not None and "load" in (call.function or "") else written.site
+
+
+def handed_in(recorder: Any, op: Any, argument: str, made: Any) -> Any:
+    """Where the function in which an operation stands was called, if it was given what the operation gets, which was made outside of it."""
+    if op.site is None or made.site is None or made.site.code is op.site.code:
+        return None
+    written, code = op.written(argument), op.site.code
+    names = {n.id for n in ast.walk(ast.parse(written, mode="eval")) if isinstance(n, ast.Name)} if written else set()
+    own = set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]) - {"self"}
+    if not names & own:
+        return None
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code is not code:
+        frame = frame.f_back  # type: ignore[assignment]
+    frame = frame.f_back if frame is not None else None  # type: ignore[assignment]
+    while frame is not None and recorder.is_library(frame.f_code.co_filename):
+        frame = frame.f_back  # type: ignore[assignment]
+    return Site(frame.f_code, frame.f_lasti) if frame is not None else None

@@ -9,6 +9,7 @@ import numpy as np
 from ..events import VIEWS, Backward, Failure, Op, Site, Value, ancestors, lineage
 from ..rule import Rule, cause_site
 from .losses_origin import SOFTMAXES, Origin, Sampled, origin
+from .places import handed_in
 
 
 class NllWithoutLogSoftmax(Rule):
@@ -276,6 +277,8 @@ class ProbsAsLogits(Rule):
         found = origin(value)
         if found is None or not found.probabilities or not isinstance(value, Value):
             return
+        if found.scaled and name not in ("softmax", "log_softmax"):
+            return
         made, softmax = found.op, found.kind == "softmax"
         if name == "binary_cross_entropy_with_logits" and not softmax or name == "cross_entropy" and softmax:
             return  # rules of their own
@@ -289,6 +292,8 @@ class ProbsAsLogits(Rule):
         target = "a distribution with `logits=`" if name == "logsumexp" else name
         # What is squashed once too often is the second call; for a loss the squashing itself has to go, or become its logarithm.
         site = cause_site(op) if repeated else op.site if name == "logsumexp" else cause_site(made)
+        if repeated and op.direct:
+            site = handed_in(self.session.recorder, op, argument, made) or site
         self.report(
             site,
             f"{target} wants {wanted} and gets probabilities: its input comes out of {made.name}.",

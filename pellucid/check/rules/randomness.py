@@ -11,7 +11,7 @@ import os
 import random
 import sys
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import CodeType
 from typing import Any
 
@@ -21,6 +21,7 @@ from ..events import VIEWS, Backward, LoaderInfo, Op, OptimizerInfo, Seeded, Sit
 from ..rule import Rule
 from ..signatures import RANDOM
 from .places import Place, assignments
+from .places import tree as parsed
 
 DROPOUT = frozenset("dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout".split())
 SEEN = 32  # elements that a draw must have to be compared
@@ -30,6 +31,11 @@ FETCHING = ("__getitem__", "__iter__", "__getitems__")
 def _draws(op: Op) -> bool:
     """Whether the operation has drawn random numbers."""
     return op.name not in DROPOUT or bool(op.arg("training", True) and op.arg("p", 0.5))
+
+
+def _own_stream(op: Op) -> bool:
+    """Whether numbers are drawn from a generator that the call was given."""
+    return op.args.get("generator") is not None
 
 
 class _Print:
@@ -97,7 +103,7 @@ class SameMask(Rule):
     severity = "error"
     summary = "the same random mask or noise in every step"
     covered = ("nondeterminism",)
-    ops = (*sorted(RANDOM), "mul")
+    ops = (*sorted(RANDOM), "mul", "div", "where", "add")
 
     REPEATS = 2  # after the first
     KEPT = 48  # steps
@@ -118,8 +124,13 @@ class SameMask(Rule):
 
     def on_op(self, op: Op) -> None:
         """A draw while gradients are recorded."""
-        if op.name == "mul":
-            self._times(op)
+        if op.name in ("mul", "div", "where", "add"):
+            if op.name == "mul":
+                self._times(op)
+            elif op.name == "div":
+                self._rescaled(op)
+            elif op.name == "add":
+                self._noise(op)
             return
         if not op.grad_enabled or op.site is None or op.output is None or not _draws(op):
             return
@@ -149,21 +160,65 @@ class SameMask(Rule):
         for x, mask in (op.inputs, op.inputs[::-1]):
             if not x.requires_grad or x.is_leaf or mask.requires_grad or not mask.is_floating_point or mask.numel < SEEN:
                 continue
-            steps = self._masks.get(mask.number)
-            if steps is None:
-                if len(self._masks) > 10_000:
-                    self._masks.clear()
-                steps = self._masks[mask.number] = [] if self._is_mask(mask) else [-1]
-            if steps[:1] == [-1] or steps[-1:] == [self.step]:
-                continue
-            steps.append(self.step)
-            if len(steps) == 4:
-                self.report(
-                    op.site,
-                    "this dropout mask is the same in each of 4 steps: it was drawn once, before.",
-                    evidence={"shape": list(mask.shape), "steps": steps, "mask": mask.name},
-                    fix="draw the mask in every forward, or use nn.Dropout",
-                )
+            self._again(mask, op, self._is_mask)
+
+    def _rescaled(self, op: Op) -> None:
+        """`x * keep / (1 - p)`: the factor that makes up for what a mask of zeros and ones drops stands behind the product."""
+        made, factor = op.inputs[0].producer if len(op.inputs) == 1 else None, op.args.get("other")
+        if made is None or made.name != "mul" or len(made.inputs) != 2 or not isinstance(factor, float) or not 0 < factor < 1:
+            return
+        for x, mask in (made.inputs, made.inputs[::-1]):
+            if x.requires_grad and not x.is_leaf and not mask.requires_grad and mask.is_floating_point and mask.numel >= 8:
+                self._again(mask, made, self._plain)
+
+    def _noise(self, op: Op) -> None:
+        """Activations plus noise of their own shape that was drawn in an earlier step, in a model in train mode."""
+        if not op.grad_enabled or len(op.inputs) != 2 or op.module is None or not op.module.training or not op.direct:
+            return
+        for x, noise in (op.inputs, op.inputs[::-1]):
+            if (
+                x.requires_grad
+                and not x.is_leaf
+                and not noise.requires_grad
+                and noise.shape == x.shape
+                and x.ndim > 1
+                and noise.numel >= SEEN
+            ):
+                self._again(noise, op, self._is_noise)
+
+    def _is_noise(self, noise: Value) -> bool:
+        drawn = [o.name for o in lineage(noise, VIEWS | {"mul", "div"}, 30)]
+        return bool({"randn", "randn_like", "normal", "rand", "rand_like", "uniform"} & set(drawn)) and not self._registered(noise)
+
+    def _plain(self, mask: Value) -> bool:
+        """A mask of zeros and ones that was drawn."""
+        drawn = {o.name for o in lineage(mask, VIEWS | {"gt", "lt", "ge", "le", "bernoulli", "sub"}, 30)}
+        if "bernoulli" not in drawn and not ({"rand", "rand_like"} & drawn and {"gt", "lt", "ge", "le"} & drawn):
+            return False
+        array = mask.numpy()
+        return array is not None and set(np.unique(array.reshape(-1)[:2048])) == {0.0, 1.0}
+
+    def _registered(self, value: Value) -> bool:
+        return any(b is value.tensor for m in self.session.recorder.names.alive() for b in m._buffers.values())
+
+    def _again(self, mask: Value, op: Op, kind: Any) -> None:
+        """Note a use of something that may have been drawn once; report it at the fourth step."""
+        steps = self._masks.get(mask.number)
+        if steps is None:
+            if len(self._masks) > 10_000:
+                self._masks.clear()
+            steps = self._masks[mask.number] = [] if kind(mask) else [-1]
+        if steps[:1] == [-1] or steps[-1:] == [self.step]:
+            return
+        steps.append(self.step)
+        if len(steps) == 4:
+            what = "noise" if op.name == "add" else "dropout mask"
+            self.report(
+                op.site,
+                f"this {what} is the same in each of 4 steps: it was drawn once, before.",
+                evidence={"shape": list(mask.shape), "steps": steps, "mask": mask.name},
+                fix="draw it in every forward" + (", or use nn.Dropout" if op.name != "add" else ""),
+            )
 
     def _is_mask(self, mask: Value) -> bool:
         drawn = [o.name for o in lineage(mask, VIEWS | {"gt", "lt", "ge", "le", "div", "mul", "bernoulli", "sub"}, 30)]
@@ -173,15 +228,19 @@ class SameMask(Rule):
         if array is None:
             return False
         values = np.unique(array.reshape(-1)[:2048])
-        held = any(b is mask.tensor for m in self.session.recorder.names.alive() for b in m._buffers.values())
-        return len(values) == 2 and values[0] == 0 and values[1] > 1 and not held
+        return len(values) == 2 and values[0] == 0 and values[1] > 1 and not self._registered(mask)
 
     def on_backward_begin(self, event: Backward) -> None:
         """Draws that are trained with."""
         if self._fresh:
-            for op in ancestors(event.roots):
+            made = list(ancestors(event.roots))
+            used: set[int] = set()
+            for op in made:  # a table that rows are taken from, or that is multiplied with, is data and no noise
+                if op.name not in ("getitem", "index_select", "matmul", "mm", "linear", "embedding"):
+                    used.update(v.producer.number for v in op.inputs if v.producer is not None)
+            for op in made:
                 held = self._fresh.get(op.number)
-                if held is not None and held not in self._trained:
+                if held is not None and held not in self._trained and (op.number in used or not _own_stream(op)):
                     self._trained.append(held)
             self._fresh.clear()
 
@@ -489,22 +548,37 @@ class Nondeterminism(Rule):
                     evidence={"seeded_at": seeded.site, "seed": seeded.seed, "stream": library},
                     fix=f"seed it too: `{prefix}({seeded.seed})`",
                 )
-        fresh = self._use("default_rng")
-        if fresh is not None:
-            site, call = fresh
+        for site, text in unordered(self._files()):
             self.report(
                 site,
-                f"`{call}` makes a stream without a seed, which is another one in each run, while torch is seeded.",
+                f"`{text}` numbers the strings of a set, whose order is another one in each run (PYTHONHASHSEED), while torch is seeded.",
                 evidence={"seeded_at": seeded.site, "seed": seeded.seed},
-                fix=f"give it a seed: `default_rng({seeded.seed})`",
+                fix="sort the set first: `sorted(...)`",
+            )
+        for site, call, why in unseeded(self._files()):
+            self.report(
+                site,
+                f"`{call}` {why}, which is another one in each run, while other streams are seeded.",
+                evidence={"seeded_at": seeded.site, "seed": seeded.seed},
+                fix="give it a seed of the program's, as the other streams have one",
             )
 
+    def _files(self) -> list[str]:
+        """The script and the modules of the user's that it has loaded."""
+        found = [os.path.abspath(self.session.script)]
+        for module in list(sys.modules.values()):
+            file = getattr(module, "__file__", None)
+            if isinstance(file, str) and file.endswith(".py") and not self.session.recorder.is_library(file):
+                found.append(file)
+        return [*dict.fromkeys(found)]
+
     def _use(self, library: str) -> tuple[Site, str] | None:
-        """The first call in the script that draws from a stream, and its place."""
-        script = os.path.abspath(self.session.script)
-        try:
-            tree = ast.parse("".join(linecache.getlines(script)) or open(script, encoding="utf-8").read())
-        except (OSError, SyntaxError):
+        """The first call in the user's files that draws from a stream, and its place."""
+        return next((found for file in self._files() if (found := self._use_in(file, library)) is not None), None)
+
+    def _use_in(self, script: str, library: str) -> tuple[Site, str] | None:
+        tree = parsed(script)
+        if tree is None:
             return None
         names = {"numpy": _imported(tree, "numpy.random"), "random": _imported(tree, "random")}
         numpy_names = _imported(tree, "numpy")
@@ -531,6 +605,116 @@ class Nondeterminism(Rule):
             if hit:
                 return _Line(script, n.lineno), ast.unparse(n)  # type: ignore[return-value]
         return None
+
+
+_STREAMS_MADE = frozenset({"default_rng", "RandomState", "Random", "SeedSequence", "PCG64", "MT19937", "Philox"})
+_CHANGING = frozenset(
+    {"time", "time_ns", "perf_counter", "urandom", "getpid", "uuid4", "token_bytes", "randbits", "now", "monotonic"}
+)
+
+
+def unseeded(files: Iterable[str]) -> Iterator[tuple[Any, str, str]]:
+    """Places that make a stream without a seed, or seed one with what differs from run to run."""
+    for file in files:
+        root = parsed(file)
+        for node in ast.walk(root) if root is not None else ():
+            if not isinstance(node, ast.Call):
+                continue
+            name, text = _called(node), ast.unparse(node)
+            given = [*node.args, *[k.value for k in node.keywords]]
+            nothing = all(isinstance(a, ast.Constant) and a.value is None for a in given)
+            if name in _STREAMS_MADE and nothing and not text.startswith("self."):
+                yield Place(file, node.lineno), text, "makes a stream without a seed"
+            elif name in ("seed", "manual_seed") and nothing and isinstance(node.func, ast.Attribute):
+                yield Place(file, node.lineno), text, "seeds a stream with a number of the system's"
+            elif name in _SEEDING and any(isinstance(n, ast.Call) and _called(n) in _CHANGING for a in given for n in ast.walk(a)):
+                yield Place(file, node.lineno), text, "seeds a stream with a number that changes"
+            elif name == "SystemRandom" or text.startswith("secrets."):
+                yield Place(file, node.lineno), text, "draws from the system's stream"
+        for node in ast.walk(root) if root is not None else ():
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Call):
+                call = node.left
+                inner = call.args[0] if _called(call) == "abs" and call.args else call
+                plain = isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id == "hash"
+                if plain and root is not None and _of_strings(inner, root):
+                    yield Place(file, node.lineno), ast.unparse(node), "takes a number from the hash of a string"
+
+
+def unordered(files: Iterable[str]) -> Iterator[tuple[Any, str]]:
+    """Places that number or list the elements of a set of strings in the order in which it happens to give them."""
+    for file in files:
+        root = parsed(file)
+        if root is None:
+            continue
+        sets = {
+            ast.unparse(t): n.value for n in ast.walk(root) if isinstance(n, ast.Assign) and _is_set(n.value) for t in n.targets
+        }  # fmt: skip
+        for node in ast.walk(root):
+            if not isinstance(node, ast.Call) or _called(node) not in ("enumerate", "list", "tuple") or not node.args:
+                continue
+            inner = node.args[0]
+            inner = sets.get(ast.unparse(inner), inner)
+            if _is_set(inner) and _of_strings(inner, root) and not _sorted_later(root, node):
+                yield Place(file, node.lineno), ast.unparse(node)
+
+
+def _is_set(node: ast.AST) -> bool:
+    return isinstance(node, (ast.SetComp, ast.Set)) or isinstance(node, ast.Call) and _called(node) in ("set", "frozenset")
+
+
+def _of_strings(node: ast.AST, root: ast.AST) -> bool:
+    """Whether the elements are strings, as far as the text shows: they come out of `split`, of letters, of words in quotes."""
+    if isinstance(node, ast.Set):
+        return all(isinstance(e, ast.Constant) and isinstance(e.value, str) for e in node.elts)
+    names: set[str] = set()
+    for n in ast.walk(node):
+        if isinstance(n, ast.Call) and _called(n) in (
+            "split",
+            "lower",
+            "upper",
+            "strip",
+            "splitlines",
+            "read",
+            "findall",
+            "join",
+            "rsplit",
+        ):
+            return True
+        if isinstance(n, ast.Constant) and isinstance(n.value, str):
+            return True
+        if isinstance(n, ast.Name):
+            names.add(n.id)
+    hints = ("word", "token", "text", "vocab", "char", "letter", "name", "sentence", "doc", "corpus", "tag", "label_names")
+    if any(hint in name.lower() for name in names for hint in hints):
+        return True
+    for n in ast.walk(root):
+        if isinstance(n, (ast.For, ast.comprehension)) and names & {t.id for t in ast.walk(n.target) if isinstance(t, ast.Name)}:
+            names |= {c.id for c in ast.walk(n.iter) if isinstance(c, ast.Name)}
+            if any(hint in name.lower() for name in names for hint in hints):
+                return True
+        if isinstance(n, ast.Assign) and any(isinstance(t, ast.Name) and t.id in names for t in n.targets):
+            if any(isinstance(c, ast.Constant) and isinstance(c.value, str) for c in ast.walk(n.value)):
+                return not any(
+                    isinstance(c, ast.Call) and _called(c) in ("open", "load", "randint", "tensor") for c in ast.walk(n.value)
+                )
+    return False
+
+
+def _sorted_later(root: ast.AST, node: ast.AST) -> bool:
+    for n in ast.walk(root):
+        if (
+            isinstance(n, ast.Call)
+            and _called(n) in ("sorted", "len", "sum", "max", "min")
+            and any(c is node for a in n.args for c in ast.walk(a))
+        ):
+            return True
+        if isinstance(n, ast.Assign) and n.value is node:
+            titles = {ast.unparse(t) for t in n.targets}
+            return any(
+                isinstance(c, ast.Call) and isinstance(c.func, ast.Attribute) and c.func.attr == "sort" and ast.unparse(c.func.value) in titles
+                for c in ast.walk(root)
+            )  # fmt: skip
+    return False
 
 
 class _Line(Site):

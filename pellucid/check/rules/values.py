@@ -63,6 +63,8 @@ FIX |= {
     "nll_loss": FIX["cross_entropy"],
 }
 FIX |= {"var": FIX["std"], "std_mean": FIX["std"], "asin": FIX["acos"], "atanh": FIX["acos"]}
+_GROW = ("exploding-gradient", "lr-absurd", "nll-without-log-softmax", "missing-zero-grad")
+"""Rules whose findings are why numbers grow until they overflow."""
 GENERAL = "look at what goes in on this line, and keep it in the range in which the result is finite"
 CLEAN = "clean the data (torch.isfinite, torch.nan_to_num), and look at how this tensor is filled"
 DIVERGED = "training diverges before this line: use a smaller learning rate, or clip gradients with nn.utils.clip_grad_norm_"
@@ -364,7 +366,7 @@ class NanBorn(Rule):
 
     def _diverged(self) -> bool:
         """Whether the numbers had grown beyond all measure before, which is told by the rule that saw it."""
-        return any(finding.name in ("exploding-gradient", "lr-absurd") for finding, _ in self.session.found.values())
+        return any(finding.name in _GROW for finding, _ in self.session.found.values())
 
 
 def _fix(op: Op) -> str:

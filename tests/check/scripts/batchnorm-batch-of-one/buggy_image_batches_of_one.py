@@ -28,12 +28,12 @@ class Segmenter(nn.Module):
 torch.manual_seed(0)
 images = torch.rand(8, 1, 8, 8)
 masks = (images[:, 0] > 0.5).long()
-loader = DataLoader(TensorDataset(images, masks), batch_size=1, shuffle=True)
+loader = DataLoader(TensorDataset(images, masks), batch_size=1, shuffle=True)  # <- finding
 model = Segmenter()
 optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
 model.train()
 for image, mask in loader:
-    logits = model(image)  # <- finding
+    logits = model(image)
     loss = nn.functional.cross_entropy(logits, mask)
     optimizer.zero_grad()
     loss.backward()

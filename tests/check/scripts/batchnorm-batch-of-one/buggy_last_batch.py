@@ -18,13 +18,13 @@ class Net(nn.Module):
 
 
 torch.manual_seed(0)
-loader = DataLoader(TensorDataset(torch.randn(33, 3), torch.randint(0, 2, (33,))), batch_size=8, shuffle=True)
+loader = DataLoader(TensorDataset(torch.randn(33, 3), torch.randint(0, 2, (33,))), batch_size=8, shuffle=True)  # <- finding
 net = Net()
 optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 for epoch in range(2):
     for x, y in loader:
         optimizer.zero_grad()
-        loss = F.cross_entropy(net(x), y)  # <- finding
+        loss = F.cross_entropy(net(x), y)
         loss.backward()
         optimizer.step()
     print(epoch, loss.item())

@@ -8,8 +8,8 @@ torch.manual_seed(0)
 X = torch.randn(300, 12)
 Y = (X[:, :3].sum(1) > 0).float()
 dataset = TensorDataset(X, Y)
-training, held_out = Subset(dataset, range(250)), Subset(dataset, range(200, 300))
-train_loader, val_loader = DataLoader(training, 25, shuffle=True), DataLoader(held_out, 50)  # <- finding
+training, held_out = Subset(dataset, range(250)), Subset(dataset, range(200, 300))  # <- finding
+train_loader, val_loader = DataLoader(training, 25, shuffle=True), DataLoader(held_out, 50)
 model = nn.Sequential(nn.Linear(12, 32), nn.ReLU(), nn.Dropout(0.5), nn.Linear(32, 1))
 optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
 criterion = nn.BCEWithLogitsLoss()

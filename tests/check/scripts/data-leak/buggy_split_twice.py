@@ -7,10 +7,10 @@ from torch.utils.data import DataLoader, TensorDataset, random_split
 
 def loaders(dataset, batch_size):
     train, _ = random_split(dataset, [36, 12])
-    _, held_out = random_split(dataset, [36, 12])
+    _, held_out = random_split(dataset, [36, 12])  # <- finding
     return (
         DataLoader(train, batch_size, shuffle=True),
-        DataLoader(held_out, batch_size),  # <- finding
+        DataLoader(held_out, batch_size),
     )
 
 
