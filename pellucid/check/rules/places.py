@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...core.notebook import place
-from ..names import locals_of
 from ..events import Site
+from ..names import locals_of
 
 
 class Place:
