@@ -72,6 +72,9 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     elif value is src:
         # The graph must have a node of the copy itself: the source's own node belongs to another tensor.
         value = F.clone(value) if value._rg and local.grad else value
+    if value._rg and self._rg and self._view is None and local.grad and self.dtype.is_floating_point:
+        # What is overwritten has a gradient, of zeros. (The base of a view has one anyway.)
+        value = F.where(make_tensor(tracing.constant(np.ones((), bool))), value, self)
     return overwrite(self, value, "copy_")
 
 

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from ..backends import numpy_cpu
+from ..backends.meta import MetaArray
 from ..dtypes import BY_NUMPY, can_cast
-from ..errors import ArgumentTypeError, DtypeError, GraphError, OperationError, ShapeError
+from ..errors import ArgumentTypeError, DtypeError, GraphError, OperationError, ShapeError, UnsupportedError
 from . import observe, source, tracing
 from .bind import record
 from .modes import enable_grad, local, no_grad, state
@@ -163,11 +164,7 @@ def check_out(out: Tensor, arguments: tuple[Any, ...], exact: bool) -> None:
     for x in arguments:
         b = x._array if isinstance(x, Tensor) else None
         if type(b) is np.ndarray and a.size and np.may_share_memory(a, b):
-            same = a is b or (a.shape, a.strides, a.__array_interface__["data"]) == (
-                b.shape,  # type: ignore[union-attr]
-                b.strides,  # type: ignore[union-attr]
-                b.__array_interface__["data"],  # type: ignore[union-attr]
-            )
+            same = a is b or (a.shape, a.strides, numpy_cpu.address(a)) == (b.shape, b.strides, numpy_cpu.address(b))
             if (exact or not same) and np.shares_memory(a, b):
                 raise OperationError(
                     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
@@ -186,6 +183,15 @@ def writable(array: np.ndarray) -> np.ndarray:
     memory = held.ravel("K")  # in the order in which it lies: a view, but of memory with gaps
     dense = np.may_share_memory(memory, held) or not held.size
     return np.ndarray(array.shape, array.dtype, memory.view(np.uint8).data, shift, array.strides) if dense else array
+
+
+def written(array: Any, name: str) -> np.ndarray | None:
+    """The memory that a write to the array goes to; None for a meta tensor, which has none. Anything else is refused."""
+    if isinstance(array, np.ndarray):
+        return writable(array)
+    if isinstance(array, MetaArray):
+        return None
+    raise UnsupportedError(f"{name}: an array of type {type(array).__name__} cannot be written to", op=name)
 
 
 def bump(t: Tensor, name: str) -> None:
@@ -225,8 +231,9 @@ def overwrite(t: Tensor, result: Tensor, name: str) -> Tensor:
             result = TENSORS.cast(result, dtype=a.dtype)
         node = result._node
         _save_own(node, r, a, t)
-    if type(a) is np.ndarray:
-        np.copyto(writable(a), r, casting="unsafe")
+    memory = written(a, name)
+    if memory is not None:
+        np.copyto(memory, r, casting="unsafe")
     bump(t, name)
     if node is not None:
         _resave(node, t)
@@ -272,8 +279,9 @@ def write(t: Tensor, name: str, op: Any, others: tuple[Any, ...], params: dict[s
         return overwrite(t, op.call(t, *others, **params), name)
     check_overlap(t._array)
     arrays = [x._array if isinstance(x, Tensor) else x for x in others]
-    if type(t._array) is np.ndarray:
-        op.inplace(numpy_cpu, writable(t._array), *arrays, **params)
+    memory = written(t._array, name)
+    if memory is not None:
+        op.inplace(numpy_cpu, memory, *arrays, **params)
     needs = (t._rg, *[isinstance(x, Tensor) and x._rg for x in others])
     node = None
     if True in needs and local.grad and t.dtype.is_floating_point | t.dtype.is_complex:
@@ -413,8 +421,9 @@ def into(out: Tensor, result: Tensor, name: str) -> Tensor:
         out._array = np.empty(r.shape, a.dtype)
     check_overlap(out._array)
     with no_grad():
-        if type(out._array) is np.ndarray:
-            np.copyto(writable(out._array), r, casting="unsafe")
+        memory = written(out._array, name)
+        if memory is not None:
+            np.copyto(memory, r, casting="unsafe")
     bump(out, name)
     _after(out, name, None, result)
     return out

@@ -88,7 +88,7 @@ div_op = defop(
     forward="true_divide",
     vjp={
         "input": lambda F, g, other: g / F.conj(other),
-        "other": lambda F, g, input, other: -g * F.conj(input / (other * other)),
+        "other": lambda F, g, input, other: -g * F.conj(input / other / other),  # the square may overflow or vanish
     },
     promote="float",
     elementwise=True,

@@ -16,7 +16,7 @@ import numpy as np
 from numpy import ndarray
 
 from .. import shapes
-from ..backends.numpy_cpu import strided
+from ..backends.numpy_cpu import address, strided
 from ..backends.scatter import add_at
 from ..core import tracing
 from ..core.bind import view_result
@@ -571,15 +571,23 @@ def _steps(a: ndarray) -> list[tuple[int, int]]:
     return [(n, step) for n, step in zip(a.shape, a.strides, strict=True) if n != 1]
 
 
+def _dense(a: ndarray) -> bool:
+    """Whether the elements lie side by side, in any order of the dimensions."""
+    expected = a.itemsize
+    for step, n in sorted((step, n) for n, step in _steps(a)):
+        if step != expected:
+            return False
+        expected *= n
+    return True
+
+
 def _check_partial_overlap(target: Tensor, value: Tensor) -> None:
     a, b = target._array, value._array
     if type(a) is not ndarray or type(b) is not ndarray or a is b or not (a.size and b.size):
         return
-    if np.may_share_memory(a, b) and not (
-        a.__array_interface__["data"] == b.__array_interface__["data"] and _steps(a) == _steps(b)
-    ):
-        if not a.flags.c_contiguous and not b.flags.c_contiguous and not np.shares_memory(a, b):
-            return
+    same = address(a) == address(b) and _steps(a) == _steps(b)
+    # As in PyTorch, where one of them has gaps it is the caller who knows; NumPy copies what overlaps first.
+    if not same and np.may_share_memory(a, b) and _dense(a) and _dense(b):
         raise OperationError(
             "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
             "Please clone() the tensor before performing the operation."

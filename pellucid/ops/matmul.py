@@ -5,11 +5,15 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from ..core.bind import make_operators
+from ..core.modes import local
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import METHODS, public
-from ..core.tensor import Tensor
+from ..core.tensor import Tensor, make_tensor
+from ..core.tracing import constant
 from ..dtypes import BY_NUMPY, promote_types
 from ..errors import DtypeError, OperationError, ShapeError, UnsupportedError
 from ..shapes import bmm_shape, dot_shape, expand, matmul_shape, mm_shape, mv_shape
@@ -268,7 +272,9 @@ def _combined(name: str, input: Any, product: Tensor, beta: Any, alpha: Any) -> 
     if alpha != 1:
         product = product * alpha  # type: ignore[operator]
     if beta == 0:
-        return product
+        # What is not read has a gradient all the same, of zeros.
+        wanted = input._rg and local.grad  # type: ignore[attr-defined]
+        return F.where(make_tensor(constant(np.ones((), bool))), product, input) if wanted else product  # type: ignore[no-any-return]
     return (input if beta == 1 else input * beta) + product  # type: ignore[no-any-return]
 
 

@@ -227,7 +227,7 @@ defop(
     "minimum_number",
     "input",
     forward=lambda xp, x, *, high: xp.minimum(x, xp.asarray(high, x.dtype)),
-    vjp={"input": lambda g, input, high: g * (input <= high)},
+    vjp={"input": lambda g, input, high: g * (input < high)},
     elementwise=True,
     aval=lambda x, high: x,
 )
@@ -408,7 +408,7 @@ softplus_op = activation(
     lambda xp, x, beta, threshold: xp.where(
         x * beta > threshold, x, (xp.maximum(x * beta, 0) + xp.log1p(xp.exp(-xp.abs(x * beta)))) / beta
     ).astype(x.dtype),
-    lambda F, g, x, beta, threshold: g * F.where(x * beta > threshold, 1.0, F.sigmoid(x * beta)),
+    lambda F, g, x, beta, threshold: g * F.where(x * beta > threshold, 1.0, F.sigmoid(F.minimum_number(x * beta, high=threshold))),
     kernel="softplus",
     onnx="Softplus",
 )

@@ -46,7 +46,11 @@ def _huber(xp: Any, x: Any, t: Any, *, delta: float, scale: float) -> Any:
 
 def _huber_slope(F: Any, input: Any, target: Any, delta: float, scale: float) -> Any:
     """The derivative in the difference: the difference itself, cut off at delta."""
-    return F.clamp(input - target, min=-delta, max=delta) * scale
+    away = input - target
+    if F.raw:
+        return F.clamp(away, min=-delta, max=delta) * scale
+    # The slope of the slope is 0 at delta itself.
+    return -F.minimum_number(-F.minimum_number(away, high=delta), high=delta) * scale
 
 
 huber_op = defop(
@@ -342,7 +346,7 @@ def multi_margin_loss(
     x = input.reshape(rows, classes)  # type: ignore[attr-defined]
     column, t, others = tracing.effect(_classes_of, target._array, rows, classes)
     own = F.take_along(x, wrap(column), dim=1, unique=True)
-    slack = (margin - own + x).clamp(min=0)
+    slack = F.relu(margin - own + x)  # whose gradient at the margin is 0
     if p == 2:
         slack = slack * slack
     if weight is not None:
@@ -367,7 +371,7 @@ def multilabel_margin_loss(
     x = input.reshape(rows, classes)  # type: ignore[attr-defined]
     listed, counted = tracing.effect(_wanted_classes, target._array, rows, classes)
     own = F.take_along(x, wrap(listed), dim=1, unique=False)
-    slack = (1 - (own.unsqueeze(2) - x.unsqueeze(1))).clamp(min=0)
+    slack = F.relu(1 - (own.unsqueeze(2) - x.unsqueeze(1)))
     loss = F.where(wrap(counted), slack, 0.0).sum(dim=(1, 2)) / classes
     if input.ndim < 2 and reduction == "none":
         loss = loss.reshape(())

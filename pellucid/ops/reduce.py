@@ -334,21 +334,28 @@ amin_op = defop(
 )  # fmt: skip
 
 
-def _whole(name: str, onnx: str) -> Any:
-    """The largest or smallest element of all."""
+def _shared_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any) -> Any:
+    value = out if F.raw else out._array
+    if type(value) is np.ndarray and np.isnan(value):  # NaN shares it, too
+        return F.where(input == input, 0.0, g / float(np.isnan(input if F.raw else input._array).sum()))
+    return _extreme_grad(F, g, input, out, input_shape, None, False)
+
+
+def whole(name: str, onnx: str | None = None, forward: Any = None) -> Any:
+    """The largest, smallest or median element of all; those that are equal to it share the gradient."""
     return defop(
         f"{name}_all",
         "input",
-        forward=name,
+        forward=forward or name,
         aval=lambda x: ((), x[1]),
-        vjp={"input": lambda F, g, input, out, input_shape: _extreme_grad(F, g, input, out, input_shape, None, False)},
-        grad_name=f"{name.capitalize()}Backward1",
+        vjp={"input": _shared_grad},
+        grad_name=name.capitalize() if forward else f"{name.capitalize()}Backward1",
         onnx=onnx,
         samples=cases(*_OVER_ALL),
     )
 
 
-max_all_op, min_all_op = _whole("max", "ReduceMax"), _whole("min", "ReduceMin")
+max_all_op, min_all_op = whole("max", "ReduceMax"), whole("min", "ReduceMin")
 
 
 def check_nonempty(name: str, shape: tuple[int, ...], dims: Any) -> None:

@@ -72,6 +72,8 @@ def _vector_norm_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, or
             slope = _zero_where(F, nothing, slope)
     else:
         slope = input * F.pow(size, ord - 2)
+    if ord > 2 and zero.any():  # nothing is infinite then, in the second derivative either
+        return input * F.pow(size, ord - 2) * (g / F.pow(_one_where(F, zero, out), ord - 1))
     made = slope * (g / F.pow(out, ord - 1))
     return _zero_where(F, zero, made) if zero.any() else made
 
@@ -86,6 +88,10 @@ def _slope(F: Any, input: Any, out: Any, ord: float, dim: Any) -> Any:
         return F.sgn(input) * (top / F.sum(top, dim=dims, keepdim=True))
     slope = F.sgn(input) * F.pow(abs(input), ord - 1)
     return F.where(input == 0, 0.0, slope) if ord < 1 else slope
+
+
+def _one_where(F: Any, mask: Any, x: Any) -> Any:
+    return np.where(mask, x.dtype.type(1), x) if F.raw else x.masked_fill(make_tensor(np.broadcast_to(mask, x.shape).copy()), 1)
 
 
 def _zero_where(F: Any, mask: Any, x: Any) -> Any:

@@ -22,7 +22,7 @@ from . import return_types
 from ._reduction import everyday_dim, kept, numpy_names
 from ._rules import require_tensor
 from ._samples import REAL, Sample, cases, draw
-from .reduce import max_all_op, min_all_op
+from .reduce import max_all_op, min_all_op, whole
 
 _F32 = np.dtype(np.float32)
 
@@ -294,7 +294,16 @@ mode_op = _choose("mode", _mode_index)
 kthvalue_op = _choose("kthvalue", _kth_index, k=2)
 
 
-def _median(op: Any, name: str, input: Any, dim: Any, keepdim: bool) -> Any:
+def _median_of_all(xp: Any, x: Any, ignore_nan: bool) -> Any:
+    flat = x.reshape(-1)
+    return flat[_median_index(flat, 0, ignore_nan)].reshape(())
+
+
+median_all_op = whole("median", forward=lambda xp, x: _median_of_all(xp, x, False))
+nanmedian_all_op = whole("nanmedian", forward=lambda xp, x: _median_of_all(xp, x, True))
+
+
+def _median(op: Any, whole_op: Any, name: str, input: Any, dim: Any, keepdim: bool) -> Any:
     kernel = "median_cpu" if dim is None else "median_out"
     _real_only(input, name, kernel)
     if input.dtype is dtypes.bool_:
@@ -307,8 +316,7 @@ def _median(op: Any, name: str, input: Any, dim: Any, keepdim: bool) -> Any:
         else:
             fill = np.nan
         return make_tensor(constant(np.full((), fill, input._array.dtype)))
-    flat = input.reshape((-1,))
-    return op.call(flat, dim=0, keepdim=False)[0]
+    return whole_op.call(input)
 
 
 @public(methods="=", out=True)
@@ -320,7 +328,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     >>> torch.median(torch.tensor([4.0, 1.0, 3.0, 2.0]))
     tensor(2.)
     """
-    return _median(median_op, "median", input, dim, keepdim)
+    return _median(median_op, median_all_op, "median", input, dim, keepdim)
 
 
 @public(methods="=", out=True)
@@ -332,7 +340,7 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
     >>> torch.nanmedian(torch.tensor([float("nan"), 1.0, 3.0]))
     tensor(1.)
     """
-    return _median(nanmedian_op, "nanmedian", input, dim, keepdim)
+    return _median(nanmedian_op, nanmedian_all_op, "nanmedian", input, dim, keepdim)
 
 
 @public(methods="=", out=True)

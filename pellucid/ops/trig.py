@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from ..backends.kernels import fused
 from ..core.public import public
 from ._samples import POSITIVE, REAL, UNIT
@@ -137,7 +139,7 @@ asinh = unary(
 acosh = unary(
     "acosh arccosh",
     "arccosh",
-    lambda F, g, input: g * F.conj(F.rsqrt(input - 1) * F.rsqrt(input + 1)),
+    lambda F, g, input: g * (F.conj(F.rsqrt(input - 1) * F.rsqrt(input + 1)) if _complex(input) else F.rsqrt(input * input - 1)),
     domain=(1.2, 3.0),
     complex=True,
     doc="Inverse hyperbolic cosine of each element; NaN below 1.",
@@ -159,8 +161,14 @@ atanh = unary(
 )
 
 
+def _complex(x: Any) -> bool:
+    return x.dtype.kind == "c" if isinstance(x.dtype, np.dtype) else bool(x.dtype.is_complex)
+
+
 def _atan2_grad(F: Any, g: Any, top: Any, input: Any, other: Any) -> Any:
-    return g * top / (input * input + other * other)
+    # At (0, 0) the gradient is taken as 0.
+    size = input * input + other * other
+    return g * top * F.where(size == 0, 0.0, 1 / F.where(size == 0, 1.0, size))
 
 
 atan2 = binary(
