@@ -164,7 +164,8 @@ def check_out(out: Tensor, arguments: tuple[Any, ...], exact: bool) -> None:
     for x in arguments:
         b = x._array if isinstance(x, Tensor) else None
         if type(b) is np.ndarray and a.size and np.may_share_memory(a, b):
-            same = a is b or (a.shape, a.strides, numpy_cpu.address(a)) == (b.shape, b.strides, numpy_cpu.address(b))
+            places = [(array.shape, array.strides, numpy_cpu.address(array)) for array in (a, b)]  # type: ignore[union-attr,arg-type]
+            same = places[0] == places[1]
             if (exact or not same) and np.shares_memory(a, b):
                 raise OperationError(
                     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "

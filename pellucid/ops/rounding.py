@@ -169,10 +169,7 @@ copysign = binary(
 nextafter = binary(
     "nextafter",
     "nextafter",
-    {
-        "input": lambda F, input_shape, input_dtype: zero_gradient(F, input_shape, input_dtype),
-        "other": lambda F, other_shape, other_dtype: zero_gradient(F, other_shape, other_dtype),
-    },
+    {"input": lambda g: g, "other": lambda F, other_shape, other_dtype: zero_gradient(F, other_shape, other_dtype)},
     doc="The next number after `input` towards `other`.",
     example="torch.nextafter(torch.tensor([1.0]), torch.tensor([2.0])) > 1",
     shows="tensor([True])",
