@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from . import _read
-from ._names import Global
+from ._names import Global, torch_module
 from ._read import read_legacy, read_zip
 from ._restricted import ALLOWED, SAFE
 from ._write import write_file, write_legacy, write_zip
@@ -151,8 +151,7 @@ def _named(entry: Any) -> tuple[str, Any]:
         if type(entry[1]) is not str:
             raise TypeError(f"Expected second item in tuple to be str of callable full path, but got: {type(entry[1])}")
         return entry[1], entry[0]
-    module, name = entry.__module__, entry.__qualname__
-    return f"{module}.{name}", entry
+    return f"{torch_module(entry) or entry.__module__}.{entry.__qualname__}", entry
 
 
 def add_safe_globals(safe_globals: list[Callable[..., Any] | tuple[Callable[..., Any], str]]) -> None:

@@ -35,6 +35,18 @@ STORAGE_TYPES: dict[tuple[str, str], StorageType] = {
 }
 
 
+_HOME = __name__.partition(".")[0]
+_PUBLIC = {(".nn._packing", "PackedSequence"): ".nn.utils.rnn"}  # classes that PyTorch has in another module
+
+
+def torch_module(obj: Any) -> str | None:
+    """PyTorch's module of a function or class of this library; None for others."""
+    module = getattr(obj, "__module__", None)
+    if not isinstance(module, str) or not (module == _HOME or module.startswith(_HOME + ".")):
+        return None
+    return "torch" + _PUBLIC.get((module[len(_HOME) :], obj.__qualname__), module[len(_HOME) :])
+
+
 class Global:
     """A name to be written into the pickle as it is."""
 

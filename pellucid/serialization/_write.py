@@ -32,11 +32,10 @@ from ._names import (
     REBUILD_UNTYPED,
     STORAGE_NAMES,
     Global,
+    torch_module,
 )
 
 ALIGNMENT = 64
-_HOME = __name__.partition(".")[0]
-_PUBLIC = {(".nn._packing", "PackedSequence"): ".nn.utils.rnn"}  # classes that PyTorch has in another module
 
 
 class _Storage:
@@ -110,14 +109,13 @@ class Pickler(pickle._Pickler):  # type: ignore[name-defined, misc]
         return super().save(obj, save_persistent_id)
 
     def save_global(self, obj: Any, name: str | None = None) -> Any:
-        module = getattr(obj, "__module__", None)
         if obj is Parameter:
             return self._write_global(obj, "torch.nn.parameter", "Parameter")
         if obj is Tensor:
             return self._write_global(obj, "torch", "Tensor")
-        if isinstance(module, str) and (module == _HOME or module.startswith(_HOME + ".")):
-            public = _PUBLIC.get((module[len(_HOME) :], obj.__qualname__), module[len(_HOME) :])
-            return self._write_global(obj, "torch" + public, name or obj.__qualname__)
+        module = torch_module(obj)
+        if module is not None:
+            return self._write_global(obj, module, name or obj.__qualname__)
         return super().save_global(obj, name)
 
     dispatch = dict(pickle._Pickler.dispatch)  # type: ignore[attr-defined]

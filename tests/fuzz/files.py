@@ -673,7 +673,7 @@ def use(function: Any) -> str | None:
     """What was read can be used: nothing but an error of the library may come of it."""
     try:
         function()
-    except (RuntimeError, ValueError, TypeError, IndexError):
+    except (RuntimeError, ValueError, TypeError, IndexError, AttributeError):
         return None
     return None
 

@@ -293,12 +293,19 @@ def _typed(t: Any, dtype: np.dtype[Any], count: int, where: str) -> Any:
 
 def _dense(s: Any, folder: str | None) -> Any:
     """A SparseTensorProto as an ordinary array."""
-    values, where = tensor(s.values, folder), tensor(s.indices, folder)
+    if s.values is None or s.indices is None:
+        raise damaged("a sparse tensor without values or indices")
+    values, where = tensor(s.values, folder).reshape(-1), tensor(s.indices, folder)
     shape = tuple(int(n) for n in s.dims)
     size = math.prod(shape)
-    if any(n < 0 for n in shape) or size > max(1 << 28, 1000 * len(values)):
+    if any(n < 0 for n in shape) or size > max(1 << 24, 1000 * len(values)):
         raise damaged("the shape of a sparse tensor")
-    flat = np.ravel_multi_index(tuple(where.T), shape) if where.ndim == 2 else where
+    if where.dtype != np.int64 or where.ndim not in (1, 2):
+        raise damaged("the indices of a sparse tensor")
+    try:
+        flat = np.ravel_multi_index(tuple(where.T), shape) if where.ndim == 2 else where
+    except ValueError as error:
+        raise damaged("the indices of a sparse tensor") from error
     if len(flat) != len(values) or (len(flat) and not 0 <= flat.min() <= flat.max() < size):
         raise damaged("the indices of a sparse tensor")
     out = np.zeros(size, values.dtype)
@@ -408,7 +415,9 @@ def _type(t: Any) -> tuple[Any, Any]:
 
 def _graph(g: Any, folder: str | None) -> ReadGraph:
     initializers = {t.name or "": tensor(t, folder) for t in g.initializer}
-    initializers |= {s.values.name or "": _dense(s, folder) for s in g.sparse_initializer}
+    for s in g.sparse_initializer:
+        array = _dense(s, folder)
+        initializers[s.values.name or ""] = array
     return ReadGraph(
         [_node(n, folder) for n in g.node], initializers, {v.name or "": _type(v.type) for v in g.input},
         {v.name or "": _type(v.type) for v in g.output}, [v.name or "" for v in g.output],
