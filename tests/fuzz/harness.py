@@ -41,7 +41,10 @@ SECONDS_A_CASE = 60.0
 
 
 def load(name: str) -> ModuleType:
-    """The fuzzer `name`, imported by its path since tests are no package."""
+    """The fuzzer `name`, imported (once) by its path since tests are no package."""
+    known = sys.modules.get(name)
+    if known is not None and getattr(known, "__file__", None) == str(HERE / f"{name}.py"):
+        return known
     if str(HERE) not in sys.path:
         sys.path.insert(0, str(HERE))
     spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
