@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, errors
+from ..core import tracing
 from ..core.modes import state
 from ..core.public import FUNCTIONS, public
 from ..core.tensor import Tensor
@@ -101,6 +102,7 @@ def set_num_threads(num: int) -> None:
         raise ArgumentTypeError(f"set_num_threads expects an int, but got {type(num).__name__}")
     if num <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
+    tracing.setting("sets the number of threads")
     from ..codegen import blas, threads
 
     threads.set_num_threads(int(num))
@@ -110,6 +112,7 @@ def set_num_threads(num: int) -> None:
 @public()
 def get_num_threads() -> int:
     """The number of threads that generated kernels use."""
+    tracing.setting("asks for the number of threads")
     from ..codegen import threads
 
     return threads.get_num_threads()
@@ -142,6 +145,7 @@ def set_flush_denormal(mode: bool) -> bool:
 @public()
 def set_warn_always(b: bool) -> None:
     """Give warnings that otherwise come once per process each time."""
+    tracing.setting("sets when warnings come")
     errors.warn_always = bool(b)
 
 

@@ -11,6 +11,7 @@ A place whose tensor or number the step replaces is an input of the next version
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from types import CodeType, ModuleType
@@ -99,6 +100,8 @@ def setter(place: Guard) -> Callable[[Any], None]:
             table[key] = value
 
         return put
+    if place.kind == "attr" and isinstance(holder, threading.local):
+        return lambda value: setattr(holder, key, value)
     if place.kind == "attr" and not isinstance(holder, ModuleType):
         return lambda value: object.__setattr__(holder, key, value)
     table = holder.__dict__ if place.kind == "attr" else holder

@@ -30,11 +30,12 @@ _KINDS: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "rate": (lambda holder, key: holder["_last_lr"][key], "{h}['_last_lr'][{k}]"),  # of a schedule, which makes a list at each step
     "len": (lambda holder, key: len(holder), "len({h})"),
     "keys": (lambda holder, key: [*holder], "[*{h}]"),
+    "names": (lambda holder, key: [*holder.__dict__], "[*{h}.__dict__]"),
     "values": (lambda holder, key: [*map(id, holder.values())], "[*map(id, {h}.values())]"),
     "contents": (lambda holder, key: holder, "{h}"),
     "context": (lambda holder, key: holder.get(MISSING), "{h}.get(MISSING)"),
 }
-_COMPARED = ("len", "keys", "values")  # by ==, of values that have one type
+_COMPARED = ("len", "keys", "names", "values")  # by ==, of values that have one type
 
 
 class Guard:
@@ -133,7 +134,7 @@ class Guard:
         shown = self.expected if isinstance(self.expected, SCALARS) else type(self.expected).__name__
         if self.kind == "len":
             return f"len({self.path}) == {shown}"
-        if self.kind == "keys":
+        if self.kind in ("keys", "names"):
             return f"names in {self.path}"
         if self.kind in ("values", "contents"):
             return f"contents of {self.path}"

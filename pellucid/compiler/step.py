@@ -128,6 +128,8 @@ class Version(Calls):
             self._again(error, args, kwargs)
             return
         self.writes = {id(t): _writes(t) - n for t, n in versions}
+        if flags() != self.flags:
+            tracer.refuse("the step changes a mode or a setting of the library for good", witness.entry)
         if around.drawn() != streams:
             tracer.refuse("the step draws random numbers past this library, which a program could not repeat", witness.entry)
         self.refusal = tracer.refusal
@@ -596,11 +598,12 @@ class Version(Calls):
 def _uncast(off: bool = False) -> Iterator[None]:
     """Autocast around the call as it is, but with nothing cast so far, or switched off: what was cast before is unknown to a program."""
     around = local.autocast
-    local.autocast = None if off or around is None else around.anew()
+    local.autocast = inside = None if off or around is None else around.anew()
     try:
         yield
     finally:
-        local.autocast = around
+        if local.autocast is inside:  # else the code has switched it for good
+            local.autocast = around
 
 
 def _writes(t: Tensor) -> int:

@@ -17,6 +17,7 @@ import functools
 import os
 import random
 import sys
+import threading
 import types
 import weakref
 from collections import deque
@@ -326,7 +327,11 @@ class Surroundings:
     def _object(self, value: Any, path: str) -> None:
         held = getattr(value, "__dict__", None)
         mine = module_of(type(value)).partition(".")[0] not in ("pellucid", "builtins", "numpy")
-        if isinstance(held, dict):
+        if isinstance(value, threading.local):  # its dictionary is this thread's, and calls may be another's
+            for name, v in list(held.items()):  # type: ignore[union-attr]
+                self._slot("attr", value, name, v, f"{path}.{name}", name)
+            self._guard("names", value, None, [*held], path)  # type: ignore[misc]
+        elif isinstance(held, dict):
             for name, v in list(held.items()):
                 if name == "_last_lr" and type(v) is list and not mine:
                     for k, rate in enumerate(v):

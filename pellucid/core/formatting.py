@@ -13,6 +13,7 @@ import numpy as np
 from ..devices import cpu, device
 from ..dtypes import bool_, complex64, complex128, dtype, float64, from_numpy, get_default_dtype, int64
 from ..errors import ArgumentTypeError, ArgumentValueError
+from . import tracing
 
 
 @dataclass
@@ -60,6 +61,7 @@ def set_printoptions(
         raise ArgumentValueError(f"unknown print profile {profile!r}: expected one of {', '.join(PROFILES)}")
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     chosen = PROFILES.get(profile or "", {}) | {name: value for name, value in given.items() if value is not None}
+    tracing.setting("sets how tensors are printed")
     for name, value in chosen.items():
         setattr(OPTIONS, name, value)
     OPTIONS.sci_mode = sci_mode

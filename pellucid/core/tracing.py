@@ -47,6 +47,12 @@ def seen(array: Any, what: str = "a shape, or what is done next, depends on valu
     return array
 
 
+def setting(what: str) -> None:
+    """Tell a tracer that the program's own settings are asked for or changed, which a program does not repeat."""
+    if tracers:
+        tracers[-1].refuse(f"the step {what}")
+
+
 def number(value: Any, tensor: Any) -> Any:
     """A number that leaves a tensor, as a tracer wants to see it used."""
     return tracers[-1].number_read(value, tensor) if tracers else value

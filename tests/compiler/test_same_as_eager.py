@@ -5,6 +5,7 @@ import functools
 import itertools
 import mmap
 import pickle
+import threading
 import warnings
 
 import numpy as np
@@ -493,3 +494,82 @@ def test_results_made_in_inference_mode():
         assert compiled(x).is_inference() and compiled(x).tolist() == [2.0 * k] * 2
         with torch.inference_mode():
             assert compiled(x).is_inference()
+
+
+SETTERS = {
+    "grad mode": (lambda: torch.set_grad_enabled(False), torch.is_grad_enabled, lambda: torch.set_grad_enabled(True)),
+    "default dtype": (lambda: torch.set_default_dtype(torch.float64), torch.get_default_dtype, lambda: torch.set_default_dtype(torch.float32)),
+    "deterministic": (
+        lambda: torch.use_deterministic_algorithms(True), torch.are_deterministic_algorithms_enabled,
+        lambda: torch.use_deterministic_algorithms(False),
+    ),
+    "threads": (lambda: torch.set_num_threads(1), torch.get_num_threads, lambda: torch.set_num_threads(2)),
+    "anomaly": (lambda: torch.autograd.set_detect_anomaly(True), torch.is_anomaly_enabled, lambda: torch.autograd.set_detect_anomaly(False)),
+    "precision": (
+        lambda: torch.set_float32_matmul_precision("high"), torch.get_float32_matmul_precision,
+        lambda: torch.set_float32_matmul_precision("highest"),
+    ),
+    "autocast": (
+        lambda: torch.set_autocast_enabled("cpu", True), lambda: torch.is_autocast_enabled("cpu"),
+        lambda: torch.set_autocast_enabled("cpu", False),
+    ),
+    "device": (lambda: torch.set_default_device("meta"), torch.get_default_device, lambda: torch.set_default_device(None)),
+    "printing": (
+        lambda: torch.set_printoptions(precision=2), lambda: str(torch.tensor(1.23456)), lambda: torch.set_printoptions(profile="default"),
+    ),
+    "warnings": (lambda: torch.set_warn_always(True), torch.is_warn_always_enabled, lambda: torch.set_warn_always(False)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SETTERS)
+def test_modes_and_settings_that_a_step_leaves_behind(name):
+    set_it, get_it, back = SETTERS[name]
+    threads = torch.get_num_threads()
+
+    def step(x):
+        y = x * 2
+        set_it()
+        return y + 1
+
+    compiled = torch.compile(step)
+    try:
+        step(torch.ones(2))
+        expected = get_it()
+        for k in range(4):
+            if k != 1:  # once it is as the step leaves it
+                back()
+            compiled(torch.ones(2))
+            assert get_it() == expected
+    finally:
+        back()
+        torch.set_num_threads(threads)
+
+
+def test_what_a_thread_keeps_is_its_own():
+    held = threading.local()
+    held.x = 2.0
+
+    def step(x):
+        held.count = getattr(held, "count", 0) + 1
+        return x * held.x
+
+    compiled = torch.compile(step)
+
+    def work(value, out):
+        if value is not None:
+            held.x = value
+        for _ in range(4):
+            try:
+                out.append((compiled(torch.ones(1)).item(), held.count))
+            except AttributeError as error:
+                out.append(str(error))
+
+    for value in (None, 3.0, 5.0, None):
+        out = []
+        thread = threading.Thread(target=work, args=(value, out))
+        compiled(torch.ones(1))
+        thread.start()
+        thread.join()
+        missing = "'_thread._local' object has no attribute 'x'"
+        assert out == ([missing] * 4 if value is None else [(value, k + 1) for k in range(4)])
+    assert held.count == 4 and compiled(torch.ones(1)).item() == 2.0

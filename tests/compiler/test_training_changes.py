@@ -104,7 +104,9 @@ STATES: dict[str, tuple[Change, ...]] = {
     "memory of the parameters": (lambda s: [setattr(p, "data", p.data * 2) for p in s.parameters()],),
     "gradients set": (lambda s: [setattr(p, "grad", torch.ones_like(p)) for p in s.parameters()],),
     "hook on a parameter": (lambda s: s.parameters()[0].register_hook(lambda g: g * 2),),
-    "hook after accumulation": (lambda s: s.parameters()[0].register_post_accumulate_grad_hook(lambda p: [p.grad.mul_(2)] and None),),
+    "hook after accumulation": (
+        lambda s: s.parameters()[0].register_post_accumulate_grad_hook(lambda p: [p.grad.mul_(2)] and None),
+    ),
     "hook before the update": (
         lambda s: s.optimizer.register_step_pre_hook(lambda *_: [p.grad.mul_(2) for p in s.parameters()] and None),
     ),
