@@ -59,7 +59,7 @@ class ParamShared(Rule):
     def _look(self, root: Any) -> None:
         recorder = self.session.recorder
         title = recorder.names.root_name(root)
-        holders: dict[tuple[type, str], dict[int, list[tuple[str, Any]]]] = {}
+        holders: dict[tuple[type, str], dict[int, list[tuple[str, Any, Any]]]] = {}
         for path, module in root.named_modules():
             name = f"{title}{'.' + path if path else ''}"
             if type(module).__name__ in ("Sequential", "ModuleList", "ModuleDict"):
@@ -69,7 +69,7 @@ class ParamShared(Rule):
                 self._attributes(module, name)
                 for key, child in module._modules.items():
                     if child is not None:
-                        holders.setdefault((type(module), key), {}).setdefault(id(child), []).append((name, child))
+                        holders.setdefault((type(module), key), {}).setdefault(id(child), []).append((name, child, module))
         for (kind, key), children in holders.items():
             for places in children.values():
                 self._handed(kind, key, places)
@@ -126,7 +126,7 @@ class ParamShared(Rule):
                     if site is not None and not _says_shared(site):
                         self._tell(site, a, f"{name}.{first} and {name}.{second} are the same {type(a).__name__}", [first, second])
 
-    def _handed(self, kind: type, key: str, places: list[tuple[str, Any]]) -> None:
+    def _handed(self, kind: type, key: str, places: list[tuple[str, Any, Any]]) -> None:
         """One layer that was given to several modules of a class, each of which keeps it as its own."""
         child = places[0][1]
         words = set(key.split("_"))
@@ -137,11 +137,13 @@ class ParamShared(Rule):
             or "Embedding" in type(child).__name__
         ):
             return
+        if len({tuple(id(p) for p in holder.parameters()) for _, _, holder in places}) == 1:
+            return  # shallow copies of one module, which is told where they are made
         if any(True for _ in child.children()) or any(p.default is child for p in _parameters_of(kind)):
             return
         site = self.session.recorder.names.site_of(child)
         if site is not None and not _says_shared(site):
-            names = [name for name, _ in places]
+            names = [name for name, _, _ in places]
             self._tell(
                 site,
                 child,
