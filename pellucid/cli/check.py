@@ -106,7 +106,7 @@ def _watch(session: Session, code: CodeType, module: Any) -> tuple[BaseException
     except Exception as error:
         session.stop()
         session.locations.clean(error)
-        traceback = run.script_frames(error.__traceback__, code)
+        traceback = run.script_frames(error.__traceback__, code, error)
         run.shown(type(error), error.with_traceback(traceback), traceback)
         return error, 1
     finally:

@@ -246,7 +246,7 @@ def _show(finished: _Finished) -> None:
     """The traceback, as `python` shows it."""
     error = finished.error
     assert error is not None
-    run.shown(type(error), error, run.script_frames(error.__traceback__, finished.code), traceback.print_exception)
+    run.shown(type(error), error, run.script_frames(error.__traceback__, finished.code, error), traceback.print_exception)
     sys.stderr.flush()
 
 

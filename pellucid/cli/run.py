@@ -16,6 +16,8 @@ from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
 from pellucid.core.notebook import is_notebook, source_of, traceback_of
+from pellucid.core.source import is_library
+from pellucid.errors import PellucidError
 from pellucid.interop import as_torch, torch_alias
 
 from .command_line import Enough, add_common, silencing, split, stopping_after, target
@@ -191,7 +193,7 @@ def _show_from(error: BaseException, code: CodeType | None) -> None:
 
     def excepthook(kind: type[BaseException], value: BaseException, frames: TracebackType | None) -> None:
         if value is error:
-            frames = script_frames(frames, code)
+            frames = script_frames(frames, code, error)
             value.__traceback__ = frames
         shown(kind, value, frames, show)
 
@@ -206,13 +208,17 @@ def shown(kind: type[BaseException], error: BaseException, frames: TracebackType
         (show or sys.excepthook)(kind, error, frames)
 
 
-def script_frames(frames: TracebackType | None, code: CodeType | None) -> TracebackType | None:
-    """The part of a traceback from the script's module frame on, without the frames of the torch alias at its end."""
+def script_frames(frames: TracebackType | None, code: CodeType | None, error: BaseException | None = None) -> TracebackType | None:
+    """The part of a traceback from the script's module frame on, without the frames of the torch alias at its end.
+
+    An error of Pellucid's own says where it arose and with which operands: the frames of the library below the user's line are left out.
+    """
     while frames is not None and frames.tb_frame.f_code is not code:
         frames = frames.tb_next
     here = last = frames
     while here is not None:
-        if here.tb_frame.f_code.co_filename != torch_alias.__file__:
+        file = here.tb_frame.f_code.co_filename
+        if file != torch_alias.__file__ and not (isinstance(error, PellucidError) and is_library(file)):
             last = here
         here = here.tb_next
     if last is not None:

@@ -180,3 +180,9 @@ def test_missing_name_is_the_scripts_own_error(write, tmp_path):
         done.stderr.splitlines()[-1],
     ]
     assert done.stderr.splitlines()[-1].endswith("has no torch.nosuch")
+
+
+def test_an_error_of_the_library_ends_at_the_users_line(write, tmp_path):
+    script = write("import torch\n\ndef f(x):\n    return torch.ones(2, 3) @ x\n\nf(torch.ones(2, 3))\n")
+    done = run(script, cwd=tmp_path)
+    assert done.stderr.count("  File ") == 2 and done.stderr.splitlines()[-1].startswith("  hint:")
