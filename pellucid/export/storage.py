@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from pellucid import dtypes
-from pellucid._files import replacing
+from pellucid._files import record_size, replacing, unpack
 from pellucid.core.primitive import PRIMITIVES
 from pellucid.core.tensor import Parameter, make_tensor
-from pellucid.errors import OperationError, UnsupportedError
+from pellucid.errors import OperationError, PellucidError, UnsupportedError
 
 from .program import ExportedProgram
 from .trace import Ref, Size, Step, Trace
@@ -159,17 +159,32 @@ def load(
                     "torch.onnx.export, or its state_dict with torch.save"
                 )
             for name in extra_files or {}:
-                content = archive.read(f"extra/{name}")
+                content = _record(archive, f"extra/{name}")
                 try:
                     extra_files[name] = content.decode()  # type: ignore[index]
                 except UnicodeDecodeError:
                     extra_files[name] = content  # type: ignore[index]
-            graph = json.loads(archive.read("graph.json"))
-            stored = _safetensors().load(archive.read("tensors.safetensors"))
-    except (zipfile.BadZipFile, KeyError, ValueError) as error:
-        raise OperationError(f"export.load(): this is no complete file of an exported program ({error})") from error
-    if graph["version"] > VERSION:
-        raise OperationError(f"export.load(): the file has the version {graph['version']}, this library reads up to {VERSION}")
+            graph = json.loads(_record(archive, "graph.json"))
+            stored = _safetensors().load(_record(archive, "tensors.safetensors"))
+        if graph["version"] > VERSION:
+            raise OperationError(f"export.load(): the file has the version {graph['version']}, this library reads up to {VERSION}")
+        return _program(graph, stored)
+    except (PellucidError, FileNotFoundError, PermissionError, IsADirectoryError, MemoryError):
+        raise
+    except Exception as error:  # a damaged file leads anywhere: missing entries, wrong types, no JSON, no tensors
+        why = f"{type(error).__name__}: {error}"
+        raise OperationError(f"export.load(): this is no complete file of an exported program ({why})") from error
+
+
+def _record(archive: zipfile.ZipFile, name: str) -> bytes:
+    """A record's bytes, in bounded memory."""
+    info = archive.getinfo(name)
+    made = bytearray(record_size(info))
+    unpack(archive, info, memoryview(made))
+    return bytes(made)
+
+
+def _program(graph: Any, stored: dict[str, Any]) -> ExportedProgram:
     steps = [Step(op, decode(i), decode(p), tuple(o)) for op, i, p, o in graph["steps"]]
     missing = sorted({s.op for s in steps} - set(PRIMITIVES) - {"arange"})
     if missing:

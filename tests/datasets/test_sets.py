@@ -2,6 +2,7 @@
 
 import gzip
 import struct
+import zipfile
 
 import numpy as np
 import pytest
@@ -136,6 +137,53 @@ def test_npz(tmp_path):
     (tmp_path / "cut.npz").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(ValueError, match="is damaged or no NPZ file"):
         NPZDataset(tmp_path / "cut.npz")
+
+
+def npy(header, data=bytes(8)):
+    text = header.encode() + b"\n"
+    return b"\x93NUMPY\x01\0" + len(text).to_bytes(2, "little") + text + data
+
+
+LYING = {
+    "more than the file has": npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776,)}"),
+    "less than the file has": npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,)}"),
+    "negative": npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}"),
+    "too many dimensions": npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2" + ", 1" * 70 + ")}"),
+    "objects": npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}"),
+    "dates": npy("{'descr': '<M8[s]', 'fortran_order': False, 'shape': (1,)}"),
+    "nested": npy("(" * 5000 + ")" * 5000),
+    "signs": npy("-" * 9000 + "1"),
+    "open": npy("{" * 3000),
+    "code": npy("__import__('os')"),
+    "no array": b"text",
+}
+
+
+@pytest.mark.parametrize("name", LYING)
+def test_arrays_that_lie_about_themselves(tmp_path, name):
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("x.npy", LYING[name])
+    with pytest.raises(ValueError):
+        NPZDataset(tmp_path / "a.npz")
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("x.npy", npy("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 2)}"))
+    assert NPZDataset(tmp_path / "a.npz")[0][0].tolist() == [0.0, 0.0]
+
+
+def test_compressed_files_do_not_fill_the_memory(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("x.npy", bytes(80 << 20))
+    with pytest.raises(ValueError, match="made to fill the memory"):
+        NPZDataset(tmp_path / "a.npz")
+    (tmp_path / "a.gz").write_bytes(gzip.compress(bytes([0, 0, 8, 1]) + bytes(80 << 20)))
+    with pytest.raises(ValueError, match="made to fill the memory"):
+        read_idx(tmp_path / "a.gz")
+    (tmp_path / "a").write_bytes(bytes([0, 0, 8, 255]) + bytes(4 * 255))
+    with pytest.raises(ValueError, match="255 dimensions"):
+        read_idx(tmp_path / "a")
+    (tmp_path / "a").write_bytes(bytes([0, 0, 14, 4]) + b"\xff\xff\xff\xff" * 4)
+    with pytest.raises(ValueError, match="is cut short"):
+        read_idx(tmp_path / "a")
 
 
 def test_lines(tmp_path):

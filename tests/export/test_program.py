@@ -180,3 +180,28 @@ def test_files_of_pytorch_are_told_apart():
         archive.writestr("model/archive_format", "pt2")
     with pytest.raises(NotImplementedError, match="PyTorch wrote this file"):
         load(file)
+
+
+def _with_graph(data, change):
+    """A stored program whose graph is another one."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            new.writestr(name, change(old.read(name)) if name == "graph.json" else old.read(name))
+    return io.BytesIO(out.getvalue())
+
+
+def test_damaged_programs_are_one_kind_of_error():
+    file = io.BytesIO()
+    torch.export.save(torch.export.export(torch.nn.Linear(2, 2), (torch.ones(1, 2),)), file)
+    data = file.getvalue()
+    assert torch.export.load(_with_graph(data, lambda text: text)).module()(torch.ones(1, 2)).shape == (1, 2)
+    for change in (
+        lambda text: b"[]", lambda text: b"{}", lambda text: b"[" * 100_000, lambda text: text[:50], lambda text: b"\xff",
+        lambda text: text.replace(b'"steps"', b'"step"'), lambda text: text.replace(b'"version"', b'"versions"'),
+        lambda text: text.replace(b'"tuple"', b'"toople"'), lambda text: text + b" " * (1 << 27),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError, match="no complete file of an exported program|unknown kind"):
+            torch.export.load(_with_graph(data, change))
+    with pytest.raises(FileNotFoundError):
+        torch.export.load("no such file")

@@ -483,7 +483,7 @@ READERS: dict[str, tuple[Any, Any]] = {
     "onnx": (lambda case: hostile.message(case["model"]), load_onnx),
     "npz": (lambda case: hostile.archive(case["records"], case["end"]), load_data),
     "idx": (lambda case: bytes.fromhex(case["hex"]), load_data),
-    "gzip": (lambda case: gzip.compress(bytes.fromhex(case["idx"]) + bytes(case["zeros"]), 1), load_data),
+    "gzip": (lambda case: gzip.compress(bytes.fromhex(case["idx"]) + bytes(case["zeros"]), 6), load_data),
     "cache": (lambda case: bytes(case["payload"]), load_cache),
 }
 

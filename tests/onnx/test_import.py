@@ -259,6 +259,12 @@ def test_data_in_another_file(tmp_path):
         path.write_bytes(model(location, 0))
         with pytest.raises((NotImplementedError, RuntimeError), match=message):
             torch.onnx.load(path)
+    (tmp_path / "in" / "link.bin").symlink_to(tmp_path / "out.bin")  # links are followed before the place is judged
+    (tmp_path / "in" / "folder").symlink_to(tmp_path)
+    for location in ("link.bin", "folder/out.bin", "w.bin\0"):
+        path.write_bytes(model(location, 0))
+        with pytest.raises((NotImplementedError, RuntimeError), match="outside|the location of"):
+            torch.onnx.load(path)
     for offset, length in ((5, 24), (4, 23), (-1, 24), (2**60, 24)):
         path.write_bytes(model("w.bin", offset, length))
         with pytest.raises(RuntimeError, match="does not lie in"):
@@ -266,6 +272,23 @@ def test_data_in_another_file(tmp_path):
 
 
 # ---- what is refused -----------------------------------------------------------------------------
+def test_sparse_initialisers_that_lie():
+    def model(values, indices, dims):
+        sparse = b"".join(wire.chunk(k, part) for k, part in ((1, values), (2, indices)) if part is not None)
+        sparse += b"".join(wire.integer(3, n) for n in dims)
+        return build([("MatMul", ["x", "w"], ["y"])], [X], [X], []) + wire.chunk(7, wire.chunk(15, sparse))  # the last graph counts
+
+    values = wire.tensor_bytes("w", np.ones(2, np.float32))
+    for parts in (
+        (None, None, (4,)), (values, None, (4,)), (values, wire.tensor_bytes("", np.array([0, 9])), (4,)),
+        (values, wire.tensor_bytes("", np.array([0, 1])), (2**40,)), (values, wire.tensor_bytes("", np.array([0, 1])), (-4,)),
+        (values, wire.tensor_bytes("", np.array([0.5, 1])), (4,)), (values, wire.tensor_bytes("", np.array([[0, 9], [1, 1]])), (2, 2)),
+        (wire.tensor_bytes("w", np.ones((), np.float32)), wire.tensor_bytes("", np.array([0, 1])), (4,)),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError, match="sparse tensor"):
+            read_model(model(*parts))
+
+
 def test_sizes_that_the_file_only_announces():
     huge = wire.integer(1, 2**40) + wire.integer(1, 2**20) + wire.integer(2, 1) + wire.chunk(8, "w")
     for body in (b"", wire.chunk(9, b"abcd"), wire.chunk(4, bytes(8))):
