@@ -184,6 +184,8 @@ def embedding_bag(
             "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
             "deprecated, and should now be `embedding_bag(input, weight, ...)`."
         )
+    if weight.ndim != 2:
+        raise ArgumentValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
     if per_sample_weights is not None and per_sample_weights.shape != input.shape:
         raise ArgumentValueError(
             f"embedding_bag: If per_sample_weights ({tuple(per_sample_weights.shape)}) is not None, "

@@ -28,7 +28,7 @@ _F32 = np.dtype(np.float32)
 def order_of(x: Any, dim: int, descending: bool) -> Any:
     """Indices that sort `x` along `dim`, equals in their order; NaN last, or first when descending."""
     if not descending:
-        return x.argsort(dim, kind="stable")
+        return _comparable(x).argsort(dim, kind="stable")
     return largest_of(x, dim, x.shape[dim])
 
 
@@ -37,11 +37,16 @@ def largest_of(x: Any, dim: int, k: int) -> Any:
     # Sorting the reversed array and reading the result backwards keeps equals in their order.
     n = x.shape[dim]
     before = (slice(None),) * dim
-    order = x[(*before, _BACKWARDS)].argsort(dim, kind="stable")
+    order = _comparable(x)[(*before, _BACKWARDS)].argsort(dim, kind="stable")
     return np.subtract(n - 1, order[(*before, slice(None, n - k - 1 if k < n else None, -1))])
 
 
 _BACKWARDS = slice(None, None, -1)
+
+
+def _comparable(x: Any) -> Any:
+    """Booleans as 0 and 1: foreign memory may hold other bytes, by which NumPy would sort."""
+    return x != np.False_ if x.dtype.kind == "b" else x
 
 
 def _sort(xp: Any, x: Any, *, dim: int, descending: bool) -> Any:
@@ -217,9 +222,9 @@ def _distinct(x: Any, dim: int | None, ordered: bool) -> tuple[Any, Any, Any]:
 
 
 def _answer(parts: tuple[Any, Any, Any], return_inverse: bool, return_counts: bool) -> Any:
-    made = [make_tensor(np.ascontiguousarray(parts[0]))]
+    made = [make_tensor(np.asarray(parts[0], order="C"))]
     if return_inverse:
-        made.append(make_tensor(np.ascontiguousarray(parts[1], np.int64)))
+        made.append(make_tensor(np.asarray(parts[1], np.int64, order="C")))
     if return_counts:
         made.append(make_tensor(np.ascontiguousarray(parts[2], np.int64)))
     return made[0] if len(made) == 1 else tuple(made)

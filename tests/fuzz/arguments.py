@@ -202,7 +202,7 @@ def retyped(a: dict[str, Any], dtype: str) -> None:
 SPECIAL = [{"float": "nan"}, {"float": "inf"}, {"float": "-inf"}, 0.0, -0.0, 1e30, -1e30, 1e-30, 1e-42, 3.0e38, 1.0, -1.0, 0.5]
 WRONG = [-1, -2, 100, 1 << 20, 1 << 31, 1 << 40, -(1 << 40), (1 << 62), -(1 << 63), 7, 5, 3]
 SIZES = [0, 0, 0, 1, 2, 3, 5, 8, 9, 16, 17, 33]
-NUMBERS = [0, 1, -1, 2, -2, 3, 0.5, 7, 100, -100, 1 << 31, -(1 << 63), 0.0, 1e30, {"float": "nan"}, {"float": "inf"}, True, None]
+NUMBERS = [0, 1, -1, 2, -2, 3, 0.5, 7, 100, -100, 1 << 40, -(1 << 63), 0.0, 1e30, {"float": "nan"}, {"float": "inf"}, True, None]
 
 
 def vary_size(random: Any, case: dict[str, Any]) -> None:
