@@ -54,6 +54,11 @@ def ctc_loss(
     lp = require_tensor(log_probs, "ctc_loss", "log_probs")
     t = require_tensor(targets, "ctc_loss", "targets", 2)
     single = lp.ndim == 2
+    if lp.ndim not in (2, 3):
+        raise OperationError(
+            f"Expected 3-dimensional tensor, but got {lp.ndim + 1}-dimensional tensor for argument #1 'log_probs' (while checking arguments "
+            "for ctc_loss_allocate_outputs)"
+        )
     if single:
         lp = lp.unsqueeze(1)  # type: ignore[attr-defined]
     steps, batch, classes = lp._array.shape

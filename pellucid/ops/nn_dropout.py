@@ -155,7 +155,10 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         _warn_dims(
             "dropout3d", input.ndim, "3 spatial dimensions, a channel dimension, and an optional batch dimension (i.e. 4D or 5D"
         )
-    return _feature("dropout3d", input, p, training, inplace)
+    if input.ndim == 5:
+        return _feature("dropout3d", input, p, training, inplace)
+    # Without a batch: the first dimension is the channels', for the numbers that are drawn, too.
+    return _feature("dropout3d", input.unsqueeze(0), p, training, inplace).squeeze(0)  # type: ignore[attr-defined, no-any-return]
 
 
 def _alpha(x: Tensor, p: float, training: bool, channels: bool) -> Tensor:

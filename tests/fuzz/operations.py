@@ -6,6 +6,7 @@ out of range, numbers for tensors. Arguments and results of this library lie at 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import json
@@ -26,6 +27,9 @@ import arguments
 import guard
 
 import pellucid
+
+with contextlib.suppress(ImportError):  # in the driver's process: each case has one of its own, forked from it
+    import torch as _  # noqa: F401
 
 NEEDS_TORCH = True
 DRAWN = Path("build/fuzz/samples")  # PyTorch's samples, which take longer to make than to run

@@ -1,5 +1,6 @@
 """What kernels take for checked cannot have been changed since, and lies about sizes are refused before a kernel sees them."""
 
+import numpy as np
 import pytest
 
 import pellucid as torch
@@ -174,6 +175,34 @@ def test_whole_numbers():
     assert F.bilinear(torch.ones(2, 3, dtype=kind), torch.ones(2, 4, dtype=kind), torch.ones(5, 3, 4, dtype=kind)).dtype is kind
     assert torch.randint_like(torch.ones(4, 5), 2, 10).shape == (4, 5)
     assert torch.rand_like(torch.ones(4, 5), requires_grad=True).requires_grad
+
+
+def test_places_of_one_number():
+    for function in (torch.unique, torch.unique_consecutive):
+        values, inverse, counts = function(torch.tensor(3), return_inverse=True, return_counts=True)
+        assert (values.shape, inverse.shape, counts.tolist()) == ((1,), (), [1])
+
+
+def test_booleans_of_other_bytes_are_sorted_as_booleans():
+    x = torch.from_numpy(np.array([0, 1, 2, 255, 3], np.uint8).view(bool))
+    assert x.sort(stable=True).indices.tolist() == [0, 1, 2, 3, 4]
+    assert torch.frombuffer(bytearray([2, 0, 1]), dtype=torch.bool).sort(stable=True).indices.tolist() == [1, 0, 2]
+
+
+def test_dropout3d_without_a_batch_drops_whole_channels():
+    for _ in range(5):
+        out = F.dropout3d(torch.ones(4, 3, 3, 3), 0.5, True)
+        assert all(len(set(channel.flatten().tolist())) == 1 for channel in out)
+
+
+def test_sizes_that_leave_nothing():
+    with pytest.raises(RuntimeError, match=r"\(0 x 0 x 1\). Output size is too small"):
+        F.conv_transpose3d(torch.ones(1, 8, 4, 4, 5), torch.ones(8, 9, 1, 1, 1), padding=2)
+    one = torch.ones(1, dtype=torch.int64)
+    with pytest.raises(RuntimeError, match="Expected 3-dimensional tensor"):
+        F.ctc_loss(torch.ones(3, 1, 1, 5), one.view(1, 1), one, one)
+    with pytest.raises(ValueError, match="weight has to be a 2D Tensor"):
+        F.embedding_bag(one, torch.ones(5, 1, 8), one * 0)
 
 
 def test_comparisons_of_shapes_that_do_not_fit():
