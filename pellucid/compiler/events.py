@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core.tensor import Tensor
+from .errors import Refusal
 from .watch import is_own
 
 
@@ -45,6 +46,13 @@ class Events:
         """An optimizer leaves out a parameter that has no gradient."""
         if id(tensor) not in self.cleared:
             self.needs_grad.setdefault(id(tensor), False)
+
+    def computes_again(self) -> None:
+        """A checkpoint is about to run its function once more, in the backward."""
+        if self.outside and self.changed():
+            raise Refusal(
+                "a checkpointed function may change what it can reach, and would again where nobody has asked for gradients yet"
+            )
 
     def grad_set(self, tensor: Tensor, value: Any) -> None:
         """`.grad` is about to be assigned."""

@@ -358,6 +358,10 @@ class Version(Calls):
             seeds.append(seed)
         tracer.phase = "backward"
         tracer.outside = True  # an argument may have been computed from the parameters, too
+        tracer.changed = lambda: bool(changed(self.around.guards()))
+        # A checkpoint computes again what it computed, and writes again (running statistics): not yet, nobody has asked for gradients.
+        written = {v.buffer for i in tracer.program.instructions[: self.split] for v in i.writes}
+        before = [(tracer.external[b], tracer.external[b].copy()) for b in written if b in tracer.external]
         try:
             with tracer.active(), _uncast(off=True):
                 got = reverse.grad(outs, leaves, seeds, retain_graph=True, create_graph=False, allow_unused=True)
@@ -374,6 +378,9 @@ class Version(Calls):
         except Exception as error:  # the caller may never ask for gradients
             pass_on(error)
             raise Refusal(f"its gradient raises {type(error).__name__}") from error
+        finally:
+            for array, held in before:
+                array[...] = held
         if tracer.refusal is not None:
             raise tracer.refusal
         found_below = [below(t, {place_of(leaf) for leaf in leaves}) for t in outs]

@@ -66,6 +66,7 @@ class Tracer(Deciding, Events):
         self.witness: Any = None  # of calls
         self.root: CodeType | None = None  # the code of the function itself
         self.began = 0  # nodes recorded before this number belong to the caller's graph
+        self.changed: Callable[[], bool] = lambda: False  # whether the call has changed what it can reach in Python
         self.outside = False  # whether those are not gone through: else a backward that comes to one is refused
         self.contents: dict[Buffer, ndarray] = {}  # of constants
         self.external: dict[Buffer, ndarray] = {}  # of inputs and state

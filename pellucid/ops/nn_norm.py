@@ -13,6 +13,7 @@ from ..backends.kernels import kernels
 from ..core import tracing
 from ..core.bind import wrap
 from ..core.inplace import bump
+from ..core.modes import local
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
@@ -293,9 +294,14 @@ def batch_norm(
         if bias is not None:
             out = out + bias.reshape(shape)  # type: ignore[attr-defined]
         return out if out._array.dtype == a.dtype else F.cast(out, dtype=a.dtype)  # type: ignore[no-any-return]
+    moves = (running_mean is not None or running_var is not None) and type(a) is np.ndarray and a.size
+    share = 0.0 if momentum is None else momentum
+    if moves and local.saved_hooks:  # which may end the call when it saves (a checkpoint's): PyTorch has moved them by then
+        _update_running(a, running_mean, running_var, share, None, eps)
+        moves = False
     out = batch_norm_op.call(input, weight, bias, eps=float(eps))
-    if (running_mean is not None or running_var is not None) and type(a) is np.ndarray and a.size:
-        _update_running(a, running_mean, running_var, 0.0 if momentum is None else momentum, out, eps)
+    if moves:
+        _update_running(a, running_mean, running_var, share, out, eps)
     return out  # type: ignore[no-any-return]
 
 
@@ -313,9 +319,11 @@ def check_several_values(shape: tuple[int, ...]) -> None:
         )
 
 
-def _update_running(a: np.ndarray, mean: Tensor | None, var: Tensor | None, momentum: float, out: Tensor, eps: float) -> None:
+def _update_running(
+    a: np.ndarray, mean: Tensor | None, var: Tensor | None, momentum: float, out: Tensor | None, eps: float
+) -> None:
     """Move the running statistics towards the batch's; statistics already computed by the forward rule are reused."""
-    node = out.grad_fn
+    node = None if out is None else out.grad_fn
     saved = None
     if node is not None and node.saved:
         saved = next((v for v in node.saved if isinstance(v, tuple) and len(v) == 3 and isinstance(v[0], str)), None)

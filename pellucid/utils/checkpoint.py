@@ -130,6 +130,8 @@ class _Frame:
         def refuse(_: int) -> Tensor:
             raise CheckpointError("torch.utils.checkpoint: backward of the recomputed graph is not possible")
 
+        if tracing.tracers:
+            tracing.tracers[-1].computes_again()
         autocast, local.autocast = local.autocast, self.autocast
         try:
             with _random_state(self.state), enable_grad(), saved_tensors_hooks(keep, refuse), self.context:
@@ -203,6 +205,8 @@ class _Reentrant(Function):
         for k, t in zip(ctx.places, ctx.saved_tensors, strict=True):
             args[k] = t.detach()
             args[k].requires_grad = t.requires_grad
+        if tracing.tracers:
+            tracing.tracers[-1].computes_again()
         autocast, local.autocast = local.autocast, ctx.autocast
         try:
             with _random_state(ctx.state), enable_grad():

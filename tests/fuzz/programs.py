@@ -66,6 +66,8 @@ KNOWN: dict[str, str] = {  # PyTorch refuses, and here there is a result
     "eager accepted TypeError add argument 'alpha'": "a tensor of one number serves as the number",
     "eager accepted RuntimeError MKL FFT": "no transform of nothing in PyTorch's library",
     "eager accepted RuntimeError vmap aten": "PyTorch cannot batch it",
+    "eager accepted RuntimeError output with shape": "an out= that is also an operand is given the result's shape",
+    "eager accepted RuntimeError Either your tensor may have escaped": "what a function under vmap stores stays usable",
     "eager accepted RuntimeError mixed dtype": "parameters of another dtype are promoted",
     "eager accepted NotImplementedError": "PyTorch has no kernel for this dtype",
 }
