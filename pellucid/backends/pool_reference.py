@@ -227,7 +227,8 @@ def _starts(geo: PoolGeometry, tap: tuple[int, ...]) -> Iterator[slice]:
 
 def _divide(total: np.ndarray, divisors: np.ndarray) -> np.ndarray:
     if total.dtype.kind == "i":  # towards zero, as C divides
-        return np.sign(total) * (np.abs(total) // divisors.astype(total.dtype))
+        by = divisors.astype(total.dtype)
+        return np.sign(total) * np.sign(by) * (np.abs(total) // np.abs(by))
     if total.dtype.kind == "u":
         return total // divisors.astype(total.dtype)
     return total / divisors.astype(total.dtype)

@@ -209,7 +209,8 @@ def _fit(tensors: Any) -> bool:
 
 def _shapes_fit(mode: str, rows: int, input: Tensor, states: Any, weights: Any) -> bool:
     """Whether states and weights are as large as the kernels take them to be: parameters can be replaced by others."""
-    w_ih, w_hh, *biases = (None if w is None else w._array.shape for w in weights)
+    w_ih, w_hh = (w._array.shape for w in weights[:2])
+    biases = [None if b is None else b._array.shape for b in weights[2:]]
     if len(w_hh) != 2 or w_ih != (w_hh[0], input._array.shape[-1]) or w_hh[0] != _GATES[mode] * w_hh[1]:
         return False
     return all(b is None or b == w_hh[:1] for b in biases) and all(s._array.shape == (rows, w_hh[1]) for s in states)

@@ -82,11 +82,25 @@ KNOWN: dict[str, str] = {
     "accepted, nn.functional.conv_transpose": "a convolution without channels has no results",
     "accepted, norm": "a norm of no matrices",
     "accepted, Tensor.": "memory formats that do not fit the number of dimensions are not looked at",
+    "accepted where PyTorch wants a view": "a copy is made where there is no view",
+    "accepted of another type": "numbers that are whole count as integers, and numbers as tensors of no dimensions",
+    "accepted with mixed types": "types are promoted, also where there is nothing to compute",
+    "accepted, nn.functional.fractional_max_pool": "images without channels, and windows as large as what is left",
+    "accepted, nn.functional.adaptive_avg_pool": "means of integers",
+    "accepted, nn.AdaptiveAvgPool": "a size that is left out is the input's",
+    "accepted, nn.HingeEmbeddingLoss": "means of integers",
+    "accepted, nn.functional.hinge_embedding_loss": "means of integers",
+    "accepted, deg2rad": "a product",
+    "accepted, linalg.vecdot": "a sum of products",
+    "accepted, gradient": "differences of bytes",
+    "accepted, renorm": "a norm of nothing is 0",
+    "accepted, unique": "nothing has no distinct elements",
     "accepted, diag": "numbers that are whole count as integers",
     "accepted, nn.LogSoftmax": "numbers are looked at by the operation that needs them, and no rows need none",
     "gradient accepted": "what PyTorch refuses to differentiate is differentiated here",
     "gradient of a comparison in place": "a comparison has no derivative: PyTorch hands the gradient through it or gives zeros",
     "written in place over itself": "elements that share memory are written in an order that nobody promises",
+    "requires_grad of a comparison in place": "a comparison has no derivative",
     "requires_grad, special.": "functions that PyTorch does not differentiate",
     "requires_grad, linalg.lstsq": "a result that PyTorch does not differentiate",
     "requires_grad, linalg.norm": "a norm of nothing",
@@ -112,6 +126,21 @@ KNOWN: dict[str, str] = {
     "result nan, nn.SoftMarginLoss": "the logarithm of a number that is no float any more is computed without making it",
     "result nan, unique": "which of several NaN is shown",
     "result count, unbind_copy": "PyTorch returns nothing with out=",
+    "result count, split_with_sizes_copy": "PyTorch returns nothing with out=",
+    "result nan, nn.GroupNorm": "deviations whose squares overflow",
+    "result nan, nn.InstanceNorm": "deviations whose squares overflow",
+    "result nan, std_mean": "the mean of an infinity",
+    "result nan, nn.functional.multi_margin_loss": "differences of infinities, which PyTorch takes for no loss",
+    "result nan, normal": "infinity and a multiple of a normal number",
+    "result nan, nn.functional.conv_transpose": "a weight that is NaN meets the zeros around the input",
+    "gradient nan, nn.GELU": "the slope at infinity is its limit",
+    "gradient value, tanh": "1 - tanh(x)^2 near 1",
+    "result value, nn.functional.threshold": "a limit keeps its fraction for integers",
+    "result value, nn.functional.fractional_max_pool": "which of several maxima",
+    "gradient value, nn.Transformer": "norms of four numbers, one after another: each is as exact as PyTorch's",
+    "gradient value, nn.functional.scaled_dot_product_attention bfloat16": "products of two-byte numbers are rounded in another order",
+    "result value, matrix_exp float64": "scaling and squaring with another number of steps",
+    "gradient value, nn.functional.ctc_loss float64": "sums of exponentials in another order",
     "nan, masked.cumprod": "a NaN behind a mask takes no part",
 }
 
@@ -546,6 +575,12 @@ def compared(case: dict[str, Any], mine: Side, theirs: Side) -> str | None:
                 for part in ("is not differentiable with respect", "support automatic differentiation", "derivative for")
             ):
                 return f"accepted without a derivative in PyTorch, {name}: {str(b).splitlines()[:1]}"
+            if "view size is not compatible" in str(b):
+                return f"accepted where PyTorch wants a view, {name}: {str(b).splitlines()[:1]}"
+            if isinstance(b, TypeError) and "must be" in str(b):
+                return f"accepted of another type, {name}: {str(b).splitlines()[:1]}"
+            if "mixed dtype" in str(b) or "expected scalar type" in str(b):
+                return f"accepted with mixed types, {name}: {str(b).splitlines()[:1]}"
             if form == "out" and isinstance(b, TypeError):
                 return f"accepted out= that PyTorch does not have, {name}: {str(b).splitlines()[:1]}"
             return f"accepted, {name}: PyTorch {type(b).__name__} {str(b).splitlines()[:1]}"
@@ -570,7 +605,8 @@ def compared(case: dict[str, Any], mine: Side, theirs: Side) -> str | None:
             return text
     for k, (x, y) in enumerate(zip(mine.outs, theirs.outs, strict=True)):
         if x.requires_grad != y.requires_grad:
-            return f"requires_grad, {name}: {k} is {x.requires_grad}"
+            title = "requires_grad of a comparison in place" if form == "inplace" and short in COMPARISONS else "requires_grad"
+            return f"{title}, {name}: {k} is {x.requires_grad}"
     if GAUGE.search(name) or short in TIES and not theirs.outs[0].dtype.is_floating_point:
         return None
     if isinstance(mine.grads, Exception) or isinstance(theirs.grads, Exception):

@@ -171,6 +171,7 @@ def test_masks_of_no_elements_must_fit_as_others(shape):
 
 def test_whole_numbers():
     assert F.avg_pool1d(torch.tensor([[[-3, 2, -4, 1]]]), 2).tolist() == [[[0, -1]]]
+    assert F.avg_pool2d(torch.tensor([[[[-3, 2], [7, 8]]]]), 2, divisor_override=-4).tolist() == [[[[-3]]]]
     kind = torch.int32
     assert F.bilinear(torch.ones(2, 3, dtype=kind), torch.ones(2, 4, dtype=kind), torch.ones(5, 3, 4, dtype=kind)).dtype is kind
     assert torch.randint_like(torch.ones(4, 5), 2, 10).shape == (4, 5)
