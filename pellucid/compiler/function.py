@@ -168,7 +168,8 @@ class CompiledFunction:
                 if result is not NotImplemented:
                     self.versions.insert(0, self.versions.pop(self.versions.index(version)))
                     return result
-        if tracing.tracers or observe.observers or state.slow > local.blocks or local.transforms or STANCE[0] == "force_eager":
+        watched = tracing.tracers or observe.observers or local.anomaly or local.function_modes or local.saved_hooks
+        if watched or local.transforms or state.slow > local.blocks or STANCE[0] == "force_eager":
             # Somebody watches, a transform differentiates, or an outer function is being traced: what they must see are the operations.
             return self.function(*args, **kwargs)
         if not self.versions and (self._full or self.parts is not None) and not self.fullgraph:

@@ -573,3 +573,27 @@ def test_what_a_thread_keeps_is_its_own():
         missing = "'_thread._local' object has no attribute 'x'"
         assert out == ([missing] * 4 if value is None else [(value, k + 1) for k in range(4)])
     assert held.count == 4 and compiled(torch.ones(1)).item() == 2.0
+
+
+def test_anomaly_mode_and_hooks_on_what_is_saved_around_the_first_call():
+    """What was traced then would serve later calls without them."""
+
+    def step(x):
+        return x * 2 if torch.is_anomaly_enabled() else x * 3
+
+    for argument in (
+        lambda: torch.ones(2),
+        lambda: torch.ones(2, requires_grad=True),
+        lambda: torch.ones(2, requires_grad=True) * 1,
+    ):
+        compiled = torch.compile(step)
+        for on in (True, False, False, True, False):
+            with torch.autograd.set_detect_anomaly(on):
+                assert compiled(argument()).tolist() == [2.0 if on else 3.0] * 2
+    doubled = torch.compile(lambda x: x.square().sum())
+    for on in (True, False, True, False):
+        x = torch.ones(2, requires_grad=True)
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: t * 2 if on else t, lambda t: t):
+            y = doubled(x)
+        y.backward()
+        assert x.grad.tolist() == [4.0 if on else 2.0] * 2
