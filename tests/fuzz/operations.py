@@ -48,7 +48,9 @@ GAUGE = re.compile(
     r"(linalg\.)?(svd|eig|eigh|qr|eigvals|lu|lstsq|ldl\w*)$|geqrf$|symeig$|lobpcg|lu_unpack|lu_solve|linalg\.lu\w*$|ormqr"
 )
 # PyTorch's own code crashes or reads memory of others for some arguments of these.
-UNSAFE_THERE = re.compile(r"ormqr|nn\.functional\.embedding_bag|segment_reduce|as_strided|lu_solve|ldl_solve|lu_unpack|unfold_copy")
+UNSAFE_THERE = re.compile(
+    r"ormqr|nn\.functional\.embedding_bag|segment_reduce|ctc_loss|CTCLoss|as_strided|lu_solve|ldl_solve|lu_unpack|unfold_copy"
+)
 TIES = {
     "sort",
     "argsort",
@@ -95,6 +97,11 @@ KNOWN: dict[str, str] = {
     "accepted, gradient": "differences of bytes",
     "accepted, renorm": "a norm of nothing is 0",
     "accepted, unique": "nothing has no distinct elements",
+    "accepted, nn.ReflectionPad": "padding of no channels",
+    "accepted, nn.functional.hardtanh": "limits are taken in the type of the numbers",
+    "accepted, nn.functional.kl_div": "integers become floats",
+    "accepted, nn.KLDivLoss": "integers become floats",
+    "accepted, cholesky_inverse": "of a matrix with NaN",
     "accepted, diag": "numbers that are whole count as integers",
     "accepted, nn.LogSoftmax": "numbers are looked at by the operation that needs them, and no rows need none",
     "gradient accepted": "what PyTorch refuses to differentiate is differentiated here",
