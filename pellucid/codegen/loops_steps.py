@@ -434,9 +434,7 @@ _define("log_sigmoid", lambda m, a: m.minimum(a, 0) - m.log1p(m.exp(-m.abs(a))),
 _define("hardsigmoid", lambda m, a: m.minimum(m.maximum(a + 3, 0), 6) / 6, kinds="fh")
 _define("hardswish", lambda m, a: a * m.minimum(m.maximum(a + 3, 0), 6) / 6, kinds="fh")
 _define("binary_cross_entropy", _bce, kinds="fh", libm=True)
-_define(
-    "binary_cross_entropy_with_logits", lambda m, a, t: m.maximum(a, 0) - a * t + m.log1p(m.exp(-m.abs(a))), kinds="fh", libm=True
-)
+_define("binary_cross_entropy_with_logits", lambda m, a, t: (1 - t) * a + _softplus_of(m, -a), kinds="fh", libm=True)
 _define("huber", _huber, kinds="f")
 _define("dropout", _dropout, "keep", kinds="fh")
 

@@ -56,6 +56,8 @@ def _dims(i: Instruction) -> tuple[int, ...]:
 def _norm(f: Formula, x: Value) -> bool:
     order, dims, keepdim = f.i.params["ord"], _dims(f.i), f.i.params["keepdim"]
     shape = f.i.outputs[0].shape
+    if order == 2 and math.prod(x.shape[d] for d in dims) == 1:  # whose square might overflow
+        order = 1
     if order == 2:
         total = f.new("sum", f.new("mul", x, x), shape=shape, dim=dims, keepdim=keepdim)
         f.give("sqrt", total)

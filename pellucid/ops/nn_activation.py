@@ -92,7 +92,7 @@ def _relu_grad(F: Any, g: Any, out: Any) -> Any:
         run = fused("relu_backward", g, out)
         if run is not None:
             return run(g, out)
-    return g * (out > 0)
+    return F.where(out <= 0, 0.0, g)  # at NaN the gradient passes
 
 
 def _check_relu(x: Any) -> None:
@@ -134,7 +134,7 @@ def relu_inplace(input: Tensor) -> Tensor:
 hardtanh_op = activation(
     "hardtanh",
     lambda xp, x, low, high: xp.minimum(xp.maximum(x, xp.asarray(low, x.dtype)), xp.asarray(high, x.dtype)),
-    lambda F, g, x, low, high: g * ((x > low) & (x < high)),
+    lambda F, g, x, low, high: F.where((x <= low) | (x >= high), 0.0, g),
     kernel="hardtanh",
     onnx="Clip",
 )

@@ -446,7 +446,7 @@ def _check_probabilities(x: np.ndarray) -> None:
 
 
 def _bce_logits_forward(xp: Any, x: Any, t: Any) -> Any:
-    return xp.maximum(x, 0) - x * t + xp.log1p(xp.exp(-xp.abs(x)))
+    return (1 - t) * x + (xp.maximum(-x, 0) + xp.log1p(xp.exp(-xp.abs(x))))  # infinite logits with the right label cost nothing
 
 
 bce_logits_op = defop(

@@ -17,7 +17,7 @@ from ..core.tensor import Tensor, make_tensor
 from ..errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
 from ..shapes import normalize_dim, reduce_shape
 from ._linalg import constant, linalg, matrices, square, values
-from ._reduction import as_dtype, dims_of, numpy_names, restore
+from ._reduction import as_dtype, count, dims_of, numpy_names, restore
 from ._rules import require_tensor
 from ._samples import cases
 
@@ -35,7 +35,7 @@ def _vector_norm(xp: Any, x: Any, *, ord: float, dim: Any, keepdim: bool) -> Any
         made = xp.min(size, dim, keepdim)
     elif ord == 0:
         made = xp.sum((size != 0).astype(size.dtype), dim, None, None, keepdim)
-    elif ord == 1:
+    elif ord == 1 or count(x.shape, dim) == 1:  # the square of a single element might overflow
         made = xp.sum(size, dim, None, None, keepdim)
     elif ord == 2:
         made = np.sqrt(xp.sum(size * size, dim, None, None, keepdim))

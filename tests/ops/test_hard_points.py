@@ -133,3 +133,23 @@ def test_writing_to_an_array_of_a_third_kind_is_refused():
         t.copy_(torch.ones(2))
     meta = torch.zeros(2, device="meta")
     assert meta.add_(1) is meta
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("function", [F.relu, F.relu6, F.hardtanh])
+def test_the_gradient_passes_at_nan(function, dtype):
+    """And what is infinite does not make NaN of a 0."""
+    for run in (function, torch.compile(lambda x: function(x) * 1)):
+        for _ in range(3):
+            x = leaf(float("nan"), -2.0, 0.5, dtype=dtype)
+            run(x).backward(torch.tensor([1.0, float("inf"), 2.0], dtype=dtype))
+            assert x.grad.tolist() == [1.0, 0.0, 2.0]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_cross_entropy_of_infinite_logits(dtype):
+    inf = float("inf")
+    x, y = torch.tensor([inf, inf, 3.0], dtype=dtype), torch.tensor([0.0, 2.0, 1.0], dtype=dtype)
+    step = torch.compile(lambda x, y: F.binary_cross_entropy_with_logits(x, y, reduction="none") * 1)
+    for made in (F.binary_cross_entropy_with_logits(x, y, reduction="none"), *(step(x, y) for _ in range(3))):
+        assert made[:2].tolist() == [inf, -inf] and made[2].item() == pytest.approx(0.04858735)
