@@ -188,8 +188,10 @@ class Calls:
                 step(arrays)
         finally:
             self._lock.release()
-        for k, n in self.overwrites:
-            version_of(args[k]).count += n
+        if self.overwrites:
+            tensors = self._given(list(args)) if self.places else args
+            for k, n in self.overwrites:
+                version_of(tensors[k]).count += n
         out = self._made(arrays, fresh)
         return out[0] if self.single else rebuild(self.skeleton, lambda slot: out[slot.place])
 

@@ -6,6 +6,7 @@ import itertools
 import mmap
 import pickle
 import threading
+import types
 import warnings
 
 import numpy as np
@@ -597,3 +598,17 @@ def test_anomaly_mode_and_hooks_on_what_is_saved_around_the_first_call():
             y = doubled(x)
         y.backward()
         assert x.grad.tolist() == [4.0 if on else 2.0] * 2
+
+
+def test_a_write_to_a_tensor_that_is_another_one_at_each_call():
+    held = types.SimpleNamespace(buffer=torch.ones(4))
+
+    def step(x):
+        held.buffer.add_(1)
+        return x * held.buffer
+
+    compiled = torch.compile(step)
+    for k in range(6):
+        held.buffer = torch.full((4 if k % 3 == 0 else 1,), float(k))
+        assert compiled(torch.ones(2, 4)).tolist() == [[k + 1.0] * 4] * 2
+        assert held.buffer.tolist() == [k + 1.0] * len(held.buffer) and held.buffer._version == 1
