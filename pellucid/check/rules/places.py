@@ -7,6 +7,7 @@ import functools
 import linecache
 import sys
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 from ...core.notebook import place
@@ -85,7 +86,7 @@ def scopes(recorder: Any, script: str) -> list[tuple[dict[str, Any], str]]:
     for scope, _ in tuple(found):
         for thing in list(scope.values()):
             inside = getattr(thing, "__dict__", None)
-            if isinstance(inside, dict) and not isinstance(thing, type) and id(thing) not in seen and len(seen) < 200:
+            if isinstance(inside, dict) and not isinstance(thing, (type, ModuleType)) and id(thing) not in seen and len(seen) < 200:
                 seen.add(id(thing))
                 code = getattr(type(thing).__init__, "__code__", None)
                 if code is not None and not recorder.is_library(code.co_filename):

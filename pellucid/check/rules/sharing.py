@@ -189,7 +189,7 @@ class ParamShared(Rule):
         for scope, file in scopes(self.session.recorder, self.session.script):
             named: dict[int, list[str]] = {}
             for name, thing in list(scope.items()):
-                if callable(getattr(thing, "named_parameters", None)) and not isinstance(thing, type):
+                if callable(getattr(type(thing), "named_parameters", None)):
                     named.setdefault(id(thing), []).append(name)
             for names in named.values():
                 apart = [name for name in names if _words(name) & _APART]
