@@ -11,11 +11,12 @@ import gc
 import hashlib
 import sys
 import weakref
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
-from ..core import observe, reverse, source
+from ..core import function, observe, reverse, source
 from ..core.tape import Node, count
 from ..core.tensor import Tensor
 from .explain_backward import BackwardNotes, Fault, largest_of
@@ -178,7 +179,8 @@ class Watch(Steps):
                 kind = "detached" if needs else "op"
             elif needs and not t._rg:
                 integral = t._array.dtype.kind in "biu" or op.name in DRAWING or getattr(op, "vjp", None) is None
-                kind = "through-integer" if integral else "no-grad-block"
+                # What a custom function computes in its forward has no graph, and its backward speaks for it.
+                kind = "through-integer" if integral else "op" if _in_function() else "no-grad-block"
             node = t.grad_fn
             if node is not None and self._modules:
                 node.extra().setdefault("module", self._modules[-1])
@@ -413,3 +415,13 @@ def watch(on: bool = True, *, limit: int = 100_000) -> Watch:
 def current() -> Watch | None:
     """The notes of the last `watch()`, running or not."""
     return _current[-1] if _current else None
+
+
+def _in_function() -> bool:
+    """Whether the `forward` of an `autograd.Function` runs."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None:
+        if frame.f_code.co_filename == function.__file__:
+            return True
+        frame = frame.f_back
+    return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import weakref
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from ..events import Backward, Cleared, Failure, Op, OptimizerInfo, Site, Step, Update, Value
 from ..rule import Rule
+from .places import Place, tree
 
 
 class _Used:
@@ -440,6 +442,19 @@ class StepWithoutBackward(_Gradients):
         )
 
 
+def _unmet(site: Site | None, optimizer: str) -> Place | None:
+    """The line of an `if` in the function of a backward, below which the optimizer would step."""
+    root = tree(site.file) if site is not None else None
+    lines = [p[0] for p in site.code.co_positions() if p[0] is not None] if site is not None else []
+    for node in ast.walk(root) if root is not None and site is not None else ():
+        if isinstance(node, ast.If) and lines and min(lines) <= node.lineno <= max(lines):
+            for part in node.body:
+                for call in ast.walk(part):
+                    if isinstance(call, ast.Call) and ast.unparse(call.func).endswith(f"{optimizer.split('.')[-1]}.step"):
+                        return Place(site.file, node.lineno)
+    return None
+
+
 class BackwardWithoutStep(_Gradients):
     """Gradients that nobody applies change nothing."""
 
@@ -534,9 +549,11 @@ class BackwardWithoutStep(_Gradients):
                 continue
             info, name = self._held[held[0]]
             title = name or "optimizer"
+            condition = _unmet(passes[0].site, title)
             self.report(
-                passes[0].site,
-                f"backward computes gradients here and nothing applies them: {title} never steps.",
+                condition or passes[0].site,
+                f"backward computes gradients{'' if condition is not None else ' here'} and nothing applies them: {title} never steps"
+                f"{', since this condition is never true' if condition is not None else ''}.",
                 evidence={"backward_calls": calls, "parameters": len(leaves), "optimizer": f"{info.class_name} at {info.site}"},
                 fix=f"call `{title}.step()` after this backward",
             )
