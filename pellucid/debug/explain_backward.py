@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core import source
-from ..core.tape import Node
+from ..core.tape import Node, walk
 from ..core.tensor import OutputSlot, Tensor
 
 TINY = 1e-12  # a gradient smaller than this, relative to what came in, counts as zero
@@ -108,9 +108,11 @@ class BackwardNotes:
                 continue
             target = edge.node if type(edge) is OutputSlot else edge
             if gi is None:
-                if isinstance(target, Tensor):
-                    detail = f"the derivative of {node.name()} with respect to argument {k} was given as None"
-                    self._about(target)["none"] = Fault("no-derivative", node.name(), node.source, detail, module_of(node))
+                detail = f"the derivative of {node.name()} with respect to argument {k} was given as None"
+                fault = Fault("no-derivative", node.name(), _returned(node), detail, module_of(node))
+                for leaf in (target,) if isinstance(target, Tensor) else walk([target]):
+                    if isinstance(leaf, Tensor):
+                        self._about(leaf)["none"] = fault
                 continue
             size = largest_of(gi)
             if finite and not np.isfinite(size):
@@ -390,3 +392,11 @@ def _range(node: Node) -> str:
         if a.size and a.dtype.kind == "f":
             return f" ({name} lies between {float(a.min()):.4g} and {float(a.max()):.4g})"
     return ""
+
+
+def _returned(node: Node) -> Any:
+    """Where the `backward` of a custom function returns; of another operation where that was called."""
+    code = getattr(getattr(node.op, "vjp", None), "__code__", None)
+    if code is None or source.is_library(code.co_filename):
+        return node.source
+    return code, len(code.co_code) - 2

@@ -2,6 +2,7 @@
 
 import gc
 import json
+import linecache
 
 import numpy as np
 import pytest
@@ -256,3 +257,27 @@ def test_the_error_of_a_backward_without_a_graph_says_where_it_was_cut():
     with pytest.raises(RuntimeError) as caught:
         hidden.sum().backward()
     assert "what it was computed from" not in str(caught.value)
+
+
+class HalfGradient(torch.autograd.Function):
+    """Gives its factor a gradient and its input none."""
+
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.save_for_backward(x)
+        return x * factor
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return None, (grad * x).sum()  # the line to change
+
+
+def test_no_derivative_also_behind_other_operations():
+    """What a custom function computes in its forward has no graph of its own: that is not where the gradient is lost."""
+    w, factor = torch.ones(3, requires_grad=True), torch.tensor(2.0, requires_grad=True)
+    with debug.watch():
+        HalfGradient.apply((w * 2).exp(), factor).sum().backward()
+        found = torch.explain(w)
+    assert found.cause == "no-derivative" and "the line to change" in linecache.getline(found.file, found.line)
+    assert factor.grad is not None
