@@ -401,7 +401,11 @@ class Calls:
             else:
                 base = self.based.get(output[1].buffer) if not output[2] else None
                 array = memory(output[1])
-                made[k] = make_tensor(array) if base is None else _view(tensors[base] if isinstance(base, int) else base, array)
+                if base is None:
+                    made[k] = make_tensor(array)
+                else:
+                    base = tensors[base] if isinstance(base, int) else base
+                    made[k] = _view(base.detach() if k in self.detached else base, array)
         if self.seeds:
             self._join(made, tensors, env, extras)
         for output, t in zip(self.outputs, made, strict=True):

@@ -259,6 +259,7 @@ class Version(Calls):
             if all(leaf is not t for t in found):
                 found.append(leaf)
         self.outputs: list[tuple[Any, ...]] = []
+        self.detached: set[int] = set()  # which of them may be written to, also where they look into a tensor that requires grad
         known = {id(t): ("argument", k) for k, t in enumerate(tensors)}
         known = {id(t): ("state", t) for t, _ in around.tensors.values()} | known
         bases = [*tensors, *[t for t, _ in around.tensors.values()]]
@@ -290,6 +291,8 @@ class Version(Calls):
             spent = t._rg and is_spent(t)
             if t._rg and not spent:
                 self.differentiable.append(t)
+            if t._view is None or not t._view.base._rg:
+                self.detached.add(len(self.outputs))
             self.outputs.append(("new", value, t._rg, spent))
         self.changes.bind(self.slots)
         self.gradients: list[tuple[Any, Value | None]] = []  # positions among the arguments, or state

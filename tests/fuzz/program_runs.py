@@ -271,7 +271,7 @@ def _room(x: np.ndarray, epsilon: float) -> np.ndarray:
     with np.errstate(all="ignore"):
         size = np.abs(x)
         largest = size[np.isfinite(size)].max(initial=0.0)
-        return 64 * epsilon * (size + 0.25 * largest) + (4 * epsilon if epsilon else 0.0)
+        return 64 * epsilon * (size + 0.25 * largest) + (16 * epsilon if epsilon else 0.0)
 
 
 def _near(x: np.ndarray, y: np.ndarray, room: np.ndarray) -> bool:
