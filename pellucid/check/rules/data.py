@@ -91,12 +91,8 @@ class PartialBatchMean(Rule):
                 names = {**frame.f_globals, **locals_of(frame)}
                 found = average_of(frame.f_code.co_filename, frame.f_lineno, names)
                 if found.line is not None:
-                    while frame.f_back is not None and frame.f_code.co_name in (
-                        "<listcomp>",
-                        "<genexpr>",
-                        "<dictcomp>",
-                        "<setcomp>",
-                    ):
+                    inner = ("<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>")
+                    while frame.f_back is not None and (frame.f_code.co_name in inner or is_library(frame.f_code.co_filename)):
                         frame = frame.f_back
                     self._tell(Site(frame.f_code, _instruction(frame, found.line)), found.text, found.added, sizes)
                     return

@@ -67,6 +67,9 @@ class _Reader:
 
     def read(self) -> Average:
         """The expression that takes the mean of means."""
+        found = self._at_once() or self._counted_as_one() or self._running()
+        if found is not None:
+            return found
         if isinstance(self.statement, ast.Return):
             return Average(returned=True)
         self._take(self.statement, True)
@@ -82,6 +85,51 @@ class _Reader:
             isinstance(n, ast.Return) and n.value is not None and self._mentions(n.value, self.single) for n in statements
         )
         return Average(returned=returned and not self.sums and not self.lists)
+
+    def _at_once(self) -> Average | None:
+        """`statistics.mean(loss(batch).item() for batch in loader)` in the statement itself."""
+        for part in ast.walk(self.statement):
+            inner = part.args[0] if isinstance(part, ast.Call) and part.args else None
+            if isinstance(inner, (ast.GeneratorExp, ast.ListComp)) and self._concerned(inner.elt, True):
+                assert isinstance(part, ast.Call)
+                name = part.func.attr if isinstance(part.func, ast.Attribute) else getattr(part.func, "id", "")
+                if name in ("mean", "fmean", "average", "nanmean"):
+                    return Average(part.lineno, " ".join(ast.unparse(part).split()), ast.unparse(inner))
+        return None
+
+    def _counted_as_one(self) -> Average | None:
+        """`meter.update(loss.item())`, where `def update(self, value, n=1)` counts rows."""
+        call = self.statement.value if isinstance(self.statement, ast.Expr) else None
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or len(call.args) != 1 or call.keywords:
+            return None
+        if not self._concerned(call.args[0], True):
+            return None
+        meter = self._value(call.func.value)
+        function = getattr(type(meter), call.func.attr, None)
+        code = getattr(function, "__code__", None)
+        if code is None or getattr(function, "__defaults__", None) != (1,) or code.co_argcount != 3:
+            return None
+        if code.co_varnames[2] not in ("n", "num", "count", "size", "k", "weight", "batch_size", "bs", "num_samples", "val_size"):
+            return None
+        return Average(call.lineno, " ".join(ast.unparse(call).split()), f"{code.co_varnames[2]} is 1 by default")
+
+    def _running(self) -> Average | None:
+        """`mean += (loss - mean) / (i + 1)`."""
+        node = self.statement
+        target = node.target if isinstance(node, ast.AugAssign) else node.targets[0] if isinstance(node, ast.Assign) else None
+        value = getattr(node, "value", None)
+        if target is None or value is None:
+            return None
+        text = ast.unparse(target)
+        if isinstance(node, ast.Assign):
+            if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add) or ast.unparse(value.left) != text:
+                return None
+            value = value.right
+        if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Div) and self._is_count(value.right):
+            left = value.left
+            if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Sub) and ast.unparse(left.right) == text:
+                return Average(node.lineno, " ".join(ast.unparse(node).split()), None)
+        return None
 
     def _mentions(self, node: ast.AST, texts: Any) -> bool:
         return any(isinstance(n, (ast.Name, ast.Attribute, ast.Subscript)) and ast.unparse(n) in texts for n in ast.walk(node))

@@ -21,7 +21,7 @@ _BENT = frozenset(
     "avg_pool1d avg_pool2d max_pool1d max_pool2d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_max_pool1d adaptive_max_pool2d neg "
     "max amax sum interpolate".split()
 )
-_KEPT = VIEWS | SAMPLED | {"clamp", "mean", "cat", "stack", "hstack", "vstack", "nan_to_num"}
+_KEPT = VIEWS | SAMPLED | {"clamp", "clamp_min", "clamp_max", "mean", "cat", "stack", "hstack", "vstack", "nan_to_num"}
 
 
 @dataclass(slots=True)
@@ -84,6 +84,21 @@ def _squashed(op: Op) -> Origin | None:
         inner = origin(op.inputs[0])
         if inner is not None and inner.kind == "logs":
             return Origin("sigmoid" if inner.op.name == "logsigmoid" else "softmax", op)
+    if (
+        name in ("mul", "div")
+        and len(op.inputs) == 1
+        and {op.args.get("input"), op.args.get("other")} & ({0.5} if name == "mul" else {2})
+    ):
+        shifted = op.inputs[0].producer  # (tanh + 1) / 2
+        if (
+            shifted is not None
+            and shifted.name == "add"
+            and 1 in (shifted.args.get("input"), shifted.args.get("other"))
+            and shifted.inputs
+        ):
+            bent = shifted.inputs[0].producer
+            if bent is not None and bent.name == "tanh":
+                return Origin("sigmoid", op)
     if name == "div" and len(op.inputs) == 2 and _is_exp_over_its_sum(*op.inputs):
         return Origin("softmax", op)
     if name == "reciprocal" and op.inputs and _is_one_plus_exp(op.inputs[0]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..events import (
+    VIEWS,
     Backward,
     Batch,
     Cleared,
@@ -60,12 +61,25 @@ class EvalInTrainMode(Rule):
         self._sites: dict[Site | None, int] = {}  # how many are kept by place
         self._trained_sites: set[tuple[Site | None, bool]] = set()
         self._trained_models: set[int] = set()
+        self._trains: dict[int, Site | None] = {}  # where train() was called on a model
+        self._frozen_steps: dict[
+            Any, tuple[ModuleCall, set[int]]
+        ] = {}  # steps in which a frozen batch norm had statistics of the batch
 
     def on_op(self, op: Op) -> None:
         """A layer that behaves differently in train mode."""
         call = op.module
+        if call is not None and not call.root.training and op.name == "batch_norm" and op.direct and not op.grad_enabled:
+            if op.arg("training") and op.arg("running_mean") is not None and op.written("training") in ("True", None):
+                self.report(
+                    op.site,
+                    f"batch norm uses the statistics of the batch (and changes the running ones) although {call.path} is in eval mode.",
+                    evidence={"module": call.path, "step": op.step},
+                    fix="pass the mode: `F.batch_norm(..., training=self.training)`, or use nn.BatchNorm1d",
+                )
         if call is None or not call.root.training:
             return
+        self._frozen(op)
         kind = _depends(op)
         if kind is None:
             return
@@ -77,6 +91,39 @@ class EvalInTrainMode(Rule):
             held = self._passes[root.number] = _Pass(root)
             self._sites[root.site] = self._sites.get(root.site, 0) + 1
         held.kinds.setdefault(kind, call.path)
+
+    def on_switch(self, event: Switched) -> None:
+        """`train()` of a whole model."""
+        if event.training:
+            self._trains[id(event.module)] = event.site
+
+    def _frozen(self, op: Op) -> None:
+        """Batch norm whose weights are frozen, as those of the layer before it, while its running statistics are not."""
+        weight = op.args.get("weight")
+        if (
+            op.name != "batch_norm"
+            or not isinstance(weight, Value)
+            or weight.requires_grad
+            or not weight.is_leaf
+            or not op.grad_enabled
+        ):
+            return
+        if not op.arg("training") or op.arg("running_mean") is None or op.module is None or op.direct:
+            return
+        x = op.args.get("input")
+        made = (
+            next((o for o in lineage(x) if o.name in ("linear", "conv1d", "conv2d", "conv3d")), None)
+            if isinstance(x, Value)
+            else None
+        )
+        matrix = made.args.get("weight") if made is not None else None
+        if not isinstance(matrix, Value) or matrix.requires_grad:
+            return
+        root = op.module.root
+        module = root.module
+        if module is None or not any(p.requires_grad for p in module.parameters()):
+            return
+        self._frozen_steps.setdefault((id(module), op.module.path), (root, set()))[1].add(op.step)
 
     def on_backward_begin(self, event: Backward) -> None:
         """Model calls that lead to this loss are training."""
@@ -102,6 +149,17 @@ class EvalInTrainMode(Rule):
 
     def finish(self) -> None:
         """Passes that nobody trained on, of models that were trained elsewhere."""
+        for (module, path), (root, steps) in self._frozen_steps.items():
+            if len(steps) >= 3 and module in self._trained_models:
+                self.report(
+                    self._trains.get(module) or root.site,
+                    f"{path} is frozen, weights and the layer before it alike, but it is in train mode: it uses the statistics of each batch, and "
+                    "its running statistics move away from those that its weights were trained with.",
+                    evidence={"layer": path, "steps": len(steps), "called_at": root.site},
+                    fix="put the frozen part into eval mode after each `train()`, best in an overridden `train(self, mode=True)`",
+                    severity="warning",
+                )
+                break
         for held in self._passes.values():
             call = held.call
             module = call.module
@@ -364,13 +422,16 @@ class FunctionalDropoutAlwaysOn(Rule):
     id = "PL404"
     severity = "error"
     summary = "dropout that eval() does not switch off"
-    ops = (*DROPOUT, "scaled_dot_product_attention", "multi_head_attention_forward")
+    ops = (*DROPOUT, "scaled_dot_product_attention", "multi_head_attention_forward", "mul")
 
     def __init__(self) -> None:
         self._held: dict[Site | None, list[_Masked]] = {}
 
     def on_op(self, op: Op) -> None:
         """A dropout that is on."""
+        if op.name == "mul":
+            self._by_hand(op)
+            return
         key = "p" if op.name in DROPOUT else "dropout_p"
         call = op.module
         if call is None or not op.arg(key, 0.5 if key == "p" else 0.0) or not op.arg("training", True):
@@ -391,6 +452,31 @@ class FunctionalDropoutAlwaysOn(Rule):
         if len(held) < 50:
             held.append(_Masked(op, call.root, owner.path))
 
+    def _by_hand(self, op: Op) -> None:
+        """Activations times a mask of zeros that is drawn in eval mode."""
+        call = op.module
+        if call is None or call.training or call.root.training or not op.direct or len(op.inputs) != 2:
+            return
+        for x, mask in (op.inputs, op.inputs[::-1]):
+            if (
+                mask.producer is None
+                or not x.is_floating_point
+                or x.ndim < 2
+                or mask.ndim != x.ndim
+                or mask.shape[0] not in (1, x.shape[0])
+            ):
+                continue
+            made = [o for o in lineage(mask, VIEWS | {"gt", "lt", "ge", "le", "bernoulli", "div", "mul"}, 20) if o.step == op.step]
+            names = {o.name for o in made}
+            if "bernoulli" in names or names & {"rand", "rand_like"} and names & {"gt", "lt", "ge", "le"}:
+                if any(
+                    o.name in ("linear", "conv1d", "conv2d", "embedding", "lstm", "gru", "matmul") for o in ancestors([x], limit=60)
+                ):
+                    held = self._held.setdefault(op.site, [])
+                    if len(held) < 50:
+                        held.append(_Masked(op, call.root, call.path))
+                return
+
     def finish(self) -> None:
         """All but Monte Carlo dropout, where the same input goes through several times on purpose."""
         for site, held in self._held.items():
@@ -404,7 +490,10 @@ class FunctionalDropoutAlwaysOn(Rule):
             written = op.written("training") if op.direct else None
             if written == "True" and first.root is not None and _repeated_rows(first.root):
                 continue
-            if not op.direct:
+            if op.name == "mul":
+                what = f"a mask is drawn and multiplied with activations although {first.layer} is in eval mode"
+                fix = "draw and use it only `if self.training`, or use nn.Dropout"
+            elif not op.direct:
                 what = f"eval() does not reach this dropout: it is no registered layer of {first.root.path if first.root else 'the model'}"
                 fix = "make the layer in `__init__` and keep it as an attribute or in an nn.ModuleList"
             elif op.name in DROPOUT:
@@ -419,7 +508,7 @@ class FunctionalDropoutAlwaysOn(Rule):
                 site,
                 what + ".",
                 evidence={
-                    "p": op.arg("p", 0.5) if op.name in DROPOUT else op.arg("dropout_p"),
+                    "p": op.arg("p", 0.5) if op.name in DROPOUT else op.args.get("dropout_p"),
                     "module": first.layer,
                     "calls": len(held),
                     "evaluated_at": first.root.site if first.root is not None else None,

@@ -32,7 +32,18 @@ class NllWithoutLogSoftmax(Rule):
             return
         given = op.args.get("input")
         found = origin(given)
-        if found is None or found.kind == "logs" or not isinstance(given, Value):
+        if found is None or not isinstance(given, Value):
+            return
+        if found.kind == "logs":
+            inner = origin(found.op.inputs[0]) if found.op.name == "log" and found.op.inputs else found
+            if (inner is not None and inner.kind == "sigmoid" or found.op.name == "logsigmoid") and not _is_normalised(given):
+                self._settled.add(op.site)
+                self.report(
+                    op.site,
+                    f"{op.name} gets the logarithm of sigmoids, which do not sum to one over the classes: nothing pushes the other classes down.",
+                    evidence={"made_by": found.op.name, "loss": str(op.site), "shape": list(given.shape)},
+                    fix="use cross_entropy on the scores (or log_softmax in the place of sigmoid and log)",
+                )
             return
         if found.kind in ("softmax", "log of scores"):
             made, probabilities = found.op, found.kind == "softmax"
@@ -53,6 +64,15 @@ class NllWithoutLogSoftmax(Rule):
 
     def on_backward_begin(self, event: Backward) -> None:
         """`nll_loss(scores) + logsumexp(scores)` is cross entropy by hand; anything else is reported."""
+        picked = _picked_scores(event.roots[0]) if len(event.roots) == 1 else None
+        if picked is not None and picked.site not in self._settled:
+            self._settled.add(picked.site)
+            self.report(
+                picked.site,
+                "the loss is the negative score of the right class alone: no softmax makes the others fall, so it falls below zero without end.",
+                evidence={"picked_by": picked.name, "loss": _number(event.roots[0])},
+                fix="use cross_entropy, or take log_softmax of the scores first",
+            )
         if not self._waiting:
             return
         waiting, self._waiting = self._waiting, []
@@ -76,6 +96,41 @@ class NllWithoutLogSoftmax(Rule):
             evidence=evidence,
             fix="use cross_entropy (`nn.CrossEntropyLoss`), or end the model with log_softmax over the classes",
         )
+
+
+def _picked_scores(root: Value) -> Op | None:
+    """The operation that picks one score per row, when a loss is their mean with a minus sign and nothing else."""
+    value, negative = root, False
+    for _ in range(8):
+        op = value.producer
+        if op is None or not op.inputs:
+            return None
+        if op.name in ("gather", "getitem"):
+            index = op.args.get("index")
+            picks = op.name == "gather" or isinstance(index, tuple) and len(index) == 2 and all(_is_index(i) for i in index)
+            found = origin(op.inputs[0]) if picks else None
+            plain = (
+                found is not None
+                and found.kind == "scores"
+                and found.linear
+                and op.inputs[0].ndim == 2
+                and op.inputs[0].requires_grad
+            )
+            if plain:
+                return op if negative else None
+            if op.name == "gather" or picks:
+                return None
+        elif (
+            op.name == "neg"
+            or op.name in ("mul", "div")
+            and len(op.inputs) == 1
+            and -1 in (op.args.get("other"), op.args.get("input"))
+        ):
+            negative = not negative
+        elif op.name not in ("mean", "sum", "squeeze", "view", "reshape"):
+            return None
+        value = op.inputs[0]
+    return None
 
 
 def _number(value: Value | None) -> float | None:
@@ -126,13 +181,15 @@ class LogitsAsProbs(Rule):
     summary = "raw scores where probabilities are wanted"
     ops = (
         "binary_cross_entropy", "kl_div", "multinomial", "bernoulli", "ctc_loss", "cross_entropy", "binary_cross_entropy_with_logits",
-        "gt", "ge", "lt", "le", "round",
+        "gt", "ge", "lt", "le", "round", "mul",
     )  # fmt: skip
 
     def __init__(self) -> None:
+        self._scores: set[Any] = set()  # the same of cross entropy
         self._logits: set[int] = set()  # ids of modules, or numbers of operations, whose scores BCE-with-logits gets
         self._thresholds: list[tuple[Any, Site | None, str, dict[str, Any]]] = []
         self._seen: dict[Site | None, int] = {}
+        self._entered = 0
 
     def on_op(self, op: Op) -> None:
         """An argument that should be probabilities is not."""
@@ -140,6 +197,13 @@ class LogitsAsProbs(Rule):
         if name in ("gt", "ge", "lt", "le", "round"):
             self._threshold(op)
             return
+        if name == "mul":
+            self._entropy(op)
+            return
+        if name == "cross_entropy":
+            found = origin(op.args.get("input"))
+            if found is not None and found.kind == "scores":
+                self._scores.add(_who(found))
         if name == "binary_cross_entropy_with_logits":
             found = origin(op.args.get("input"))
             if found is not None and found.kind == "scores":
@@ -191,20 +255,58 @@ class LogitsAsProbs(Rule):
     # ---- decisions at one half -----------------------------------------------------------------------------------------
     def _threshold(self, op: Op) -> None:
         value = op.args.get("input")
-        if not isinstance(value, Value) or op.name != "round" and op.args.get("other") != 0.5:
+        limit = op.args.get("other")
+        if not isinstance(value, Value):
+            return
+        likely = isinstance(limit, float) and 0.5 <= limit < 1
+        if op.name != "round" and not likely or self._entered > 4096:
             return
         if self._seen.get(op.site, 0) >= 20:
             return
         self._seen[op.site] = self._seen.get(op.site, 0) + 1
         found = origin(value)
         if found is not None and found.kind == "scores":
+            if limit != 0.5 and op.name != "round" and (value.producer is None or value.producer.name not in ("max", "amax")):
+                return
+            self._entered += 1
             written = op.written("input") or "the scores"
-            self._thresholds.append((_who(found), op.site, written, {"operation": op.name, **_range(value)}))
+            self._thresholds.append((_who(found), op.site, written, {"operation": op.name, "limit": limit, **_range(value)}))
+
+    def _entropy(self, op: Op) -> None:
+        """`p * log(p)` of raw scores."""
+        if len(op.inputs) != 2:
+            return
+        for p, logs in (op.inputs, op.inputs[::-1]):
+            made = logs.producer
+            if made is None or made.name != "log" or not made.inputs or p.shape != logs.shape:
+                continue
+            first, second = origin(p), origin(made.inputs[0])
+            if (
+                first is not None
+                and second is not None
+                and first.kind == second.kind == "scores"
+                and first.op is second.op
+                and first.linear
+            ):
+                self.report(
+                    op.site,
+                    f"this is p * log(p), but p are raw scores: they come straight from {first.op.name}.",
+                    evidence={"made_by": first.op.name, "at": str(first.op.site), **_range(p)},
+                    fix="apply softmax first, and take the logarithm with log_softmax",
+                )
 
     def finish(self) -> None:
         """Scores that were compared with one half and are trained as logits."""
         for who, site, written, evidence in self._thresholds:
-            if who in self._logits:
+            if who in self._scores and evidence["limit"] != 0.5 and evidence["operation"] != "round":
+                self.report(
+                    site,
+                    f"{written} is compared with {evidence['limit']:g} as if it were a probability, but these are raw scores: they are "
+                    "trained with cross_entropy.",
+                    evidence=evidence,
+                    fix="take `softmax(dim=-1)` of the scores first",
+                )
+            elif who in self._logits:
                 how = "rounded" if evidence["operation"] == "round" else "compared with 0.5"
                 self.report(
                     site,
@@ -264,11 +366,16 @@ class ProbsAsLogits(Rule):
     summary = "probabilities where raw scores are wanted"
     ops = (
         "binary_cross_entropy_with_logits", "cross_entropy", "softmax", "log_softmax", "gumbel_softmax", "sigmoid", "logsigmoid", "kl_div",
-        "ctc_loss", "logsumexp", "multi_margin_loss", "multilabel_soft_margin_loss",
+        "ctc_loss", "logsumexp", "multi_margin_loss", "multilabel_soft_margin_loss", "gt", "lt", "ge",
     )  # fmt: skip
 
     def on_op(self, op: Op) -> None:
         """The input is a softmax's or a sigmoid's result."""
+        if op.name in ("gt", "lt", "ge"):
+            limit, value = op.args.get("other"), op.args.get("input")
+            if isinstance(limit, (int, float)) and not limit and op.direct and isinstance(value, Value):
+                self._always(op, value)
+            return
         name = op.name
         if name == "logsumexp" and op.direct:
             return  # only as a part of Categorical(logits=...) and the like
@@ -304,6 +411,17 @@ class ProbsAsLogits(Rule):
             else f"squash once: leave out either this {name} or the {made.name} before" if repeated
             else f"give {name} the scores, without the {made.name}",
         )  # fmt: skip
+
+    def _always(self, op: Op, value: Value) -> None:
+        """The result of a sigmoid compared with zero: the limit of a logit, which no probability is below."""
+        found = origin(value)
+        if found is not None and found.kind == "sigmoid" and not found.scaled:
+            self.report(
+                op.site,
+                f"{op.written('input') or 'a probability'} is compared with 0, but it comes out of a sigmoid, which is above 0 always.",
+                evidence={"sigmoid": str(found.op.site), **_range(value)},
+                fix="compare the probability with 0.5, or the scores with 0",
+            )
 
 
 def _same_axis(found: Origin, op: Op, value: Value) -> bool:

@@ -688,8 +688,11 @@ def _of_strings(node: ast.AST, root: ast.AST) -> bool:
     if any(hint in name.lower() for name in names for hint in hints):
         return True
     for n in ast.walk(root):
-        if isinstance(n, (ast.For, ast.comprehension)) and names & {t.id for t in ast.walk(n.target) if isinstance(t, ast.Name)}:
-            names |= {c.id for c in ast.walk(n.iter) if isinstance(c, ast.Name)}
+        loops = [n] if isinstance(n, ast.For) else getattr(n, "generators", [])  # over what the names in it run
+        if loops and any(inside is node for inside in ast.walk(n)):
+            for loop in loops:
+                if names & {t.id for t in ast.walk(loop.target) if isinstance(t, ast.Name)}:
+                    names |= {c.id for c in ast.walk(loop.iter) if isinstance(c, ast.Name)}
             if any(hint in name.lower() for name in names for hint in hints):
                 return True
         if isinstance(n, ast.Assign) and any(isinstance(t, ast.Name) and t.id in names for t in n.targets):

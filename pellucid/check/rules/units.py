@@ -128,7 +128,7 @@ class DeadUnits(Rule):
     def _place(self, held: _Unit) -> Any:
         """Where it began: the line that gave the layer its values, when its units were off from the beginning; the optimizer, when they went
         off in training; else the activation."""
-        if (~held.first).mean() < 0.5 * self.SHARE:
+        if (~held.first).mean() < self.SHARE:
             return self._owners.get(held.weight.id) or cause_site(held.op)
         recorder = self.session.recorder
         places = (given(recorder, value) for value in (held.bias, held.weight) if value is not None)
