@@ -389,9 +389,19 @@ def pow(x: Any, y: Any) -> Any:
 
 
 def _negative_powers(x: Any, y: Any) -> Any:
-    value = np.power(x, np.abs(y))
+    value = np.power(x, np.where(y < 0, y & 1, y))  # of 1 and -1 the parity counts; the smallest number has no absolute value
     unit = np.abs(x) == 1
     return np.where((y < 0) & ~unit, np.zeros((), value.dtype), value)
+
+
+@_export
+def comparable(x: Any) -> Any:
+    """What NumPy sorts as it should: booleans as 0 and 1, since foreign memory may hold other bytes, and bfloat16 as float32 (its own sort puts
+    NaN anywhere).
+    """
+    if x.dtype.kind == "V":
+        return x.astype(np.float32)
+    return x != np.False_ if x.dtype.kind == "b" else x
 
 
 @_export

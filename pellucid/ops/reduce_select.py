@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import config, dtypes
 from ..backends.kernels import SMALL, kernels
+from ..backends.numpy_extra import comparable
 from ..backends.scatter import put_few, take_few
 from ..core import tracing
 from ..core.inplace import into
@@ -257,7 +258,7 @@ def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 # ---- order statistics -------------------------------------------------------------------------
 def _median_index(x: Any, dim: int, ignore_nan: bool) -> Any:
     """Index of the lower median along `dim`; of the first NaN where there is one, unless those are left out."""
-    order = np.argsort(x, dim, kind="stable")  # NaN comes last
+    order = np.argsort(comparable(x), dim, kind="stable")  # NaN comes last
     n = x.shape[dim]
     nan = x != x
     if ignore_nan:
@@ -285,7 +286,7 @@ def _mode_index(x: Any, dim: int) -> Any:
 
 
 def _kth_index(x: Any, dim: int, k: int) -> Any:
-    return np.take(np.argsort(x, dim, kind="stable"), [k - 1], dim)
+    return np.take(np.argsort(comparable(x), dim, kind="stable"), [k - 1], dim)
 
 
 median_op = _choose("median", lambda x, dim: _median_index(x, dim, False))

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from ..backends.meta import MetaArray
+from ..backends.numpy_extra import comparable
 from ..core import tracing
 from ..core.bind import common_dtype
 from ..core.public import public
@@ -21,6 +22,7 @@ from ._rules import require_tensor
 # ---- places in an ordered sequence ------------------------------------------------------------
 def _places(ordered: Any, values: Any, right: bool, kind: Any) -> Any:
     side = "right" if right else "left"
+    ordered, values = comparable(ordered), comparable(values)
     if ordered.ndim == 1:
         return np.asarray(np.searchsorted(ordered, values, side), kind)
     n = math.prod(ordered.shape[:-1])

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import config
 from ..backends.kernels import SMALL, kernels
+from ..backends.numpy_extra import comparable
 from ..backends.scatter import take_few
 from ..core.modes import local
 from ..core.primitive import TENSORS as F
@@ -28,7 +29,7 @@ _F32 = np.dtype(np.float32)
 def order_of(x: Any, dim: int, descending: bool) -> Any:
     """Indices that sort `x` along `dim`, equals in their order; NaN last, or first when descending."""
     if not descending:
-        return _comparable(x).argsort(dim, kind="stable")
+        return comparable(x).argsort(dim, kind="stable")
     return largest_of(x, dim, x.shape[dim])
 
 
@@ -37,16 +38,11 @@ def largest_of(x: Any, dim: int, k: int) -> Any:
     # Sorting the reversed array and reading the result backwards keeps equals in their order.
     n = x.shape[dim]
     before = (slice(None),) * dim
-    order = _comparable(x)[(*before, _BACKWARDS)].argsort(dim, kind="stable")
+    order = comparable(x)[(*before, _BACKWARDS)].argsort(dim, kind="stable")
     return np.subtract(n - 1, order[(*before, slice(None, n - k - 1 if k < n else None, -1))])
 
 
 _BACKWARDS = slice(None, None, -1)
-
-
-def _comparable(x: Any) -> Any:
-    """Booleans as 0 and 1: foreign memory may hold other bytes, by which NumPy would sort."""
-    return x != np.False_ if x.dtype.kind == "b" else x
 
 
 def _sort(xp: Any, x: Any, *, dim: int, descending: bool) -> Any:

@@ -153,3 +153,11 @@ def test_cross_entropy_of_infinite_logits(dtype):
     step = torch.compile(lambda x, y: F.binary_cross_entropy_with_logits(x, y, reduction="none") * 1)
     for made in (F.binary_cross_entropy_with_logits(x, y, reduction="none"), *(step(x, y) for _ in range(3))):
         assert made[:2].tolist() == [inf, -inf] and made[2].item() == pytest.approx(0.04858735)
+
+
+@pytest.mark.parametrize("kind", [torch.int8, torch.int16, torch.int32, torch.int64])
+def test_powers_whose_exponent_is_the_smallest_number(kind):
+    least = torch.iinfo(kind).min
+    x = torch.tensor([least, -1, 0, 1, 3], dtype=kind)
+    assert (x ** torch.tensor([least], dtype=kind)).tolist() == [0, 1, 0, 1, 0]
+    assert (x ** torch.tensor([-3], dtype=kind)).tolist() == [0, -1, 0, 1, 0]

@@ -99,3 +99,16 @@ def test_histograms_against_numpy():
     np.testing.assert_allclose(got.hist.numpy(), want_dd)
     for a, b in zip(got.bin_edges, want_edges_dd, strict=True):
         np.testing.assert_allclose(a.numpy(), b)
+
+
+def test_nan_comes_last_in_two_bytes_too():
+    """NumPy sorts bfloat16 with NaN anywhere."""
+    nan, inf = float("nan"), float("inf")
+    for kind in (torch.bfloat16, torch.float16):
+        x = torch.tensor([nan, 3.0, -inf, 1.0, inf, nan, 2.0, 0.5], dtype=kind)
+        assert x.sort().indices.tolist() == [2, 7, 3, 6, 1, 4, 0, 5]
+        assert x.argsort(descending=True).tolist()[2:] == [4, 1, 6, 3, 7, 2]
+        assert x.topk(3, largest=False).values.tolist() == [-inf, 0.5, 1.0]
+        assert x.kthvalue(2).values.item() == 0.5 and x.nanmedian().item() == 1.0
+        edges = torch.tensor([0.0, 1.0, 2.0], dtype=kind)
+        assert torch.bucketize(torch.tensor([nan, inf, 1.5], dtype=kind), edges).tolist() == [3, 3, 2]
