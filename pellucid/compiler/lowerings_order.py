@@ -84,24 +84,25 @@ def extreme(i: Instruction, ex: Any) -> Native | str:
 
 
 def chosen(i: Instruction, ex: Any) -> Native | str:
-    """kthvalue, median and nanmedian."""
-    x, (values, index) = i.inputs[0], i.outputs
+    """kthvalue, median and nanmedian along a dimension; the medians of all elements, whose place nobody wants."""
+    x, values, name = i.inputs[0], i.outputs[0], i.op.removesuffix("_all")
     function = select.native(x.dtype) if isinstance(x, Value) else None
     if function is None or not x.shape or not x.size or any(s % ITEMSIZE[x.dtype] for s in x.strides):
         return OTHER
-    if not values.contiguous or not index.contiguous:
+    if not all(out.contiguous for out in i.outputs):
         return OTHER
-    dim = i.params["dim"] % len(x.shape)
-    n, size = x.shape[dim], ITEMSIZE[x.dtype]
-    numbers = select.numbers(x.shape, dim, "kth" if i.op == "kthvalue" else i.op, i.params.get("k", 1))
+    shape, dim = ((x.size,), 0) if name != i.op else (x.shape, i.params["dim"] % len(x.shape))
+    n, size = shape[dim], ITEMSIZE[x.dtype]
+    numbers = select.numbers(shape, dim, "kth" if name == "kthvalue" else name, i.params.get("k", 1))
     title = f"{i.op} of {x.size // n} lines of {n}"
 
     def emit(schedule: Schedule) -> None:
         room = schedule.room(select.scratch(n, size, team(ex)))
-        arrays = [compact(ex, schedule, x), ex.place(values, schedule), ex.place(index, schedule), room]
+        index = ex.place(i.outputs[1], schedule) if len(i.outputs) > 1 else schedule.room(8 * (x.size // n))
+        arrays = [compact(ex, schedule, x), ex.place(values, schedule), index, room]
         schedule.native(function, ["team", *arrays, *numbers], title)
 
-    return Native(emit, title, 3 * x.nbytes + values.nbytes + index.nbytes, 4 * x.size)
+    return Native(emit, title, 3 * x.nbytes + sum(out.nbytes for out in i.outputs), 4 * x.size)
 
 
 def places(i: Instruction, ex: Any) -> Native | str:
@@ -162,5 +163,5 @@ def _running(i: Instruction, ex: Any, name: str, values: list[Any], dim: int) ->
 LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
     "sort": sort, "topk": topk, "max_dim": extreme, "min_dim": extreme, "argmax": extreme, "argmin": extreme, "cumsum": running,
     "cumprod": running, "cumprod_vjp": cumprod_vjp,
-    "kthvalue": chosen, "median": chosen, "nanmedian": chosen, "_places": places,
+    "kthvalue": chosen, "median": chosen, "nanmedian": chosen, "median_all": chosen, "nanmedian_all": chosen, "_places": places,
 }  # fmt: skip
