@@ -126,8 +126,8 @@ class ParamUnused(Rule):
         for key, (unused, title) in self._found.items():
             if len(self._patterns.get(key, ())) != 1:  # never called in training, or not always the same parts of it
                 continue
-            for site, path, members, ids in unused:
-                if ids & (self._used | self._reached):
+            for site, path, members, own in unused:
+                if own & (self._used | self._reached):
                     continue
                 self.report(
                     site,

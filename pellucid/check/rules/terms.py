@@ -26,7 +26,8 @@ def is_hot(value: Value) -> bool:
 
 def cold_terms(root: Value) -> Iterator[tuple[Op, Any]]:
     """(operation, operand) of what is added to a loss and has no graph: tensors of one element and Python numbers."""
-    waiting, seen = [root], set()
+    waiting: list[Value] = [root]
+    seen: set[int] = set()
     while waiting and len(seen) < 200:
         op = waiting.pop().producer
         if op is None or op.number in seen:
@@ -126,7 +127,7 @@ def returned_at(kind: Any, index: int) -> Any:
             for inner in ast.walk(node):
                 if isinstance(inner, ast.Return) and inner.value is not None:
                     parts = inner.value.elts if isinstance(inner.value, ast.Tuple) else [inner.value]
-                    if index < len(parts) and isinstance(parts[index], ast.Constant) and parts[index].value is None:
+                    if index < len(parts) and ast.unparse(parts[index]) == "None":
                         return Place(code.co_filename, inner.lineno)
                     best = Place(code.co_filename, inner.lineno)
     return best
