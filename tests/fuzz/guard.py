@@ -242,11 +242,9 @@ def _handler() -> Any:
     handler = _Handler(b"guarded", 1, allocator)
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
-    _alive.append(handler)
+    for kept in (handler, _state):  # arrays are freed after this module is gone
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
     return new(ctypes.addressof(handler), b"mem_handler", None)
-
-
-_alive: list[Any] = []
 
 
 @contextmanager
