@@ -143,6 +143,8 @@ class Version(Calls):
                         self.refusal = self._unseen(hidden, witness)
                 return
             self._settle(around, witness, earlier)
+            if witness.asks_for_graphs and any(t._node is not None for t in tensors):
+                raise Refusal("the step looks at the graph of an argument, another one at each call", witness.entry)
             self.marks = marks.settle(self.first, self.guards, around, witness)
             self._changes(changes, witness, tensors, count_of_args, structure, args, kwargs)
             self._results(tensors, around)

@@ -300,6 +300,11 @@ class Witness:
         return self._asks("state", "state_dict", "__getstate__", "__reduce_ex__", "deepcopy")
 
     @property
+    def asks_for_graphs(self) -> bool:
+        """Whether the user's code may have looked at a `grad_fn`."""
+        return self._asks("grad_fn")
+
+    @property
     def asks_for_gradients(self) -> bool:
         """Whether the user's code may have looked at a `grad`."""
         return self._asks("grad")

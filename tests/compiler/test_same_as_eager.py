@@ -612,3 +612,13 @@ def test_a_write_to_a_tensor_that_is_another_one_at_each_call():
         held.buffer = torch.full((4 if k % 3 == 0 else 1,), float(k))
         assert compiled(torch.ones(2, 4)).tolist() == [[k + 1.0] * 4] * 2
         assert held.buffer.tolist() == [k + 1.0] * len(held.buffer) and held.buffer._version == 1
+
+
+def test_the_graph_of_an_argument_is_that_of_the_call():
+    def step(x):
+        return x * len(x.grad_fn.name()) if x.grad_fn is not None else x * 2
+
+    compiled = torch.compile(step)
+    for make in (torch.sin, torch.clone, torch.relu, torch.sigmoid, lambda x: x) * 2:
+        x = make(torch.ones(2, requires_grad=True))
+        assert torch.equal(compiled(x), step(x))

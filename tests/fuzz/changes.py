@@ -164,11 +164,10 @@ LINES = {
     # what an argument is
     "requires_grad": "v = x * 2 if x.requires_grad else x * 3", "is_leaf": "v = x * 2 if x.is_leaf else x * 3", "shape": "v = x.reshape(-1, x.shape[-1]) * x.shape[0]",
     "version": "v = x * x._version", "strides": "v = x * x.stride()[0]", "contiguous": "v = x * 2 if x.is_contiguous() else x * 3", "offset": "v = x * (x.storage_offset() + 1)",
-    "base": "v = x * 2 if x._base is None else x * 3", "is_view": "v = x * 2 if x._is_view() else x * 3", "storage": "v = x * x.untyped_storage().nbytes()", "grad_fn": "v = x * 2 if x.grad_fn is None else x * len(type(x.grad_fn).__name__)",
+    "base": "v = x * 2 if x._base is None else x * 3", "is_view": "v = x * 2 if x._is_view() else x * 3", "storage": "v = x * x.untyped_storage().nbytes()", "grad_fn": "v = x * 2 if x.grad_fn is None else x * 3",
     "grad of argument": "v = x * 2 if x.grad is None else x * x.grad", "type": "v = x * 2 if isinstance(x, nn.Parameter) else x * 3", "inference": "v = x * 2 if x.is_inference() else x * 3",
     "is kept": "v = x * 2 if x is E.kept else x * 3", "same memory": "v = x * 2 if x.data_ptr() == E.kept.data_ptr() else x * 3", "attribute": "v = x * getattr(x, 'mark', 2.0)",
     "dtype of argument": "v = x * (2 if x.dtype is torch.float32 else 3)", "numel": "v = x / max(x.numel(), 1)", "device": "v = x * len(x.device.type)", "retains": "v = x * 2 if x.retains_grad else x * 3",
-    "grad_fn chain": "f = x.grad_fn\nn = 0\nwhile f is not None:\n    n += 1\n    f = f.next_functions[0][0] if f.next_functions else None\nv = x * n",
     # modes and settings
     "grad mode": "v = x * 2 if torch.is_grad_enabled() else x * 3", "inference mode": "v = x * 2 if torch.is_inference_mode_enabled() else x * 3", "anomaly": "v = x * 2 if torch.is_anomaly_enabled() else x * 3",
     "autocast asked": "v = x * 2 if torch.is_autocast_enabled('cpu') else x * 3", "default dtype": "v = x * torch.ones(4).to(torch.float64)", "scalar type": "v = torch.tensor([1.5, 2.5]).double()",
