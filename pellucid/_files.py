@@ -126,7 +126,7 @@ def bound(packed: int, free: int = _FREE) -> int:
     return free + _RATIO * packed
 
 
-def record_size(info: zipfile.ZipInfo, free: int = _FREE) -> int:
+def record_size(archive: zipfile.ZipFile, info: zipfile.ZipInfo, free: int = _FREE) -> int:
     """The bytes of an archive's record, where the record can have them.
 
     Raises:
@@ -134,7 +134,10 @@ def record_size(info: zipfile.ZipInfo, free: int = _FREE) -> int:
     """
     if info.compress_type not in (0, 8):  # stored, deflated
         raise ValueError(f"compression of kind {info.compress_type}")
-    size, packed = info.file_size, info.compress_size
+    size, packed = (
+        info.file_size,
+        min(info.compress_size, archive.start_dir),
+    )  # no record is larger than what precedes the directory
     if size > (packed if info.compress_type == 0 else bound(packed, free)):
         raise ValueError(f"{packed} bytes of the file are said to hold {size}: it is damaged, or made to fill the memory")
     return size

@@ -155,6 +155,9 @@ def test_a_small_file_does_not_fill_the_memory():
         load(archive(big, [zeros]))
     with pytest.raises(RuntimeError, match="made to fill the memory"):
         load(hostile.archive([{"name": "a/data.pkl", "content": {"repeat": ["28", 1 << 23]}, "deflate": True}], {}))
+    lying = {"name": "a/data.pkl", "content": {"repeat": ["5d", 1 << 22]}, "deflate": True, "packed": (1 << 32) - 2}
+    with pytest.raises(RuntimeError, match="made to fill the memory"):
+        load(hostile.archive([lying], {}))
     # Records that share their bytes: each is as large as the file.
     many = [
         {"name": f"a/data/{k}", "content": {"zeros": 1 << 20}, **({"same": 5, "local": "a/data/9"} if k > 9 else {})}

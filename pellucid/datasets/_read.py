@@ -124,7 +124,7 @@ def read_npz(path: Path, keys: Sequence[str] | None) -> dict[str, np.ndarray]:
 
 def _npy(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
     """One array. Its header is held to the bytes that follow, before anything of that size is made."""
-    raw = bytearray(record_size(info))
+    raw = bytearray(record_size(archive, info))
     unpack(archive, info, memoryview(raw))
     file = io.BytesIO(raw)
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}

@@ -179,7 +179,7 @@ def load(
 def _record(archive: zipfile.ZipFile, name: str) -> bytes:
     """A record's bytes, in bounded memory."""
     info = archive.getinfo(name)
-    made = bytearray(record_size(info))
+    made = bytearray(record_size(archive, info))
     unpack(archive, info, memoryview(made))
     return bytes(made)
 

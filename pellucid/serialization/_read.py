@@ -141,7 +141,7 @@ class Archive:
         if info is None:
             raise RuntimeError(f"PytorchStreamReader failed locating file {name}: file not found")
         try:
-            self.left -= record_size(info, **free)
+            self.left -= record_size(self.zip, info, **free)
         except ValueError as error:
             raise RuntimeError(f"PytorchStreamReader failed reading file {name}: {error}") from None
         if self.left < 0:
