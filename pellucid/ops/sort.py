@@ -245,10 +245,10 @@ def _unique(name: str, input: Any, dim: Any, return_inverse: bool, return_counts
     made = _answer(_distinct(x, dim, ordered), return_inverse, return_counts)
     if not input._rg or not local.grad:
         return made
-    first, *others = made if isinstance(made, tuple) else (made,)
+    first, *rest = made if isinstance(made, tuple) else (made,)
     what = "_unique2" if name == "unique" and dim is None else name if dim is None else "unique_dim"
     first = without_derivative.call(first, input, what=what)
-    return (first, *others) if others else first
+    return (first, *rest) if rest else first
 
 
 def _refused_derivative(F: Any, what: str) -> Any:
