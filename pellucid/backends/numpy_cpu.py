@@ -14,8 +14,10 @@ from numpy import asarray, ndarray
 
 from .. import config
 from ..codegen.blas import SHARED_PRODUCT
+from ..errors import OperationError, UnsupportedError
 from . import memory as _memory  # noqa: F401  (arrays are made from here on)
 from .kernels import kernels, tracing
+from .meta import MetaArray
 from .numpy_extra import *  # noqa: F403
 from .numpy_fast import *  # noqa: F403
 from .numpy_nn import *  # noqa: F403
@@ -286,6 +288,38 @@ def memory_of(x: ndarray) -> Any:
     held = owner(x)
     base = held.base
     return held if base is None else base.obj if type(base) is memoryview else base
+
+
+def overlaps_itself(array: ndarray) -> bool:
+    """True when two elements share memory (an expanded tensor)."""
+    ordered = type(array) is ndarray and array.flags.c_contiguous
+    return (
+        not ordered
+        and array.size > 1
+        and any(stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True))
+    )
+
+
+def writable(array: ndarray) -> ndarray:
+    """The same memory with the writeable flag on (views of broadcast arrays come read-only)."""
+    if array.flags.writeable:
+        return array
+    held = owner(array)
+    if not held.flags.writeable:
+        raise OperationError("the tensor shares memory with a read-only NumPy array and cannot be written to")
+    shift = address(array) - address(held)
+    memory = held.ravel("K")  # in the order in which it lies: a view, but of memory with gaps
+    dense = np.may_share_memory(memory, held) or not held.size
+    return ndarray(array.shape, array.dtype, memory.view(np.uint8).data, shift, array.strides) if dense else array
+
+
+def written(array: Any, name: str) -> ndarray | None:
+    """The memory that a write to the array goes to; None for a meta tensor, which has none. Anything else is refused."""
+    if isinstance(array, ndarray):
+        return writable(array)
+    if isinstance(array, MetaArray):
+        return None
+    raise UnsupportedError(f"{name}: an array of type {type(array).__name__} cannot be written to", op=name)
 
 
 class _Window:

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from ..backends import numpy_cpu
-from ..backends.meta import MetaArray
+from ..backends.numpy_cpu import overlaps_itself, written
 from ..dtypes import BY_NUMPY, can_cast
-from ..errors import ArgumentTypeError, DtypeError, GraphError, OperationError, ShapeError, UnsupportedError
+from ..errors import ArgumentTypeError, DtypeError, GraphError, OperationError, ShapeError
 from . import observe, source, tracing
 from .bind import record
 from .modes import enable_grad, local, no_grad, state
@@ -136,16 +136,6 @@ def _check_view(t: Tensor, name: str, only_if_grad: bool = False) -> None:
         )
 
 
-def overlaps_itself(array: np.ndarray) -> bool:
-    """True when two elements share memory (an expanded tensor)."""
-    ordered = type(array) is np.ndarray and array.flags.c_contiguous
-    return (
-        not ordered
-        and array.size > 1
-        and any(stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True))
-    )
-
-
 def check_overlap(array: np.ndarray) -> None:
     """Raise PyTorch's error for writing through an expanded tensor."""
     if overlaps_itself(array):
@@ -171,28 +161,6 @@ def check_out(out: Tensor, arguments: tuple[Any, ...], exact: bool) -> None:
                     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
                     "location. Please clone() the tensor before performing the operation."
                 )
-
-
-def writable(array: np.ndarray) -> np.ndarray:
-    """The same memory with the writeable flag on (views of broadcast arrays come read-only)."""
-    if array.flags.writeable:
-        return array
-    held = numpy_cpu.owner(array)
-    if not held.flags.writeable:
-        raise OperationError("the tensor shares memory with a read-only NumPy array and cannot be written to")
-    shift = numpy_cpu.address(array) - numpy_cpu.address(held)
-    memory = held.ravel("K")  # in the order in which it lies: a view, but of memory with gaps
-    dense = np.may_share_memory(memory, held) or not held.size
-    return np.ndarray(array.shape, array.dtype, memory.view(np.uint8).data, shift, array.strides) if dense else array
-
-
-def written(array: Any, name: str) -> np.ndarray | None:
-    """The memory that a write to the array goes to; None for a meta tensor, which has none. Anything else is refused."""
-    if isinstance(array, np.ndarray):
-        return writable(array)
-    if isinstance(array, MetaArray):
-        return None
-    raise UnsupportedError(f"{name}: an array of type {type(array).__name__} cannot be written to", op=name)
 
 
 def bump(t: Tensor, name: str) -> None:
