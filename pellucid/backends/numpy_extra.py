@@ -431,19 +431,25 @@ def trunc_divide(x: Any, y: Any) -> Any:
 @_export
 def remainder(x: Any, y: Any) -> Any:
     """x - y * floor(x / y), with the sign of y."""
-    _refuse_zero(x, y)
+    _refuse_division("remainder", x, y)
     return np.remainder(x, y)
 
 
 @_export
 def fmod(x: Any, y: Any) -> Any:
     """x - y * trunc(x / y), with the sign of x."""
-    _refuse_zero(x, y)
+    _refuse_division("fmod", x, y)
     return np.fmod(x, y)
 
 
 def _whole(x: Any) -> bool:
     return x.dtype.kind in "biu" if hasattr(x, "dtype") else isinstance(x, int)
+
+
+def _refuse_division(name: str, x: Any, y: Any) -> None:
+    if all(v.dtype.kind == "b" if hasattr(v, "dtype") else isinstance(v, bool) for v in (x, y)):
+        raise UnsupportedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+    _refuse_zero(x, y)
 
 
 def _refuse_zero(x: Any, y: Any) -> None:

@@ -326,7 +326,8 @@ def accumulate(leaf: Tensor, g: Any, create_graph: bool) -> None:
         g = t if create_graph else t._array
     held = leaf._grad
     if create_graph:
-        leaf._grad = g if held is None else held + g
+        # A tensor of its own: a later backward adds to it in place.
+        leaf._grad = TENSORS.clone(g) if held is None else held + g
     elif held is None:
         if type(g) is not ndarray:
             g = np.asarray(g)
@@ -335,7 +336,7 @@ def accumulate(leaf: Tensor, g: Any, create_graph: bool) -> None:
         if g.base is not None or _refcount(g) > _OWNED or not g.flags.carray:
             g = g.copy()
         leaf._grad = make_tensor(g) if local.inference else wrap(g)
-    elif held._rg or held._array.dtype != g.dtype or not held._array.flags.writeable:
+    elif held._array.dtype != g.dtype or not held._array.flags.writeable:
         with no_grad():
             leaf._grad = held + wrap(np.asarray(g))
     else:

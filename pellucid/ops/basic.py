@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
+from ..core.modes import local
 from ..core.primitive import defop
+from ..errors import OperationError, UnsupportedError
 from ._samples import REAL, Sample, Samples, draw, elementwise
 
 
@@ -29,6 +31,33 @@ cast = defop(
     onnx="Cast",
     samples=elementwise(REAL, params=({"dtype": np.dtype(np.float64)}, {"dtype": np.dtype(np.float32)})),
 )
+
+
+# ---- values without a gradient rule ------------------------------------------------------------
+def refused_derivative(what: str) -> Any:
+    """Raise PyTorch's error for a backward through `what`: a name of PyTorch's kernel where it begins with "aten::"."""
+    if what.startswith("aten::"):
+        raise OperationError(f"derivative for {what} is not implemented")
+    raise UnsupportedError(f"the derivative for '{what}' is not implemented.")
+
+
+# Values that depend on `source` in a way that has no gradient rule: a backward that comes here says so.
+without_derivative = defop(
+    "without_derivative",
+    "value source",
+    forward=lambda xp, value, source, *, what: value,
+    aval=lambda value, source, *, what: value,
+    vjp={"source": lambda F, what: refused_derivative(what)},
+)
+
+
+def underivable(value: Any, sources: Iterable[Any], what: str) -> Any:
+    """The tensor `value`, which requires grad as the `sources` it was made of do; a backward through it is refused."""
+    if local.grad:
+        for source in sources:
+            if getattr(source, "_rg", False):
+                value = without_derivative.call(value, source, what=what)
+    return value
 
 
 def _shaped(pairs: dict[tuple[int, ...], tuple[int, ...]]) -> Samples:

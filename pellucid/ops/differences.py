@@ -68,7 +68,8 @@ def _trapezoids(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]
     if not shape:
         raise ShapeError(f"{name}: `y` must have at least one dimension")
     if y.dtype is dtypes.bool_:
-        raise DtypeError(f"{name}: received a bool input for `x` or `y`, but bool is not supported")
+        which = "`y`" if x is None else "`x` or `y`"
+        raise DtypeError(f"{name}: received a bool input for {which}, but bool is not supported")
     n = shape[number]
     if x is None:
         if isinstance(dx, bool):
@@ -110,7 +111,9 @@ def _widths(name: str, y: Any, x: Any, dim: int) -> Any:
 def _integral(name: str, y: Any, x: Any, dx: Any, dim: int) -> Tensor:
     areas, number = _trapezoids(name, y, x, dx, dim)
     if areas is None:
-        return y.sum(number) * 0  # type: ignore[no-any-return]
+        # PyTorch's dtypes: the values' own where there are none, else that of a sum divided by two.
+        zero = y.sum(number) * 0
+        return zero.to(y.dtype) if y._array.shape[number] == 0 else zero / 2.0
     return areas.sum(number) / 2.0  # type: ignore[no-any-return]
 
 
@@ -146,7 +149,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, 
     """
     areas, number = _trapezoids("cumulative_trapezoid", y, x, 1 if dx is None else dx, dim)
     if areas is None:
-        return _slice(y, number, 0, 0)  # type: ignore[no-any-return]
+        return _slice(y, number, 0, 0) / 2.0  # type: ignore[no-any-return]
     return areas.cumsum(number) / 2.0  # type: ignore[no-any-return]
 
 

@@ -31,6 +31,7 @@ from ._linalg import (
 )
 from ._rules import require_tensor
 from ._samples import cases
+from .basic import underivable
 
 _INFO = np.dtype(np.int32)
 
@@ -356,7 +357,8 @@ def _ldl_arrays(a: Any, hermitian: bool) -> Any:
 
 def _ldl_call(name: str, input: Any, hermitian: bool) -> Any:
     a = square(input, name)._array
-    return [make_tensor(m) for m in tracing.effect(_ldl_arrays, a, hermitian)]
+    packed, pivots, info = (make_tensor(m) for m in tracing.effect(_ldl_arrays, a, hermitian))
+    return underivable(packed, (input,), "aten::linalg_ldl_factor_ex"), pivots, info
 
 
 @linalg()

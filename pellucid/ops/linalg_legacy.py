@@ -15,6 +15,7 @@ from ..errors import DtypeError, OperationError, ShapeError, warn_once
 from . import return_types
 from ._linalg import broadcast_batches, lapack, loop, matrices, same_dtype, square
 from ._rules import require_tensor
+from .basic import underivable
 from .linalg_factor import apply_reflections, checked_cholesky, householder_product, lu_input, unpacked
 from .linalg_lstsq import pinv as _pinv
 from .linalg_solve import cholesky_solution, inv
@@ -111,8 +112,10 @@ def geqrf(input: Tensor) -> Any:
     x = matrices(input, "torch.geqrf", "input")._array
     k = min(x.shape[-2:])
     if x.size == 0:
-        return _geqrf(make_tensor(constant(x.copy())), make_tensor(constant(np.zeros((*x.shape[:-2], k), x.dtype))))
-    return _geqrf(*map(make_tensor, tracing.effect(_geqrf_arrays, x)))
+        made = (constant(x.copy()), constant(np.zeros((*x.shape[:-2], k), x.dtype)))
+    else:
+        made = tracing.effect(_geqrf_arrays, x)
+    return _geqrf(*(underivable(make_tensor(m), (input,), "geqrf") for m in made))
 
 
 def _geqrf_arrays(x: Any) -> tuple[Any, Any]:

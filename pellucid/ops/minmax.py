@@ -16,6 +16,7 @@ from ..errors import ArgumentTypeError, DtypeError, OperationError, UnsupportedE
 from ._rules import require_tensor
 from ._samples import REAL, Sample, draw, elementwise
 from ._unary import binary
+from .basic import refused_derivative
 from .create import fitting
 
 
@@ -214,6 +215,7 @@ heaviside_op = defop(
     "heaviside",
     "input values",
     forward="heaviside",
+    vjp=dict.fromkeys(("input", "values"), lambda F: refused_derivative("aten::heaviside")),
     elementwise=True,
     batch="elementwise",
     samples=elementwise(REAL, REAL),

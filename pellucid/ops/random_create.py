@@ -344,7 +344,11 @@ def normal(
                 "normal() received an invalid combination of arguments - got (float, float), but expected a size"
             )
         values = random_fill.normal_like(source, *[x._array if isinstance(x, Tensor) else x for x in (mean, std)])
-        return deliver(_drawn("normal", (mean, std), make_tensor(values)), out, "normal")
+        made = make_tensor(values)
+        for parameter in (mean, std):
+            if isinstance(parameter, Tensor) and parameter._rg:
+                made = sample_op.call(parameter, made)
+        return deliver(_drawn("normal", (mean, std), made), out, "normal")
     check_layout(layout)
     kind = check_dtype(dtype, "normal") or (out.dtype if out is not None else dtypes.get_default_dtype())
     m, s = float(mean), float(std)
@@ -448,7 +452,7 @@ sample_op = defop(
     "sample",
     "input values",
     forward=lambda xp, x, values: values,
-    vjp={"input": zero_gradient},
+    vjp={"input": zero_gradient, "values": lambda g: g},
     aval=lambda x, values: values,
 )
 

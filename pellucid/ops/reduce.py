@@ -373,19 +373,26 @@ def check_nonempty(name: str, shape: tuple[int, ...], dims: Any) -> None:
             raise DimensionError(f"{title}: Expected reduction dim {d} to have non-zero size.")
 
 
-def _extreme(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
+def _extreme(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool, out: Any = None) -> Tensor:
     shape = require_tensor(input, name)._array.shape
     if input.dtype.is_complex:
         kernel = {"amax": "max_values_cpu", "amin": "min_values_cpu"}.get(name, "aminmax_cpu")
         raise UnsupportedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_type_name}'")
     dims = dims_of(None if dim == () else dim, len(shape), name)
     check_nonempty(name, shape, dims)
-    return op.call(input, dim=dims, keepdim=keepdim)  # type: ignore[no-any-return]
+    if out is None:
+        return op.call(input, dim=dims, keepdim=keepdim)  # type: ignore[no-any-return]
+    if isinstance(out, Tensor) and out.dtype is not input.dtype:
+        raise DtypeError(
+            f"Expected the dtype for input and out to match, but got {input.dtype.scalar_type_name} for input's dtype and "
+            f"{out.dtype.scalar_type_name} for out's dtype."
+        )
+    return into(out, op.call(input, dim=dims, keepdim=keepdim), name)
 
 
-@public(methods="=", out=True)
+@public(methods="=")
 @numpy_names
-def amax(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
+def amax(input: Tensor, dim: Dims = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The largest element over dimensions; the gradient is shared evenly among ties.
 
     Raises:
@@ -395,19 +402,19 @@ def amax(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
     >>> torch.amax(torch.tensor([[1.0, 5.0], [7.0, 3.0]]), dim=1)
     tensor([5., 7.])
     """
-    return _extreme(amax_op, "amax", input, dim, keepdim)
+    return _extreme(amax_op, "amax", input, dim, keepdim, out)
 
 
-@public(methods="=", out=True)
+@public(methods="=")
 @numpy_names
-def amin(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
+def amin(input: Tensor, dim: Dims = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The smallest element over dimensions; the gradient is shared evenly among ties.
 
     >>> import pellucid as torch
     >>> torch.amin(torch.tensor([[1.0, 5.0], [7.0, 3.0]]), dim=0)
     tensor([1., 3.])
     """
-    return _extreme(amin_op, "amin", input, dim, keepdim)
+    return _extreme(amin_op, "amin", input, dim, keepdim, out)
 
 
 _aminmax = return_types.make("aminmax", "min max")

@@ -207,6 +207,25 @@ def frexp(input: Tensor) -> Any:
     return Frexp(*frexp_op.call(require_tensor(input, "frexp")))
 
 
+_EXPONENTS = (dtypes.uint8, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64)
+
+
+def _ldexp(xp: Any, x: Any, exponent: Any) -> Any:
+    # No number has an exponent beyond these bounds, and NumPy's exponents are C's int.
+    return np.ldexp(x, np.clip(exponent.astype(np.int64), -5000, 5000).astype(np.int32))
+
+
+# A number times an integer power of two: exact, also where the power alone would overflow, in the number's own dtype.
+ldexp_op = defop(
+    "ldexp",
+    "input other",
+    forward=_ldexp,
+    vjp={"input": lambda F, g, other: F.ldexp(g, other)},
+    aval=lambda x, other: (np.broadcast_shapes(x[0], other[0]), x[1]),
+    elementwise=True,
+)
+
+
 @public(methods="=", inplace="=", out=True)
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """`input * 2 ** other`.
@@ -216,4 +235,7 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
     tensor([8.])
     """
     require_tensor(input, "ldexp")
-    return F.mul(input, F.pow(2.0, require_tensor(other, "ldexp", "other", 2)))
+    require_tensor(other, "ldexp", "other", 2)
+    if input.dtype.is_floating_point and other.dtype in _EXPONENTS:
+        return ldexp_op.call(input, other)
+    return F.mul(input, F.pow(2.0, other))

@@ -17,6 +17,7 @@ from ..core.tensor import Tensor, make_tensor
 from ..errors import ArgumentTypeError, DtypeError, OperationError, ShapeError, UnsupportedError
 from . import return_types
 from ._rules import require_tensor
+from .basic import underivable
 
 
 # ---- places in an ordered sequence ------------------------------------------------------------
@@ -324,7 +325,8 @@ def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | N
         raise ShapeError(f"torch.histogramdd: range should have 2 elements, but got {len(range)}")
     edges = _edges(x, bins, range, "histogram")
     made = tracing.effect(_count, x, 1, [edges], weights, bool(density))
-    return _histogram(make_tensor(made), make_tensor(edges))
+    hist, places = (underivable(make_tensor(m), (input, bins, weight), "aten::histogram") for m in (made, edges))
+    return _histogram(hist, places)
 
 
 @public(methods="=")
@@ -357,4 +359,8 @@ def histogramdd(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor |
     edges = [_edges(x[..., k], b, pairs[k], "histogramdd") for k, b in enumerate(each)]
     weights = _weights(weight, x.shape[:-1], input.dtype, "histogramdd")
     made = tracing.effect(_count, x, d, edges, weights, bool(density))
-    return _histogramdd(make_tensor(made), tuple(make_tensor(e) for e in edges))
+    kernel = "aten::_histogramdd_from_bin_" + ("tensors" if isinstance(each[0], Tensor) else "cts")
+    sources = (input, *each, weight)
+    return _histogramdd(
+        underivable(make_tensor(made), sources, kernel), tuple(underivable(make_tensor(e), sources, kernel) for e in edges)
+    )

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import config
+from .. import config, dtypes
 from ..backends.kernels import SMALL, kernels
 from ..backends.numpy_extra import comparable
 from ..backends.scatter import take_few
-from ..core.modes import local
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
@@ -21,6 +20,7 @@ from . import return_types
 from ._reduction import everyday_dim, numpy_names
 from ._rules import require_tensor
 from ._samples import cases
+from .basic import underivable
 from .reduce_select import chosen_grad
 
 _F32 = np.dtype(np.float32)
@@ -184,6 +184,8 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
         raise ArgumentTypeError(f"topk(): argument 'k' (position 2) must be int, not {type(k).__name__}")
     if not 0 <= k <= (shape[number] if shape else 1):
         raise OperationError("selected index k out of range")
+    if input.dtype is dtypes.bool_:
+        raise DtypeError("topk does not support bool dtypes on CPU")
     return _top(*F.topk(input, k=int(k), dim=number, largest=bool(largest)))
 
 
@@ -243,26 +245,10 @@ def _unique(name: str, input: Any, dim: Any, return_inverse: bool, return_counts
                 return _answer((x.copy(), empty, empty), return_inverse, return_counts)
             raise OperationError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
     made = _answer(_distinct(x, dim, ordered), return_inverse, return_counts)
-    if not input._rg or not local.grad:
-        return made
     first, *rest = made if isinstance(made, tuple) else (made,)
     what = "_unique2" if name == "unique" and dim is None else name if dim is None else "unique_dim"
-    first = without_derivative.call(first, input, what=what)
+    first = underivable(first, (input,), what)
     return (first, *rest) if rest else first
-
-
-def _refused_derivative(F: Any, what: str) -> Any:
-    raise UnsupportedError(f"the derivative for '{what}' is not implemented.")
-
-
-# Values that depend on `source` in a way that has no gradient rule: a backward that comes here says so.
-without_derivative = defop(
-    "without_derivative",
-    "value source",
-    forward=lambda xp, value, source, *, what: value,
-    aval=lambda value, source, *, what: value,
-    vjp={"source": _refused_derivative},
-)
 
 
 @public(methods="=")

@@ -184,7 +184,9 @@ def unflatten_shape(shape: Sequence[int], dim: int, sizes: Sequence[int]) -> Sha
     if not sizes:
         raise OperationError("unflatten: sizes must be non-empty")
     number = normalize_dim(dim, len(shape))
-    size = shape[number] if shape else 1
+    if not shape:
+        raise ShapeError("unflatten got an unexpected error:", notes=("a scalar has no dimension to split: use reshape",))
+    size = shape[number]
     if list(sizes).count(-1) < 2:
         try:
             split = infer_size(sizes, size)

@@ -1,0 +1,143 @@
+"""Small differences from PyTorch that were found by comparing the two: what is refused and with which words, dtypes, gradients."""
+
+from __future__ import annotations
+
+import pytest
+
+import pellucid as torch
+
+
+def leaf(*values: float, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    return torch.tensor(values, dtype=dtype, requires_grad=True)
+
+
+# ---- gradients that do not exist, and those that are zero ---------------------------------------
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x: torch.heaviside(x, torch.tensor(0.5)), "derivative for aten::heaviside is not implemented"),
+        (lambda x: torch.heaviside(torch.zeros(2), x), "derivative for aten::heaviside is not implemented"),
+        (lambda x: torch.histogram(x, 3).hist, "derivative for aten::histogram is not implemented"),
+        (lambda x: torch.histogram(x, 3).bin_edges, "derivative for aten::histogram is not implemented"),
+        (lambda x: torch.histogram(torch.ones(2), x).hist, "derivative for aten::histogram is not implemented"),
+        (lambda x: torch.histogram(torch.ones(2), 3, weight=x).hist, "derivative for aten::histogram is not implemented"),
+        (lambda x: torch.histogramdd(x.reshape(1, 2), [2, 2]).hist, "derivative for aten::_histogramdd_from_bin_cts is not implemented"),
+        (
+            lambda x: torch.histogramdd(torch.ones(2, 1), [x]).bin_edges[0],
+            "derivative for aten::_histogramdd_from_bin_tensors is not implemented",
+        ),
+        (lambda x: torch.geqrf(x.reshape(1, 2)).a, "the derivative for 'geqrf' is not implemented."),
+        (lambda x: torch.geqrf(x.reshape(1, 2)).tau, "the derivative for 'geqrf' is not implemented."),
+        (lambda x: torch.linalg.ldl_factor(x.diag()).LD, "derivative for aten::linalg_ldl_factor_ex is not implemented"),
+    ],
+)  # fmt: skip
+def test_a_backward_that_has_no_rule_is_refused(call: object, message: str) -> None:
+    result = call(leaf(1.0, 2.0))  # type: ignore[operator]
+    assert result.requires_grad
+    with pytest.raises(NotImplementedError if "geqrf" in message else RuntimeError, match=message):
+        result.sum().backward()
+    with torch.no_grad():
+        assert not call(leaf(1.0, 2.0)).requires_grad  # type: ignore[operator]
+
+
+def test_a_backward_through_heaviside_is_refused_compiled_too() -> None:
+    step = torch.compile(lambda x: torch.heaviside(x * 2, torch.ones(2)).sum())
+    with pytest.warns(UserWarning, match="runs eagerly: its gradient raises"):
+        results = [step(leaf(1.0, 2.0)) for _ in range(4)]
+    for result in results:
+        with pytest.raises(RuntimeError, match="derivative for aten::heaviside is not implemented"):
+            result.backward()
+
+
+def test_normal_has_a_gradient_of_zero_for_its_parameters() -> None:
+    mean, std = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    for drawn in (torch.normal(mean, 1.0), torch.normal(0.0, std), torch.normal(mean, std), torch.normal(mean.reshape(2, 1), std)):
+        assert drawn.requires_grad
+        drawn.sum().backward()
+    assert mean.grad.tolist() == std.grad.tolist() == [0.0, 0.0]
+
+
+def test_a_gradient_with_a_graph_is_added_to_in_place() -> None:
+    x = leaf(1.0, 2.0)
+    (x**3).sum().backward(create_graph=True)
+    held = x.grad
+    assert held.requires_grad
+    (x**2).sum().backward()
+    assert x.grad is held and held.requires_grad
+    assert held.tolist() == [5.0, 16.0]
+
+
+def test_a_gradient_with_a_graph_is_nobody_elses_tensor() -> None:
+    x, seed = leaf(1.0, 2.0), torch.ones(2)
+    (x * 1 + 0).backward(seed, create_graph=True)
+    x.reshape(2).backward(seed, create_graph=True)
+    y = leaf(1.0, 2.0)
+    (y + 0).backward(seed, create_graph=True)
+    (y * 2).sum().backward()
+    assert seed.tolist() == [1.0, 1.0] and y.grad.tolist() == [3.0, 3.0]
+
+
+# ---- dtypes -------------------------------------------------------------------------------------
+def test_ldexp_is_exact_in_the_numbers_own_dtype() -> None:
+    double = torch.float64
+    x = leaf(2.0**-1000, dtype=double)
+    y = torch.ldexp(x, torch.tensor([1040]))
+    assert y.tolist() == [2.0**40]
+    assert torch.ldexp(torch.tensor([2.0**-100]), torch.tensor([140])).tolist() == [2.0**40]
+    for kind in (torch.float16, torch.bfloat16):
+        made = torch.ldexp(torch.tensor([2.0**-10], dtype=kind), torch.tensor([17]))
+        assert made.dtype is kind and made.tolist() == [128.0]
+    z = leaf(3.0, dtype=double)
+    torch.ldexp(z, torch.tensor([[200], [201]])).sum().backward()
+    assert z.grad.tolist() == [3 * 2.0**200]
+    step = torch.compile(lambda x, k: torch.ldexp(x * 2, k))
+    assert [step(torch.ones(2, dtype=double), torch.tensor([200, 3])).tolist() for _ in range(4)] == [[2.0**201, 16.0]] * 4
+
+
+def test_the_dtype_of_an_integral_over_one_sample_or_none() -> None:
+    one = torch.ones(1, dtype=torch.int64)
+    assert torch.trapezoid(one).dtype is torch.cumulative_trapezoid(one).dtype is torch.float32
+    assert torch.trapezoid(one[:0].to(torch.int8)).dtype is torch.int8
+    assert torch.trapezoid(torch.ones(1, dtype=torch.float16)).dtype is torch.float16
+    assert torch.cumulative_trapezoid(one[:0]).dtype is torch.float32
+    with pytest.raises(RuntimeError, match="trapezoid: received a bool input for `y`, but bool is not supported"):
+        torch.trapezoid(one.bool())
+
+
+# ---- what is refused ----------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ["amax", "amin"])
+@pytest.mark.parametrize("kind", [torch.float64, torch.int64, torch.float16, torch.complex64])
+def test_out_of_an_extreme_has_the_inputs_dtype(name: str, kind: torch.dtype) -> None:
+    extreme = getattr(torch, name)
+    title = str(torch.empty(0, dtype=kind).type()).rsplit(".", 1)[-1].removesuffix("Tensor")
+    with pytest.raises(
+        RuntimeError, match=f"Expected the dtype for input and out to match, but got Float for input's dtype and {title}"
+    ):
+        extreme(torch.ones(2), 0, out=torch.empty((), dtype=kind))
+    out = torch.empty(())
+    assert extreme(torch.ones(2), 0, out=out) is out and out == 1
+
+
+def test_topk_of_bools_is_refused() -> None:
+    with pytest.raises(RuntimeError, match="topk does not support bool dtypes on CPU"):
+        torch.topk(torch.tensor([True, False]), 1)
+    with pytest.raises(RuntimeError, match="selected index k out of range"):
+        torch.topk(torch.tensor([True, False]), 3)
+
+
+def test_a_scalar_has_no_dimension_to_unflatten() -> None:
+    for call in (lambda: torch.unflatten(torch.tensor(1.0), 0, (1, 1)), lambda: torch.nn.Unflatten(0, (1,))(torch.tensor(1.0))):
+        with pytest.raises(RuntimeError, match="unflatten got an unexpected error:"):
+            call()
+
+
+@pytest.mark.parametrize("name", ["fmod", "remainder"])
+def test_remainders_of_bools_are_refused(name: str) -> None:
+    function = getattr(torch, name)
+    bools = torch.tensor([True, False])
+    step = torch.compile(lambda a, b: function(a, b))
+    for call in (function, step, step, step, step):
+        for other in (torch.tensor([True, True]), True):
+            with pytest.raises(NotImplementedError, match=f"\"{name}_cpu\" not implemented for 'Bool'"):
+                call(bools, other)
+    assert function(bools, 2).tolist() == [1, 0]
