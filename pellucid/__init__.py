@@ -67,7 +67,7 @@ def __getattr__(name: str) -> _Any:
                 raise
         else:
             globals()[name] = module
-            _attach.suggest_names(module)
+            _attach.suggest_names(module.__name__)
             return module
     raise AttributeError(f"module 'torch' has no attribute {name!r}" + _attach.suggestion(name, globals()))
 

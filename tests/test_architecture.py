@@ -20,7 +20,14 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 LINES_PER_FILE = 800
 LINES_OF_CODE_OF_ENGINE = 3000
-BESIDE_THE_ENGINE = ("batching", "formatting", "forward_mode", "notebook", "random", "tracing")  # beginnings of names of files in core
+BESIDE_THE_ENGINE = (
+    "batching",
+    "formatting",
+    "forward_mode",
+    "notebook",
+    "random",
+    "tracing",
+)  # beginnings of names of files in core
 
 # Packages outside the standard library, and the only layers that may import them (None: everybody).
 OUTSIDE = {

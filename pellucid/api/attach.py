@@ -64,10 +64,10 @@ def suggestion(name: str, scope: Any) -> str:
     return f". Did you mean: {', '.join(close)}?" if close else ""
 
 
-def suggest_names(module: Any) -> None:
-    """Have a module that was loaded on demand, and those below it, name what is close to a name that is not there."""
+def suggest_names(module: str) -> None:
+    """Have a module, and those below it that are loaded, name what is close to a name that is not there."""
     for path, part in list(sys.modules.items()):
-        if (path == module.__name__ or path.startswith(module.__name__ + ".")) and "._" not in path and part is not None:
+        if (path == module or path.startswith(module + ".")) and "._" not in path and part is not None:
             vars(part).setdefault("__getattr__", _missing(part))
 
 

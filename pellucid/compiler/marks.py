@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import weakref
 from collections.abc import Iterable
 from types import CodeType
 from typing import Any
@@ -19,23 +20,26 @@ class Marks:
     """The attributes that some tensors have when a traced call begins."""
 
     def __init__(self, tensors: list[Tensor]) -> None:
-        self.before = [(t, dict(t.__dict__)) for t in tensors]
+        self._before = [
+            (weakref.ref(t), dict(t.__dict__)) for t in tensors
+        ]  # weakly: a gradient that the call clears is to be let go
 
     def settle(self, result: Any, guards: list[Guard], around: Any, witness: Any) -> frozenset[str]:
         """The names of attributes for which the code may have asked arguments that do not have them. Those of tensors that are found are
         guarded. Refusal where a call would have to set attributes, or read those of an argument.
         """
-        for t, held in self.before:
+        before = [(t, held) for ref, held in self._before if (t := ref()) is not None]
+        for t, held in before:
             if list(held) != list(t.__dict__) or any(t.__dict__[name] is not value for name, value in held.items()):
                 raise Refusal("the step sets an attribute of a tensor", witness.entry)
         leaving: list[Any] = []
         flatten(result, leaving)
-        found = {id(t) for t, _ in self.before}
+        found = {id(t) for t, _ in before}
         if any(isinstance(t, Tensor) and id(t) not in found and t.__dict__ for t in leaving):
             raise Refusal("the step returns a tensor with attributes of its own", witness.entry)
         asked = None if witness.dynamic else _asked(witness.codes_of_users(), around.module_names())
         unclear = asked is not None and bool(asked - around.words())  # names that are no other object's
-        for t, held in self.before:
+        for t, held in before:
             mine = asked is None or not asked.isdisjoint(held)
             if id(t) in around.given:
                 if held and mine:

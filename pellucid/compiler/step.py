@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import weakref
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
@@ -108,8 +109,9 @@ class Version(Calls):
         changes = tracer.changes = Changes(around, tracer, [*self.watched, *logs], self.places)
         streams = around.drawn()
         tracer.began = count()
-        versions = [(t, _writes(t)) for t in (*tensors, *around.found)]
-        marks = Marks([t for t, _ in versions])
+        # Weakly: a gradient that the call clears is to be let go.
+        versions = [(weakref.ref(t), _writes(t)) for t in (*tensors, *around.found)]
+        marks = Marks([*tensors, *around.found])
         try:
             copies: list[Any] = []
             given: Any = (args, kwargs)
@@ -127,7 +129,7 @@ class Version(Calls):
         except TypeError as error:
             self._again(error, args, kwargs)
             return
-        self.writes = {id(t): _writes(t) - n for t, n in versions}
+        self.writes = {id(t): _writes(t) - n for ref, n in versions if (t := ref()) is not None}
         if flags() != self.flags:
             tracer.refuse("the step changes a mode or a setting of the library for good", witness.entry)
         if around.drawn() != streams:

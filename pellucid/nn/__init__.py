@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..api.attach import suggest_names as _suggest_names
 from . import attention as attention
 from . import common_types as common_types
 from . import functional as functional
@@ -203,3 +204,6 @@ def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
             raise TypeError(f"{key} specified twice, in **kwargs and in factory_kwargs")
         result[key] = kwargs[key]
     return result
+
+
+_suggest_names(__name__)

@@ -1,5 +1,6 @@
 """`torch.optim`: optimizers and learning-rate schedules."""
 
+from ..api.attach import suggest_names as _suggest_names
 from . import lr_scheduler as lr_scheduler
 from . import optimizer as optimizer
 from . import swa_utils as swa_utils
@@ -19,3 +20,5 @@ from .rmsprop import RMSprop as RMSprop
 from .rprop import Rprop as Rprop
 from .sgd import SGD as SGD
 from .sparse_adam import SparseAdam as SparseAdam
+
+_suggest_names(__name__)

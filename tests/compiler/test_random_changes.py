@@ -225,7 +225,7 @@ def called(world, stream, work):
     torch.set_rng_state(stream)
     try:
         result = work(world)
-    except (RuntimeError, KeyError) as error:
+    except (RuntimeError, KeyError, ValueError) as error:  # ValueError: a schedule whose optimizer was given another group
         result = str(error).splitlines()[0]
     return result, torch.get_rng_state()
 
