@@ -12,7 +12,7 @@ from .. import dtypes
 from ..backends.meta import MetaArray
 from ..backends.numpy_cpu import address, owner
 from ..core import observe, tracing
-from ..core.inplace import check_writable, overwrite
+from ..core.inplace import check_read, check_writable, overwrite
 from ..core.modes import local, no_grad, state
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
@@ -64,6 +64,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     if not isinstance(src, Tensor):
         raise ArgumentTypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
     check_writable(self, "copy_")
+    check_read(self, (src,))
     value = src
     if value._array.shape != self._array.shape:
         value = F.expand(value, shape=self._array.shape) if _fits(value, self) else _refuse_copy(value, self)

@@ -300,6 +300,34 @@ def overlaps_itself(array: ndarray) -> bool:
     )
 
 
+def _steps(a: ndarray) -> list[tuple[int, int]]:
+    """Sizes and strides, dimensions of size 1 left out."""
+    return [(n, step) for n, step in zip(a.shape, a.strides, strict=True) if n != 1]
+
+
+def _dense(a: ndarray) -> bool:
+    """Whether the elements lie side by side, in any order of the dimensions."""
+    if a.flags.c_contiguous:
+        return True
+    expected = a.itemsize
+    for step, n in sorted((step, n) for n, step in _steps(a)):
+        if step != expected:
+            return False
+        expected *= n
+    return True
+
+
+def overlaps(a: Any, b: Any, exact: bool = False) -> bool:
+    """Whether writing to `a` changes what is read of `b` on the way (`exact`: also where the two are the same elements).
+
+    As in PyTorch, where one of them has gaps it is the caller who knows; NumPy copies what overlaps first.
+    """
+    if type(a) is not ndarray or type(b) is not ndarray or not np.may_share_memory(a, b) or not (a.size and b.size):
+        return False
+    same = a is b or (address(a) == address(b) and _steps(a) == _steps(b))
+    return (exact or not same) and _dense(a) and _dense(b)
+
+
 def writable(array: ndarray) -> ndarray:
     """The same memory with the writeable flag on (views of broadcast arrays come read-only)."""
     if array.flags.writeable:

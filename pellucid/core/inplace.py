@@ -8,7 +8,7 @@ the result of a `copy_slices` node (the old base with the viewed part replaced),
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -145,6 +145,12 @@ def check_overlap(array: np.ndarray) -> None:
         )
 
 
+_SHARED = (
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. Please "
+    "clone() the tensor before performing the operation."
+)
+
+
 def check_out(out: Tensor, arguments: tuple[Any, ...], exact: bool) -> None:
     """Refuse an `out=` that overlaps itself or, in part (`exact`: at all), a tensor that is read."""
     a = out._array
@@ -157,10 +163,14 @@ def check_out(out: Tensor, arguments: tuple[Any, ...], exact: bool) -> None:
             places = [(array.shape, array.strides, numpy_cpu.address(array)) for array in (a, b)]  # type: ignore[union-attr,arg-type]
             same = places[0] == places[1]
             if (exact or not same) and np.shares_memory(a, b):
-                raise OperationError(
-                    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
-                    "location. Please clone() the tensor before performing the operation."
-                )
+                raise OperationError(_SHARED)
+
+
+def check_read(t: Tensor, read: Iterable[Any], exact: bool = False) -> None:
+    """Refuse a write to `t` that would change, in part (`exact`: at all), a tensor that the operation reads."""
+    for x in read:
+        if isinstance(x, Tensor) and (exact or x is not t) and numpy_cpu.overlaps(t._array, x._array, exact):
+            raise OperationError(_SHARED)
 
 
 def bump(t: Tensor, name: str) -> None:
@@ -348,11 +358,14 @@ def refresh_views(base: Tensor) -> None:
 
 def inplace_form(function: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
     """The in-place form (`name_`) of an out-of-place function whose first argument is the tensor."""
+    by_elements = not name.endswith(("mm_", "mv_"))  # matrix products are computed before anything is written
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if not isinstance(self, Tensor):
             raise ArgumentTypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(self).__name__}")
         check_writable(self, name)
+        if by_elements:
+            check_read(self, (*args, *kwargs.values()) if kwargs else args)
         return overwrite(self, function(self, *args, **kwargs), name)
 
     method.__name__ = name

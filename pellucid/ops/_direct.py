@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..core.inplace import bump
 from ..core.modes import local, state
 from ..core.public import FUNCTIONS, METHODS
@@ -42,7 +44,12 @@ def direct_form(slow: Callable[..., Tensor], write: Callable[..., Any], name: st
                     write(a, other, a)
                     bump(self, name)
                     return self
-                if kind in FAST_TYPES and other._array.dtype is a.dtype and not (other._rg and local.grad):
+                if (
+                    kind in FAST_TYPES
+                    and other._array.dtype is a.dtype
+                    and not (other._rg and local.grad)
+                    and (a.base is None is other._array.base or not np.may_share_memory(a, other._array))
+                ):
                     write(a, other._array, a)
                     bump(self, name)
                     return self

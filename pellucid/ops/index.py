@@ -16,11 +16,11 @@ import numpy as np
 from numpy import ndarray
 
 from .. import shapes
-from ..backends.numpy_cpu import address, strided
+from ..backends.numpy_cpu import strided
 from ..backends.scatter import add_at
 from ..core import tracing
 from ..core.bind import view_result
-from ..core.inplace import bump, check_overlap, check_writable, write
+from ..core.inplace import bump, check_overlap, check_read, check_writable, write
 from ..core.modes import local, state
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
@@ -510,7 +510,7 @@ def _set_slowly(x: Tensor, index: Any, value: Any) -> None:
         own = value._array.shape
         if own != shape:
             value = expand(value, shape)
-        _check_partial_overlap(view, value)
+        check_read(view, (value,))
         view.copy_(value)
         return
     part = _take_view(x, basic)
@@ -566,40 +566,14 @@ def _without_leading_ones(value: Tensor) -> Tensor:
     return reshape(value, shape[k:])
 
 
-def _steps(a: ndarray) -> list[tuple[int, int]]:
-    """Sizes and strides, dimensions of size 1 left out."""
-    return [(n, step) for n, step in zip(a.shape, a.strides, strict=True) if n != 1]
-
-
-def _dense(a: ndarray) -> bool:
-    """Whether the elements lie side by side, in any order of the dimensions."""
-    expected = a.itemsize
-    for step, n in sorted((step, n) for n, step in _steps(a)):
-        if step != expected:
-            return False
-        expected *= n
-    return True
-
-
-def _check_partial_overlap(target: Tensor, value: Tensor) -> None:
-    a, b = target._array, value._array
-    if type(a) is not ndarray or type(b) is not ndarray or a is b or not (a.size and b.size):
-        return
-    same = address(a) == address(b) and _steps(a) == _steps(b)
-    # As in PyTorch, where one of them has gaps it is the caller who knows; NumPy copies what overlaps first.
-    if not same and np.may_share_memory(a, b) and _dense(a) and _dense(b):
-        raise OperationError(
-            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
-            "Please clone() the tensor before performing the operation."
-        )
-
-
 def put_(x: Tensor, tensors: Sequence[Tensor], spec: tuple[bool, ...], values: Tensor, accumulate: bool, name: str) -> Tensor:
     """`index_put` into the tensor itself."""
     a = x._array
     check_writable(x, name)
     check_overlap(a) if type(a) is ndarray else None
     tracing.check(_check_fits, a, values._array, [t._array for t in tensors], spec)
+    if name != "masked_scatter_" and values._array.ndim:  # the one value of a fill is read once, before anything is written
+        check_read(x, (values, *tensors), exact=True)
     if type(a) is ndarray and np.may_share_memory(a, values._array):
         values = F.clone(values)
     return write(x, name, index_put_op, (values, *tensors), {"spec": spec, "accumulate": accumulate})

@@ -13,7 +13,7 @@ from .. import shapes
 from ..backends.scatter import KERNEL_SIZE, add_rows, few_places, gather_along, scatter_along, short_way, take_by
 from ..core import tracing
 from ..core.bind import wrap
-from ..core.inplace import check_overlap, check_writable, overwrite, write
+from ..core.inplace import check_overlap, check_read, check_writable, overwrite, write
 from ..core.primitive import TENSORS as F
 from ..core.primitive import Primitive, defop
 from ..core.public import FUNCTIONS, METHODS, public, with_out
@@ -55,6 +55,8 @@ def both_forms(
         check_writable(self, name + "_")
         others, params = prepare(require_tensor(self, name + "_"), *args, **named)
         a = self._array
+        # The value of a fill is read once, before anything is written.
+        check_read(self, others[:1] if name.endswith("_fill") else others, exact=name != "masked_fill")
         if not direct:
             return overwrite(self, op.call(self, *others, **params), name + "_")
         if type(a) is ndarray:
@@ -365,6 +367,7 @@ def scatter_(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     """In-place version of :func:`scatter`."""
     check_writable(self, "scatter_")
     op, others, params = _scatter_arguments(self, dim, index, src, value=value, reduce=reduce)
+    check_read(self, others, exact=True)
     if op is scatter_reduce_op:
         return overwrite(self, op.call(self, *others, **params), "scatter_")
     a = self._array

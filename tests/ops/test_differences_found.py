@@ -141,3 +141,79 @@ def test_remainders_of_bools_are_refused(name: str) -> None:
             with pytest.raises(NotImplementedError, match=f"\"{name}_cpu\" not implemented for 'Bool'"):
                 call(bools, other)
     assert function(bools, 2).tolist() == [1, 0]
+
+
+# ---- in-place operations that read what they write ----------------------------------------------
+READ = "some elements of the input tensor and the written-to tensor refer to a single memory location"
+
+
+def _grid() -> torch.Tensor:
+    return torch.arange(16.0).reshape(4, 4)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x[:-1].add_(x[1:]),
+        lambda x: x[1:].mul_(x[:-1]),
+        lambda x: x.sub_(x.T),
+        lambda x: x.div_(x[0]),
+        lambda x: x.add_(x[0, 0]),
+        lambda x: x[:-1].copy_(x[1:]),
+        lambda x: x[:-1].pow_(x[1:]),
+        lambda x: x[:-1].eq_(x[1:]),
+        lambda x: x[:-1].clamp_(min=x[1:]),
+        lambda x: x[:-1].lerp_(x[1:], 0.5),
+        lambda x: x[:-1].addcmul_(x[1:], torch.ones(1)),
+        lambda x: x.detach().add_(x.T),
+        lambda x: x.scatter_add_(0, torch.zeros(4, 4, dtype=torch.int64), x),
+        lambda x: x.scatter_(0, torch.zeros(4, 4, dtype=torch.int64), x.T),
+        lambda x: x.scatter_reduce_(0, torch.zeros(4, 4, dtype=torch.int64), x, "sum"),
+        lambda x: x.index_add_(0, torch.arange(4), x),
+        lambda x: x.index_copy_(0, torch.arange(4), x),
+        lambda x: x.index_put_((torch.arange(3),), x[1:]),
+    ],
+)
+def test_an_operation_in_place_that_reads_what_it_writes_is_refused(call: object) -> None:
+    x = _grid()
+    with pytest.raises(RuntimeError, match=READ):
+        call(x)  # type: ignore[operator]
+    assert torch.equal(x, _grid())
+
+
+def test_an_augmented_assignment_of_a_shifted_part_is_refused() -> None:
+    x = torch.arange(6.0)
+    with pytest.raises(RuntimeError, match=READ):
+        x[:-1] += x[1:]
+    step = torch.compile(lambda x: x[:-1].add_(x[1:]))
+    for _ in range(4):
+        with pytest.raises(RuntimeError, match=READ):
+            step(x)
+    add = torch.compile(lambda x, y: x.add_(y))
+    for _ in range(3):
+        add(torch.ones(4), torch.ones(4))
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match=READ):
+            add(x[:4], x[2:])
+    mask = torch.tensor([True, False, True])
+    with pytest.raises(RuntimeError, match=READ):
+        mask[:-1].masked_fill_(mask[1:], False)
+
+
+def test_operations_in_place_that_read_the_same_elements_others_or_one_are_accepted() -> None:
+    x = _grid()
+    x.mul_(x).add_(x)
+    x[:, 1:] += x[:, 1:]
+    x[:, :-1] += x[:, 1:]  # with gaps: PyTorch does not look either
+    flat = _grid().reshape(-1)
+    flat[::2] += flat[1::2]
+    flat[:8] += flat[8:]
+    assert flat[:2].tolist() == [18.0, 10.0]
+    y = _grid()
+    y.masked_fill_(y > 3, y[0, 1])
+    y.index_fill_(0, torch.tensor([0]), y[0, 2])
+    y[y < 2] = y[0, 0]
+    y.addmm_(torch.eye(4), torch.ones(4, 4))
+    mask = torch.tensor([True, False])
+    assert mask.masked_fill_(mask, False).tolist() == [False, False]
+    assert y[0].tolist() == [3.0] * 4
