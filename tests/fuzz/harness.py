@@ -37,6 +37,7 @@ HERE = Path(__file__).parent
 CORPUS = HERE / "corpus"
 FUZZERS = ("operations", "compiled", "programs", "changes", "files")
 CASES_A_PROCESS = 400  # then a fresh one: what a case leaves behind may not decide about a later one for ever
+SECONDS_OF_DRAWING = 2.0  # at most, of cases for one process
 SECONDS_A_CASE = 60.0
 
 
@@ -85,7 +86,8 @@ def isolated(fuzzer: ModuleType, cases: Iterator[tuple[int, Any]], found: Callab
     exhausted = False
     while not exhausted and time.monotonic() < deadline:
         batch = []
-        while len(batch) < CASES_A_PROCESS:
+        drawn_by = time.monotonic() + SECONDS_OF_DRAWING
+        while len(batch) < CASES_A_PROCESS and (not batch or time.monotonic() < drawn_by):
             item = next(cases, None)
             if item is None:
                 exhausted = True
@@ -210,10 +212,11 @@ def fuzz(name: str, seconds: float, seed: int, folder: Path, limit: int | None =
             kept.append((case, text))
 
     report.cases = isolated(fuzzer, cases(), found, start + seconds)
-    for case, text in kept:
-        case, text = shrink(fuzzer, case, text)
-        report.files.append(store(folder / name, case, text))
     report.seconds = time.monotonic() - start
+    until = time.monotonic() + max(60.0, report.seconds)  # for all of them: many failures are looked at one by one anyway
+    for case, text in kept:
+        case, text = shrink(fuzzer, case, text, min(60.0, until - time.monotonic()))
+        report.files.append(store(folder / name, case, text))
     return report
 
 
