@@ -218,7 +218,7 @@ heaviside_op = defop(
     vjp=dict.fromkeys(("input", "values"), lambda F: refused_derivative("aten::heaviside")),
     elementwise=True,
     batch="elementwise",
-    samples=elementwise(REAL, REAL),
+    samples=elementwise(REAL, REAL, constant=(0, 1)),
 )
 
 
