@@ -405,7 +405,7 @@ class Calls:
                     made[k] = make_tensor(array)
                 else:
                     base = tensors[base] if isinstance(base, int) else base
-                    made[k] = _view(base.detach() if k in self.detached else base, array)
+                    made[k] = _view(base.detach() if base._rg and k in self.detached else base, array)
         if self.seeds:
             self._join(made, tensors, env, extras)
         for output, t in zip(self.outputs, made, strict=True):
