@@ -153,17 +153,9 @@ _SHARED = (
 
 def check_out(out: Tensor, arguments: tuple[Any, ...], exact: bool) -> None:
     """Refuse an `out=` that overlaps itself or, in part (`exact`: at all), a tensor that is read."""
-    a = out._array
-    if type(a) is not np.ndarray:
-        return
-    check_overlap(a)
-    for x in arguments:
-        b = x._array if isinstance(x, Tensor) else None
-        if type(b) is np.ndarray and a.size and np.may_share_memory(a, b):
-            places = [(array.shape, array.strides, numpy_cpu.address(array)) for array in (a, b)]  # type: ignore[union-attr,arg-type]
-            same = places[0] == places[1]
-            if (exact or not same) and np.shares_memory(a, b):
-                raise OperationError(_SHARED)
+    if type(out._array) is np.ndarray:
+        check_overlap(out._array)
+        check_read(out, arguments, exact)
 
 
 def check_read(t: Tensor, read: Iterable[Any], exact: bool = False) -> None:

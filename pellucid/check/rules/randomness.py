@@ -472,6 +472,7 @@ class Nondeterminism(Rule):
     def __init__(self) -> None:
         self._early: Op | None = None  # the first draw before any seed
         self._seeded: dict[str, Seeded] = {}
+        self._loaded_before = set(sys.modules)  # by whoever watches
         self._numpy = _state(np.random.get_state())
         self._random = hash(random.getstate())
         self._drawn: dict[int, tuple[Any, int, Site | None]] = {}  # parameters as they were when the seed came
@@ -564,9 +565,11 @@ class Nondeterminism(Rule):
             )
 
     def _files(self) -> list[str]:
-        """The script and the modules of the user's that it has loaded."""
+        """The script and the modules of the user's that were loaded while it was watched."""
         found = [os.path.abspath(self.session.script)]
-        for module in list(sys.modules.values()):
+        for name, module in list(sys.modules.items()):
+            if name in self._loaded_before:
+                continue
             file = getattr(module, "__file__", None)
             if isinstance(file, str) and file.endswith(".py") and not self.session.recorder.is_library(file):
                 found.append(file)
