@@ -1,3 +1,3 @@
 """The scripts that are checked are no tests."""
 
-collect_ignore = ["correct", "scripts", "batch.py"]
+collect_ignore = ["correct", "planted", "scripts", "batch.py"]

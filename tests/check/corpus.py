@@ -1,6 +1,6 @@
 """Measures `pellucid check` on a folder of planted bugs: how many are found at their line, and what is said of programs without one.
 
-    python tests/check/corpus.py FOLDER [--engine torch] [--only PATTERN] [--json FILE]
+    python tests/check/corpus.py tests/check/planted/second [--engine torch] [--only PATTERN] [--json FILE]
 
 In the folder (and those below it) a file with lines that end in `# BUG family` has a bug of that family (`# BUG a|b` where either name is
 right); where several lines could be changed all are marked, and a finding at any of them counts, anywhere in the same statement.

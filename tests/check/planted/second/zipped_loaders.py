@@ -1,0 +1,35 @@
+"""Image-to-vector translation with separate loaders for the two sides."""
+import torch
+import torch.nn as nn
+from torch.utils.data import DataLoader
+
+
+def corpus(n):
+    src = torch.randn(n, 12)
+    w = torch.randn(12, 6) / 2
+    return src, torch.tanh(src @ w)
+
+
+class Translator(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(12, 64), nn.GELU(), nn.Linear(64, 6))
+
+    def forward(self, x):
+        return self.net(x)
+
+
+torch.manual_seed(0)
+src, dst = corpus(800)
+src_loader = DataLoader(src[:700], batch_size=50, shuffle=True)  # BUG loss-at-chance
+dst_loader = DataLoader(dst[:700], batch_size=50, shuffle=True)  # BUG loss-at-chance
+model = Translator()
+opt = torch.optim.Adam(model.parameters(), lr=4e-3)
+for epoch in range(10):
+    for x, y in zip(src_loader, dst_loader):  # BUG loss-at-chance
+        loss = nn.functional.mse_loss(model(x), y)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+with torch.no_grad():
+    print("val mse", nn.functional.mse_loss(model(src[700:]), dst[700:]).item(), "variance", dst.var().item())
