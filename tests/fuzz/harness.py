@@ -222,6 +222,7 @@ def fuzz(name: str, seconds: float, seed: int, folder: Path, limit: int | None =
 
 def store(folder: Path, case: Any, text: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
+    text = text.replace(f"{HERE.parents[1]}{os.sep}", "")  # where this checkout lies is nobody else's business
     content = json.dumps({"case": case, "failure": text}, indent=1)
     group = "".join(c if c.isalnum() else "-" for c in failure_class(text))[:40].strip("-")
     path = folder / f"{group}-{hashlib.sha256(json.dumps(case, sort_keys=True).encode()).hexdigest()[:10]}.json"
