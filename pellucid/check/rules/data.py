@@ -213,7 +213,7 @@ class DataLeak(Rule):
                     self._scaled[made.id] = self._scaled[given.id]
 
     def _scaled_by_all(self, op: Op) -> None:
-        """`(x - x.mean(0)) / x.std(0)` before training: what is made of it knows all its rows."""
+        """`(x - x.mean(0)) / x.std(0)` before training: everything computed from it depends on all rows."""
         if op.step or len(op.inputs) != 2 or len(self._scaled) > 500:
             return
         x, other = op.inputs

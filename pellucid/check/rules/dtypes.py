@@ -107,7 +107,7 @@ class DeviceDtypeMixed(Rule):
         wide, narrow = [], None
         for v in op.inputs:
             if v.ndim == 0 and op.name in _ARITHMETIC[:4]:
-                continue  # takes no part in the choice of the type
+                continue  # type promotion ignores it
             if v.dtype == "float64":
                 wide.append(v)
             elif v.dtype in ("float32", *_SHORT):
