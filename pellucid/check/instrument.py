@@ -1,7 +1,8 @@
 """The user's source with a few calls made through us: those that convert numbers where no function mode can see it.
 
-`labels.astype("uint8")` is NumPy's, and `torch.LongTensor(labels)` a type that is called: neither is a call of PyTorch's interface. In the
-code that a check runs they become `__pellucid_call__(labels.astype, "uint8")`, at the same place of the same file.
+`labels.astype("uint8")` is NumPy's, and `torch.LongTensor(labels)` and `Bernoulli(logits=x)` are types that are
+called: none is a call of PyTorch's interface. In the code that a check runs they become `__pellucid_call__(labels.astype, "uint8")`, at the
+same place of the same file.
 """
 
 from __future__ import annotations
@@ -14,6 +15,12 @@ from typing import Any
 
 LEGACY = frozenset("ByteTensor CharTensor ShortTensor IntTensor LongTensor HalfTensor FloatTensor DoubleTensor".split())
 """PyTorch's old names for tensors of one type."""
+
+DISTRIBUTIONS = frozenset(
+    "Bernoulli Binomial Categorical ContinuousBernoulli Geometric LogitRelaxedBernoulli Multinomial NegativeBinomial OneHotCategorical "
+    "OneHotCategoricalStraightThrough RelaxedBernoulli RelaxedOneHotCategorical".split()
+)
+"""Distributions over probabilities or logits."""
 
 _ARRAYS = frozenset("array asarray fromiter full full_like".split())
 _NAME = "__pellucid_call__"
@@ -33,10 +40,13 @@ class _Calls(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.Call:  # noqa: N802 (the name that NodeTransformer looks for)
         self.generic_visit(node)
         function = node.func
-        if not isinstance(function, ast.Attribute):
-            return node
-        name = function.attr
-        if name != "astype" and name not in LEGACY and not (name in _ARRAYS and any(k.arg == "dtype" for k in node.keywords)):
+        keywords = {k.arg for k in node.keywords}
+        name = function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+        distribution = name in DISTRIBUTIONS or bool(keywords & {"logits", "probs"}) and name != "super"
+        written = isinstance(function, ast.Attribute) and (
+            name == "astype" or name in LEGACY or name in _ARRAYS and "dtype" in keywords
+        )
+        if not distribution and not written:
             return node
         return ast.copy_location(
             ast.Call(ast.copy_location(ast.Name(_NAME, ast.Load()), node), [function, *node.args], node.keywords), node

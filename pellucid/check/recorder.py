@@ -6,6 +6,7 @@ engine; everything that is no function call of a tensor (modules, optimizers, lo
 
 from __future__ import annotations
 
+import inspect
 import linecache
 import os
 import sys
@@ -38,7 +39,7 @@ from .events import (
     ancestors,
     updated_leaf,
 )
-from .instrument import LEGACY
+from .instrument import DISTRIBUTIONS, LEGACY
 from .names import Names
 from .rule import CheckError
 from .signatures import PROPERTIES, READS, SILENT, Binder, canonical
@@ -545,11 +546,33 @@ class Recorder:
             return function(*args, **kwargs)
         if name in LEGACY:
             return self.composite("tensor", function, args, kwargs)
+        if name in DISTRIBUTIONS and isinstance(function, type):
+            return self._distribution(name, function, args, kwargs)
         result = function(*args, **kwargs)
         if type(result) is np.ndarray and self.wants("on_convert"):
             before = getattr(function, "__self__", None) if name == "astype" else args[0] if args else None
             self.tell("on_convert", Converted(before, result, self.site(2), self.step))
         return result
+
+    def _distribution(self, name: str, kind: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A distribution is made: told as an operation "distribution" that gives nothing, with `kind`, `probs` and `logits`."""
+        op, inputs = Op("distribution", self.site(3)), list[Value]()
+        with self.reading():
+            op.step, op.number, op.grad_enabled = self.step, self.number(), self.engine.grad_enabled()
+            op.module = self.stack[-1] if self.stack else None
+            given = dict(zip(_parameters_of(kind), args, strict=False)) | kwargs
+            op.args = {
+                "kind": name,
+                **{k: self._argument(given[k], inputs) for k in ("probs", "logits") if given.get(k) is not None},
+            }
+            op.inputs = tuple(inputs)
+        try:
+            made = kind(*args, **kwargs)
+        except Exception as error:
+            self.tell("on_error", Failure(error, op, op.site, self.step))
+            raise
+        self.keep(op)
+        return made
 
     # ---- special calls -----------------------------------------------------------------------------------------------
     def _read(self, spelling: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -639,6 +662,10 @@ class Recorder:
         self._backwards += 1
         self.tell("on_backward", record)
         return result
+
+
+def _parameters_of(kind: type) -> list[str]:
+    return [p for p in inspect.signature(kind).parameters if p != "self"]
 
 
 _running: weakref.WeakSet[Recorder] = weakref.WeakSet()

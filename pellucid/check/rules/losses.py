@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from ..events import VIEWS, Op, Value
 from ..rule import Rule, cause_site
-from .losses_origin import origin
+from .losses_origin import Sampled, origin
+from .places import note_caller
 
 
 def made_by(value: Value, names: frozenset[str], through: frozenset[str] = VIEWS, depth: int = 40) -> Op | None:
@@ -45,10 +50,18 @@ class SoftmaxBeforeCrossEntropy(Rule):
     severity = "error"
     summary = "the output of a softmax is given to cross entropy"
     covered = ("softmax-wrong-dim",)
-    ops = ("cross_entropy",)
+    ops = ("cross_entropy", "softmax")
+
+    def __init__(self) -> None:
+        self._asked: dict[int, Any] = {}
+        self._looks: dict[Any, list[bool]] = {}
+        self._sampled = Sampled()
 
     def on_op(self, op: Op) -> None:
         """The input comes from a softmax over the class axis."""
+        if op.name == "softmax":
+            note_caller(self.session.recorder, op, self._asked)
+            return
         scores = op.args.get("input")
         if not isinstance(scores, Value):
             return
@@ -56,10 +69,11 @@ class SoftmaxBeforeCrossEntropy(Rule):
         if made is None:
             found = origin(scores)  # written out: exp(x) / exp(x).sum()
             if found is None or found.kind != "softmax" or found.op.name not in ("div", "exp"):
+                self._look(op, scores)
                 return
             made = found.op
         self.report(
-            cause_site(made),
+            self._asked.get(made.number) or cause_site(made),
             f"cross_entropy gets probabilities: its input comes out of {_called(made)}. It applies log-softmax itself, "
             "so here softmax is applied twice.",
             evidence={"softmax": str(made.site), "loss": str(op.site), "shape": list(scores.shape)},
@@ -67,6 +81,29 @@ class SoftmaxBeforeCrossEntropy(Rule):
             "shown",
             covers=[made.site],
         )
+
+    def _look(self, op: Op, scores: Value) -> None:
+        """Scores of which it is not known how they were made: whether they are probabilities."""
+        classes = scores.shape[1] if scores.ndim > 1 else 0
+        if classes < 2 or not scores.requires_grad or len(self._looks.get(op.site, ())) > 2 or not self._sampled.due(op.site):
+            return
+        array = scores.numpy()
+        if array is None or not array.size:
+            return
+        rows = bool((array >= 0).all()) and bool(np.all(np.abs(array.sum(1) - 1) < 1e-4)) and bool((array.max(1) < 0.999).any())
+        looks = self._looks.setdefault(op.site, [])
+        looks.append(rows)
+        if len(looks) == 3 and all(looks):
+            made = scores.producer
+            while made is not None and made.name in VIEWS and made.inputs:
+                made = made.inputs[0].producer
+            by_hand = made is not None and made.name == "div" and len(made.inputs) == 2
+            self.report(
+                made.site if by_hand and made is not None else op.site,
+                "cross_entropy gets probabilities: in every row its input sums to one. It applies log-softmax itself, to what should be scores.",
+                evidence={"loss": str(op.site), "shape": list(scores.shape)},
+                fix="use nll_loss on the logarithm of the probabilities, or give cross_entropy the scores",
+            )
 
 
 SOFTMAX = frozenset({"softmax", "softmin", "gumbel_softmax"})

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..events import VIEWS, Op, Value
 
 SCORES = frozenset(
@@ -52,7 +54,7 @@ def origin(value: Any, depth: int = 60) -> Origin | None:
             return None
         name = op.name
         if name in SCORES:
-            return Origin("scores", op, linear)
+            return None if _mixture(op) else Origin("scores", op, linear)
         found = _squashed(op)
         if found is not None:
             return found if linear else None
@@ -66,6 +68,13 @@ def origin(value: Any, depth: int = 60) -> Origin | None:
             return None
         value = op.inputs[1] if name == "where" and len(op.inputs) > 1 else op.inputs[0]
     return None
+
+
+def _mixture(op: Op) -> bool:
+    """Whether a product is one of probabilities, not a layer: weights times distributions."""
+    if op.name not in ("matmul", "mm", "bmm", "einsum", "tensordot", "inner", "mv"):
+        return False
+    return any((found := origin(v, 12)) is not None and found.probabilities for v in op.inputs)
 
 
 def _squashed(op: Op) -> Origin | None:
@@ -147,6 +156,10 @@ def _arithmetic(op: Op, depth: int, linear: bool) -> Origin | None:
         if v.producer is not None and v.producer.name in ("logsumexp", "log"):
             return Origin("logs", op) if op.name in ("sub", "add") else None
     first, second = origin(a, depth // 2), origin(b, depth // 2)
+    if op.name == "mul" and linear:  # a mask
+        for found, other in ((first, b), (second, a)):
+            if found is not None and found.probabilities and not other.requires_grad and (first is None or second is None):
+                return Origin(found.kind, found.op, linear, scaled=True)
     scored = [o for o in (first, second) if o is not None and o.kind == "scores"]
     others = [o for o in (first, second) if o is not None and o.kind != "scores"]
     if not scored or any(not o.probabilities for o in others):
@@ -165,3 +178,18 @@ class Sampled:
         n = self._visits.get(place, 0)
         self._visits[place] = n + 1
         return n < 3 or n & (n - 1) == 0
+
+
+def is_normalised(value: Value, axis: int | None = None) -> bool:
+    """Whether exp(value) sums to one over the class axis, which is 1, or 0 of a vector."""
+    array = value.numpy()
+    if array is None:
+        return True
+    axis = (1 if array.ndim > 1 else 0) if axis is None else axis
+    sums = np.exp(np.minimum(array.astype(np.float64), 50.0)).sum(axis)
+    return bool(np.mean(np.abs(sums - 1) < 0.01) > 0.5)
+
+
+def is_index(thing: Any) -> bool:
+    """Whether something picks elements by their numbers."""
+    return isinstance(thing, Value) and "int" in thing.dtype or isinstance(thing, (list, range))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import linecache
+import re
 import sys
 from collections.abc import Iterator
 from types import ModuleType
@@ -180,10 +181,31 @@ def handed_in(recorder: Any, op: Any, argument: str, made: Any) -> Any:
     own = set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]) - {"self"}
     if not names & own:
         return None
-    frame = sys._getframe(1)
+    return called_from(code, recorder)
+
+
+def called_from(code: Any, recorder: Any) -> Any:
+    """The user's place from which the running function with this code was called, or None."""
+    frame: Any = sys._getframe(1)
     while frame is not None and frame.f_code is not code:
-        frame = frame.f_back  # type: ignore[assignment]
-    frame = frame.f_back if frame is not None else None  # type: ignore[assignment]
+        frame = frame.f_back
+    frame = frame.f_back if frame is not None else None
     while frame is not None and recorder.is_library(frame.f_code.co_filename):
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return Site(frame.f_code, frame.f_lasti) if frame is not None else None
+
+
+_SAYS_PROBABILITIES = re.compile(r"proba?s?($|_)|predict|probabilit")
+
+
+def note_caller(recorder: Any, op: Any, held: dict[int, Any]) -> None:
+    """Remember, by number of the operation, who called the function that squashes scores, when its name promises probabilities: then the call
+    is what has to go, not the squashing."""
+    site = op.site
+    if site is None or not op.direct or not _SAYS_PROBABILITIES.search(site.code.co_name):
+        return
+    if len(held) > 256:
+        held.clear()
+    caller = called_from(site.code, recorder)
+    if caller is not None and site.code.co_name in caller.text:  # not a hook, which no line calls
+        held[op.number] = caller
