@@ -277,13 +277,16 @@ def batch_norm(
         check_several_values(a.shape)
     if a.ndim < 2:
         raise ShapeError(f"Expected at least 2 dimensions, but got {a.ndim}-dimensional tensor", op="batch_norm")
+    if training:
+        _check_pair(running_mean, running_var)
     channels = a.shape[1]
     for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
         if t is not None and t._array.size != channels:
             raise ShapeError(f"{name} should contain {channels} elements not {t._array.size}", op="batch_norm")
     if not training:
         if running_mean is None or running_var is None:
-            raise OperationError("Expected running_mean and running_var to be defined when training=False")
+            missing = "running_mean" if running_mean is None else "running_var"
+            raise OperationError(f"{missing} must be defined in evaluation mode", op="batch_norm")
         shape = _channel_shape(a.ndim)
         rstd = _reciprocal_deviation(running_var, eps, shape, a.dtype)
         out = (input - F.cast(_shaped(running_mean, shape), dtype=a.dtype)) * wrap(rstd)
@@ -423,6 +426,11 @@ def group_norm(
     return out  # type: ignore[no-any-return]
 
 
+def _check_pair(running_mean: Tensor | None, running_var: Tensor | None) -> None:
+    if (running_mean is None) is not (running_var is None):
+        raise ArgumentValueError("running_mean and running_var must either both be None or neither be None")
+
+
 @public(namespace="nn.functional")
 def instance_norm(
     input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None,
@@ -440,6 +448,20 @@ def instance_norm(
         raise ArgumentValueError(
             f"Expected more than 1 spatial element when training, got input size torch.Size({list(shape)})", op="instance_norm"
         )
+    if not use_input_stats and (running_mean is None or running_var is None):
+        raise OperationError(
+            "Expected running_mean and running_var to be defined when use_input_stats is false", op="instance_norm"
+        )
+    _check_pair(running_mean, running_var)
+    if len(shape) > 1:
+        for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
+            if t is None:
+                continue
+            if t._array.ndim > 1:
+                raise ShapeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+            if t._array.size != shape[1]:
+                wanted, own = shape[0] * shape[1], shape[0] * t._array.size
+                raise ShapeError(f"{name} should contain {wanted} elements not {own}", op="instance_norm")
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     if len(shape) < 3:

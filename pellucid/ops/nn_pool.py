@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from .. import shapes
 from ..core import tracing
 from ..core.bind import wrap
@@ -13,6 +15,7 @@ from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
 from ..core.tensor import Tensor
+from ..errors import OperationError
 from ._rules import per_dimension, require_tensor
 
 Sizes = int | Sequence[int]
@@ -313,8 +316,28 @@ def avg_pool3d(
 def _adaptive(name: str, n: int, input: Tensor, output_size: Any) -> tuple[Tensor, int, tuple[int, ...]]:
     x = require_tensor(input, name)
     shape = shapes.adaptive_pool_shape(name, x._array.shape, output_size)
+    _check_fits(shape, x._array.dtype.itemsize)
     x, lead = _batched(x, n)
     return x, lead, tuple(shape[-n:])
+
+
+_LARGE = 1 << 34
+
+
+def _check_fits(shape: Sequence[int], itemsize: int) -> None:
+    """Refuse a result that no memory holds before the work on its windows begins."""
+    size = math.prod(shape)
+    if size * itemsize < _LARGE:
+        return
+    if size * itemsize >= 1 << 63:
+        raise OperationError("numel: integer multiplication overflow")
+    try:
+        np.empty(size * itemsize, np.uint8)
+    except MemoryError:
+        raise OperationError(
+            "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate "
+            f"{size * itemsize} bytes. Error code 12 (Cannot allocate memory)"
+        ) from None
 
 
 def _adaptive_avg(n: int, input: Tensor, output_size: Any) -> Tensor:

@@ -217,3 +217,34 @@ def test_operations_in_place_that_read_the_same_elements_others_or_one_are_accep
     mask = torch.tensor([True, False])
     assert mask.masked_fill_(mask, False).tolist() == [False, False]
     assert y[0].tolist() == [3.0] * 4
+
+
+# ---- norms and pooling --------------------------------------------------------------------------
+def test_statistics_that_do_not_fit_are_refused_by_the_norms() -> None:
+    functional = torch.nn.functional
+    x, three = torch.ones(2, 3, 4), torch.ones(3)
+    for name in ("running_mean", "running_var"):
+        held = {"running_mean": torch.ones(3), "running_var": torch.ones(3), name: torch.ones(2)}
+        for use in (True, False):
+            with pytest.raises(RuntimeError, match=f"{name} should contain 6 elements not 4"):
+                functional.instance_norm(x, **held, use_input_stats=use)
+        with pytest.raises(ValueError, match="must either both be None or neither be None"):
+            functional.instance_norm(x, **{name: three})
+    for name in ("weight", "bias"):
+        with pytest.raises(RuntimeError, match=f"{name} should contain 6 elements not 8"):
+            functional.instance_norm(x, **{name: torch.ones(4)})
+    with pytest.raises(RuntimeError, match="to be defined when use_input_stats is false"):
+        functional.instance_norm(x, use_input_stats=False)
+    with pytest.raises(RuntimeError, match="running_var must be defined in evaluation mode"):
+        functional.batch_norm(x, three, None)
+    with pytest.raises(ValueError, match="must either both be None or neither be None"):
+        functional.batch_norm(x, three, None, training=True)
+
+
+@pytest.mark.parametrize("name", ["adaptive_avg_pool1d", "adaptive_max_pool1d"])
+def test_an_adaptive_result_that_no_memory_holds_is_refused_at_once(name: str) -> None:
+    pool = getattr(torch.nn.functional, name)
+    with pytest.raises(RuntimeError, match="can't allocate memory: you tried to allocate 4503599627370496 bytes"):
+        pool(torch.ones(1, 1, 4), 2**50)
+    with pytest.raises(RuntimeError, match="integer multiplication overflow"):
+        pool(torch.ones(1, 1, 4), 2**62)
