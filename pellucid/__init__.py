@@ -69,7 +69,7 @@ def __getattr__(name: str) -> _Any:
             globals()[name] = module
             _attach.suggest_names(module.__name__)
             return module
-    raise AttributeError(f"module 'torch' has no attribute {name!r}" + _attach.suggestion(name, globals()))
+    raise _attach.missing("torch", name, globals())
 
 
 _attach.LENT["compile"] = lambda *args, **kwargs: __getattr__("compile")(*args, **kwargs)

@@ -1,11 +1,10 @@
 """The exceptions that Pellucid raises, and the one place where their text is made.
 
-Every exception is a subclass of `PellucidError` and of the built-in class that PyTorch raises in the same situation, so
-code that catches `RuntimeError` or `IndexError` keeps working. The first line of `str(error)` is PyTorch's own
-sentence, so that a search for it finds the world's answers. The lines after it say what was expected and found, where
-the tensors were made, and what to do.
+An exception has the class that PyTorch raises in the same situation, and `str(error)` is PyTorch's whole message and nothing
+else, so scripts that catch, print or match it behave alike. What Pellucid knows beyond that stands in a note (PEP 678), which
+Python, pytest, IPython and Jupyter show below the message: what was expected and found, where the tensors were made, and what to do.
 
-The facts stay on the exception as attributes (`op`, `operands`, `source`, `hint` ...), for tools.
+The facts stay on the exception, too (`error.facts.op`, `.operands`, `.source`, `.hint` ...), for tools.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from types import CodeType, FrameType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 WARNED: set[str] = set()  # texts of warnings that a process gives once
 warn_always = False
@@ -113,7 +112,7 @@ class Operand(NamedTuple):
 
 
 class Noted(NamedTuple):
-    """What is found out when an error is made, and used where whoever raised it says nothing: see `PellucidError.add`."""
+    """What is found out when an error is made, and used where whoever raised it says nothing: see `Facts.completed`."""
 
     op: str | None
     operands: list[Operand]
@@ -124,15 +123,15 @@ class Noted(NamedTuple):
 
 # Finds the user's line when an error is made inside the library; `core.source` puts itself here.
 locate: Callable[[], object] | None = None
-# Notes the tensors of the call that failed and the likely repair in `error.noted`; `api.error_facts` puts itself here.
-gather: Callable[[Any], None] | None = None
+# Finds the tensors of the call that failed and the likely repair; `api.error_facts` puts itself here.
+gather: Callable[[Any, str], Noted | None] | None = None
 
 
-class PellucidError(Exception):
-    """Base of all errors raised by Pellucid.
+class Facts:
+    """What is known about an error beside its sentence, as `error.facts`, for tools; `lines` is what people read.
 
-    Args:
-        sentence: the first line, in PyTorch's words.
+    Attributes:
+        kind: which of the kinds of this module the error is.
         op: name of the operation that failed.
         source: where it was called, usually `"file.py:12"`; anything with a readable `str`.
         operands: the tensors involved, shown with their shapes lined up from the right.
@@ -140,23 +139,7 @@ class PellucidError(Exception):
         expected, found: what the operation wanted and what it got, in words.
         notes: further lines, shown as they are.
         hint: the likely fix.
-
-    Example:
-        >>> error = ShapeError(
-        ...     "The size of tensor a (10) must match the size of tensor b (32) at non-singleton dimension 1",
-        ...     op="sub", source="train.py:31", dims=(-1,),
-        ...     operands=(Operand("a", (128, 10), op="linear", source="model.py:12"), Operand("b", (32,))),
-        ...     hint="compare tensors of the same shape",
-        ... )
-        >>> print(error)
-        The size of tensor a (10) must match the size of tensor b (32) at non-singleton dimension 1
-          in sub at train.py:31
-          a  [128, 10]  made by linear at model.py:12
-          b       [32]
-                   ^^
-          hint: compare tensors of the same shape
-        >>> isinstance(error, RuntimeError)
-        True
+        noted: what was found in the frames when the error was made.
     """
 
     op: str | None = None
@@ -168,19 +151,9 @@ class PellucidError(Exception):
     notes: tuple[str, ...] = ()
     hint: str | None = None
     noted: Noted | None = None
-    shows_operands = False  # are the tensors of the call that failed of interest?
 
-    def __init__(self, sentence: str = "", **facts: Any) -> None:
-        # One positional argument, as the built-in exceptions take, so that `type(e)(text)` and pickling rebuild it.
-        super().__init__(sentence)
-        if facts:
-            self.add(**facts)
-        if locate is not None and "source" not in self.__dict__:
-            where = locate()
-            if where is not None:
-                self.source = where
-        if gather is not None and self.shows_operands:
-            gather(self)
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
 
     def add(
         self,
@@ -193,11 +166,8 @@ class PellucidError(Exception):
         found: object = None,
         notes: Iterable[str] = (),
         hint: str | None = None,
-    ) -> Self:
-        """Fill in facts that are not known yet (a fact given earlier stays, notes are appended); returns the error.
-
-        The code that notices a mistake knows the fact; its caller knows the operation, the tensors and the line.
-        """
+    ) -> None:
+        """Fill in what is not known yet: a fact given earlier stays, notes are appended."""
         given = {"op": op, "source": source, "expected": expected, "found": found, "hint": hint}
         for name, value in (given | {"operands": tuple(operands) or None, "dims": tuple(dims) or None}).items():
             if value is not None and name not in self.__dict__:
@@ -205,32 +175,42 @@ class PellucidError(Exception):
         notes = tuple(notes)
         if notes:
             self.notes = self.notes + notes
-        return self
 
-    def complete(self) -> Self:
-        """Take over what was noted when the error was made, where nothing better was said since; returns the error."""
-        noted, self.noted = self.noted, None
-        if noted is not None:
-            placed = any(note.startswith("in module ") for note in self.notes)
-            # The same tensors, with the names that the user's program has for them.
-            if [o.shape for o in self.operands] == [o.shape for o in noted.operands] and self.operands:
-                self.operands = tuple(noted.operands)
-            self.add(op=noted.op, operands=noted.operands, dims=noted.dims, notes=() if placed else noted.notes)
-            self.hint = noted.hint or self.hint
-        return self
+    def completed(self) -> Facts:
+        """These facts, and what was noted when the error was made where nothing better was said since."""
+        noted = self.noted
+        if noted is None:
+            return self
+        whole = Facts(self.kind)
+        whole.__dict__.update(self.__dict__, noted=None)
+        placed = any(note.startswith("in module ") for note in self.notes)
+        # The same tensors, with the names that the user's program has for them.
+        if [o.shape for o in self.operands] == [o.shape for o in noted.operands] and self.operands:
+            whole.operands = tuple(noted.operands)
+        whole.add(op=noted.op, operands=noted.operands, dims=noted.dims, notes=() if placed else noted.notes)
+        whole.hint = noted.hint or self.hint
+        return whole
 
-    @property
-    def sentence(self) -> str:
-        """The text given by whoever raised the error: PyTorch's own."""
-        return str(self.args[0]) if self.args else ""
+    def lines(self) -> list[str]:
+        """The lines that stand below the sentence."""
+        facts = self.completed()
+        lines = []
+        where = " ".join(([f"in {facts.op}"] if facts.op else []) + ([f"at {facts.source}"] if facts.source else []))
+        if where:
+            lines.append(f"  {where}")
+        if facts.expected is not None:
+            lines.append(f"  expected  {facts.expected}")
+        if facts.found is not None:
+            lines.append(f"  found     {facts.found}")
+        lines += aligned_operands(facts.operands, facts.dims)
+        lines += [f"  {note}" for note in facts.notes]
+        if facts.hint:
+            lines.append(f"  hint: {facts.hint}")
+        return lines
 
-    def __str__(self) -> str:
-        return "\n".join([self.sentence, *explain_lines(self.complete())])
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        self.complete()
+    def __getstate__(self) -> dict[str, Any]:
         # Sources may be code objects and dtypes may be anything: what travels to another process is their text.
-        state = dict(self.__dict__)
+        state = dict(self.completed().__dict__)
         if "source" in state:
             state["source"] = str(state["source"])
         if "operands" in state:
@@ -238,7 +218,7 @@ class PellucidError(Exception):
         for name in ("expected", "found"):
             if name in state:
                 state[name] = str(state[name])
-        return type(self), self.args, state
+        return state
 
 
 def _plain(operand: Operand) -> Operand:
@@ -250,107 +230,132 @@ def _plain(operand: Operand) -> Operand:
     )
 
 
-class ShapeError(PellucidError, RuntimeError):
-    """Shapes do not fit the operation or each other."""
+class Kind:
+    """A kind of error. Called with PyTorch's sentence and facts, it makes an exception of the class that PyTorch raises.
 
-    shows_operands = True
+    Args:
+        name: the kind's own name, by which `explain` speaks of it.
+        cls: the exception's class.
+        shows_operands: are the tensors of the call that failed of interest?
 
+    Example:
+        >>> error = ShapeError(
+        ...     "The size of tensor a (10) must match the size of tensor b (32) at non-singleton dimension 1",
+        ...     op="sub", source="train.py:31", dims=(-1,),
+        ...     operands=(Operand("a", (128, 10), op="linear", source="model.py:12"), Operand("b", (32,))),
+        ...     hint="compare tensors of the same shape",
+        ... )
+        >>> type(error).__name__, str(error)
+        ('RuntimeError', 'The size of tensor a (10) must match the size of tensor b (32) at non-singleton dimension 1')
+        >>> print(error.__notes__[0])
+          in sub at train.py:31
+          a  [128, 10]  made by linear at model.py:12
+          b       [32]
+                   ^^
+          hint: compare tensors of the same shape
+    """
 
-class ShapeValueError(PellucidError, ValueError):
-    """Shapes do not fit, where PyTorch raises `ValueError`: most losses, batch norm with one value per channel."""
+    def __init__(self, name: str, cls: type[Exception], shows_operands: bool = False) -> None:
+        self.name, self.cls, self.shows_operands = name, cls, shows_operands
 
-    shows_operands = True
+    def __call__(self, sentence: str = "", **facts: Any) -> Exception:
+        error = self.cls(sentence) if sentence else self.cls()
+        known = error.facts = Facts(self)  # type: ignore[attr-defined]
+        known.add(**facts)
+        if locate is not None and known.source is None:
+            known.source = locate()
+        if gather is not None and self.shows_operands:
+            known.noted = gather(self, sentence)
+        return _write(error, known)
 
+    def __repr__(self) -> str:
+        return f"<kind of error {self.name}: {self.cls.__name__}>"
 
-class DtypeError(PellucidError, RuntimeError):
-    """The operation is not defined for these element types, or they may not be mixed."""
-
-    shows_operands = True
-
-
-class DeviceError(PellucidError, RuntimeError):
-    """A device that does not exist, is not available, or is not where the other operands are."""
-
-
-class GraphError(PellucidError, RuntimeError):
-    """Backward is impossible: nothing requires a gradient, the graph is freed, a saved value was overwritten."""
-
-
-class OperationError(PellucidError, RuntimeError):
-    """An operation was refused for a reason other than shape, element type, device or graph."""
-
-    shows_operands = True
-
-
-class CompileError(PellucidError, RuntimeError):
-    """A function could not be traced or turned into native code."""
-
-
-class DimensionError(PellucidError, IndexError):
-    """A dimension number is outside the tensor's dimensions."""
-
-    shows_operands = True
-
-
-class IndexOutOfRangeError(PellucidError, IndexError):
-    """An index is outside its dimension, or there are more indices than dimensions."""
-
-    shows_operands = True
+    def __reduce__(self) -> str:
+        return self.name
 
 
-class ArgumentTypeError(PellucidError, TypeError):
-    """An argument has a type that the function does not take, or is missing."""
-
-    shows_operands = True
-
-
-class ArgumentValueError(PellucidError, ValueError):
-    """An argument has the right type and an impossible value."""
-
-    shows_operands = True
+def _write(error: Exception, facts: Facts) -> Exception:
+    """Have the error's first note say what its facts are."""
+    lines = facts.lines()
+    others = [note for note in getattr(error, "__notes__", ()) if not isinstance(note, _Note)]
+    if lines or others:
+        error.__notes__ = [_Note("\n".join(lines)), *others] if lines else others
+    return error
 
 
-class UnsupportedError(PellucidError, NotImplementedError):
-    """Something that PyTorch offers and Pellucid does not; the message names it."""
+class _Note(str):
+    """The note made from an error's facts, which is written again when there are more."""
+
+    __slots__ = ()
 
 
-class MissingAttributeError(PellucidError, AttributeError):
-    """An attribute does not exist, or may not be set."""
+def add(error: Exception, **facts: Any) -> Exception:
+    """Add facts to an error that `facts_of` knows: see `Facts.add`. Returns the error.
+
+    The code that notices a mistake knows the fact; its caller knows the operation, the tensors and the line.
+    """
+    known: Facts = error.facts  # type: ignore[attr-defined]
+    known.add(**facts)
+    return _write(error, known)
 
 
-class MissingKeyError(PellucidError, KeyError):
-    """A name is not in a mapping, such as a parameter that a checkpoint lacks."""
+def facts_of(error: BaseException) -> Facts | None:
+    """The facts of an error that Pellucid raised; None for any other error."""
+    known = getattr(error, "facts", None)
+    return known if isinstance(known, Facts) else None
 
 
-class OutOfMemoryError(PellucidError, RuntimeError):
-    """The memory for a result could not be allocated."""
+def full_text(error: BaseException) -> str:
+    """The sentence and the notes below it."""
+    return "\n".join([str(error), *map(str, getattr(error, "__notes__", ()))])
 
 
-class ContractError(PellucidError, AssertionError):
-    """A shape or value is not what an assertion or a contract of `pellucid.debug` says."""
+class LinAlgError(RuntimeError):
+    """A matrix has no factorisation or inverse of the wanted kind (`torch.linalg.LinAlgError`)."""
 
 
-class LinAlgError(PellucidError, RuntimeError):
-    """A matrix has no factorisation or inverse of the wanted kind."""
-
-    shows_operands = True
+LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"  # as PyTorch's is called
 
 
-def explain_lines(error: PellucidError) -> list[str]:
-    """The lines of an error after its first sentence."""
-    lines = []
-    where = " ".join(([f"in {error.op}"] if error.op else []) + ([f"at {error.source}"] if error.source else []))
-    if where:
-        lines.append(f"  {where}")
-    if error.expected is not None:
-        lines.append(f"  expected  {error.expected}")
-    if error.found is not None:
-        lines.append(f"  found     {error.found}")
-    lines += aligned_operands(error.operands, error.dims)
-    lines += [f"  {note}" for note in error.notes]
-    if error.hint:
-        lines.append(f"  hint: {error.hint}")
-    return lines
+class OutOfMemoryError(RuntimeError):
+    """The memory of a device is used up (`torch.OutOfMemoryError`)."""
+
+
+class AcceleratorError(RuntimeError):
+    """A device failed (`torch.AcceleratorError`)."""
+
+
+# Shapes do not fit the operation or each other.
+ShapeError = Kind("ShapeError", RuntimeError, shows_operands=True)
+# Shapes do not fit, where PyTorch raises ValueError: most losses, batch norm with one value per channel.
+ShapeValueError = Kind("ShapeValueError", ValueError, shows_operands=True)
+# The operation is not defined for these element types, or they may not be mixed.
+DtypeError = Kind("DtypeError", RuntimeError, shows_operands=True)
+# A device that does not exist, is not available, or is not where the other operands are.
+DeviceError = Kind("DeviceError", RuntimeError)
+# Backward is impossible: nothing requires a gradient, the graph is freed, a saved value was overwritten.
+GraphError = Kind("GraphError", RuntimeError)
+# An operation was refused for a reason other than shape, element type, device or graph.
+OperationError = Kind("OperationError", RuntimeError, shows_operands=True)
+# A dimension number is outside the tensor's dimensions.
+DimensionError = Kind("DimensionError", IndexError, shows_operands=True)
+# An index is outside its dimension, or there are more indices than dimensions.
+IndexOutOfRangeError = Kind("IndexOutOfRangeError", IndexError, shows_operands=True)
+# An argument has a type that the function does not take, or is missing.
+ArgumentTypeError = Kind("ArgumentTypeError", TypeError, shows_operands=True)
+# An argument has the right type and an impossible value.
+ArgumentValueError = Kind("ArgumentValueError", ValueError, shows_operands=True)
+# Something that PyTorch offers and Pellucid does not; the message names it.
+UnsupportedError = Kind("UnsupportedError", NotImplementedError)
+# An attribute does not exist, or may not be set.
+MissingAttributeError = Kind("MissingAttributeError", AttributeError)
+# A name is not in a mapping, such as a parameter that a checkpoint lacks.
+MissingKeyError = Kind("MissingKeyError", KeyError)
+# A shape or value is not what an assertion or a contract of `pellucid.debug` says.
+ContractError = Kind("ContractError", AssertionError)
+# A matrix has no factorisation or inverse of the wanted kind.
+SingularError = Kind("SingularError", LinAlgError, shows_operands=True)
 
 
 def aligned_operands(operands: Sequence[Operand], dims: Iterable[int] = ()) -> list[str]:

@@ -1,29 +1,30 @@
+import copy
 import pickle
+import traceback
 
 import pytest
 
 from pellucid import config, errors
-from pellucid.errors import Operand, PellucidError, ShapeError
+from pellucid.errors import Kind, Operand, ShapeError
 
 BUILTINS = {
     "ShapeError": RuntimeError, "ShapeValueError": ValueError, "DtypeError": RuntimeError, "DeviceError": RuntimeError,
-    "GraphError": RuntimeError, "OperationError": RuntimeError, "CompileError": RuntimeError, "DimensionError": IndexError,
-    "IndexOutOfRangeError": IndexError, "ArgumentTypeError": TypeError, "ArgumentValueError": ValueError,
-    "UnsupportedError": NotImplementedError, "MissingAttributeError": AttributeError, "MissingKeyError": KeyError,
-    "OutOfMemoryError": RuntimeError, "LinAlgError": RuntimeError, "ContractError": AssertionError,
+    "GraphError": RuntimeError, "OperationError": RuntimeError, "DimensionError": IndexError, "IndexOutOfRangeError": IndexError,
+    "ArgumentTypeError": TypeError, "ArgumentValueError": ValueError, "UnsupportedError": NotImplementedError,
+    "MissingAttributeError": AttributeError, "MissingKeyError": KeyError, "ContractError": AssertionError,
+    "SingularError": errors.LinAlgError,
 }  # fmt: skip
 
 
-def test_each_class_is_also_a_builtin():
-    classes = {c.__name__: c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, PellucidError)}
-    del classes["PellucidError"]
-    assert {name: BUILTINS[name] for name in classes} == BUILTINS
-    for name, cls in classes.items():
-        with pytest.raises(BUILTINS[name], match="^sentence$"):
-            raise cls("sentence")
+def test_each_kind_makes_pytorchs_class():
+    kinds = {kind.name: kind for kind in vars(errors).values() if isinstance(kind, Kind)}
+    assert {name: type(kind("sentence")) for name, kind in kinds.items()} == BUILTINS
+    for name, kind in kinds.items():
+        assert getattr(errors, name) is kind
+        assert kind("sentence").args == ("sentence",)
 
 
-def full() -> ShapeError:
+def full() -> Exception:
     return ShapeError(
         "sizes differ",
         op="sub",
@@ -41,32 +42,48 @@ def full() -> ShapeError:
     )
 
 
-def test_layout():
-    assert str(full()) == (
-        "sizes differ\n"
-        "  in sub at train.py:31\n"
-        "  expected  equal shapes\n"
-        "  found     two shapes\n"
-        "  pred    float32     [128, 10]  made by linear at model.py:12\n"
-        "  target  int64    [7,  32,  1]\n"
-        "  alpha\n"
-        "                       ^^^\n"
-        "  a note\n"
-        "  hint: transpose"
-    )
+LAYOUT = """\
+  in sub at train.py:31
+  expected  equal shapes
+  found     two shapes
+  pred    float32     [128, 10]  made by linear at model.py:12
+  target  int64    [7,  32,  1]
+  alpha
+                       ^^^
+  a note
+  hint: transpose"""
+
+
+def test_the_sentence_is_pytorchs_and_the_rest_is_a_note():
+    error = full()
+    assert type(error) is RuntimeError
+    assert str(error) == "sizes differ"
+    assert error.__notes__ == [LAYOUT]
+    assert "".join(traceback.format_exception(error)) == f"RuntimeError: sizes differ\n{LAYOUT}\n"
+    assert errors.full_text(error) == f"sizes differ\n{LAYOUT}"
 
 
 def test_a_bare_error_is_its_sentence():
-    assert str(ShapeError("x")) == "x"
-    assert str(errors.MissingKeyError("no such name")) == "no such name"
+    assert str(ShapeError("x")) == "x" and not hasattr(ShapeError("x"), "__notes__")
+    assert str(errors.MissingKeyError("no such name")) == "'no such name'"
     assert str(ShapeError()) == ""
 
 
 def test_facts_given_first_stay_and_notes_gather():
     error = ShapeError("x", hint="first", notes=("a",))
-    assert error.add(hint="second", op="mul", notes=("b",)) is error
-    assert (error.hint, error.op, error.notes) == ("first", "mul", ("a", "b"))
-    assert ShapeError("y").notes == ()
+    error.add_note("of the user")
+    assert errors.add(error, hint="second", op="mul", notes=("b",)) is error
+    assert (error.facts.hint, error.facts.op, error.facts.notes) == ("first", "mul", ("a", "b"))
+    assert error.__notes__ == ["  in mul\n  a\n  b\n  hint: first", "of the user"]
+    assert ShapeError("y").facts.notes == ()
+
+
+def test_only_our_errors_have_facts():
+    other = RuntimeError("x")
+    assert errors.facts_of(other) is None
+    other.facts = "of another library"
+    assert errors.facts_of(other) is None
+    assert errors.facts_of(full()).kind is ShapeError
 
 
 def test_scalars_have_empty_brackets():
@@ -78,13 +95,15 @@ class Line:
         return "train.py:3"
 
 
-def test_pickling_keeps_the_text():
-    error = full().add(notes=("more",))
+@pytest.mark.parametrize("way", [lambda error: pickle.loads(pickle.dumps(error)), copy.copy, copy.deepcopy])
+def test_pickling_and_copying_keep_the_text_and_the_facts(way):
+    error = errors.add(full(), notes=("more",))
     local = ShapeError("x", source=Line(), operands=[Operand("a", [1], float, None, Line())])
     for each in (error, local):
-        again = pickle.loads(pickle.dumps(each))
-        assert type(again) is ShapeError
-        assert str(again) == str(each)
+        again = way(each)
+        assert type(again) is RuntimeError and again.args == each.args
+        assert again.__notes__ == each.__notes__
+        assert again.facts.kind is ShapeError and again.facts.lines() == each.facts.lines()
 
 
 def test_environment_variables():

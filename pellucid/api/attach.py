@@ -58,10 +58,13 @@ after_publish: list[Callable[[dict[str, Any], str], None]] = []
 LENT: dict[str, Callable[..., Any]] = {}
 
 
-def suggestion(name: str, scope: Any) -> str:
-    """' Did you mean ...' for a name that is not there."""
+def missing(module: str, name: str, scope: Any) -> AttributeError:
+    """PyTorch's error for a name that is not in a module, with the close names that are in a note."""
+    error = AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
     close = difflib.get_close_matches(name, [n for n in scope if not n.startswith("_")], n=3)
-    return f". Did you mean: {', '.join(close)}?" if close else ""
+    if close and not name.startswith("__"):
+        error.add_note(f"close names: {', '.join(f'{module}.{n}' for n in close)}")
+    return error
 
 
 def suggest_names(module: str) -> None:
@@ -74,8 +77,7 @@ def suggest_names(module: str) -> None:
 def _missing(module: Any) -> Callable[[str], Any]:
     def __getattr__(name: str) -> Any:
         public = "torch" + module.__name__.removeprefix(__name__.partition(".")[0])
-        close = "" if name.startswith("__") else suggestion(name, vars(module))
-        raise AttributeError(f"module {public!r} has no attribute {name!r}" + close, name=name, obj=module)
+        raise missing(public, name, vars(module))
 
     return __getattr__
 

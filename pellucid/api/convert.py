@@ -219,7 +219,7 @@ def to_device(x: Tensor, where: dtypes.device) -> Tensor:
     raise UnsupportedError("Cannot copy out of meta tensor; no data!")
 
 
-def _foreign(name: str, value: Any) -> ArgumentTypeError:
+def _foreign(name: str, value: Any) -> Exception:
     """PyTorch's error for a method called on something else, `Tensor.item("text")`; to be raised."""
     return ArgumentTypeError(
         f"descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a '{type(value).__name__}' object"

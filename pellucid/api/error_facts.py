@@ -18,7 +18,7 @@ from ..core import explain, source
 from ..core.primitive import Primitive
 from ..core.public import FUNCTIONS, METHODS
 from ..core.tensor import Tensor
-from ..errors import ArgumentTypeError, Operand, PellucidError
+from ..errors import ArgumentTypeError, Kind, Operand
 
 _TENSORS = 8  # tensors of one call that are shown
 _FRAMES = 6  # how many of the user's frames are searched for the names of tensors
@@ -120,35 +120,35 @@ def call_in_progress() -> errors.Noted | None:
         return None
 
 
-def gather(error: PellucidError) -> None:
-    """Note the failing call's tensors, the module and the repair, for the text of the error."""
+def gather(kind: Kind, sentence: str) -> errors.Noted | None:
+    """The failing call's tensors, the module and the repair, for the notes of an error."""
     try:
-        _gather(error)
+        return _gather(kind, sentence)
     except Exception:  # objects in the frames may do anything when looked at, and must not replace the error itself
-        error.noted = None
+        return None
 
 
-def _gather(error: PellucidError) -> None:
+def _gather(kind: Kind, sentence: str) -> errors.Noted | None:
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_code.co_filename == errors.__file__:
         frame = frame.f_back
     if frame is None or not source.is_library(frame.f_code.co_filename):
-        return  # made by the user
+        return None  # made by the user
     call = _call(frame)
-    about_types = isinstance(error, ArgumentTypeError)
+    about_types = kind is ArgumentTypeError
     if call is None:
         if not about_types:
-            return
+            return None
         call = "", {}, {}
     from .error_hints import Case, advise  # read when the first error is made
 
     name, tensors, values = call
-    case = Case(tensors, _module(frame), error.sentence, name, values)
+    case = Case(tensors, _module(frame), sentence, name, values)
     hint = advise(case)
     path = errors.module_path()
     known = {} if about_types else _variables(frame)
     operands = [] if about_types else [_operand(n, t, known) for n, t in tensors.items()]
-    error.noted = errors.Noted(name or None, operands, case.dims, (f"in module {path}",) if path else (), hint)
+    return errors.Noted(name or None, operands, case.dims, (f"in module {path}",) if path else (), hint)
 
 
 def _variables(frame: FrameType) -> dict[int, tuple[str, source.Line | None]]:

@@ -36,7 +36,7 @@ class SymBool(_Symbol):
 
 FUNCTIONS["torch"].update({
     "SymInt": SymInt, "SymFloat": SymFloat, "SymBool": SymBool, "OutOfMemoryError": errors.OutOfMemoryError,
-    "AcceleratorError": errors.DeviceError, "has_lapack": True, "has_spectral": True, "has_mkl": False, "has_openmp": False,
+    "AcceleratorError": errors.AcceleratorError, "has_lapack": True, "has_spectral": True, "has_mkl": False, "has_openmp": False,
     "legacy_contiguous_format": dtypes.contiguous_format,
 })  # fmt: skip
 

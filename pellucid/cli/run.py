@@ -17,7 +17,7 @@ from typing import Any
 
 from pellucid.core.notebook import is_notebook, source_of, traceback_of
 from pellucid.core.source import is_library
-from pellucid.errors import PellucidError
+from pellucid.errors import facts_of
 from pellucid.interop import as_torch, torch_alias
 
 from .command_line import Enough, add_common, silencing, split, stopping_after, target
@@ -211,14 +211,15 @@ def shown(kind: type[BaseException], error: BaseException, frames: TracebackType
 def script_frames(frames: TracebackType | None, code: CodeType | None, error: BaseException | None = None) -> TracebackType | None:
     """The part of a traceback from the script's module frame on, without the frames of the torch alias at its end.
 
-    An error of Pellucid's own says where it arose and with which operands: the frames of the library below the user's line are left out.
+    An error that Pellucid raised says where it arose and with which operands: the frames of the library below the user's line are left out.
     """
     while frames is not None and frames.tb_frame.f_code is not code:
         frames = frames.tb_next
+    ours = error is not None and facts_of(error) is not None
     here = last = frames
     while here is not None:
         file = here.tb_frame.f_code.co_filename
-        if file != torch_alias.__file__ and not (isinstance(error, PellucidError) and is_library(file)):
+        if file != torch_alias.__file__ and not (ours and is_library(file)):
             last = here
         here = here.tb_next
     if last is not None:

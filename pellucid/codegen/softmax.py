@@ -311,7 +311,7 @@ def _serves(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None, smooth
     return fits
 
 
-def class_out_of_range(bad: np.ndarray, classes: int) -> IndexOutOfRangeError:
+def class_out_of_range(bad: np.ndarray, classes: int) -> Exception:
     """The error for a label that is no class; `bad` is its place, counted from 1, and the label."""
     row, label = int(bad[0]) - 1, int(bad[1])
     found = f"label {label} in element {row} of the target; there are {classes} classes (0 to {classes - 1})"

@@ -82,7 +82,7 @@ def record(version: Any, results: list[Tensor], leaves: list[Tensor], read: list
     node.total = sum(v.count for v in node.versions)
 
 
-def freed(result: Tensor, error: GraphError | bool = True) -> None:
+def freed(result: Tensor, error: Exception | bool = True) -> None:
     """Make `result` what it is after a backward inside the compiled function: a tensor whose graph is spent, or one that was kept and
     raises `error`, since the function overwrote what its gradient needs.
     """
@@ -92,7 +92,7 @@ def freed(result: Tensor, error: GraphError | bool = True) -> None:
         node.total = source.capture(4)  # type: ignore[assignment]
 
 
-def spent_slot(shape: tuple[int, ...], kind: Any, error: GraphError | bool = True) -> OutputSlot:
+def spent_slot(shape: tuple[int, ...], kind: Any, error: Exception | bool = True) -> OutputSlot:
     """The place in the graph that results of a step whose graph is spent share."""
     result = make_tensor(np.empty(shape, kind))
     freed(result, error)

@@ -19,7 +19,7 @@ from ..core.modes import local
 from ..core.random import Generator
 from ..core.tape import count
 from ..core.tensor import InferenceVersion, Tensor, version_of
-from ..errors import GraphError, pass_on
+from ..errors import GraphError, facts_of, pass_on
 from ..ir import Buffer, Value
 from .arrays import memory_of, numpy_dtype
 from .calling import Calls, flags, same_place, signature
@@ -374,7 +374,12 @@ class Version(Calls):
                 got = reverse.grad(outs, leaves, seeds, retain_graph=True, create_graph=False, allow_unused=True)
         except Refusal:
             raise
-        except GraphError as error:  # what eager says to a caller who asks for gradients, too: the step overwrote what they need
+        except Exception as error:
+            pass_on(error)
+            known = facts_of(error)
+            if known is None or known.kind is not GraphError:  # the caller may never ask for gradients
+                raise Refusal(f"its gradient raises {type(error).__name__}") from error
+            # What eager says to a caller who asks for gradients, too: the step overwrote what they need.
             if len(outs) > 1:  # some of them may have gradients
                 raise Refusal(f"the gradient of one of its results raises {type(error).__name__}") from error
             del tracer.program.instructions[self.split :]
@@ -382,9 +387,6 @@ class Version(Calls):
             self.outputs = [(*o[:3], told) if o[0] == "new" and o[2] and not o[3] else o for o in self.outputs]
             self.seeds, self.differentiable = [], []
             return
-        except Exception as error:  # the caller may never ask for gradients
-            pass_on(error)
-            raise Refusal(f"its gradient raises {type(error).__name__}") from error
         finally:
             for array, held in before:
                 array[...] = held

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..backends.meta import MetaArray
-from ..errors import OperationError, UnsupportedError
+from ..errors import OperationError
 from .bind import _check_types, _promote
 from .inplace import overwrite
 from .primitive import TENSORS as F
@@ -23,7 +23,7 @@ from .primitive import Primitive
 from .tensor import Tensor, set_requires_grad
 
 
-class NeedsLoop(UnsupportedError):
+class NeedsLoop(NotImplementedError):
     """The function mapped by `vmap` does something that has no batched form; it must run sample by sample."""
 
 

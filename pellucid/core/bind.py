@@ -16,7 +16,7 @@ from numpy import ndarray
 from .. import dtypes
 from ..backends.meta import MetaArray
 from ..backends.numpy_cpu import address
-from ..errors import ArgumentTypeError, PellucidError, pass_on
+from ..errors import ArgumentTypeError, facts_of, pass_on
 from . import observe, source, tracing
 from .callers import fixed_names, make_caller, make_recorder
 from .callers import wrap as wrap
@@ -314,9 +314,9 @@ def general(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any
             if op.check is not None:
                 op.check(*[x._array if isinstance(x, Tensor) else x for x in given], **params)
             result = (tracing.tracers[-1].forward(op, params) if tracing.tracers else op.numpy_forward)(*arrays, **params)
-        except PellucidError as error:
-            raise located_op(error, op, tensors) from None
         except Exception as error:
+            if facts_of(error) is not None:
+                raise located_op(error, op, tensors) from None
             pass_on(error)
             raise explained(error, op, tensors, arrays, params) from error
     aux = None

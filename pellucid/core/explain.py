@@ -8,7 +8,7 @@ import numpy as np
 from numpy import ndarray
 
 from .. import dtypes
-from ..errors import ArgumentTypeError, DimensionError, Operand, OperationError, PellucidError, UnsupportedError, module_path
+from ..errors import ArgumentTypeError, DimensionError, Operand, OperationError, UnsupportedError, add, facts_of, module_path
 from ..shapes import broadcast_shapes
 from . import observe, source
 from .primitive import Primitive
@@ -21,18 +21,18 @@ def _operands(op: Primitive, tensors: list[Any]) -> list[Operand]:
     return [operand(name, x) for name, x in zip(names, tensors, strict=True) if isinstance(x, Tensor)]
 
 
-def located_op(error: PellucidError, op: Primitive, tensors: list[Any]) -> PellucidError:
-    """Add operation, user's line and operands to an error of ours, and tell the observers."""
+def located_op(error: Exception, op: Primitive, tensors: list[Any]) -> Exception:
+    """Add operation, user's line and operands to an error that has facts, and tell the observers."""
     located(error, op.name, _operands(op, tensors))
     if observe.observers:
         observe.notify("error", error, op, tensors)
     return error
 
 
-def located(error: PellucidError, name: str, operands: list[Operand]) -> PellucidError:
+def located(error: Exception, name: str, operands: list[Operand]) -> Exception:
     """Add the function, the user's line, the module that is running and the operands to an error."""
-    notes = [f"in module {module}"] if (module := module_path()) and not error.notes else []
-    return error.add(op=name, source=source.describe(source.capture(3)), operands=operands, notes=notes)
+    notes = [f"in module {module}"] if (module := module_path()) and not error.facts.notes else []  # type: ignore[attr-defined]
+    return add(error, op=name, source=source.describe(source.capture(3)), operands=operands, notes=notes)
 
 
 def operand(name: str, x: Tensor) -> Operand:
@@ -49,12 +49,14 @@ def explained(error: Exception, op: Primitive, tensors: list[Any], arrays: list[
     if op.elementwise and len(shapes) > 1:
         try:
             broadcast_shapes(*shapes)
-        except PellucidError as ours:
+        except RuntimeError as ours:
             return located_op(ours, op, tensors)
     if op.aval is not None:
         try:
             op.aval(*[(a.shape, a.dtype) if isinstance(a, ndarray) else a for a in arrays], **params)
-        except PellucidError as ours:
+        except Exception as ours:
+            if facts_of(ours) is None:
+                raise
             return located_op(ours, op, tensors)
     kind = next((a.dtype for a in arrays if isinstance(a, ndarray)), None)
     if isinstance(error, np.exceptions.AxisError):

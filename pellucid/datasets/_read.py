@@ -17,18 +17,22 @@ from typing import Any
 import numpy as np
 
 from .._files import LIES, bound, record_size, unpack
-from ..errors import PellucidError
+from ..errors import Kind
 
 # The third byte of an IDX file: its element type, stored with the most significant byte first.
 _IDX_TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 
 
-class DataFileError(PellucidError, ValueError):
+class DataFileError(ValueError):
     """A data file is damaged, or not what it was taken for."""
 
 
-class DataFileNotFoundError(PellucidError, FileNotFoundError):
+class DataFileNotFoundError(FileNotFoundError):
     """A data file is not where it was looked for."""
+
+
+_damaged = Kind("DataFileError", DataFileError)
+_missing = Kind("DataFileNotFoundError", DataFileNotFoundError)
 
 
 def existing(candidates: Iterable[Any], what: str) -> Path:
@@ -41,7 +45,7 @@ def existing(candidates: Iterable[Any], what: str) -> Path:
     for path in paths:
         if path.is_file():
             return path
-    raise DataFileNotFoundError(
+    raise _missing(
         f"{what} not found",
         notes=tuple(f"looked for {path}" for path in paths),
         hint="files are not downloaded; put them there, or give the folder that holds them",
@@ -58,7 +62,7 @@ def contents(path: Path) -> bytes:
         with gzip.GzipFile(fileobj=io.BytesIO(raw)) as file:
             found = file.read(limit + 1)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataFileError(
+        raise _damaged(
             f"{path} is damaged: {error}", hint="the copy or download was probably cut short; get the file again"
         ) from error  # fmt: skip
     if len(found) > limit:

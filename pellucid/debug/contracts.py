@@ -44,7 +44,7 @@ def expect_shape(t: Any, shape: str | Sequence[Any], dims: dict[str, int] | None
     {'B': 2}
     >>> debug.expect_shape(torch.zeros(4), (4, 1))
     Traceback (most recent call last):
-    pellucid.errors.ContractError: expected shape (4, 1), got (4,)
+    AssertionError: expected shape (4, 1), got (4,)
       in expect_shape at <doctest ...
       hint: ...
     """
@@ -406,7 +406,7 @@ class Contract:
             raise self._error(wrong) from None
         return result
 
-    def _error(self, wrong: Mismatch) -> ContractError:
+    def _error(self, wrong: Mismatch) -> Exception:
         code = inspect.unwrap(self.fn).__code__
         declared = (
             f"the contract{' ' + repr(self.text) if self.text else ''} is declared at {code.co_filename}:{code.co_firstlineno}"
@@ -438,7 +438,7 @@ def shapes(contract: str | Callable[..., Any] | None = None) -> Any:
     torch.Size([2, 5])
     >>> score(torch.zeros(2, 5, 3), torch.zeros(4))
     Traceback (most recent call last):
-    pellucid.errors.ContractError: score: dimension D is 3 and 4
+    AssertionError: score: dimension D is 3 and 4
       ...
     """
 

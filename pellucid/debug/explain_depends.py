@@ -12,7 +12,7 @@ from ..core import reverse
 from ..core.primitive import RAW
 from ..core.tape import Node, saved_arrays, walk
 from ..core.tensor import OutputSlot, Tensor, make_tensor
-from ..errors import PellucidError
+from ..errors import facts_of
 from .explain_missing import cut, kind_of
 from .explain_naming import names_of, title
 from .explain_result import Explanation
@@ -115,7 +115,9 @@ def _leaf_gradients(x: Tensor, leaves: list[Tensor], nodes: list[Node]) -> dict[
     seed = make_tensor(np.ones(x._array.shape, x._array.dtype))
     try:
         found = reverse.grad([x], leaves, [seed], True, False, True)
-    except PellucidError:
+    except Exception as error:
+        if facts_of(error) is None:
+            raise
         return {}
     return {id(leaf): g._array for leaf, g in zip(leaves, found, strict=True) if g is not None}
 

@@ -11,7 +11,7 @@ from typing import Any
 from ..core import reverse
 from ..core.source import Line, describe, is_library
 from ..core.tensor import Tensor
-from ..errors import PellucidError
+from ..errors import Facts, facts_of, full_text
 from ._names import carried
 from .explain_missing import cut, no_gradient
 from .explain_result import Explanation
@@ -39,8 +39,9 @@ _PLACE = re.compile(r" overwrote it at (.+?):(\d+)(?:  (.*))?$")
 
 def about_error(error: BaseException, notes: Watch | None) -> Explanation:
     """What is to be said of an exception."""
-    if isinstance(error, PellucidError):
-        return _ours(error, notes)
+    known = facts_of(error)
+    if known is not None:
+        return _ours(error, known.completed(), notes)
     found = _none_gradient(error, notes)
     if found is not None:
         return found
@@ -49,40 +50,40 @@ def about_error(error: BaseException, notes: Watch | None) -> Explanation:
         return Explanation("syntax-error", f"the file cannot be read as Python: {error.msg}", "correct the line", where)
     where = raised_at(error)
     if isinstance(error, RuntimeError) and _from_library(error):
-        return Explanation("runtime-error", str(error), "see the line shown", where)
+        return Explanation("runtime-error", full_text(error), "see the line shown", where)
     text = f"{type(error).__name__} was not raised by this library: {error}"
     return Explanation("unknown", text, "read its traceback", where)
 
 
-def _ours(error: PellucidError, notes: Watch | None) -> Explanation:
-    sentence = error.complete().sentence
-    where = error.source if isinstance(error.source, Line) else raised_at(error)
+def _ours(error: BaseException, known: Facts, notes: Watch | None) -> Explanation:
+    sentence = str(error.args[0]) if error.args else ""
+    where = known.source if isinstance(known.source, Line) else raised_at(error)
     facts = [f"{o.name}: {shape_text(o.shape)}" + (f" made by {o.op}" if o.op else "") + (f" at {o.source}" if o.source else "")
-             for o in error.operands if o.shape is not None]  # fmt: skip
-    facts += list(error.notes)
+             for o in known.operands if o.shape is not None]  # fmt: skip
+    facts += list(known.notes)
     if "does not require grad and does not have a grad_fn" in sentence:
         return _no_graph(error, where, notes)
     for words, cause in _ERRORS:
         if words not in sentence:
             continue
         text = sentence.partition(". Hint:")[0]
-        for note in error.notes if cause == "overwritten" else ():
+        for note in known.notes if cause == "overwritten" else ():
             match = _PLACE.search(note)
             if match:
                 where = Line(match[1], int(match[2]), "", match[3] or "")
                 text = f"a value that backward needs was overwritten at {match[1]}:{match[2]}: {sentence.partition(':')[0]}"
         if cause == "graph-freed":
-            facts += [part.strip() for part in (error.hint or "").split(";") if "recorded at" in part or "freed by" in part]
+            facts += [part.strip() for part in (known.hint or "").split(";") if "recorded at" in part or "freed by" in part]
             text = "backward was called a second time through a graph whose saved values the first call had freed"
         if cause == "nonscalar":
-            text = f"{sentence}: backward was called on {error.found or 'a tensor of more than one element'}"
-        return Explanation(cause, text, _FIXES.get(cause) or error.hint or "", where, facts)
-    return Explanation(_slug(type(error).__name__), sentence, error.hint or _general_fix(error), where, facts)
+            text = f"{sentence}: backward was called on {known.found or 'a tensor of more than one element'}"
+        return Explanation(cause, text, _FIXES.get(cause) or known.hint or "", where, facts)
+    return Explanation(_slug(known.kind.name), sentence, known.hint or _general_fix(known), where, facts)
 
 
-def _general_fix(error: PellucidError) -> str:
-    if error.expected is not None:
-        return f"make it {error.expected}"
+def _general_fix(known: Facts) -> str:
+    if known.expected is not None:
+        return f"make it {known.expected}"
     return "compare what the line shown passes with what the message asks for"
 
 
@@ -91,7 +92,7 @@ def _slug(name: str) -> str:
     return "shape-error" if name == "ShapeValueError" else re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower()
 
 
-def _no_graph(error: PellucidError, where: Line | None, notes: Watch | None) -> Explanation:
+def _no_graph(error: BaseException, where: Line | None, notes: Watch | None) -> Explanation:
     """backward() on something without a graph: the tensor itself is found in the traceback."""
     root = _root_of(error)
     number = notes.known(root) if notes is not None and root is not None else None

@@ -11,7 +11,7 @@ from ..core import observe, reverse
 from ..core.source import describe
 from ..core.tape import Node, walk
 from ..core.tensor import Tensor
-from ..errors import PellucidError
+from ..errors import facts_of
 from .explain_backward import Fault, Growth, largest_of
 from .explain_finite import count_text, is_finite
 from .explain_naming import title
@@ -150,7 +150,9 @@ def _replay(t: Tensor, loss: Tensor | None) -> dict[str, Any]:
     try:
         with observe.observing(notes):
             found = reverse.grad([loss], [t], [None], True, False, True)
-    except PellucidError:
+    except Exception as error:
+        if facts_of(error) is None:
+            raise
         return {}
     if found[0] is not None:
         notes.gradients.accumulate(t, found[0])

@@ -17,7 +17,7 @@ from ..core import observe, reverse
 from ..core.modes import state
 from ..core.tape import Node, accumulator, walk
 from ..core.tensor import OutputSlot, Tensor, make_tensor
-from ..errors import PellucidError
+from ..errors import facts_of
 
 SMALL = 8  # tensors of at most so many elements show their values
 
@@ -171,7 +171,9 @@ class Facts:
         try:
             with seen_only_by():
                 found = reverse.grad([t], targets, [None], True, False, True)
-        except PellucidError:
+        except Exception as error:
+            if facts_of(error) is None:
+                raise
             return  # a graph that cannot be differentiated has no gradients to show; backward itself says why
         self.grads.update({id(n): g._array for n, g in zip(single, found, strict=True) if g is not None})
 

@@ -23,7 +23,7 @@ from ..core import observe, reverse
 from ..core.primitive import PRIMITIVES, RAW
 from ..core.tape import Node, saved_arrays, walk
 from ..core.tensor import OutputSlot, Tensor, make_tensor
-from ..errors import PellucidError
+from ..errors import facts_of
 from .adapters import ScalarGraph, TensorGraph, value_text
 from .graph import SMALL, Facts, GraphNode, _node, brief, seen_only_by, shape_text
 
@@ -239,9 +239,11 @@ def replay(t: Tensor) -> tuple[Recording, str]:
     try:
         with seen_only_by(recording):
             reverse.grad([t], leaves, [seed], True, False, True)
-    except PellucidError as error:
+    except Exception as error:
+        if facts_of(error) is None:
+            raise
         recording.sent = []
-        return recording, f"Backward cannot run: {str(error).splitlines()[0]}"
+        return recording, f"Backward cannot run: {error}"
     return recording, "" if t._array.size == 1 else "Backward begins with ones: the result has more than one element."
 
 

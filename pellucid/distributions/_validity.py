@@ -104,7 +104,7 @@ def described(owner: str, parameters: dict[str, Any]) -> str:
     return f"{owner}({', '.join(shown)})"
 
 
-def parameter_error(name: Any, value: Any, owner: Any, constraint: Any) -> ArgumentValueError:
+def parameter_error(name: Any, value: Any, owner: Any, constraint: Any) -> Exception:
     """The error for a parameter outside of its region."""
     return ArgumentValueError(
         f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "

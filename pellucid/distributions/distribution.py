@@ -164,7 +164,7 @@ class Distribution:
         """The exponential of the entropy."""
         return T.exp(self.entropy())
 
-    def _lacks(self, name: str) -> UnsupportedError:
+    def _lacks(self, name: str) -> Exception:
         return UnsupportedError(f"{type(self)} does not implement {name}")
 
     def _extended_shape(self, sample_shape: Any = ()) -> Size:

@@ -15,7 +15,7 @@ from pellucid import dtypes
 from pellucid._files import record_size, replacing, unpack
 from pellucid.core.primitive import PRIMITIVES
 from pellucid.core.tensor import Parameter, make_tensor
-from pellucid.errors import OperationError, PellucidError, UnsupportedError
+from pellucid.errors import OperationError, UnsupportedError, facts_of
 
 from .program import ExportedProgram
 from .trace import Ref, Size, Step, Trace
@@ -169,9 +169,11 @@ def load(
         if graph["version"] > VERSION:
             raise OperationError(f"export.load(): the file has the version {graph['version']}, this library reads up to {VERSION}")
         return _program(graph, stored)
-    except (PellucidError, FileNotFoundError, PermissionError, IsADirectoryError, MemoryError):
+    except (FileNotFoundError, PermissionError, IsADirectoryError, MemoryError):
         raise
     except Exception as error:  # a damaged file leads anywhere: missing entries, wrong types, no JSON, no tensors
+        if facts_of(error) is not None:
+            raise
         why = f"{type(error).__name__}: {error}"
         raise OperationError(f"export.load(): this is no complete file of an exported program ({why})") from error
 

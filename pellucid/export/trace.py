@@ -424,7 +424,7 @@ def _first_sizes(args: Any, kwargs: Any, dynamic: dict[int, dict[int, str]]) -> 
     return first
 
 
-def _differs(what: str, where: str) -> UnsupportedError:
+def _differs(what: str, where: str) -> Exception:
     return UnsupportedError(
         f"export: {where} depends on {what} in a way that operations on tensors do not show "
         "(a random number, a value read with .item() or .numpy(), or a branch on the data)"
@@ -470,7 +470,7 @@ def merge(traces: list[Trace], points: list[dict[str, int]], what: str) -> None:
         for seen in zip(*[t.shapes[k] for t in traces], strict=True):
             try:
                 out.append(size(list(seen), "a shape"))
-            except UnsupportedError:
+            except NotImplementedError:
                 if not points:
                     raise
                 out.append(None)

@@ -137,7 +137,7 @@ class _Finder:
                 return ModuleSpec(name, _AliasLoader(module), is_package=hasattr(module, "__path__"))
             # Who only asks whether the module exists (importlib.util.find_spec) gets None; an import gets the words.
             if sys._getframe(2).f_code.co_name == "_find_and_load_unlocked":
-                raise ModuleNotFoundError(_sentence(name), name=name)
+                raise _noted(ModuleNotFoundError(f"No module named {name!r}", name=name), name)
             return None
         if name.startswith(HOME + "."):
             return _found_by_others(self, name, path, target)
@@ -242,20 +242,25 @@ def _speak_up(module: ModuleType, public: str | None = None) -> None:
                 if isinstance(value, ModuleType) and value.__name__.startswith(f"{HOME}.api."):
                     _speak_up(value, f"{public}.{name}")
                 return value
-        if name.startswith("__"):
-            raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
-        sentence = _sentence(f"{public}.{name}", module)
-        caller = sys._getframe(1)
+        caller, file = sys._getframe(1), getattr(module, "__file__", None)
+        error: Exception = AttributeError(f"module {public!r} has no attribute {name!r}", name=name)
         if caller.f_lasti >= 0 and caller.f_code.co_code[caller.f_lasti] == _IMPORT_FROM:
-            raise ImportError(sentence, name=public, path=getattr(module, "__file__", None))
-        raise AttributeError(sentence)
+            error = ImportError(
+                f"cannot import name {name!r} from {public!r} ({file or 'unknown location'})", name=public, path=file
+            )
+        raise error if name.startswith("__") else _noted(error, f"{public}.{name}", module)
 
     __getattr__.speaks_up = True  # type: ignore[attr-defined]
     module.__getattr__ = __getattr__  # type: ignore[method-assign]
 
 
+def _noted(error: Exception, name: str, module: ModuleType | None = None) -> Exception:
+    """The error with a note that Pellucid does not have `name`, and what it has that may be meant."""
+    error.add_note(_sentence(name, module))
+    return error
+
+
 def _sentence(name: str, module: ModuleType | None = None) -> str:
-    """Say that Pellucid does not have `name`, and what it has that may be meant."""
     parent_name, _, leaf = name.rpartition(".")
     module = module or sys.modules.get(parent_name)
     sentence = f"Pellucid {__version__} has no {name}"

@@ -115,7 +115,7 @@ def sizes(size: Sequence[Any], function: str) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def _bad_size(function: str, position: int, value: Any) -> ArgumentTypeError:
+def _bad_size(function: str, position: int, value: Any) -> Exception:
     kind = type(value).__name__
     if position == 0:
         return ArgumentTypeError(f"{function}(): argument 'size' (position 1) must be tuple of ints, not {kind}")

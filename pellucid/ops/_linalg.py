@@ -14,7 +14,7 @@ from ..backends.meta import MetaArray
 from ..core import tracing
 from ..core.public import public
 from ..core.tensor import Tensor, make_tensor
-from ..errors import DtypeError, LinAlgError, ShapeError
+from ..errors import DtypeError, ShapeError, SingularError
 from ._rules import require_tensor
 
 linalg = functools.partial(public, namespace="linalg", out=True)
@@ -67,7 +67,7 @@ def raise_info(name: str, bad: Any, tail: str) -> None:
         return
     where = "" if bad.ndim == 0 else f"(Batch element {int(np.flatnonzero(bad.reshape(-1))[0])}): "
     info = int(bad.reshape(-1)[np.flatnonzero(bad.reshape(-1))[0]])
-    raise LinAlgError(f"{name}: {where}{tail.format(info=info)}")
+    raise SingularError(f"{name}: {where}{tail.format(info=info)}")
 
 
 # ---- rules on arrays and Tensors --------------------------------------------------------------

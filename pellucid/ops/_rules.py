@@ -28,7 +28,7 @@ def is_direct(x: Tensor) -> bool:
     return type(x) in FAST_TYPES and not state.slow and type(x._array) is ndarray and not (x._rg and local.grad)
 
 
-def mismatch(function: str, *values: Any) -> ArgumentTypeError:
+def mismatch(function: str, *values: Any) -> Exception:
     """PyTorch's error for arguments that no overload takes, to be raised."""
     names = ", ".join("Tensor" if isinstance(v, Tensor) else type(v).__name__ for v in values)
     return ArgumentTypeError(f"{function}() received an invalid combination of arguments - got ({names}), but expected one of:")

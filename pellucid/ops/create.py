@@ -145,7 +145,7 @@ def _filler(value: Any, kind: dtypes.dtype) -> Fill:
 _C_NAMES = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int64": "int64_t", "float16": "at::Half"}
 
 
-def _overflow(kind: dtypes.dtype) -> OperationError:
+def _overflow(kind: dtypes.dtype) -> Exception:
     return OperationError(f"value cannot be converted to type {_C_NAMES.get(kind.name, kind.c_name)} without overflow")
 
 

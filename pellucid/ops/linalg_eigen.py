@@ -12,7 +12,7 @@ from ..backends.kernels import kernels
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.tensor import Tensor
-from ..errors import ArgumentTypeError, LinAlgError, OperationError
+from ..errors import ArgumentTypeError, OperationError, SingularError
 from . import return_types
 from ._linalg import (
     column,
@@ -35,7 +35,7 @@ def _eigh(xp: Any, x: Any, *, uplo: str) -> Any:
     if x.size == 0:
         return np.zeros(x.shape[:-1], x.real.dtype), x.copy()
     if not np.isfinite(x).all():
-        raise LinAlgError(
+        raise SingularError(
             "linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated "
             "eigenvalues (error code: 1)."
         )
@@ -173,7 +173,7 @@ def _svd(xp: Any, x: Any, *, full: bool) -> Any:
             u[...], v[...] = np.eye(m), np.eye(n)
         return u, np.zeros((*lead, k), x.real.dtype), v
     if not np.isfinite(x).all():
-        raise LinAlgError("linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values.")
+        raise SingularError("linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values.")
     return tuple(kernels.blas.linalg.svd(x, full_matrices=full))
 
 

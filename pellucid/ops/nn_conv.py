@@ -11,7 +11,7 @@ from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
 from ..core.tensor import Tensor
-from ..errors import DtypeError, PellucidError
+from ..errors import DtypeError, facts_of
 from ._rules import per_dimension, require_tensor
 
 Sizes = int | Sequence[int]
@@ -103,11 +103,14 @@ def _check_dtypes(name: str, x: Tensor, weight: Tensor, bias: Tensor | None) -> 
         )
 
 
-def _explained(error: PellucidError, name: str, input: Tensor, weight: Tensor, bias: Tensor | None) -> PellucidError:
+def _explained(error: Exception, name: str, input: Tensor, weight: Tensor, bias: Tensor | None) -> Exception:
     operands = [operand(n, t) for n, t in (("input", input), ("weight", weight), ("bias", bias)) if t is not None]
     x, w = input._array.shape, weight._array.shape
-    if error.hint is None and len(x) == len(w) and x[-1] == w[1] and x[1] != w[1]:
-        error.hint = "the channels look last: convolutions want (N, C, H, W); use permute(0, 3, 1, 2)"
+    known = facts_of(error)
+    if known is None:
+        return error
+    if known.hint is None and len(x) == len(w) and x[-1] == w[1] and x[1] != w[1]:
+        known.hint = "the channels look last: convolutions want (N, C, H, W); use permute(0, 3, 1, 2)"
     return located(error, name, operands)
 
 
@@ -119,7 +122,7 @@ def _convolve(n: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, pad
         shapes.conv_shape(
             n, x._array.shape, weight._array.shape, None if bias is None else bias._array.shape, stride, padding, dilation, groups
         )
-    except PellucidError as error:
+    except (RuntimeError, ValueError, TypeError, IndexError) as error:
         raise _explained(error, name, input, weight, bias) from None
     _check_dtypes(name, x, weight, bias)
     single = x.ndim == n + 1

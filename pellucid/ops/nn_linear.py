@@ -14,7 +14,7 @@ from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
 from ..core.tensor import Tensor
-from ..errors import DtypeError, PellucidError, ShapeError
+from ..errors import DtypeError, ShapeError, facts_of
 from ._rules import require_tensor
 
 
@@ -100,8 +100,11 @@ def _unusual(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     bias_shape = None if bias is None else bias._array.shape
     try:
         shapes.linear_shape(input._array.shape, weight._array.shape, bias_shape)
-    except PellucidError as error:
-        error.hint = _hint(tuple(input._array.shape), tuple(weight._array.shape)) or error.hint
+    except RuntimeError as error:
+        known = facts_of(error)
+        if known is None:
+            raise
+        known.hint = _hint(tuple(input._array.shape), tuple(weight._array.shape)) or known.hint
         operands = [operand(n, t) for n, t in (("input", input), ("weight", weight), ("bias", bias)) if t is not None]
         raise located(error, "linear", operands) from None
     if weight.ndim == 1:

@@ -18,7 +18,7 @@ from ..core.modes import local
 from ..core.primitive import defop
 from ..core.public import FUNCTIONS, METHODS, method, public
 from ..core.tensor import Tensor, make_tensor
-from ..errors import ArgumentTypeError, DtypeError, PellucidError
+from ..errors import ArgumentTypeError, DtypeError, facts_of
 from ._factory import build, check_device, check_dtype, check_layout, deliver, sizes, want_gradient
 from ._rules import require_tensor, zero_gradient
 from .create import empty_like
@@ -485,8 +485,8 @@ refill = defop(
 def _filled(self: Tensor, name: str, fill: Callable[[np.ndarray], Any]) -> Tensor:
     try:
         return write(self, name, refill, (), {"fill": fill})
-    except PellucidError as error:  # while somebody watches, `refill` is an operation, and adds its name
-        raise (error.__cause__ or error) from None
+    except Exception as error:  # while somebody watches, `refill` is an operation, and adds its name
+        raise error if facts_of(error) is None else (error.__cause__ or error) from None
 
 
 def _inplace(name: str, doc: str, fill: Callable[..., Any], **defaults: Any) -> None:

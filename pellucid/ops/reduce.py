@@ -13,7 +13,7 @@ from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import method, public
 from ..core.tensor import Tensor
-from ..errors import ArgumentTypeError, DimensionError, DtypeError, OperationError, ShapeError, UnsupportedError
+from ..errors import ArgumentTypeError, DimensionError, DtypeError, OperationError, UnsupportedError
 from ..shapes import broadcast_shapes, reduce_shape
 from . import return_types
 from ._reduction import Dims, as_dtype, count, dims_of, everyday_dim, numpy_names, restore, spread
@@ -303,7 +303,7 @@ def broadcast_or_none(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]
     """The common shape, or None."""
     try:
         return broadcast_shapes(a, b)
-    except ShapeError:
+    except RuntimeError:
         return None
 
 

@@ -190,7 +190,7 @@ def unflatten_shape(shape: Sequence[int], dim: int, sizes: Sequence[int]) -> Sha
     if list(sizes).count(-1) < 2:
         try:
             split = infer_size(sizes, size)
-        except ShapeError:
+        except RuntimeError:
             raise ShapeError(
                 f"unflatten: Provided sizes {text(sizes)} don't multiply up to the size of dim {number} ({size}) "
                 "in the input tensor"

@@ -78,31 +78,37 @@ def test_refused_once_another_torch_is_loaded():
 
 
 @pytest.mark.parametrize(
-    ("statement", "kind", "words"),
+    ("statement", "told", "note"),
     [
-        ("import torch.nosuch", "ModuleNotFoundError", "has no torch.nosuch"),
-        ("import torch.datasets.nosuch.x", "ModuleNotFoundError", "has no torch.datasets.nosuch"),
-        ("import torch._C", "ModuleNotFoundError", "has no torch._C"),
-        ("from torch import nosuch", "ImportError", "has no torch.nosuch"),
-        ("from torch.datasets import load_digit", "ImportError", "close names: torch.datasets.load_digits"),
-        ("import torch; torch.nosuch", "AttributeError", "has no torch.nosuch"),
-        ("import torch.datasets; torch.datasets.Load_Digits", "AttributeError", "close names: torch.datasets.load_dig"),
-        ("import torch.datasets, torch; torch.load_digits", "AttributeError", "there is torch.datasets.load_digits"),
-        ("import torch.interop; torch.interop.load_dig_its", "AttributeError", "has no torch.interop.load_dig_its"),
+        ("import torch.nosuch", "ModuleNotFoundError No module named 'torch.nosuch'", "has no torch.nosuch"),
+        ("import torch.datasets.nosuch.x", "ModuleNotFoundError No module named 'torch.datasets.nosuch'", "has no torch.datasets.nosuch"),
+        ("import torch._C", "ModuleNotFoundError No module named 'torch._C'", "has no torch._C"),
+        ("from torch import nosuch", "ImportError cannot import name 'nosuch' from 'torch' (", "has no torch.nosuch"),
+        ("from torch.datasets import load_digit", "ImportError cannot import name 'load_digit' from 'torch.datasets' (",
+         "close names: torch.datasets.load_digits"),
+        ("import torch; torch.nosuch", "AttributeError module 'torch' has no attribute 'nosuch'", "has no torch.nosuch"),
+        ("import torch.datasets; torch.datasets.Load_Digits", "AttributeError module 'torch.datasets' has no attribute 'Load_Digits'",
+         "close names: torch.datasets.load_dig"),
+        ("import torch.datasets, torch; torch.load_digits", "AttributeError module 'torch' has no attribute 'load_digits'",
+         "there is torch.datasets.load_digits"),
+        ("import torch.interop; torch.interop.load_dig_its", "AttributeError module 'torch.interop' has no attribute 'load_dig_its'",
+         "has no torch.interop.load_dig_its"),
     ],
-)
-def test_a_missing_name_is_spelled_out(statement, kind, words):
-    (line,) = python(
+)  # fmt: skip
+def test_a_missing_name_is_told_as_by_pytorch_and_the_note_says_more(statement, told, note):
+    first, *notes = python(
         f"""
         import torch.datasets, torch.interop
         try:
             exec({statement!r})
         except Exception as error:
             print(type(error).__name__, error)
+            print("\\n".join(error.__notes__))
         """
     )
-    assert line.startswith(f"{kind} Pellucid {__version__} has no torch")
-    assert words in line
+    assert first.startswith(told)
+    assert notes[0].startswith(f"Pellucid {__version__} has no torch")
+    assert note in notes[0]
 
 
 def test_asking_whether_a_name_exists_is_not_an_error():

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pellucid.errors import PellucidError
 
-
-class OnnxExporterError(PellucidError, RuntimeError):
+class OnnxExporterError(RuntimeError):
     """The model cannot be written as ONNX."""
 
 

@@ -32,7 +32,7 @@ STRING = 8
 DEPTH = 64  # messages inside each other: subgraphs of subgraphs
 
 
-def damaged(why: str) -> OperationError:
+def damaged(why: str) -> Exception:
     """The error for bytes that are no complete ONNX file."""
     return OperationError(f"onnx: the file is damaged or cut short, or is not an ONNX model ({why})")
 

@@ -290,5 +290,5 @@ class SummaryWriter:
         self.close()
 
 
-def _unsupported(name: str, instead: str) -> UnsupportedError:
+def _unsupported(name: str, instead: str) -> Exception:
     return UnsupportedError(f"SummaryWriter.{name} is not supported", hint=instead)
