@@ -13,7 +13,7 @@ from pellucid.devices import memory_format as _memory_format
 from pellucid.dtypes import dtype as _dtype
 from typing import Any as _Any
 
-from pellucid.errors import DeviceError as AcceleratorError
+from pellucid.errors import AcceleratorError as AcceleratorError
 from torch import BFloat16Storage as BFloat16Storage
 from torch import BFloat16Tensor as BFloat16Tensor
 from torch import BoolStorage as BoolStorage

@@ -311,11 +311,11 @@ def full_text(error: BaseException) -> str:
     return "\n".join([str(error), *map(str, getattr(error, "__notes__", ()))])
 
 
-class LinAlgError(RuntimeError):
+class _LinAlgError(RuntimeError):
     """A matrix has no factorisation or inverse of the wanted kind (`torch.linalg.LinAlgError`)."""
 
 
-LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"  # as PyTorch's is called
+LinAlgError = _LinAlgError  # its own name is PyTorch's
 
 
 class OutOfMemoryError(RuntimeError):

@@ -101,8 +101,8 @@ def test_first_lines(call, kind, sentence):
 def test_offending_dimensions_and_hints_are_on_the_error():
     with pytest.raises(RuntimeError, match="non-singleton") as caught:
         shapes.broadcast_shapes((128, 10), (128,))
-    assert caught.value.dims == (-1,)
-    assert caught.value.hint == "to use one value of b for each row, make it a column: b.unsqueeze(1)"
+    assert caught.value.facts.dims == (-1,)
+    assert caught.value.facts.hint == "to use one value of b for each row, make it a column: b.unsqueeze(1)"
 
 
 def test_same_padding_keeps_the_size():

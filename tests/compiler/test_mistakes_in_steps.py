@@ -7,6 +7,7 @@ import pytest
 import pellucid as torch
 import pellucid.nn.functional as F
 from pellucid import nn
+from pellucid.errors import full_text
 
 X, Y = torch.ones(5, 4), torch.tensor([0, 1, 2, 0, 1])
 
@@ -113,7 +114,7 @@ def told(function, calls):
         function(*call)
     with pytest.raises(Exception) as caught:  # noqa: PT011
         function(*calls[-1])
-    return type(caught.value), str(caught.value).splitlines()
+    return type(caught.value), full_text(caught.value).splitlines()
 
 
 @pytest.mark.filterwarnings("ignore::pellucid.compiler.CompileWarning")
@@ -138,7 +139,7 @@ def test_a_parameter_overwritten_before_a_compiled_backward_is_told_with_its_sha
             model[2].weight.mul_(2)
         with pytest.raises(RuntimeError) as caught:
             made.backward()
-        lines = str(caught.value).splitlines()
+        lines = full_text(caught.value).splitlines()
         assert "modified by an inplace operation: [torch.FloatTensor [3, 8]] is at version" in lines[0]
         assert "model[2].weight.mul_(2)" in lines[3]
     assert "CompiledFunctionBackward saved it at" in lines[2] and "made = loss(X, Y)" in lines[2]

@@ -12,6 +12,7 @@ import pytest
 import pellucid as torch
 import pellucid.nn.functional as F
 from pellucid import nn
+from pellucid.errors import full_text
 
 x = 1.0  # a global that changes between calls, and shares its name with an attribute
 
@@ -113,7 +114,7 @@ def test_a_step_may_decide_after_a_check():
     assert len(compiled.versions) == 2
     with pytest.raises(IndexError, match="index out of range in self") as raised:
         compiled(torch.tensor([1, 4]), torch.tensor([True]))
-    assert "num_embeddings must be larger than every index" in str(raised.value)
+    assert "num_embeddings must be larger than every index" in full_text(raised.value)
 
 
 # ---- words ------------------------------------------------------------------------------------------
@@ -166,7 +167,7 @@ def test_errors_are_those_of_eager_execution_with_the_line_of_the_operation(name
     with pytest.raises(type(want.value)) as got:
         compiled(bad)
     assert str(got.value).splitlines()[0] == str(want.value).splitlines()[0]
-    assert got.value.source.line == f.__code__.co_firstlineno
+    assert got.value.facts.source.line == f.__code__.co_firstlineno
     compiled(good)
     assert compiled.versions[0].hits == 2
 

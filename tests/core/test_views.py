@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import pellucid as torch
+from pellucid.errors import full_text
 
 
 def leaf(shape=(2, 3), dtype=torch.float64):
@@ -38,7 +39,7 @@ def test_copies_do_not_share():
 def test_refused_view_names_the_operation_that_made_it_non_contiguous():
     with pytest.raises(RuntimeError, match="view size is not compatible") as error:
         (leaf() * 2).t().view(6)
-    text = str(error.value)
+    text = full_text(error.value)
     assert "became non-contiguous by t" in text and "test_views.py" in text and ".reshape(...)" in text
 
 
@@ -128,7 +129,7 @@ def test_saved_value_overwritten_through_a_view():
     y[0].add_(1)
     with pytest.raises(RuntimeError, match="modified by an inplace operation") as error:
         z.backward()
-    assert "add_ overwrote it" in str(error.value)
+    assert "add_ overwrote it" in full_text(error.value)
 
 
 def test_index_changed_after_use_is_noticed():

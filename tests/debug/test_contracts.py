@@ -11,14 +11,14 @@ import pytest
 
 import pellucid as torch
 from pellucid import config, debug
-from pellucid.errors import ContractError
+from pellucid.errors import ContractError, facts_of, full_text
 
 
 def fails(call, *parts):
     with pytest.raises(AssertionError) as caught:
         call()
-    assert isinstance(caught.value, ContractError)
-    text = str(caught.value)
+    assert facts_of(caught.value).kind is ContractError
+    text = full_text(caught.value)
     for part in parts:
         assert part in text, text
     return text

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import pellucid as torch
 from pellucid import debug, nn
 from pellucid.debug import watching
+from pellucid.errors import full_text
 
 
 @pytest.fixture(autouse=True)
@@ -252,11 +253,11 @@ def test_the_error_of_a_backward_without_a_graph_says_where_it_was_cut():
     with debug.watch(), pytest.raises(RuntimeError, match="does not require grad") as caught:
         hidden = (w * 2).detach()  # the place
         hidden.sum().backward()
-    assert "what it was computed from was cut from the graph by detach()" in str(caught.value)
-    assert "# the place" in str(caught.value)
+    assert "what it was computed from was cut from the graph by detach()" in full_text(caught.value)
+    assert "# the place" in full_text(caught.value)
     with pytest.raises(RuntimeError) as caught:
         hidden.sum().backward()
-    assert "what it was computed from" not in str(caught.value)
+    assert "what it was computed from" not in full_text(caught.value)
 
 
 class HalfGradient(torch.autograd.Function):

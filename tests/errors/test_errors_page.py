@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from pellucid.errors import full_text
+
 PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
 PARTS = re.findall(
     r"^## (\d+\. .*?)\n.*?```python\n(.*?)```\n\nPyTorch:\n\n```text\n(.*?)\n```\n\nPellucid:\n\n```text\n(.*?)\n```",
@@ -29,5 +31,5 @@ def test_the_text_is_what_the_program_says(title, program, theirs, ours, monkeyp
     with pytest.raises(RuntimeError) as caught, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         exec(compile(program, "train.py", "exec"), {"__name__": "train"})
-    assert str(caught.value) == ours
+    assert full_text(caught.value) == ours
     assert ours.splitlines()[0] == theirs.splitlines()[0]

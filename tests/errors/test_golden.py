@@ -15,6 +15,7 @@ import pytest
 import pellucid as torch
 import pellucid.nn as nn
 import pellucid.nn.functional as F
+from pellucid.errors import full_text
 
 GOLDEN = Path(__file__).parent / "golden"
 CASES: dict[str, tuple[type[BaseException], str, Callable[[], object]]] = {}
@@ -218,7 +219,7 @@ def test_error(name):
     kind, first_line, function = CASES[name]
     with pytest.raises(kind) as caught:
         function()
-    text = str(caught.value)
+    text = full_text(caught.value)
     assert text.splitlines()[0] == first_line
     # Paths differ from machine to machine; line numbers move with every edit above.
     shown = re.sub(r"\S*test_golden\.py:\d+", "test_golden.py:LINE", text) + "\n"

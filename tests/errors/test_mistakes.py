@@ -13,6 +13,7 @@ import pytest
 
 import pellucid as torch
 from pellucid import nn
+from pellucid.errors import full_text
 from pellucid.nn import functional
 
 HERE = Path(__file__).parent
@@ -28,7 +29,7 @@ def text_of(name):
     with pytest.raises(Exception) as caught, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # some warn first
         MISTAKES[name](LIBRARY)
-    return caught.value, re.sub(r"\S*mistakes\.py:\d+", "mistakes.py:LINE", str(caught.value))
+    return caught.value, re.sub(r"\S*mistakes\.py:\d+", "mistakes.py:LINE", full_text(caught.value))
 
 
 def golden():
@@ -51,10 +52,10 @@ def test_text(name):
 def test_it_says_where_what_and_how_to_repair_it(name):
     error, text = text_of(name)
     assert "mistakes.py:LINE" in text
-    assert error.op
+    assert error.facts.completed().op
     if builtin(error) != "TypeError":
-        assert error.operands, text
-    assert bool(error.hint) != (name in WITHOUT_HINT), text
+        assert error.facts.completed().operands, text
+    assert bool(error.facts.completed().hint) != (name in WITHOUT_HINT), text
 
 
 if os.environ.get("PELLUCID_UPDATE_GOLDEN"):

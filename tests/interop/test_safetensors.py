@@ -3,6 +3,7 @@
 import pytest
 
 import pellucid as torch
+from pellucid.errors import full_text
 from pellucid.interop import safetensors
 
 
@@ -58,7 +59,7 @@ def test_models_that_do_not_fit(tmp_path):
     safetensors.save_model(Tied(), path)
     with pytest.raises(RuntimeError) as caught:
         safetensors.load_model(torch.nn.Linear(2, 2), path)
-    assert str(caught.value).splitlines() == [
+    assert full_text(caught.value).splitlines() == [
         "Error(s) in loading state_dict for Linear:",
         '    Missing key(s) in state_dict: "bias", "weight"',
         '    Unexpected key(s) in state_dict: "embedding.weight", "other.bias", "other.weight"',

@@ -8,6 +8,7 @@ import pytest
 import pellucid as torch
 from pellucid import config
 from pellucid.core import observe
+from pellucid.errors import full_text
 
 OPTIMIZERS = {
     "SGD": {"lr": 0.1, "momentum": 0.9, "nesterov": True},
@@ -98,7 +99,7 @@ def test_a_step_counts_as_a_write_and_names_itself():
     assert w._version == 1
     with pytest.raises(RuntimeError, match="has been modified by an inplace operation") as caught:
         kept.backward()
-    assert "SGD.step overwrote it" in str(caught.value)
+    assert "SGD.step overwrote it" in full_text(caught.value)
 
 
 def test_state_dict_resumes():

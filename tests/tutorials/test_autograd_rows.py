@@ -11,6 +11,7 @@ import pytest
 
 import pellucid as torch
 from pellucid.autograd import gradcheck
+from pellucid.errors import full_text
 
 
 def first_line(error: pytest.ExceptionInfo) -> str:
@@ -92,7 +93,7 @@ class TestCore:
             "which is output 0 of Exp, is at version 1; expected version 0 instead. Hint: enable anomaly detection to find the operation "
             "that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False)."
         )
-        text = str(error.value)
+        text = full_text(error.value)
         assert "ExpBackward0 saved it" in text and "add_ overwrote it" in text and text.count("test_autograd_rows.py:") >= 2
 
     def test_row_110_leaf_written_in_place(self):
@@ -118,7 +119,7 @@ class TestCore:
                 loss.backward()
         finally:
             torch.autograd.set_detect_anomaly(False)
-        assert "Backward0' returned" in first_line(error) and "test_autograd_rows.py" in str(error.value)
+        assert "Backward0' returned" in first_line(error) and "test_autograd_rows.py" in full_text(error.value)
 
     def test_row_115_checkpoint(self):
         from pellucid.utils.checkpoint import checkpoint

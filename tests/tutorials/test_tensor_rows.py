@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import pellucid as torch
+from pellucid.errors import full_text
 
 
 def first_line(error: pytest.ExceptionInfo) -> str:
@@ -113,8 +114,8 @@ class TestShapes:
         with pytest.raises(RuntimeError) as error:
             images.permute(0, 2, 3, 1).view(2, -1)
         assert first_line(error).startswith("view size is not compatible with input tensor's size and stride")
-        assert "permute" in str(error.value)
-        assert "reshape" in str(error.value)
+        assert "permute" in full_text(error.value)
+        assert "reshape" in full_text(error.value)
 
     def test_rows_53_to_55_exercises(self):
         images = torch.arange(2 * 3 * 2 * 2, dtype=torch.float32).reshape(2, 3, 2, 2)
@@ -156,7 +157,7 @@ class TestBroadcasting:
         with pytest.raises(RuntimeError) as error:
             torch.ones(2, 3) + torch.ones(3, 2)
         assert first_line(error) == "The size of tensor a (3) must match the size of tensor b (2) at non-singleton dimension 1"
-        assert "[2, 3]" in str(error.value) and "[3, 2]" in str(error.value) and "^" in str(error.value)
+        assert "[2, 3]" in full_text(error.value) and "[3, 2]" in full_text(error.value) and "^" in full_text(error.value)
 
     def test_row_77_loss_between_unequal_shapes_is_warned_about(self):
         with pytest.warns(UserWarning, match=r"Using a target size \(torch.Size\(\[4\]\)\) that is different"):
@@ -171,4 +172,4 @@ class TestBroadcasting:
     def test_defect_3_suggests_the_product(self):
         with pytest.raises(RuntimeError) as error:
             torch.ones(32, 10) * torch.ones(10, 1)
-        assert "@" in str(error.value)
+        assert "@" in full_text(error.value)
