@@ -14,15 +14,17 @@ from typing import Any
 import numpy as np
 
 from ..events import VIEWS, Backward, Op, Step, Value, ancestors
-from ..rule import Rule, cause_site
-from .origins import called_at
+from ..rule import Rule
+from .flow_where import LARGEST, followed, forgotten, most, saturated, shares
 from .places import birthplace
 from .units import CONVOLUTIONS, LAYERS, RECURRENT, looked_at, weight_of
 
 BENT = frozenset("relu relu6 leaky_relu elu selu gelu silu tanh sigmoid hardtanh hardsigmoid softsign tanhshrink clamp".split())
 SQUASHING = frozenset("sigmoid tanh hardtanh hardsigmoid softsign".split())
+GATED = frozenset("lstm gru lstm_cell gru_cell".split())
 CELLS = frozenset("rnn_cell gru_cell lstm_cell".split())
-WATCHED = (*LAYERS, *RECURRENT, *BENT, "mul", "div")
+SUMS = frozenset("add sub index_add scatter_add scatter_reduce pow square".split())
+WATCHED = (*LAYERS, *RECURRENT, *BENT, *SUMS, "mul", "div")
 TURNS = VIEWS | {"mul", "div"}
 
 
@@ -56,6 +58,13 @@ class Flow:
         self.crossed: dict[int, dict[int, float]] = {}  # products of two results: by number of the operation, then of the factor
         self.acts: dict[int, tuple[Op, float]] = {}  # by number: activations, and the size of their derivative
         self.scales: dict[int, tuple[Op, float]] = {}
+        self.sums: dict[int, tuple[Op, float]] = {}  # sums and powers, and by how much the values grew in them
+        self.slopes: dict[int, Any] = {}  # derivatives of activations, element by element, where a matrix is used again and again
+        self.matrices: dict[
+            int, tuple[str, Value, Any]
+        ] = {}  # the same of products: the side of the matrix, the other operand, the matrix
+        self._used: dict[int, int] = {}  # by id of a matrix: how often it was used in this step
+        self.exact = False  # the last recurrence that was looked at was followed element by element
         self.step = -1
         self._seen = -1
         self._last: tuple[int, Any] | None = None  # number of a backward, and its layers
@@ -68,10 +77,22 @@ class Flow:
         self._seen = op.number
         if self.step != step or len(self.gains) > 20_000:
             self.step = step
-            for held in (self.made, self.gains, self.acts, self.scales, self.crossed):
+            for held in (
+                self.made,
+                self.gains,
+                self.acts,
+                self.scales,
+                self.crossed,
+                self.sums,
+                self.slopes,
+                self.matrices,
+                self._used,
+            ):
                 held.clear()
         if op.name in ("mul", "div"):
             self._scaled(op)
+        elif op.name in SUMS:
+            self._summed(op)
         elif op.name in BENT:
             self._bent(op)
         else:
@@ -80,6 +101,8 @@ class Flow:
     def _layer(self, op: Op) -> None:
         weight = trained(op)
         if weight is None or not op.inputs:
+            if op.name in ("matmul", "mm", "bmm") and op.direct:
+                self._summed(op)  # a sum over neighbours
             return
         x = next((v for v in op.inputs if v is not weight and v.is_floating_point), None)
         array = x.numpy() if x is not None else None
@@ -93,6 +116,47 @@ class Flow:
             layer.count = max(array.shape[:2]) if array.ndim == 3 else array.shape[0]
             layer.left, layer.state = recurrence(op)
         layer.gain = self.gains[op.number] = _gain(op, weight)
+        uses = self._used[weight.id] = self._used.get(weight.id, 0) + 1
+        if uses > 1:
+            self._kept(op, weight)
+
+    def _kept(self, op: Op, weight: Value) -> None:
+        """What a gradient is multiplied by on its way through one use of a matrix."""
+        if op.name == "rnn_cell":
+            params, out, module = op.args.get("params") or [], op.output, op.module.module if op.module is not None else None
+            matrix, y = params[1].numpy() if len(params) > 1 else None, out.numpy() if out is not None else None
+            hx = op.args.get("hx") or []
+            if matrix is not None and y is not None and hx and module is not None and y.size <= LARGEST:
+                self.slopes[op.number] = (y > 0) if getattr(module, "nonlinearity", "tanh") == "relu" else 1 - np.square(y)
+                self.matrices[op.number] = "right", hx[0], np.array(matrix)
+        elif op.name in ("linear", "matmul", "mm", "addmm"):
+            matrices = [
+                v for v in op.inputs if v is weight or not v.is_leaf and v.producer is not None and weight in v.producer.inputs[:1]
+            ]
+            states = [v for v in op.inputs if v not in matrices and v.ndim >= 2]
+            array = matrices[0].numpy() if matrices else None
+            if len(states) != 1 or array is None or array.ndim != 2 or array.size > LARGEST:
+                return
+            first = op.name != "linear" and op.args.get("input") is matrices[0]
+            turned = array if op.name == "linear" else array if first else array.T
+            self.matrices[op.number] = "left" if first else "right", states[0], np.array(turned)
+
+    def _summed(self, op: Op) -> None:
+        """By how much the values grow in a sum or a power."""
+        out = op.output
+        hot = [v for v in op.inputs if v.requires_grad and v.ndim]
+        if out is None or not out.requires_grad or out.ndim < 2 or not hot or not op.direct:
+            return
+        arrays = [a for v in (out, *hot) if (a := v.numpy()) is not None and a.size]
+        if len(arrays) != 1 + len(hot):
+            return
+        before = max(size(a) for a in arrays[1:])
+        if op.name in ("pow", "square"):
+            power = op.args.get("exponent", 2)
+            factor = abs(float(power)) * before ** (float(power) - 1) if isinstance(power, (int, float)) and before else 1.0
+        else:
+            factor = size(arrays[0]) / before if before else 1.0
+        self.sums[op.number] = op, factor
 
     def _scaled(self, op: Op) -> None:
         factor = next((a for a in (op.args.get("other"), op.args.get("input")) if isinstance(a, (int, float))), None)
@@ -125,12 +189,14 @@ class Flow:
         before = x.numpy() if op.name not in ("tanh", "sigmoid", "relu") and x.alive and not op.inplace else None
         gain = _derivative(op, y.astype(np.float64, copy=False), before)
         self.gains[op.number] = gain
+        if self.matrices and y.size <= LARGEST and op.name in ("tanh", "sigmoid", "relu") and len(self.slopes) < 512:
+            self.slopes[op.number] = y > 0 if op.name == "relu" else 1 - np.square(y) if op.name == "tanh" else y * (1 - y)
         self.acts[op.number] = op, gain
 
     # ---- after backward --------------------------------------------------------------------------------------------------
     def layers(self, event: Backward) -> tuple[list[Op], list[_Layer], list[_Layer]]:
-        """All operations in order; the layers that led to a loss, each matrix once, from the input on; and of these the chain: layers that
-        everything from the first to the last goes through, no branches beside others."""
+        """All operations in order; the layers that led to a loss, each matrix once, from the input on; and of these the chain: of layers beside
+        each other the one at which most arrives."""
         if self._last is not None and self._last[0] == event.number:
             return self._last[1]
         made = sorted(ancestors(event.roots), key=lambda op: op.number)
@@ -155,11 +221,15 @@ class Flow:
                     before[layer.weight.id] = mask
                 mask |= 1 << list(layers).index(layer.weight.id)
             bits[op.number] = mask
-        order, chain = list(layers), []
+        groups: list[list[tuple[int, _Layer]]] = []  # layers beside each other
         for k, (key, layer) in enumerate(layers.items()):
-            others = (before[other] >> k & 1 or before[key] >> i & 1 for i, other in enumerate(order) if i != k)
-            if layer.count == 1 and all(others):
-                chain.append(layer)
+            if layer.count != 1:
+                continue
+            if groups and not all(before[key] >> i & 1 for i, _ in groups[-1]):
+                groups[-1].append((k, layer))
+            else:
+                groups.append([(k, layer)])
+        chain = [max((layer for _, layer in group), key=arrived) for group in groups]
         self._last = event.number, (made, list(layers.values()), chain)
         return self._last[1]
 
@@ -169,6 +239,10 @@ class Flow:
         between = {op.number: op for op in made if first <= op.number <= last}
         if last not in between:
             return None
+        exactly = followed(self, between, first, last)
+        self.exact = exactly is not None
+        if exactly is not None:
+            return exactly
         flowing: dict[int, float] = {}
         for v in between[last].inputs:
             if v.producer is not None and v.producer.number in between and v.producer.number != last:
@@ -283,7 +357,10 @@ def growth(sizes: list[float]) -> float:
     steps = logs[:-1] - logs[1:]
     slope = -float(np.polyfit(np.arange(len(logs)), logs, 1)[0])
     total = abs(float(steps.sum()))
-    if float((np.sign(steps) == np.sign(slope)).mean()) < 0.7 or total == 0 or float(np.abs(steps).max()) > 0.6 * total:
+    steady = float((np.sign(steps) == np.sign(slope)).mean()) >= 0.7
+    # Blocks of several layers go up and down within each block.
+    steady = steady or len(logs) >= 8 and abs(float(np.corrcoef(np.arange(len(logs)), logs)[0, 1])) > 0.9
+    if not steady or total == 0 or float(np.abs(steps).max()) > 0.6 * total:
         return 1.0
     return float(10.0 ** (slope * (len(sizes) - 1)))
 
@@ -326,20 +403,75 @@ class ExplodingGradient(_Flowing):
     summary = "gradients grow by orders of magnitude through layers or time"
     supersedes = ("loss-at-chance", "dead-units")
 
-    FACTOR = 1e4  # of the gradient alone; or
+    FACTOR = 1e4  # of the gradient alone, estimated;
+    EXACT = 1e3  # through a recurrence that was followed element by element; or
+    PRODUCT, APART = 1e4, 1e4  # what a product of many factors may come to, and the largest of several beside the middle one
     BOTH, PART = 3e4, 10  # of the values on their way forward and the gradient on its way back, and each of them by more than PART
 
+    ops = (*WATCHED, "exp", "prod", "cumprod")
+
     def __init__(self) -> None:
+        self._products: list[Op] = []  # products of many factors that have become huge, in this step
+        self._huge: dict[Any, int] = {}  # by place: in how many steps
         self._candidate: tuple[Any, str, str, dict[str, Any], Any, float] | None = None
         self._told = False
+
+    def on_op(self, op: Op) -> None:
+        """Products of many factors, too: `prod`, or the exponential of a sum."""
+        if op.name not in ("exp", "prod", "cumprod"):
+            super().on_op(op)
+            return
+        out, x = op.output, op.inputs[0] if op.inputs else None
+        if out is None or x is None or not out.requires_grad or not op.direct or not looked_at(self.step, out.numel):
+            return
+        made = x.producer
+        if op.name == "exp":
+            if (
+                made is None
+                or made.name not in ("sum", "cumsum")
+                or not made.inputs
+                or made.inputs[0].numel < 8 * x.numel
+                and made.name == "sum"
+            ):
+                return
+        array = out.numpy()
+        if array is None or not array.size or len(self._products) >= 16:
+            return
+        sizes = np.abs(array)
+        apart = array.size >= 8 and op.name == "exp" and float(sizes.max()) > self.APART * float(np.median(sizes))
+        if float(sizes.max()) > self.PRODUCT or apart:
+            self._products.append(op)
+
+    def _multiplied(self, event: Backward) -> None:
+        """Products of many factors that the loss uses as they are: no clamp limits them."""
+        products, self._products = self._products, []
+        made = list(ancestors(event.roots, limit=5000))
+        for op in products:
+            users = [o for o in made if any(v.producer is op for v in o.inputs)]
+            if not users or any(o.name in ("clamp", "clamp_max", "minimum", "min", "log") for o in users):
+                continue
+            count = self._huge[op.site] = self._huge.get(op.site, 0) + 1
+            leaf = event.accumulated[0].value if event.accumulated else None
+            if count >= 3 and leaf is not None and self._candidate is None:
+                self._candidate = (
+                    op.site,
+                    "a product of many factors has grown beyond measure here, and so has its gradient: each factor a little above one is enough.",
+                    "limit the factors or their product (`clamp`), use a product of few, or work with the logarithm",
+                    {"operation": op.name, "step": event.step, "backward_at": event.site},
+                    weakref.ref(leaf), _norm(leaf),
+                )  # fmt: skip
 
     def on_backward(self, event: Backward) -> None:
         """The gradients by layer, before anything clips them."""
         self._candidate = None
+        if self._products and not self._told:
+            self._multiplied(event)
         measured = None if self._told else self._measured(event)
         if measured is None:
             return
         flow, made, layers, chain = measured
+        if self._candidate is not None:
+            return
         if len(layers) > 1 or layers and layers[0].count >= self.TIMES:
             self._time(event, flow, made, layers)
         if self._candidate is None and len(chain) >= self.MINIMUM:
@@ -351,17 +483,13 @@ class ExplodingGradient(_Flowing):
             return
         gains = [layer.gain for layer in chain]
         names = [layer.weight.name for layer in chain]
-        numbers_ = {op.number for op in made}
-        scale = [(op, gain) for number, (op, gain) in flow.scales.items() if number in numbers_ and gain > 1.2]
-        site, fix = (
-            None,
-            "scale the weights for their width (nn.init.kaiming_normal_, nn.init.xavier_normal_), or normalise between layers",
-        )
-        if float(np.median(gains)) <= 1.8 and len(scale) >= self.MINIMUM - 1:
-            site = cause_site(scale[0][0])
-            fix = "leave the factor out, or make it one that keeps the size (`/ 2**0.5` after a sum of two)"
-        else:
-            site = flow.where([layer for layer in chain if layer.gain >= 0.5 * max(gains)])
+        share = most(shares(flow, made, chain), 1)
+        site = share.place if share is not None else flow.where([layer for layer in chain if layer.gain >= 0.5 * max(gains)])
+        fix = {
+            "factor": "leave the factor out, or make it one that keeps the size (`/ 2**0.5` after a sum of two)",
+            "sum": "divide by the number of terms (the mean of the neighbours), or normalise between layers",
+        }.get(share.kind if share is not None else "",
+              "scale the weights for their width (nn.init.kaiming_normal_, nn.init.xavier_normal_), or normalise between layers")  # fmt: skip
         first = chain[0].weight
         self._candidate = (
             site or event.site,
@@ -380,16 +508,17 @@ class ExplodingGradient(_Flowing):
             if layer.count < self.TIMES:
                 continue
             matrix, times = layer.weight, layer.count
-            left = None
+            left, limit = None, self.FACTOR
             if layer.name in ("rnn", "lstm", "gru"):
                 left, matrix = layer.left, layer.state or matrix
             elif len(layer.uses) >= self.TIMES:
                 left = flow.through_time(made, layer)
+                limit = self.EXACT if flow.exact else limit
                 if layer.name in CELLS:
                     matrix = layer.op.args["params"][1]
             after = [arrived(other) for other in layers if other.count < self.TIMES and other.number > layer.uses[-1]]
             back = arrived(layer) / after[-1] if after and after[-1] > 0 and left is None and layer.name in RECURRENT else 0.0
-            if not max(left or 0.0, back) > self.FACTOR:
+            if not max((left or 0.0) * self.FACTOR / limit, back) > self.FACTOR:
                 continue
             grown = max(left or 0.0, back)
             self._candidate = (
@@ -469,19 +598,44 @@ class VanishingGradient(_Flowing):
         self._losses: dict[Any, list[float]] = {}
         self._found: dict[Any, tuple[Any, str, str, dict[str, Any]]] = {}
         self._loss = float("nan")
+        self._flat: list[tuple[Op, Any]] = []  # saturated activations of this step, with where their input came in
+
+    def on_op(self, op: Op) -> None:
+        """Activations that are flat for nearly all inputs, too."""
+        super().on_op(op)
+        if op.name in SQUASHING and op.grad_enabled and looked_at(self.step) and len(self._flat) < 64:
+            share, place = saturated(flow_of(self.session), op)
+            if share is not None:
+                self._flat.append((op, place if share > 0.9 else None))
 
     def on_backward(self, event: Backward) -> None:
         """The gradients by layer."""
+        flat, self._flat = self._flat, []
         measured = self._measured(event)
         if measured is None:
             return
         flow, made, layers, chain = measured
         self._loss = _loss(event)
+        if flat:
+            self._saturated(event, made, flat)
         for layer in layers:
-            if layer.count >= self.LONG and layer.name not in ("lstm", "gru", "gru_cell", "lstm_cell"):
+            if layer.name in GATED or layer.count >= self.LONG:
                 self._time(event, flow, made, layer)
         if len(chain) >= self.MINIMUM:
             self._depth(event, flow, made, chain)
+
+    def _saturated(self, event: Backward, made: list[Op], flat: list[tuple[Op, Any]]) -> None:
+        numbers_ = {op.number for op in made}
+        for op, place in flat:
+            if op.number not in numbers_:
+                continue
+            key = ("flat", op.site, op.module.path if op.module is not None else None)
+            self._look(key, None if place is None else (
+                place,
+                f"{op.name} is saturated for nearly every input: what goes in is so large that its derivative is zero, and no gradient passes.",
+                "scale the inputs to about -1 to 1 (subtract their mean, divide by their deviation), or begin with smaller weights",
+                {"called_at": op.site, "backward_at": event.site, "step": event.step},
+            ))  # fmt: skip
 
     def _look(self, key: Any, found: tuple[Any, str, str, dict[str, Any]] | None) -> None:
         self._looks.setdefault(key, []).append(found is not None)
@@ -491,7 +645,13 @@ class VanishingGradient(_Flowing):
 
     def _time(self, event: Backward, flow: Flow, made: list[Op], layer: _Layer) -> None:
         key, matrix = ("time", layer.weight.id), layer.weight
-        if layer.name == "rnn":
+        times, place = layer.count, None
+        if layer.name in GATED:
+            used = [(o, v) for o in made for v in o.inputs if v.producer is layer.op and v.index == 0]
+            left = None
+            if layer.name not in ("lstm", "gru") or all(_one_step(o) for o, _ in used):
+                left, times, place = forgotten(flow.recorder, layer)
+        elif layer.name == "rnn":
             used = [(o, v) for o in made for v in o.inputs if v.producer is layer.op and v.index == 0]
             left, matrix = (layer.left, layer.state or matrix) if all(_one_step(o) for o, _ in used) else (None, matrix)
         elif _late(made, layer, flow):
@@ -503,9 +663,8 @@ class VanishingGradient(_Flowing):
         if left is None or not left < self.THROUGH_TIME:
             self._look(key, None)
             return
-        times = layer.count
         self._look(key, (
-            birthplace(flow.recorder, matrix) or event.site,
+            place or birthplace(flow.recorder, matrix) or event.site,
             (f"the gradient shrinks through time: {left:.1e} of what is at the last state arrives at the first, {times} steps before it, "
             f"through {matrix.name or 'the recurrent matrix'}, and only the last state is used."),
             ("begin with a recurrent matrix that keeps sizes (nn.init.orthogonal_), use nn.LSTM or nn.GRU, which carry a state through time, or "
@@ -520,25 +679,25 @@ class VanishingGradient(_Flowing):
         if back >= self.FACTOR and not (sizes[0] == 0 and sizes[-1] > 0 and growth([s or 1e-45 for s in sizes]) < self.FACTOR):
             self._look(key, None)
             return
+        share = most(shares(flow, made, chain), -1)
         numbers_ = {op.number for op in made if chain[0].number < op.number < chain[-1].number}
-        acts = [(op, gain) for number, (op, gain) in flow.acts.items() if number in numbers_]
-        scale = [(op, gain) for number, (op, gain) in flow.scales.items() if number in numbers_ and gain < 0.8]
-        weak = [layer for layer in chain[1:] if layer.gain < 0.45]
-        bent = float(np.median([gain for _, gain in acts])) if acts else 1.0
+        acts = [gain for number, (_, gain) in flow.acts.items() if number in numbers_]
+        bent = float(np.median(acts)) if acts else 1.0
         names = [layer.weight.name for layer in chain]
-        if len(weak) >= 0.5 * len(chain):
-            site, why = flow.where(weak), "the matrices are so small that each passes on a fraction only"
-            fix = "draw weights for their width and activation: nn.init.kaiming_normal_, nn.init.xavier_normal_"
-        elif bent < 0.35 and acts:
-            op = min(acts, key=lambda a: a[1])[0]
-            site = cause_site(op)
-            site, why = called_at(site) or site, f"the derivative of {op.name} is {bent:.2g} on average"
+        site, kind = (share.place, share.kind) if share is not None else (flow.where(chain[1:-1]), "")
+        if kind == "activation":
+            why = f"the derivative of the activation is {bent:.2g} on average"
             fix = "use an activation that does not saturate (ReLU, GELU), normalisation between layers, or residual connections"
-        elif len(scale) >= 0.5 * len(chain):
-            site, why = cause_site(scale[0][0]), f"each layer multiplies it by {scale[0][1]:.2g}"
-            fix = "leave the factor out"
+        elif kind == "factor" and share is not None:
+            why, fix = (
+                f"each layer multiplies it by {share.factor:.2g}",
+                "leave the factor out, or add what goes into the block to it",
+            )
+        elif kind == "weights" and share is not None and not share.default:
+            why = "the matrices are so small that each passes on a fraction only"
+            fix = "draw weights for their width and activation: nn.init.kaiming_normal_, nn.init.xavier_normal_"
         else:
-            site, why = flow.where(chain[1:-1]), "each layer passes on a part only"
+            why = "each layer passes on a part only"
             fix = "scale the weights for their activation (nn.init.kaiming_normal_), normalise between layers, or add residual connections"
         self._look(key, (
             site or event.site,

@@ -4,9 +4,9 @@ import torch
 from torch import nn
 
 torch.manual_seed(0)
-layers = [nn.Linear(8, 16), nn.Sigmoid()]  # <- finding
+layers = [nn.Linear(8, 16), nn.Sigmoid()]
 for _ in range(8):
-    layers += [nn.Linear(16, 16), nn.Sigmoid()]
+    layers += [nn.Linear(16, 16), nn.Sigmoid()]  # <- finding
 model = nn.Sequential(*layers, nn.Linear(16, 2))
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
 x = torch.randn(64, 8)
