@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import weakref
 from typing import Any
 
 from ..events import (
@@ -22,20 +24,49 @@ from ..events import (
     lineage,
 )
 from ..rule import Rule
+from .places import Place, assigned_before, function_around, loop_test, tree
 
 DROPOUT = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
+
+
+class _Switches:
+    """Which call of `train()` or `eval()` has set the mode of each module last."""
+
+    def __init__(self) -> None:
+        self._last: dict[int, tuple[int, bool, Any]] = {}  # by id of a module: number, mode, the module that was switched
+        self._count = 0
+
+    def note(self, event: Switched) -> None:
+        """A module and all below it are switched."""
+        self._count += 1
+        held = self._count, event.training, weakref.ref(event.module)
+        for module in event.module.modules():
+            self._last[id(module)] = held
+
+    def apart(self, layer: Any, root: Any) -> bool:
+        """Whether nobody has chosen that a layer has another mode than the model that it is in: the switch of the model did not get there,
+        or was none."""
+        mine, whole = self._last.get(id(layer)), self._last.get(id(root))
+        if mine is None:
+            return True
+        if mine[1] is not layer.training:
+            return False  # assigned by hand, to the layer itself
+        owner = mine[2]()
+        covers = owner is not None and any(m is root for m in owner.modules())
+        return covers and (whole is None or whole[1] is not root.training or mine[0] <= whole[0])
 
 
 class _Pass:
     """One call of a whole model in train mode: what in it depends on the mode, and what became of its result."""
 
-    __slots__ = ("call", "inputs", "kinds", "read")
+    __slots__ = ("call", "inputs", "kinds", "place", "read")
 
     def __init__(self, call: ModuleCall) -> None:
         self.call = call
         self.inputs = {v.number for v in call.inputs}
         self.kinds: dict[str, str] = {}  # "dropout" or "batch norm" -> path of the first such layer
         self.read: Site | None = None  # a number made of it was read
+        self.place: Any = None  # of the line to change, when it is not the call
 
 
 class EvalInTrainMode(Rule):
@@ -65,6 +96,8 @@ class EvalInTrainMode(Rule):
         self._frozen_steps: dict[
             Any, tuple[ModuleCall, set[int]]
         ] = {}  # steps in which a frozen batch norm had statistics of the batch
+        self._switches = _Switches()
+        self._outside: dict[int, tuple[Any, int]] = {}  # by id of a layer that no model has registered: itself, number of its first call
 
     def on_op(self, op: Op) -> None:
         """A layer that behaves differently in train mode."""
@@ -77,8 +110,13 @@ class EvalInTrainMode(Rule):
                     evidence={"module": call.path, "step": op.step},
                     fix="pass the mode: `F.batch_norm(..., training=self.training)`, or use nn.BatchNorm1d",
                 )
-        if call is None or not call.root.training:
+        if call is None:
             return
+        place: Any = None
+        if not call.root.training:
+            place = self._left_on(op, call)
+            if place is None:
+                return
         self._frozen(op)
         kind = _depends(op)
         if kind is None:
@@ -90,10 +128,26 @@ class EvalInTrainMode(Rule):
                 return
             held = self._passes[root.number] = _Pass(root)
             self._sites[root.site] = self._sites.get(root.site, 0) + 1
+            held.place = place
         held.kinds.setdefault(kind, call.path)
+
+    def _left_on(self, op: Op, call: ModuleCall) -> Any:
+        """The line to change when a layer is in train mode in a model that is in eval mode, and nobody has chosen so; else None."""
+        layer, root = call.module, call.root.module
+        if layer is None or root is None or op.direct or not call.training or call is call.root or call.made is None:
+            return None
+        names = self.session.recorder.names
+        if names.inner_path(root, layer) is None:
+            held = self._outside.setdefault(id(layer), (weakref.ref(layer), call.root.number))
+            kept = held[0]() is layer and held[1] != call.root.number
+            return call.made if kept and (call.parent is None or not call.parent.training) else None
+        if not self._switches.apart(layer, root):
+            return None
+        return _mode_set(self.session.recorder, root, False) or call.root.site
 
     def on_switch(self, event: Switched) -> None:
         """`train()` of a whole model."""
+        self._switches.note(event)
         if event.training:
             self._trains[id(event.module)] = event.site
 
@@ -170,13 +224,24 @@ class EvalInTrainMode(Rule):
             if self._repeated(held):
                 continue
             kinds = " and ".join(f"{kind} ({path})" for kind, path in held.kinds.items())
+            acts = "act" if len(held.kinds) > 1 else "acts"
+            whole = f"{call.path} is evaluated here in train mode"
             self.report(
-                call.site,
-                f"{call.path} is evaluated here in train mode: {kinds} "
-                f"{'act' if len(held.kinds) > 1 else 'acts'} as in training, so the numbers are not those of the trained model.",
+                held.place or self._overridden(call) or call.site,
+                f"{whole if held.place is None else f'eval() of {call.path} does not reach all of it'}: {kinds} "
+                f"{acts} as in training, so the numbers are not those of the trained model.",
                 evidence={"layers": held.kinds, "read_at": str(held.read), "grad_enabled": call.grad_enabled, "step": call.step},
-                fix=f"call `{call.path}.eval()` before evaluating, and `{call.path}.train()` before training goes on",
+                fix=f"call `{call.path}.eval()` before evaluating, and `{call.path}.train()` before training goes on"
+                if held.place is None
+                else "keep the layer as an attribute or in an nn.ModuleList, and switch with `eval()` and `train()` alone, which go down to "
+                "every layer",
             )
+
+    def _overridden(self, call: ModuleCall) -> Any:
+        """Where a `train` of the model's own ignores the mode that it is asked for, if `eval()` was called and it is in train mode."""
+        module = call.module
+        last = self._switches._last.get(id(module))
+        return _mode_set(self.session.recorder, module, True) if module is not None and last is not None else None
 
     def _is_copy(self, module: Any) -> bool:
         """Whether a model that is not trained itself has its parameters from one that is: a running average, a best state, a checkpoint."""
@@ -235,17 +300,25 @@ class TrainInEvalMode(Rule):
         self._passes: dict[int, _EvalPass] = {}  # by number of the root call, until a backward has seen them
         self._waiting: dict[int, _EvalPass] = {}  # by `Value.id` of the parameters that got a gradient through them
         self._evals: dict[int, Site | None] = {}  # where a module was switched to eval mode
+        self._switches = _Switches()
 
     def on_switch(self, event: Switched) -> None:
         """`eval()` or `train()`."""
+        self._switches.note(event)
         self._evals.pop(id(event.module), None)
         if not event.training:
             self._evals[id(event.module)] = event.site
 
     def on_op(self, op: Op) -> None:
         """A layer that is off in a pass with gradients."""
-        if op.module is None or not op.grad_enabled or op.module.root.training:
+        if op.module is None or not op.grad_enabled:
             return
+        if op.module.root.training:
+            layer, whole = op.module.module, op.module.root.module
+            if layer is None or op.module.training or op.direct or layer is whole or id(layer) not in self._switches._last:
+                return
+            if not self._switches.apart(layer, whole):
+                return
         kind = _switched_off(op)
         if kind is not None:
             root = op.module.root
@@ -262,7 +335,7 @@ class TrainInEvalMode(Rule):
             if op.module is None:
                 continue
             root = op.module.root
-            if root.training and root.module is not None and next(root.module.parameters(), None) is not None:
+            if root.training and root.number not in self._passes and root.module is not None and next(root.module.parameters(), None) is not None:
                 return  # a part in train mode, another in eval mode: somebody has chosen
             if root.number in self._passes:
                 reached[root.number] = self._passes[root.number]
@@ -297,16 +370,50 @@ class TrainInEvalMode(Rule):
                 continue
             call = found.call
             made = self._evals.get(id(call.module))
+            place = _cause_of(made) if made is not None else None
+            if call.training and call.module is not None:
+                made, place = None, _mode_set(self.session.recorder, call.module, True)
             kinds = " and ".join(f"{kind} ({path})" for kind, path in layers.items())
             off = "are" if len(layers) > 1 else "is"
             since = f"since {call.path}.eval() in line {made.line}" if made is not None else "because it is in eval mode"
             self.report(
-                made or call.site,
+                place or made or call.site,
                 f"{call.path} is trained in eval mode: {kinds} {off} off, {since}.",
                 evidence={"layers": layers, "eval_at": made, "trained_at": call.site, "step": self.step, "stepped_by": who},
                 fix=f"call `{call.path}.train()` before training (at the beginning of every epoch, when it is evaluated in between)",
             )
         self._waiting = {i: p for i, p in self._waiting.items() if id(p) not in held}
+
+
+def _cause_of(site: Site) -> Any:
+    """The line to change when a switch to eval mode is wrong: the one that worked out the mode, or that chose the layers; None: its own."""
+    call = site.call
+    mode = call.keywords.get("mode", call.arguments[0] if call.arguments else None) if call is not None else None
+    if mode is not None and (call.function or "").endswith("train"):  # type: ignore[union-attr]
+        return assigned_before(site, mode)
+    return loop_test(site)
+
+
+def _mode_set(recorder: Any, root: Any, training: bool) -> Any:
+    """Where the mode of a model is set by other means than `train()` and `eval()` of nn.Module: a method of its own, an assignment."""
+    for kind in type(root).__mro__:
+        for name in ("train", "eval"):
+            code = getattr(vars(kind).get(name), "__code__", None)
+            if code is None or recorder.is_library(code.co_filename):
+                continue
+            function = function_around(code.co_filename, code.co_firstlineno + 1, code.co_firstlineno)
+            calls = [n for n in ast.walk(function) if isinstance(n, ast.Call)] if function is not None else []
+            switched = [c for c in calls if isinstance(c.func, ast.Attribute) and c.func.attr == name and "super" in ast.unparse(c.func)]
+            if name == "train" and any(c.args or c.keywords for c in switched):
+                continue  # it hands the mode on
+            return Place(code.co_filename, switched[0].lineno if switched else code.co_firstlineno)
+    for file in recorder.files():
+        whole = tree(file)
+        for node in ast.walk(whole) if whole is not None else ():
+            if isinstance(node, ast.Assign) and any(isinstance(t, ast.Attribute) and t.attr == "training" for t in node.targets):
+                if not (isinstance(node.value, ast.Constant) and node.value.value is not training):
+                    return Place(file, node.lineno)
+    return None
 
 
 def _switched_off(op: Op) -> str | None:
@@ -426,6 +533,7 @@ class FunctionalDropoutAlwaysOn(Rule):
 
     def __init__(self) -> None:
         self._held: dict[Site | None, list[_Masked]] = {}
+        self._layers: dict[int, tuple[Any, int]] = {}  # by id of a layer that is not registered: itself, number of its first call
 
     def on_op(self, op: Op) -> None:
         """A dropout that is on."""
@@ -447,6 +555,11 @@ class FunctionalDropoutAlwaysOn(Rule):
             root = call.root.module
             if root is None or self.session.recorder.names.inner_path(root, call.module) is not None:
                 return  # a registered layer: eval() reaches it, and somebody has switched it on again
+            layer = call.module
+            kept = self._layers.setdefault(id(layer), (weakref.ref(layer), call.root.number))
+            if kept[0]() is layer and kept[1] != call.root.number:
+                self._held.pop(call.made, None)
+                return  # a layer that is kept beside the model: it is in train mode, which is told as such
             site = call.made
         held = self._held.setdefault(site, [])
         if len(held) < 50:

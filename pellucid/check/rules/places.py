@@ -72,6 +72,41 @@ def assignments(file: str, target: str, first: int = 1, last: int = 1 << 30) -> 
             yield node
 
 
+def function_around(file: str, line: int, first: int | None = None) -> ast.FunctionDef | None:
+    """The innermost function around a line (that begins at line `first`, decorators included, if given)."""
+    root = tree(file)
+    best: ast.FunctionDef | None = None
+    for node in ast.walk(root) if root is not None else ():
+        if isinstance(node, ast.FunctionDef):
+            begins = min([node.lineno, *[d.lineno for d in node.decorator_list]])
+            if first is not None and begins == first or first is None and begins <= line <= (node.end_lineno or 0):
+                best = node if best is None or node.lineno > best.lineno else best
+    return best
+
+
+def assigned_before(site: Any, name: str) -> Place | None:
+    """The last line before a place, in the same function, that assigns a variable or attribute; None when there is none."""
+    function = function_around(site.file, site.line)
+    first = function.lineno if function is not None else 1
+    lines = [node.lineno for node in assignments(site.file, name, first, site.line - 1)]
+    return Place(site.file, max(lines)) if lines else None
+
+
+def loop_test(site: Any) -> Place | None:
+    """Where a statement on the variable of a loop chooses what it is done to: the `if` around it, inside of that loop."""
+    root = tree(site.file)
+    best: tuple[int, ast.AST] | None = None
+    for loop in ast.walk(root) if root is not None else ():
+        if not isinstance(loop, ast.For) or not loop.lineno <= site.line <= (loop.end_lineno or 0):
+            continue
+        for node in ast.walk(loop):
+            if isinstance(node, ast.If) and node.lineno < site.line <= (node.end_lineno or 0):
+                own = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
+                if own & {n.id for n in ast.walk(node.test) if isinstance(n, ast.Name)} and (best is None or node.lineno > best[0]):
+                    best = node.lineno, node
+    return Place(site.file, best[0]) if best is not None else None
+
+
 def scopes(recorder: Any, script: str) -> list[tuple[dict[str, Any], str]]:
     """(variables, file) of the script, of the functions that run, and of the objects of the user's that these hold."""
     found: list[tuple[dict[str, Any], str]] = []
