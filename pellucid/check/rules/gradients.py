@@ -80,6 +80,8 @@ class MissingZeroGrad(Rule):
 
     def on_step(self, event: Step) -> None:
         """The gradients are used now."""
+        if event.closure:  # its backward has run inside of the step
+            self._check(event.optimizer.params(), event.site, event.optimizer.class_name, event.optimizer.name)
         for value in event.optimizer.params():
             self._note(value)
 
@@ -291,8 +293,10 @@ class ZeroBetweenBackwardAndStep(_Gradients):
         sites = {str(p.site) for p in used}
         own = {v.id for v in values}
         for p, cleared in self._thrown:
-            if p.used or p.read or p in used or str(p.site) not in sites or not p.leaves & own:
+            if p.used or p.read or p in used or not p.leaves & own:
                 continue
+            if str(p.site) not in sites and (any(p in self.fresh.get(leaf, ()) for leaf in p.leaves) or event.optimizer.steps < 3):
+                continue  # another part of it is still to be used, as of a generator that goes through its critic
             key = (str(p.site), str(cleared))
             held = self._rounds.get(key, (-1, 0))
             if held[0] != event.number:
@@ -394,8 +398,8 @@ class StepWithoutBackward(_Gradients):
         some = self._some.setdefault(key, [0, 0])
         some[0] += 1
         before, self._since[key[0]] = self._since.get(key[0], -1), self._backwards
-        if before != self._backwards:
-            return  # a backward has run, be it for another part of the model
+        if before != self._backwards and any(v.gradient is None for v in values if v.requires_grad):
+            return  # a backward has run, be it for another part of the model, and here the step does nothing
         if any(v.id in self.fresh for v in values) or not all(is_empty(v) for v in values):
             return
         some[1] += 1

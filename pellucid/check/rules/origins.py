@@ -55,6 +55,43 @@ def factor_at(site: Any) -> Place | None:
     return None
 
 
+def number_called(files: list[str], value: float, name: Any) -> Place | None:
+    """The only line of some files that writes a number under a name that matches a pattern: `lr=0.1`, `{"lr": 0.1}`, `add_argument("--lr",
+    default=0.1)`; None when there is none, or several."""
+    found: set[tuple[str, int]] = set()
+
+    def note(file: str, title: Any, node: ast.AST | None) -> None:
+        number = _number(node) if node is not None else None
+        if isinstance(title, str) and name.match(title.lstrip("-").replace("-", "_")) and isinstance(number, (int, float)):
+            if math.isclose(number, value, rel_tol=1e-9):
+                found.add((file, node.lineno))  # type: ignore[union-attr]
+
+    for file in files:
+        for n in ast.walk(tree(file) or ast.Module([], [])):
+            if isinstance(n, ast.Assign):
+                for target in n.targets:
+                    note(file, getattr(target, "id", getattr(target, "attr", None)), n.value)
+            elif isinstance(n, ast.AnnAssign):
+                note(file, getattr(n.target, "id", None), n.value)
+            elif isinstance(n, ast.Dict):
+                for k, v in zip(n.keys, n.values, strict=True):
+                    note(file, getattr(k, "value", None), v)
+            elif isinstance(n, ast.arguments):
+                named = [*n.posonlyargs, *n.args]
+                for a, d in zip(named[len(named) - len(n.defaults) :], n.defaults, strict=True):
+                    note(file, a.arg, d)
+                for a, default in zip(n.kwonlyargs, n.kw_defaults, strict=True):
+                    note(file, a.arg, default)
+            elif isinstance(n, ast.Call):
+                for k in n.keywords:
+                    note(file, k.arg, k.value)
+                if getattr(n.func, "attr", "") == "add_argument":
+                    for flag in n.args:
+                        for k in n.keywords:
+                            note(file, _number(flag) if k.arg == "default" else None, k.value)
+    return Place(*found.pop()) if len(found) == 1 else None
+
+
 def _tracer(site: Any) -> tuple[_Tracer | None, Any]:
     call = getattr(site, "call", None)
     root = tree(site.file) if call is not None else None

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from typing import Any
 
 import numpy as np
 
 from ..events import Backward, OptimizerInfo, SchedulerStep, Site, Step, Update, Value
 from ..rule import Rule
-from .origins import factor_at, written_at
-from .places import Place, tree
+from .origins import factor_at, number_called, written_at
+from .places import Place, function_around, tree
 
 
 class _Schedule:
@@ -131,6 +132,7 @@ class LrAbsurd(Rule):
         self._told: set[int] = set()
         self._loss: float | None = None
         self._rates: dict[int, list[float]] = {}  # by optimizer: the largest rate of each step
+        self._curve: dict[int, list[float]] = {}  # by optimizer: the loss of each step
         self._by_hand: dict[Any, _Rates] = {}  # by place of an update by hand
 
     def on_optimizer(self, event: OptimizerInfo) -> None:
@@ -157,6 +159,18 @@ class LrAbsurd(Rule):
                     "use a weight decay of 0.01 or less",
                     {},
                 )
+            betas = group.get("betas")
+            if isinstance(betas, (tuple, list)) and len(betas) == 2 and 0.99 <= betas[0] > betas[1] and info_free(event, self._told):
+                self._tell(
+                    event,
+                    "betas",
+                    2,
+                    None,
+                    f"with betas of {betas[0]:g} and {betas[1]:g} the mean of the gradients is taken over many more steps than that of their "
+                    "squares, by which it is divided: updates get far too large",
+                    "the first is the smaller one: betas=(0.9, 0.999)",
+                    {},
+                )
 
     def on_backward(self, event: Backward) -> None:
         """The loss before the step, at the steps that are looked at."""
@@ -179,6 +193,8 @@ class LrAbsurd(Rule):
         rates = self._rates.setdefault(info.number, [])
         if len(rates) < 100_000:
             rates.append(max((abs(rate) for rate in info.lrs()), default=0.0))
+            if self._loss is not None:
+                self._curve.setdefault(info.number, []).append(self._loss)
         for k, group in enumerate(info.groups):
             rate = group.get("lr")
             held = self._groups.get((info.number, k))
@@ -286,10 +302,14 @@ class LrAbsurd(Rule):
         )
 
     def _tell(
-        self, info: OptimizerInfo, keyword: str, position: int, value: float, message: str, fix: str, evidence: dict[str, Any]
+        self, info: OptimizerInfo, keyword: str, position: int, value: float | None, message: str, fix: str, evidence: dict[str, Any]
     ) -> None:
         self._told.add(info.number)
-        place = written_at(info.site, keyword, position, value) if info.site is not None else None
+        place = None
+        if info.site is not None and not _mistaken(info.site, keyword, position):
+            place = written_at(info.site, keyword, position, value)
+            if place is None and keyword == "lr" and value is not None and not _literal(info.site, keyword, position):
+                place = number_called(self.session.recorder.files(self.session.script), value, _RATE)
         self.report(place or info.site, message + ".", evidence={**evidence, "optimizer_at": info.site}, fix=fix)
 
     # ---- at the end --------------------------------------------------------------------------------------------------------
@@ -299,6 +319,10 @@ class LrAbsurd(Rule):
             if number in self._told:
                 continue
             self._scheduled(info, self._schedules.get(number), self._rates.get(number, []))
+            if number not in self._told:
+                self._no_rate(info, self._rates.get(number, []))
+            if number not in self._told:
+                self._no_progress(info, [held for (n, k), held in self._groups.items() if n == number])
             groups = [(k, held) for (n, k), held in self._groups.items() if n == number]
             for k, held in groups if number not in self._told else ():
                 ratios = [r for _, r, _ in held.seen]
@@ -311,6 +335,49 @@ class LrAbsurd(Rule):
                     "rounding or would take millions of steps", "raise",
                 )  # fmt: skip
                 break
+
+    def _no_rate(self, info: OptimizerInfo, rates: list[float]) -> None:
+        """A rate of exactly 0, for ever or for a good part of the run from its beginning."""
+        zeros = next((k for k, rate in enumerate(rates) if rate), len(rates))
+        if zeros < 10 or zeros < 0.2 * len(rates):
+            return
+        held = self._schedules.get(info.number)
+        scheduler = held.event.ref() if held is not None and held.event.ref is not None else None
+        place = _returned(next(iter(getattr(scheduler, "lr_lambdas", [])), None)) or (self._changed(info) if held is not None else None)
+        message = f"the learning rate of {info.class_name} is 0 in the first {zeros} of {len(rates)} steps: they change nothing"
+        if place is None:
+            self._tell(info, "lr", 1, 0.0, message, "give it the rate that was meant", {"steps": zeros})
+            return
+        self._told.add(info.number)
+        self.report(
+            place, message + ".", evidence={"steps": zeros, "of": len(rates), "optimizer_at": info.site},
+            fix="let the schedule begin above 0: `(step + 1) / warmup`, with `/` and not `//`",
+        )  # fmt: skip
+
+    def _no_progress(self, info: OptimizerInfo, groups: list[_Rates]) -> None:
+        """All steps together have hardly moved any weight, or the first ones have thrown them away, and the loss is where it was."""
+        seen = [entry for held in groups for entry in held.seen]
+        losses = self._curve.get(info.number, [])
+        if not seen or len(losses) < 60 or not all(math.isfinite(x) for x in losses):
+            return
+        third = len(losses) // 3
+        first, last = np.array(losses[:third]), np.array(losses[-third:])
+        noise = math.sqrt((float(first.var()) + float(last.var())) / third)
+        rate = max(lr for *_, lr in seen)
+        if float(first.mean() - last.mean()) > max(2.5 * noise, 0.01 * abs(float(first.mean()))):
+            return  # it goes down
+        held = max(groups, key=lambda g: len(g.seen))
+        moved = max(r for _, r, _ in seen) * info.steps
+        if moved < 0.01 and 0 < rate <= (2e-5 if info.class_name in self.ADAPTIVE else 1e-5):
+            self._rate(
+                info, held, losses, f"with a learning rate of {rate:.3g} all {info.steps} steps of {info.class_name} together have moved the weights "
+                f"by {moved:.2g} of their size, and the loss is where it was", "raise",
+            )  # fmt: skip
+        elif info.class_name in self.ADAPTIVE and len(early := [r for n, r, _ in held.seen if n < 2]) == 2 and min(early) > self.TOO_LARGE:
+            self._rate(
+                info, held, losses, f"with a learning rate of {rate:g} the first updates of {info.class_name} are as large as the weights "
+                "themselves, and the loss never recovers", "lower",
+            )  # fmt: skip
 
     def _scheduled(self, info: OptimizerInfo, held: _Scheduled | None, rates: list[float]) -> None:
         base = held.base if held is not None else rates[0] if rates else 0.0
@@ -346,6 +413,8 @@ class LrAbsurd(Rule):
             place = self._changed(info)
             if place is None:
                 return
+            if held is not None and held.event.scheduler in _BY_EPOCH and held.event.site is not None and _nested(held.event.site):
+                place = held.event.site  # it stands in the loop over batches, and belongs into the one around it
             self._told.add(info.number)
             self.report(
                 place,
@@ -395,6 +464,51 @@ class LrAbsurd(Rule):
                 },
                 fix="lower the learning rate until an update is about a thousandth of the weights",
             )
+
+
+_BY_EPOCH = ("ExponentialLR", "StepLR", "MultiStepLR", "MultiplicativeLR")
+_RATE = re.compile(r"(\w*_)?(lr|learning_?rate|rate|eta|step_?size|alpha)(_\w+|\d*)$", re.IGNORECASE)
+_OTHER = re.compile(r"\w*(decay|wd|momentum|eps|beta|gamma|batch|epochs|steps|dropout)\w*$", re.IGNORECASE)
+
+
+def info_free(event: OptimizerInfo, told: set[int]) -> bool:
+    """Whether nothing was said of an optimizer yet."""
+    return event.number not in told
+
+
+def _given(site: Site, keyword: str, position: int) -> str | None:
+    call = site.call
+    if call is None:
+        return None
+    given = call.arguments
+    return call.keywords.get(keyword, given[position] if position < len(given) else None)
+
+
+def _mistaken(site: Site, keyword: str, position: int) -> bool:
+    """Whether a positional argument is called like another one than that in whose place it stands: `AdamW(params, cfg.weight_decay)`."""
+    text = _given(site, keyword, position)
+    name = text.split(".")[-1].strip("]'\"") if text is not None else ""
+    return keyword == "lr" and bool(_OTHER.match(name)) and not _RATE.match(name)
+
+
+def _literal(site: Site, keyword: str, position: int) -> bool:
+    """Whether the call itself says the number."""
+    text = _given(site, keyword, position)
+    try:
+        return text is not None and isinstance(ast.literal_eval(text), (int, float))
+    except (ValueError, SyntaxError):
+        return False
+
+
+def _nested(site: Site) -> bool:
+    """Whether a place is in a loop that is inside of another loop of the same function."""
+    root = tree(site.file)
+    function = function_around(site.file, site.line)
+    around = [
+        n for n in ast.walk(function if function is not None else root)  # type: ignore[arg-type]
+        if isinstance(n, (ast.For, ast.While)) and n.lineno <= site.line <= (n.end_lineno or 0)
+    ]  # fmt: skip
+    return len(around) > 1
 
 
 def _returned(function: Any) -> Place | None:
