@@ -166,6 +166,16 @@ class Recorder:
             frame = frame.f_back
         return None
 
+    def callers(self) -> list[Site]:
+        """The places of the user's that led to what happens now, the innermost first."""
+        frame: Any = sys._getframe(1)
+        found = []
+        while frame is not None:
+            if not self.is_library(frame.f_code.co_filename):
+                found.append(Site(frame.f_code, frame.f_lasti))
+            frame = frame.f_back
+        return found
+
     def number(self) -> int:
         """A number that grows with every event."""
         self.count += 1

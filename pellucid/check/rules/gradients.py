@@ -257,6 +257,7 @@ class ZeroBetweenBackwardAndStep(_Gradients):
     severity = "error"
     summary = "gradients are cleared after backward, before the step"
     covered = ("step-without-backward",)
+    symptom_of = ("param-frozen",)
 
     def __init__(self) -> None:
         super().__init__()
@@ -295,13 +296,13 @@ class ZeroBetweenBackwardAndStep(_Gradients):
         for p, cleared in self._thrown:
             if p.used or p.read or p in used or not p.leaves & own:
                 continue
-            if str(p.site) not in sites and (any(p in self.fresh.get(leaf, ()) for leaf in p.leaves) or event.optimizer.steps < 3):
+            if str(p.site) not in sites and any(p in self.fresh.get(leaf, ()) for leaf in p.leaves):
                 continue  # another part of it is still to be used, as of a generator that goes through its critic
             key = (str(p.site), str(cleared))
             held = self._rounds.get(key, (-1, 0))
             if held[0] != event.number:
                 held = self._rounds[key] = (event.number, held[1] + 1)
-            if held[1] >= max(2, event.optimizer.steps):  # at every step so far: not a batch that is dropped now and then
+            if held[1] >= max(2 if str(p.site) in sites else 4, event.optimizer.steps):  # at every step so far: not a batch that is dropped now and then
                 self._tell(p, cleared, event, "so only the last of several backward calls counts for the step")
                 return
 

@@ -9,7 +9,7 @@ from typing import Any
 from ..events import Backward, ModuleCall, Op, OptimizerInfo, Step, Update, Value
 from ..rule import Rule
 from .gradients import is_clipping
-from .places import Place, attribute_place, tree
+from .places import Place, assignments, attribute_place, chooser, function_around, tree
 
 
 class _Known:
@@ -40,9 +40,11 @@ class _Leaves(Rule):
         self.loaded: set[int] = set()
         self.inputs: set[int] = set()
         self.evaluated: set[int] = set()  # ids of root modules called in eval mode
+        self.in_training: set[int] = set()  # and of those called in train mode
         self.known: list[_Known] = []
         self.of: dict[int, set[int]] = {}  # by optimizer: the parameters that it has stepped on
         self.optimizers: list[OptimizerInfo] = []
+        self._there: dict[int, set[int]] = {}  # by optimizer: ids of the modules that were there when it was made
 
     def on_op(self, op: Op) -> None:
         """Gradients that are looked at, values that are loaded."""
@@ -66,12 +68,12 @@ class _Leaves(Rule):
         """What goes into models, and in which mode they are."""
         if call.parent is None:
             self.inputs.update(v.id for v in call.inputs if v.is_leaf and v.requires_grad)
-            if not call.training:
-                self.evaluated.add(id(call.module))
+            (self.in_training if call.training else self.evaluated).add(id(call.module))
 
     def on_optimizer(self, event: OptimizerInfo) -> None:
         """What its parameters are called now."""
         self.optimizers.append(event)
+        self._there[event.number] = {id(m) for m in self.session.recorder.names.alive()}
         own = {v.id: v for v in event.params()}
         value = self.session.recorder.value
         for root in self.session.recorder.names.roots():
@@ -193,6 +195,51 @@ class ParamReplaced(_Leaves):
         )
 
 
+def _chosen(info: OptimizerInfo) -> bool:
+    """Whether the call that made an optimizer, or the line that it has its parameters from, names a part of a model:
+    `SGD(model.head.parameters())`. A choice by conditions may be a mistake."""
+    call = info.site.call if info.site is not None else None
+    place = gathered_at(info.site)
+    text = f"{call.text if call is not None else ''} {place.text if place is not None else ''}"
+    return " if " not in text and "parameters()" in text
+
+
+def gathered_at(site: Any) -> Place | None:
+    """Where the parameters that an optimizer gets are put together, when that is not the call itself: the assignment of a variable, what a
+    function of the same file returns."""
+    root = tree(site.file) if site is not None else None
+    call = site.call if root is not None else None
+    if root is None or call is None or not isinstance(call._node, ast.Call):
+        return None
+    given = call._node.args[0] if call._node.args else next((k.value for k in call._node.keywords if k.arg == "params"), None)
+    while isinstance(given, ast.Call) and getattr(given.func, "id", "") in ("list", "filter", "tuple") and given.args:
+        given = given.args[-1]
+    for _ in range(4):
+        if isinstance(given, ast.Call):
+            name = getattr(given.func, "id", getattr(given.func, "attr", ""))
+            for f in ast.walk(root):
+                if isinstance(f, ast.FunctionDef) and f.name == name:
+                    returned = [n for n in ast.walk(f) if isinstance(n, (ast.Return, ast.Yield))]
+                    return Place(site.file, returned[-1].lineno) if returned else None
+            return None
+        if not isinstance(given, (ast.Name, ast.Attribute)):
+            return None
+        text = ast.unparse(given)
+        function = function_around(site.file, site.line)
+        before = [a for a in assignments(site.file, text, function.lineno if function is not None else 1) if a.lineno < site.line]
+        if not before:
+            return None
+        value = max(before, key=lambda a: a.lineno)
+        inner = getattr(value, "value", None)
+        if isinstance(inner, ast.Call) and getattr(inner.func, "attr", "") != "parameters" and isinstance(inner.func, ast.Name):
+            given = inner
+            if not any(isinstance(f, ast.FunctionDef) and f.name == inner.func.id for f in ast.walk(root)):
+                return Place(site.file, value.lineno)
+            continue
+        return Place(site.file, value.lineno)
+    return None
+
+
 def assigned_after(info: OptimizerInfo, script: str, name: str, inside: bool = False) -> Any:
     """The line that assigns something called `name` (a variable unless `inside`, an attribute, an element) after an optimizer was made."""
     site = info.site
@@ -261,9 +308,22 @@ class ParamNotInOptimizer(_Leaves):
     severity = "warning"
     summary = "a parameter that is used is not given to the optimizer"
 
+    ops = (*_Leaves.ops, "requires_grad", "requires_grad_")
+
     def __init__(self) -> None:
         super().__init__()
         self._facts: dict[int, Any] = {}  # by leaf: (group, place, how, name), taken while the leaf lives
+        self._freed: dict[int, Any] = {}  # by leaf: where it was unfrozen after an optimizer was made
+
+    def on_op(self, op: Op) -> None:
+        """Parameters that are unfrozen when the optimizer is there already."""
+        if op.name in ("requires_grad", "requires_grad_"):
+            if op.args.get("value", op.args.get("requires_grad", True)) is True and op.inputs and self.optimizers:
+                if not op.inputs[0].requires_grad or op.inputs[0].id in self._facts:
+                    self._freed[op.inputs[0].id] = chooser(self.session.recorder)
+                    self._facts.pop(op.inputs[0].id, None)
+            return
+        super().on_op(op)
 
     def on_step(self, event: Step) -> None:
         """Leaves that two backward calls have reached and no step has changed are looked at while they live."""
@@ -281,9 +341,18 @@ class ParamNotInOptimizer(_Leaves):
             found = self._plain(value)
         else:
             root, path = owner
-            if id(root) in self.evaluated or self.replaced(value, root, path) is not None or self._fine_tuned(root):
+            teacher = id(root) in self.evaluated and id(root) not in self.in_training
+            if teacher or self.replaced(value, root, path) is not None:
+                return None
+            if value.id in self._freed:
+                place = self._freed[value.id]
+                return ("freed", str(place)), place, "it was unfrozen after the optimizer had been made", value.name or "a tensor"
+            if self._fine_tuned(root):
                 return None
             container = self._container(root)
+            made = self._late(value, root, path) if container is None else None
+            if made is not None:
+                return ("late", str(made)), made, "it was made after the optimizer", value.name or "a tensor"
             found = ("root", id(root)) if container is None else ("list", str(container[0])), *(container or (None, ""))
         return None if found is None else (*found, value.name or "a tensor")
 
@@ -333,9 +402,30 @@ class ParamNotInOptimizer(_Leaves):
                     )
         return None
 
+    def _late(self, value: Value, root: Any, path: str) -> Any:
+        """Where a layer was made, if the optimizer that trains the rest of its model was there before it."""
+        owner = root
+        for part in path.split(".")[:-1]:
+            owner = owner._modules.get(part)
+            if owner is None:
+                return None
+        names = self.session.recorder.names
+        own = {self.session.recorder.value(p).id for p in root.parameters()}
+        trains = [info for info in self.optimizers if own & self.of.get(info.number, set())]
+        if not trains or not all(self._before(info, owner) for info in trains):
+            return None
+        return names.site_of(owner) or attribute_place(self.session.recorder, root, path.split(".")[0])
+
+    def _before(self, info: OptimizerInfo, module: Any) -> bool:
+        """Whether an optimizer was made before a module."""
+        return id(module) not in self._there.get(info.number, {id(module)})
+
     def _fine_tuned(self, root: Any) -> bool:
         """Whether only the last parts of a model were given to the optimizer, and all before them stay as they are."""
         value = self.session.recorder.value
+        trained = [c for _, c in root.named_children() if any(value(p).id in self.changed for p in c.parameters())]
+        if len(trained) != 1 and not any(_chosen(info) for info in self.optimizers):
+            return False
         states = []
         for _, child in root.named_children():
             params = [value(p).id in self.changed for p in child.parameters() if p.requires_grad]
@@ -356,7 +446,7 @@ class ParamNotInOptimizer(_Leaves):
         names = [self._facts[key][3] for key in keys]
         one = len(names) == 1
         self.report(
-            site or best.site,
+            site or gathered_at(best.site) or best.site,
             f"{names[0] if one else f'{names[0]} and {len(names) - 1} more'} got gradients again and again and "
             f"{'is' if one else 'are'} in no optimizer: nothing trains {'it' if one else 'them'}{'; ' + how if how else ''}.",
             evidence={
@@ -364,7 +454,9 @@ class ParamNotInOptimizer(_Leaves):
                 "backward_calls": self.counts[keys[0]],
                 "optimizer": f"{best.class_name} at {best.site}",
             },
-            fix="register it with the model, so that `model.parameters()` has it"
+            fix=f"give it to the optimizer, too: `{best.name or 'optimizer'}.add_param_group(...)`, or make the optimizer later"
+            if "optimizer" in how
+            else "register it with the model, so that `model.parameters()` has it"
             if how
             else f"give it to {best.class_name}, or freeze it with `requires_grad_(False)` if it is to stay as it is",
         )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from typing import Any
 
 from ..events import Backward, Failure, ModuleCall, Op, OptimizerInfo, Site, Step, Update, Value, ancestors
+from ..names import locals_of
 from ..rule import Rule
-from .places import Place, attribute_place, is_users, member_place, tree
+from .places import Place, attribute_place, chooser, function_around, is_users, member_place, tree
 
 
 class ParamUnused(Rule):
@@ -212,19 +214,26 @@ class ParamFrozen(Rule):
         self._look = True
         self._told: set[Any] = set()
         self._plain: dict[int, int] = {}  # by id of a tensor that stands where a weight should: the step at which it was last seen
+        self._waiting = Waiting(self)
+        self._last: dict[int, Value] = {}  # by root module: the weight of the last product in it
+        self._stepped: set[int] = set()  # leaves that some optimizer has changed
 
     def on_op(self, op: Op) -> None:
         """`p.requires_grad = False`, `p.requires_grad_(False)`; a product with something that is no parameter."""
         if op.name in _PRODUCTS:
             if op.grad_enabled and op.module is not None and not op.inplace:
                 self._weight(op)
+                weight = op.args.get("weight")
+                if isinstance(weight, Value) and self.step < 4:
+                    self._last[id(op.module.root.module)] = weight
             return
         wanted = op.args.get("value", op.args.get("requires_grad", True))
         for value in op.inputs[:1]:
             if wanted is False:
-                self._frozen[value.id] = value, op.site
+                self._frozen[value.id] = value, chooser(self.session.recorder)
             else:
                 self._frozen.pop(value.id, None)
+                self._waiting.thawed()
 
     # ---- a tensor in the place of a parameter ------------------------------------------------------------------------
     def _weight(self, op: Op) -> None:
@@ -259,6 +268,7 @@ class ParamFrozen(Rule):
     def on_optimizer(self, event: OptimizerInfo) -> None:
         """A new phase of training: what was frozen may have been meant to be free."""
         self._look = True
+        self._waiting.made(event)
 
     def on_module_exit(self, call: ModuleCall) -> None:
         """`module.requires_grad = True` only makes an attribute."""
@@ -339,6 +349,10 @@ class ParamFrozen(Rule):
         """An optimizer all of whose parameters are frozen; or some that nobody has frozen knowingly."""
         info = event.optimizer
         values = info.params()
+        if info.steps < 2:
+            self._stepped.update(v.id for v in values if v.requires_grad)
+        if self._frozen:
+            self._waiting.step(event)
         if values and not any(v.requires_grad for v in values):
             held = self._idle.get(info.number)
             if held is None:
@@ -350,6 +364,9 @@ class ParamFrozen(Rule):
             if info.steps == 1:
                 self._by_default([v for v in values if not v.requires_grad])
                 self._by_name()
+                if self._frozen:
+                    self._half_layers()
+                    self._new_head()
 
     def _by_default(self, frozen: list[Value]) -> None:
         """`nn.Embedding.from_pretrained(vectors)` freezes, unless it is told not to."""
@@ -368,6 +385,61 @@ class ParamFrozen(Rule):
                     "optimizer and never changes.",
                     evidence={"parameter": value.name, "shape": list(value.shape)},
                     fix="`from_pretrained(vectors, freeze=False)` to train it; say `freeze=True` if it is to stay as it is",
+                )
+
+    def frozen_at(self, value: Value) -> Any:
+        """Where a parameter was frozen, if it was and still is; else None."""
+        held = self._frozen.get(value.id)
+        return held[1] if held is not None and not value.requires_grad else None
+
+    def _half_layers(self) -> None:
+        """A weight is frozen and its bias is not, although nothing in the line speaks of them: a slice that ends one too early."""
+        recorder = self.session.recorder
+        for module in recorder.names.alive():
+            weight, bias = module._parameters.get("weight"), module._parameters.get("bias")
+            if weight is None or bias is None or weight.requires_grad == bias.requires_grad:
+                continue
+            place = self.frozen_at(recorder.value(bias if weight.requires_grad else weight))
+            if place is None or place in self._told:
+                continue
+            function = function_around(place.file, place.line)
+            text = ast.unparse(function) if function is not None else " ".join(s.text for s in _lines_around(place))
+            if re.search(r"bias|weight|ndim|dim\(|shape|named_|isinstance", text):
+                continue
+            self._told.add(place)
+            kept, other = ("weight", "bias") if bias.requires_grad else ("bias", "weight")
+            self.report(
+                place,
+                f"of {recorder.names.parameter(weight if kept == 'weight' else bias)} and its {other} only the first is frozen here: a layer is cut in "
+                "two.",
+                evidence={"layer": type(module).__name__, "frozen": kept},
+                fix="choose whole layers: go over `model.children()` or over names, not over a slice of `model.parameters()`",
+            )
+
+    def _new_head(self) -> None:
+        """A filter on names that freezes the last layer with the rest, which nothing has trained and no file has filled."""
+        recorder = self.session.recorder
+        for root in recorder.names.roots():
+            weight = self._last.get(id(root))
+            place = self.frozen_at(weight) if weight is not None else None
+            if weight is None or place is None or place in self._told or weight.id in self._stepped or weight.name is None:
+                continue
+            path = weight.name.split(".")
+            test = _test_around(place)
+            if test is None or not any(isinstance(n, ast.Compare) for n in ast.walk(test[1])) or not _HEAD.search(path[-2] if len(path) > 1 else ""):
+                continue
+            written = recorder.filled.get(weight.id)
+            call = written.site.call if written is not None and written.site is not None else None
+            if call is not None and "load" in (call.function or ""):
+                continue
+            if any(p.requires_grad for p in root.parameters()):
+                self._told.add(place)
+                self.report(
+                    place,
+                    f"{weight.name} is frozen with the rest: the last layer has the random numbers that it was made with, and nothing trains it.",
+                    evidence={"parameter": weight.name, "shape": list(weight.shape)},
+                    fix="leave the new last layer free, too",
+                    severity="warning",
                 )
 
     def _by_name(self) -> None:
@@ -399,6 +471,7 @@ class ParamFrozen(Rule):
 
     def finish(self) -> None:
         """Optimizers that had nothing to train to the end; switches that the last lines of the program set; `==` for `=`."""
+        self._waiting.finish()
         for what, count in self._idle.values():
             if count >= 2:
                 self.report(**what)
@@ -438,6 +511,127 @@ class ParamFrozen(Rule):
                 if p is tensor:
                     return member_place(recorder, root, path)
         return None
+
+
+def _lines_around(place: Any) -> list[Place]:
+    return [Place(place.file, line) for line in range(max(1, place.line - 2), place.line + 1)]
+
+
+class Waiting:
+    """Parameters that are frozen for a while, and whose time never ends."""
+
+    def __init__(self, rule: ParamFrozen) -> None:
+        self.rule = rule
+        self.optimizers: list[OptimizerInfo] = []  # with parameters that were free when they were made
+        self.idle: dict[int, tuple[Any, list[str]]] = {}  # by optimizer that has never stepped: where its parameters were frozen, their names
+        self.lines: set[tuple[str, int]] = set()  # that have led to an unfreezing
+        self.tests: list[tuple[str, ast.If]] | None = None
+        self.told = False
+
+    def made(self, info: OptimizerInfo) -> None:
+        """An optimizer is made."""
+        if any(v.requires_grad for v in info.params()):
+            self.optimizers.append(info)
+
+    def thawed(self) -> None:
+        """A parameter is unfrozen."""
+        if len(self.lines) < 200:
+            self.lines.update(site.key for site in self.rule.session.recorder.callers())
+
+    def step(self, event: Step) -> None:
+        """Something is trained."""
+        n = event.optimizer.steps
+        if n < 8 or n & (n - 1):
+            return
+        for info in self.optimizers:
+            if info is event.optimizer or info.steps:
+                continue
+            values = info.params()
+            places = [self.rule.frozen_at(v) for v in values]
+            if values and all(place is not None for place in places):
+                self.idle[info.number] = places[0], [v.name or "a parameter" for v in values[:8]]
+            else:
+                self.idle.pop(info.number, None)
+        if not self.told:
+            self.missed()
+
+    def missed(self) -> None:
+        """`if epoch == START:` around an unfreezing, which the run has passed without being there."""
+        recorder = self.rule.session.recorder
+        if self.tests is None:
+            self.tests = [
+                (file, node)
+                for file in recorder.files(self.rule.session.script)
+                for node in ast.walk(tree(file) or ast.Module([], []))
+                if isinstance(node, ast.If) and _thaws(node)
+            ]
+        frame: Any = sys._getframe(1) if self.tests else None
+        while frame is not None:
+            for file, node in self.tests:
+                last = max(getattr(n, "end_lineno", 0) or 0 for n in node.body)
+                code = frame.f_code
+                if code.co_filename != file or not any(p[0] == node.lineno for p in code.co_positions()):
+                    continue
+                if any(f == file and node.lineno <= line <= last for f, line in self.lines):
+                    continue
+                test: Any = node.test
+                space = {**frame.f_globals, **locals_of(frame)}
+                now, then = _number(test.left, space), _number(test.comparators[0], space)
+                if now is not None and then is not None and now > then:
+                    self.told = True
+                    held = [v for v, _ in self.rule._frozen.values() if (t := v.tensor) is not None and not t.requires_grad]
+                    frozen = [v.name or "a parameter" for v in held]
+                    if frozen:
+                        self.rule.report(
+                            Place(file, node.lineno),
+                            f"`{ast.unparse(test)}` was never true, and now it is {now} and past {then}: what is to be unfrozen here stays frozen.",
+                            evidence={"frozen": len(frozen), "parameters": frozen[:8]},
+                            fix=f"`{ast.unparse(test.left)} >= {ast.unparse(test.comparators[0])}`, so that a run that begins later gets there, too",
+                        )
+                    return
+            frame = frame.f_back
+
+    def finish(self) -> None:
+        """Optimizers that never stepped, as their parameters were frozen to the end."""
+        for info in self.optimizers:
+            held = self.idle.get(info.number)
+            if held is not None and not info.steps and held[0] not in self.rule._told:
+                self.rule._told.add(held[0])
+                self.rule.report(
+                    held[0],
+                    f"the parameters of an optimizer ({info.class_name}) are frozen here, after it was made, and nothing ever unfreezes them: it "
+                    "never trains anything.",
+                    evidence={"parameters": held[1], "optimizer_at": info.site},
+                    fix="unfreeze them again before they are trained: `requires_grad_(True)`",
+                )
+
+
+def _thaws(node: ast.If) -> bool:
+    """Whether `if a == b:` unfreezes something."""
+    if not isinstance(node.test, ast.Compare) or len(node.test.ops) != 1 or not isinstance(node.test.ops[0], ast.Eq):
+        return False
+    for n in ast.walk(ast.Module(node.body, [])):
+        if isinstance(n, ast.Assign) and any(isinstance(t, ast.Attribute) and t.attr == "requires_grad" for t in n.targets):
+            if isinstance(n.value, ast.Constant) and n.value.value is True:
+                return True
+        if isinstance(n, ast.Call):
+            name = getattr(n.func, "attr", getattr(n.func, "id", "")).lower()
+            wanted = [a.value for a in (*n.args, *(k.value for k in n.keywords)) if isinstance(a, ast.Constant)]
+            if "unfreeze" in name or "thaw" in name or name in ("requires_grad_", "set_requires_grad") and False not in wanted:
+                return True
+    return False
+
+
+def _number(node: ast.expr, space: dict[str, Any]) -> int | None:
+    """The whole number that a name, an attribute or a constant stands for."""
+    value: Any = None
+    if isinstance(node, ast.Constant):
+        value = node.value
+    elif isinstance(node, ast.Name):
+        value = space.get(node.id)
+    elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        value = getattr(space.get(node.value.id), "__dict__", {}).get(node.attr)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _test_around(site: Site) -> tuple[int, ast.expr] | None:
@@ -509,5 +703,6 @@ def _beyond(frozen: list[str], names: list[str], texts: list[str]) -> tuple[str,
     return None
 
 
+_HEAD = re.compile(r"head|classif|cls|score|logit|output|^out|fc_?out|^fc$|decoder")
 _KINDS = frozenset({"norm", "bn", "bias", "weight", "ln", "layernorm", "batchnorm", "lora", "lora_"})
 _MISSPELLED = ("require_grad", "required_grad", "requires_grads", "require_grads", "requiresgrad", "requires_gradient", "trainable")

@@ -84,6 +84,20 @@ def function_around(file: str, line: int, first: int | None = None) -> ast.Funct
     return best
 
 
+def chooser(recorder: Any) -> Any:
+    """Where it is chosen what an operation that runs now is done to: the call of the function that it stands in, when that function does the
+    same to whatever it is given; else its own place."""
+    sites = recorder.callers()
+    for site, outer in zip(sites, sites[1:], strict=False):
+        function = function_around(site.file, site.line)
+        own = {a.arg for a in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)} if function is not None else set()
+        inside = [] if function is None else [n for n in ast.walk(function) if isinstance(n, (ast.If, ast.IfExp, ast.Compare))]
+        slices = [] if function is None else [n for n in ast.walk(function) if isinstance(n, ast.Slice)]
+        if function is None or function.name == "__init__" or not own - {"self"} or inside or slices or site.file != outer.file:
+            return site
+    return sites[-1] if sites else None
+
+
 def assigned_before(site: Any, name: str) -> Place | None:
     """The last line before a place, in the same function, that assigns a variable or attribute; None when there is none."""
     function = function_around(site.file, site.line)
