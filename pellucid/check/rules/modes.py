@@ -97,7 +97,9 @@ class EvalInTrainMode(Rule):
             Any, tuple[ModuleCall, set[int]]
         ] = {}  # steps in which a frozen batch norm had statistics of the batch
         self._switches = _Switches()
-        self._outside: dict[int, tuple[Any, int]] = {}  # by id of a layer that no model has registered: itself, number of its first call
+        self._outside: dict[
+            int, tuple[Any, int]
+        ] = {}  # by id of a layer that no model has registered: itself, number of its first call
 
     def on_op(self, op: Op) -> None:
         """A layer that behaves differently in train mode."""
@@ -335,7 +337,12 @@ class TrainInEvalMode(Rule):
             if op.module is None:
                 continue
             root = op.module.root
-            if root.training and root.number not in self._passes and root.module is not None and next(root.module.parameters(), None) is not None:
+            if (
+                root.training
+                and root.number not in self._passes
+                and root.module is not None
+                and next(root.module.parameters(), None) is not None
+            ):
                 return  # a part in train mode, another in eval mode: somebody has chosen
             if root.number in self._passes:
                 reached[root.number] = self._passes[root.number]
@@ -403,7 +410,9 @@ def _mode_set(recorder: Any, root: Any, training: bool) -> Any:
                 continue
             function = function_around(code.co_filename, code.co_firstlineno + 1, code.co_firstlineno)
             calls = [n for n in ast.walk(function) if isinstance(n, ast.Call)] if function is not None else []
-            switched = [c for c in calls if isinstance(c.func, ast.Attribute) and c.func.attr == name and "super" in ast.unparse(c.func)]
+            switched = [
+                c for c in calls if isinstance(c.func, ast.Attribute) and c.func.attr == name and "super" in ast.unparse(c.func)
+            ]
             if name == "train" and any(c.args or c.keywords for c in switched):
                 continue  # it hands the mode on
             return Place(code.co_filename, switched[0].lineno if switched else code.co_firstlineno)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import weakref
-from typing import Any
+from typing import Any, ClassVar
 
 from ..events import Backward, ModuleCall, Op, OptimizerInfo, Step, Update, Value
 from ..rule import Rule
@@ -29,7 +29,7 @@ class _Known:
 class _Leaves(Rule):
     """Which leaves get gradients, and which of them an optimizer or an update by hand changes."""
 
-    ops = ("grad", "copy", "matmul", "mm", "linear", "conv1d", "conv2d")
+    ops: ClassVar[tuple[str, ...]] = ("grad", "copy", "matmul", "mm", "linear", "conv1d", "conv2d")
 
     def __init__(self) -> None:
         self.reached: dict[int, Value] = {}
@@ -308,7 +308,7 @@ class ParamNotInOptimizer(_Leaves):
     severity = "warning"
     summary = "a parameter that is used is not given to the optimizer"
 
-    ops = (*_Leaves.ops, "requires_grad", "requires_grad_")
+    ops: ClassVar[tuple[str, ...]] = (*_Leaves.ops, "requires_grad", "requires_grad_")
 
     def __init__(self) -> None:
         super().__init__()

@@ -83,12 +83,12 @@ def number_called(files: list[str], value: float, name: Any) -> Place | None:
                 for a, default in zip(n.kwonlyargs, n.kw_defaults, strict=True):
                     note(file, a.arg, default)
             elif isinstance(n, ast.Call):
-                for k in n.keywords:
-                    note(file, k.arg, k.value)
+                for keyword in n.keywords:
+                    note(file, keyword.arg, keyword.value)
                 if getattr(n.func, "attr", "") == "add_argument":
                     for flag in n.args:
-                        for k in n.keywords:
-                            note(file, _number(flag) if k.arg == "default" else None, k.value)
+                        for keyword in n.keywords:
+                            note(file, _number(flag) if keyword.arg == "default" else None, keyword.value)
     return Place(*found.pop()) if len(found) == 1 else None
 
 

@@ -410,8 +410,8 @@ class ParamFrozen(Rule):
             kept, other = ("weight", "bias") if bias.requires_grad else ("bias", "weight")
             self.report(
                 place,
-                f"of {recorder.names.parameter(weight if kept == 'weight' else bias)} and its {other} only the first is frozen here: a layer is cut in "
-                "two.",
+                f"of {recorder.names.parameter(weight if kept == 'weight' else bias)} and its {other} only the first is frozen here: a layer is "
+                "cut in two.",
                 evidence={"layer": type(module).__name__, "frozen": kept},
                 fix="choose whole layers: go over `model.children()` or over names, not over a slice of `model.parameters()`",
             )
@@ -426,7 +426,11 @@ class ParamFrozen(Rule):
                 continue
             path = weight.name.split(".")
             test = _test_around(place)
-            if test is None or not any(isinstance(n, ast.Compare) for n in ast.walk(test[1])) or not _HEAD.search(path[-2] if len(path) > 1 else ""):
+            if (
+                test is None
+                or not any(isinstance(n, ast.Compare) for n in ast.walk(test[1]))
+                or not _HEAD.search(path[-2] if len(path) > 1 else "")
+            ):
                 continue
             written = recorder.filled.get(weight.id)
             call = written.site.call if written is not None and written.site is not None else None
@@ -523,7 +527,9 @@ class Waiting:
     def __init__(self, rule: ParamFrozen) -> None:
         self.rule = rule
         self.optimizers: list[OptimizerInfo] = []  # with parameters that were free when they were made
-        self.idle: dict[int, tuple[Any, list[str]]] = {}  # by optimizer that has never stepped: where its parameters were frozen, their names
+        self.idle: dict[
+            int, tuple[Any, list[str]]
+        ] = {}  # by optimizer that has never stepped: where its parameters were frozen, their names
         self.lines: set[tuple[str, int]] = set()  # that have led to an unfreezing
         self.tests: list[tuple[str, ast.If]] | None = None
         self.told = False

@@ -90,7 +90,11 @@ def chooser(recorder: Any) -> Any:
     sites = recorder.callers()
     for site, outer in zip(sites, sites[1:], strict=False):
         function = function_around(site.file, site.line)
-        own = {a.arg for a in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)} if function is not None else set()
+        own = (
+            {a.arg for a in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
+            if function is not None
+            else set()
+        )
         inside = [] if function is None else [n for n in ast.walk(function) if isinstance(n, (ast.If, ast.IfExp, ast.Compare))]
         slices = [] if function is None else [n for n in ast.walk(function) if isinstance(n, ast.Slice)]
         if function is None or function.name == "__init__" or not own - {"self"} or inside or slices or site.file != outer.file:

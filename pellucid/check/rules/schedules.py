@@ -160,7 +160,12 @@ class LrAbsurd(Rule):
                     {},
                 )
             betas = group.get("betas")
-            if isinstance(betas, (tuple, list)) and len(betas) == 2 and 0.99 <= betas[0] > betas[1] and info_free(event, self._told):
+            if (
+                isinstance(betas, (tuple, list))
+                and len(betas) == 2
+                and 0.99 <= betas[0] > betas[1]
+                and info_free(event, self._told)
+            ):
                 self._tell(
                     event,
                     "betas",
@@ -302,7 +307,14 @@ class LrAbsurd(Rule):
         )
 
     def _tell(
-        self, info: OptimizerInfo, keyword: str, position: int, value: float | None, message: str, fix: str, evidence: dict[str, Any]
+        self,
+        info: OptimizerInfo,
+        keyword: str,
+        position: int,
+        value: float | None,
+        message: str,
+        fix: str,
+        evidence: dict[str, Any],
     ) -> None:
         self._told.add(info.number)
         place = None
@@ -343,7 +355,9 @@ class LrAbsurd(Rule):
             return
         held = self._schedules.get(info.number)
         scheduler = held.event.ref() if held is not None and held.event.ref is not None else None
-        place = _returned(next(iter(getattr(scheduler, "lr_lambdas", [])), None)) or (self._changed(info) if held is not None else None)
+        place = _returned(next(iter(getattr(scheduler, "lr_lambdas", [])), None)) or (
+            self._changed(info) if held is not None else None
+        )
         message = f"the learning rate of {info.class_name} is 0 in the first {zeros} of {len(rates)} steps: they change nothing"
         if place is None:
             self._tell(info, "lr", 1, 0.0, message, "give it the rate that was meant", {"steps": zeros})
@@ -373,7 +387,11 @@ class LrAbsurd(Rule):
                 info, held, losses, f"with a learning rate of {rate:.3g} all {info.steps} steps of {info.class_name} together have moved the weights "
                 f"by {moved:.2g} of their size, and the loss is where it was", "raise",
             )  # fmt: skip
-        elif info.class_name in self.ADAPTIVE and len(early := [r for n, r, _ in held.seen if n < 2]) == 2 and min(early) > self.TOO_LARGE:
+        elif (
+            info.class_name in self.ADAPTIVE
+            and len(early := [r for n, r, _ in held.seen if n < 2]) == 2
+            and min(early) > self.TOO_LARGE
+        ):
             self._rate(
                 info, held, losses, f"with a learning rate of {rate:g} the first updates of {info.class_name} are as large as the weights "
                 "themselves, and the loss never recovers", "lower",

@@ -1,0 +1,40 @@
+"""train override without super; also trained in eval."""
+
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(5, 32), nn.BatchNorm1d(32), nn.ReLU(), nn.Dropout(0.5), nn.Linear(32, 1))
+
+    def forward(self, x):
+        return self.body(x)
+
+    def eval(self):  # <- finding
+        self.training = False
+        return self
+
+
+torch.manual_seed(0)
+net = Net()
+opt = torch.optim.Adam(net.parameters(), 1e-3)
+
+
+def ev():
+    net.eval()
+    with torch.no_grad():
+        x = torch.randn(32, 5)
+        return (net(x) - x[:, :1]).pow(2).mean().item()
+
+
+for e in range(4):
+    net.train()
+    for _ in range(10):
+        x = torch.randn(32, 5)
+        loss = (net(x) - x[:, :1]).pow(2).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    print(ev())
