@@ -16,7 +16,7 @@ from .places import Place, assigned_before, tree
 from .rows import common, grams, hashed, matrix, pairs, samples, scaled_at, scaled_together
 
 _HELD_OUT = re.compile(
-    r"(^|[^a-z])(va|val|valid|validation|te|tst|test|dev|holdout|heldout|held_out|unseen)([^a-z]|$)|[a-z](val|test)$|(^|[^a-z])x(va|te|v)([^a-z]|$)",
+    r"(^|[^a-z])(va|val|valid|validation|te|tst|test|dev|holdout|heldout|held_out|unseen)([^a-z]|$)|[a-z](val|test)$|(^|[^a-z])(x(va|te|v)|(va|te|v)x)([^a-z]|$)",
     re.IGNORECASE,
 )
 _TRAIN = re.compile(r"(^|[^a-z])x?(tr|trn|train|training)", re.IGNORECASE)
@@ -527,7 +527,11 @@ class DataLeak(Rule):
             total, leaked = len(held.samples), len(held.same)
         if total < 4 or leaked < 2 or leaked < 0.03 * total or _TRAIN.search(name):
             return leaked >= 2
-        whole = leaked >= 0.9 * total or bool(learned.rows) and learned.rows <= held.rows or held.dataset in self._trained_on
+        module = learned.ref()
+        copied = module is not None and id(module) != held.model and held.dataset is None
+        whole = (
+            copied or leaked >= 0.9 * total or bool(learned.rows) and learned.rows <= held.rows or held.dataset in self._trained_on
+        )
         said = [text for text in held.texts if _HELD_OUT.search(text)]
         if whole and (not (_HELD_OUT.search(name) or said) or said and any(_TRAIN.search(text) for text in said)):
             return (

@@ -1,13 +1,14 @@
-"""token sequences, windows of stride; deduplicated? here: sentences split by index lists with overlap; EMA model evaluated"""
+"""Two lists of row numbers that overlap, rows of whole numbers, and a running average of the model is evaluated."""
 
 import copy
+
 import torch
 from torch import nn
 
 torch.manual_seed(0)
 ids = torch.randint(0, 50, (200, 12))
 y = (ids[:, 0] > 25).long()
-train_rows = list(range(0, 150))
+train_rows = list(range(150))
 val_rows = list(range(120, 200))  # <- finding
 
 

@@ -1,4 +1,4 @@
-"""augmenting dataset; sampler indices overlap."""
+"""The same samples on both sides, never the same rows: noise is added to each."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""numpy scaling before split through a helper."""
+"""NumPy scales all rows in a function, and only then they are split."""
 
 import numpy as np
 import torch

@@ -1,4 +1,4 @@
-"""strided windows, random split of windows"""
+"""Windows of a series, four steps apart, split at random."""
 
 import torch
 from torch import nn

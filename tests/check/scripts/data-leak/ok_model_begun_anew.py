@@ -1,6 +1,7 @@
-"""reset of a model between folds, evaluation of all folds with one model object; train accuracy; replay; class tables"""
+"""Folds that begin with the same weights again, the accuracy on training rows, and rows that are equal by nature."""
 
 import copy
+
 import torch
 from torch import nn
 

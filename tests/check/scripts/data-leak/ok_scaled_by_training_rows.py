@@ -1,9 +1,9 @@
-"""numpy scaling before split through a helper."""
+"""Statistics of the training rows scale all."""
 
 import numpy as np
 import torch
 from torch import nn
-from torch.utils.data import DataLoader, TensorDataset, random_split
+from torch.utils.data import DataLoader, TensorDataset
 
 
 def standardise(a):

@@ -1,4 +1,4 @@
-"""eval by attribute."""
+"""The flag of the model alone is set, and its layers keep theirs."""
 
 import torch
 from torch import nn

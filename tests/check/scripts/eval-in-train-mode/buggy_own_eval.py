@@ -1,4 +1,4 @@
-"""train override without super; also trained in eval."""
+"""An eval of the model's own that does not go down to its layers."""
 
 import torch
 from torch import nn

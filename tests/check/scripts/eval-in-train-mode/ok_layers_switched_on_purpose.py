@@ -1,4 +1,4 @@
-"""MC dropout by switching layers on, frozen BN after train, and dropout flags by attribute."""
+"""Dropout is switched on again for an evaluation, batch norm off for training."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""config dict merged; warm fine-tuning rate used from scratch."""
+"""The rate stands in a dictionary of settings, and is that of another kind of training."""
 
 import torch
 from torch import nn

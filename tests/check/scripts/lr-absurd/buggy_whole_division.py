@@ -1,4 +1,4 @@
-"""warmup lambda with integer division."""
+"""A warm-up that divides with //."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Fine tuning a trained net with tiny rates, and a backbone group with a small rate."""
+"""Small rates for a model that is trained already."""
 
 import torch
 from torch import nn

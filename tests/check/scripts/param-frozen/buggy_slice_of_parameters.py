@@ -1,4 +1,4 @@
-"""slice of parameters cuts a layer."""
+"""A slice of the parameters that was meant to leave out a layer leaves out its bias alone."""
 
 import torch
 from torch import nn

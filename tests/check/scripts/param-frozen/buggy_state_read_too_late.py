@@ -1,6 +1,7 @@
-"""context manager that freezes and restores what it reads too late."""
+"""What is to be restored is read when everything is frozen already."""
 
 import contextlib
+
 import torch
 from torch import nn
 

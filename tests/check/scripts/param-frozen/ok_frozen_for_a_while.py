@@ -1,6 +1,7 @@
-"""context manager that freezes and restores what it reads too late."""
+"""The critic is frozen while the generator learns, and free again afterwards."""
 
 import contextlib
+
 import torch
 from torch import nn
 

@@ -1,4 +1,4 @@
-"""filter by name drops what has norm in its name: 'normal_head'; validated in eval mode."""
+"""A filter on names leaves out a layer."""
 
 import torch
 from torch import nn

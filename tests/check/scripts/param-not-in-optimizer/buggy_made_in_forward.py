@@ -1,4 +1,4 @@
-"""layer made lazily in the first forward, after the optimizer."""
+"""A layer that the first forward makes comes too late for the optimizer; the model is evaluated in between."""
 
 import torch
 from torch import nn

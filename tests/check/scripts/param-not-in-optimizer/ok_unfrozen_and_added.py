@@ -1,6 +1,7 @@
-"""head only; gan; learned temperature; teacher"""
+"""A head alone, a teacher, and layers that are added to the optimizer when they are unfrozen."""
 
 import copy
+
 import torch
 from torch import nn
 

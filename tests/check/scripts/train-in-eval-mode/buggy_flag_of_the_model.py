@@ -1,4 +1,4 @@
-"""head added after eval."""
+"""The flag of the model alone is set back after an evaluation."""
 
 import torch
 from torch import nn
