@@ -22,6 +22,9 @@ DISTRIBUTIONS = frozenset(
 )
 """Distributions over probabilities or logits."""
 
+MAKERS = frozenset({"sample", "Parameter"})
+"""What draws from a distribution, and what makes a leaf of a tensor."""
+
 _ARRAYS = frozenset("array asarray fromiter full full_like".split())
 _NAME = "__pellucid_call__"
 
@@ -42,7 +45,7 @@ class _Calls(ast.NodeTransformer):
         function = node.func
         keywords = {k.arg for k in node.keywords}
         name = function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
-        distribution = name in DISTRIBUTIONS or bool(keywords & {"logits", "probs"}) and name != "super"
+        distribution = name in DISTRIBUTIONS or name in MAKERS or bool(keywords & {"logits", "probs"}) and name != "super"
         written = isinstance(function, ast.Attribute) and (
             name == "astype" or name in LEGACY or name in _ARRAYS and "dtype" in keywords
         )

@@ -39,7 +39,7 @@ from .events import (
     ancestors,
     updated_leaf,
 )
-from .instrument import DISTRIBUTIONS, LEGACY
+from .instrument import DISTRIBUTIONS, LEGACY, MAKERS
 from .names import Names
 from .rule import CheckError
 from .signatures import PROPERTIES, READS, SILENT, Binder, canonical
@@ -558,10 +558,34 @@ class Recorder:
             return self.composite("tensor", function, args, kwargs)
         if name in DISTRIBUTIONS and isinstance(function, type):
             return self._distribution(name, function, args, kwargs)
+        if name in MAKERS:
+            return self._leaf_made(name, function, args, kwargs)
         result = function(*args, **kwargs)
         if type(result) is np.ndarray and self.wants("on_convert"):
             before = getattr(function, "__self__", None) if name == "astype" else args[0] if args else None
             self.tell("on_convert", Converted(before, result, self.site(2), self.step))
+        return result
+
+    def _leaf_made(self, name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A sample of a distribution, or a parameter made of a computed value: told as an operation on what has a graph there."""
+        owner = getattr(function, "__self__", None)
+        result = function(*args, **kwargs)
+        with self.reading():
+            held = (
+                _tensors(owner, self.engine.Tensor)
+                if name == "sample"
+                else [t for t in args[:1] if isinstance(t, self.engine.Tensor)]
+            )
+            inputs = [v for t in held if (v := self.value(t)).requires_grad and (name == "sample" or not v.is_leaf)]
+            if not isinstance(result, self.engine.Tensor) or name == "sample" and ".distributions" not in type(owner).__module__:
+                return result
+        if inputs or name == "sample":
+            op = Op(name, self.site(3))
+            op.step, op.number, op.grad_enabled = self.step, self.number(), self.engine.grad_enabled()
+            op.module = self.stack[-1] if self.stack else None
+            op.args, op.inputs = {"input": inputs[0] if inputs else None}, tuple(inputs)
+            op.outputs = (self._made(result, op, 0),)
+            self.keep(op)
         return result
 
     def _distribution(self, name: str, kind: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -672,6 +696,17 @@ class Recorder:
         self._backwards += 1
         self.tell("on_backward", record)
         return result
+
+
+def _tensors(thing: Any, Tensor: Any, depth: int = 2) -> list[Any]:
+    """The tensors that a distribution holds, and those of the distributions that it is made of."""
+    found = []
+    for value in vars(thing).values() if hasattr(thing, "__dict__") else ():
+        if isinstance(value, Tensor):
+            found.append(value)
+        elif depth and ".distributions" in type(value).__module__:
+            found += _tensors(value, Tensor, depth - 1)
+    return found
 
 
 def _parameters_of(kind: type) -> list[str]:

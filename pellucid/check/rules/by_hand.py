@@ -13,7 +13,7 @@ from .losses_origin import Origin, origin
 from .places import called_from
 
 _LAYERS = frozenset("linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d addmm".split())
-_SAMPLES = frozenset("multinomial bernoulli".split())
+_SAMPLES = frozenset("multinomial bernoulli sample".split())
 _SAYS_SCORES = re.compile(r"logit|score|raw|output|inputs?$")
 _ALONG = frozenset("mean sum neg squeeze view reshape flatten nanmean".split())
 

@@ -210,8 +210,9 @@ def _repair(write: _Write) -> str:
 _THROUGH = _SAME_MEMORY | {"data", "cpu", "to", "float", "double", "half", "clone", "numpy", "requires_grad", "type"}
 _MADE = frozenset(
     """tensor as_tensor from_numpy asarray Tensor FloatTensor DoubleTensor new_tensor full full_like scalar_tensor new_full Variable
-    fill copy setitem""".split()
+    fill copy setitem Parameter""".split()
 )
+DRAWN = frozenset("sample normal bernoulli multinomial poisson".split())
 _LOOKS = 3  # backward calls of each line that are looked at, then every 2**k-th
 
 
@@ -294,6 +295,7 @@ class GradientCut(Rule):
                     cut.leaves.update(held.leaves)
                 self._cuts[cut.site] = cut
             self._doubts(event.roots)
+            self._drawn(event.roots)
         if looked <= 8:
             self._terms(event)
 
@@ -327,6 +329,32 @@ class GradientCut(Rule):
                         evidence={"added_at": str(op.site), "backward": str(event.site), "shape": list(source.shape)},
                         fix=_way_on(how),
                     )
+
+    def _drawn(self, roots: tuple[Value, ...]) -> None:
+        """Samples that a trained layer takes in: of a loss that leads to what they were drawn from by another way (a divergence), too."""
+        graph = list(ancestors(roots, limit=5000))
+        for o in graph:
+            out = o.output
+            if o.name not in ("sample", "normal") or out is None or not out.is_floating_point or out.requires_grad:
+                continue
+            hot = [v for v in o.inputs if is_hot(v) and not v.is_leaf]
+            users = [u for u in graph if any(v.producer is o for v in u.inputs)]
+            layers = [
+                u for u in users if u.name in ("linear", "conv1d", "conv2d", "matmul", "addmm") and any(is_hot(v) for v in u.inputs)
+            ]
+            likely = any(v.requires_grad and not v.is_leaf for u in users for v in u.inputs)  # its log_prob, or a way around it
+            if not hot or not layers or likely:
+                continue
+            site, how = _where(o)
+            count = self._flat[site] = self._flat.get(site, 0) + 1
+            leaves = leaves_before(hot)
+            if count == _LOOKS and leaves and leaves.keys() & self._fed:
+                self._tell(
+                    _Cut(site, how, leaves, _first_name(leaves), hot[0].shape, None),
+                    leaves,
+                    "and no gradient comes back through it",
+                    (),
+                )
 
     def _doubts(self, roots: tuple[Value, ...]) -> None:
         """Operations of which it shows in the backward whether anything comes through."""
@@ -451,7 +479,11 @@ class GradientCut(Rule):
                 waited = {i: v for i, v in waited.items() if self._waited.get(i, 0) >= 2}
             elif self._backwards < 2:
                 continue
-            if waited:
+            explicit = "detach" in cut.how and any(
+                other is not cut and "detach" not in other.how and other.leaves.keys() >= waited.keys()
+                for other in self._cuts.values()
+            )
+            if waited and not explicit:  # beside another cut, a detach is meant: one term of several
                 idle = [site for site, ids in self._steps.items() if not ids & self._fed]
                 self._tell(cut, waited, "and they never get a gradient", tuple(idle))
 
@@ -495,6 +527,8 @@ def _where(op: Op) -> tuple[Any, str]:
     call = op.module
     if op.name in ("detach", "data"):
         return cause_site(op), f"is cut off by `{'.data' if op.name == 'data' else 'detach()'}`"
+    if op.name in DRAWN:
+        return cause_site(op), f"is only drawn from by `{op.name}`, which has no derivative,"
     if not op.grad_enabled:
         outer = call
         while outer is not None and outer.parent is not None and not outer.parent.grad_enabled:
@@ -557,6 +591,8 @@ def _way_on(how: str) -> str:
         return "leave the cut out, or give the optimizer only what should be trained"
     if "no_grad" in how:
         return "compute outside of `torch.no_grad()` what should be trained"
+    if "drawn from" in how:
+        return "draw with `rsample()`, or `mean + std * torch.randn_like(std)`; of discrete choices F.gumbel_softmax, or weigh the loss by log_prob"
     if "derivative is zero" in how:
         return "use a smooth stand-in, or let the gradient pass: `x + (x.round() - x).detach()`"
     if "backward of" in how:

@@ -39,7 +39,7 @@ class LossAtChance(Rule):
     id = "PL690"
     severity = "warning"
     summary = "the loss stays at chance level or constant"
-    ops = ("cross_entropy", "nll_loss", "binary_cross_entropy_with_logits", "binary_cross_entropy")
+    ops = ("cross_entropy", "nll_loss", "binary_cross_entropy_with_logits", "binary_cross_entropy", "mse_loss")
 
     def __init__(self) -> None:
         self._curves: dict[tuple[Site | None, int], _Curve] = {}
@@ -49,8 +49,8 @@ class LossAtChance(Rule):
         self._visits: dict[Site | None, int] = {}
         self._last = False
         self._alike: dict[
-            int, tuple[Any, bool, int]
-        ] = {}  # by `Value.id`: where it was made, whether its rows are still alike, and when
+            int, tuple[Any, bool, int, float, bool]
+        ] = {}  # by `Value.id`: where it was made, whether its rows are still alike, when, its first number, whether it has moved
 
     def on_backward(self, event: Backward) -> None:
         """Note the loss that backward is called on."""
@@ -99,10 +99,11 @@ class LossAtChance(Rule):
             array = value.numpy()
             same = array is not None and bool((array == array[:1]).all())
             if known is not None:
-                self._alike[value.id] = (known[0], same, self.step)
+                moved = same and (bool(np.ptp(array)) or float(array.flat[0]) != known[3])
+                self._alike[value.id] = (known[0], same, self.step, known[3], moved)
             elif same and not np.ptp(array):
                 place = given(recorder, value) or birthplace(recorder, value)
-                self._alike[value.id] = (place, True, self.step)
+                self._alike[value.id] = (place, True, self.step, float(array.flat[0]), False)
 
     def on_pass(self, event: LoaderInfo) -> None:
         """Labels of a TensorDataset that are random numbers can only be learned by heart."""
@@ -127,6 +128,12 @@ class LossAtChance(Rule):
         labels = target.numpy()
         if labels is None or not labels.size:
             return
+        if op.name == "mse_loss":  # the mean of the targets is the best guess
+            if labels.dtype.kind == "f" and labels.ndim and len(labels) > 1 and labels.shape == scores.shape:
+                if len(self._looked) > 16:
+                    self._looked.clear()
+                self._looked[op.number] = float(np.mean(np.var(labels, axis=0, dtype=np.float64))), 0, _is_drawn(target, op.step)
+            return
         if op.name in ("cross_entropy", "nll_loss"):
             if labels.dtype.kind not in "iu":
                 return
@@ -150,11 +157,13 @@ class LossAtChance(Rule):
         """Judge, when nothing else was found and training went on for a while."""
         if self.session.failure is not None:
             return
-        alike = [place for place, same, step in self._alike.values() if same and step >= 8 and place is not None]
-        if len(alike) >= 2:
+        held = [(place, moved) for place, same, step, _, moved in self._alike.values() if same and step >= 8 and place is not None]
+        alike = [place for place, _ in held]
+        if len(alike) >= 2 or any(moved for _, moved in held):
             self.report(
                 alike[0],
-                f"{len(alike)} matrices begin with one number everywhere, and their rows were still all alike in the end: the units of a layer get "
+                f"{len(alike)} {'matrix begins' if len(alike) == 1 else 'matrices begin'} with one number everywhere, and their rows were still "
+                "all alike in the end: the units of a layer get "
                 "equal gradients (or none), so none ever differs from the others.",
                 evidence={"matrices": len(alike), "steps": self.step},
                 fix="draw the weights at random: leave them as the layers make them, or nn.init.kaiming_uniform_; zeros are for biases",
@@ -182,10 +191,13 @@ class LossAtChance(Rule):
                 {},
             )
             return
-        if losses.size < _STEPS_CHANCE or len(curve.chance) < 3 or curve.fresh or curve.classes < 2:
+        if losses.size < _STEPS_CHANCE or len(curve.chance) < 3 or curve.fresh or curve.classes == 1:
             return
         marginal = float(np.mean(curve.chance))
         chance = max(marginal, 0.0)
+        if not curve.classes:
+            self._judge_guess(curve, losses, chance)
+            return
         if chance < 0.5 * math.log(curve.classes):
             return  # nearly one class only
         third = losses.size // 3
@@ -195,19 +207,39 @@ class LossAtChance(Rule):
         mixed = apart(curve.site.file) if curve.site is not None else None  # then a loss that falls a little learns by heart
         if last.mean() < (0.85 if mixed is not None else 0.97) * chance:
             return
-        if mixed is None and drop > max(2 * noise, 0.01 * chance):
+        flat = last.mean() > 0.998 * chance and _is_flat(last)  # it came down to chance, and stays there
+        if mixed is None and drop > max(2 * noise, 0.01 * chance) and not flat:
             return
         if last.mean() > 1.25 * max(chance, math.log(curve.classes)):
             return  # far above chance: diverging is another matter
         x = np.arange(losses.size) - (losses.size - 1) / 2
         slope = float((x * (losses - losses.mean())).sum() / (x * x).sum())
         spread = float(np.std(losses - losses.mean() - slope * x)) / math.sqrt(float((x * x).sum()))
-        if mixed is None and slope < -3 * spread and drop > 0.002 * chance:
+        if mixed is None and slope < -3 * spread and drop > 0.002 * chance and not flat:
             return
         self._tell(
             curve, losses,
             f"after {losses.size} steps the loss is {last.mean():.4g}, no better than guessing: with these labels chance gives {chance:.4g}.",
             {"chance": chance, "classes": curve.classes},
+        )  # fmt: skip
+
+    def _judge_guess(self, curve: _Curve, losses: Any, chance: float) -> None:
+        """A squared error no better than that of the targets' mean, where inputs and targets are ordered apart."""
+        place = apart(curve.site.file) if curve.site is not None else None
+        third = losses.size // 3
+        first, last = losses[:third], losses[-third:]
+        if (
+            place is None
+            or chance <= 0
+            or not 0.9 * chance < last.mean() < 1.5 * chance
+            or last.mean() < 0.7 * first.mean()
+            and first.mean() < 1.2 * chance
+        ):
+            return
+        self._tell(
+            curve, losses,
+            f"after {losses.size} steps the loss is {last.mean():.4g}, no better than guessing the mean of the targets, which gives {chance:.4g}.",
+            {"chance": chance},
         )  # fmt: skip
 
     def _tell(self, curve: _Curve, losses: Any, message: str, evidence: dict[str, Any]) -> None:
@@ -219,6 +251,13 @@ class LossAtChance(Rule):
             fix="see whether a few examples can be learned by heart; if not, look at the gradients (`pellucid.explain`), "
             "the initial values, the learning rate, and whether inputs and labels still belong together",
         )
+
+
+def _is_flat(losses: Any) -> bool:
+    """Whether losses do not fall any more."""
+    x = np.arange(losses.size) - (losses.size - 1) / 2
+    slope = float((x * (losses - losses.mean())).sum() / (x * x).sum())
+    return slope * losses.size > -0.002 * float(losses.mean())
 
 
 def _is_drawn(value: Value, step: int, limit: int = 200) -> bool:
@@ -246,7 +285,7 @@ def _only_loss(root: Value) -> Op | None:
         op = value.producer if value is not None else None
         if op is None:
             return None
-        if op.name in ("cross_entropy", "nll_loss", "binary_cross_entropy_with_logits", "binary_cross_entropy"):
+        if op.name in LossAtChance.ops:
             return op if op.args.get("reduction") == "mean" else None
         if op.name == "add" and len(op.inputs) == 2:  # (rows + columns) / 2, as of two towers
             both = [_only_loss(v) for v in op.inputs]

@@ -8,7 +8,8 @@ from typing import Any
 
 from .places import Place, tree
 
-_PERMUTATIONS = ("randperm", "permutation")
+_PARTS = (ast.Slice, ast.Tuple, ast.Subscript)
+_PERMUTATIONS = ("randperm", "permutation", "randint", "choice")
 _SHUFFLES = ("shuffle", "permutation", "permuted")
 
 
@@ -17,7 +18,7 @@ def apart(file: str) -> Place | None:
     root = tree(file)
     if root is None:
         return None
-    lines = [*_shuffled(root), *_indexed(root), *_zipped(root), *_items(root), *_rolled(root)]
+    lines = [*_shuffled(root), *_indexed(root), *_zipped(root), *_items(root), *_rolled(root), *_partly(root)] or [*_listed(root)]
     return Place(file, min(lines)) if lines else None
 
 
@@ -104,7 +105,7 @@ def _items(root: ast.AST) -> list[int]:
             if isinstance(n, ast.Return) and isinstance(n.value, ast.Tuple):
                 picked = [
                     (ast.unparse(s.value), ast.unparse(s.slice)) for e in n.value.elts for s in ast.walk(e)
-                    if isinstance(s, ast.Subscript) and not isinstance(s.slice, (ast.Slice, ast.Tuple)) and index in ast.unparse(s.slice)
+                    if isinstance(s, ast.Subscript) and not isinstance(s.slice, _PARTS) and index in ast.unparse(s.slice)
                 ]  # fmt: skip
                 if len({key for _, key in picked}) >= 2 and len({array for array, _ in picked}) >= 2:
                     found.append(n.lineno)
@@ -120,4 +121,36 @@ def _rolled(root: ast.AST) -> list[int]:
         if isinstance(n, ast.Assign)
         and _called(n.value) in ("roll", "flip", "flipud")
         and any(ast.unparse(t).startswith(names) for t in n.targets)
+    ]
+
+
+def _partly(root: ast.AST) -> list[int]:
+    """`TensorDataset(x[order], y)`: a random order for one of several things that belong together."""
+    orders = {
+        ast.unparse(t)
+        for n in ast.walk(root)
+        if isinstance(n, ast.Assign) and _called(n.value) in ("randperm", "permutation")
+        for t in n.targets
+    }
+    found = []
+    for n in ast.walk(root):
+        given = n.args if isinstance(n, ast.Call) and _called(n) in ("TensorDataset", "zip", "fit") else ()
+        ordered = [
+            a
+            for a in given
+            if isinstance(a, ast.Subscript) and (ast.unparse(a.slice) in orders or _called(a.slice) in _PERMUTATIONS)
+        ]
+        if ordered and len(ordered) < len(given):
+            found.append(n.lineno)  # type: ignore[attr-defined]
+    return found
+
+
+def _listed(root: ast.AST) -> list[int]:
+    """`sorted(names)` and directory listings, which may order files otherwise than their labels."""
+    return [
+        n.lineno
+        for n in ast.walk(root)
+        if isinstance(n, ast.Call)
+        and _called(n) in ("sorted", "listdir", "glob", "iterdir")
+        and not any(k.arg == "key" for k in n.keywords)
     ]

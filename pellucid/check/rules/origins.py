@@ -130,6 +130,12 @@ class _Tracer:
     def __init__(self, file: str, root: ast.Module) -> None:
         self.file = file
         self.root = root
+        self.imported = {
+            (a.asname or a.name).partition(".")[0]
+            for n in ast.walk(root)
+            if isinstance(n, (ast.Import, ast.ImportFrom))
+            for a in n.names
+        }
         self.parents: dict[ast.AST, ast.AST] = {child: node for node in ast.walk(root) for child in ast.iter_child_nodes(node)}
 
     def place(self, expression: ast.expr, value: float | None) -> Place | None:
@@ -148,6 +154,11 @@ class _Tracer:
         if isinstance(node, ast.Name):
             return self._name(node, depth)
         if isinstance(node, ast.Attribute):
+            owner = node.value
+            while isinstance(owner, ast.Attribute):
+                owner = owner.value
+            if isinstance(owner, ast.Name) and owner.id in self.imported:
+                return node  # `nn.ReLU`: written here
             return self._attribute(node, depth)
         if isinstance(node, ast.Subscript):
             return self._subscript(node, depth)

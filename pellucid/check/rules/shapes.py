@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..events import VIEWS, Failure, Op, Value, lineage
 from ..rule import Rule
 
 ELEMENTWISE_LOSSES = (
     "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "kl_div",
-    "poisson_nll_loss", "soft_margin_loss", "gaussian_nll_loss", "margin_ranking_loss",
+    "poisson_nll_loss", "soft_margin_loss", "gaussian_nll_loss", "margin_ranking_loss", "hinge_embedding_loss",
 )  # fmt: skip
 
 
@@ -45,11 +47,16 @@ class MutualBroadcast(Rule):
     ops = (
         "add", "sub", "mul", "div", "pow", "floor_divide", "remainder", "fmod", "atan2", "maximum", "minimum", "eq", "ne", "lt", "le", "gt",
         "ge", "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "where", "lerp", "isclose",
+        "hypot", "logaddexp", "logaddexp2", "xlogy", "copysign", "float_power", "fmax", "fmin", "addcmul", "addcdiv",
     )  # fmt: skip
 
     def on_op(self, op: Op) -> None:
         """Two operands with the same elements in the same order but for an axis of 1, which both grow."""
-        a, b = op.args.get("input"), op.args.get("other", op.args.get("exponent", op.args.get("end")))
+        first, second = ("tensor1", "tensor2") if op.name in ("addcmul", "addcdiv") else ("input", "other")
+        second = next((name for name in (second, "exponent", "end") if name in op.args), second)
+        a, b = op.args.get(first), op.args.get(second)
+        if isinstance(a, Value) and isinstance(b, Value) and b.ndim and a.ndim == b.ndim + 1 and op.name in ("sub", "div"):
+            self._statistic(op, a, b)
         if not (isinstance(a, Value) and isinstance(b, Value)) or a.ndim == b.ndim or a.numel != b.numel:
             return
         grows_a, grows_b = expanded_axes(a.shape, b.shape)
@@ -57,8 +64,7 @@ class MutualBroadcast(Rule):
             return
         if _meant(op, a, b) or _is_grid(a) or _is_grid(b):
             return
-        second = next(name for name in ("other", "exponent", "end") if name in op.args)
-        name_a, name_b = op.written("input") or "the first operand", op.written(second) or "the second operand"
+        name_a, name_b = op.written(first) or "the first operand", op.written(second) or "the second operand"
         result = list(op.output.shape) if op.output is not None else []
         self.report(
             op.site,
@@ -67,6 +73,53 @@ class MutualBroadcast(Rule):
             evidence={"operation": op.name, "input": list(a.shape), "other": list(b.shape), "result": result},
             fix=f"give both the same shape: {repair(a, b, name_a, name_b)}",
         )
+
+    def _statistic(self, op: Op, whole: Value, part: Value) -> None:
+        """`x - x.mean(1)` of a square matrix: the mean of row i meets column i."""
+        made = part.producer
+        if made is not None and made.name in ("add", "clamp", "clamp_min", "sqrt") and made.inputs:
+            made = made.inputs[0].producer
+        dim = made.args.get("dim") if made is not None else None
+        dim = dim[0] if isinstance(dim, (tuple, list)) and len(dim) == 1 else dim
+        if made is None or made.name not in _REDUCTIONS or not isinstance(dim, int) or not made.inputs or not op.direct:
+            return
+        source = made.inputs[0]
+        if source.shape != whole.shape or whole.shape[0] < 2 or part.shape != whole.shape[1:] or dim % whole.ndim == 0:
+            return
+        if source.number != whole.number and not any(
+            o.name == "sub" and source in o.inputs for o in [whole.producer] if o is not None
+        ):
+            return
+        name_a, name_b = op.written("input") or "the data", op.written("other") or "their statistic"
+        self.report(
+            op.site,
+            f"{name_b} of shape {list(part.shape)} was taken along dim {dim} of {name_a} {list(whole.shape)}, and meets its last axis instead of "
+            "its first: that goes unnoticed because the sizes are equal.",
+            evidence={
+                "operation": op.name,
+                "statistic": made.name,
+                "dim": dim,
+                "input": list(whole.shape),
+                "other": list(part.shape),
+            },
+            fix=f"keep the axis: `{made.name}({dim}, keepdim=True)`",
+        )
+
+
+_REDUCTIONS = frozenset("mean sum std var amax amin median norm logsumexp".split())
+
+
+def _data(value: Value) -> Iterator[Op]:
+    """The views that a value is of other data: what picks elements (the index of `gather`) is no data."""
+    current: Value | None = value
+    for _ in range(40):
+        op = current.producer if current is not None else None
+        if op is None:
+            return
+        yield op
+        if op.name not in VIEWS or op.name == "gather":
+            return
+        current = op.inputs[0] if op.inputs else None
 
 
 def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -80,7 +133,7 @@ def _meant(op: Op, a: Value, b: Value) -> bool:
     the column of the very row that it meets; in a product, where outer products are common, wherever they stand.
     """
     column, row = (a, b) if a.ndim > b.ndim else (b, a)
-    for made in lineage(column, VIEWS):
+    for made in _data(column):
         if not made.direct or 1 not in (made.output.shape if made.output is not None else (1,)):
             continue
         if made.name == "getitem":

@@ -21,7 +21,10 @@ _VISITS = 3  # at which a number must have been the same multiple of what was re
 
 def is_hot(value: Value) -> bool:
     """Whether gradients can flow into a value and on."""
-    return value.requires_grad and (not value.is_leaf or value.producer is None)
+    made = value.producer
+    return value.requires_grad and (
+        not value.is_leaf or made is None or made.inplace and made.name not in ("requires_grad", "data")
+    )
 
 
 def cold_terms(root: Value) -> Iterator[tuple[Op, Any]]:

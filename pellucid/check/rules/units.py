@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..events import VIEWS, Op, OptimizerInfo, Site, Value, lineage
+from ..events import VIEWS, Backward, Op, OptimizerInfo, Site, Value, lineage
 from ..rule import Rule, cause_site
+from .origins import called_at
 from .places import given
 
 CONVOLUTIONS = frozenset("conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d".split())
@@ -36,7 +37,7 @@ def weight_of(op: Op) -> Value | None:
 class _Unit:
     """Which units of a layer answered to some input, in the last steps that were looked at."""
 
-    __slots__ = ("bias", "first", "looks", "op", "rows", "weight")
+    __slots__ = ("bias", "final", "first", "looks", "op", "rows", "weight")
 
     def __init__(self, op: Op, weight: Value) -> None:
         self.op = op
@@ -44,7 +45,8 @@ class _Unit:
         self.looks: list[tuple[int, Any]] = []
         self.rows = 0
         self.first: Any = None  # which units answered at the first look
-        self.bias: Value | None = None
+        self.bias: Value | None = None  # of the layer, or of a norm after it: one that begins below zero
+        self.final = False  # nothing but the loss comes after the activation
 
 
 class DeadUnits(Rule):
@@ -54,7 +56,7 @@ class DeadUnits(Rule):
     id = "PL604"
     severity = "warning"
     summary = "most units of a layer are zero for all inputs"
-    ops = ("relu", "relu6", "clamp", "clamp_min", "threshold", "hardtanh")
+    ops = ("relu", "relu6", "clamp", "clamp_min", "threshold", "hardtanh", "maximum", "mul", "where")
     supersedes = ("loss-at-chance",)
 
     LOOKS = 6
@@ -65,10 +67,14 @@ class DeadUnits(Rule):
     def __init__(self) -> None:
         self._layers: dict[Any, _Unit] = {}
         self._owners: dict[int, Site | None] = {}  # by `Value.id` of a parameter: where its optimizer was made
+        self._now: dict[int, _Unit] = {}  # by number of the operation, since the last backward
+        self._judged = 0
 
     def on_op(self, op: Op) -> None:
         """Which units are on."""
         out, x = op.output, op.args.get("input")
+        if op.name in ("maximum", "mul", "where"):
+            x = _by_hand(op)
         if out is None or not out.requires_grad or not isinstance(x, Value) or out.ndim < 2 or not looked_at(self.step, out.numel):
             return
         if (
@@ -78,7 +84,8 @@ class DeadUnits(Rule):
             or op.arg("min_val", 0) != 0
         ):
             return
-        layer = next((o for o in lineage(x, BETWEEN, 40) if o.name in LAYERS), None)
+        passed = list(lineage(x, BETWEEN, 40))
+        layer = next((o for o in passed if o.name in LAYERS), None)
         weight = weight_of(layer) if layer is not None else None
         if layer is None or weight is None:
             return
@@ -87,19 +94,43 @@ class DeadUnits(Rule):
         if array is None:
             return
         axis = 1 if layer.name in CONVOLUTIONS and array.ndim > 2 else array.ndim - 1
-        on = ~((array <= 0) if inplace else (array < 0)).all(axis=tuple(i for i in range(array.ndim) if i != axis))
+        off = (array <= 0) if inplace else (array < 0)
+        high = 6.0 if op.name == "relu6" else op.args.get("max_val", op.args.get("max"))
+        if isinstance(high, (int, float)):
+            off = off | (array >= high)
+        on = ~off.all(axis=tuple(i for i in range(array.ndim) if i != axis))
         key = (op.site, op.module.path if op.module is not None else None, weight.id, len(on))
         held = self._layers.get(key)
         if held is None:
             held = self._layers[key] = _Unit(op, weight)
             held.first = on
-            bias = layer.args.get("bias")
-            held.bias = bias if isinstance(bias, Value) else None
+            biases = [b for o in passed if isinstance(b := o.args.get("bias"), Value)]
+            low = [b for b in biases if (a := b.numpy()) is not None and a.size and float(a.mean()) < 0]
+            held.bias = low[0] if low else None
         if held.looks and held.looks[-1][0] == self.step:
             held.looks[-1] = (self.step, held.looks[-1][1] | on)
         else:
             held.looks = [*held.looks[1 - self.LOOKS :], (self.step, on)]
         held.rows = array.size // len(on)
+        if self._judged < 3:
+            self._now[op.number] = held
+
+    def on_backward_begin(self, event: Backward) -> None:
+        """Whether an activation is the last before the loss: no layer comes after it."""
+        now, self._now = self._now, {}
+        if not now or self._judged >= 3:
+            return
+        self._judged += 1
+        waiting, left = list(event.roots), 60
+        while waiting and left:
+            left -= 1
+            op = waiting.pop().producer
+            if op is None or op.name in LAYERS:
+                continue
+            if op.number in now:
+                now[op.number].final = True
+                continue
+            waiting.extend(v for v in op.inputs if v.requires_grad)
 
     def finish(self) -> None:
         """Layers that ended with most units off."""
@@ -128,6 +159,9 @@ class DeadUnits(Rule):
     def _place(self, held: _Unit) -> Any:
         """Where it began: the line that gave the layer its values, when its units were off from the beginning; the optimizer, when they went
         off in training; else the activation."""
+        if held.final:
+            site = cause_site(held.op)
+            return called_at(site) or site
         if (~held.first).mean() < self.SHARE:
             return self._owners.get(held.weight.id) or cause_site(held.op)
         recorder = self.session.recorder
@@ -138,3 +172,23 @@ class DeadUnits(Rule):
         """Who trains what."""
         for value in event.params():
             self._owners[value.id] = event.site
+
+
+def _by_hand(op: Op) -> Value | None:
+    """What a ReLU that is written out gets: `maximum(x, 0)`, `x * (x > 0)`, `where(x > 0, x, 0)`."""
+    if op.name == "maximum":
+        x, other = op.args.get("input"), op.args.get("other")
+        made = other.producer if isinstance(other, Value) and not other.requires_grad else None
+        return (
+            x if made is not None and made.name in ("zeros", "zeros_like", "new_zeros", "tensor") and isinstance(x, Value) else None
+        )
+    for mask in op.inputs:
+        made = mask.producer
+        if mask.dtype == "bool" or op.name == "mul" and made is not None and made.name in ("float", "to", "type_as"):
+            if made is not None and mask.dtype != "bool" and made.inputs:
+                made = made.inputs[0].producer
+            if made is not None and made.name in ("gt", "ge") and made.args.get("other") == 0 and made.inputs:
+                x = made.inputs[0]
+                others = [v for v in op.inputs if v is not mask and v.number == x.number]
+                return x if others else None
+    return None
