@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
 from ..backends.meta import MetaArray
+from ..core import observe
 from ..core.modes import local
 from ..core.public import METHODS, public
 from ..core.tensor import Tensor, make_tensor, set_requires_grad
@@ -196,7 +198,17 @@ def tensor(
         if not (result.dtype.is_floating_point or result.dtype.is_complex):
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         set_requires_grad(result, True)
+    if observe.observers:
+        observe.notify("made", result, list(_tensors_in(data)))
     return result
+
+
+def _tensors_in(data: Any) -> Iterator[Tensor]:
+    if isinstance(data, Tensor):
+        yield data
+    elif isinstance(data, (list, tuple)):
+        for x in data:
+            yield from _tensors_in(x)
 
 
 @public(names="as_tensor asarray")
@@ -354,6 +366,8 @@ def _legacy_new(cls: Any, *args: Any, dtype: Any = None, device: Any = None, req
     elif len(args) == 1 and isinstance(args[0], (list, tuple, np.ndarray)):
         array = to_array(args[0], None)
         result = make_tensor(array.astype(kind))
+        if observe.observers:
+            observe.notify("made", result, list(_tensors_in(args[0])))
     else:
         raise ArgumentTypeError(
             f"new(): data must be a sequence (got {type(args[0]).__name__})" if len(args) == 1 else

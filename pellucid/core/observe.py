@@ -28,6 +28,7 @@ EVENTS = (
     "optimizer_zero_grad",  # (optimizer,)
     "mode",  # (name, value): grad mode, train/eval, ...
     "error",  # (exception, op, inputs)
+    "made",  # (tensor, sources): tensor() was called; `sources` are the tensors that it was given
     "read",  # (tensor, how): a value left the graph through item(), numpy(), tolist(), bool()
 )
 

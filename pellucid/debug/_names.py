@@ -229,26 +229,30 @@ def _switches_off(tree: Any) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _blocks(text: str) -> tuple[tuple[int, int], ...]:
-    """First and last line of each block and each decorated function in which gradients are switched off."""
+def _blocks(text: str) -> tuple[tuple[int, int, int | None], ...]:
+    """First and last line of each block and each decorated function in which gradients are switched off; of a function its decorator's."""
     tree = _parsed(text)
-    found = []
+    found: list[tuple[int, int, int | None]] = []
     for n in ast.walk(tree) if tree is not None else ():
         if isinstance(n, (ast.With, ast.AsyncWith)) and any(_switches_off(item.context_expr) for item in n.items):
-            found.append((n.body[0].lineno, n.end_lineno or n.lineno))
-        elif isinstance(n, _FUNCTIONS) and any(_switches_off(d) for d in n.decorator_list):
-            found.append((n.lineno, n.end_lineno or n.lineno))
+            found.append((n.body[0].lineno, n.end_lineno or n.lineno, None))
+        elif isinstance(n, _FUNCTIONS):
+            found += [(n.lineno, n.end_lineno or n.lineno, d.lineno) for d in n.decorator_list if _switches_off(d)][:1]
     return tuple(found)
 
 
-def without_gradients(stack: Iterable[source.Site]) -> source.Site | None:
-    """The innermost of some positions that stands in a block, or in a decorated function, that switches gradients off."""
+def without_gradients(stack: Iterable[source.Site]) -> source.Line | None:
+    """The line of the innermost of some positions that stands in a block that switches gradients off; of a decorated function its decorator."""
     for site in stack:
         line = source.describe(site)
         if line is not None:
             blocks = _blocks("".join(linecache.getlines(line.file)))
-            if any(begin <= line.line <= end for begin, end in blocks):
-                return site
+            around = [block for block in blocks if block[0] <= line.line <= block[1]]
+            if around:
+                decorator = max(around)[2]
+                if decorator is None:
+                    return line
+                return line._replace(line=decorator, text=linecache.getline(line.file, decorator).strip())
     return None
 
 

@@ -10,6 +10,7 @@ from ..core.tape import Node, walk
 from ..core.tensor import OutputSlot, Tensor
 from ._names import carried
 from .explain_naming import title
+from .explain_places import defined_at, is_lost, unfreezing
 from .explain_result import Explanation
 from .explain_steps import Call, Step
 from .explain_values import WATCH
@@ -46,7 +47,10 @@ _HOW = {
     "through-number": ("left the graph as a Python number or list through {name}", "go on with the tensor; use {name} only for logging"),
     "through-numpy": ("left the graph for NumPy through {name}", "compute with tensor operations instead of NumPy's"),
 }  # fmt: skip
-_COPIED = ("was copied into a new tensor, before this line, as {name} does", "use the tensor itself; for a copy, clone()")
+_COPIED = (
+    "was copied into a new tensor without its history, as {name} does",
+    "use the tensor itself; torch.stack for several; for a copy, clone()",
+)
 
 
 def cut(step: Step, name: str, steps: list[Step], lead: str = "") -> Explanation:
@@ -100,6 +104,12 @@ def _no_requirement(t: Tensor, name: str, notes: Watch | None) -> Explanation:
     switched = notes.about(t).get("requires_grad") if notes is not None else None
     if switched is not None and not switched[0]:
         line = describe(switched[1])
+        meant = unfreezing(t, line, notes.switched_on) if notes is not None and line is not None else None
+        if meant is not None:
+            return Explanation(
+                "not-requires-grad", f"{name} does not require a gradient: it was switched off at {line}, and this line, which should switch it on "
+                "again, did not reach it", "set `requires_grad` of each parameter (`module.requires_grad_(True)`), and look at the condition", meant,
+            )  # fmt: skip
         return Explanation("not-requires-grad", f"{name} does not require a gradient: it was switched off at {line}",
                            "leave requires_grad on for what is to be trained", line)  # fmt: skip
     if not t.dtype.is_floating_point and not t.dtype.is_complex:
@@ -116,7 +126,9 @@ def _no_requirement(t: Tensor, name: str, notes: Watch | None) -> Explanation:
 
 
 def _made_at(t: Tensor, notes: Watch | None) -> tuple[Line | None]:
-    return (describe(notes.made_at(t)) if notes is not None else None,)
+    if notes is None:
+        return (None,)
+    return (describe(notes.made_at(t)) or defined_at(t),)
 
 
 def _twin(t: Tensor) -> Tensor | None:
@@ -267,9 +279,15 @@ def _missing_by_notes(t: Tensor, name: str, notes: Watch, alive: _Alive) -> Expl
     if alive.cone and not exits and last_step is not None and last_step.order >= calls[-1].before:
         return Explanation("no-backward", f"backward has not been called since {name} was used",
                            "call backward() on a value that depends on it", last_step.line)  # fmt: skip
+    where = describe(notes.root_at(calls[-1]))
     if number is None or not notes.users.get(number):
         facts = [f"watched {since}: no operation used it"]
+        if where is not None:
+            facts.append(f"the value that backward was called on was computed at {where}")
+        where = defined_at(t) or where
     else:
+        used = describe(notes.last_use(number))
+        where = used if used is not None and is_lost(used) else where
         facts = ["nothing computed from it was seen to enter the loss"]
         facts += ["it left the graph here; if the loss was made from that value, this is the cut:", *shown] if shown else []
     return Explanation("not-ancestor", f"{name} takes no part in the value that backward was called on",

@@ -24,7 +24,7 @@ class Step(NamedTuple):
     @property
     def line(self) -> source.Line | None:
         """The user's line; under no_grad the one inside the block or the decorated function, not the module's that ran there."""
-        return source.describe(without_gradients(self.stack) or self.site)
+        return without_gradients(self.stack) or source.describe(self.site)
 
 
 class Call(NamedTuple):

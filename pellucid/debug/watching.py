@@ -44,6 +44,7 @@ class Watch(Steps):
         self._made: dict[int, source.Site | None] = {}  # where values were made that come from no gradient
         self._contents: dict[bytes | None, int] = {}  # computed values, by content
         self.masks: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()  # bool masks as numbers, by id of array
+        self.switched_on: set[tuple[str, int]] = set()  # lines that have set a requires_grad to True
         self.finite = FiniteNotes(4096)
         self.gradients = BackwardNotes(self._about, self.masks)
         self.active = False
@@ -222,6 +223,14 @@ class Watch(Steps):
         if tensor._rg:
             self._note("detached", "data", (self._taint(tensor),), self._taint(result))
 
+    def made(self, tensor: Tensor, sources: list[Tensor]) -> None:
+        """A tensor of Python data: of other tensors, which it copies without their history, or of values that left the graph before."""
+        tainted = tuple(dict.fromkeys(self._taint(t) for t in sources if self.comes_from_gradients(t)))
+        if tainted:
+            self._note("through-number", "torch.tensor", tainted, self._taint(tensor))
+        elif self._returned(tensor) is None and not tensor._rg:
+            self._made[self.token(tensor)] = source.capture(3)
+
     def read(self, tensor: Tensor, how: str) -> None:
         if not self.comes_from_gradients(tensor):
             return
@@ -316,6 +325,10 @@ class Watch(Steps):
             self._about(tensor)["cleared"] = source.capture(3)
 
     def requires_grad(self, tensor: Tensor, value: bool) -> None:
+        if value and len(self.switched_on) < 4096:
+            line = source.describe(source.capture(3))
+            if line is not None:
+                self.switched_on.add((line.file, line.line))
         if not value or self.known(tensor) is not None:
             self._about(tensor)["requires_grad"] = (value, source.capture(3))
 
@@ -344,6 +357,11 @@ class Watch(Steps):
         `requires_grad` (the last value set, and where)."""
         number = self.known(t)
         return {} if number is None else self._facts.get(number, {})
+
+    def root_at(self, call: Call) -> source.Site | None:
+        """Where the value was computed that backward was called on."""
+        made = [step for number in call.roots for step in self.makers.get(number, ()) if step.site is not None]
+        return max(made, key=lambda step: step.order).site if made else call.site
 
     def made_at(self, t: Tensor) -> source.Site | None:
         """Where a tensor was made that comes from nothing that requires a gradient."""

@@ -267,9 +267,9 @@ case(
     "encoder.bias.grad",
     """
 encoder, head = nn.Linear(3, 3), nn.Linear(3, 1)
-@torch.no_grad()
+@torch.no_grad()  # here
 def embed(x):
-    return encoder(x)  # here
+    return encoder(x)
 for _ in range(2):
     head(embed(torch.randn(2, 3))).sum().backward()
 """,
@@ -512,7 +512,7 @@ case(
 class Extra(nn.Module):
     def __init__(self):
         super().__init__()
-        self.used, self.unused = nn.Linear(2, 1), nn.Linear(2, 1)
+        self.used, self.unused = nn.Linear(2, 1), nn.Linear(2, 1)  # here
     def forward(self, x):
         return self.used(x)
 model = Extra()
@@ -520,7 +520,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for _ in range(3):
     optimizer.zero_grad()
     loss = model(torch.randn(4, 2)).mean()
-    loss.backward()  # here
+    loss.backward()
     optimizer.step()
 """,
 )
@@ -532,8 +532,8 @@ model = nn.Linear(2, 1)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 old = optimizer.param_groups[0]["params"][0]
 model.weight = nn.Parameter(torch.zeros(1, 2))
-loss = model(torch.ones(3, 2)).sum()
-loss.backward()  # here
+loss = model(torch.ones(3, 2)).sum()  # here
+loss.backward()
 """,
     name="replaced parameter",
 )
@@ -1495,9 +1495,9 @@ class M(nn.Module):
     def __init__(self):
         super().__init__()
         self.emb, self.fc = nn.Embedding(5, 3), nn.Linear(3, 1)
-    @torch.no_grad()
+    @torch.no_grad()  # here
     def lookup(self, t):
-        return self.emb(t)  # here
+        return self.emb(t)
     def forward(self, t):
         return self.fc(self.lookup(t))
 model = M()
@@ -1530,7 +1530,7 @@ class Multi(nn.Module):
     def __init__(self):
         super().__init__()
         self.body = nn.Linear(3, 3)
-        self.heads = nn.ModuleList([nn.Linear(3, 1) for _ in range(2)])
+        self.heads = nn.ModuleList([nn.Linear(3, 1) for _ in range(2)])  # here
     def forward(self, x, k):
         return self.heads[k](self.body(x))
 model = Multi()
@@ -1539,7 +1539,7 @@ for _ in range(3):
     opt.zero_grad()
     out = model(torch.randn(2, 3), 0)
     loss = out.mean()
-    loss.backward()  # here
+    loss.backward()
     opt.step()
 """,
 )
@@ -1554,11 +1554,11 @@ class M(nn.Module):
         self.bias2 = nn.Parameter(torch.zeros(1))
     def forward(self, x):
         y = self.fc(x)
-        y + self.bias2
+        y + self.bias2  # here
         return y
 model = M()
 loss = model(torch.randn(2, 3)).mean()
-loss.backward()  # here
+loss.backward()
 """,
     name="result thrown away",
 )
@@ -2098,8 +2098,8 @@ w, b = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
 assert (w > 0).all()
 if w.sum() > 2:
     scale = 3.0
-loss = (b * scale).sum()
-loss.backward()  # here
+loss = (b * scale).sum()  # here
+loss.backward()
 """,
     name="used in a decision only",
 )
@@ -2247,14 +2247,14 @@ class Model(nn.Module):
     def __init__(self):
         super().__init__()
         self.emb = nn.Embedding(10, 4)
-        self.pos = nn.Parameter(torch.zeros(5, 4))
+        self.pos = nn.Parameter(torch.zeros(5, 4))  # here
         self.out = nn.Linear(4, 10)
     def forward(self, t):
         return self.out(self.emb(t))
 model = Model()
 t = torch.randint(0, 10, (2, 5))
 loss = F.cross_entropy(model(t).flatten(0, 1), t.flatten())
-loss.backward()  # here
+loss.backward()
 """,
 )
 case(
@@ -2449,4 +2449,114 @@ pooled = (h * mask).sum(1)  # here
 pooled.sum().backward()
 """,
     name="lengths",
+)
+
+# ---- lines to change -----------------------------------------------------------------------------
+case(
+    "through-number",
+    "w.grad",
+    """
+w, u = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+parts = [w.sum() * k for k in range(3)]
+s = torch.tensor(parts)  # here
+(s * u).sum().backward()
+""",
+    name="list of tensors",
+)
+case(
+    "through-number",
+    "m.weight.grad",
+    """
+m, k = nn.Linear(3, 1), nn.Linear(3, 1)
+x = torch.randn(4, 3)
+losses = [m(row).pow(2).sum() for row in x]
+loss = torch.tensor(losses).mean() + k(x).mean()  # here
+loss.backward()
+""",
+    name="list of losses",
+)
+case(
+    "through-number",
+    "m.weight.grad",
+    """
+m = nn.Linear(3, 1)
+out = m(torch.randn(4, 3)).mean()
+loss = torch.tensor(out.item(), requires_grad=True)  # here
+loss.backward()
+""",
+    name="made to require a gradient",
+)
+case(
+    "not-requires-grad",
+    "net[0].weight.grad",
+    """
+net = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 1))
+for p in net.parameters():
+    p.requires_grad = False
+for p in net[0].parameters():
+    p.require_grad = True  # here
+net[1].requires_grad_()
+net(torch.randn(2, 3)).sum().backward()
+""",
+    name="misspelt",
+)
+case(
+    "not-requires-grad",
+    "net[0].weight.grad",
+    """
+net = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 1))
+for p in net.parameters():
+    p.requires_grad = False
+def unfreeze(model):
+    for name, p in model.named_parameters():
+        if name.startswith("layer0"):  # here
+            p.requires_grad = True
+    model[1].requires_grad_(True)
+unfreeze(net)
+net(torch.randn(2, 3)).sum().backward()
+""",
+    name="condition never true",
+)
+case(
+    "not-requires-grad",
+    "net[0].weight.grad",
+    """
+net = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 1))
+for p in net.parameters():
+    p.requires_grad = False  # here
+net[1].requires_grad_(True)
+net(torch.randn(2, 3)).sum().backward()
+""",
+    name="the head alone is thawed",
+)
+case(
+    "not-requires-grad",
+    "model.scale.grad",
+    """
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(3, 3)
+        self.register_buffer("scale", torch.ones(3))  # here
+    def forward(self, x): return self.lin(x) * self.scale
+model = M()
+model(torch.randn(2, 3)).sum().backward()
+""",
+    name="buffer",
+)
+case(
+    "not-ancestor",
+    "model.skip.weight.grad",
+    """
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.main, self.skip = nn.Linear(3, 3), nn.Linear(3, 3)
+    def forward(self, x):
+        s = self.skip(x)  # here
+        return self.main(x) + x
+model = M()
+model(torch.randn(2, 3)).sum().backward()
+""",
+    name="variable never read",
 )

@@ -247,9 +247,9 @@ def test_watched_copy_into_a_new_tensor():
     with debug.watch():
         h = w * 3
         with pytest.warns(UserWarning, match="copy construct"):
-            h = torch.tensor(h, requires_grad=True)
-        (h * b).sum().backward()  # first use
-    assert "new tensor" in check(w, "through-number", "# first use").text
+            h = torch.tensor(h, requires_grad=True)  # the copy
+        (h * b).sum().backward()
+    assert "new tensor" in check(w, "through-number", "# the copy").text
     check(h, "none")
 
 
