@@ -9,6 +9,7 @@ from typing import Any
 
 from ..events import VIEWS, Backward, Failure, ModuleCall, Op, OptimizerInfo, Read, Site, Step, Value, ancestors
 from ..rule import Rule
+from .memory import kept_in
 from .places import Place, tree
 
 ROUNDS = 4  # of steps over which something must be kept
@@ -369,7 +370,8 @@ class GraphKept(_Rounds):
                     inner.update(o.number for v in value.producer.inputs for o in ancestors([v]))
         for site, group in kept.items():
             last = group[max(group)]
-            stored = storing_line(site.file, site.line)
+            held = kept_in(group[min(group)], self.session.recorder)
+            stored = (held[0] if held is not None else None) or storing_line(site.file, site.line)
             if last.producer.number in inner and stored is None or any(v.producer in self._reach for v in group.values()):
                 continue
             graph = list(ancestors([last]))

@@ -38,7 +38,9 @@ class MemoryGrowth(Rule):
         self._found: dict[Any, tuple[Any, dict[str, Any], set[int]]] = {}
         self._joined: dict[Any, tuple[int, int, int, int]] = {}  # by place: id, size and step of the last result, how often it grew
         self._lengths: dict[int, int] = {}  # by id of a container with a limit
-        self._hooks: dict[int, int] = {}  # by id of a module: hooks at the last look
+        self._hooks: dict[Any, int] = {}  # by id of a module (and kind): hooks at the last look
+        self._sizes: dict[int, tuple[int, int]] = {}  # by id of a container: step and length at the last look
+        self._filled: dict[str, tuple[Any, dict[str, Any]]] = {}  # by name of a container that grows: the line that fills it, evidence
 
     def on_op(self, op: Op) -> None:
         """A value of an earlier step is used."""
@@ -84,6 +86,7 @@ class MemoryGrowth(Rule):
         if n & (n - 1) == 0 or n % 50 == 0:
             self._limits()
             self._piles(n)
+            self._containers(n)
         parameters = {v.id for v in event.optimizer.params()}
         for site, values in grown(self.session.recorder, False).items():
             if site in self._found:
@@ -128,8 +131,58 @@ class MemoryGrowth(Rule):
                         fix=f"`collections.deque(maxlen={name})`, or overwrite the oldest entry",
                     )
 
+    def _containers(self, n: int) -> None:
+        """Lists and dictionaries that get one more large thing in every step, whatever it is: an array, a copy of a model's state."""
+        if n < 15:
+            return
+        for key, held, file in containers(self.session.recorder, self.session.script):
+            if len(held) < 8 or getattr(held, "maxlen", None) is not None:
+                continue
+            last = self._sizes.get(id(held))
+            self._sizes[id(held)] = n, len(held)
+            if last is None or len(held) < last[1]:
+                self._filled.pop(key, None)
+                continue
+            if len(held) - last[1] < 0.8 * (n - last[0]) or len(held) < 0.6 * n or n == last[0]:
+                continue
+            items = list(held.values()) if isinstance(held, dict) else list(held)
+            size = min(_bytes(items[k], self.session.recorder) for k in (-1, len(items) // 2))
+            looked = [t for item in items[:: max(1, len(items) // 16)] for t in _tensors(item, self.session.recorder)]
+            used = sum(v.id in self._later for t in looked if (v := self.session.recorder.values.get(id(t))) is not None)
+            if size < 4 * self.LARGE or used > 0.3 * len(looked):
+                self._filled.pop(key, None)
+                continue
+            place = puts(key, [file, *self.session.recorder.files(self.session.script)])
+            if place is not None:
+                evidence = {"container": key, "entries": len(held), "bytes_per_step": size, "step": n}
+                self._filled[key] = place, evidence
+
+    def _again(self, module: Any, kind: str) -> int:
+        """How many hooks of one kind and one function a module has."""
+        counts: dict[Any, int] = {}
+        for hook in (getattr(module, kind, None) or {}).values():
+            what = getattr(hook, "__code__", getattr(getattr(hook, "__func__", None), "__code__", type(hook)))
+            counts[what] = counts.get(what, 0) + 1
+        return max(counts.values(), default=0)
+
     def _piles(self, steps: int) -> None:
-        """A hook that is registered anew in every step."""
+        """A hook that is registered anew in every step, or in every epoch."""
+        for module in self.session.recorder.names.alive():
+            for kind in _HOOKS:
+                count = self._again(module, kind)
+                before = self._hooks.get((id(module), kind), 0)
+                if count >= 3:
+                    self._hooks[id(module), kind] = count
+                if count > before >= 3 and count < 0.8 * steps:
+                    place = self._registered()
+                    if place is not None:
+                        self.report(
+                            place,
+                            f"the same hook is registered on one module again and again, {count} times after {steps} steps: all of them run, and "
+                            "what they hold stays.",
+                            evidence={"module": type(module).__name__, "hooks": count, "step": steps},
+                            fix="register the hook once, before the loop, or `handle.remove()` it",
+                        )
         for module in self.session.recorder.names.alive():
             for kind in _HOOKS:
                 count = len(getattr(module, kind, None) or ())
@@ -158,6 +211,16 @@ class MemoryGrowth(Rule):
 
     def finish(self) -> None:
         """What nobody has looked at again, or only when all was over."""
+        told = {evidence["container"] for _, evidence, _ in self._found.values()}
+        for key, (place, evidence) in self._filled.items():
+            if key not in told and self.step >= 64:
+                self.report(
+                    place,
+                    f"{key} gets one more entry of {evidence['bytes_per_step']} bytes with every step and is never emptied: {evidence['entries']} after "
+                    f"{evidence['step'] + 1} steps.",
+                    evidence=evidence,
+                    fix="keep what is needed only: the last few, `collections.deque(maxlen=...)`, or a running sum",
+                )
         for site, evidence, ids in self._found.values():
             used = [self._later[i] for i in ids if i in self._later]
             large = evidence["bytes_per_step"] >= 4 * self.LARGE and self.step >= 64
@@ -171,6 +234,53 @@ class MemoryGrowth(Rule):
                 evidence=evidence,
                 fix="keep what is needed only: a number per step, a `collections.deque(maxlen=...)`, or clear it after each epoch",
             )
+
+
+def containers(recorder: Any, script: str) -> list[tuple[str, Any, str]]:
+    """(name, container, file) of the lists, dictionaries and sets that the user's variables and objects hold, and of those in them."""
+    found: list[tuple[str, Any, str]] = []
+    seen: set[int] = set()
+
+    def note(name: str, held: Any, file: str, depth: int) -> None:
+        if type(held).__name__ not in ("list", "dict", "deque", "set", "defaultdict", "OrderedDict") or id(held) in seen or name.startswith("__"):
+            return
+        seen.add(id(held))
+        found.append((name, held, file))
+        if depth and isinstance(held, dict) and len(held) <= 32:
+            for inner in list(held.values()):
+                note(name, inner, file, 0)
+
+    for scope, file in scopes(recorder, script):
+        for name, held in list(scope.items()):
+            if not isinstance(name, str) or name in ("_modules", "_parameters", "_buffers", "__builtins__"):
+                continue
+            note(name, held, file, 1)
+            kind = held if isinstance(held, type) else type(held)
+            code = getattr(vars(kind).get("__init__"), "__code__", None)
+            if kind.__module__ == "__main__" or code is not None and not recorder.is_library(code.co_filename):
+                for inner, value in list(vars(kind).items()):
+                    note(inner, value, file, 1)
+    return found
+
+
+def _tensors(item: Any, recorder: Any) -> list[Any]:
+    if isinstance(item, recorder.engine.Tensor):
+        return [item]
+    if isinstance(item, dict):
+        item = list(item.values())
+    return [t for t in item[:64] if isinstance(t, recorder.engine.Tensor)] if isinstance(item, (list, tuple)) else []
+
+
+def _bytes(item: Any, recorder: Any) -> int:
+    """The bytes of the numbers in something that a container holds."""
+    if type(item).__name__ == "ndarray":
+        return int(item.nbytes)
+    if isinstance(item, (list, tuple, dict)):
+        inner = list(item.values()) if isinstance(item, dict) else item
+        if len(inner) > 64 and isinstance(inner[0], (int, float)):
+            return 8 * len(inner)
+        return sum(_bytes(part, recorder) for part in inner[:64])
+    return sum(int(t.numel()) * int(t.element_size()) for t in _tensors(item, recorder))
 
 
 def grown(recorder: Any, with_graph: bool) -> dict[str, list[Value]]:
@@ -239,14 +349,20 @@ def _is_scope(thing: Any) -> bool:
     return isinstance(thing, dict) and ("__name__" in thing or "__builtins__" in thing)
 
 
-def _name_of(container: Any, recorder: Any) -> str | None:
+def _of_object(scope: Any) -> bool:
+    """Whether a dictionary is the namespace of an object, or of a running function."""
+    return any(getattr(owner, "__dict__", None) is scope or type(owner).__name__ == "frame" for owner in gc.get_referrers(scope))
+
+
+def _name_of(container: Any, recorder: Any, depth: int = 1) -> str | None:
     """The variable, attribute or key that a container is held by."""
     for scope in gc.get_referrers(container):
         inside = scope if isinstance(scope, dict) else getattr(scope, "__dict__", None)
         if isinstance(inside, dict):
             for key, held in list(inside.items()):
                 if held is container and isinstance(key, str) and not key.startswith("_"):
-                    return key
+                    data = scope is inside and depth and not _is_scope(scope) and not _of_object(scope)
+                    return (_name_of(scope, recorder, depth - 1) or key) if data else key
     frame: Any = sys._getframe(1)
     while frame is not None:
         if not recorder.is_library(frame.f_code.co_filename):

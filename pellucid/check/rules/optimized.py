@@ -255,7 +255,7 @@ def assigned_after(info: OptimizerInfo, script: str, name: str, inside: bool = F
             if not isinstance(node, (ast.stmt, ast.expr)):
                 continue
             targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-            for t in targets:
+            for t in [e for x in targets for e in (x.elts if isinstance(x, (ast.Tuple, ast.List)) else [x])]:
                 if not _called(t, name) or inside and isinstance(t, ast.Name):
                     continue
                 in_init = any(f.lineno <= node.lineno <= (f.end_lineno or 0) for f in makers)
@@ -277,7 +277,21 @@ def assigned_after(info: OptimizerInfo, script: str, name: str, inside: bool = F
     same = [f for f in found if f[0] == 0]
     if not same and site is not None:
         same = [f for f in found if f[2] != site.file or not _same_function(site, f[1])]
-    return Place(min(same)[2], min(same)[1]) if same else None
+    return _called_from(site, Place(min(same)[2], min(same)[1])) if same else None
+
+
+def _called_from(site: Any, place: Place) -> Place:
+    """Where a method is called that replaces parts of its model, if the optimizer is not the same object's: there it has to be made anew."""
+    root = tree(place.file)
+    function = function_around(place.file, place.line)
+    if root is None or function is None or site is None or site.file != place.file or function.name == "__init__":
+        return place
+    owner = next((c for c in ast.walk(root) if isinstance(c, ast.ClassDef) and function in c.body), None)
+    if owner is None or owner.lineno <= site.line <= (owner.end_lineno or 0):
+        return place
+    lines = sorted(n.lineno for n in ast.walk(root) if isinstance(n, ast.Call) and getattr(n.func, "attr", "") == function.name)
+    lines = [line for line in lines if not owner.lineno <= line <= (owner.end_lineno or 0)]
+    return Place(place.file, lines[0]) if len(lines) == 1 else place
 
 
 def _called(target: ast.expr, name: str) -> bool:
@@ -296,6 +310,8 @@ def _called(target: ast.expr, name: str) -> bool:
 
 def _same_function(site: Any, line: int) -> bool:
     code = site.code
+    if code.co_name == "<module>":
+        return function_around(site.file, line) is None
     lines = [p[0] for p in code.co_positions() if p[0] is not None]
     return bool(lines) and min(lines) <= line <= max(lines)
 
