@@ -370,14 +370,14 @@ class GraphKept(_Rounds):
                     inner.update(o.number for v in value.producer.inputs for o in ancestors([v]))
         for site, group in kept.items():
             last = group[max(group)]
-            held = kept_in(group[min(group)], self.session.recorder)
-            stored = (held[0] if held is not None else None) or storing_line(site.file, site.line)
+            stored = storing_line(site.file, site.line)
             if last.producer.number in inner and stored is None or any(v.producer in self._reach for v in group.values()):
                 continue
             graph = list(ancestors([last]))
             if all(o.name in VIEWS for o in graph):
                 continue  # a copy of a parameter
-            place = stored or site
+            held = kept_in(group[min(group)], self.session.recorder)
+            place = (held[0] if held is not None else None) or stored or site
             self.report(
                 place,
                 f"{len(group)} results of {last.producer.name} from {len(group)} steps are kept here with their graphs: "

@@ -18,6 +18,7 @@ _LIMITS = re.compile(
     r"_?(capacity|max_?size|max_?len(gth)?|(buffer|memory|queue|bank|cache)_?size|max_(capacity|items|entries|memory)|limit)$"
 )
 _JOINS = ("cat", "stack", "vstack", "hstack", "concatenate", "append")
+_CONTAINERS = ("list", "dict", "deque", "set", "defaultdict", "OrderedDict")
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks")
 
 
@@ -238,28 +239,26 @@ class MemoryGrowth(Rule):
 
 def containers(recorder: Any, script: str) -> list[tuple[str, Any, str]]:
     """(name, container, file) of the lists, dictionaries and sets that the user's variables and objects hold, and of those in them."""
-    found: list[tuple[str, Any, str]] = []
+    found: list[tuple[str, Any, str]] = []  # no function of its own here: one that calls itself would keep all of it alive
     seen: set[int] = set()
-
-    def note(name: str, held: Any, file: str, depth: int) -> None:
-        if type(held).__name__ not in ("list", "dict", "deque", "set", "defaultdict", "OrderedDict") or id(held) in seen or name.startswith("__"):
-            return
-        seen.add(id(held))
-        found.append((name, held, file))
-        if depth and isinstance(held, dict) and len(held) <= 32:
-            for inner in list(held.values()):
-                note(name, inner, file, 0)
-
+    waiting: list[tuple[str, Any, str, int]] = []
     for scope, file in scopes(recorder, script):
         for name, held in list(scope.items()):
             if not isinstance(name, str) or name in ("_modules", "_parameters", "_buffers", "__builtins__"):
                 continue
-            note(name, held, file, 1)
+            waiting.append((name, held, file, 1))
             kind = held if isinstance(held, type) else type(held)
             code = getattr(vars(kind).get("__init__"), "__code__", None)
             if kind.__module__ == "__main__" or code is not None and not recorder.is_library(code.co_filename):
-                for inner, value in list(vars(kind).items()):
-                    note(inner, value, file, 1)
+                waiting += [(inner, value, file, 1) for inner, value in list(vars(kind).items())]
+    while waiting:
+        name, held, file, depth = waiting.pop()
+        if type(held).__name__ not in _CONTAINERS or id(held) in seen or name.startswith("__"):
+            continue
+        seen.add(id(held))
+        found.append((name, held, file))
+        if depth and isinstance(held, dict) and len(held) <= 32:
+            waiting += [(name, inner, file, 0) for inner in list(held.values())]
     return found
 
 
