@@ -498,6 +498,17 @@ class Converted:
 
 
 @dataclass(slots=True)
+class Called:
+    """A function outside of the library that the user's code called: `hash`, or one that makes a random stream."""
+
+    name: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    site: Site | None
+    step: int
+
+
+@dataclass(slots=True)
 class Failure:
     """An operation raised; or, with `op` None, the script's own exception that ended it."""
 

@@ -25,6 +25,9 @@ DISTRIBUTIONS = frozenset(
 MAKERS = frozenset({"sample", "Parameter"})
 """What draws from a distribution, and what makes a leaf of a tensor."""
 
+WATCHED = frozenset("hash default_rng RandomState Random".split())
+"""Functions that are told when they are called: what they give differs from run to run."""
+
 _ARRAYS = frozenset("array asarray fromiter full full_like".split())
 _NAME = "__pellucid_call__"
 
@@ -49,10 +52,13 @@ class _Calls(ast.NodeTransformer):
         written = isinstance(function, ast.Attribute) and (
             name == "astype" or name in LEGACY or name in _ARRAYS and "dtype" in keywords
         )
-        if not distribution and not written:
+        if not distribution and not written and name not in WATCHED:
             return node
+        return self._through(node)
+
+    def _through(self, node: ast.Call) -> ast.Call:
         return ast.copy_location(
-            ast.Call(ast.copy_location(ast.Name(_NAME, ast.Load()), node), [function, *node.args], node.keywords), node
+            ast.Call(ast.copy_location(ast.Name(_NAME, ast.Load()), node), [node.func, *node.args], node.keywords), node
         )
 
 

@@ -26,6 +26,7 @@ from . import instrument
 from .events import (
     Accumulation,
     Backward,
+    Called,
     Cleared,
     Converted,
     Failure,
@@ -39,7 +40,7 @@ from .events import (
     ancestors,
     updated_leaf,
 )
-from .instrument import DISTRIBUTIONS, LEGACY, MAKERS
+from .instrument import DISTRIBUTIONS, LEGACY, MAKERS, WATCHED
 from .names import Names
 from .rule import CheckError
 from .signatures import PROPERTIES, READS, SILENT, Binder, canonical
@@ -556,6 +557,10 @@ class Recorder:
             return function(*args, **kwargs)
         if name in LEGACY:
             return self.composite("tensor", function, args, kwargs)
+        if name in WATCHED:
+            if self.wants("on_call"):
+                self.tell("on_call", Called(name, args, kwargs, self.site(2), self.step))
+            return function(*args, **kwargs)
         if name in DISTRIBUTIONS and isinstance(function, type):
             return self._distribution(name, function, args, kwargs)
         if name in MAKERS:

@@ -41,7 +41,9 @@ class MemoryGrowth(Rule):
         self._lengths: dict[int, int] = {}  # by id of a container with a limit
         self._hooks: dict[Any, int] = {}  # by id of a module (and kind): hooks at the last look
         self._sizes: dict[int, tuple[int, int]] = {}  # by id of a container: step and length at the last look
-        self._filled: dict[str, tuple[Any, dict[str, Any]]] = {}  # by name of a container that grows: the line that fills it, evidence
+        self._filled: dict[
+            str, tuple[Any, dict[str, Any]]
+        ] = {}  # by name of a container that grows: the line that fills it, evidence
 
     def on_op(self, op: Op) -> None:
         """A value of an earlier step is used."""
@@ -217,7 +219,8 @@ class MemoryGrowth(Rule):
             if key not in told and self.step >= 64:
                 self.report(
                     place,
-                    f"{key} gets one more entry of {evidence['bytes_per_step']} bytes with every step and is never emptied: {evidence['entries']} after "
+                    f"{key} gets one more entry of {evidence['bytes_per_step']} bytes with every step and is never emptied: "
+                    f"{evidence['entries']} after "
                     f"{evidence['step'] + 1} steps.",
                     evidence=evidence,
                     fix="keep what is needed only: the last few, `collections.deque(maxlen=...)`, or a running sum",

@@ -7,11 +7,8 @@ import functools
 import hashlib
 import inspect
 import linecache
-import os
 import random
-import sys
-import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
@@ -21,19 +18,18 @@ from ..events import VIEWS, Backward, LoaderInfo, Op, OptimizerInfo, Seeded, Sit
 from ..rule import Rule
 from ..signatures import RANDOM
 from .places import Place, assignments
-from .places import tree as parsed
 
 DROPOUT = frozenset("dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout".split())
 SEEN = 32  # elements that a draw must have to be compared
 FETCHING = ("__getitem__", "__iter__", "__getitems__")
 
 
-def _draws(op: Op) -> bool:
+def draws(op: Op) -> bool:
     """Whether the operation has drawn random numbers."""
     return op.name not in DROPOUT or bool(op.arg("training", True) and op.arg("p", 0.5))
 
 
-def _own_stream(op: Op) -> bool:
+def own_stream(op: Op) -> bool:
     """Whether numbers are drawn from a generator that the call was given."""
     return op.args.get("generator") is not None
 
@@ -132,7 +128,7 @@ class SameMask(Rule):
             elif op.name == "add":
                 self._noise(op)
             return
-        if not op.grad_enabled or op.site is None or op.output is None or not _draws(op):
+        if not op.grad_enabled or op.site is None or op.output is None or not draws(op):
             return
         if op.inplace and op.inputs and op.inputs[0].is_leaf and op.inputs[0].requires_grad:
             return  # a parameter is made
@@ -240,7 +236,7 @@ class SameMask(Rule):
                     used.update(v.producer.number for v in op.inputs if v.producer is not None)
             for op in made:
                 held = self._fresh.get(op.number)
-                if held is not None and held not in self._trained and (op.number in used or not _own_stream(op)):
+                if held is not None and held not in self._trained and (op.number in used or not own_stream(op)):
                     self._trained.append(held)
             self._fresh.clear()
 
@@ -290,7 +286,7 @@ class SameMask(Rule):
 
 # ---- workers ---------------------------------------------------------------------------------------------------------
 _STREAMS = (np.random.Generator, np.random.RandomState, random.Random)
-_SEEDING = frozenset({"seed", "manual_seed", "default_rng", "seed_all", "seed_everything", "RandomState", "Random", "set_seed"})
+SEEDING = frozenset({"seed", "manual_seed", "default_rng", "seed_all", "seed_everything", "RandomState", "Random", "set_seed"})
 _OWN = frozenset("initial_seed get_worker_info getpid urandom time time_ns seed randint entropy SeedSequence".split())
 
 
@@ -427,7 +423,7 @@ def _constant_seed(function: Any) -> tuple[Site, str] | None:
     for node in nodes:  # names made of what is the worker's own, in order
         if isinstance(node, ast.Assign) and _depends(node.value, own):
             own |= {t.id for target in node.targets for t in ast.walk(target) if isinstance(t, ast.Name)}
-    seeds = [n for n in nodes if isinstance(n, ast.Call) and _called(n) in _SEEDING and n.args]
+    seeds = [n for n in nodes if isinstance(n, ast.Call) and called(n) in SEEDING and n.args]
     if not seeds or any(_depends(a, own) for n in seeds for a in n.args):
         return None
     first = seeds[0]
@@ -446,7 +442,8 @@ def _definition(tree: ast.AST, code: CodeType) -> Any:
     return None
 
 
-def _called(call: ast.Call) -> str:
+def called(call: ast.Call) -> str:
+    """The name of what is called, without what stands before the last dot."""
     return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
@@ -454,318 +451,6 @@ def _depends(node: ast.AST, own: set[str]) -> bool:
     for n in ast.walk(node):
         if isinstance(n, ast.Name) and n.id in own:
             return True
-        if isinstance(n, ast.Call) and _called(n) in _OWN:
+        if isinstance(n, ast.Call) and called(n) in _OWN:
             return True
     return False
-
-
-# ---- reproducible runs -----------------------------------------------------------------------------------------------
-class Nondeterminism(Rule):
-    """A seed is set, and something random is drawn that it does not cover."""
-
-    slug = "nondeterminism"
-    id = "PL803"
-    severity = "warning"
-    summary = "a seed is set and the run is still not reproducible"
-    ops = (*sorted(RANDOM),)
-
-    def __init__(self) -> None:
-        self._early: Op | None = None  # the first draw before any seed
-        self._seeded: dict[str, Seeded] = {}
-        self._loaded_before = set(sys.modules)  # by whoever watches
-        self._numpy = _state(np.random.get_state())
-        self._random = hash(random.getstate())
-        self._drawn: dict[int, tuple[Any, int, Site | None]] = {}  # parameters as they were when the seed came
-
-    def on_op(self, op: Op) -> None:
-        """Draws before the seed."""
-        if (
-            self._early is None
-            and "torch" not in self._seeded
-            and "generator" not in op.args
-            and op.site is not None
-            and _draws(op)
-        ):
-            self._early = op
-
-    def on_seed(self, event: Seeded) -> None:
-        """A stream is seeded with a number of the program's."""
-        if event.library in self._seeded:
-            return
-        self._seeded[event.library] = event
-        if event.library != "torch" or self.step:
-            return
-        early, self._early = self._early, None
-        if early is not None:
-            self._late(event, f"{early.name} in line {early.site.line if early.site is not None else '?'} has drawn", early.site)
-        else:
-            version = self.session.engine.version
-            for module in self.session.recorder.names.alive():
-                for p in module._parameters.values():
-                    if p is not None and p.ndim >= 2 and p.requires_grad:
-                        self._drawn[id(p)] = (weakref.ref(p), version(p), self.session.recorder.names.site_of(module))
-
-    def on_step(self, event: Step) -> None:
-        """Parameters that were drawn before the seed, and not again after it."""
-        drawn, self._drawn = self._drawn, {}
-        if not drawn:
-            return
-        for value in event.optimizer.params():
-            ref, version, site = drawn.get(id(value.tensor), (None, 0, None))
-            # The step itself is one write; what was loaded or drawn anew after the seed has more.
-            if ref is not None and ref() is value.tensor and self.session.engine.version(value.tensor) <= version + 1:
-                name = value.parameter or "a parameter"
-                self._late(self._seeded["torch"], f"{name} and the rest of its model have been drawn", site)
-                return
-
-    def _late(self, event: Seeded, what: str, site: Site | None) -> None:
-        self.report(
-            event.site,
-            f"torch is seeded here after {what}: those numbers are others in each run.",
-            evidence={"drawn_at": site, "seed": event.seed},
-            fix="seed before anything random is done, models included: their parameters are drawn when they are made",
-        )
-
-    def _moved(self, library: str) -> bool:
-        if library == "numpy":
-            return _state(np.random.get_state()) != self._numpy
-        return library == "random" and hash(random.getstate()) != self._random
-
-    def finish(self) -> None:
-        """Streams of NumPy and of Python that were used and never seeded."""
-        seeded = self._seeded.get("torch")
-        if seeded is None or not isinstance(seeded.seed, int):
-            return
-        for library, prefix in (("numpy", "np.random.seed"), ("random", "random.seed")):
-            if library in self._seeded or not self._moved(library):
-                continue
-            found = self._use(library)
-            if found is not None:
-                site, call = found
-                self.report(
-                    site,
-                    f"`{call}` draws from {'NumPy' if library == 'numpy' else 'Python'}'s own stream, which is not seeded: torch.manual_seed "
-                    f"in line {seeded.site.line if seeded.site is not None else '?'} does not reach it.",
-                    evidence={"seeded_at": seeded.site, "seed": seeded.seed, "stream": library},
-                    fix=f"seed it too: `{prefix}({seeded.seed})`",
-                )
-        for site, text in unordered(self._files()):
-            self.report(
-                site,
-                f"`{text}` numbers the strings of a set, whose order is another one in each run (PYTHONHASHSEED), while torch is seeded.",
-                evidence={"seeded_at": seeded.site, "seed": seeded.seed},
-                fix="sort the set first: `sorted(...)`",
-            )
-        for site, call, why in unseeded(self._files()):
-            self.report(
-                site,
-                f"`{call}` {why}, which is another one in each run, while other streams are seeded.",
-                evidence={"seeded_at": seeded.site, "seed": seeded.seed},
-                fix="give it a seed of the program's, as the other streams have one",
-            )
-
-    def _files(self) -> list[str]:
-        """The script and the modules of the user's that were loaded while it was watched."""
-        found = [os.path.abspath(self.session.script)]
-        for name, module in list(sys.modules.items()):
-            if name in self._loaded_before:
-                continue
-            file = getattr(module, "__file__", None)
-            if isinstance(file, str) and file.endswith(".py") and not self.session.recorder.is_library(file):
-                found.append(file)
-        return [*dict.fromkeys(found)]
-
-    def _use(self, library: str) -> tuple[Site, str] | None:
-        """The first call in the user's files that draws from a stream, and its place."""
-        return next((found for file in self._files() if (found := self._use_in(file, library)) is not None), None)
-
-    def _use_in(self, script: str, library: str) -> tuple[Site, str] | None:
-        tree = parsed(script)
-        if tree is None:
-            return None
-        names = {"numpy": _imported(tree, "numpy.random"), "random": _imported(tree, "random")}
-        numpy_names = _imported(tree, "numpy")
-        calls = sorted((n for n in ast.walk(tree) if isinstance(n, ast.Call)), key=lambda n: (n.lineno, n.col_offset))
-        for n in calls:
-            written = ast.unparse(n.func)
-            head, _, last = written.rpartition(".")
-            of_numpy = head in names["numpy"] or any(head == f"{name}.random" for name in numpy_names)
-            if library == "default_rng":
-                hit = last in ("default_rng", "RandomState") and (of_numpy or not head) and not n.args and not n.keywords
-            elif library == "numpy":
-                hit = of_numpy and last not in (
-                    "seed",
-                    "default_rng",
-                    "RandomState",
-                    "Generator",
-                    "get_state",
-                    "set_state",
-                    "SeedSequence",
-                )
-            else:
-                hit = head in names["random"] and last not in ("seed", "Random", "getstate", "setstate", "SystemRandom")
-                hit = hit or not head and written in _imported_from(tree, "random")
-            if hit:
-                return _Line(script, n.lineno), ast.unparse(n)  # type: ignore[return-value]
-        return None
-
-
-_STREAMS_MADE = frozenset({"default_rng", "RandomState", "Random", "SeedSequence", "PCG64", "MT19937", "Philox"})
-_CHANGING = frozenset(
-    {"time", "time_ns", "perf_counter", "urandom", "getpid", "uuid4", "token_bytes", "randbits", "now", "monotonic"}
-)
-
-
-def unseeded(files: Iterable[str]) -> Iterator[tuple[Any, str, str]]:
-    """Places that make a stream without a seed, or seed one with what differs from run to run."""
-    for file in files:
-        root = parsed(file)
-        for node in ast.walk(root) if root is not None else ():
-            if not isinstance(node, ast.Call):
-                continue
-            name, text = _called(node), ast.unparse(node)
-            given = [*node.args, *[k.value for k in node.keywords]]
-            nothing = all(isinstance(a, ast.Constant) and a.value is None for a in given)
-            if name in _STREAMS_MADE and nothing and not text.startswith("self."):
-                yield Place(file, node.lineno), text, "makes a stream without a seed"
-            elif name in ("seed", "manual_seed") and nothing and isinstance(node.func, ast.Attribute):
-                yield Place(file, node.lineno), text, "seeds a stream with a number of the system's"
-            elif name in _SEEDING and any(isinstance(n, ast.Call) and _called(n) in _CHANGING for a in given for n in ast.walk(a)):
-                yield Place(file, node.lineno), text, "seeds a stream with a number that changes"
-            elif name == "SystemRandom" or text.startswith("secrets."):
-                yield Place(file, node.lineno), text, "draws from the system's stream"
-        for node in ast.walk(root) if root is not None else ():
-            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Call):
-                call = node.left
-                inner = call.args[0] if _called(call) == "abs" and call.args else call
-                plain = isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id == "hash"
-                if plain and root is not None and _of_strings(inner, root):
-                    yield Place(file, node.lineno), ast.unparse(node), "takes a number from the hash of a string"
-
-
-def unordered(files: Iterable[str]) -> Iterator[tuple[Any, str]]:
-    """Places that number or list the elements of a set of strings in the order in which it happens to give them."""
-    for file in files:
-        root = parsed(file)
-        if root is None:
-            continue
-        sets = {
-            ast.unparse(t): n.value for n in ast.walk(root) if isinstance(n, ast.Assign) and _is_set(n.value) for t in n.targets
-        }  # fmt: skip
-        for node in ast.walk(root):
-            if not isinstance(node, ast.Call) or _called(node) not in ("enumerate", "list", "tuple") or not node.args:
-                continue
-            inner = node.args[0]
-            inner = sets.get(ast.unparse(inner), inner)
-            if _is_set(inner) and _of_strings(inner, root) and not _sorted_later(root, node):
-                yield Place(file, node.lineno), ast.unparse(node)
-
-
-def _is_set(node: ast.AST) -> bool:
-    return isinstance(node, (ast.SetComp, ast.Set)) or isinstance(node, ast.Call) and _called(node) in ("set", "frozenset")
-
-
-def _of_strings(node: ast.AST, root: ast.AST) -> bool:
-    """Whether the elements are strings, as far as the text shows: they come out of `split`, of letters, of words in quotes."""
-    if isinstance(node, ast.Set):
-        return all(isinstance(e, ast.Constant) and isinstance(e.value, str) for e in node.elts)
-    names: set[str] = set()
-    for n in ast.walk(node):
-        if isinstance(n, ast.Call) and _called(n) in (
-            "split",
-            "lower",
-            "upper",
-            "strip",
-            "splitlines",
-            "read",
-            "findall",
-            "join",
-            "rsplit",
-        ):
-            return True
-        if isinstance(n, ast.Constant) and isinstance(n.value, str):
-            return True
-        if isinstance(n, ast.Name):
-            names.add(n.id)
-    hints = ("word", "token", "text", "vocab", "char", "letter", "name", "sentence", "doc", "corpus", "tag", "label_names")
-    if any(hint in name.lower() for name in names for hint in hints):
-        return True
-    for n in ast.walk(root):
-        loops = [n] if isinstance(n, ast.For) else getattr(n, "generators", [])  # over what the names in it run
-        if loops and any(inside is node for inside in ast.walk(n)):
-            for loop in loops:
-                if names & {t.id for t in ast.walk(loop.target) if isinstance(t, ast.Name)}:
-                    names |= {c.id for c in ast.walk(loop.iter) if isinstance(c, ast.Name)}
-            if any(hint in name.lower() for name in names for hint in hints):
-                return True
-        if isinstance(n, ast.Assign) and any(isinstance(t, ast.Name) and t.id in names for t in n.targets):
-            if any(isinstance(c, ast.Constant) and isinstance(c.value, str) for c in ast.walk(n.value)):
-                return not any(
-                    isinstance(c, ast.Call) and _called(c) in ("open", "load", "randint", "tensor") for c in ast.walk(n.value)
-                )
-    return False
-
-
-def _sorted_later(root: ast.AST, node: ast.AST) -> bool:
-    for n in ast.walk(root):
-        if (
-            isinstance(n, ast.Call)
-            and _called(n) in ("sorted", "len", "sum", "max", "min")
-            and any(c is node for a in n.args for c in ast.walk(a))
-        ):
-            return True
-        if isinstance(n, ast.Assign) and n.value is node:
-            titles = {ast.unparse(t) for t in n.targets}
-            return any(
-                isinstance(c, ast.Call) and isinstance(c.func, ast.Attribute) and c.func.attr == "sort" and ast.unparse(c.func.value) in titles
-                for c in ast.walk(root)
-            )  # fmt: skip
-    return False
-
-
-class _Line(Site):
-    """A line of the script that is known from its text."""
-
-    __slots__ = ("_file", "_line")
-
-    def __init__(self, file: str, line: int) -> None:
-        super().__init__(sys._getframe().f_code, 0)
-        self._file = file
-        self._line = line
-
-    @property
-    def file(self) -> str:
-        """The script."""
-        return self._file
-
-    @property
-    def line(self) -> int:
-        """The line, from 1."""
-        return self._line
-
-
-def _imported(tree: ast.AST, module: str) -> set[str]:
-    """The names by which a module is known in a script."""
-    found = set()
-    for n in ast.walk(tree):
-        if isinstance(n, ast.Import):
-            found |= {a.asname or a.name for a in n.names if a.name == module}
-        elif isinstance(n, ast.ImportFrom) and n.module and "." in module:
-            owner, _, name = module.rpartition(".")
-            found |= {a.asname or a.name for a in n.names if n.module == owner and a.name == name}
-    return found
-
-
-def _imported_from(tree: ast.AST, module: str) -> set[str]:
-    """Functions that were imported from a module by name."""
-    return {
-        a.asname or a.name
-        for n in ast.walk(tree)
-        if isinstance(n, ast.ImportFrom) and n.module == module
-        for a in n.names
-        if a.name != "seed"
-    }
-
-
-def _state(state: Any) -> int:
-    return hash((state[1].tobytes(), state[2]))
