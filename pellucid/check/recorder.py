@@ -7,6 +7,7 @@ engine; everything that is no function call of a tensor (modules, optimizers, lo
 from __future__ import annotations
 
 import inspect
+import itertools
 import linecache
 import os
 import sys
@@ -565,6 +566,9 @@ class Recorder:
             return self._distribution(name, function, args, kwargs)
         if name in MAKERS:
             return self._leaf_made(name, function, args, kwargs)
+        if name == "fromiter" and args and not isinstance(args[0], (list, tuple, np.ndarray)):
+            count = args[2] if len(args) > 2 else kwargs.get("count", -1)
+            args = (list(args[0] if count < 0 else itertools.islice(args[0], count)), *args[1:])
         result = function(*args, **kwargs)
         if type(result) is np.ndarray and self.wants("on_convert"):
             before = getattr(function, "__self__", None) if name == "astype" else args[0] if args else None

@@ -24,6 +24,7 @@ _ARITHMETIC = (
 _WHOLE = {"uint8": (0, 255), "int8": (-128, 127), "int16": (-(1 << 15), (1 << 15) - 1), "int32": (-(1 << 31), (1 << 31) - 1)}
 _COMPUTED = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "neg": np.negative, "square": np.square}
 _SHORT = ("float16", "bfloat16")
+_SUMS = ("index_add", "scatter_add")
 _FILLS = ("setitem", "copy", "fill", "full_like", "new_full", "masked_fill", "index_fill", "scatter")
 _SEEN = 1 << 18  # elements: larger tensors are not compared
 
@@ -35,7 +36,7 @@ class DeviceDtypeMixed(Rule):
     id = "PL111"
     severity = "warning"
     summary = "dtypes mixed silently"
-    ops = (*dict.fromkeys((*_ARITHMETIC, *_FILLS, *_COMPUTED, *CASTS, "bitwise_not")),)
+    ops = (*dict.fromkeys((*_ARITHMETIC, *_FILLS, *_COMPUTED, *CASTS, "bitwise_not", *_SUMS)),)
     wants_updates = True
 
     def __init__(self) -> None:
@@ -44,6 +45,8 @@ class DeviceDtypeMixed(Rule):
         self._sampled = Sampled()
         self._flattened: dict[int, tuple[Op, list[float]]] = {}  # by number of a cast that left one number of many
         self._sums: dict[Any, tuple[Any, int]] = {}  # by place and tensor: a 16-bit sum as it was, in how many visits it stayed
+        self._exact: dict[int, tuple[Any, int]] = {}  # by tensor: what a 16-bit sum should be, how many terms
+        self._told_sums: set[Any] = set()
         self._short: Op | None = None  # the cast of a model to 16 bits
         self._stuck: dict[int, int] = {}  # by optimizer: steps that changed nothing
         self._sources: dict[int, Value | LoaderInfo] = {}  # id of a tensor of a batch -> the data set's tensor, or the loader
@@ -66,6 +69,8 @@ class DeviceDtypeMixed(Rule):
         elif made.dtype in _SHORT:
             if op.name in ("add", "sub", "lerp"):
                 self._stays(op, made)
+            if op.name in ("add", *_SUMS):
+                self._drifts(op, made)
         elif made.dtype == "float64":
             self._promoted(op, made)
 
@@ -329,6 +334,45 @@ class DeviceDtypeMixed(Rule):
                 fix="sum up in float32",
             )
 
+    def _drifts(self, op: Op, made: Value) -> None:
+        """A sum in 16 bits beside the same sum in 64: after many terms its digits no longer hold what is added."""
+        before = op.inputs[0] if op.inputs else None
+        if (
+            before is None
+            or made.requires_grad
+            or not 1 <= made.numel <= 1 << 14
+            or made.shape != before.shape
+            or before.dtype != made.dtype
+        ):
+            return
+        now = made.numpy()
+        key = made.id if op.inplace else before.number
+        held = self._exact.pop(key, None)
+        total, count = held if held is not None else (None, 0)
+        if now is None:
+            return
+        if total is None:
+            total = now.astype(np.float64)
+        else:
+            added = _added(op, total)
+            if added is None:
+                return
+            total = added
+        if len(self._exact) > 64:
+            self._exact.clear()
+        self._exact[made.id if op.inplace else made.number] = total, count + 1
+        if count >= 15 and count + 1 & count == 0:
+            size = float(np.abs(total).max())
+            if size and np.isfinite(size) and float(np.abs(now - total).max()) > 0.03 * size and op.site not in self._told_sums:
+                self._told_sums.add(op.site)
+                self.report(
+                    cause_site(op),
+                    f"after {count + 1} terms this sum in {made.dtype} is {float(np.abs(now - total).max()) / size:.0%} away from what it should be: "
+                    "what is added falls behind its last digit.",
+                    evidence={"dtype": made.dtype, "shape": list(made.shape), "terms": count + 1},
+                    fix="sum up in float32",
+                )
+
     def on_step(self, event: Step) -> None:
         """Updates that are rounded away from weights of 16 bits."""
         if not event.before:
@@ -342,15 +386,43 @@ class DeviceDtypeMixed(Rule):
                     kept += int(np.sum((moved != 0) & wanted))
                     lost += int(np.sum((moved == 0) & wanted))
         number = event.optimizer.number
-        if lost > 9 * kept:
+        others = sum(v.dtype == "float32" and v.ndim > 1 and v.requires_grad for v in event.optimizer.params()) if lost else 0
+        if lost > 9 * kept or others and lost > 0.5 * kept:  # beside layers of 32 bits: one that was left over
             self._stuck[number] = count = self._stuck.get(number, 0) + 1
             if count == 3:
                 self.report(
                     cause_site(self._short) if self._short is not None else event.optimizer.site,
-                    "the weights have 16 bits, and nearly every update is smaller than their last digit: it is rounded away.",
+                    f"{'some of ' if others else ''}the weights have 16 bits, and {'many updates are' if others else 'nearly every update is'} "
+                    "smaller than their last digit and rounded away.",
                     evidence={"elements_unchanged": lost, "changed": kept, "optimizer": str(event.optimizer.site)},
                     fix="keep the weights in float32 and compute in 16 bits with torch.autocast",
                 )
+
+
+def _added(op: Op, total: Any) -> Any:
+    """A sum with one more term, in 64 bits."""
+    given = op.args.get("args")
+    named = dict(zip(("dim", "index", "source"), given, strict=False)) if isinstance(given, (tuple, list)) else op.args
+    other = named.get("other", named.get("source", named.get("src")))
+    array = other.numpy() if isinstance(other, Value) else np.asarray(other) if isinstance(other, (int, float)) else None
+    factor = op.args.get("alpha", 1)
+    if array is None or not isinstance(factor, (int, float)):
+        return None
+    array = factor * array.astype(np.float64)
+    if op.name == "add":
+        return total + array if np.broadcast_shapes(total.shape, array.shape) == total.shape else None
+    index, dim = named.get("index"), named.get("dim")
+    places = index.numpy() if isinstance(index, Value) else None
+    if places is None or not isinstance(dim, int):
+        return None
+    total = total.copy()
+    if op.name == "index_add":
+        np.add.at(np.moveaxis(total, dim, 0), places, np.moveaxis(array, dim, 0))
+    else:
+        at = list(np.indices(places.shape))
+        at[dim] = places
+        np.add.at(total, tuple(at), array[tuple(slice(0, n) for n in places.shape)])
+    return total
 
 
 def _sample_line(dataset: Any, recorder: Any) -> Any:

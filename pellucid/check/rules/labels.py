@@ -18,6 +18,7 @@ CLASS_LOSSES = ("cross_entropy", "nll_loss", "nll_loss2d")
 REGRESSION = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
 _CASTS = frozenset("to type type_as long int short char byte half bfloat16 float double tensor as_tensor".split())
+_WRITES = ("copy", "setitem", "fill", "index_fill", "masked_fill", "scatter", "full_like")
 _LOOKED_AT = 1 << 20  # elements: larger labels are not compared
 
 
@@ -36,8 +37,10 @@ class LabelDtype(Rule):
     id = "PL208"
     severity = "error"
     summary = "labels of a wrong or lossy dtype"
-    covered = ("label-range",)
-    ops = (*CLASS_LOSSES, *REGRESSION, *BINARY, *_CASTS, "one_hot", "multi_margin_loss", "from_numpy", "asarray", "bool", "sub")
+    covered = ("label-range", "device-dtype-mixed")
+    ops = (
+        *CLASS_LOSSES, *REGRESSION, *BINARY, *_CASTS, "one_hot", "multi_margin_loss", "from_numpy", "asarray", "bool", "sub", "mul", *_WRITES,
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self._arrays: list[tuple[Any, Any, dict[str, Any], Any]] = []  # (weak reference, values, what was lost, place) of arrays
@@ -47,6 +50,7 @@ class LabelDtype(Rule):
         self._recent: dict[str, int] = {}  # lossy casts since the last batch, by the type of the result
         self._cast_batches: dict[int, int] = {}  # id of a tensor that a loader gave -> the cast of a sample in it
         self._batches: dict[int, Value] = {}  # id of a tensor that a loader gave -> the data set's tensor
+        self._collapsed: list[list[Any]] = []  # [values before, what was lost, place, labels seen] of arrays of True and False
 
     # ---- what raises ----------------------------------------------------------------------------------------------------
     def on_error(self, failure: Failure) -> None:
@@ -116,7 +120,7 @@ class LabelDtype(Rule):
         """A cast of NumPy's that changes numbers."""
         after = event.after
         if (
-            after.dtype.kind not in "iuf"
+            after.dtype.kind not in "iufb"
             or after.dtype.itemsize > 2
             and after.dtype.kind == "f"
             or not 0 < after.size <= _LOOKED_AT
@@ -129,7 +133,9 @@ class LabelDtype(Rule):
         if before.shape != after.shape or before.dtype.kind not in "fiu":
             return
         found = _lost(before, after, str(after.dtype))
-        if found is not None:
+        if found is not None and after.dtype.kind == "b":
+            self._collapsed = [*self._collapsed[-8:], [np.unique(before), found, event.site, 0]]
+        elif found is not None:
             self._arrays = [*self._arrays[-20:], (weakref.ref(after), np.unique(after), found, event.site)]
 
     def _array(self, array: Any) -> Any:
@@ -154,13 +160,52 @@ class LabelDtype(Rule):
             if held is not None:
                 self._lossy[op.number] = held[3], held[2]["what"], held[2]
                 return
-        if op.name in _CASTS or op.name == "bool":
+        if op.name in _WRITES:
+            self._written_into(op)
+        elif op.name in _CASTS or op.name == "bool":
             self._cast(op)
         else:
+            if self._collapsed and op.name in CLASS_LOSSES:
+                self._two_left(op)
             if op.name in CLASS_LOSSES and self._sampled.due(op.site):
                 self._narrow(op)
             if self._lossy:
                 self._used(op)
+
+    def _two_left(self, op: Op) -> None:
+        """Class numbers that went through an array of True and False: all labels are 0 and 1, and there are more classes."""
+        scores, target = op.args.get("input"), op.args.get("target")
+        if not isinstance(scores, Value) or not isinstance(target, Value) or not scores.ndim:
+            return
+        classes, labels = scores.shape[_class_axis_of(scores)], target.numpy()
+        for entry in self._collapsed:
+            values = entry[0]
+            if labels is None or not labels.size or labels.dtype.kind not in "iu" or labels.max() > 1 or labels.min() < 0:
+                entry[3] = -(1 << 40)  # labels beyond them are seen
+            elif values.size <= classes and values.max() < classes and values.max() > 1:
+                entry[3] += labels.size
+                if entry[3] - labels.size < 64 <= entry[3]:
+                    self._tell(op, entry[2], "collapses", entry[1])
+
+    def _written_into(self, op: Op) -> None:
+        """Fractions that are written into whole numbers, which may be targets."""
+        target = op.inputs[0] if op.inputs else None
+        value = op.args.get("value", op.args.get("src", op.args.get("fill_value")))
+        made = op.output
+        if target is None or target.is_floating_point or target.dtype == "bool" or made is None or made.is_floating_point:
+            return
+        array = value.numpy() if isinstance(value, Value) and value.is_floating_point and value.numel <= _LOOKED_AT else value
+        array = np.asarray(array) if isinstance(array, (float, np.ndarray)) else None
+        if array is None or not array.size or not np.all(np.isfinite(array)):
+            return
+        wrong = array != np.floor(array)
+        if wrong.any():
+            k = float(array.reshape(-1)[int(np.argmax(wrong.reshape(-1)))])
+            evidence = {
+                "what": "truncates", "from": "float32", "to": target.dtype, "changed": int(wrong.sum()), "of": int(array.size),
+                "example": [k, float(int(k))], "constant": False,
+            }  # fmt: skip
+            self._lossy[op.number] = op.site, "truncates", evidence
 
     def _narrow(self, op: Op) -> None:
         """Class numbers out of a type that does not go as far as there are classes."""
@@ -222,6 +267,12 @@ class LabelDtype(Rule):
 
     def _used(self, op: Op) -> None:
         value = op.args.get("input", op.args.get("tensor")) if op.name == "one_hot" else op.args.get("target")
+        if op.name == "mul":  # a cross entropy by hand: target * log_softmax(scores)
+            sides = [v for v in op.inputs if not v.requires_grad]
+            logs = next((v for v in op.inputs if v.requires_grad), None)
+            if len(op.inputs) != 2 or len(sides) != 1 or logs is None or not _is_log(logs):
+                return
+            value = sides[0]
         if op.name == "sub":  # a loss by hand: prediction - target
             sides = [v for v in op.inputs if not v.requires_grad]
             if len(op.inputs) != 2 or len(sides) != 1 or not next(v for v in op.inputs if v.requires_grad).producer:
@@ -262,15 +313,22 @@ class LabelDtype(Rule):
             "wraps": f"cannot hold them: {evidence['to']} is too small",
             "rounds": "has too few digits for whole numbers of this size",
         }[what]
-        said = "what is compared with a prediction" if loss.name == "sub" else f"labels of {loss.name}"
+        said = "what is compared with a prediction" if loss.name in ("sub", "mul") else f"labels of {loss.name}"
         self.report(
             site,
             f"these are {said}, and the cast from {evidence['from']} to {evidence['to']} changes "
             f"{evidence['changed']} of {evidence['of']}: it {why} ({before:g} becomes {after:g}).",
             evidence={**{k: v for k, v in evidence.items() if k not in ("constant", "what")}, "loss": str(loss.site)},
             fix="keep regression targets and soft labels in float32" if what == "truncates" else "keep class numbers in int64",
-            covers=[loss.site] if loss.site != site else [],
+            covers=[loss.site, site],
         )
+
+
+def _is_log(value: Value) -> bool:
+    made = value.producer
+    while made is not None and made.name in ("neg", "clamp", *VIEWS) and made.inputs:
+        made = made.inputs[0].producer
+    return made is not None and made.name in ("log_softmax", "log", "logsigmoid")
 
 
 def _lost(before: Any, after: Any, to: str) -> dict[str, Any] | None:

@@ -14,13 +14,30 @@ from typing import Any
 
 import numpy as np
 
-from ..events import VIEWS, Backward, LoaderInfo, Op, OptimizerInfo, Seeded, Site, Step, Update, Value, ancestors, lineage
+from ..events import (
+    VIEWS,
+    Backward,
+    Batch,
+    Called,
+    LoaderInfo,
+    Op,
+    OptimizerInfo,
+    Seeded,
+    Site,
+    Step,
+    Update,
+    Value,
+    ancestors,
+    lineage,
+)
 from ..rule import Rule
 from ..signatures import RANDOM
 from .places import Place, assignments
+from .places import tree as parsed
 
 DROPOUT = frozenset("dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout".split())
 SEEN = 32  # elements that a draw must have to be compared
+_TABLES = ("getitem", "index_select", "matmul", "mm", "linear", "embedding")
 FETCHING = ("__getitem__", "__iter__", "__getitems__")
 
 
@@ -111,9 +128,38 @@ class SameMask(Rule):
         self._trained: list[_Drawn] = []  # draws of this step that are trained with
         self._seed: Site | None = None  # where the stream was seeded last
         self._seeds: dict[Site | None, int] = {}
+        self._begun: dict[
+            Any, tuple[Any, int, int]
+        ] = {}  # by line: the seed that a stream began with, how often in a row, since which step
+        self._samples: dict[Any, tuple[bytes, int]] = {}  # by line in a data set: what was drawn last, how often in a row
+
+    def on_call(self, event: Called) -> None:
+        """A stream is made: with the same seed again and again it gives the same numbers."""
+        given = [*event.args, *event.kwargs.values()]
+        if event.name != "hash" and given and all(isinstance(a, (int, str, tuple)) for a in given):
+            self._begins(event.site, (event.name, *given), f"makes a stream with the same seed, {given[0]}")
+
+    def _begins(self, site: Site | None, seed: Any, what: str) -> None:
+        if site is None:
+            return
+        last, count, since = self._begun.get(site.key, (None, 0, self.step))
+        count, since = (count + 1, since) if last == seed else (1, self.step)
+        self._begun[site.key] = seed, count, since
+        steps = self.step - since
+        if count == 400 or count >= 8 and steps >= 6 and count >= 0.8 * steps and count & (count - 1) == 0:
+            if steps < 3 or any(word in site.function.lower() for word in ("eval", "valid", "test", "plot", "sample_grid")):
+                return
+            self.report(
+                site,
+                f"this {what} in each of {count} calls: all draw the same numbers.",
+                evidence={"calls": count, "steps": steps},
+                fix="make and seed the stream once, outside of the loop",
+            )
 
     def on_seed(self, event: Seeded) -> None:
         """Where the stream begins anew."""
+        if event.library in ("numpy", "random") and event.seed is not None:
+            self._begins(event.site, (event.library, event.seed), f"seeds the stream with {event.seed}")
         if event.library == "torch":
             self._seed = event.site
             self._seeds[event.site] = self._seeds.get(event.site, 0) + 1
@@ -133,6 +179,7 @@ class SameMask(Rule):
         if op.inplace and op.inputs and op.inputs[0].is_leaf and op.inputs[0].requires_grad:
             return  # a parameter is made
         if op.site.function.rpartition(".")[2] in FETCHING:
+            self._in_sample(op)
             return  # samples made from their own seeds
         key = (op.site, op.module.path if op.module is not None else None, op.name)
         held = self._places.get(key)
@@ -148,6 +195,52 @@ class SameMask(Rule):
         if len(held.now) < 16:
             held.now.append(shown)
         self._fresh[op.number] = held
+
+    def _in_sample(self, op: Op) -> None:
+        """The same numbers for one sample after another."""
+        array = op.output.numpy() if op.output is not None else None
+        if array is None or array.size < 4 or array.min() == array.max():
+            return
+        digest = hashlib.blake2b(array.tobytes(), digest_size=12).digest()
+        last, count = self._samples.get(op.site, (b"", 0))
+        count = count + 1 if last == digest else 1
+        self._samples[op.site] = digest, count
+        if count == 8:
+            self.report(
+                op.site,
+                f"what {op.name} draws is the same in {count} samples one after another: its generator begins anew for each.",
+                evidence={"shape": list(array.shape)},
+                fix="seed with the number of the sample as well, or make the generator once",
+            )
+
+    def _fixed_noise(self, op: Op) -> None:
+        """Noise of the shape of a batch that is new in each step, drawn once: as the default of an argument, before the loop."""
+        for x, noise in (op.inputs, op.inputs[::-1]):
+            if (
+                x.requires_grad
+                or noise.requires_grad
+                or noise.shape != x.shape
+                or x.ndim < 2
+                or x.shape[0] < 2
+                or noise.numel < SEEN
+            ):
+                continue
+            if x.producer is None or x.step != self.step or not self.step:
+                continue
+            base, fresh = _drawn(noise), _drawn(x)
+            made = base.producer if base is not None else None
+            if base is not None and made is not None and base.step < self.step and (fresh is None or fresh.step == self.step):
+                steps = self._masks.setdefault(base.number, [])
+                if steps[-1:] != [self.step]:
+                    steps.append(self.step)
+                if len(steps) == 4 and not self._registered(base):
+                    self.report(
+                        made.site,
+                        f"what {made.name} draws here is added to another batch in each of 4 steps: the noise is always the same.",
+                        evidence={"shape": list(base.shape), "steps": steps, "added_at": op.site},
+                        fix="draw it in every step, inside of the function",
+                    )
+                return
 
     def _times(self, op: Op) -> None:
         """Activations times a dropout mask (zeros and one number above 1) that was drawn in an earlier step."""
@@ -169,6 +262,8 @@ class SameMask(Rule):
 
     def _noise(self, op: Op) -> None:
         """Activations plus noise of their own shape that was drawn in an earlier step, in a model in train mode."""
+        if op.grad_enabled and len(op.inputs) == 2 and op.direct:
+            self._fixed_noise(op)
         if not op.grad_enabled or len(op.inputs) != 2 or op.module is None or not op.module.training or not op.direct:
             return
         for x, noise in (op.inputs, op.inputs[::-1]):
@@ -231,9 +326,13 @@ class SameMask(Rule):
         if self._fresh:
             made = list(ancestors(event.roots))
             used: set[int] = set()
-            for op in made:  # a table that rows are taken from, or that is multiplied with, is data and no noise
-                if op.name not in ("getitem", "index_select", "matmul", "mm", "linear", "embedding"):
-                    used.update(v.producer.number for v in op.inputs if v.producer is not None)
+            waiting = [(v.producer, op) for op in made for v in op.inputs if v.producer is not None]
+            for source, op in waiting:  # a table that rows are taken from, or that is multiplied with, is data and no noise
+                if op.name not in _TABLES and len(op.inputs) > 1:
+                    used.add(source.number)
+            for op in sorted(made, key=lambda op: -op.number):  # what is made of one draw alone is as good as the draw
+                if op.number in used and len(op.inputs) == 1 and op.inputs[0].producer is not None:
+                    used.add(op.inputs[0].producer.number)
             for op in made:
                 held = self._fresh.get(op.number)
                 if held is not None and held not in self._trained and (op.number in used or not own_stream(op)):
@@ -282,6 +381,20 @@ class SameMask(Rule):
                 evidence=evidence,
                 fix="make and seed the generator once, outside of the loop",
             )
+
+
+def _drawn(value: Value) -> Value | None:
+    """The random numbers that a value is, up to a factor and its shape; None when it is something else."""
+    for _ in range(8):
+        made = value.producer
+        if made is None:
+            return None
+        if made.name in RANDOM and made.name not in DROPOUT:
+            return value
+        if made.name not in VIEWS and made.name not in ("mul", "div", "neg") or not made.inputs:
+            return None
+        value = made.inputs[0]
+    return None
 
 
 # ---- workers ---------------------------------------------------------------------------------------------------------
@@ -337,8 +450,37 @@ class SameWorkerSeed(Rule):
     severity = "error"
     summary = "the same random stream in every data worker"
 
+    def __init__(self) -> None:
+        self._given: dict[int, list[bytes]] = {}  # by number of a loader: digests of the last batches of this pass
+        self._equal: dict[int, int] = {}
+        self._kinds: dict[int, type] = {}  # classes of data sets, by number of a loader
+
+    def on_batch(self, event: Batch) -> None:
+        """The same batch from one worker after another."""
+        loader = event.loader
+        if loader.workers < 2 or event.position >= 64 or not event.values or self._equal.get(loader.number, 0) > 1:
+            return
+        arrays = [a for v in event.values if (a := v.numpy()) is not None and a.size]
+        if not any(a.dtype.kind == "f" and a.size >= 4 and a.min() < a.max() for a in arrays):
+            return
+        digest = hashlib.blake2b(b"".join(np.ascontiguousarray(a).tobytes() for a in arrays), digest_size=12).digest()
+        known = self._given.setdefault(loader.number, [])
+        if not event.position:
+            known.clear()
+        if digest in known[1 - loader.workers :]:
+            self._equal[loader.number] = count = self._equal.get(loader.number, 0) + 1
+            if count == 2:
+                self.report(
+                    _seeded_in(self._kinds.get(loader.number), self.session.recorder) or loader.site,
+                    f"the {loader.workers} workers of this loader give the same batches, one after another: each goes through the same numbers.",
+                    evidence={"workers": loader.workers, "loader_at": loader.site},
+                    fix="let each worker take its share, and seed it with its number: `torch.utils.data.get_worker_info().id`",
+                )
+        known.append(digest)
+
     def on_pass(self, loader: LoaderInfo) -> None:
         """Workers are started."""
+        self._kinds[loader.number] = type(loader.dataset)
         if loader.workers < 2 or loader.passes > 0:
             return
         initial = getattr(loader.loader, "worker_init_fn", None)
@@ -384,6 +526,19 @@ class SameWorkerSeed(Rule):
             parts = path.replace("[", ".").split(".")
             if set(parts) & used:
                 yield f"`{type(dataset).__name__}.{path}`", _assigned(dataset, parts)
+
+
+def _seeded_in(kind: Any, recorder: Any) -> Place | None:
+    """The line in a data set's own code that makes a stream, or else the function that gives its samples."""
+    for name in ("__iter__", "__getitem__"):
+        code = getattr(getattr(kind, name, None), "__code__", None)
+        if code is None or recorder.is_library(code.co_filename):
+            continue
+        tree = parsed(code.co_filename)
+        owner = _definition(tree, code) if tree is not None else None
+        calls = [n for n in ast.walk(owner) if isinstance(n, ast.Call) and called(n) in SEEDING] if owner is not None else []
+        return Place(code.co_filename, calls[0].lineno if calls else code.co_firstlineno)
+    return None
 
 
 def _assigned(owner: Any, parts: list[str]) -> Place | None:

@@ -95,7 +95,8 @@ class Nondeterminism(Rule):
         given = [*event.args, *event.kwargs.values()]
         if event.name == "hash":
             if given and _differs(given[0]):
-                self._hashes[event.site.key] = event.site.text
+                call = event.site.call
+                self._hashes[event.site.key] = call.text if call is not None else event.site.text
         elif event.name in _STREAMS_MADE and all(a is None for a in given):
             self._streams[event.site.key] = event.site.call.text if event.site.call is not None else event.name
 

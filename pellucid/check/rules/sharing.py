@@ -30,6 +30,7 @@ class ParamShared(Rule):
 
     def __init__(self) -> None:
         self._looked: set[int] = set()
+        self._compared: set[int] = set()
         self._steps = 0
         self._told: set[Any] = set()
 
@@ -39,6 +40,8 @@ class ParamShared(Rule):
         if call.parent is None and id(call.module) not in self._looked:
             self._looked.add(id(call.module))
             self._look(call.module)
+        if call.parent is None and id(call.module) not in self._compared:
+            self._compared.add(id(call.module))
             self._whole(call.module)
 
     def on_optimizer(self, event: OptimizerInfo) -> None:
@@ -52,6 +55,8 @@ class ParamShared(Rule):
         """Names that promise another model than the one that this step trains."""
         self._steps += 1
         n = self._steps
+        if n == 2:
+            self._same_memory()
         if n <= 2 or n & (n - 1) == 0:
             self._aliases({v.id for v in event.optimizer.params()})
 
@@ -179,7 +184,14 @@ class ParamShared(Rule):
         for other in names.roots():
             if other is not module and type(other) is type(module) and [id(p) for p in other.parameters()] == own:
                 title = names.root_name(module)
-                site = copied_at(self.session.script, title.split(".")[-1]) or copied_at(self.session.script)
+                last = title.split(".")[-1]
+                files = self.session.recorder.files(self.session.script)
+                site = (
+                    copied_at(self.session.script, last)
+                    or loaded_at(files, last)
+                    or copied_at(self.session.script)
+                    or loaded_at(files)
+                )
                 if site is not None and not _says_shared(site):
                     self._tell(site, module, f"{title} and {names.root_name(other)} have the same parameters", [title])
 
@@ -203,6 +215,30 @@ class ParamShared(Rule):
                         self._tell(
                             found, thing, f"`{name}` is a second name for `{plain[0]}`, and trained with it", [plain[0], name]
                         )
+
+    def _same_memory(self) -> None:
+        """`target.data = source.data`: the numbers are not copied, so both models have the same ever after."""
+        value = self.session.recorder.value
+        held: dict[Any, list[tuple[Any, str, Value]]] = {}
+        for root in self.session.recorder.names.roots():
+            for path, p in root.named_parameters():
+                v = value(p)
+                at = _pointer(v)
+                if at is not None:
+                    held.setdefault(at, []).append((root, path, v))
+        for places in held.values():
+            for root, path, v in places:
+                made = v.producer
+                if made is None or made.name != "data" or made.site is None or made.site in self._told or _says_shared(made.site):
+                    continue
+                other = next((x for x in places if x[0] is not root and x[2].id != v.id), None)
+                if other is not None:
+                    self._told.add(made.site)
+                    names = [f"{self.session.recorder.names.root_name(r)}.{q}" for r, q in ((other[0], other[1]), (root, path))]
+                    self._report(
+                        made.site, f"{names[1]} gets the memory of {names[0]} here and no copy: an update of one changes the other.", names, v.numel,
+                        "copy the numbers: `target.data.copy_(source.data)`, or `source.data.clone()`",
+                    )  # fmt: skip
 
     def on_op(self, op: Op) -> None:
         """A saved state that is loaded and is the living one: `best = model.state_dict()` keeps no numbers, only the tensors."""
@@ -291,6 +327,17 @@ def copied_at(file: str, name: str = "") -> Any:
             place = Place(file, node.lineno)
             if not name or re.match(rf"(self\.)?{re.escape(name)}\b", place.text):
                 return place
+    return None
+
+
+def loaded_at(files: list[str], name: str = "") -> Any:
+    """The line with `load_state_dict(..., assign=True)`, of the model of that name if one is given."""
+    for file in files:
+        for node in ast.walk(tree(file) or ast.Module([], [])):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "load_state_dict":
+                if any(k.arg == "assign" and getattr(k.value, "value", None) is True for k in node.keywords):
+                    if not name or ast.unparse(node.func.value).split(".")[-1] == name:
+                        return Place(file, node.lineno)
     return None
 
 
