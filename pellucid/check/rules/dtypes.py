@@ -363,7 +363,13 @@ class DeviceDtypeMixed(Rule):
         self._exact[made.id if op.inplace else made.number] = total, count + 1
         if count >= 15 and count + 1 & count == 0:
             size = float(np.abs(total).max())
-            if size and np.isfinite(size) and float(np.abs(now - total).max()) > 0.03 * size and op.site not in self._told_sums:
+            digit = {"bfloat16": 2.0**-8, "float16": 2.0**-9}[made.dtype]
+            if (
+                size
+                and np.isfinite(size)
+                and float(np.abs(now - total).max()) > 2.5 * digit * size
+                and op.site not in self._told_sums
+            ):
                 self._told_sums.add(op.site)
                 self.report(
                     cause_site(op),

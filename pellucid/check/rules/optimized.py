@@ -290,7 +290,7 @@ def _called_from(site: Any, place: Place) -> Place:
     if owner is None or owner.lineno <= site.line <= (owner.end_lineno or 0):
         return place
     lines = sorted(n.lineno for n in ast.walk(root) if isinstance(n, ast.Call) and getattr(n.func, "attr", "") == function.name)
-    lines = [line for line in lines if not owner.lineno <= line <= (owner.end_lineno or 0)]
+    lines = [line for line in lines if not owner.lineno <= line <= (owner.end_lineno or 0) and _same_function(site, line)]
     return Place(place.file, lines[0]) if len(lines) == 1 else place
 
 

@@ -229,7 +229,14 @@ class SameMask(Rule):
                 continue
             base, fresh = _drawn(noise), _drawn(x)
             made = base.producer if base is not None else None
-            if base is not None and made is not None and base.step < self.step and (fresh is None or fresh.step == self.step):
+            if (
+                base is not None
+                and made is not None
+                and not made.inplace
+                and base.step < self.step
+                and fresh is None
+                and self._varies(x, base)
+            ):
                 steps = self._masks.setdefault(base.number, [])
                 if steps[-1:] != [self.step]:
                     steps.append(self.step)
@@ -241,6 +248,16 @@ class SameMask(Rule):
                         fix="draw it in every step, inside of the function",
                     )
                 return
+
+    def _varies(self, x: Value, base: Value) -> bool:
+        """Whether a value is made of rows that are others in each step, and not of the fixed numbers themselves."""
+        varies = False
+        for op in ancestors([x], limit=60):
+            if any(v.id == base.id for v in op.inputs):
+                return False
+            new = op.step == self.step and (op.name in RANDOM or op.name in ("getitem", "index_select"))
+            varies = varies or new or any(v.producer is None and not v.requires_grad and v.step == self.step for v in op.inputs)
+        return varies
 
     def _times(self, op: Op) -> None:
         """Activations times a dropout mask (zeros and one number above 1) that was drawn in an earlier step."""
