@@ -33,7 +33,7 @@ DTYPES = {
 DTYPES["bfloat16"] = np.dtype(ml_dtypes.bfloat16)
 NAMES = {kind: name for name, kind in DTYPES.items()}
 COMMON = ("float32", "float64", "int64", "bool", "float16", "bfloat16", "int32", "uint8", "complex64")
-LARGEST = 1 << 20  # elements of an argument that a variation may make
+LARGEST = 20_000  # elements of an argument that a variation may make
 
 
 # ---- from values to descriptions and back -----------------------------------------------------------

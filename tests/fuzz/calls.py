@@ -6,11 +6,13 @@ arguments.py.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 Call = tuple[str, list[Any], dict[str, Any]]
 FAMILIES: list[tuple[Callable[[Any], Call], int]] = []
+SMALL = 600  # elements
 
 UNARY = (
     "abs acos acosh angle asin asinh atan atanh ceil cos cosh deg2rad digamma erf erfc erfinv exp exp2 expm1 floor frac i0 isfinite isinf isnan "
@@ -68,8 +70,13 @@ def size(r: Any) -> int:
 
 
 def shape(r: Any, least: int = 0, most: int = 4) -> list[int]:
+    """Sizes of an array. Most arrays are small, since large ones cost time and find little, but kernels have paths for large ones."""
     n = r.randint(least, most)
-    return [size(r) if n < 3 else r.choice([1, 2, 3, 5, 8]) for _ in range(n)]
+    large = r.random() < 0.05
+    while True:
+        found = [size(r) if n < 3 else r.choice([1, 2, 3, 5, 8]) for _ in range(n)]
+        if large or math.prod(found) <= SMALL:
+            return found
 
 
 def one_dim(r: Any, n: int) -> int:

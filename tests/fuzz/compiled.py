@@ -151,8 +151,10 @@ def values_of(t: Any) -> np.ndarray:
 
 
 def far(a: np.ndarray, b: np.ndarray, dtype: str) -> bool:
+    if np.array_equal(a, b):
+        return False
     if dtype not in DIGITS:
-        return not np.array_equal(a, b)
+        return True
     wide = np.complex128 if a.dtype.kind == "c" else np.float64
     a, b = a.astype(wide), b.astype(wide)
     finite = np.isfinite(a) & np.isfinite(b)

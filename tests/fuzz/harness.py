@@ -13,12 +13,15 @@ A case that kills its process or does not end is a failure of the class "crash" 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import importlib
 import importlib.util
 import json
 import mmap
 import os
 import pickle
+import pkgutil
 import random
 import select
 import signal
@@ -36,7 +39,7 @@ from typing import Any
 HERE = Path(__file__).parent
 CORPUS = HERE / "corpus"
 FUZZERS = ("operations", "compiled", "programs", "changes", "files")
-CASES_A_PROCESS = 400  # then a fresh one: what a case leaves behind may not decide about a later one for ever
+CASES_A_PROCESS = 1000  # then a fresh one: what a case leaves behind may not decide about a later one for ever
 SECONDS_OF_DRAWING = 2.0  # at most, of cases for one process
 SECONDS_A_CASE = 60.0
 
@@ -54,6 +57,19 @@ def load(name: str) -> ModuleType:
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def imported() -> None:
+    """Import what Pellucid imports when it is first used, so that not every process does it again."""
+    import pellucid
+
+    for part in ("backends", "codegen", "compiler", "nn", "ops", "signal", "special"):
+        package = importlib.import_module(f"{pellucid.__name__}.{part}")
+        for found in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{package.__name__}."):
+            with contextlib.suppress(ImportError):
+                importlib.import_module(found.name)
+    with contextlib.suppress(ImportError):
+        importlib.import_module("scipy.special")
 
 
 def failure_class(text: str) -> str:
@@ -190,6 +206,7 @@ def reason(fuzzer: ModuleType, text: str) -> str | None:
 def fuzz(name: str, seconds: float, seed: int, folder: Path, limit: int | None = None, examples: int = 3) -> Report:
     """Runs a fuzzer for a time or a number of cases; the first `examples` failures of each class are shrunk and stored in `folder`."""
     fuzzer = load(name)
+    imported()
     report = Report(name)
     start = time.monotonic()
     kept: list[tuple[Any, str]] = []
