@@ -119,6 +119,7 @@ class Noted(NamedTuple):
     dims: tuple[int, ...]
     notes: tuple[str, ...]
     hint: str | None
+    sentence: str | None = None  # PyTorch's words, where the call tells more than the place where the mistake was noticed
 
 
 # Finds the user's line when an error is made inside the library; `core.source` puts itself here.
@@ -259,13 +260,15 @@ class Kind:
         self.name, self.cls, self.shows_operands = name, cls, shows_operands
 
     def __call__(self, sentence: str = "", **facts: Any) -> Exception:
-        error = self.cls(sentence) if sentence else self.cls()
-        known = error.facts = Facts(self)  # type: ignore[attr-defined]
+        known = Facts(self)
         known.add(**facts)
         if locate is not None and known.source is None:
             known.source = locate()
         if gather is not None and self.shows_operands:
             known.noted = gather(self, sentence)
+        sentence = known.noted and known.noted.sentence or sentence
+        error = self.cls(sentence) if sentence else self.cls()
+        error.facts = known  # type: ignore[attr-defined]
         return _write(error, known)
 
     def __repr__(self) -> str:

@@ -146,9 +146,19 @@ def _gather(kind: Kind, sentence: str) -> errors.Noted | None:
     case = Case(tensors, _module(frame), sentence, name, values)
     hint = advise(case)
     path = errors.module_path()
+    words = _words(frame, sentence) if about_types else None
     known = {} if about_types else _variables(frame)
     operands = [] if about_types else [_operand(n, t, known) for n, t in tensors.items()]
-    return errors.Noted(name or None, operands, case.dims, (f"in module {path}",) if path else (), hint)
+    return errors.Noted(name or None, operands, case.dims, (f"in module {path}",) if path else (), hint, words)
+
+
+def _words(frame: FrameType, sentence: str) -> str:
+    """PyTorch's sentence for arguments that the function which the user called does not take."""
+    from .overloads import told
+
+    while frame.f_back is not None and source.is_library(frame.f_back.f_code.co_filename):
+        frame = frame.f_back
+    return told(frame, sentence)
 
 
 def _variables(frame: FrameType) -> dict[int, tuple[str, source.Line | None]]:

@@ -243,12 +243,12 @@ def _speak_up(module: ModuleType, public: str | None = None) -> None:
                     _speak_up(value, f"{public}.{name}")
                 return value
         caller, file = sys._getframe(1), getattr(module, "__file__", None)
-        error: Exception = AttributeError(f"module {public!r} has no attribute {name!r}", name=name)
+        missing: Exception = AttributeError(f"module {public!r} has no attribute {name!r}", name=name)
         if caller.f_lasti >= 0 and caller.f_code.co_code[caller.f_lasti] == _IMPORT_FROM:
-            error = ImportError(
+            missing = ImportError(
                 f"cannot import name {name!r} from {public!r} ({file or 'unknown location'})", name=public, path=file
             )
-        raise error if name.startswith("__") else _noted(error, f"{public}.{name}", module)
+        raise missing if name.startswith("__") else _noted(missing, f"{public}.{name}", module)
 
     __getattr__.speaks_up = True  # type: ignore[attr-defined]
     module.__getattr__ = __getattr__  # type: ignore[method-assign]

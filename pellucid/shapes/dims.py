@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from math import prod
 from operator import index as as_index
 
-from ..errors import DimensionError, OperationError, ShapeError
+from ..errors import ArgumentTypeError, DimensionError, OperationError, ShapeError
 
 Shape = tuple[int, ...]
+_NO_NUMBERS_OF_DIMENSIONS = frozenset({float, complex, str, bytes, list, tuple, dict, type(None)})
 
 
 def text(sizes: Iterable[int]) -> str:
@@ -24,11 +25,14 @@ def normalize_dim(dim: int, ndim: int, *, scalar_is_vector: bool = True) -> int:
 
     Raises:
         IndexError: out of range.
+        TypeError: not an int.
 
     Example:
         >>> normalize_dim(-1, 3)
         2
     """
+    if type(dim) in _NO_NUMBERS_OF_DIMENSIONS:
+        raise ArgumentTypeError(f"argument 'dim' must be int, not {type(dim).__name__}")
     if 0 <= dim < ndim:
         return dim
     bound = ndim

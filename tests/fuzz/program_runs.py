@@ -83,7 +83,7 @@ class _Imports(ast.NodeTransformer):
 
 def told(error: BaseException) -> tuple[str, str, str]:
     """The builtin class of an error and its first line: what of it is PyTorch's."""
-    name = next(c.__name__ for c in type(error).__mro__ if c.__module__ == "builtins")
+    name = type(error).__name__
     return "error", name, (str(error).splitlines() or [""])[0]
 
 

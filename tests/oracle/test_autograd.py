@@ -19,7 +19,7 @@ def err(f):
     try:
         f()
     except Exception as e:
-        return (next(c for c in type(e).__mro__ if c.__module__ == "builtins").__name__, str(e).splitlines()[0])
+        return (type(e).__name__, str(e))
     return "no error"
 
 

@@ -81,6 +81,5 @@ def test_same_refusals(k):
     for m in (torch, pellucid):
         with pytest.raises(Exception) as info:
             REFUSED[k](m, m.autograd.functional, m.ones(3))
-        kind = next(c for c in type(info.value).__mro__ if c.__module__ == "builtins")
-        got.append((kind, str(info.value).splitlines()[0]))
+        got.append((type(info.value).__name__, str(info.value)))
     assert got[1] == got[0]

@@ -55,7 +55,7 @@ def test_what_is_refused(targets, used, lengths):
         lp = library.zeros(10, 2, 5)
         with pytest.raises(RuntimeError) as error:
             library.nn.functional.ctc_loss(lp, *(library.tensor(a) for a in (targets, used, lengths)))
-        errors.append(str(error.value).splitlines()[0])
+        errors.append(str(error.value))
     assert errors[0] == errors[1]
 
 

@@ -155,8 +155,7 @@ def refusals(m, flex):
     ):
         with pytest.raises(Exception) as caught:  # noqa: PT011
             call()
-        builtin = next(c for c in type(caught.value).__mro__ if c.__module__ == "builtins")
-        yield builtin, str(caught.value).splitlines()[0]
+        yield type(caught.value).__name__, str(caught.value)
 
 
 def test_same_refusals():

@@ -214,7 +214,7 @@ def refusals(m):
     ):
         with pytest.raises(Exception) as caught:  # noqa: PT011
             call()
-        yield next(c for c in type(caught.value).__mro__ if c.__module__ == "builtins"), str(caught.value).splitlines()[0]
+        yield type(caught.value), str(caught.value)
     with pytest.raises(
         RuntimeError, match=r"cannot call binary pointwise function add.Tensor with inputs of shapes \(2, j\d+, 3\)"
     ):

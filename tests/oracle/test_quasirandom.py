@@ -60,8 +60,8 @@ def test_powers_of_two():
         engine.draw(3)
         with pytest.raises(ValueError) as error:
             engine.draw_base2(3)
-        texts.append(str(error.value).splitlines()[0])
+        texts.append(str(error.value))
         with pytest.raises(ValueError) as error:
             m.quasirandom.SobolEngine(0)
-        texts.append(str(error.value).splitlines()[0])
+        texts.append(str(error.value))
     assert texts[:2] == texts[2:]
