@@ -25,9 +25,13 @@ class Call:
     def __init__(self, node: ast.AST, text: str) -> None:
         self._node = node
         self._text = text
+        self._segments: dict[int, str] = {}  # by id of a node: cutting one out of a file takes long
 
     def _segment(self, node: ast.AST) -> str:
-        return " ".join((ast.get_source_segment(self._text, node) or ast.unparse(node)).split())
+        found = self._segments.get(id(node))
+        if found is None:
+            found = self._segments[id(node)] = " ".join((ast.get_source_segment(self._text, node) or ast.unparse(node)).split())
+        return found
 
     @property
     def text(self) -> str:
@@ -102,6 +106,7 @@ def _tree(filename: str, lines: int) -> tuple[dict[tuple[int, int, int, int], as
     return found, text
 
 
+@functools.lru_cache(maxsize=4096)
 def call_at(code: CodeType, lasti: int) -> Call | None:
     """The call, operator or subscript that an instruction belongs to, or None."""
     where = position(code, lasti)

@@ -140,7 +140,10 @@ class LogitsAsProbs(Rule):
         if op.args.get("input") in (1, 1.0) and isinstance(value, Value) and value.requires_grad:
             found = raw(value)
             if found is not None and outside(value) and len(self._ones) < 32:
-                self._ones.append((op, value, found, entered(self.session.recorder, op, found.op)))
+                site, made = entered(self.session.recorder, op, found.op), plain(value).producer
+                if site is op.site and made is not None and made.name in ("gather", "getitem") and made.direct:
+                    site = made.site  # where the scores were picked in the place of probabilities
+                self._ones.append((op, value, found, site))
 
     def on_backward_begin(self, event: Backward) -> None:
         """What a loss has done with raw scores."""
