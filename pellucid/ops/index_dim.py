@@ -142,6 +142,15 @@ def _vector(index: Any, name: str, error: Any = IndexOutOfRangeError) -> Tensor:
     return index  # type: ignore[no-any-return]
 
 
+def _check_source(a: Any, b: Any, dim: int) -> None:
+    """The source of a write to whole positions of `dim` has the tensor's other sizes."""
+    if a.ndim != b.ndim or any(d != dim and m != n for d, (m, n) in enumerate(zip(a.shape, b.shape, strict=True))):
+        raise ShapeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{shapes.text(a.shape)} source.shape = {shapes.text(b.shape)}"
+        )
+
+
 def _prepare_index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Arguments:
     """A copy with the slices of `source`, times `alpha`, added to the positions `index` of dimension `dim`.
 
@@ -158,20 +167,8 @@ def _prepare_index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *
         )
     if isinstance(alpha, complex) and a.dtype.kind != "c":
         raise OperationError("For non-complex input tensors, argument alpha must not be a complex number.")
-    if (
-        b.ndim
-        and a.ndim
-        and (b.ndim != a.ndim or any(d != dim and m != n for d, (m, n) in enumerate(zip(a.shape, b.shape, strict=True))))
-    ):
-        raise ShapeError(
-            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
-            f"{shapes.text(a.shape)} source.shape = {shapes.text(b.shape)}"
-        )
-    if a.ndim and not b.ndim and a.ndim + b.ndim != 1 or a.ndim == 1 and not b.ndim:
-        raise ShapeError(
-            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
-            f"{shapes.text(a.shape)} source.shape = {shapes.text(b.shape)}"
-        )
+    if a.ndim:
+        _check_source(a, b, dim)
     count = b.shape[dim] if b.ndim else 1
     if index._array.size != count:
         raise ShapeError(
@@ -353,9 +350,12 @@ def _prepare_index_reduce(
         raise OperationError("index_reduce(): Expected dtype int32/int64 for index")
     if a.dtype != b.dtype:
         raise DtypeError("index_reduce(): self and source must have the same scalar type")
-    count = b.shape[dim] if b.ndim else 1
+    count = b.shape[dim] if dim < b.ndim else 1
     if picks.size != count:
-        raise ShapeError("index_reduce(): Number of indices should be equal to self.size(dim)")
+        raise ShapeError(
+            f"index_reduce_(): Number of indices ({picks.size}) should be equal to source.size(dim): ({count}), for dim: {dim}"
+        )
+    _check_source(a, b, dim)
     if type(picks) is ndarray:
         tracing.check(bounded, picks, a.shape[dim] if a.ndim else 1, dim, again=True)
     line = reshape(index, (1,) * dim + (picks.size,) + (1,) * (b.ndim - 1 - dim)) if b.ndim else reshape(index, ())

@@ -17,7 +17,7 @@ from ..core.public import public
 from ..core.tape import reads_later, titled
 from ..core.tensor import Tensor
 from ..core.tracing import constant
-from ..dtypes import BY_NUMPY
+from ..dtypes import BY_NUMPY, promote_types
 from ..errors import ArgumentValueError, DtypeError, IndexOutOfRangeError, OperationError, ShapeError, ShapeValueError
 from ..shapes import broadcast_shapes
 from ._rules import full_precision, require_tensor
@@ -498,13 +498,17 @@ def binary_cross_entropy_with_logits(
             op=name,
             hint="the target has the dtype of the input: use target.float()",
         )
-    if t.dtype != x.dtype:
-        target = F.cast(target, dtype=x.dtype)
+    mixed = t.dtype != x.dtype
+    if mixed:  # computed in the wider of the two; the loss has the target's type, as in PyTorch
+        common = promote_types(input.dtype, target.dtype).numpy
+        input, target = (v if v._array.dtype == common else F.cast(v, dtype=common) for v in (input, target))
     if pos_weight is None:
         loss = bce_logits_op.call(input, target)
     else:
         log_weight = (pos_weight - 1) * target + 1  # type: ignore[operator]
         loss = (1 - target) * input + log_weight * F.softplus_of(-input)  # type: ignore[operator]
+    if mixed and loss._array.dtype != t.dtype:
+        loss = F.cast(loss, dtype=t.dtype)
     return reduce_loss(_weighted(loss, weight), reduction, "BinaryCrossEntropyWithLogits")
 
 

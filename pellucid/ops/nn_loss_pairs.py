@@ -174,6 +174,8 @@ def soft_margin_loss(
     reduction = get_reduction(size_average, reduce, reduction)
     require_tensor(target, "soft_margin_loss", "target", 2)
     loss = F.softplus_of(-target * require_tensor(input, "soft_margin_loss"))  # type: ignore[operator]
+    if input.dtype.is_floating_point and target.dtype.is_floating_point and loss.dtype is not input.dtype:
+        loss = F.cast(loss, dtype=input._array.dtype)  # as PyTorch, whatever the target's type
     return reduce_loss(loss, reduction, "SoftMarginLoss")
 
 

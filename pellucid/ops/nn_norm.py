@@ -18,7 +18,7 @@ from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import public
 from ..core.tensor import Tensor
-from ..errors import ArgumentValueError, OperationError, ShapeError
+from ..errors import ArgumentValueError, DtypeError, OperationError, ShapeError
 from ._rules import require_tensor
 
 _F32 = np.dtype(np.float32)
@@ -406,7 +406,7 @@ def group_norm(
             op="group_norm",
         )
     for name, t in (("weight", weight), ("bias", bias)):
-        if t is not None and tuple(t._array.shape) != (shape[1],):
+        if t is not None and tuple(require_tensor(t, "group_norm", name, 3 + (name == "bias"))._array.shape) != (shape[1],):
             raise ShapeError(
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
                 f"{list(t._array.shape)} and input of shape {list(shape)}",
@@ -462,6 +462,17 @@ def instance_norm(
             if t._array.size != shape[1]:
                 wanted, own = shape[0] * shape[1], shape[0] * t._array.size
                 raise ShapeError(f"{name} should contain {wanted} elements not {own}", op="instance_norm")
+    kind = input._array.dtype
+    for name, t in (("weight", weight), ("bias", bias)):
+        if t is not None and t._array.dtype != kind and not (kind.itemsize == 2 and t._array.dtype == _F32):
+            wrong = (
+                "all inputs must share same datatype."
+                if t._array.dtype == _F32
+                else "expect parameter to have scalar type of Float"
+            )
+            raise DtypeError(
+                f"mixed dtype (CPU): {wrong}", op="instance_norm", hint=f"the {name} is {t.dtype}, the input {input.dtype}"
+            )
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     if len(shape) < 3:
@@ -478,6 +489,8 @@ def instance_norm(
         out = out * weight.reshape(affine)  # type: ignore[attr-defined]
     if bias is not None:
         out = out + bias.reshape(affine)  # type: ignore[attr-defined]
+    if out.dtype is not input.dtype:  # two-byte images with parameters in float32
+        out = F.cast(out, dtype=input._array.dtype)
     return out  # type: ignore[no-any-return]
 
 

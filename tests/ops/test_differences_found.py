@@ -248,3 +248,51 @@ def test_an_adaptive_result_that_no_memory_holds_is_refused_at_once(name: str) -
         pool(torch.ones(1, 1, 4), 2**50)
     with pytest.raises(RuntimeError, match="integer multiplication overflow"):
         pool(torch.ones(1, 1, 4), 2**62)
+
+
+# ---- element types of losses and norms, and sources that do not fit -----------------------------
+HALVES = [torch.float16, torch.bfloat16]
+FLOATS = [*HALVES, torch.float32, torch.float64]
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean"])
+@pytest.mark.parametrize("target", FLOATS)
+@pytest.mark.parametrize("kind", FLOATS)
+def test_losses_of_mixed_types_have_the_type_of_one_of_them(kind: torch.dtype, target: torch.dtype, reduction: str) -> None:
+    functional = torch.nn.functional
+    x, y = leaf(0.5, -1.0, 2.0, dtype=kind), torch.tensor([1.0, 0.0, 1.0], dtype=target)
+    for loss, wanted in ((functional.soft_margin_loss, kind), (functional.binary_cross_entropy_with_logits, target)):
+        found = loss(x, y, reduction=reduction)
+        assert found.dtype is wanted
+        same = loss(x.double(), y.double(), reduction=reduction)
+        assert torch.allclose(found.double(), same, rtol=2e-2)
+        (gradient,) = torch.autograd.grad(found.sum(), x)
+        assert gradient.dtype is kind
+    weighted = functional.binary_cross_entropy_with_logits(x, y, pos_weight=torch.tensor(2.0, dtype=target), reduction=reduction)
+    assert weighted.dtype is target
+
+
+@pytest.mark.parametrize("kind", HALVES)
+def test_instance_norm_keeps_the_type_of_two_byte_images(kind: torch.dtype) -> None:
+    x = torch.arange(24.0).reshape(2, 3, 4).to(kind)
+    assert torch.nn.InstanceNorm1d(3, affine=True)(x).dtype is kind
+
+
+@pytest.mark.parametrize(("image", "weight"), [(torch.float32, torch.float16), (torch.float32, torch.float64), (*HALVES,)])
+def test_instance_norm_refuses_parameters_of_another_type(image: torch.dtype, weight: torch.dtype) -> None:
+    with pytest.raises(RuntimeError, match=r"mixed dtype \(CPU\): expect parameter to have scalar type of Float"):
+        torch.nn.functional.instance_norm(torch.ones(2, 3, 4, dtype=image), weight=torch.ones(3, dtype=weight))
+
+
+def test_group_norm_refuses_a_number_for_its_weight() -> None:
+    with pytest.raises(TypeError, match=r"group_norm\(\): argument 'bias' \(position 4\) must be Tensor, not int"):
+        torch.nn.functional.group_norm(torch.ones(2, 3), 1, bias=2)
+
+
+@pytest.mark.parametrize("size", [(5, 10, 2), (6, 10, 5), (5, 10)])
+def test_index_reduce_refuses_a_source_of_other_sizes(size: tuple[int, ...]) -> None:
+    at = torch.zeros(10, dtype=torch.int64)
+    with pytest.raises(RuntimeError, match="source tensor shape must match self tensor shape, excluding the specified dimension"):
+        torch.zeros(5, 5, 5).index_reduce(1, at, torch.zeros(size), "mean")
+    with pytest.raises(RuntimeError, match=r"Number of indices \(10\) should be equal to source.size\(dim\): \(9\), for dim: 1"):
+        torch.zeros(5, 5, 5).index_reduce(1, at, torch.zeros(5, 9, 5), "mean")
