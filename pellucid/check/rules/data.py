@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from types import FrameType
 
@@ -63,7 +64,7 @@ class PartialBatchMean(Rule):
     def _note(self, value: Value, site: Site | None, step: int) -> None:
         if site is None or site in self._done:
             return
-        size = _size_of_mean(value)
+        size = _size_of_mean(value) or _divided(value, site)
         if size is None:
             return
         run = self._runs.get(site)
@@ -119,6 +120,18 @@ def _instruction(frame: FrameType, line: int) -> int:
         if first == line:
             return index * 2
     return frame.f_lasti
+
+
+def _divided(value: Value, site: Site) -> int | None:
+    """The number of rows of a batch that a sum is divided by where it is read: `right.sum().item() / len(y)`."""
+    op = value.producer
+    if op is None or op.name != "sum" or op.args.get("dim") is not None or not op.inputs or not op.inputs[0].ndim:
+        return None
+    rows = op.inputs[0].shape[0]
+    return rows if _SUM_BY_ROWS.search(site.text) and op.inputs[0].numel == rows else None
+
+
+_SUM_BY_ROWS = re.compile(r"sum\(\)(\.item\(\)|\))?\s*/\s*(len\(|[\w.]+\.(size\(0\)|shape\[0\]|numel\(\)))")
 
 
 def _size_of_mean(value: Value) -> int | None:

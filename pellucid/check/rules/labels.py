@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..events import VIEWS, Batch, Converted, Failure, LoaderInfo, Op, Site, Value
+from ..events import VIEWS, Backward, Batch, Converted, Failure, LoaderInfo, Op, Site, Value
 from ..rule import Rule
 from .losses_origin import Sampled, origin
 from .places import Place, tree
@@ -404,11 +404,71 @@ class LabelRange(Rule):
     summary = "labels out of the range of the loss"
     ops = (
         *BINARY, "soft_margin_loss", "hinge_embedding_loss", "margin_ranking_loss", "cosine_embedding_loss", "poisson_nll_loss", "ctc_loss",
-        "multilabel_soft_margin_loss",
+        "multilabel_soft_margin_loss", *REGRESSION, "getitem",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self._sampled = Sampled()
+        self._from_end: dict[int, tuple[Op, int, int]] = {}  # by number: scores that were taken with negative class numbers
+
+    def on_backward_begin(self, event: Backward) -> None:
+        """`logp[rows, y]` with -1 among the classes takes the last class, unless a mask takes it out again."""
+        if not self._from_end:
+            return
+        waiting = [v.producer for v in event.roots]
+        for _ in range(40):
+            op = waiting.pop() if waiting else None
+            if op is None:
+                continue
+            if op.number in self._from_end:
+                taken, low, count = self._from_end[op.number]
+                self.report(
+                    taken.site,
+                    f"{count} of the class numbers here are negative, down to {low}: counted from the end, they take the last classes.",
+                    evidence={"min": low, "negative": count},
+                    fix="leave rows without a label out: `keep = y >= 0`, or use cross_entropy with ignore_index",
+                )
+            elif op.name in ("neg", "mean", "sum", "div", "add", "sub", "mul") and len([v for v in op.inputs if v.numel > 1]) <= 1:
+                waiting += [v.producer for v in op.inputs]
+        self._from_end.clear()
+
+    def _taken(self, op: Op) -> None:
+        index, scores = op.args.get("index"), op.inputs[0] if op.inputs else None
+        if not isinstance(index, tuple) or len(index) != 2 or scores is None or scores.ndim != 2 or not scores.requires_grad:
+            return
+        labels = index[1]
+        array = (
+            labels.numpy() if isinstance(labels, Value) and isinstance(index[0], Value) and not labels.is_floating_point else None
+        )
+        if array is not None and array.size and array.dtype.kind == "i" and array.min() < 0 and len(self._from_end) < 64:
+            self._from_end[op.number] = op, int(array.min()), int((array < 0).sum())
+
+    def _beyond(self, op: Op) -> None:
+        """Targets that a squashed prediction can never reach."""
+        scores, target = op.args.get("input"), op.args.get("target")
+        if (
+            not isinstance(scores, Value)
+            or not isinstance(target, Value)
+            or not scores.requires_grad
+            or not self._sampled.due(op.site)
+        ):
+            return
+        made = scores.producer
+        while made is not None and made.name in VIEWS and made.inputs:
+            made = made.inputs[0].producer
+        low, high = {"sigmoid": (0, 1), "softmax": (0, 1), "hardsigmoid": (0, 1), "tanh": (-1, 1)}.get(
+            made.name if made is not None else "", (0, 0)
+        )
+        array = target.numpy()
+        if made is None or low == high or array is None or array.size < 8 or array.dtype.kind not in "fiu":
+            return
+        outside = float(np.mean((array < low - 0.1) | (array > high + 0.1)))
+        if outside >= 0.25:
+            name = _written(op, "target", "the target")
+            self._tell(
+                op, array, f"the prediction comes out of {made.name}, which stays between {low} and {high}, and {outside:.0%} of {name} lie outside",
+                f"scale {name} to {low}..{high}, or leave {made.name} out",
+            )  # fmt: skip
 
     def on_error(self, failure: Failure) -> None:
         """Class numbers that do not exist."""
@@ -465,6 +525,12 @@ class LabelRange(Rule):
 
     def on_op(self, op: Op) -> None:
         """Losses that take any number and give nonsense."""
+        if op.name == "getitem":
+            self._taken(op)
+            return
+        if op.name in REGRESSION:
+            self._beyond(op)
+            return
         if not self._sampled.due(op.site):
             return
         if op.name in BINARY:

@@ -54,6 +54,14 @@ def _statement(scope: Any, line: int) -> ast.stmt | None:
     return found
 
 
+def _by_rows(node: ast.BinOp) -> bool:
+    """Whether a sum over a batch is divided by the number of its rows, which makes a mean of it."""
+    if not isinstance(node.op, ast.Div) or "sum(" not in ast.unparse(node.left):
+        return False
+    below = ast.unparse(node.right)
+    return below.startswith("len(") or below.endswith((".size(0)", ".shape[0]", ".numel()"))
+
+
 class _Reader:
     """Follows one number through the statements of a function."""
 
@@ -136,7 +144,7 @@ class _Reader:
 
     def _concerned(self, value: ast.AST, first: bool) -> bool:
         """Whether an expression is the number, not multiplied by anything."""
-        if any(isinstance(n, ast.BinOp) and isinstance(n.op, (ast.Mult, ast.Div)) for n in ast.walk(value)):
+        if any(isinstance(n, ast.BinOp) and isinstance(n.op, (ast.Mult, ast.Div)) and not _by_rows(n) for n in ast.walk(value)):
             return False
         return first or self._mentions(value, self.single)
 
@@ -149,7 +157,9 @@ class _Reader:
                 return
             for target in targets:
                 text = ast.unparse(target)
-                if isinstance(node.value, ast.ListComp):
+                if isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Constant):
+                    self.lists[ast.unparse(target.value)] = ast.unparse(node)
+                elif isinstance(node.value, ast.ListComp):
                     self.lists[text] = ast.unparse(node)
                 elif (
                     isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.Add) and self._mentions(node.value, {text})

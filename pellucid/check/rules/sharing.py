@@ -10,13 +10,15 @@ from typing import Any
 from ..events import ModuleCall, Op, OptimizerInfo, Step, Value
 from ..hooks import LIBRARY
 from ..rule import Rule
-from .places import Place, attribute_place, is_users, member_place, scopes, tree
+from .places import Place, assignments, attribute_place, is_users, member_place, scopes, tree
 
 _APART = frozenset(
     """target targets teacher ema momentum old frozen ref reference best backup initial snapshot previous prev average averaged avg copy
     swa slow stale saved""".split()
 )
 """Words in a name that promise a thing of its own beside the one that is trained."""
+_SNAPSHOTS = frozenset("ema shadow best backup initial init snapshot previous prev average averaged avg swa saved old".split())
+"""The same of a list or dictionary of tensors."""
 
 
 class ParamShared(Rule):
@@ -198,7 +200,14 @@ class ParamShared(Rule):
     def _aliases(self, trained: set[int]) -> None:
         """`target = model`: a second name for the model that is trained."""
         value = self.session.recorder.value
+        memory: set[Any] | None = None
         for scope, file in scopes(self.session.recorder, self.session.script):
+            for name, thing in list(scope.items()):
+                if isinstance(thing, (dict, list)) and 0 < len(thing) <= 1000 and _words(str(name)) & _SNAPSHOTS:
+                    memory = memory or {_pointer(v) for v in self.session.recorder.values.copy().values() if v.id in trained} - {
+                        None
+                    }
+                    self._living(name, thing, file, memory)
             named: dict[int, list[str]] = {}
             for name, thing in list(scope.items()):
                 if callable(getattr(type(thing), "named_parameters", None)):
@@ -215,6 +224,26 @@ class ParamShared(Rule):
                         self._tell(
                             found, thing, f"`{name}` is a second name for `{plain[0]}`, and trained with it", [plain[0], name]
                         )
+
+    def _living(self, name: str, thing: Any, file: str, memory: set[Any]) -> None:
+        """`shadow = {k: p.data for ...}`: what is to be a copy of the parameters is the parameters."""
+        Tensor = self.session.engine.Tensor
+        tensors = [t for t in (thing.values() if isinstance(thing, dict) else thing) if isinstance(t, Tensor)]
+        if not tensors or len(tensors) < len(thing):
+            return
+        same = sum(_pointer(self.session.recorder.value(t)) in memory for t in tensors if t.numel() > 1)
+        if not same or same < sum(t.numel() > 1 for t in tensors):
+            return
+        line = next((n.lineno for target in (f"self.{name}", name) for n in assignments(file, target)), None)
+        place = Place(file, line) if line is not None else None
+        if place is not None and place not in self._told and not _says_shared(place):
+            self._told.add(place)
+            self._report(
+                place,
+                f"`{name}` holds the living parameters and no copy of them: they are trained on, and what is written there is written to the model.",
+                [name], sum(int(t.numel()) for t in tensors),
+                "keep copies: `p.detach().clone()`",
+            )  # fmt: skip
 
     def _same_memory(self) -> None:
         """`target.data = source.data`: the numbers are not copied, so both models have the same ever after."""
