@@ -82,6 +82,7 @@ class _Evaluation:
         self.made: Any = None  # where the rows were chosen
         self.beside: set[Any] = set()  # where those of training were
         self.dataset: int | None = None  # `id` of the data set of the loader that gave them
+        self.loader: Site | None = None  # where that loader was made
         self.rows: set[int] = set()
         self.leaked: set[int] = set()
         self.samples: set[tuple[int, int]] = set()
@@ -379,6 +380,7 @@ class DataLeak(Rule):
             held = self._evaluations[found.model, key, name] = _Evaluation(call.site, name, found.model)
             held.made = found.made
             held.dataset = None if loader is None else self._datasets.get(loader.number)
+            held.loader = None if loader is None else loader.site
             held.plain = found.plain
         return held
 
@@ -537,8 +539,9 @@ class DataLeak(Rule):
             return (
                 True  # accuracy on the training data (which may have been mixed or augmented), or on all data, is worth knowing too
             )
+        same = held.loader if held.dataset in self._trained_on else None  # a loader of the training set under another name
         self.report(
-            _later(held.made, held.beside) or held.site,
+            same or _later(held.made, held.beside) or held.site,
             f"{leaked} of {total} rows that the model is evaluated on{f' ({name})' if name else ''} were also trained on.",
             evidence={
                 "evaluated_at": str(held.site),

@@ -430,6 +430,10 @@ class ParamNotInOptimizer(_Leaves):
         trains = [info for info in self.optimizers if own & self.of.get(info.number, set())]
         if not trains or not all(self._before(info, owner) for info in trains):
             return None
+        for part in reversed(path.split(".")[:-1]):
+            place = assigned_after(trains[0], self.session.script, part, True)
+            if place is not None:
+                return place
         return names.site_of(owner) or attribute_place(self.session.recorder, root, path.split(".")[0])
 
     def _before(self, info: OptimizerInfo, module: Any) -> bool:

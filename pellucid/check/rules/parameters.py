@@ -365,6 +365,7 @@ class ParamFrozen(Rule):
                 self._by_default([v for v in values if not v.requires_grad])
                 self._by_name()
                 if self._frozen:
+                    self._waiting.grouped(info)
                     self._half_layers()
                     self._new_head()
 
@@ -533,6 +534,19 @@ class Waiting:
         self.lines: set[tuple[str, int]] = set()  # that have led to an unfreezing
         self.tests: list[tuple[str, ast.If]] | None = None
         self.told = False
+        self.groups: dict[
+            int, tuple[Any, list[Value], int]
+        ] = {}  # by optimizer: a group with a rate of its own that is frozen from the beginning
+
+    def grouped(self, info: OptimizerInfo) -> None:
+        """At the second step: a group that was given a rate, and of which all is frozen."""
+        groups = info.groups
+        value = self.rule.session.recorder.value
+        for group in groups if len({g.get("lr") for g in groups}) > 1 else ():
+            values = [value(p) for p in group["params"]]
+            places = [self.rule.frozen_at(v) for v in values]
+            if values and all(place is not None for place in places):
+                self.groups[info.number] = places[0], values, info.number
 
     def made(self, info: OptimizerInfo) -> None:
         """An optimizer is made."""
@@ -598,7 +612,18 @@ class Waiting:
             frame = frame.f_back
 
     def finish(self) -> None:
-        """Optimizers that never stepped, as their parameters were frozen to the end."""
+        """Optimizers that never stepped, as their parameters were frozen to the end; groups with a rate for nothing."""
+        for place, values, _ in self.groups.values():
+            if place not in self.rule._told and all((t := v.tensor) is None or not t.requires_grad for v in values):
+                self.rule._told.add(place)
+                self.rule.report(
+                    place,
+                    f"{values[0].name or 'a parameter'}{f' and {len(values) - 1} more' if len(values) > 1 else ''} have a learning rate of their own "
+                    "in the optimizer, and are frozen here from the first step to the last.",
+                    evidence={"parameters": [n for v in values[:8] if (n := v.name)]},
+                    fix="do not freeze them, or leave them out of the optimizer",
+                    severity="warning",
+                )
         for info in self.optimizers:
             held = self.idle.get(info.number)
             if held is not None and not info.steps and held[0] not in self.rule._told:

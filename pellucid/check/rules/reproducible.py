@@ -279,6 +279,8 @@ def unordered(files: Iterable[str]) -> Iterator[tuple[Any, str]]:
             if inner is None:
                 continue
             inner = sets.get(ast.unparse(inner), inner)
+            if isinstance(inner, ast.BinOp) and isinstance(inner.op, (ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor)):
+                inner = next((sets[t] for side in (inner.left, inner.right) if (t := ast.unparse(side)) in sets), inner)
             if _is_set(inner) and _of_strings(inner, root) and not _sorted_later(root, node):
                 yield Place(file, node.lineno), ast.unparse(node).partition("\n")[0]  # type: ignore[attr-defined]
 
@@ -293,6 +295,9 @@ def _in_order(node: ast.AST) -> ast.expr | None:
         return node.args[0]
     if isinstance(node, ast.ListComp):
         return node.generators[0].iter
+    if isinstance(node, ast.DictComp):  # of things that are made one after another: layers draw their numbers in this order
+        made = any(isinstance(n, ast.Call) and called(n)[:1].isupper() for n in ast.walk(node.value))
+        return node.generators[0].iter if made or "len(" in ast.unparse(node.value) else None
     if isinstance(node, ast.For):
         for n in ast.walk(ast.Module(node.body, [])):
             if isinstance(n, ast.Call) and called(n) in ("append", "extend"):

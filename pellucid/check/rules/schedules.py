@@ -222,7 +222,9 @@ class LrAbsurd(Rule):
                 if ratio is None:
                     continue
                 if math.isnan(ratio) and not any(r > self.TOO_LARGE for _, r, _ in held.seen):
-                    self._told.add(info.number)  # NaN out of small updates: no matter of the rate
+                    self._told.add(info.number)  # NaN out of small updates: no matter of the rate, unless it grows and grows
+                    if held.seen and abs(float(group["lr"])) > 10 * held.seen[0][2] > 0:
+                        self._grown(info, held, abs(float(group["lr"])))
                     return
                 ratios.append(math.inf if math.isnan(ratio) else ratio)
             if ratios:
@@ -230,6 +232,16 @@ class LrAbsurd(Rule):
                 self._judge(info, held, losses)
                 if info.number in self._told:
                     return
+
+    def _grown(self, info: OptimizerInfo, held: _Rates, rate: float) -> None:
+        place = self._changed(info)
+        if place is not None:
+            self.report(
+                place,
+                f"the learning rate of {info.class_name} has grown from {held.seen[0][2]:g} to {rate:.3g}, and the loss is no number any more.",
+                evidence={"steps": [n for n, *_ in held.seen], "lr": [lr for *_, lr in held.seen]},
+                fix="let the schedule end at the rate that was tried, or lower",
+            )
 
     def _moved(self, event: Step, value: Value) -> float | None:
         """The size of an update by that of the weights; NaN for gradients that are none, None where there is nothing to be seen."""
