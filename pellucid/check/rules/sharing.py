@@ -234,7 +234,8 @@ class ParamShared(Rule):
         same = sum(_pointer(self.session.recorder.value(t)) in memory for t in tensors if t.numel() > 1)
         if not same or same < sum(t.numel() > 1 for t in tensors):
             return
-        line = next((n.lineno for target in (f"self.{name}", name) for n in assignments(file, target)), None)
+        made = [n for target in (f"self.{name}", name) for n in assignments(file, target)]
+        line = next((n.lineno for n in made if re.search(r"state_dict|param|\.data|weight", ast.unparse(n.value))), None)  # type: ignore[attr-defined]
         place = Place(file, line) if line is not None else None
         if place is not None and place not in self._told and not _says_shared(place):
             self._told.add(place)
