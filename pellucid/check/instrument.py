@@ -50,7 +50,7 @@ class _Calls(ast.NodeTransformer):
         name = function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
         distribution = name in DISTRIBUTIONS or name in MAKERS or bool(keywords & {"logits", "probs"}) and name != "super"
         written = isinstance(function, ast.Attribute) and (
-            name == "astype" or name in LEGACY or name in _ARRAYS and "dtype" in keywords
+            name in ("astype", "reshape") or name in LEGACY or name in _ARRAYS and "dtype" in keywords
         )
         if not distribution and not written and name not in WATCHED:
             return node

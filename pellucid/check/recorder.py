@@ -570,6 +570,12 @@ class Recorder:
             count = args[2] if len(args) > 2 else kwargs.get("count", -1)
             args = (list(args[0] if count < 0 else itertools.islice(args[0], count)), *args[1:])
         result = function(*args, **kwargs)
+        if name == "reshape":
+            owner = getattr(function, "__self__", None)
+            before = owner if type(owner) is np.ndarray else args[0] if args else None
+            if type(result) is np.ndarray and type(before) is np.ndarray and self.wants("on_arranged"):
+                self.tell("on_arranged", Converted(before, result, self.site(2), self.step))
+            return result
         if type(result) is np.ndarray and self.wants("on_convert"):
             before = getattr(function, "__self__", None) if name == "astype" else args[0] if args else None
             self.tell("on_convert", Converted(before, result, self.site(2), self.step))

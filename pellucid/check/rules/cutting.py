@@ -335,14 +335,22 @@ class GradientCut(Rule):
         graph = list(ancestors(roots, limit=5000))
         for o in graph:
             out = o.output
-            if o.name not in ("sample", "normal") or out is None or not out.is_floating_point or out.requires_grad:
+            if (
+                o.name not in ("sample", "normal")
+                or out is None
+                or not out.is_floating_point
+                or o.name == "sample"
+                and out.requires_grad
+            ):
                 continue
             hot = [v for v in o.inputs if is_hot(v) and not v.is_leaf]
             users = [u for u in graph if any(v.producer is o for v in u.inputs)]
             layers = [
                 u for u in users if u.name in ("linear", "conv1d", "conv2d", "matmul", "addmm") and any(is_hot(v) for v in u.inputs)
             ]
-            likely = any(v.requires_grad and not v.is_leaf for u in users for v in u.inputs)  # its log_prob, or a way around it
+            likely = any(
+                v.requires_grad and not v.is_leaf and v.producer is not o for u in users for v in u.inputs
+            )  # its log_prob, or a way around it
             if not hot or not layers or likely:
                 continue
             site, how = _where(o)

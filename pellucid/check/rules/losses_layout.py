@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..events import Backward, Failure, Op, Site, Value
+from ..events import Backward, Converted, Failure, Op, Site, Value
 from ..rule import Rule, cause_site
 
 _RESHAPES = ("view", "reshape", "view_as", "reshape_as", "flatten", "unflatten")
@@ -103,6 +103,40 @@ class ReshapeNotTranspose(Rule):
         )
         if self._trains:
             self._tell()
+
+    def on_arranged(self, event: Converted) -> None:
+        """The same of NumPy's `reshape`, before the numbers become a tensor."""
+        before, after = event.before.shape, event.after.shape
+        call = event.site.call if event.site is not None else None
+        if before == after or len(before) < 3 or call is None or len(self._waiting) > 16:
+            return
+        texts = list(call.arguments)[0 if call.receiver not in (None, "np", "numpy") else 1 :]
+        if len(texts) == 1 and texts[0][:1] in "([":
+            texts = texts[0].strip("()[]").split(",")
+        texts = texts if len(texts) == len(after) else [""] * len(after)
+        for ins, outs, axes in groups(before, after):
+            if (
+                len(ins) > 1
+                and len(outs) > 1
+                and sorted(ins) == sorted(outs)
+                and ins != outs
+                and _mixes(ins, outs, [texts[k] for k in axes], False)
+            ):
+                moved = outs[0]
+                self._waiting.append(
+                    (
+                        event.site,
+                        (
+                            f"reshape of an array from {list(before)} to {list(after)} keeps the order of the numbers: the axis of {moved} that "
+                            "comes out is not the one that went in, but pieces of several."
+                        ),
+                        {"from": list(before), "to": list(after), "operation": "numpy.reshape"},
+                        "exchange axes with `transpose`" + _how(before, after),
+                    )
+                )
+                if self._trains:
+                    self._tell()
+                return
 
     def _exchanged(self, source: Value, made: Value, texts: list[str], wholly: bool) -> tuple[list[int], list[int]] | None:
         """Sizes after and before of the axes that got mixed, None when none did."""
