@@ -170,49 +170,51 @@ def _variables(frame: FrameType) -> dict[int, tuple[str, source.Line | None]]:
             at = at.f_back
         if at is None:
             break
+        code, assigned = at.f_code, None
         for name, value in at.f_locals.items():
             if isinstance(value, Tensor) and not name.startswith("_"):
+                assigned = _assigned(at) if assigned is None else assigned
                 known, line = found.get(id(value), (name, None))
-                found[id(value)] = known, line or _assigned(at, name)
+                last = max((k for k in assigned.get(name, ()) if k < at.f_lineno), default=None)
+                if line is None and last is not None:
+                    text = linecache.getline(code.co_filename, last).strip()
+                    line = source.Line(code.co_filename, last, code.co_qualname, text)
+                found[id(value)] = known, line
         at = at.f_back
     return found
 
 
 @lru_cache(maxsize=32)
-def _functions(text: str) -> list[Any]:
-    """The file itself and its functions, as trees, from its text."""
+def _assignments(text: str) -> list[tuple[str, int, int, dict[str, list[int]]]]:
+    """The file itself and its functions, from its text: the name, the first and the last line, and the lines that assign each variable."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
         return []
-    return [tree, *(n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)))]
+    found: list[tuple[str, int, int, dict[str, list[int]]]] = [("<module>", 0, sys.maxsize, {})]
+    waiting: list[tuple[ast.AST, dict[str, list[int]]]] = [(tree, found[0][3])]
+    while waiting:
+        node, lines = waiting.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            lines = {}
+            found.append((node.name, node.lineno, node.end_lineno or node.lineno, lines))
+        elif isinstance(node, ast.Lambda):
+            lines = {}
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            lines.setdefault(node.id, []).append(node.lineno)
+        waiting.extend((child, lines) for child in ast.iter_child_nodes(node))
+    return found
 
 
-def _assigned(frame: FrameType, name: str) -> source.Line | None:
-    """The last line before the frame's own that assigns a variable, in the text of its function."""
+def _assigned(frame: FrameType) -> dict[str, list[int]]:
+    """The lines that assign each variable, in the text of the function that a frame runs."""
     code, here = frame.f_code, frame.f_lineno
-    trees = _functions("".join(linecache.getlines(code.co_filename)))
-    if code.co_name == "<module>":
-        trees = trees[:1]
-    else:
-        trees = [t for t in trees[1:] if t.name == code.co_name and t.lineno <= here <= (t.end_lineno or t.lineno)][-1:]
-    inner = {
-        id(n)
-        for t in trees
-        for f in ast.walk(t)
-        if isinstance(f, (ast.FunctionDef, ast.Lambda)) and f is not t
-        for n in ast.walk(f)
-    }
-    lines = [
-        n.lineno
-        for t in trees
-        for n in ast.walk(t)
-        if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) and n.lineno < here and id(n) not in inner
-    ]
-    if not lines:
-        return None
-    text = linecache.getline(code.co_filename, max(lines)).strip()
-    return source.Line(code.co_filename, max(lines), code.co_qualname, text)
+    found: dict[str, list[int]] = {}
+    innermost = -1
+    for name, first, last, lines in _assignments("".join(linecache.getlines(code.co_filename))):
+        if name == code.co_name and first <= here <= last and first > innermost:
+            innermost, found = first, lines
+    return found
 
 
 def _operand(name: str, t: Tensor, known: dict[int, tuple[str, source.Line | None]]) -> Operand:

@@ -14,6 +14,7 @@ A case that kills its process or does not end is a failure of the class "crash" 
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import importlib
 import importlib.util
@@ -40,7 +41,7 @@ HERE = Path(__file__).parent
 CORPUS = HERE / "corpus"
 FUZZERS = ("operations", "compiled", "programs", "changes", "files")
 CASES_A_PROCESS = 1000  # then a fresh one: what a case leaves behind may not decide about a later one for ever
-SECONDS_OF_DRAWING = 2.0  # at most, of cases for one process
+SECONDS_OF_DRAWING = 5.0  # at most, of cases for one process
 SECONDS_A_CASE = 60.0
 
 
@@ -228,6 +229,8 @@ def fuzz(name: str, seconds: float, seed: int, folder: Path, limit: int | None =
             print(f"[{name} {number}] {text.splitlines()[0][:300]}", flush=True)
             kept.append((case, text))
 
+    gc.collect()
+    gc.freeze()  # what is loaded is no garbage: the forked processes need not copy it to find that out
     report.cases = isolated(fuzzer, cases(), found, start + seconds)
     report.seconds = time.monotonic() - start
     until = time.monotonic() + max(60.0, report.seconds)  # for all of them: many failures are looked at one by one anyway

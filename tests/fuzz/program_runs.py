@@ -62,7 +62,7 @@ class _Jittered(ast.NodeTransformer):
         return node
 
 
-class _Imports(ast.NodeTransformer):
+class Imports(ast.NodeTransformer):
     """`import torch...` becomes an import of the library that is tested."""
 
     def __init__(self, package: str) -> None:
@@ -91,7 +91,7 @@ def reset(torch: Any) -> None:
     torch.set_default_dtype(torch.float32)
     torch.set_grad_enabled(True)
     torch.use_deterministic_algorithms(False)
-    torch.manual_seed(7)
+    torch.default_generator.manual_seed(7)  # `torch.manual_seed` is slow in PyTorch
 
 
 def execute(text: str, package: str, compiling: bool = False, jitter: Jitter | None = None) -> list[Leaf]:
@@ -103,10 +103,13 @@ def execute(text: str, package: str, compiling: bool = False, jitter: Jitter | N
     sys.modules["random_program"] = module
     scope = module.__dict__
     scope.update(_jitter=jitter, told=told)
-    tree = _Imports(package).visit(ast.parse(text))
+    tree = ast.parse(text)
+    for statement in tree.body:
+        if isinstance(statement, (ast.Import, ast.ImportFrom)) or package != "torch" and "import torch" in text.split("def program", 1)[-1]:
+            Imports(package).visit(statement)
+            ast.fix_missing_locations(statement)
     if jitter is not None:
-        tree = _Jittered().visit(tree)
-    ast.fix_missing_locations(tree)
+        tree = ast.fix_missing_locations(_Jittered().visit(tree))
     leaves: list[Leaf] = []
     before = {"_jitter", "told", *scope}
     reset(torch)
@@ -129,7 +132,8 @@ def execute(text: str, package: str, compiling: bool = False, jitter: Jitter | N
         torch.set_default_dtype(torch.float32)
         leaves += flat(torch.rand(1).item(), "stream")
         for name in [name for name in scope if name not in before and name != "program" and name[0] != "_"]:
-            leaves += flat(scope[name], name)
+            if not isinstance(scope[name], (types.ModuleType, types.FunctionType, type)):
+                leaves += flat(scope[name], name)
     reset(torch)
     sys.modules.pop("random_program", None)
     linecache.cache.pop(filename, None)

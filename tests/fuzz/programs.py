@@ -12,15 +12,18 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import importlib
 import importlib.util
-import json
+import io
 import mmap
 import multiprocessing
 import os
 import random
 import signal
 import struct
+import time
+import types
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -40,14 +43,22 @@ for name in (
     "utils.checkpoint",
     "nn.utils.parametrizations",
     "autograd.functional",
+    "amp",
+    "api.error_hints",
+    "codegen.twister_draws",
 ):
     importlib.import_module(f"pellucid.{name}")  # once, and not in each process of a case
+for name in ("scipy.special", "scipy.linalg", "llvmlite.binding"):
+    with contextlib.suppress(ImportError):
+        importlib.import_module(name)
 
 NEEDS_TORCH = False
 TORCH = importlib.util.find_spec("torch") is not None
 if TORCH:
     import torch
+    import torch._decomp.decompositions_for_jvp
     import torch._dynamo
+    import torch.profiler._cupti_monitor
 
     torch.set_num_threads(1)
 
@@ -75,6 +86,9 @@ SKIP_EAGER: tuple[str, ...] = ("stride",)  # of results, nobody promises them; v
 SKIP_COMPILED: tuple[str, ...] = ()
 ERRORS = "(RuntimeError, IndexError, ValueError, TypeError, AttributeError)"
 SECONDS_A_DRAW = 20
+SECONDS_OF_TORCH = 40
+DRAWS_A_PROCESS = 200
+SHARE_EAGER = 0.6  # of the programs, are not compiled: that takes longer than all else
 MOST_ELEMENTS = 600
 
 
@@ -97,21 +111,33 @@ def run(case: dict[str, Any]) -> str | None:
 _torch: list[Any] = []  # the connection to the process in which PyTorch runs
 
 
+def start_torch() -> None:
+    """Start the process in which PyTorch runs. It answers to whoever holds the connection, one after another."""
+    here, there = multiprocessing.Pipe()
+    if os.fork() == 0:
+        here.close()
+        with contextlib.suppress(EOFError):
+            while True:
+                number, text = there.recv()
+                signal.alarm(SECONDS_OF_TORCH)
+                there.send((number, runs.execute(text, "torch")))
+                signal.alarm(0)
+        os._exit(0)
+    there.close()
+    _torch[:] = [here]
+
+
 def by_torch(text: str) -> list[runs.Leaf] | None:
     """What PyTorch makes of a program, in a process of its own: None where it dies of it."""
     if not _torch:
-        here, there = multiprocessing.Pipe()
-        if os.fork() == 0:
-            here.close()
-            with contextlib.suppress(EOFError):
-                while True:
-                    there.send(runs.execute(there.recv(), "torch"))
-            os._exit(0)
-        there.close()
-        _torch.append(here)
+        start_torch()
+    number = f"{os.getpid()} {time.monotonic_ns()}"
     try:
-        _torch[0].send(text)
-        return _torch[0].recv()
+        _torch[0].send((number, text))
+        answered, leaves = _torch[0].recv()
+        while answered != number:  # an answer to a process that died before it read it
+            answered, leaves = _torch[0].recv()
+        return leaves
     except (EOFError, OSError):
         _torch.clear()
         return None
@@ -120,37 +146,61 @@ def by_torch(text: str) -> list[runs.Leaf] | None:
 # ---- drawing -------------------------------------------------------------------------------------------------------------------------
 
 
+_drawing: list[Any] = []  # the process in which statements are tried, its end of the pipe, and how many programs it has drawn
+
+
 def draw(choose: random.Random) -> dict[str, Any]:
-    """A program whose statements were tried one by one, in a process of its own: one that dies of a statement is a case with it."""
-    state = choose.getstate()
-    content, tried = _drawn(choose, None)
+    """A program whose statements were tried one by one, in another process: one that dies of a statement is a case with it."""
+    if TORCH and not _torch:
+        start_torch()  # here, and not in each of the processes that run cases
+    only = {"only": "eager"} if choose.random() < SHARE_EAGER else {}
+    content, tried = _drawn(choose.getstate(), None)
     if content is None:
-        choose.setstate(state)
-        content, _ = _drawn(choose, tried)
-    return {"program": content or ["raise RuntimeError('nothing was drawn')"]}
+        content, _ = _drawn(choose.getstate(), tried)
+    return {"program": content or ["raise RuntimeError('nothing was drawn')"], **only}
 
 
-def _drawn(choose: random.Random, stop: int | None) -> tuple[list[str] | None, int]:
-    """The program, made in a forked process, and how many statements were tried; it ends with the statement number `stop`, untried."""
-    tried = mmap.mmap(-1, 8)
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            os.close(reading)
-            signal.alarm(SECONDS_A_DRAW)
-            with os.fdopen(writing, "w") as stream, warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                stream.write(json.dumps(Maker(choose, tried, stop).build()))
-            status = 0
-        finally:
-            os._exit(status)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as stream:
-        content = stream.read()
-    _, status = os.waitpid(child, 0)
-    return json.loads(content) if status == 0 else None, struct.unpack("q", tried[:8])[0]
+def _drawn(state: Any, stop: int | None) -> tuple[list[str] | None, int]:
+    """The program, and how many statements were tried; it ends with the statement number `stop`, untried."""
+    if not _drawing or _drawing[3] >= DRAWS_A_PROCESS:
+        _stop_drawing()
+        tried = mmap.mmap(-1, 8)
+        here, there = multiprocessing.Pipe()
+        child = os.fork()
+        if child == 0:
+            here.close()
+            with contextlib.suppress(EOFError):
+                while True:
+                    state_, stop_ = there.recv()
+                    signal.alarm(SECONDS_A_DRAW)
+                    choose = random.Random()
+                    choose.setstate(state_)
+                    tried[:8] = struct.pack("q", 0)
+                    runs.reset(pellucid)
+                    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+                        warnings.simplefilter("ignore")
+                        content = Maker(choose, tried, stop_).build()
+                    signal.alarm(0)
+                    there.send(content)
+            os._exit(0)
+        there.close()
+        _drawing[:] = [child, here, tried, 0]
+    _drawing[3] += 1
+    tried = _drawing[2]
+    try:
+        _drawing[1].send((state, stop))
+        content = _drawing[1].recv()
+    except (EOFError, OSError):
+        content = None
+        _stop_drawing()
+    return content, struct.unpack("q", tried[:8])[0]
+
+
+def _stop_drawing() -> None:
+    if _drawing:
+        _drawing[1].close()
+        os.waitpid(_drawing[0], 0)
+        _drawing.clear()
 
 
 class Stop(Exception):
@@ -184,8 +234,7 @@ class Maker:
         }
 
     def run(self, text: str) -> None:
-        tree = runs._Imports("pellucid").visit(ast.parse(text))
-        exec(compile(ast.fix_missing_locations(tree), "<drawn>", "exec"), self.values)
+        exec(_code(text), self.values)
 
     def ready(self, text: str) -> None:
         self.run(text)
@@ -420,11 +469,21 @@ def _indented(lines: list[str]) -> str:
     return "\n".join("    " + line for text in lines for line in text.splitlines())
 
 
-def _assigned(text: str) -> set[str]:
+@functools.lru_cache(maxsize=512)
+def _code(text: str) -> types.CodeType:
+    tree = ast.parse(text)
+    if "import" in text:
+        tree = ast.fix_missing_locations(runs.Imports("pellucid").visit(tree))
+    return compile(tree, "<drawn>", "exec")
+
+
+@functools.lru_cache(maxsize=512)
+def _assigned(text: str) -> frozenset[str]:
     """The names that a text gives values to, not counting what its functions do."""
-    return {
-        node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del))
-    } - {"error", "t", "i", "key", "held"}
+    if "=" not in text and "del " not in text and " as " not in text and "import" not in text:
+        return frozenset()
+    names = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name))
+    return frozenset(n.id for n in names if isinstance(n.ctx, (ast.Store, ast.Del))) - {"error", "t", "i", "key", "held"}
 
 
 # ---- shrinking -----------------------------------------------------------------------------------------------------------------------
