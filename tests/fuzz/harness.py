@@ -18,6 +18,7 @@ import gc
 import hashlib
 import importlib
 import importlib.util
+import itertools
 import json
 import mmap
 import os
@@ -184,18 +185,21 @@ def _in_child(
 def shrink(fuzzer: ModuleType, case: Any, text: str, seconds: float = 60.0) -> tuple[Any, str]:
     """The smallest case found that fails in the same way, with its failure."""
     deadline = time.monotonic() + seconds
-    progress = True
-    while progress and time.monotonic() < deadline:
-        progress = False
-        candidates = ((number, candidate) for number, candidate in enumerate(fuzzer.smaller(case)))
-        for _, candidate in candidates:
-            failures: list[str] = []
-            isolated(fuzzer, iter([(0, candidate)]), lambda _n, _c, t, failures=failures: failures.append(t), deadline)
-            if failures and failure_class(failures[0]) == failure_class(text):
-                case, text, progress = candidate, failures[0], True
+    candidates, position, progress = fuzzer.smaller(case), 0, False
+    while time.monotonic() < deadline:
+        candidate = next(candidates, None)
+        if candidate is None:
+            if not progress:
                 break
-            if time.monotonic() > deadline:
-                break
+            candidates, position, progress = fuzzer.smaller(case), 0, False
+            continue
+        failures: list[str] = []
+        isolated(fuzzer, iter([(0, candidate)]), lambda _n, _c, t, failures=failures: failures.append(t), deadline)
+        if failures and failure_class(failures[0]) == failure_class(text):
+            case, text, progress = candidate, failures[0], True
+            candidates = itertools.islice(fuzzer.smaller(case), position, None)  # what did not help before seldom helps now
+        else:
+            position += 1
     return case, text
 
 

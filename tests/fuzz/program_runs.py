@@ -105,9 +105,8 @@ def execute(text: str, package: str, compiling: bool = False, jitter: Jitter | N
     scope.update(_jitter=jitter, told=told)
     tree = ast.parse(text)
     for statement in tree.body:
-        if isinstance(statement, (ast.Import, ast.ImportFrom)) or package != "torch" and "import torch" in text.split("def program", 1)[-1]:
-            Imports(package).visit(statement)
-            ast.fix_missing_locations(statement)
+        if isinstance(statement, (ast.Import, ast.ImportFrom)):
+            ast.fix_missing_locations(Imports(package).visit(statement))
     if jitter is not None:
         tree = ast.fix_missing_locations(_Jittered().visit(tree))
     leaves: list[Leaf] = []

@@ -88,7 +88,7 @@ ERRORS = "(RuntimeError, IndexError, ValueError, TypeError, AttributeError)"
 SECONDS_A_DRAW = 20
 SECONDS_OF_TORCH = 40
 DRAWS_A_PROCESS = 200
-SHARE_EAGER = 0.6  # of the programs, are not compiled: that takes longer than all else
+SHARE_EAGER = 0.7  # of the programs, are not compiled: that takes longer than all else
 MOST_ELEMENTS = 600
 
 
