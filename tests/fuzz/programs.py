@@ -55,10 +55,12 @@ for name in ("scipy.special", "scipy.linalg", "llvmlite.binding"):
 NEEDS_TORCH = False
 TORCH = importlib.util.find_spec("torch") is not None
 if TORCH:
-    import torch
-    import torch._decomp.decompositions_for_jvp
-    import torch._dynamo
-    import torch.profiler._cupti_monitor
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of PyTorch's own making
+        import torch
+        import torch._decomp.decompositions_for_jvp
+        import torch._dynamo
+        import torch.profiler._cupti_monitor
 
     torch.set_num_threads(1)
 
