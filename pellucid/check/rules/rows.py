@@ -44,9 +44,9 @@ def pairs(codes: Any) -> tuple[int, int]:
     return int((counts * (counts - 1)).sum()) // 2, len(codes) * (len(codes) - 1) // 2
 
 
-def grams(array: Any) -> tuple[set[int], list[int]] | None:
-    """For rows that may be windows of a series: the hashes of all `GRAM` values one after another in any of them, and those of the last ones
-    of each row."""
+def grams(array: Any) -> tuple[set[int], list[int], float] | None:
+    """For rows that may be windows of a series: the hashes of all `GRAM` values one after another in any of them, those of the last ones of
+    each row, and how often two values of one row are equal, which says how much of this is chance."""
     if array.ndim == 3 and 1 in array.shape[1:]:
         array = array.reshape(len(array), -1)
     if array.ndim not in (2, 3) or array.dtype.kind != "f" or array.shape[1] < GRAM + 2:
@@ -62,7 +62,20 @@ def grams(array: Any) -> tuple[set[int], list[int]] | None:
     codes = sum(bits[:, k : k + last] * _FACTORS[k] for k in range(GRAM))
     flat = (level[:, :last] == level[:, 1 : last + 1]) | (level[:, :last] == np.floor(level[:, :last]))
     ends = [int(c) if not f else 0 for c, f in zip(codes[:, -1], flat[:, -1], strict=True)]
-    return set(codes[:, :-1][~flat[:, :-1]].tolist()), ends
+    return set(codes[:, :-1][~flat[:, :-1]].tolist()), ends, _equal_values(bits, level)
+
+
+def _equal_values(bits: Any, level: Any) -> float:
+    """The share of pairs of values in a row that are equal, whole numbers and values that stand still (padding) left out: counts, levels
+    and rounded numbers are equal by nature, a measured series hardly ever."""
+    some = np.linspace(0, len(bits) - 1, min(len(bits), 64)).astype(int)
+    bits, level = bits[some], level[some]
+    moves = level != np.floor(level)
+    moves[:, 1:] &= level[:, 1:] != level[:, :-1]
+    both = moves[:, :, None] & moves[:, None, :]
+    both &= ~np.eye(bits.shape[1], dtype=bool)
+    pairs = int(both.sum())
+    return int((both & (bits[:, :, None] == bits[:, None, :])).sum()) / pairs if pairs else 0.0
 
 
 def samples(dataset: Any, indices: Any) -> tuple[Any, list[int]]:
