@@ -329,7 +329,7 @@ class Backward:
 class OptimizerInfo:
     """An optimizer: its class, where it was made, how often it stepped."""
 
-    __slots__ = ("__weakref__", "_engine", "_ref", "class_name", "name", "number", "site", "steps")
+    __slots__ = ("__weakref__", "_engine", "_ref", "class_name", "loaded", "name", "number", "site", "steps")
 
     def __init__(self, engine: Any, optimizer: Any, site: Site | None, number: int) -> None:
         self._engine = engine
@@ -338,6 +338,7 @@ class OptimizerInfo:
         self.site = site
         self.number = number
         self.name: str | None = None
+        self.loaded: Site | None = None  # where `load_state_dict` gave it other learning rates
         self.steps = 0
 
     @property
@@ -370,6 +371,7 @@ class Step:
     number: int  # of all steps of all optimizers, from 0
     closure: bool
     before: dict[int, Any] = field(default_factory=dict)  # by `id` of the Value: the array before, where rules asked for it
+    cleared: Site | None = None  # gradients were cleared within this step, as a hook does it, before it moved anything
 
     def update(self, value: Value) -> Any:
         """What the step added to a parameter (a NumPy array); None where it was not kept, which is so for most steps."""

@@ -8,6 +8,7 @@ import functools
 import importlib.machinery
 import random
 import sys
+import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -39,6 +40,7 @@ class Hooks:
         self._loaders: dict[int, LoaderInfo] = {}
         self._inside = 0  # calls of train() on submodules
         self._stepping = 0
+        self._step: Step | None = None  # that runs now
         self._schedulers: Any = weakref.WeakKeyDictionary()  # where each was made
         self._schedules = 0  # inside a scheduler's constructor or step
         self._passes: Any = weakref.WeakKeyDictionary()
@@ -70,6 +72,7 @@ class Hooks:
         self.replace(torch.nn.Parameter, "__deepcopy__", self._deep_copied)
         Optimizer = torch.optim.Optimizer
         self.replace(Optimizer, "__init__", self._optimizer_made)
+        self.replace(Optimizer, "load_state_dict", self._optimizer_loaded)
         self.replace(Optimizer, "zero_grad", lambda old: self._cleared(old, "optimizer"))
         self._watch_steps(Optimizer)
         schedulers = torch.optim.lr_scheduler
@@ -255,6 +258,8 @@ class Hooks:
 
         def zero_grad(self: Any, *args: Any, **kwargs: Any) -> Any:
             if recorder.idle:
+                if hooks._step is not None and threading.get_ident() == recorder.thread:
+                    hooks._clears_own(hooks._step, recorder.site(2))
                 return old(self, *args, **kwargs)
             with recorder.quiet():
                 result = old(self, *args, **kwargs)
@@ -271,6 +276,17 @@ class Hooks:
             return result
 
         return zero_grad
+
+    def _clears_own(self, step: Step, site: Any) -> None:
+        """Gradients are cleared while an optimizer steps: wrong when it has not moved anything by then. It is told by comparing with what the
+        parameters were, so only in steps for which these are kept."""
+        if step.cleared is not None or not step.before or site is None or not any(step.optimizer.lrs()):
+            return
+        with self.recorder.reading():
+            values = [v for v in step.optimizer.params() if v.id in step.before]
+            gradients = [g for v in values if (g := v.grad()) is not None]
+            if any(np.any(g) for g in gradients) and all(np.array_equal(v.numpy(), step.before[v.id]) for v in values):
+                step.cleared = site
 
     def _backward(self, old: Any, how: str) -> Any:
         recorder = self.recorder
@@ -308,6 +324,22 @@ class Hooks:
                 recorder.tell("on_optimizer", hooks.info(self))
 
         return __init__
+
+    def _optimizer_loaded(self, old: Any) -> Any:
+        recorder, hooks = self.recorder, self
+
+        def load_state_dict(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if recorder.idle:
+                return old(self, *args, **kwargs)
+            info = hooks.info(self)
+            before = info.lrs()
+            with recorder.quiet():
+                result = old(self, *args, **kwargs)
+            if info.lrs() != before:
+                info.loaded = recorder.site(2)
+            return result
+
+        return load_state_dict
 
     def _watch_steps(self, kind: type) -> None:
         """Replace `step` of a class of optimizers and of what is derived from it."""
@@ -348,6 +380,7 @@ class Hooks:
         if closure is not None:
             args, kwargs = ((watched, *args[1:]), kwargs) if args else (args, {**kwargs, "closure": watched})
         self._stepping += 1
+        self._step = step if closure is None else None
         try:
             with recorder.quiet():
                 result = old(optimizer, *args, **kwargs)
@@ -355,6 +388,7 @@ class Hooks:
                 recorder.renew(optimizer)
         finally:
             self._stepping -= 1
+            self._step = None
         recorder.tell("on_step", step)
         step.before = {}
         info.steps += 1

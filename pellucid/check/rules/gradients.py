@@ -10,7 +10,7 @@ import numpy as np
 
 from ..events import Backward, Cleared, Failure, Op, OptimizerInfo, Site, Step, Update, Value
 from ..rule import Rule
-from .places import Place, tree
+from .places import Place, tree, uncalled
 
 
 class _Used:
@@ -108,6 +108,16 @@ class MissingZeroGrad(Rule):
             fix = f"call `{title}.zero_grad()` once per step: before `backward()`, or right after `{title}.step()`"
         else:
             fix = f"clear the gradient after each update: `{name or 'w'}.grad = None` (or `.grad.zero_()`)"
+        bare = uncalled(self.session.recorder.files(self.session.script), "zero_grad")
+        if bare is not None:
+            self.report(
+                bare,
+                f"zero_grad is only named here, not called: the gradients that {who} has used are never cleared, so each step uses the sum of "
+                "all gradients so far.",
+                evidence={"step": self.step, "parameters": len(stale), "added_at": str(used.stale), "used_at": str(site)},
+                fix="call it: `zero_grad()`",
+            )
+            return
         wrong = self._wrong
         if wrong is not None and wrong != used.stale:
             self.report(
@@ -257,13 +267,16 @@ class ZeroBetweenBackwardAndStep(_Gradients):
     severity = "error"
     summary = "gradients are cleared after backward, before the step"
     covered = ("step-without-backward",)
+    supersedes = ("loss-at-chance",)
     symptom_of = ("param-frozen",)
+    wants_updates = True
 
     def __init__(self) -> None:
         super().__init__()
         self._good: set[int] = set()  # optimizers that have stepped with gradients
         self._bad: dict[int, int] = {}  # by optimizer: steps in a row with cleared gradients
         self._thrown: list[tuple[_Pass, Site | None]] = []  # since the last step
+        self._inside: dict[int, int] = {}  # by optimizer: steps that cleared their own gradients before they used them
         self._rounds: dict[Any, tuple[int, int]] = {}  # by place: number of the last step, steps so far
 
     def dropped(self, passes: list[_Pass], site: Site | None) -> None:
@@ -319,7 +332,13 @@ class ZeroBetweenBackwardAndStep(_Gradients):
         )
 
     def on_step(self, event: Step) -> None:
-        """Used."""
+        """Used, or cleared within the step before anything was moved."""
+        number = event.optimizer.number
+        if event.cleared is not None and not event.closure:
+            self._inside[number] = self._inside.get(number, 0) + 1
+            lost = [p for v in event.optimizer.params() for p in self.fresh.get(v.id, ())]
+            if lost and self._inside[number] == 2:
+                self._tell(lost[-1], event.cleared, event, "so the step that runs this finds none")
         self.use(event.optimizer.params())
         self._thrown = [(p, s) for p, s in self._thrown if not p.used and not p.leaves & {v.id for v in event.optimizer.params()}]
 
@@ -432,14 +451,15 @@ class StepWithoutBackward(_Gradients):
             return
         self._told.add(key)
         title = event.optimizer.name or "optimizer"
+        bare = uncalled(self.session.recorder.files(self.session.script), "backward")
         if self._last is None:
             seen, fix = "no backward has run at all", f"call `loss.backward()` before `{title}.step()`"
         else:
             seen = "no backward has reached its parameters since they were cleared"
             fix = f"call `loss.backward()` before `{title}.step()`, on a loss that is made of these parameters"
         self.report(
-            event.site,
-            f"{title} steps and none of its parameters has a gradient: {seen}.",
+            bare or event.site,
+            f"{title} steps and none of its parameters has a gradient: {seen}.{' It is only named here, not called.' if bare else ''}",
             evidence={
                 "step": event.number,
                 "parameters": parameters or len(event.optimizer.params()),
@@ -520,9 +540,11 @@ class BackwardWithoutStep(_Gradients):
                 ):
                     continue
                 title = next((name for held, name in self._held.values() if held is info and name), None) or info.class_name
+                bare = uncalled(self.session.recorder.files(self.session.script), "step", title)
                 self.report(
-                    reached[0].site,
-                    f"backward computes gradients here for the parameters of {title} as well, which never steps, while another optimizer does.",
+                    bare or reached[0].site,
+                    f"backward computes gradients {'' if bare else 'here '}for the parameters of {title} as well, which never steps"
+                    f"{' (step is only named here, not called)' if bare else ''}, while another optimizer does.",
                     evidence={
                         "backward_calls": self._calls[site],
                         "parameters": len(own),
@@ -556,11 +578,16 @@ class BackwardWithoutStep(_Gradients):
                 continue
             info, name = self._held[held[0]]
             title = name or "optimizer"
-            condition = _unmet(passes[0].site, title)
+            condition, why = _unmet(passes[0].site, title), ", since this condition is never true"
+            if condition is None:
+                condition, why = (
+                    uncalled(self.session.recorder.files(self.session.script), "step"),
+                    ": step is only named here, not called",
+                )
             self.report(
                 condition or passes[0].site,
                 f"backward computes gradients{'' if condition is not None else ' here'} and nothing applies them: {title} never steps"
-                f"{', since this condition is never true' if condition is not None else ''}.",
+                f"{why if condition is not None else ''}.",
                 evidence={"backward_calls": calls, "parameters": len(leaves), "optimizer": f"{info.class_name} at {info.site}"},
                 fix=f"call `{title}.step()` after this backward",
             )

@@ -13,6 +13,15 @@ from .losses_origin import Sampled, is_index, is_normalised, origin
 from .places import note_caller
 
 
+def _scored(loss: Op, made: Op) -> Site | None:
+    """The line to change when a loss gets raw scores: the loss where it is a function, and of a loss that is a module, whose line of use names
+    neither, the layer in the user's own `forward` that the scores leave."""
+    site = made.site
+    if loss.direct or loss.module is None or made.module is None or site is None:
+        return loss.site
+    return site if site.code.co_name == "forward" else loss.site
+
+
 class NllWithoutLogSoftmax(Rule):
     """`nll_loss` takes log-probabilities and applies nothing itself: with scores it has no minimum, with probabilities a weak one."""
 
@@ -76,7 +85,7 @@ class NllWithoutLogSoftmax(Rule):
             return
         made = found.op
         evidence = {"made_by": made.name, "at": str(made.site), "shape": list(given.shape), "loss": _number(op.output)}
-        self._waiting.append((op.site, made.name, evidence))
+        self._waiting.append((_scored(op, made), made.name, evidence))
 
     def on_backward_begin(self, event: Backward) -> None:
         """`nll_loss(scores) + logsumexp(scores)` is cross entropy by hand; anything else is reported."""

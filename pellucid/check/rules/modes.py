@@ -24,7 +24,7 @@ from ..events import (
     lineage,
 )
 from ..rule import Rule
-from .places import Place, assigned_before, function_around, loop_test, tree
+from .places import Place, assigned_before, function_around, loop_test, tree, uncalled
 
 DROPOUT = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
 
@@ -97,6 +97,8 @@ class EvalInTrainMode(Rule):
             Any, tuple[ModuleCall, set[int]]
         ] = {}  # steps in which a frozen batch norm had statistics of the batch
         self._switches = _Switches()
+        self._evals: dict[Site, list[Any]] = {}  # by place of `eval()`: weak references to the models
+        self._called: set[tuple[Site, int]] = set()  # places of calls of whole models, and ids of these
         self._outside: dict[
             int, tuple[Any, int]
         ] = {}  # by id of a layer that no model has registered: itself, number of its first call
@@ -152,6 +154,32 @@ class EvalInTrainMode(Rule):
         self._switches.note(event)
         if event.training:
             self._trains[id(event.module)] = event.site
+        elif event.site is not None and len(self._evals) < 64:
+            self._evals.setdefault(event.site, []).append(weakref.ref(event.module))
+
+    def on_module_enter(self, call: ModuleCall) -> None:
+        """Which models are called where."""
+        if call.parent is None and call.site is not None and len(self._called) < 256:
+            self._called.add((call.site, id(call.module)))
+
+    def _other_switched(self, call: ModuleCall) -> Any:
+        """The last line before a call, in the same function, that puts another model into eval mode, one that the function never calls."""
+        site, module = call.site, call.module
+        function = function_around(site.file, site.line) if site is not None else None
+        if function is None or site is None or module is None:
+            return None
+
+        def inside(place: Site) -> bool:
+            return place.file == site.file and function.lineno <= place.line <= (function.end_lineno or 0)
+
+        used = {key for place, key in self._called if inside(place)}
+        found = []
+        for place, refs in self._evals.items():
+            others = [m for ref in refs if (m := ref()) is not None]
+            covers = any(m is module for other in others for m in other.modules())
+            if inside(place) and place.line <= site.line and others and not covers and not used & {id(m) for m in others}:
+                found.append(place)
+        return max(found, key=lambda place: place.line, default=None)
 
     def _frozen(self, op: Op) -> None:
         """Batch norm whose weights are frozen, as those of the layer before it, while its running statistics are not."""
@@ -228,8 +256,13 @@ class EvalInTrainMode(Rule):
             kinds = " and ".join(f"{kind} ({path})" for kind, path in held.kinds.items())
             acts = "act" if len(held.kinds) > 1 else "acts"
             whole = f"{call.path} is evaluated here in train mode"
+            bare = (
+                uncalled(self.session.recorder.files(self.session.script), "eval")
+                if id(module) not in self._switches._last
+                else None
+            )
             self.report(
-                held.place or self._overridden(call) or call.site,
+                held.place or self._overridden(call) or bare or self._other_switched(call) or call.site,
                 f"{whole if held.place is None else f'eval() of {call.path} does not reach all of it'}: {kinds} "
                 f"{acts} as in training, so the numbers are not those of the trained model.",
                 evidence={"layers": held.kinds, "read_at": str(held.read), "grad_enabled": call.grad_enabled, "step": call.step},
@@ -382,6 +415,7 @@ class TrainInEvalMode(Rule):
                 made, place = None, _mode_set(self.session.recorder, call.module, True)
             kinds = " and ".join(f"{kind} ({path})" for kind, path in layers.items())
             off = "are" if len(layers) > 1 else "is"
+            place = place or uncalled(self.session.recorder.files(self.session.script), "train")
             since = f"since {call.path}.eval() in line {made.line}" if made is not None else "because it is in eval mode"
             self.report(
                 place or made or call.site,

@@ -110,6 +110,19 @@ def assigned_before(site: Any, name: str) -> Place | None:
     return Place(site.file, max(lines)) if lines else None
 
 
+def uncalled(files: list[str], method: str, owner: str | None = None) -> Place | None:
+    """A statement that only names a method and does not call it: `optimizer.step` without the parentheses. With `owner` that of a variable
+    or attribute with this name alone."""
+    for file in files:
+        root = tree(file)
+        for node in ast.walk(root) if root is not None else ():
+            named = node.value if isinstance(node, ast.Expr) else None
+            if isinstance(named, ast.Attribute) and named.attr == method:
+                if owner is None or ast.unparse(named.value).rpartition(".")[2] == owner.rpartition(".")[2]:
+                    return Place(file, named.lineno)
+    return None
+
+
 def loop_test(site: Any) -> Place | None:
     """Where a statement on the variable of a loop chooses what it is done to: the `if` around it, inside of that loop."""
     root = tree(site.file)

@@ -329,8 +329,8 @@ class LrAbsurd(Rule):
         evidence: dict[str, Any],
     ) -> None:
         self._told.add(info.number)
-        place = None
-        if info.site is not None and not _mistaken(info.site, keyword, position):
+        place: Any = info.loaded if keyword == "lr" and info.steps and info.number not in self._schedules else None
+        if place is None and info.site is not None and not _mistaken(info.site, keyword, position):
             place = written_at(info.site, keyword, position, value)
             if place is None and keyword == "lr" and value is not None and not _literal(info.site, keyword, position):
                 place = number_called(self.session.recorder.files(self.session.script), value, _RATE)

@@ -18,7 +18,7 @@ for _ in range(4):
     g_optimizer.zero_grad()
     critic.requires_grad_(False)
     g_loss = F.softplus(-critic(fake)).mean()
-    g_loss.backward()  # <- finding
+    g_loss.backward()
     critic.requires_grad_(True)
-    g_optimizer.step
+    g_optimizer.step  # <- finding
 print(c_loss.item(), g_loss.item())
