@@ -259,6 +259,7 @@ class Hooks:
         def zero_grad(self: Any, *args: Any, **kwargs: Any) -> Any:
             if recorder.idle:
                 if hooks._step is not None and threading.get_ident() == recorder.thread:
+                    hooks._step.zeroed = True
                     hooks._clears_own(hooks._step, recorder.site(2))
                 return old(self, *args, **kwargs)
             with recorder.quiet():

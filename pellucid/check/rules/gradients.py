@@ -83,7 +83,10 @@ class MissingZeroGrad(Rule):
         if event.closure:  # its backward has run inside of the step
             self._check(event.optimizer.params(), event.site, event.optimizer.class_name, event.optimizer.name)
         for value in event.optimizer.params():
-            self._note(value)
+            if event.zeroed:
+                self._used.pop(value.id, None)
+            else:
+                self._note(value)
 
     def on_update(self, event: Update) -> None:
         """An update by hand, `w -= lr * w.grad`."""

@@ -7,7 +7,7 @@ from torch import nn
 class Clearing(torch.optim.Adam):
     def step(self, closure=None):
         result = super().step(closure)
-        self.zero_grad()
+        self.zero_grad(set_to_none=False)
         return result
 
 
