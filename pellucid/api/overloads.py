@@ -1,6 +1,6 @@
 """What PyTorch says when no overload of a function takes the arguments of a call: all of its signatures, and why each did not match.
 
-`overloads.txt` lists the signatures. A call is described from the user's line: which arguments it names, and whether it is a method's.
+A call is described from the user's line: which arguments it names, and whether it is a method's.
 All of this is read when such an error is made, never before.
 """
 
@@ -12,53 +12,36 @@ import itertools
 import linecache
 import re
 from functools import cache
-from pathlib import Path
 from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from ..core.public import FUNCTIONS, METHODS, with_out
+from ..core.public import FUNCTIONS, METHODS
 from ..core.tensor import Parameter, Tensor
+from ..ops._overloads import WITH_OUT, overloads
 
 _SPACES = ("Tensor", *FUNCTIONS)
 _PREFIXED = ("linalg", "fft", "special")  # spaces whose functions PyTorch calls linalg_det, fft_rfft ...
 _SPECIFIC = re.compile(r"(?:([\w.]+)\(\): )?argument '(\w+)'(?: \(position \d+\))? (must be (\w+).*)")
-_WRAPPER = next(code for code in with_out.__code__.co_consts if getattr(code, "co_name", "") == "wrapper")
-
-
-@cache
-def _table() -> dict[str, tuple[str, list[str]]]:
-    """{"torch.eq" or "Tensor.eq": (the name that PyTorch shows, signatures)}."""
-    found: dict[str, tuple[str, list[str]]] = {}
-    text = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
-    signatures: list[str] = []
-    for line in text.splitlines()[1:]:
-        if line.startswith(" "):
-            signatures.append(line.strip())
-        else:
-            name, _, shown = line.partition(" as ")
-            signatures = []
-            found[name] = shown or name.rpartition(".")[2], signatures
-    return found
 
 
 def told(frame: FrameType, sentence: str) -> str:
     """PyTorch's words for a call that failed with a `TypeError` of ours: `frame` is the library's function that the user called."""
     called = _called(frame, sentence.partition("()")[0])
-    if called is None:
+    if called is None or called[0] == "nn.functional":  # functions in Python, which pass the arguments on
         return sentence
     space, name, function = called
     args, kwargs = _arguments(frame, function, space)
     node = _call_node(frame.f_back)
     if node is not None and not any(isinstance(a, ast.Starred) for a in node.args) and len(args) != len(node.args):
         return sentence  # the function has changed its variables since
-    shown, signatures = _table().get(f"{space}.{name}", (name, []))
+    shown, signatures = overloads().get(f"{space}.{name}", (name, []))
     if space in _PREFIXED and not shown.startswith(f"{space}_"):
         shown = f"{space}_{shown}"
     given = len(args) + len(kwargs)
     match = _SPECIFIC.fullmatch(sentence)
-    unsure = node is None and frame.f_code is not _WRAPPER and match is not None  # variables may have changed since
+    unsure = node is None and frame.f_code is not WITH_OUT and match is not None  # variables may have changed since
     if signatures and not unsure and sum(_least(s) <= given <= len(_parameters(s)) for s in signatures) != 1:
         return refusal(shown, signatures, args, kwargs)
     if match is None or match[1] is not None and match[1].rpartition(".")[2] != name:
@@ -180,14 +163,14 @@ def _called(frame: FrameType, said: str) -> tuple[str, str, Any] | None:
     Where a function has several names and the source is not at hand, it is the one that was `said`.
     """
     code = frame.f_code
-    if code is _WRAPPER:
+    if code is WITH_OUT:
         code = getattr(frame.f_locals["function"], "__code__", code)
     entries = _public().get(code, [])
     attribute, home = _written(frame.f_back)
     written = [e for e in entries if e[1] == attribute and (e[0] == home if home in _SPACES else e[0] != "Tensor")]
     if written:
         entries = written
-    elif frame.f_code is _WRAPPER:
+    elif frame.f_code is WITH_OUT:
         entries = [e for e in entries if e[0] != "Tensor"]
     elif any(e[0] == "Tensor" for e in entries):
         method = isinstance(frame.f_locals.get(frame.f_code.co_varnames[0]), Tensor)
@@ -235,7 +218,7 @@ def _written(frame: FrameType | None) -> tuple[str, str]:
 
 def _arguments(frame: FrameType, function: Any, space: str) -> tuple[list[Any], dict[str, Any]]:
     """Positional and keyword arguments of the call, without a method's `self`."""
-    if frame.f_code is _WRAPPER:
+    if frame.f_code is WITH_OUT:
         return list(frame.f_locals["args"]), dict(frame.f_locals["kwargs"])
     node = _call_node(frame.f_back)
     named = None if node is None or any(k.arg is None for k in node.keywords) else [k.arg for k in node.keywords]

@@ -13,6 +13,7 @@ from ..core.public import METHODS, public
 from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError, DtypeError, OperationError
 from ._direct import write_directly
+from ._overloads import former
 from ._rules import mismatch, require_tensor, zero_gradient
 from ._samples import POSITIVE, REAL, elementwise
 from ._unary import unary
@@ -151,7 +152,7 @@ def _scaled(input: Any, other: Any, alpha: Number) -> Any:
 
 
 @public(methods="=", inplace="add_ __iadd__", out=True)
-def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
+def add(input: Tensor | Number, other: Tensor | Number, *rest: Any, alpha: Number = 1) -> Tensor:
     """`input + alpha * other`, broadcast and promoted.
 
     Args:
@@ -166,19 +167,23 @@ def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) ->
     >>> torch.add(torch.tensor([1.0, 2.0]), torch.tensor([10.0, 20.0]), alpha=0.5)
     tensor([ 6., 12.])
     """
+    if rest:
+        return former(add, input, other, *rest, numbers=("alpha",), alpha=alpha)
     if alpha == 1 and not isinstance(alpha, bool):
         return add_op.call(input, other)
     return _add_scaled(add_op, input, other, alpha)
 
 
 @public(methods="=", inplace="sub_ subtract_ __isub__", names="sub subtract", out=True)
-def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
+def sub(input: Tensor | Number, other: Tensor | Number, *rest: Any, alpha: Number = 1) -> Tensor:
     """`input - alpha * other`, broadcast and promoted.
 
     >>> import pellucid as torch
     >>> torch.sub(torch.tensor([1.0, 2.0]), 1)
     tensor([0., 1.])
     """
+    if rest:
+        return former(sub, input, other, *rest, numbers=("alpha",), alpha=alpha)
     if alpha == 1 and not isinstance(alpha, bool):
         return sub_op.call(input, other)
     return _add_scaled(sub_op, input, other, alpha)
@@ -475,13 +480,15 @@ def _three(name: str, input: Tensor, tensor1: Tensor, tensor2: Tensor) -> None:
 
 
 @public(methods="=", inplace="=", out=True)
-def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *rest: Any, value: Number = 1) -> Tensor:
     """`input + value * tensor1 * tensor2`, broadcast and promoted.
 
     >>> import pellucid as torch
     >>> torch.addcmul(torch.ones(2), torch.ones(2), torch.tensor([1.0, 2.0]), value=0.5)
     tensor([1.5000, 2.0000])
     """
+    if rest:
+        return former(addcmul, input, tensor1, tensor2, *rest, numbers=("value",), value=value)
     if not (isinstance(input, Tensor) and isinstance(tensor1, Tensor) and isinstance(tensor2, Tensor)):
         _three("addcmul", input, tensor1, tensor2)
     if isinstance(value, float) and input._array.dtype.kind not in "fc" and common_dtype([input, tensor1, tensor2]).is_integral:
@@ -490,13 +497,15 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
 
 
 @public(methods="=", inplace="=", out=True)
-def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *rest: Any, value: Number = 1) -> Tensor:
     """`input + value * tensor1 / tensor2`, broadcast and promoted.
 
     >>> import pellucid as torch
     >>> torch.addcdiv(torch.ones(2), torch.ones(2), torch.tensor([1.0, 2.0]), value=0.5)
     tensor([1.5000, 1.2500])
     """
+    if rest:
+        return former(addcdiv, input, tensor1, tensor2, *rest, numbers=("value",), value=value)
     _three("addcdiv", input, tensor1, tensor2)
     if tensor1.dtype.is_integral and tensor2.dtype.is_integral:
         raise OperationError(

@@ -17,6 +17,7 @@ from ..core.tracing import constant
 from ..dtypes import BY_NUMPY, promote_types
 from ..errors import DtypeError, OperationError, ShapeError, UnsupportedError
 from ..shapes import bmm_shape, dot_shape, expand, matmul_shape, mm_shape, mv_shape
+from ._overloads import former
 from ._rules import require_tensor
 from ._samples import REAL, Sample, cases, draw
 
@@ -279,7 +280,7 @@ def _combined(name: str, input: Any, product: Tensor, beta: Any, alpha: Any) -> 
 
 
 @public(methods="=", inplace="=", out=True)
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """`beta * input + alpha * (mat1 @ mat2)` with `input` broadcast to the product's shape.
 
     >>> import pellucid as torch
@@ -287,22 +288,26 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha:
     tensor([[2.],
             [2.]])
     """
+    if rest:
+        return former(addmm, input, mat1, mat2, *rest, numbers=("beta", "alpha"), beta=beta, alpha=alpha)
     return _combined("addmm", require_tensor(input, "addmm"), _mm(mat1, mat2), beta, alpha)
 
 
 @public(methods="=", inplace="=", out=True)
-def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """`beta * input + alpha * (mat @ vec)`.
 
     >>> import pellucid as torch
     >>> torch.addmv(torch.ones(2), torch.eye(2), torch.tensor([3.0, 4.0]))
     tensor([4., 5.])
     """
+    if rest:
+        return former(addmv, input, mat, vec, *rest, numbers=("beta", "alpha"), beta=beta, alpha=alpha)
     return _combined("addmv", require_tensor(input, "addmv"), _mv(mat, vec), beta, alpha)
 
 
 @public(methods="=", inplace="=", out=True)
-def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """`beta * input + alpha * outer(vec1, vec2)`.
 
     >>> import pellucid as torch
@@ -310,6 +315,8 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: 
     tensor([[3.],
             [6.]])
     """
+    if rest:
+        return former(addr, input, vec1, vec2, *rest, numbers=("beta", "alpha"), beta=beta, alpha=alpha)
     require_tensor(input, "addr")
     for place, v in enumerate((vec1, vec2), 1):
         dims = require_tensor(v, "addr", f"vec{place}", place + 1)._array.ndim
@@ -332,24 +339,28 @@ def _bool_addr(input: Any, product: Any, beta: Any, alpha: Any) -> Tensor:
 
 
 @public(methods="=", inplace="=", out=True)
-def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """`beta * input + alpha * sum_i (batch1[i] @ batch2[i])`.
 
     >>> import pellucid as torch
     >>> torch.addbmm(torch.zeros(1, 1), torch.ones(2, 1, 3), torch.ones(2, 3, 1))
     tensor([[6.]])
     """
+    if rest:
+        return former(addbmm, input, batch1, batch2, *rest, numbers=("beta", "alpha"), beta=beta, alpha=alpha)
     product = _bmm(batch1, batch2)
     summed = F.sum(product, dim=(0,), keepdim=False)
     return _combined("addbmm", input, F.cast(summed, dtype=product._array.dtype), beta, alpha)
 
 
 @public(methods="=", inplace="=", out=True)
-def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """`beta * input + alpha * (batch1 @ batch2)` for stacks of matrices.
 
     >>> import pellucid as torch
     >>> torch.baddbmm(torch.ones(1, 1, 1), torch.ones(2, 1, 3), torch.ones(2, 3, 1)).flatten()
     tensor([4., 4.])
     """
+    if rest:
+        return former(baddbmm, input, batch1, batch2, *rest, numbers=("beta", "alpha"), beta=beta, alpha=alpha)
     return _combined("baddbmm", require_tensor(input, "baddbmm"), _bmm(batch1, batch2), beta, alpha)
