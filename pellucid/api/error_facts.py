@@ -154,11 +154,13 @@ def _gather(kind: Kind, sentence: str) -> errors.Noted | None:
 
 def _words(frame: FrameType, sentence: str) -> str:
     """PyTorch's sentence for arguments that the function which the user called does not take."""
-    from .overloads import told
+    from .overloads import known, told
 
-    while frame.f_back is not None and source.is_library(frame.f_back.f_code.co_filename):
-        frame = frame.f_back
-    return told(frame, sentence)
+    called, at = frame, frame
+    while at.f_back is not None and source.is_library(at.f_code.co_filename):
+        called = at if known(at) else called
+        at = at.f_back
+    return told(called, at, sentence)
 
 
 def _variables(frame: FrameType) -> dict[int, tuple[str, source.Line | None]]:

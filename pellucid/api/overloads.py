@@ -26,14 +26,25 @@ _PREFIXED = ("linalg", "fft", "special")  # spaces whose functions PyTorch calls
 _SPECIFIC = re.compile(r"(?:([\w.]+)\(\): )?argument '(\w+)'(?: \(position \d+\))? (must be (\w+).*)")
 
 
-def told(frame: FrameType, sentence: str) -> str:
-    """PyTorch's words for a call that failed with a `TypeError` of ours: `frame` is the library's function that the user called."""
-    called = _called(frame, sentence.partition("()")[0])
+def known(frame: FrameType) -> bool:
+    """Whether a frame runs a public function."""
+    return frame.f_code is WITH_OUT or frame.f_code in _public()
+
+
+def told(frame: FrameType, user: FrameType, sentence: str) -> str:
+    """PyTorch's words for a call that failed with a `TypeError` of ours.
+
+    Args:
+        frame: the library's function that was called.
+        user: the frame of the user's program that called it.
+        sentence: our words.
+    """
+    called = _called(frame, user, sentence.partition("()")[0])
     if called is None or called[0] == "nn.functional":  # functions in Python, which pass the arguments on
         return sentence
     space, name, function = called
-    args, kwargs = _arguments(frame, function, space)
-    node = _call_node(frame.f_back)
+    args, kwargs = _arguments(frame, user, function, space)
+    node = _call_node(user)
     if node is not None and not any(isinstance(a, ast.Starred) for a in node.args) and len(args) != len(node.args):
         return sentence  # the function has changed its variables since
     shown, signatures = overloads().get(f"{space}.{name}", (name, []))
@@ -157,7 +168,7 @@ def _public() -> dict[Any, list[tuple[str, str, Any]]]:
     return found
 
 
-def _called(frame: FrameType, said: str) -> tuple[str, str, Any] | None:
+def _called(frame: FrameType, user: FrameType, said: str) -> tuple[str, str, Any] | None:
     """(space, name, function) of what a frame runs for the user; None for what is not public.
 
     Where a function has several names and the source is not at hand, it is the one that was `said`.
@@ -166,7 +177,7 @@ def _called(frame: FrameType, said: str) -> tuple[str, str, Any] | None:
     if code is WITH_OUT:
         code = getattr(frame.f_locals["function"], "__code__", code)
     entries = _public().get(code, [])
-    attribute, home = _written(frame.f_back)
+    attribute, home = _written(user)
     written = [e for e in entries if e[1] == attribute and (e[0] == home if home in _SPACES else e[0] != "Tensor")]
     if written:
         entries = written
@@ -216,11 +227,11 @@ def _written(frame: FrameType | None) -> tuple[str, str]:
     return node.func.attr, home
 
 
-def _arguments(frame: FrameType, function: Any, space: str) -> tuple[list[Any], dict[str, Any]]:
+def _arguments(frame: FrameType, user: FrameType, function: Any, space: str) -> tuple[list[Any], dict[str, Any]]:
     """Positional and keyword arguments of the call, without a method's `self`."""
     if frame.f_code is WITH_OUT:
         return list(frame.f_locals["args"]), dict(frame.f_locals["kwargs"])
-    node = _call_node(frame.f_back)
+    node = _call_node(user)
     named = None if node is None or any(k.arg is None for k in node.keywords) else [k.arg for k in node.keywords]
     args: list[Any] = []
     kwargs: dict[str, Any] = {}

@@ -31,6 +31,12 @@ class _Open(threading.local):
 _open = _Open()
 
 
+def __getattr__(name: str) -> Any:
+    if name == "_current_level":  # PyTorch's libraries look whether a level is open
+        return _open.level
+    raise AttributeError(f"module 'torch.autograd.forward_ad' has no attribute {name!r}", name=name)
+
+
 class UnpackedDualTensor(NamedTuple):
     """What `unpack_dual` returns: the primal and its tangent (None when there is none)."""
 

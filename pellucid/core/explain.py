@@ -24,8 +24,7 @@ def _operands(op: Primitive, tensors: list[Any]) -> list[Operand]:
 def located_op(error: Exception, op: Primitive, tensors: list[Any]) -> Exception:
     """Add operation, user's line and operands to an error that has facts, and tell the observers."""
     located(error, op.name, _operands(op, tensors))
-    if observe.observers:
-        observe.notify("error", error, op, tensors)
+    observe.notify("error", error, op, tensors)
     return error
 
 

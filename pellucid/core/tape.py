@@ -227,26 +227,33 @@ def _as_function(edge: Any) -> tuple[Any, int]:
     return (accumulator(edge), 0)
 
 
-_handle_ids = itertools.count()
-
-
 class RemovableHandle:
-    """What registering a hook returns; `remove()` takes the hook out again. A context manager too."""
+    """What registering a hook returns; `remove()` takes the hook out again. A context manager too.
 
-    def __init__(self, hooks: OrderedDict[int, Any], extra: Any = ()) -> None:
-        self.hooks_ref: Callable[[], Any] = weakref.ref(hooks) if hasattr(hooks, "__weakref__") else lambda: hooks
-        self.id = next(_handle_ids)
-        self.extra = extra if isinstance(extra, (tuple, list)) else (extra,)
-        state.structure += 1
+    Args:
+        hooks_dict: where the hook stands, by the handle's number.
+        extra_dict: further dictionaries with that number: one, or several in a list.
+    """
+
+    next_id = 0
+
+    def __init__(self, hooks_dict: OrderedDict[int, Any], *, extra_dict: Any = ()) -> None:
+        self.__setstate__((hooks_dict, self.next_id, extra_dict if isinstance(extra_dict, (tuple, list)) else (extra_dict,)))
 
     def remove(self) -> None:
         """Take the hook out; nothing happens when it is out already."""
         state.structure += 1
-        hooks = self.hooks_ref()
-        if hooks is not None:
-            hooks.pop(self.id, None)
-        for other in self.extra:
-            other.pop(self.id, None)
+        for ref in (self.hooks_dict_ref, *self.extra_dict_ref):
+            (ref() or {}).pop(self.id, None)
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self.hooks_dict_ref(), self.id, tuple([ref() for ref in self.extra_dict_ref])
+
+    def __setstate__(self, given: tuple[Any, ...]) -> None:
+        refs = [weakref.ref(OrderedDict() if d is None else d) for d in (given[0], *(*given, ())[2])]
+        self.hooks_dict_ref, self.id, self.extra_dict_ref = refs[0], given[1], tuple(refs[1:])
+        RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
+        state.structure += 1
 
     def __enter__(self) -> RemovableHandle:
         return self

@@ -122,6 +122,7 @@ def as_torch() -> ModuleType:
     for name, module in list(sys.modules.items()):
         if name == HOME or name.startswith(HOME + "."):
             _speak_up(module)
+            _keep_functions(module)
     _carry_into_workers()
     return root
 
@@ -208,10 +209,22 @@ def _found_by_others(finder: _Finder, name: str, path: Sequence[str] | None, tar
             def exec_module(module: ModuleType, execute: Callable[[ModuleType], None] = execute) -> None:
                 execute(module)
                 _speak_up(module)
+                _keep_functions(module)
 
             loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec
     return None
+
+
+def _keep_functions(module: ModuleType) -> None:
+    """Let `torch.autograd.gradcheck` stay a function: importing the module of that name would put the module in its place.
+
+    It does not where the module is already known by its alias.
+    """
+    for name, value in list(vars(module).items()):
+        own = sys.modules.get(f"{module.__name__}.{name}")
+        if own is not None and own is not value:
+            sys.modules[ALIAS + own.__name__.removeprefix(HOME)] = own
 
 
 def _speak_up(module: ModuleType, public: str | None = None) -> None:

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from ..api import attach as _attach
 from . import _attention as _attention
+from . import grad as grad
 
 _attach.publish(globals(), "nn.functional")

@@ -97,3 +97,19 @@ def test_wrong_keywords_are_named():
     assert refusal("f", ["(Tensor a)"], [1, 2], {}) == (
         "f() received an invalid combination of arguments - got (int, int), but expected (Tensor a)"
     )
+
+
+class Counted(torch.Tensor):
+    """After the first call of such a tensor's `__torch_function__` all functions look for one."""
+
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        return super().__torch_function__(function, types, args, kwargs or {})
+
+
+def test_after_a_subclass_was_seen():
+    torch.ones(2).as_subclass(Counted).add(1)
+    with pytest.raises(TypeError, match=r"^max\(\) received an invalid combination of arguments - got \(Tensor, str, bool\)"):
+        torch.max(x, "a", True)
+    with pytest.raises(TypeError, match=r"^eq\(\) received an invalid combination of arguments - got \(str\)"):
+        x.eq("a")

@@ -209,3 +209,19 @@ def test_version_number_is_an_ordinary_string_otherwise():
     assert version != "not a version"
     with pytest.raises(TypeError, match="not supported between"):
         assert version < 3
+
+
+def test_a_function_with_the_name_of_its_module_stays_a_function():
+    assert python(
+        """
+        import torch
+        from torch.autograd.gradcheck import gradcheck
+        import torch.autograd.gradcheck as module
+        print(callable(torch.autograd.gradcheck), torch.autograd.gradcheck is gradcheck)
+        import torch.nn.functional as F
+        print(F.grad.conv1d_input is torch.nn.grad.conv1d_input)
+        with torch.backends.cudnn.flags(enabled=False, deterministic=True):
+            print(torch.backends.cudnn.deterministic)
+        print(torch.backends.cudnn.deterministic, torch.autograd.forward_ad._current_level)
+        """
+    ) == ["True True", "True", "True", "False -1"]

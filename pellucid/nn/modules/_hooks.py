@@ -45,7 +45,7 @@ _registration: dict[str, OrderedDict[int, Any]] = {"module": OrderedDict(), "par
 
 
 def _add(table: Any, hook: Callable[..., Any], *marks: Any, prepend: bool = False) -> RemovableHandle:
-    handle = RemovableHandle(table, list(marks))
+    handle = RemovableHandle(table, extra_dict=list(marks))
     table[handle.id] = hook
     for mark in marks:
         mark[handle.id] = True
