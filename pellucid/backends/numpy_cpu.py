@@ -6,6 +6,7 @@ where NumPy is slow.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import ml_dtypes
@@ -262,6 +263,24 @@ def strided(x: ndarray, shape: tuple[int, ...], strides: tuple[int, ...], shift:
 def address(x: ndarray) -> int:
     """Where the first element lies in memory."""
     return x.__array_interface__["data"][0]  # type: ignore[no-any-return]
+
+
+def resized(x: Any, shape: tuple[int, ...]) -> Any:
+    """An array of another shape where `x` lies, in new memory where the memory of `x` is too small. Its values are what is there.
+
+    >>> import numpy as np
+    >>> x = np.zeros(4)
+    >>> resized(x[1:2], (3,))[...] = 1
+    >>> x
+    array([0., 1., 1., 1.])
+    """
+    if type(x) is ndarray and x.size:  # where in its memory an empty array lies is not known
+        held = owner(x)
+        offset = x.__array_interface__["data"][0] - held.__array_interface__["data"][0]
+        flat = held.reshape(-1, order="A").view(np.uint8) if held.flags.forc else None
+        if flat is not None and offset + math.prod(shape) * x.itemsize <= flat.size:
+            return flat[offset : offset + math.prod(shape) * x.itemsize].view(x.dtype).reshape(shape)
+    return np.empty(shape, x.dtype)
 
 
 def owner(x: ndarray) -> ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import ArgumentTypeError, GraphError
 from . import source
 from .bind import after_operation, wrap
-from .inplace import bump, rebase
+from .inplace import bump, check_writable, rebase
 from .modes import enable_grad, local, no_grad, state
 from .primitive import Primitive
 from .tape import Node, Packed, check_saved, count, node_type
@@ -360,6 +360,7 @@ def _record(
             continue
         edge = OutputSlot(node, k) if several else node
         if id(o) in dirty:
+            check_writable(o, op.name)
             bump(o, op.name)
             rebase(o, edge)
         else:

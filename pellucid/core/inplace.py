@@ -366,11 +366,11 @@ def inplace_form(function: Callable[..., Tensor], name: str) -> Callable[..., Te
     return method
 
 
-def into(out: Tensor, result: Tensor, name: str) -> Tensor:
-    """The `out=` form: write `result` into `out`, resizing it when its shape differs."""
+def into(out: Tensor, result: Tensor, name: str, read: tuple[Any, ...] = ()) -> Tensor:
+    """The `out=` form: write `result`, made of `read`, into `out`, resizing it when its shape differs."""
     if not isinstance(out, Tensor):
         raise ArgumentTypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
-    if local.grad and (out._rg or result._rg):
+    if local.grad and any(getattr(x, "_rg", False) for x in (out, result, *read)):
         raise GraphError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                          "arguments requires grad.", op=name)  # fmt: skip
     r, a = result._array, out._array
@@ -392,7 +392,7 @@ def into(out: Tensor, result: Tensor, name: str) -> Tensor:
                 UserWarning,
                 stacklevel=4,
             )
-        out._array = np.empty(r.shape, a.dtype)
+        out._array = numpy_cpu.resized(a, r.shape)
     check_overlap(out._array)
     with no_grad():
         memory = written(out._array, name)

@@ -88,9 +88,7 @@ def with_out(function: Function, exact: bool = False, computes: bool = False) ->
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         if not kwargs:
             return positional(*args)
-        if "out" not in kwargs:
-            return function(*args, **kwargs)
-        target = kwargs.pop("out")
+        target = kwargs.pop("out", None)
         if target is None:
             return function(*args, **kwargs)
         if isinstance(target, Tensor):
@@ -103,7 +101,7 @@ def with_out(function: Function, exact: bool = False, computes: bool = False) ->
                     f"Expected out tensor to have dtype {result.dtype.c_name}, but got {target.dtype.c_name} instead",
                     op=function.__name__,
                 )
-            return into(target, result, function.__name__)
+            return into(target, result, function.__name__, args if computes else ())
         parts = [into(o, r, function.__name__) for o, r in zip(target, result, strict=True)]
         return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from ..core.bind import common_dtype, make_operators
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
-from ..core.public import METHODS, public
+from ..core.public import FUNCTIONS, METHODS, public
 from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError, DtypeError, OperationError
 from ._direct import write_directly
@@ -17,6 +18,7 @@ from ._overloads import former
 from ._rules import mismatch, require_tensor, zero_gradient
 from ._samples import POSITIVE, REAL, elementwise
 from ._unary import unary
+from .basic import underivable
 
 _FLOAT32 = np.dtype(np.float32)
 Number = bool | int | float | complex
@@ -146,6 +148,10 @@ def _scaled(input: Any, other: Any, alpha: Number) -> Any:
         raise OperationError("For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(alpha, complex) and not kind.is_complex:
         raise OperationError("For non-complex input tensors, argument alpha must not be a complex number.")
+    if kind.category == 0:
+        alpha = bool(alpha)  # the product of booleans is a boolean
+        if not isinstance(other, Tensor):
+            return bool(other) and alpha
     if isinstance(other, Tensor):
         return F.mul(F.cast(other, dtype=kind.numpy) if other.dtype is not kind else other, alpha)
     return other * alpha
@@ -198,7 +204,9 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     tensor([9., 8.])
     """
     require_tensor(input, "rsub")
-    return sub_op.call(other, input) if alpha == 1 else _add_scaled(sub_op, other, input, alpha)
+    if alpha == 1 and not isinstance(alpha, bool):
+        return sub_op.call(other, input)
+    return _add_scaled(sub_op, other, input, alpha)
 
 
 @public(names="mul multiply", methods="=", inplace="mul_ multiply_ __imul__", out=True)
@@ -290,7 +298,7 @@ def floor_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     >>> torch.floor_divide(torch.tensor([-7, 7]), 2)
     tensor([-4,  3])
     """
-    return floor_divide_op.call(input, other)
+    return underivable(floor_divide_op.call(input, other), (input, other), "aten::floor_divide")  # type: ignore[no-any-return]
 
 
 remainder_op = defop(
@@ -343,7 +351,18 @@ def fmod(input: Tensor, other: Tensor | Number) -> Tensor:
     return fmod_op.call(input, other)
 
 
-METHODS["__floordiv__"], METHODS["__rfloordiv__"] = make_operators(floor_divide_op)
+def _without_gradient(operator: Any) -> Any:
+    """`//`, which has no gradient in PyTorch; `div(rounding_mode="floor")` has one, of zeros."""
+
+    @functools.wraps(operator)
+    def divide(self: Tensor, other: Any) -> Any:
+        result = operator(self, other)
+        return result if result is NotImplemented else underivable(result, (self, other), "aten::floor_divide")
+
+    return divide
+
+
+METHODS["__floordiv__"], METHODS["__rfloordiv__"] = map(_without_gradient, make_operators(floor_divide_op))
 METHODS["__mod__"], METHODS["__rmod__"] = make_operators(remainder_op)
 
 
@@ -362,6 +381,22 @@ abs_op = unary(
     shows="tensor([1.5000, 2.0000])",
 )
 METHODS["__abs__"] = abs_op.call
+
+
+def _of_reals(form: Any) -> Any:
+    """`abs_`: of complex numbers the result has another dtype."""
+
+    @functools.wraps(form)
+    def in_place(self: Tensor) -> Tensor:
+        if self.dtype.is_complex:
+            raise OperationError("In-place abs is not supported for complex tensors.")
+        return form(self)  # type: ignore[no-any-return]
+
+    return in_place
+
+
+for _name in ("abs_", "absolute_"):
+    METHODS[_name] = FUNCTIONS["torch"][_name] = _of_reals(METHODS[_name])
 
 sign = unary(
     "sign",

@@ -535,6 +535,17 @@ C_NAMES = {"int64": "int64_t", "int32": "int", "int16": "int16_t", "int8": "int8
            "bfloat16": "at::BFloat16"}  # fmt: skip
 
 
+def _integer(value: Any, kind: Any) -> int:
+    """A number as an integer of a dtype; negative ones count back from the end of the range of an unsigned dtype."""
+    if isinstance(value, (complex, np.complexfloating)):
+        if value.imag:
+            raise OverflowError
+        value = value.real
+    value = int(value)
+    largest = int(np.iinfo(kind).max)
+    return value % (largest + 1) if kind.kind == "u" and -largest <= value < 0 else value
+
+
 def number_array(value: Any, kind: Any) -> ndarray:
     """A Python number as a 0-d array of a dtype.
 
@@ -542,9 +553,9 @@ def number_array(value: Any, kind: Any) -> ndarray:
         RuntimeError: it does not fit.
     """
     try:
-        if kind.kind in "iu" and isinstance(value, (float, np.floating)):
-            value = int(value)
-        elif kind.kind not in "cb" and isinstance(value, (complex, np.complexfloating)):
+        if kind.kind in "iu":
+            value = _integer(value, kind)
+        if kind.kind not in "cb" and isinstance(value, (complex, np.complexfloating)):
             if value.imag:
                 raise OverflowError
             value = value.real

@@ -20,7 +20,7 @@ from ..core.tracing import constant
 from ..errors import ArgumentTypeError, ArgumentValueError, DtypeError, IndexOutOfRangeError, OperationError, ShapeError
 from ._rules import require_tensor
 from .index import number_array, put_
-from .scatter import both_forms, bounded, copying, inside, scatter_reduce_op
+from .scatter import both_forms, bounded, bounded_line, copying, inside, scatter_reduce_op
 from .view import broadcast_to, expand, reshape
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
@@ -96,11 +96,18 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 
 # ---- index_add -------------------------------------------------------------------------------
+def _bounded_for_add(index: Any, x: Any, dim: int) -> None:
+    if x.ndim > 1:
+        bounded(index, x.shape[dim], dim)
+    else:
+        bounded_line(index, x.size)
+
+
 def _add_rule(xp: Any, out: Any, index: Any, source: Any, *, dim: int, alpha: Any) -> None:
     if out.ndim == 0:
         out, source = out.reshape(1), source.reshape(-1)
     index = _line(index)
-    bounded(index, out.shape[dim], dim)
+    _bounded_for_add(index, out, dim)
     values = source if alpha == 1 else np.multiply(source, np.asarray(alpha).astype(out.dtype))
     if not index.size:
         return
@@ -115,7 +122,7 @@ index_add_op = defop(
     "input index source",
     forward=copying(_add_rule),
     inplace=_add_rule,
-    check=lambda x, index, source, *, dim, alpha: bounded(index, x.shape[dim] if x.ndim else 1, dim),
+    check=lambda x, index, source, *, dim, alpha: _bounded_for_add(index, x, dim),
     aval=lambda x, index, source, dim, alpha: x,
     vjp={
         "input": lambda g: g,
@@ -345,11 +352,17 @@ def _prepare_index_reduce(
     dim = shapes.normalize_dim(dim, a.ndim)
     picks = require_tensor(index, "index_reduce", "index", 3)._array
     if picks.ndim > 1:
-        raise IndexOutOfRangeError(f"index_reduce(): Index is supposed to be a vector, but got dim: {picks.ndim}")
+        raise IndexOutOfRangeError(
+            f"index_reduce_(): Index is supposed to be a vector, but got dim: {picks.ndim} with type: {index.dtype.scalar_type_name} "
+            f"and size: {list(picks.shape)}"
+        )
     if picks.dtype != np.int64 and picks.dtype != np.int32:
-        raise OperationError("index_reduce(): Expected dtype int32/int64 for index")
+        raise OperationError(f"index_reduce_(): Expected dtype int32/int64 for index but got: {index.dtype.scalar_type_name}")
     if a.dtype != b.dtype:
-        raise DtypeError("index_reduce(): self and source must have the same scalar type")
+        raise DtypeError(
+            f"index_reduce_(): self ({input.dtype.scalar_type_name}) and source ({source.dtype.scalar_type_name}) must have the same "
+            "scalar type"
+        )
     count = b.shape[dim] if dim < b.ndim else 1
     if picks.size != count:
         raise ShapeError(
@@ -357,7 +370,7 @@ def _prepare_index_reduce(
         )
     _check_source(a, b, dim)
     if type(picks) is ndarray:
-        tracing.check(bounded, picks, a.shape[dim] if a.ndim else 1, dim, again=True)
+        tracing.check(bounded_line, picks, a.shape[dim] if a.ndim else 1, again=True)
     line = reshape(index, (1,) * dim + (picks.size,) + (1,) * (b.ndim - 1 - dim)) if b.ndim else reshape(index, ())
     return (broadcast_to(line, b.shape), source), {"dim": dim, "reduce": reduce, "include_self": include_self}
 

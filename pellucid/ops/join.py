@@ -18,7 +18,7 @@ from ..core.primitive import defop
 from ..core.public import FUNCTIONS, METHODS, public
 from ..core.tensor import Tensor, make_tensor
 from ..core.tracing import constant
-from ..errors import ArgumentTypeError, OperationError, ShapeError
+from ..errors import ArgumentTypeError, DimensionError, OperationError, ShapeError
 from ._rules import keyword, require_tensor
 from .view import expand, reshape, sizes_of, transpose_op
 
@@ -320,12 +320,14 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
             raise OperationError("repeat_interleave only accept 1D vector as repeat")
         _check_repeats(input)
         return make_tensor(_repeated(input, output_size))  # type: ignore[no-any-return]
+    if dim is not None and not input._array.ndim:
+        if isinstance(repeats, Tensor):
+            raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
+        raise DimensionError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
     if dim is None:
         input, dim = reshape(input, (-1,) if input._array.size else (0,)), 0
     shape = input._array.shape
     dim = shapes.normalize_dim(dim, len(shape))
-    if not shape:
-        input, shape = reshape(input, (1,)), (1,)
     if isinstance(repeats, (list, tuple)):
         if output_size is None:
             output_size = sum(repeats) if len(repeats) > 1 else None

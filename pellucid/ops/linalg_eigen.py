@@ -172,7 +172,13 @@ def _svd(xp: Any, x: Any, *, full: bool) -> Any:
         if full:
             u[...], v[...] = np.eye(m), np.eye(n)
         return u, np.zeros((*lead, k), x.real.dtype), v
-    if not np.isfinite(x).all():
+    finite = np.isfinite(x)
+    if not finite.all():
+        if not np.isnan(x).any():  # LAPACK finds nothing in a matrix with infinities
+            made = tuple(kernels.blas.linalg.svd(np.where(finite, x, 0), full_matrices=full))
+            for part in made:
+                part[~finite.all((-2, -1))] = np.nan
+            return made
         raise SingularError("linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values.")
     return tuple(kernels.blas.linalg.svd(x, full_matrices=full))
 

@@ -35,6 +35,8 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     tensor([[2.]])
     """
     _deprecated("cholesky", "torch.linalg.cholesky and", "Its triangle is the lower one; for the upper one take the result's .mH")
+    if require_tensor(input, "cholesky").ndim >= 2 and not input._array.size:
+        return input.clone()  # type: ignore[attr-defined,no-any-return]  # of whatever shape
     return checked_cholesky("cholesky", input, upper)
 
 

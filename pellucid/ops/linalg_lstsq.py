@@ -106,7 +106,7 @@ def pinv(
             f"linalg.pinv({kind.scalar_type_name}{{{list(A._array.shape)}}}): expected a tensor with 2 or more dimensions of float, "
             "double, cfloat or cdouble types"
         )
-    if hermitian:
+    if hermitian and A._array.size:
         square(A, "linalg.eigh")
     return F.pinv(A, atol=number_or_array(atol), rtol=number_or_array(rtol), hermitian=bool(hermitian))
 

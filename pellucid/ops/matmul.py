@@ -37,7 +37,7 @@ def check_dtypes(a: Any, b: Any) -> None:
             "addmm_impl_cpu_": f"expected m1 and m2 to have the same dtype, but got: {x.c_name} != {y.c_name}",
         }[kind]
         raise DtypeError(sentence, hint="convert one operand: x.to(w.dtype)")
-    if a.dtype.kind == "b":
+    if a.dtype.kind == "b" and not (kind == "bmm" and 0 in (*a.shape, *b.shape)):
         raise UnsupportedError(f"\"{kind}\" not implemented for 'Bool'")
 
 
@@ -129,9 +129,22 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     return matmul_op.call(input, other)
 
 
+def _as_it_is(a: Any, b: Any) -> Tensor:
+    """The product in the operands' own precision, where autocast would lower it."""
+    policy, local.autocast = local.autocast, None
+    try:
+        return matmul_op.call(a, b)
+    finally:
+        local.autocast = policy
+
+
 def _named_product(name: str, shape_rule: Any, names: tuple[str, str]) -> Any:
+    vectors = name in ("mv", "dot")  # products with vectors are in none of autocast's groups
+
     def product(a: Any, b: Any) -> Tensor:
         shape_rule(require_tensor(a, name, names[0], 1)._array.shape, require_tensor(b, name, names[1], 2)._array.shape)
+        if vectors and local.autocast is not None:
+            return _as_it_is(a, b)
         return matmul_op.call(a, b)  # type: ignore[no-any-return]
 
     return product
@@ -238,6 +251,8 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
         return input * other  # type: ignore[operator, no-any-return]
     if a[-1] != b[-1]:
         raise ShapeError(f"inner() the last dimension must match on both input tensors but got shapes {list(a)} and {list(b)}")
+    if len(a) == len(b) == 1:
+        return _dot(input, other)
     k = a[-1]
     rows, columns = input.reshape((prod(a[:-1]), k)), other.reshape((prod(b[:-1]), k))  # type: ignore[attr-defined]
     return matmul_op.call(rows, columns.mT).reshape((*a[:-1], *b[:-1]))  # type: ignore[no-any-return]

@@ -19,8 +19,7 @@ from ..core.public import METHODS, public
 from ..core.random_distributions import exponential, rrelu_noise
 from ..core.tensor import Tensor
 from ..core.tracing import constant
-from ..dtypes import BY_NUMPY
-from ..errors import ArgumentValueError, OperationError
+from ..errors import ArgumentValueError, OperationError, UnsupportedError
 from ..shapes import normalize_dim
 from ._rules import require_tensor
 from ._unary import document
@@ -79,10 +78,10 @@ def _inplace(function: Callable[..., Tensor], name: str, x: Tensor, *args: Any, 
     return overwrite(x, function(x, *args, **params), name)
 
 
-def _floating(x: Any, name: str) -> Tensor:
+def _floating(x: Any, name: str, complex: bool = False) -> Tensor:
     x = require_tensor(x, name)
-    if not (x.dtype.is_floating_point or x.dtype.is_complex):
-        raise OperationError(f"\"{name}\" not implemented for '{x.dtype.scalar_type_name}'", op=name)
+    if not (x.dtype.is_floating_point or complex and x.dtype.is_complex):
+        raise UnsupportedError(f"\"{name}\" not implemented for '{x.dtype.scalar_type_name}'", op=name)
     return x
 
 
@@ -99,7 +98,7 @@ def _check_relu(x: Any) -> None:
     if x.dtype.kind == "b":
         raise OperationError("Boolean inputs not supported for relu")
     if x.dtype.kind == "c":
-        raise OperationError('"clamp_min_cpu" not implemented for \'' + BY_NUMPY[x.dtype].scalar_type_name + "'")
+        raise UnsupportedError("clamp is not supported for complex types")
 
 
 relu_op = defop(
@@ -379,7 +378,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     >>> torch.nn.functional.silu(torch.tensor([-1.0, 0.0, 1.0]))
     tensor([-0.2689,  0.0000,  0.7311])
     """
-    x = _floating(input, "silu_cpu")
+    x = _floating(input, "silu_cpu", complex=True)
     return _inplace(silu, "silu_", x) if inplace else silu_op.call(x)
 
 
@@ -481,7 +480,7 @@ METHODS["hardshrink"] = hardshrink
 @public(namespace="nn.functional", out=True)
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """`input` moved towards zero by lambd, and 0 where |input| <= lambd."""
-    x = _floating(input, "softshrink_cpu")
+    x = _floating(input, "softshrink_check")
     if lambd < 0:
         raise OperationError(f"lambda must be greater or equal to 0, but found to be {lambd:g}.")
     moved = F.where(x > lambd, x - lambd, x + lambd)  # type: ignore[operator]
@@ -523,6 +522,8 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 
 def _threshold(x: Tensor, level: float, value: float) -> Tensor:
+    if x.dtype.category == 0 or x.dtype.is_complex:
+        raise UnsupportedError(f"\"threshold_cpu\" not implemented for '{x.dtype.scalar_type_name}'", op="threshold")
     return F.where(x <= level, wrap(constant(np.asarray(value, x._array.dtype))), x)  # type: ignore[no-any-return, operator]
 
 
@@ -547,6 +548,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     size = x._array.shape[dim]
     if size % 2:
         raise OperationError(f"Halving dimension must be even, but dimension {dim} is size {size}")
+    _floating(x, "glu_cpu")
     first, second = x.narrow(dim, 0, size // 2), x.narrow(dim, size // 2, size // 2)  # type: ignore[attr-defined]
     return first * second.sigmoid()  # type: ignore[no-any-return]
 
@@ -573,6 +575,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         raise OperationError(
             "prelu: Type promoting not supported. Got " + f"{x.dtype.scalar_type_name} and {w.dtype.scalar_type_name}"
         )
+    _floating(x, "prelu_cpu")
     if w._array.size != 1 or x.ndim > 0:
         w = w.reshape((1, -1) + (1,) * (x.ndim - 2) if x.ndim > 1 else (-1,))  # type: ignore[attr-defined]
     else:
@@ -593,7 +596,7 @@ def _rrelu(x: Tensor, lower: float, upper: float, training: bool) -> Tensor:
 @public(namespace="nn.functional torch")
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False) -> Tensor:
     """Leaky ReLU whose negative slopes are drawn from [lower, upper) in training, their mean otherwise. Source: Xu et al., 2015."""
-    x = _floating(input, "rrelu_with_noise_out_cpu")
+    x = _floating(input, "rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu")
     if lower > upper:
         raise OperationError(f"Lower bound should be less than or equal to the upper bound, got lower={lower} and upper={upper}")
     return _inplace(_rrelu, "rrelu_", x, lower, upper, training) if inplace else _rrelu(x, lower, upper, training)

@@ -16,7 +16,7 @@ from ..core.public import public
 from ..core.random_distributions import bernoulli
 from ..core.tensor import Tensor
 from ..core.tracing import constant
-from ..errors import ArgumentValueError
+from ..errors import ArgumentValueError, DtypeError, UnsupportedError
 from ._rules import require_tensor
 
 
@@ -50,12 +50,24 @@ def _mask_of(a: Any, p: float, kind: Any) -> Any:
     return bernoulli(random.default_generator, like, 1.0 - p, kind)
 
 
+def _check_kind(x: Tensor) -> None:
+    """The mask has the type of `x`, and is divided by a number."""
+    kind = x.dtype
+    if kind.is_complex:
+        raise UnsupportedError(f"\"bernoulli_scalar_cpu_\" not implemented for '{kind.scalar_type_name}'")
+    if not kind.is_floating_point:
+        raise DtypeError(
+            f"result type Float can't be cast to the desired output type {'Long' if kind.category == 0 else kind.scalar_type_name}"
+        )
+
+
 def _drop(x: Tensor, p: float, training: bool, channels: bool = False) -> Tensor:
     """`x` with a share `p` of its elements (or of its channels) zeroed and the rest scaled by 1 / (1 - p)."""
     if not training or p == 0.0 or x._array.size == 0:
         return x
     if p == 1.0:
         return x * wrap(constant(np.zeros((), x._array.dtype)))  # type: ignore[no-any-return, operator]
+    _check_kind(x)
     if channels and x.ndim > 1:
         shape = x._array.shape
         keep = bernoulli(random.default_generator, (*shape[:2], *(1,) * (x.ndim - 2)), 1.0 - p, bool)
@@ -166,6 +178,7 @@ def _alpha(x: Tensor, p: float, training: bool, channels: bool) -> Tensor:
         return x
     if p == 1.0:
         return x * wrap(constant(np.zeros((), x._array.dtype)))  # type: ignore[no-any-return, operator]
+    _check_kind(x)
     if channels:
         shape = x._array.shape
         keep = bernoulli(random.default_generator, (*shape[:2], *(1,) * (x.ndim - 2)), 1.0 - p, x._array.dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from operator import index as as_index
 from typing import Any
@@ -211,6 +212,8 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
             raise ShapeError(
                 f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({d})={size} is not divisible by {r}"
             )
+    if not math.prod(shape):
+        return input.clone()  # type: ignore[attr-defined,no-any-return]  # PyTorch leaves the shape of an empty tensor as it is
     n = len(lead)
     x = reshape(input, (*lead, channels, height // r, r, width // r, r))
     x = permute(x, (*range(n), n, n + 2, n + 4, n + 1, n + 3))

@@ -112,6 +112,12 @@ def _front(a: Any, shape: tuple[int, ...]) -> Any:
     return a if a.shape == shape else a[tuple(slice(n) for n in shape)]
 
 
+def bounded_line(index: Any, size: int) -> None:
+    """`bounded` in PyTorch's words for `index_reduce`, and for `index_add` of vectors."""
+    if not inside(index, size):
+        raise IndexOutOfRangeError("index out of range in self")
+
+
 # ---- gather ----------------------------------------------------------------------------------
 def _gather(xp: Any, x: Any, index: Any, *, dim: int) -> Any:
     if not isinstance(x, (ndarray, np.generic)):

@@ -20,7 +20,7 @@ from ..core.primitive import PRIMITIVES, defop
 from ..core.primitive import TENSORS as F
 from ..core.public import METHODS, PROPERTIES, method, public
 from ..core.tensor import Parameter, Tensor
-from ..errors import ArgumentTypeError, DimensionError, OperationError, ShapeError
+from ..errors import ArgumentTypeError, DimensionError, OperationError, ShapeError, warn_once
 from ._rules import keyword, require_tensor
 
 
@@ -451,6 +451,9 @@ def _reversed_dims(x: Tensor) -> Tensor:
 
 def _matrix_transposed(x: Tensor) -> Tensor:
     ndim = x._array.ndim
+    if ndim == 0:
+        warn_once("Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases.")
+        return x
     if ndim < 2:
         raise OperationError(f"tensor.mT is only supported on matrices or batches of matrices. Got {ndim}-D tensor.")
     return transpose_op.call(x, dim0=-2, dim1=-1)  # type: ignore[no-any-return]
@@ -463,7 +466,8 @@ def _conjugated(x: Tensor) -> Tensor:
 def _h(x: Tensor) -> Tensor:
     ndim = x._array.ndim
     if ndim == 0:
-        return x
+        warn_once("Tensor.H is deprecated on 0-D tensors. Consider using x.conj().")
+        return _conjugated(x)
     if ndim != 2:
         raise OperationError(
             f"tensor.H is only supported on matrices (2-D tensors). Got {ndim}-D tensor."
@@ -474,6 +478,9 @@ def _h(x: Tensor) -> Tensor:
 
 def _mh(x: Tensor) -> Tensor:
     ndim = x._array.ndim
+    if ndim == 0:
+        warn_once("Tensor.mH is deprecated on 0-D tensors. Consider using x.conj().")
+        return _conjugated(x)
     if ndim < 2:
         raise OperationError(f"tensor.mH is only supported on matrices or batches of matrices. Got {ndim}-D tensor.")
     return _conjugated(transpose_op.call(x, dim0=-2, dim1=-1))
@@ -494,6 +501,9 @@ def adjoint(input: Tensor) -> Tensor:
     torch.Size([2, 1])
     """
     ndim = require_tensor(input, "adjoint")._array.ndim
+    if ndim == 0:
+        warn_once("adjoint() is deprecated on 0-D tensors. Consider using x.conj().")
+        return _conjugated(input)
     if ndim < 2:
         raise OperationError(f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {ndim}-D tensor.")
     return _mh(input)

@@ -6,11 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core.inplace import bump, check_writable
-from ..core.modes import local
+from ..core.modes import local, no_grad
 from ..core.public import FUNCTIONS, METHODS
 from ..core.tensor import Tensor
 from ..errors import UnsupportedError
 from . import view, view_storage
+
+
+def _changes_nothing(function: Callable[..., Tensor], x: Tensor, args: Any, named: Any) -> bool:
+    """Has the view of `x` the shape and strides that `x` has?"""
+    with no_grad():
+        planned = function(x.detach(), *args, **named)._array  # type: ignore[attr-defined]
+    return (planned.shape, planned.strides, planned.ctypes.data) == (x._array.shape, x._array.strides, x._array.ctypes.data)
 
 
 def _inplace(name: str, function: Callable[..., Tensor]) -> None:
@@ -18,6 +25,9 @@ def _inplace(name: str, function: Callable[..., Tensor]) -> None:
         check_writable(self, name)
         before = None if self._ver is None or self._ver.views is None else list(self._ver.views)
         if local.grad and self._view is None and before and any(v() is not None for v in before):
+            if _changes_nothing(function, self, args, named):
+                bump(self, name)
+                return self
             raise UnsupportedError(f"{name}: views of this tensor are alive; their relation to it would be lost")
         result = function(self, *args, **named)
         self._array = result._array

@@ -296,3 +296,170 @@ def test_index_reduce_refuses_a_source_of_other_sizes(size: tuple[int, ...]) -> 
         torch.zeros(5, 5, 5).index_reduce(1, at, torch.zeros(size), "mean")
     with pytest.raises(RuntimeError, match=r"Number of indices \(10\) should be equal to source.size\(dim\): \(9\), for dim: 1"):
         torch.zeros(5, 5, 5).index_reduce(1, at, torch.zeros(5, 9, 5), "mean")
+
+
+# ---- values, dtypes and shapes ------------------------------------------------------------------
+@pytest.mark.parametrize(("alpha", "expected"), [(0, [True, False]), (2, [True, True]), (True, [True, True])])
+def test_alpha_of_booleans_keeps_the_sum_a_boolean(alpha: object, expected: list[bool]) -> None:
+    x, y = torch.tensor([True, False]), torch.tensor([True, True])
+    for result in (torch.add(x, y, alpha=alpha), torch.add(x, True, alpha=alpha), x.clone().add_(y, alpha=alpha)):
+        assert result.dtype is torch.bool and result.tolist() == expected
+
+
+def test_rsub_takes_a_boolean_alpha_of_booleans_only() -> None:
+    with pytest.raises(RuntimeError, match="Boolean alpha only supported for Boolean results"):
+        torch.rsub(torch.ones(2), torch.ones(2), alpha=True)
+
+
+def test_autocast_leaves_products_with_vectors_alone() -> None:
+    x, m = torch.ones(3), torch.ones(2, 3)
+    with torch.autocast("cpu"):
+        assert {r.dtype for r in (x.dot(x), x.vdot(x), x.inner(x), m.mv(x))} == {torch.float32}
+        assert {r.dtype for r in (m.inner(m), m.mm(m.T), m @ x)} == {torch.bfloat16}
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1, 0, 0), (1, 3, 0, 2), (0, 3, 4, 2)])
+def test_pixel_unshuffle_leaves_an_empty_tensor_as_it_is(shape: tuple[int, ...]) -> None:
+    assert torch.nn.functional.pixel_unshuffle(torch.ones(shape), 2).shape == shape
+
+
+def test_a_resized_out_stays_in_its_memory_where_that_has_room() -> None:
+    base = torch.zeros(6)
+    with pytest.warns(UserWarning, match="An output with one or more elements was resized"):
+        torch.add(torch.ones(3), 1.0, out=base[1:3])
+    assert base.tolist() == [0.0, 2.0, 2.0, 2.0, 0.0, 0.0]
+    with pytest.warns(UserWarning, match="An output with one or more elements was resized"):
+        torch.add(torch.ones(6), 1.0, out=base[1:3])
+    assert base.tolist() == [0.0, 2.0, 2.0, 2.0, 0.0, 0.0]
+
+
+# ---- refused, with PyTorch's class of error -----------------------------------------------------
+@pytest.mark.parametrize(
+    "name",
+    "gelu silu mish softplus hardswish hardsigmoid elu selu celu leaky_relu logsigmoid softshrink hardshrink glu rrelu".split(),
+)
+def test_activations_of_integers_are_not_implemented(name: str) -> None:
+    with pytest.raises(NotImplementedError, match="not implemented for 'Long'"):
+        getattr(torch.nn.functional, name)(torch.ones(4, dtype=torch.int64))
+    if name != "silu":
+        with pytest.raises(NotImplementedError, match="not implemented for 'ComplexFloat'"):
+            getattr(torch.nn.functional, name)(torch.ones(4, dtype=torch.complex64))
+
+
+def test_index_add_and_index_reduce_of_positions_outside_raise_index_errors() -> None:
+    x, wrong = torch.zeros(3), torch.tensor([0, 9, 1])
+    for call in (lambda: x.index_add(0, wrong, x), lambda: x.index_reduce(0, wrong, x, "amax")):
+        with pytest.raises(IndexError, match="index out of range in self"):
+            call()
+    m = torch.zeros(3, 3)
+    with pytest.raises(IndexError, match="index out of range in self"):
+        m.index_reduce(0, wrong, m, "amax")
+    with pytest.raises(RuntimeError, match="index 9 is out of bounds for dimension 0 with size 3"):
+        m.index_add(0, wrong, m)
+
+
+@pytest.mark.parametrize(
+    "call", [lambda x: torch.floor_divide(x, 2), lambda x: x // 2, lambda x: 2 // x, lambda x: (x * 1).floor_divide_(2)]
+)
+def test_floor_divide_has_no_gradient(call: object) -> None:
+    result = call(leaf(7.0, 8.0))  # type: ignore[operator]
+    assert result.requires_grad
+    with pytest.raises(RuntimeError, match="derivative for aten::floor_divide is not implemented"):
+        result.sum().backward()
+
+
+def test_div_that_rounds_down_has_a_gradient_of_zero() -> None:
+    x = leaf(7.0, 8.0)
+    torch.div(x, 2, rounding_mode="floor").sum().backward()
+    assert x.grad.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("name", ["abs_", "absolute_"])
+def test_abs_of_complex_numbers_is_refused_in_place(name: str) -> None:
+    with pytest.raises(RuntimeError, match="In-place abs is not supported for complex tensors"):
+        getattr(torch.ones(2, dtype=torch.complex64), name)()
+    assert getattr(torch.tensor([-1.0]), name)().tolist() == [1.0]
+
+
+@pytest.mark.parametrize("name", ["dropout", "dropout2d", "alpha_dropout", "feature_alpha_dropout"])
+def test_dropout_of_integers_is_refused(name: str) -> None:
+    function = getattr(torch.nn.functional, name)
+    for dtype in (torch.int64, torch.bool):
+        with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired output type Long"):
+            function(torch.ones(1, 2, 2, 2).to(dtype), 0.5, training=True)
+        assert function(torch.ones(1, 2, 2, 2).to(dtype), 0.5, training=False).dtype is dtype
+
+
+@pytest.mark.parametrize("name", ["sum", "cumsum", "prod", "cumprod", "nansum"])
+def test_out_of_an_operand_that_requires_grad_is_refused_whatever_its_dtype(name: str) -> None:
+    with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
+        getattr(torch, name)(leaf(1.0, 2.0), 0, out=torch.empty((), dtype=torch.int64))
+
+
+@pytest.mark.parametrize("repeats", [2, torch.tensor([2])])
+def test_repeat_interleave_of_a_number_has_no_dimension(repeats: object) -> None:
+    with pytest.raises(IndexError, match="Dimension"):
+        torch.repeat_interleave(torch.tensor(1.0), repeats, dim=0)
+
+
+def test_mark_dirty_of_a_leaf_is_refused() -> None:
+    class AddOne(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: object, x: torch.Tensor) -> torch.Tensor:
+            ctx.mark_dirty(x.add_(1))  # type: ignore[attr-defined]
+            return x
+
+        @staticmethod
+        def backward(ctx: object, g: torch.Tensor) -> torch.Tensor:
+            return g
+
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
+        AddOne.apply(leaf(1.0))
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad is being used in an in-place operation"):
+        AddOne.apply(leaf(1.0, 2.0)[:1])
+    x = leaf(1.0)
+    AddOne.apply(x * 2).sum().backward()
+    assert x.grad.tolist() == [2.0]
+
+
+# ---- taken --------------------------------------------------------------------------------------
+def test_empty_matrices_are_taken() -> None:
+    assert torch.linalg.pinv(torch.ones(3, 0), hermitian=True).shape == (0, 3)
+    with pytest.warns(UserWarning, match="deprecated"):
+        assert torch.cholesky(torch.ones(3, 0)).shape == (3, 0)
+    product = torch.bmm(torch.ones(2, 3, 0, dtype=torch.bool), torch.ones(2, 0, 4, dtype=torch.bool))
+    assert product.shape == (2, 3, 4) and product.dtype is torch.bool and not product.any()
+
+
+def test_singular_values_of_a_matrix_with_infinities_are_nan() -> None:
+    x = torch.tensor([[float("inf"), 1.0], [1.0, 2.0]])
+    assert torch.linalg.matrix_norm(x, "nuc").isnan() and torch.linalg.svdvals(x).isnan().all()
+    assert torch.linalg.svdvals(torch.stack([x, torch.eye(2)])).isnan().tolist() == [[True, True], [False, False]]
+    with pytest.raises(RuntimeError, match="non-finite values"):
+        torch.linalg.svdvals(x * float("nan"))
+
+
+@pytest.mark.parametrize("name", ["mT", "mH", "H"])
+def test_a_number_transposed_is_itself(name: str) -> None:
+    from pellucid import errors
+
+    errors.WARNED.clear()
+    with pytest.warns(UserWarning, match="deprecated on 0-D tensors"):
+        assert getattr(torch.tensor(1.0), name).item() == 1.0
+
+
+def test_negative_numbers_wrap_around_in_unsigned_tensors() -> None:
+    x, index = torch.zeros(2, dtype=torch.uint8), torch.tensor([0])
+    assert x.scatter(0, index, -1).tolist() == x.index_fill(0, index, -1).tolist() == [255, 0]
+    assert x.masked_fill(torch.tensor([True, False]), -129).tolist() == [127, 0]
+    for value in (-256, 256):
+        with pytest.raises(RuntimeError, match="without overflow"):
+            x.scatter(0, index, value)
+
+
+def test_views_taken_in_place_that_change_nothing_are_taken_while_views_are_alive() -> None:
+    x = torch.arange(6.0).reshape(2, 3).clone()
+    view = x.view(-1)
+    assert x.squeeze_() is x and x.transpose_(0, 0) is x and x.squeeze_(0) is x
+    view.add_(1)
+    assert x.tolist() == [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
