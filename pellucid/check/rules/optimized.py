@@ -204,6 +204,11 @@ def _chosen(info: OptimizerInfo) -> bool:
     return " if " not in text and "parameters()" in text
 
 
+def _chooses(node: ast.expr) -> bool:
+    """Whether an expression takes some of a model's parameters: a comprehension with a condition."""
+    return any(isinstance(n, ast.comprehension) and n.ifs and "parameters" in ast.unparse(n.iter) for n in ast.walk(node))
+
+
 def gathered_at(site: Any) -> Place | None:
     """Where the parameters that an optimizer gets are put together, when that is not the call itself: the assignment of a variable, what a
     function of the same file returns."""
@@ -220,6 +225,9 @@ def gathered_at(site: Any) -> Place | None:
             for f in ast.walk(root):
                 if isinstance(f, ast.FunctionDef) and f.name == name:
                     returned = [n for n in ast.walk(f) if isinstance(n, (ast.Return, ast.Yield))]
+                    chosen = [n for n in ast.walk(f) if isinstance(n, ast.Assign) and _chooses(n.value)]
+                    if chosen and not any(_chooses(n.value) for n in returned if n.value is not None):
+                        return Place(site.file, max(n.lineno for n in chosen))  # the last takes what the ones before have left
                     return Place(site.file, returned[-1].lineno) if returned else None
             return None
         if not isinstance(given, (ast.Name, ast.Attribute)):

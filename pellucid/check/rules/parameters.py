@@ -368,6 +368,7 @@ class ParamFrozen(Rule):
                     self._waiting.grouped(info)
                     self._half_layers()
                     self._new_head()
+                    self._added()
 
     def _by_default(self, frozen: list[Value]) -> None:
         """`nn.Embedding.from_pretrained(vectors)` freezes, unless it is told not to."""
@@ -447,6 +448,29 @@ class ParamFrozen(Rule):
                     severity="warning",
                 )
 
+    def _added(self) -> None:
+        """Adapters are there to be trained: frozen by the line that freezes the model they were put into, and not freed again."""
+        recorder = self.session.recorder
+        for root in recorder.names.roots():
+            named = [(path, recorder.value(p)) for path, p in root.named_parameters()]
+            own = [v for path, v in named if _ADDED.search(path)]
+            places = {place for v in own if (place := self.frozen_at(v)) is not None}
+            if not own or len(places) != 1 or any(v.requires_grad for v in own) or not any(v.requires_grad for _, v in named):
+                continue
+            place = next(iter(places))
+            others = [v for path, v in named if not _ADDED.search(path) and self.frozen_at(v) == place]
+            if not others or place in self._told:
+                continue
+            self._told.add(place)
+            self.report(
+                _loop_over_parameters(place) or place,
+                f"{own[0].name or 'an adapter'} and {len(own) - 1} more are frozen here with the model that they were put into, and stay so while "
+                "another part is trained: they adapt nothing.",
+                evidence={"parameters": [v.name for v in own[:8]], "frozen_with_them": len(others)},
+                fix="unfreeze them as well: `model.adapter.requires_grad_(True)`",
+                severity="warning",
+            )
+
     def _by_name(self) -> None:
         """`"layers.1" in name` is true of layers.10 as well."""
         recorder = self.session.recorder
@@ -462,7 +486,8 @@ class ParamFrozen(Rule):
                     sites[str(held[1])] = held[1]
             for key, frozen in at.items():
                 test = _test_around(sites[key])
-                found = _beyond(frozen, names, _texts(test[1], sites[key]) if test is not None else [])
+                texts = _texts(test[1], sites[key]) if test is not None else []
+                found = _beyond(frozen, names, texts) or _within(frozen, names, texts)
                 if found is not None and (key, found) not in self._told:
                     self._told.add((key, found))
                     text, meant, hit = found
@@ -516,6 +541,16 @@ class ParamFrozen(Rule):
                 if p is tensor:
                     return member_place(recorder, root, path)
         return None
+
+
+def _loop_over_parameters(site: Any) -> Place | None:
+    """The head of the loop around a place that goes over a model's parameters: it chooses which."""
+    root = tree(site.file)
+    loops = [
+        node.lineno for node in ast.walk(root) if isinstance(node, ast.For) and node.lineno <= site.line <= (node.end_lineno or 0)
+        and "parameters" in ast.unparse(node.iter)
+    ] if root is not None else []  # fmt: skip
+    return Place(site.file, max(loops)) if loops else None
 
 
 def _lines_around(place: Any) -> list[Place]:
@@ -734,6 +769,19 @@ def _beyond(frozen: list[str], names: list[str], texts: list[str]) -> tuple[str,
     return None
 
 
+def _within(frozen: list[str], names: list[str], texts: list[str]) -> tuple[str, str, str] | None:
+    """The same of a text that begins the name of one module and stands in the middle of a word of another: "enc" of "frequency"."""
+    for text in texts:
+        if len(text) < 3 or not text.isalpha() or len(frozen) == len(names):
+            continue
+        begins = [n for n in frozen if n.startswith(text)]
+        inside = [n for n in frozen if not re.search(rf"(^|[._0-9]){text}", n) and re.search(rf"[a-z]{text}[a-z]", n)]
+        if begins and inside and len(begins) + len(inside) == len(frozen):
+            return text, begins[0], inside[0]
+    return None
+
+
+_ADDED = re.compile(r"(^|[._])(adapters?|lora|lora_[ab]|prompts?|soft_prompt)([._]|$)", re.IGNORECASE)
 _HEAD = re.compile(r"head|classif|cls|score|logit|output|^out|fc_?out|^fc$|decoder")
 _KINDS = frozenset({"norm", "bn", "bias", "weight", "ln", "layernorm", "batchnorm", "lora", "lora_"})
 _MISSPELLED = ("require_grad", "required_grad", "requires_grads", "require_grads", "requiresgrad", "requires_gradient", "trainable")

@@ -264,14 +264,32 @@ def called_from(code: Any, recorder: Any) -> Any:
 _SAYS_PROBABILITIES = re.compile(r"proba?s?($|_)|predict|probabilit")
 
 
+@functools.lru_cache(maxsize=256)
+def asked_for(site: Site) -> bool:
+    """Whether an argument of the function that a line stands in decides that it runs: `if probabilities:`, `... if squash else ...`."""
+    function = function_around(site.file, site.line)
+    if function is None:
+        return False
+    own = {a.arg for a in (*function.args.args, *function.args.kwonlyargs)} - {"self"}
+    for node in ast.walk(function):
+        if isinstance(node, (ast.If, ast.IfExp)) and node.lineno <= site.line <= (node.end_lineno or 0):
+            if isinstance(node.test, ast.Name) and node.test.id in own:
+                chosen = node.body if isinstance(node.body, list) else [node.body]
+                return any(part.lineno <= site.line <= (part.end_lineno or 0) for part in chosen)
+    return False
+
+
 def note_caller(recorder: Any, op: Any, held: dict[int, Any]) -> None:
     """Remember, by number of the operation, who called the function that squashes scores, when its name promises probabilities: then the call
     is what has to go, not the squashing."""
     site = op.site
-    if site is None or not op.direct or not _SAYS_PROBABILITIES.search(site.code.co_name):
+    if site is None or not op.direct:
+        return
+    asked = asked_for(site)
+    if not asked and not _SAYS_PROBABILITIES.search(site.code.co_name):
         return
     if len(held) > 256:
         held.clear()
     caller = called_from(site.code, recorder)
-    if caller is not None and site.code.co_name in caller.text:  # not a hook, which no line calls
+    if caller is not None and (asked or site.code.co_name in caller.text):  # not a hook, which no line calls
         held[op.number] = caller
