@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..events import VIEWS, Backward, Batch, Converted, Failure, LoaderInfo, Op, Read, Site, Value
+from ..events import VIEWS, Backward, Batch, Converted, Failure, LoaderInfo, Op, Read, Site, Value, lineage
 from ..rule import Rule
 from .losses_origin import Sampled, origin
 from .places import Place, tree
@@ -420,6 +420,9 @@ class LabelRange(Rule):
 
     def __init__(self) -> None:
         self._sampled = Sampled()
+        self._signs: dict[
+            Site | None, Site | None
+        ] = {}  # by place of a loss: where its labels were made, asked while that is known
         self._from_end: dict[int, tuple[Op, int, int]] = {}  # by number: scores that were taken with negative class numbers
 
     def on_backward_begin(self, event: Backward) -> None:
@@ -585,7 +588,13 @@ class LabelRange(Rule):
             fix = "for class numbers use cross_entropy, or one column per class of 0 and 1"
         else:
             fix = f"scale {name} to 0..1 first" + (f": `{name} / 255`" if array.max() == 255 else "")
-        self._tell(op, array, f"{name} must lie between 0 and 1", fix)
+        self._tell(
+            op,
+            array,
+            f"{name} must lie between 0 and 1",
+            fix,
+            self._signs.setdefault(op.site, _signs_made(target) if values.size == 2 else None),
+        )
 
     def _blank(self, op: Op, array: Any) -> None:
         blank, scores = op.args.get("blank", 0), op.args.get("log_probs")
@@ -602,11 +611,17 @@ class LabelRange(Rule):
                 "number the symbols so that the blank's number is free",
             )  # fmt: skip
 
-    def _tell(self, op: Op, array: Any, what: str, fix: str) -> None:
+    def _tell(self, op: Op, array: Any, what: str, fix: str, made: Site | None = None) -> None:
         lowest, highest = float(array.min()), float(array.max())
         self.report(
-            op.site,
-            f"{op.name}: {what}; here the labels go from {lowest:g} to {highest:g}.",
-            evidence={"loss": op.name, "min": lowest, "max": highest, "shape": list(array.shape)},
+            made or op.site,
+            f"{op.name}: {what}; {'the labels made here' if made is not None else 'here the labels'} go from {lowest:g} to {highest:g}.",
+            evidence={"loss": op.name, "loss_at": op.site, "min": lowest, "max": highest, "shape": list(array.shape)},
             fix=fix,
         )
+
+
+def _signs_made(target: Any) -> Site | None:
+    """Where the user's code made labels of two values out of something else, for this loss alone as far as is known."""
+    made = next((o for o in lineage(target, VIEWS, 40) if o.name not in VIEWS), None) if isinstance(target, Value) else None
+    return made.site if made is not None and made.direct and made.name in ("where", "sign", "sgn") else None

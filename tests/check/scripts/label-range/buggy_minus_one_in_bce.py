@@ -8,7 +8,7 @@ def train(model, x, y, steps):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
     for _ in range(steps):
         scores = model(x).squeeze(-1)
-        loss = nn.functional.binary_cross_entropy_with_logits(scores, y)  # <- finding
+        loss = nn.functional.binary_cross_entropy_with_logits(scores, y)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -17,5 +17,5 @@ def train(model, x, y, steps):
 
 torch.manual_seed(0)
 x = torch.randn(30, 4)
-y = torch.sign(x[:, 0])
+y = torch.sign(x[:, 0])  # <- finding
 print(train(nn.Linear(4, 1), x, y, 5))
