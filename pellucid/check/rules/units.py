@@ -18,6 +18,7 @@ BETWEEN = VIEWS | frozenset(
     "batch_norm layer_norm group_norm instance_norm rms_norm add dropout dropout1d dropout2d max_pool1d max_pool2d avg_pool1d avg_pool2d "
     "adaptive_avg_pool1d adaptive_avg_pool2d".split()
 )
+NEVER_ABOVE = frozenset({"log_softmax", "logsigmoid"})  # zero
 LOOKED_AT = 1 << 16
 
 
@@ -37,7 +38,7 @@ def weight_of(op: Op) -> Value | None:
 class _Unit:
     """Which units of a layer answered to some input, in the last steps that were looked at."""
 
-    __slots__ = ("bias", "final", "first", "looks", "op", "rows", "weight")
+    __slots__ = ("below", "bias", "final", "first", "looks", "op", "rows", "weight")
 
     def __init__(self, op: Op, weight: Value) -> None:
         self.op = op
@@ -46,6 +47,7 @@ class _Unit:
         self.rows = 0
         self.first: Any = None  # which units answered at the first look
         self.bias: Value | None = None  # of the layer, or of a norm after it: one that begins below zero
+        self.below: str | None = None  # the operation before it that gives nothing above zero
         self.final = False  # nothing but the loss comes after the activation
 
 
@@ -84,7 +86,7 @@ class DeadUnits(Rule):
             or op.arg("min_val", 0) != 0
         ):
             return
-        passed = list(lineage(x, BETWEEN, 40))
+        passed = list(lineage(x, BETWEEN | NEVER_ABOVE, 40))
         layer = next((o for o in passed if o.name in LAYERS), None)
         weight = weight_of(layer) if layer is not None else None
         if layer is None or weight is None:
@@ -104,6 +106,8 @@ class DeadUnits(Rule):
         if held is None:
             held = self._layers[key] = _Unit(op, weight)
             held.first = on
+            made = next((o.name for o in passed if o.name not in VIEWS), None)
+            held.below = made if made in NEVER_ABOVE else None
             biases = [b for o in passed if isinstance(b := o.args.get("bias"), Value)]
             low = [b for b in biases if (a := b.numpy()) is not None and a.size and float(a.mean()) < 0]
             held.bias = low[0] if low else None
@@ -144,6 +148,14 @@ class DeadUnits(Rule):
                 continue
             op = held.op
             name = held.weight.name
+            if held.below is not None and dead == len(on):
+                self.report(
+                    cause_site(op),
+                    f"all {dead} units of this {op.name} are zero for every input: what {held.below} gives is never above zero.",
+                    evidence={"units": len(on), "layer": name, "called_at": op.site},
+                    fix=f"leave the {op.name} out, or apply it before {held.below}",
+                )
+                continue
             self.report(
                 self._place(held),
                 f"{dead} of {len(on)} units of this {op.name} are zero for every input of the last {len(looks)} steps that were looked "
