@@ -252,8 +252,14 @@ def logspace(
     def fill(shape: tuple[int, ...], k: np.dtype[Any]) -> np.ndarray:
         if n == 0:
             return np.empty(0, k)
-        if k.kind in "iu":
-            exponents = int(a) + np.float32((int(b) - int(a)) / max(n - 1, 1)) * np.arange(n)
+        if k.kind in "iu":  # whole exponents at both ends, steps of float32 between them, counted from the nearer end
+            first, last = (int(np.asarray(int(x)).astype(k)) for x in (a, b))
+            step, i = np.float32(last - first) / np.float32(max(n - 1, 1)), np.arange(n)
+            if n == 1:
+                return np.trunc(np.full(1, np.float64(base) ** a)).astype(k)
+            near = i < n // 2
+            way = (step * np.where(near, i, n - 1 - i).astype(np.float32)).astype(np.float64)
+            exponents = np.where(near, first + way, last - way)
             return np.trunc(np.float64(base) ** exponents).astype(k)
         wide = np.complex128 if k.kind == "c" else np.float64
         return (np.asarray(base, wide) ** _line(a, b, n, np.dtype(wide))).astype(k)

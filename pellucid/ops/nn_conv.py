@@ -134,6 +134,8 @@ def _convolve(n: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, pad
     else:
         pads = tuple((p, p) for p in per_dimension(padding, n))
     out = conv_op.call(x, weight, bias, stride=stride, padding=pads, dilation=dilation, groups=groups)
+    if not weight._array.shape[1] and weight._array.shape[0]:  # of no channels PyTorch makes none
+        out = F.slice(out, dim=1, start=0, end=0, step=1)
     return F.squeeze(out, dims=(0,)) if single else out  # type: ignore[no-any-return]
 
 

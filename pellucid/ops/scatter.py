@@ -489,9 +489,7 @@ def _scatter_reduce_grad(
             part = F.where(single, without, gather(g * out) / F.where(zero, one, picked))
     else:
         mine, theirs = number(input == out), number(picked == gather(out))
-        start = mine if include_self else mine * 0
-        share = sums(start, theirs)
-        shared = g / F.where(share == 0, full((), 1), share)
+        shared = g / sums(mine, theirs)  # as PyTorch: the input's own value counts in any case, and nothing equals NaN
         own, part = mine * shared, theirs * gather(shared)
     if not include_self and needs[0]:
         own = _zeroed(F, own, index, dim, input_dtype)

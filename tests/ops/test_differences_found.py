@@ -463,3 +463,52 @@ def test_views_taken_in_place_that_change_nothing_are_taken_while_views_are_aliv
     assert x.squeeze_() is x and x.transpose_(0, 0) is x and x.squeeze_(0) is x
     view.add_(1)
     assert x.tolist() == [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+
+
+def test_logspace_of_integers_is_exact_at_both_ends() -> None:
+    assert torch.logspace(2, 0.4, 4, base=1.5, dtype=torch.int64).tolist() == [2, 1, 1, 1]
+    assert torch.logspace(-5, 9, 7, base=2, dtype=torch.int64).tolist() == [0, 0, 0, 4, 20, 101, 512]
+    assert torch.logspace(2.02, 1, 1, dtype=torch.int64).tolist() == [104]
+
+
+def test_a_convolution_of_no_channels_makes_none() -> None:
+    for shape, made in (((4, 0, 4), (4, 0, 3)), ((0, 4), (0, 3))):
+        weight, bias = torch.ones(2, 0, 2, requires_grad=True), leaf(1.0, 2.0)
+        result = torch.nn.functional.conv1d(torch.ones(shape), weight, bias)
+        assert result.shape == made
+        result.sum().backward()
+        assert weight.grad.shape == (2, 0, 2) and bias.grad.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("kind", ["chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomial_w", "legendre_polynomial_p",
+                                  "laguerre_polynomial_l"])  # fmt: skip
+def test_polynomials_of_high_degree_continue_those_of_lower_ones(kind: str) -> None:
+    pytest.importorskip("scipy")
+    from pellucid.ops import special_poly
+
+    function, x = getattr(torch.special, kind), torch.tensor([-0.7, 0.0, 0.3, 1.0], dtype=torch.float64)
+    x = x.abs() if "laguerre" in kind else x
+    low = function(x, 40000)
+    held, special_poly._LONGEST = special_poly._LONGEST, 1000.0
+    try:
+        torch.testing.assert_close(function(x, 40000), low, rtol=1e-3, atol=1e-4)
+    finally:
+        special_poly._LONGEST = held
+    assert function(x, 2**62).shape == (4,)  # at once
+
+
+@pytest.mark.parametrize("kind", ["hermite_polynomial_h", "hermite_polynomial_he"])
+def test_hermite_polynomials_of_high_degree_are_no_number(kind: str) -> None:
+    pytest.importorskip("scipy")
+    assert getattr(torch.special, kind)(torch.tensor([0.5]), 2**62).isnan().all()
+
+
+def test_extremes_that_are_nan_have_gradients_of_nan() -> None:
+    at, nan = torch.tensor([0, 0, 2]), float("nan")
+    x, source = leaf(1.0, 2.0, 5.0), leaf(nan, 2.0, 3.0)
+    (x.index_reduce(0, at, source, "amin") * torch.tensor([1.0, 2.0, 3.0])).sum().backward()
+    torch.testing.assert_close(x.grad, torch.tensor([nan, 2.0, 0.0]), equal_nan=True)
+    torch.testing.assert_close(source.grad, torch.tensor([nan, nan, 3.0]), equal_nan=True)
+    x, source = leaf(1.0, 2.0, 5.0), leaf(1.0, 2.0, 3.0)
+    (x.scatter_reduce(0, at, source, "amin", include_self=False) * torch.tensor([1.0, 2.0, 3.0])).sum().backward()
+    assert x.grad.tolist() == [0.0, 2.0, 0.0] and source.grad.tolist() == [0.5, 0.0, 3.0]
