@@ -526,7 +526,7 @@ def _einsum(case: Case) -> str | None:
     )
 
 
-@rule(r"index out of range in self")
+@rule(r"index out of range in self|idx < num_embeddings|of input takes value")
 def _embedding(case: Case) -> str | None:
     return "num_embeddings must be larger than every index: is the vocabulary smaller than what the tokens come from?"
 

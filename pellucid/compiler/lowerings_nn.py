@@ -390,7 +390,8 @@ HANDED: dict[str, Callable[[list[np.ndarray]], Any]] = {
 LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
     "layer_norm": layer_norm, "layer_norm_vjp": layer_norm_vjp, "batch_norm": batch_norm, "batch_norm_vjp": batch_norm_vjp,
     "_move_by_saved": move_by_saved, "scaled_dot_product_attention": scaled_dot_product_attention,
-    "scaled_dot_product_attention_vjp": scaled_dot_product_attention_vjp, "_check_rows": check_rows, "embedding": embedding_rows,
+    "scaled_dot_product_attention_vjp": scaled_dot_product_attention_vjp, "_check_rows": check_rows,
+    "_check_bag_rows": check_rows, "_check_summed_rows": check_rows, "embedding": embedding_rows,
     "embedding_grad": embedding_grad, "softmax": softmax_rows, "log_softmax": softmax_rows, "adaptive_avg_pool": average,
     "adaptive_avg_pool_grad": average_grad,
 }  # fmt: skip

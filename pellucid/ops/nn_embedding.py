@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,7 @@ embedding_op = defop(
 _INDEX_DTYPES = frozenset({np.dtype(np.int64), np.dtype(np.int32)})
 
 
-def _indices(name: str, input: Tensor, rows: int) -> np.ndarray:
+def _indices(name: str, input: Tensor, rows: int, check: Callable[..., None] | None = None) -> np.ndarray:
     index = require_tensor(input, name)._array
     if index.dtype not in _INDEX_DTYPES:
         shown = input.type()  # type: ignore[attr-defined]
@@ -88,19 +89,36 @@ def _indices(name: str, input: Tensor, rows: int) -> np.ndarray:
             hint="indices are whole numbers: use .long()",
         )
     if index.size:
-        tracing.check(_check_rows, name, index, rows)
+        tracing.check(check or _check_rows, name, index, rows)
     return index
 
 
 def _check_rows(name: str, index: np.ndarray, rows: int) -> None:
     """Refuse indices outside of the table."""
     if not inside(index, rows):
-        bad = np.flatnonzero((index < 0) | (index >= rows))[0]
-        raise IndexOutOfRangeError(
-            "index out of range in self",
-            op=name,
-            found=f"index {int(index.reshape(-1)[bad])} at element {int(bad)}; the table has {rows} rows (0 to {rows - 1})",
-        )
+        raise IndexOutOfRangeError("index out of range in self", op=name, found=_outside(index, rows)[2])
+
+
+def _check_bag_rows(name: str, index: np.ndarray, rows: int) -> None:
+    """The same in bags, of which PyTorch has words of its own."""
+    if not inside(index, rows):
+        _, bad, found = _outside(index, rows)
+        raise OperationError(f"{name}: Expected idx >= 0 && idx < num_embeddings but found idx to be {bad}", op=name, found=found)
+
+
+def _check_summed_rows(name: str, index: np.ndarray, rows: int) -> None:
+    """The same where whole rows are added."""
+    if not inside(index, rows):
+        place, bad, found = _outside(index, rows)
+        sentence = f"Index {place} of input takes value {bad} which is not in the valid range [0, {rows})"
+        raise OperationError(sentence, op=name, found=found)
+
+
+def _outside(index: np.ndarray, rows: int) -> tuple[int, int, str]:
+    """The first index outside of the table: its place, its value, and both in words."""
+    place = int(np.flatnonzero((index < 0) | (index >= rows))[0])
+    bad = int(index.reshape(-1)[place])
+    return place, bad, f"index {bad} at element {place}; the table has {rows} rows (0 to {rows - 1})"
 
 
 def _renormalise(weight: Tensor, index: np.ndarray, max_norm: float, norm_type: float) -> None:
@@ -199,7 +217,8 @@ def embedding_bag(
             f"(got mode='{mode}'). Please open a feature request on GitHub."
         )
     rows = weight._array.shape[0]
-    index = _indices("embedding_bag", input, rows)
+    whole = mode != "max" and padding_idx is None
+    index = _indices("embedding_bag", input, rows, _check_summed_rows if whole else _check_bag_rows)
     if input.ndim == 2:
         if offsets is not None:
             raise ArgumentValueError(
