@@ -11,7 +11,7 @@ from .. import shapes
 from ..backends.scatter import add_at
 from ..core import tracing
 from ..core.bind import wrap
-from ..core.inplace import overwrite
+from ..core.inplace import check_out, into, overwrite
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
 from ..core.public import METHODS, public
@@ -530,8 +530,8 @@ METHODS["masked_scatter_"] = masked_scatter_
 
 
 # ---- where elements are ----------------------------------------------------------------------
-@public(methods="=", out=True)
-def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+@public(methods="=")
+def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
     """The positions of the elements that are not 0, as rows; or a vector for each dimension.
 
     >>> import pellucid as torch
@@ -544,6 +544,15 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
         raise OperationError(
             "nonzero(): the number of elements that are not zero depends on values, which a meta tensor does not have"
         )
+    if out is not None:
+        if not isinstance(out, Tensor):
+            raise ArgumentTypeError(f"nonzero(): argument 'out' must be Tensor, not {type(out).__name__}")
+        if out._array.dtype != np.int64:
+            raise DtypeError(
+                f"nonzero: Expected out tensor to have scalar type Long but got scalar type{out.dtype.scalar_type_name}"
+            )
+        check_out(out, (input,), False)
+        return into(out, nonzero(input), "nonzero")
     tracing.seen(a)
     found = (a.reshape(1) if a.ndim == 0 else a).nonzero()
     if as_tuple:

@@ -15,7 +15,7 @@ from ..core.bind import common_dtype, wrap
 from ..core.modes import local, state
 from ..core.primitive import TENSORS as F
 from ..core.primitive import defop
-from ..core.public import FUNCTIONS, METHODS, public
+from ..core.public import FUNCTIONS, METHODS, method, public
 from ..core.tensor import Tensor, make_tensor
 from ..core.tracing import constant
 from ..errors import ArgumentTypeError, DimensionError, OperationError, ShapeError
@@ -425,19 +425,28 @@ flip_op = defop(
 )
 
 
-@public(methods="=")
-def flip(input: Tensor, *dims: Any, **named: Any) -> Tensor:
+@public()
+def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
     """The elements in reverse order along `dims`, as a copy.
 
     >>> import pellucid as torch
     >>> torch.flip(torch.tensor([1, 2, 3]), (0,))
     tensor([3, 2, 1])
     """
-    if named:
-        dims = (keyword(named, "flip", "dims"),)
     ndim = require_tensor(input, "flip")._array.ndim
-    axes = shapes.normalize_dims(sizes_of(dims, "flip", "dims"), ndim)
+    if not isinstance(dims, (tuple, list)):
+        raise ArgumentTypeError(f"flip(): argument 'dims' (position 2) must be tuple of ints, not {type(dims).__name__}")
+    axes = shapes.normalize_dims(sizes_of((dims,), "flip", "dims"), ndim)
     return flip_op.call(input, dims=axes if ndim else ())  # type: ignore[no-any-return]
+
+
+@method("flip")
+def _flip_of_tensor(self: Tensor, *dims: Any, **named: Any) -> Tensor:
+    if named:
+        return flip(self, keyword(named, "flip", "dims"))  # type: ignore[no-any-return]
+    if not dims:
+        raise ArgumentTypeError('flip() missing 1 required positional arguments: "dims"')
+    return flip(self, dims if len(dims) > 1 or isinstance(dims[0], int) else dims[0])  # type: ignore[no-any-return]
 
 
 @public(methods="=")

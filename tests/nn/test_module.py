@@ -178,3 +178,20 @@ def test_reparametrised_and_pruned_layers_still_compute():
     assert torch.equal(pruned(x), plain)
     assert torch.allclose(normed(x), nn.functional.linear(x, normed.weight, normed.bias))
     assert int((pruned.weight == 0).sum()) == 3
+
+
+def test_tables_of_global_hooks_under_pytorchs_names():
+    from collections import OrderedDict
+
+    home = nn.modules.module
+    seen = []
+    handle = home.register_module_forward_hook(lambda module, args, out: seen.append(type(module).__name__), always_call=True)
+    assert len(home._global_forward_hooks) == len(home._global_forward_hooks_always_called) == 1
+    nn.ReLU()(torch.ones(1))
+    home._global_forward_hooks = OrderedDict()  # what programs do to be rid of all hooks
+    nn.ReLU()(torch.ones(1))
+    assert seen == ["ReLU"] and not home._global_forward_hooks
+    handle.remove()
+    assert not home._global_forward_hooks_always_called
+    with pytest.raises(AttributeError, match="_global_sideways_hooks"):
+        home._global_sideways_hooks

@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from types import ModuleType
+from typing import Any, ClassVar
 
 from ...core.function import Function
 from ...core.tape import RemovableHandle
@@ -41,6 +42,32 @@ class _GlobalHooks:
 
 
 global_hooks = _GlobalHooks()
+
+
+class WithGlobalHooks(ModuleType):
+    """A module with PyTorch's names for the tables of global hooks. Programs read them, and assign empty ones to be rid of all hooks."""
+
+    TABLES: ClassVar[dict[str, str]] = {
+        "_global_forward_pre_hooks": "forward_pre", "_global_forward_hooks": "forward", "_global_backward_pre_hooks": "backward_pre",
+        "_global_backward_hooks": "backward", "_global_forward_hooks_with_kwargs": "with_kwargs",
+        "_global_forward_hooks_always_called": "always_called",
+    }  # fmt: skip
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self.TABLES:
+            return getattr(global_hooks, self.TABLES[name])
+        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self.TABLES:
+            super().__setattr__(name, value)
+            return
+        table = getattr(global_hooks, self.TABLES[name])
+        table.clear()
+        table.update(value)
+        global_hooks.update()
+
+
 _registration: dict[str, OrderedDict[int, Any]] = {"module": OrderedDict(), "parameter": OrderedDict(), "buffer": OrderedDict()}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from itertools import chain
@@ -507,3 +508,6 @@ def _enter(module: Module) -> str:
         path = f"{above}.{name}" if name else above
     _running.stack.append((module, path))
     return path
+
+
+sys.modules[__name__].__class__ = _hooks.WithGlobalHooks

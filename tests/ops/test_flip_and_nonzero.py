@@ -1,0 +1,32 @@
+"""Forms of the calls that PyTorch takes and refuses."""
+
+import pytest
+
+import pellucid as torch
+
+x = torch.tensor([[0.0, 1.0], [2.0, 0.0]])
+
+
+def test_flip():
+    both = [[0, 2], [1, 0]]
+    assert (
+        torch.flip(x, (0, 1)).tolist() == x.flip(0, 1).tolist() == x.flip([0, 1]).tolist() == x.flip(dims=(0, 1)).tolist() == both
+    )
+    assert torch.flip(x, dims=()).tolist() == x.flip(()).tolist() == x.tolist()
+    assert x.flip(0).tolist() == torch.flip(x, [0]).tolist() == [[2, 0], [0, 1]]
+    for call, text in (
+        (lambda: torch.flip(x, 0), r"flip\(\): argument 'dims' \(position 2\) must be tuple of ints, not int"),
+        (lambda: torch.flip(x, dims=0), r"flip\(\): argument 'dims' must be tuple of ints, not int"),
+        (lambda: x.flip(), 'flip\\(\\) missing 1 required positional arguments: "dims"'),
+    ):
+        with pytest.raises(TypeError, match=text):
+            call()
+
+
+def test_nonzero_writes_whole_numbers_only():
+    out = torch.empty(0, dtype=torch.int64)
+    assert torch.nonzero(x, out=out) is out and out.tolist() == [[0, 1], [1, 0]]
+    with pytest.raises(RuntimeError, match="nonzero: Expected out tensor to have scalar type Long but got scalar typeFloat"):
+        torch.nonzero(x, out=torch.empty(0))
+    with pytest.raises(TypeError, match=r"nonzero\(\): argument 'out' must be Tensor, not int"):
+        torch.nonzero(x, out=3)
