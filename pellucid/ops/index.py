@@ -461,7 +461,8 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
                 target = None  # NumPy takes a mask of no elements for any shape
             if target is not None and type(a) is ndarray and a.flags.writeable and 0 not in a.strides:
                 source = value._array if plain else value
-                if plain and value._ver is not None and value._ver is self._ver and np.may_share_memory(a, source):
+                one = plain and (value is self or value._ver is not None and value._ver is self._ver)
+                if one and np.may_share_memory(a, source):
                     # Parts of the same memory: NumPy would write the right thing, PyTorch refuses when they meet.
                     if type(target) is ndarray or np.may_share_memory(a[target], source):
                         return _set_slowly(self, index, value)

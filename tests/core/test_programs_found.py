@@ -115,3 +115,15 @@ def test_refused_fills_draw_nothing(fill):
     assert after() == fresh
     with torch.debug.watch():
         assert after() == fresh
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("index", [torch.ones(4, dtype=torch.bool), torch.arange(4)])
+def test_a_tensor_is_not_written_into_itself_by_index(index: torch.Tensor, compiled: bool) -> None:
+    def program(x: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+        x = x * 1
+        x[index] = x
+        return x
+
+    with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor refer to a single memory"):
+        (torch.compile(program) if compiled else program)(torch.arange(4.0), index)
