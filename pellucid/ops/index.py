@@ -532,8 +532,8 @@ def _scalar(x: Tensor, value: Any) -> Tensor:
     return make_tensor(constant(number_array(value, x._array.dtype)))  # type: ignore[no-any-return]
 
 
-C_NAMES = {"int64": "int64_t", "int32": "int", "int16": "int16_t", "int8": "int8_t", "uint8": "uint8_t", "float16": "at::Half",
-           "bfloat16": "at::BFloat16"}  # fmt: skip
+C_NAMES = {"int64": "int64_t", "int32": "int", "int16": "int16_t", "int8": "int8_t", "uint8": "uint8_t", "float16": "c10::Half",
+           "bfloat16": "c10::BFloat16"}  # fmt: skip
 
 
 def _integer(value: Any, kind: Any) -> int:
@@ -560,7 +560,11 @@ def number_array(value: Any, kind: Any) -> ndarray:
             if value.imag:
                 raise OverflowError
             value = value.real
-        return constant(np.array(value, kind))  # type: ignore[no-any-return]
+        with np.errstate(over="ignore"):
+            made = np.array(value, kind)
+        if kind.kind not in "iubc" and np.isinf(made) and not np.isinf(value):
+            raise OverflowError
+        return constant(made)  # type: ignore[no-any-return]
     except (OverflowError, ValueError, TypeError):
         from ..dtypes import BY_NUMPY
 

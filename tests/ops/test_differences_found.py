@@ -512,3 +512,14 @@ def test_extremes_that_are_nan_have_gradients_of_nan() -> None:
     x, source = leaf(1.0, 2.0, 5.0), leaf(1.0, 2.0, 3.0)
     (x.scatter_reduce(0, at, source, "amin", include_self=False) * torch.tensor([1.0, 2.0, 3.0])).sum().backward()
     assert x.grad.tolist() == [0.0, 2.0, 0.0] and source.grad.tolist() == [0.5, 0.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "name"), [(torch.float16, "c10::Half"), (torch.bfloat16, "c10::BFloat16"), (torch.float32, "float")]
+)
+def test_a_number_too_large_for_its_floats_is_refused(dtype: torch.dtype, name: str) -> None:
+    x, index = torch.zeros(2, dtype=dtype), torch.tensor([0])
+    for call in (lambda v: x.scatter(0, index, v), lambda v: x.masked_fill(x == 0, v), lambda v: x.index_fill(0, index, v)):
+        with pytest.raises(RuntimeError, match=f"value cannot be converted to type {name} without overflow"):
+            call(1e40)
+        assert call(float("-inf"))[0] == float("-inf") and call(float("nan"))[0].isnan()
