@@ -166,7 +166,7 @@ class Hooks:
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
             old(self, *args, **kwargs)
             if not recorder.idle:
-                recorder.names.made(self, recorder.site(2))
+                recorder.names.made(self, *recorder.site_and_caller(2))
 
         return __init__
 

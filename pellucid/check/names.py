@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 import weakref
 from collections.abc import Iterator
@@ -32,14 +33,18 @@ class Names:
         self._is_library = is_library
         self.modules: dict[int, tuple[weakref.ref[Any], Any]] = {}  # id -> (module, site where it was made)
         self.sites: set[Any] = set()  # of all modules that were ever made
+        self._callers: dict[int, Any] = {}  # by id of a module: who called the function that made it
         self._roots: dict[int, tuple[weakref.ref[Any], str]] = {}
         self._inner: dict[int, tuple[weakref.ref[Any], dict[int, str]]] = {}
 
     # ---- modules -----------------------------------------------------------------------------------------------------
-    def made(self, module: Any, site: Any) -> None:
-        """Note where a module was made."""
+    def made(self, module: Any, site: Any, caller: Any = None) -> None:
+        """Note where a module was made, and who called the function that made it."""
         key, table = id(module), self.modules
         self.sites.add(site)
+        self._callers.pop(key, None)
+        if caller is not None:
+            self._callers[key] = caller
 
         def forget(ref: Any) -> None:
             held = table.get(key)
@@ -52,6 +57,18 @@ class Names:
         """Where a module was made, or None."""
         held = self.modules.get(id(module))
         return held[1] if held is not None and held[0]() is module else None
+
+    def chosen_at(self, module: Any) -> Any:
+        """Where it was chosen of which class a module is: the call of the function that made it, when that was handed the class (`act()`);
+        else where it was made."""
+        site = self.site_of(module)
+        caller = self._callers.get(id(module)) if site is not None else None
+        called = site.call.function if caller is not None and site.call is not None else None
+        code = site.code if site is not None else None
+        if called is None or code is None:
+            return site
+        own = set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]) - {"self", "cls"}
+        return caller if own & set(re.findall(r"(?<![\w.])\w+", called)) else site
 
     def alive(self) -> list[Any]:
         """All modules that live, in the order in which they were made."""

@@ -168,6 +168,17 @@ class Recorder:
             frame = frame.f_back
         return None
 
+    def site_and_caller(self, depth: int = 1) -> tuple[Site | None, Site | None]:
+        """The innermost place of the user's, and the place that its function was called from."""
+        site = self.site(depth + 1)
+        frame: Any = sys._getframe(depth)
+        while site is not None and frame is not None and frame.f_code is not site.code:
+            frame = frame.f_back
+        frame = frame.f_back if site is not None and frame is not None else None
+        while frame is not None and self.is_library(frame.f_code.co_filename):
+            frame = frame.f_back
+        return site, Site(frame.f_code, frame.f_lasti) if frame is not None else None
+
     def callers(self) -> list[Site]:
         """The places of the user's that led to what happens now, the innermost first."""
         frame: Any = sys._getframe(1)

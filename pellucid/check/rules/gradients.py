@@ -16,13 +16,14 @@ from .places import Place, tree, uncalled
 class _Used:
     """A gradient as a step used it."""
 
-    __slots__ = ("gradient", "stale", "step", "version")
+    __slots__ = ("cleared", "gradient", "stale", "step", "version")
 
     def __init__(self, gradient: Any, version: int, step: int) -> None:
         self.gradient = weakref.ref(gradient)
         self.version = version
         self.step = step
         self.stale: Site | None = None  # the backward that added to it
+        self.cleared: list[tuple[Site | None, set[int]]] = []  # what was cleared before that backward: where, which leaves
 
 
 class MissingZeroGrad(Rule):
@@ -50,7 +51,11 @@ class MissingZeroGrad(Rule):
         """Cleared gradients count no more."""
         for value in event.values:
             self._used.pop(value.id, None)
-        self._clears.append((event.site, {v.id for v in event.values}))
+        ids = {v.id for v in event.values}
+        if self._clears and self._clears[-1][0] == event.site:  # a loop over parameters
+            self._clears[-1][1].update(ids)
+        else:
+            self._clears.append((event.site, ids))
         del self._clears[:-4]
 
     def on_backward(self, event: Backward) -> None:
@@ -58,7 +63,7 @@ class MissingZeroGrad(Rule):
         reached = {a.value.id for a in event.accumulated}
         wrong = [site for site, ids in self._clears if not ids & reached]
         self._wrong = wrong[0] if wrong and len(wrong) == len(self._clears) else None
-        self._clears.clear()
+        clears, self._clears = self._clears, []
         version = self.session.engine.version
         for a in event.accumulated:
             used = self._used.get(a.value.id)
@@ -67,7 +72,7 @@ class MissingZeroGrad(Rule):
             gradient = a.value.gradient
             # One write since the step is this backward's own; with more, or another tensor, somebody has treated the gradient.
             if a.onto and gradient is not None and self._same(used, gradient) and version(gradient) <= used.version + 1:
-                used.stale = event.site
+                used.stale, used.cleared = event.site, clears
             else:
                 del self._used[a.value.id]
 
@@ -75,7 +80,9 @@ class MissingZeroGrad(Rule):
         return used.gradient() is gradient
 
     def on_step_begin(self, event: Step) -> None:
-        """A step that uses a gradient with parts from before the last one."""
+        """A step that uses a gradient with parts from before the last one; a closure may still clear it."""
+        if event.closure:
+            return
         self._check(event.optimizer.params(), event.site, event.optimizer.class_name, event.optimizer.name)
 
     def on_step(self, event: Step) -> None:
@@ -133,6 +140,23 @@ class MissingZeroGrad(Rule):
                     "parameters": len(stale),
                     "added_at": str(used.stale),
                     "used_at": str(site),
+                },
+                fix=fix,
+            )
+            return
+        own, left = {v.id for v in values}, {v.id for v, _ in stale}
+        part = next((site for site, ids in used.cleared if site is not None and ids & own and not ids & left), None)
+        if part is not None and all(not ids & left for _, ids in used.cleared):
+            self.report(
+                part,
+                f"only a part of the gradients that {who} uses is cleared here: those of {name or 'the others'} are not, so each step uses "
+                "the sum of all gradients so far.",
+                evidence={
+                    "step": self.step,
+                    "parameter": name,
+                    "parameters": len(stale),
+                    "of": len(own),
+                    "added_at": str(used.stale),
                 },
                 fix=fix,
             )

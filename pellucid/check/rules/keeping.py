@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import sys
 import weakref
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
 from ..events import VIEWS, Backward, Failure, ModuleCall, Op, OptimizerInfo, Read, Site, Step, Value, ancestors
+from ..names import locals_of
 from ..rule import Rule
 from .memory import kept_in
-from .places import Place, tree
+from .places import Place, called_from, tree
 
 ROUNDS = 4  # of steps over which something must be kept
 EVALUATED = 8  # calls in one graph that no backward goes through
@@ -207,6 +210,7 @@ class GraphKept(_Rounds):
         self._row: dict[Site, list[int]] = {}  # calls of models since the last backward or step, by place
         self._trained: set[Site] = set()  # places of calls that a loss was made of
         self._evaluated: dict[Site, tuple[Any, int, set[int]]] = {}  # by place of the calls: what would be told
+        self._losses: deque[int] = deque(maxlen=8)  # the values that backward ran on last, by number
 
     # ---- carried from step to step -----------------------------------------------------------------------------------
     def on_op(self, op: Op) -> None:
@@ -247,6 +251,8 @@ class GraphKept(_Rounds):
             name = next((op.written(k) for k, v in op.args.items() if v is carried), None)
         name = name or carried.name
         sums = op.name in ("add", "sub") and carried.numel == 1 and op.module is None
+        if carried.numel == 1 and op.module is None and (given := self._given_loss(op)) is not None:
+            site = given
         what = f"`{name}`" if name else "a value"
         self.report(
             site,
@@ -265,6 +271,20 @@ class GraphKept(_Rounds):
             else f"cut it between steps: `{name or 'state'}.detach()`",
             covers=covers,
         )
+
+    def _given_loss(self, op: Op) -> Any:
+        """Who called the function that an operation stands in, if it was handed a loss that backward has run on: there it has to be a number."""
+        code, recorder = op.site.code if op.site is not None else None, self.session.recorder
+        frame: Any = sys._getframe(1)
+        while frame is not None and frame.f_code is not code:
+            frame = frame.f_back
+        if frame is None or code is None:
+            return None
+        held = locals_of(frame)
+        given = [held.get(name) for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]]
+        with recorder.quiet():
+            handed = any(isinstance(t, recorder.engine.Tensor) and recorder.value(t).number in self._losses for t in given)
+        return called_from(code, recorder) if handed else None
 
     def on_error(self, failure: Failure) -> None:
         """A backward through graphs of steps before, which are freed or whose parameters have changed."""
@@ -319,6 +339,7 @@ class GraphKept(_Rounds):
 
     def on_backward_begin(self, event: Backward) -> None:
         """These calls are trained on."""
+        self._losses.extend(v.number for v in event.roots)
         if self._evaluated or any(len(numbers) > 1 for numbers in self._row.values()):
             made = {o.module.root.number: o.module.root.site for o in ancestors(event.roots) if o.module is not None}
             for site in [site for site, (_, _, own) in self._evaluated.items() if own & made.keys()]:

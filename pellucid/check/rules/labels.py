@@ -216,7 +216,7 @@ class LabelDtype(Rule):
                 "what": "truncates", "from": "float32", "to": target.dtype, "changed": int(wrong.sum()), "of": int(array.size),
                 "example": [k, float(int(k))], "constant": False,
             }  # fmt: skip
-            self._lossy[op.number] = op.site, "truncates", evidence
+            self._lossy[op.number] = _made_whole(target) or op.site, "truncates", evidence
 
     def _narrow(self, op: Op) -> None:
         """Class numbers out of a type that does not go as far as there are classes."""
@@ -333,6 +333,17 @@ class LabelDtype(Rule):
             fix="keep regression targets and soft labels in float32" if what == "truncates" else "keep class numbers in int64",
             covers=[loss.site, site],
         )
+
+
+def _made_whole(value: Value) -> Site | None:
+    """Where a tensor of whole numbers was made empty, to be filled later; None for one that had numbers of its own."""
+    for _ in range(4096):
+        made = value.producer
+        if made is None or not made.inputs or not made.inplace:
+            break
+        value = made.inputs[0]
+    made = value.producer
+    return made.site if made is not None and made.name.removeprefix("new_").removesuffix("_like") in ("zeros", "empty") else None
 
 
 def _is_log(value: Value) -> bool:

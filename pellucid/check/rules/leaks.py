@@ -51,6 +51,8 @@ class _Learned:
         self.samples: dict[int, set[int]] = {}  # by id of a data set
         self.stains: set[_Stain] = set()
         self.chosen: set[Any] = set()  # places where they were chosen
+        self.shared: set[int] = set()  # ids of tensors that are the same in all calls: a graph's nodes
+        self.loaders: dict[int, Site | None] = {}  # by id of a data set: where a loader of all of it was made
         self.began = _digest(module)
 
     def add(self, call: _Call) -> None:
@@ -70,6 +72,10 @@ class _Learned:
             self.stains.add(call.stain)
         if call.made is not None:
             self.chosen.add(call.made)
+        if call.shared is not None:
+            self.shared.add(call.shared)
+        if call.loader is not None and len(call.samples) == 1 and type(call.loader.dataset).__name__ != "Subset":
+            self.loaders[call.samples[0][0]] = call.loader.site
 
 
 class _Evaluation:
@@ -83,6 +89,7 @@ class _Evaluation:
         self.beside: set[Any] = set()  # where those of training were
         self.dataset: int | None = None  # `id` of the data set of the loader that gave them
         self.loader: Site | None = None  # where that loader was made
+        self.part = False  # that loader gives a part of a data set
         self.rows: set[int] = set()
         self.leaked: set[int] = set()
         self.samples: set[tuple[int, int]] = set()
@@ -100,7 +107,9 @@ class _Evaluation:
 class _Call:
     """A call of a whole model, until it is known whether it was training or evaluation."""
 
-    __slots__ = ("codes", "evaluation", "grams", "made", "model", "module", "plain", "rows", "samples", "stain")
+    __slots__ = (
+        "codes", "evaluation", "grams", "loader", "made", "model", "module", "plain", "rows", "samples", "shared", "stain",
+    )  # fmt: skip
 
     def __init__(self, module: Any) -> None:
         self.model = id(module)
@@ -112,6 +121,8 @@ class _Call:
         self.samples: list[tuple[int, list[int]]] = []
         self.stain: _Stain | None = None
         self.made: Any = None
+        self.shared: int | None = None  # id of the first input, when other inputs choose what is computed for
+        self.loader: LoaderInfo | None = None
         self.evaluation: _Evaluation | None = None
 
 
@@ -294,6 +305,8 @@ class DataLeak(Rule):
                 found.samples = [(id(base), indices)]
         if found.codes is None and not found.samples:
             return
+        found.shared = value.id if _chosen_by(value, call.inputs[1:]) else None
+        found.loader = batch[0] if batch is not None else None
         found.stain = self._stain_of(value)
         found.made = self._chosen_at(call, value, batch[0] if batch is not None else None)
         if held_out:
@@ -382,6 +395,7 @@ class DataLeak(Rule):
             held.made = found.made
             held.dataset = None if loader is None else self._datasets.get(loader.number)
             held.loader = None if loader is None else loader.site
+            held.part = loader is not None and type(loader.dataset).__name__ == "Subset"
             held.plain = found.plain
         return held
 
@@ -489,6 +503,8 @@ class DataLeak(Rule):
         for key, indices in found.samples:
             held.samples.update((key, i) for i in indices)
             held.same.update((key, i) for i in learned.samples.get(key, set()).intersection(indices))
+        if found.shared is not None and found.shared in learned.shared:
+            return  # what it is evaluated on was chosen by other inputs
         if found.codes is None or len(found.codes) < 2 and not held.samples or len(held.rows) >= _ROWS:
             return
         codes = found.codes.tolist()
@@ -542,6 +558,8 @@ class DataLeak(Rule):
                 True  # accuracy on the training data (which may have been mixed or augmented), or on all data, is worth knowing too
             )
         same = held.loader if held.dataset in self._trained_on else None  # a loader of the training set under another name
+        if same is None and held.part:  # the rows were split, and a loader of all of them is trained with
+            same = next((site for key, site in learned.loaders.items() if any(k == key for k, _ in held.same)), None)
         self.report(
             same or _later(held.made, held.beside) or held.site,
             f"{leaked} of {total} rows that the model is evaluated on{f' ({name})' if name else ''} were also trained on.",
@@ -614,6 +632,12 @@ def _base(value: Value) -> Value | None:
             return value
         value = before
     return value
+
+
+def _chosen_by(value: Value, others: tuple[Value, ...]) -> bool:
+    """Whether inputs beside the first choose what a model computes, as pairs of a graph's nodes do: whole numbers, and not one row of them for
+    each row of the first."""
+    return any(not v.is_floating_point and v.dtype != "bool" and v.ndim and v.shape[0] != value.shape[0] for v in others)
 
 
 def _near(parts: list[Value]) -> bool:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..events import VIEWS, Op, Value
-from ..rule import Rule, cause_site
+from ..rule import Rule
 from .losses_origin import Sampled, origin
-from .places import note_caller
+from .places import chosen, note_caller
 
 
 def made_by(value: Value, names: frozenset[str], through: frozenset[str] = VIEWS, depth: int = 40) -> Op | None:
@@ -73,7 +73,7 @@ class SoftmaxBeforeCrossEntropy(Rule):
                 return
             made = found.op
         self.report(
-            self._asked.get(made.number) or cause_site(made),
+            self._asked.get(made.number) or chosen(self.session.recorder, made),
             f"cross_entropy gets probabilities: its input comes out of {_called(made)}. It applies log-softmax itself, "
             "so here softmax is applied twice.",
             evidence={"softmax": str(made.site), "loss": str(op.site), "shape": list(scores.shape)},

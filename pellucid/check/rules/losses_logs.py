@@ -10,7 +10,7 @@ from ..events import Backward, Op, Site, Value, ancestors
 from ..rule import Rule, cause_site
 from .by_hand import raw, reduced, weighs_rows
 from .losses_origin import Sampled, is_index, is_normalised, origin
-from .places import note_caller
+from .places import chosen, note_caller
 
 
 def _scored(loss: Op, made: Op) -> Site | None:
@@ -196,7 +196,7 @@ class SigmoidBeforeBce(Rule):
             return
         made = found.op
         self.report(
-            self._asked.get(made.number) or cause_site(made),
+            self._asked.get(made.number) or chosen(self.session.recorder, made),
             "binary_cross_entropy_with_logits gets the output of a sigmoid. It applies the sigmoid itself, so here it is applied twice.",
             evidence={"sigmoid": str(made.site), "loss": str(op.site), "shape": list(scores.shape)},
             fix="leave the sigmoid out of the training path and apply it only where probabilities are shown",

@@ -180,6 +180,7 @@ class ParamReplaced(_Leaves):
                 place = assigned_after(old.optimizer, self.session.script, parts[k - 1], True)
                 if place is not None:
                     break
+            place = place or put_in_place(recorder.files(self.session.script))
             what, key = f"{title}.{part}", (id(root), str(place))
         if key in self._told:
             return
@@ -286,6 +287,20 @@ def assigned_after(info: OptimizerInfo, script: str, name: str, inside: bool = F
     if not same and site is not None:
         same = [f for f in found if f[2] != site.file or not _same_function(site, f[1])]
     return _called_from(site, Place(min(same)[2], min(same)[1])) if same else None
+
+
+def put_in_place(files: list[str]) -> Place | None:
+    """The only call that puts loaded tensors in the place of parameters: `load_state_dict(..., assign=True)`."""
+    found = [
+        Place(file, node.lineno)
+        for file in files
+        if (root := tree(file)) is not None
+        for node in ast.walk(root)
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "attr", "") == "load_state_dict"
+        and any(k.arg == "assign" and getattr(k.value, "value", None) is True for k in node.keywords)
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def _called_from(site: Any, place: Place) -> Place:

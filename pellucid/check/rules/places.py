@@ -12,8 +12,9 @@ from types import ModuleType
 from typing import Any
 
 from ...core.notebook import place
-from ..events import Site
+from ..events import Op, Site
 from ..names import locals_of
+from ..rule import cause_site
 
 
 class Place:
@@ -248,6 +249,13 @@ def handed_in(recorder: Any, op: Any, argument: str, made: Any) -> Any:
     if not names & own:
         return None
     return called_from(code, recorder)
+
+
+def chosen(recorder: Any, op: Op) -> Any:
+    """The line to change when an operation should not be there, `cause_site`; of a module whose class was handed to the function that made it,
+    the call of that function."""
+    module = op.module.module if op.module is not None and not op.direct and op.module.made is not None else None
+    return (recorder.names.chosen_at(module) if module is not None else None) or cause_site(op)
 
 
 def called_from(code: Any, recorder: Any) -> Any:
