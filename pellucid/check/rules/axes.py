@@ -182,14 +182,13 @@ class SoftmaxWrongDim(Rule):
                 continue
             made, at = traced(weights, summed[0], turned=False)
             over, scores = (None, None) if made is None else (_axis(made), made.args.get("input"))
-            if (
-                made is None
-                or at is None
-                or over is None
-                or over == at
-                or not isinstance(scores, Value)
-                or not _of_two_activations(scores)
-            ):
+            if made is None or at is None or over is None or over == at or not isinstance(scores, Value):
+                continue
+            batch = (
+                at == summed[0] and over == 0 and term[0] in result and equation.count(term[0]) == 3
+            )  # of both operands and the result
+            learned = batch and scores.shape[at] > 1 and scores.shape[0] > 1
+            if not _of_two_activations(scores) and not (learned and any(o.name == "linear" for o in lineage(scores, _THROUGH))):
                 continue
             self._doubted.append((scores.number, at, made, "the weighted sum goes over another axis", str(op.site)))
             self._settle()

@@ -264,6 +264,7 @@ class GradientCut(Rule):
         self._steps: dict[Any, set[int]] = {}  # places of steps: the parameters stepped on
         self._numbers = NumbersRead()
         self._doubted: list[tuple[Any, str, Value, dict[int, Value]]] = []  # in the graph of the backward that runs
+        self._lost: set[int] = set()  # parameters of which a loss was made that no backward ran on
         self._flat: dict[Any, int] = {}  # by place: backward calls in which nothing has arrived behind it
 
     # ---- what has left the graph as a number or an array ---------------------------------------------------------------
@@ -469,6 +470,13 @@ class GradientCut(Rule):
                 self._waited[v.id] = self._waited.get(v.id, 0) + 1
         if event.site not in self._steps:
             self._steps[event.site] = {v.id for v in values}
+            self._left_out({v.id for v in values if v.id not in self._fed})
+
+    def _left_out(self, wanted: set[int]) -> None:
+        """Parameters that another number beside the loss leads to, without a cut: what is missing is its backward."""
+        for value in tuple(self.session.recorder.values.values()):
+            if value.numel == 1 and is_hot(value) and not value.is_leaf and value.tensor is not None:
+                self._lost |= wanted & leaves_before([value]).keys()
 
     def on_error(self, failure: Failure) -> None:
         """A loss without any graph."""
@@ -482,7 +490,7 @@ class GradientCut(Rule):
     def finish(self) -> None:
         """Parameters that never got a gradient although what they made took part in a loss."""
         for cut in self._cuts.values():
-            waited = {i: v for i, v in cut.leaves.items() if i not in self._fed}
+            waited = {i: v for i, v in cut.leaves.items() if i not in self._fed and i not in self._lost}
             if self._optimizers:
                 waited = {i: v for i, v in waited.items() if self._waited.get(i, 0) >= 2}
             elif self._backwards < 2:

@@ -32,16 +32,29 @@ class ParamUnused(Rule):
             int, tuple[list[tuple[Any, str, list[str], set[int]]], str]
         ] = {}  # by root: what was unused at the last look
         self._held: dict[int, Value] = {}  # parameters that optimizers have stepped on
+        self._mates: dict[int, frozenset[int]] = {}  # by parameter: all that its optimizer has
+        self._bare: dict[int, tuple[Site, int]] = {}  # by module: a call without the parameters that it may have, and their size
         self._dropped: dict[int, tuple[Any, str | None, Op]] = {}  # by leaf: where its result ends, its name, the last operation
 
     def on_op(self, op: Op) -> None:
         """Leaves among the operands, initialization left out."""
         first = 1 if op.inplace else 0
+        if op.direct and op.module is not None and op.name in _OPTIONAL and id(op.module.module) not in self._bare:
+            self._left_out(op)
         for value in op.inputs[first:]:
             if value.is_leaf and value.requires_grad and op.name not in _NO_USE and (op.grad_enabled or op.module is not None):
                 self._used.add(value.id)
                 if self._now is not None:
                     self._now.add(value.id)
+
+    def _left_out(self, op: Op) -> None:
+        """`F.layer_norm(x, shape)` in a module of the user's: the scale and the shift that it may have are left out."""
+        out = op.output
+        free = [name for name in ("weight", "bias") if name in op.args and op.args[name] is None]
+        if out is None or out.ndim < 2 or not free or op.site is None or op.module is None:
+            return
+        size = out.shape[-1] if op.name in ("layer_norm", "rms_norm", "linear") else out.shape[1]
+        self._bare[id(op.module.module)] = op.site, size
 
     def on_module_enter(self, call: ModuleCall) -> None:
         """A model begins."""
@@ -99,7 +112,9 @@ class ParamUnused(Rule):
         """Something is trained."""
         self._steps += 1
         if event.optimizer.steps == 1:
-            self._held.update((v.id, v) for v in event.optimizer.params())
+            values = event.optimizer.params()
+            self._held.update((v.id, v) for v in values)
+            self._mates.update(dict.fromkeys([v.id for v in values], frozenset(v.id for v in values)))
 
     def on_update(self, event: Update) -> None:
         """Something is trained."""
@@ -111,7 +126,7 @@ class ParamUnused(Rule):
             return
         ends: dict[Any, list[int]] = {}
         for i, (place, _, _) in self._dropped.items():
-            if i not in self._reached and place is not None:
+            if i not in self._reached and place is not None and self._mates.get(i, {i}) & self._reached:
                 ends.setdefault(place.key, []).append(i)
         for ids in ends.values():
             place, name, op = self._dropped[ids[0]]
@@ -151,8 +166,15 @@ class ParamUnused(Rule):
             return
         paths = [path for path, _ in named]
         groups: dict[str, list[str]] = {}
+        calls: dict[str, Site] = {}  # of operations that take such a parameter and were not given it
         for path in ids:
             parts, best = path.split("."), path
+            owner = root.get_submodule(".".join(parts[:-1]))
+            bare = self._bare.get(id(owner))
+            if bare is not None and owner._parameters[parts[-1]].numel() == bare[1]:
+                calls[best] = bare[0]
+                groups.setdefault(best, []).append(path)
+                continue
             for k in range(len(parts) - 1, 0, -1):
                 prefix = ".".join(parts[:k]) + "."
                 if all(p in ids for p in paths if p.startswith(prefix)):
@@ -161,7 +183,7 @@ class ParamUnused(Rule):
         unused = [
             (site, path, members, {ids[m] for m in members})
             for path, members in groups.items()
-            if (site := member_place(recorder, root, path)) is not None
+            if (site := calls.get(path) or member_place(recorder, root, path)) is not None
         ]
         self._found[id(root)] = unused, recorder.names.root_name(root)
 
@@ -188,6 +210,7 @@ def _dropped_at(op: Op) -> Any:
     return op.site
 
 
+_OPTIONAL = frozenset("group_norm layer_norm rms_norm batch_norm instance_norm linear conv1d conv2d conv3d".split())
 _NO_USE = frozenset(
     {"detach", "data", "clone", "requires_grad", "grad", "zeros_like", "ones_like", "randn_like", "empty_like", "rand_like"}
 )

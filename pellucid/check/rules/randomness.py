@@ -266,7 +266,10 @@ class SameMask(Rule):
         for x, mask in (op.inputs, op.inputs[::-1]):
             if not x.requires_grad or x.is_leaf or mask.requires_grad or not mask.is_floating_point or mask.numel < SEEN:
                 continue
-            self._again(mask, op, self._is_mask)
+            only_training = op.site is not None and "training" in op.site.code.co_names
+            self._again(
+                mask, op, lambda drawn, meant=not only_training: self._is_mask(drawn) and not (meant and self._registered(drawn))
+            )
 
     def _rescaled(self, op: Op) -> None:
         """`x * keep / (1 - p)`: the factor that makes up for what a mask of zeros and ones drops stands behind the product."""
@@ -336,7 +339,7 @@ class SameMask(Rule):
         if array is None:
             return False
         values = np.unique(array.reshape(-1)[:2048])
-        return len(values) == 2 and values[0] == 0 and values[1] > 1 and not self._registered(mask)
+        return len(values) == 2 and values[0] == 0 and values[1] > 1
 
     def on_backward_begin(self, event: Backward) -> None:
         """Draws that are trained with."""
