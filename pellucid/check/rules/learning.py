@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..events import VIEWS, Backward, Batch, LoaderInfo, Op, Site, Value
-from ..rule import Rule
+from ..rule import Rule, cause_site
 from ..signatures import RANDOM
 from .misaligned import apart
 from .places import birthplace, given
 
+_NORMS = ("layer_norm", "group_norm", "instance_norm")
 _STEPS_CONSTANT = 10
 _STEPS_CHANCE = 50
 
@@ -39,7 +40,7 @@ class LossAtChance(Rule):
     id = "PL690"
     severity = "warning"
     summary = "the loss stays at chance level or constant"
-    ops = ("cross_entropy", "nll_loss", "binary_cross_entropy_with_logits", "binary_cross_entropy", "mse_loss")
+    ops = ("cross_entropy", "nll_loss", "binary_cross_entropy_with_logits", "binary_cross_entropy", "mse_loss", *_NORMS)
 
     def __init__(self) -> None:
         self._curves: dict[tuple[Site | None, int], _Curve] = {}
@@ -48,6 +49,7 @@ class LossAtChance(Rule):
         self._drawn: set[int] = set()
         self._visits: dict[Site | None, int] = {}
         self._last = False
+        self._wiped: Any = None  # where a norm over one element makes the same number of every input
         self._alike: dict[
             int, tuple[Any, bool, int, float, bool]
         ] = {}  # by `Value.id`: where it was made, whether its rows are still alike, when, its first number, whether it has moved
@@ -121,6 +123,10 @@ class LossAtChance(Rule):
 
     def on_op(self, op: Op) -> None:
         """What guessing would give: the entropy of the labels in this batch."""
+        if op.name in _NORMS:
+            if self._wiped is None and op.grad_enabled and _over_one(op):
+                self._wiped = cause_site(op)
+            return
         visits = self._visits[op.site] = self._visits.get(op.site, 0) + 1
         target, scores = op.args.get("target"), op.args.get("input")
         if visits > 64 or not isinstance(target, Value) or not isinstance(scores, Value):
@@ -245,12 +251,25 @@ class LossAtChance(Rule):
     def _tell(self, curve: _Curve, losses: Any, message: str, evidence: dict[str, Any]) -> None:
         shown = [float(f"{v:.5g}") for v in losses[np.linspace(0, losses.size - 1, 6).astype(int)]]
         self.report(
-            apart(curve.site.file) or curve.site if curve.site is not None else None,
+            apart(curve.site.file) or self._wiped or curve.site if curve.site is not None else None,
             message,
             evidence={"loss": curve.name, "loss_at": curve.site, "steps": int(losses.size), "losses": shown, **evidence},
             fix="see whether a few examples can be learned by heart; if not, look at the gradients (`pellucid.explain`), "
             "the initial values, the learning rate, and whether inputs and labels still belong together",
         )
+
+
+def _over_one(op: Op) -> bool:
+    """Whether a norm takes the mean of one element each, and gives nothing but its shift."""
+    value = op.args.get("input")
+    if not isinstance(value, Value) or value.ndim < 2 or value.numel < 2:
+        return False
+    if op.name == "layer_norm":
+        shape = op.args.get("normalized_shape")
+        sizes = [shape] if isinstance(shape, int) else list(shape) if isinstance(shape, (tuple, list)) else [2]
+        return all(size == 1 for size in sizes)
+    groups = op.args.get("num_groups") if op.name == "group_norm" else value.shape[1]
+    return isinstance(groups, int) and groups * value.shape[0] == value.numel
 
 
 def _is_flat(losses: Any) -> bool:

@@ -24,6 +24,7 @@ from ..events import (
     lineage,
 )
 from ..rule import Rule
+from .origins import condition_at
 from .places import Place, assigned_before, function_around, loop_test, tree, uncalled
 
 DROPOUT = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
@@ -352,7 +353,7 @@ class TrainInEvalMode(Rule):
             layer, whole = op.module.module, op.module.root.module
             if layer is None or op.module.training or op.direct or layer is whole or id(layer) not in self._switches._last:
                 return
-            if not self._switches.apart(layer, whole):
+            if not self._switches.apart(layer, whole) and not _never_measured(op):
                 return
         kind = _switched_off(op)
         if kind is not None:
@@ -400,6 +401,10 @@ class TrainInEvalMode(Rule):
         """Gradients are used by hand."""
         self._used({event.value.id}, "the update")
 
+    def _switched(self, op: Op) -> Site | None:
+        """Where the layer of an operation was switched to eval mode itself."""
+        return self._evals.get(id(op.module.module)) if op.module is not None else None
+
     def _used(self, stepped: set[int], who: str) -> None:
         if not self._waiting:
             return
@@ -412,7 +417,10 @@ class TrainInEvalMode(Rule):
             made = self._evals.get(id(call.module))
             place = _cause_of(made) if made is not None else None
             if call.training and call.module is not None:
-                made, place = None, _mode_set(self.session.recorder, call.module, True)
+                own = next(
+                    (site for _, _, op in found.layers if _never_measured(op) and (site := self._switched(op)) is not None), None
+                )
+                made, place = None, _mode_set(self.session.recorder, call.module, True) or (own and (condition_at(own) or own))
             kinds = " and ".join(f"{kind} ({path})" for kind, path in layers.items())
             off = "are" if len(layers) > 1 else "is"
             place = place or uncalled(self.session.recorder.files(self.session.script), "train")
@@ -424,6 +432,13 @@ class TrainInEvalMode(Rule):
                 fix=f"call `{call.path}.train()` before training (at the beginning of every epoch, when it is evaluated in between)",
             )
         self._waiting = {i: p for i, p in self._waiting.items() if id(p) not in held}
+
+
+def _never_measured(op: Op) -> bool:
+    """Whether a batch norm has the statistics that it was made with: nobody who keeps a norm as it is means these."""
+    mean, var = op.arg("running_mean"), op.arg("running_var")
+    arrays = [v.numpy() for v in (mean, var) if isinstance(v, Value)] if op.name == "batch_norm" else []
+    return len(arrays) == 2 and all(a is not None for a in arrays) and not arrays[0].any() and bool((arrays[1] == 1).all())
 
 
 def _cause_of(site: Site) -> Any:

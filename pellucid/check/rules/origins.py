@@ -40,6 +40,17 @@ def called_at(site: Any) -> Place | None:
     return tracer.place(call.func, None)
 
 
+def condition_at(site: Any) -> Place | None:
+    """Where the value is written that decides in an `if` around a place: of an argument its default, or what the only call gives."""
+    root = tree(site.file)
+    around = [
+        n for n in ast.walk(root) if isinstance(n, ast.If) and n.body[0].lineno <= site.line <= (n.body[-1].end_lineno or 0)
+    ] if root is not None else []  # fmt: skip
+    if root is None or not around or not isinstance(around[-1].test, (ast.Name, ast.Attribute)):
+        return None
+    return _Tracer(site.file, root).place(around[-1].test, None)
+
+
 def factor_at(site: Any) -> Place | None:
     """Where the factor of an update by hand is written: `lr` of `w -= lr * w.grad`."""
     root = tree(site.file)

@@ -10,7 +10,7 @@ from typing import Any
 from ..events import Backward, Failure, ModuleCall, Op, OptimizerInfo, Site, Step, Update, Value, ancestors
 from ..names import locals_of
 from ..rule import Rule
-from .places import Place, attribute_place, chooser, function_around, is_users, member_place, tree
+from .places import Place, attribute_place, chooser, dropped_at, function_around, is_users, member_place, tree
 
 
 class ParamUnused(Rule):
@@ -106,7 +106,7 @@ class ParamUnused(Rule):
                     last[i] = op
         for i in last.keys() & waiting.keys():
             op = last[i]
-            self._dropped[i] = _dropped_at(op), waiting[i].name, op
+            self._dropped[i] = dropped_at(op), waiting[i].name, op
 
     def on_step(self, event: Step) -> None:
         """Something is trained."""
@@ -186,28 +186,6 @@ class ParamUnused(Rule):
             if (site := calls.get(path) or member_place(recorder, root, path)) is not None
         ]
         self._found[id(root)] = unused, recorder.names.root_name(root)
-
-
-def _dropped_at(op: Op) -> Any:
-    """The line that throws a result away: `loss, _ = f(...)`, where it was made in f or in a model that is called so."""
-    sites = [op.site] if op.site is not None else []
-    call = op.module
-    while call is not None:
-        sites += [call.site] if call.site is not None else []
-        call = call.parent
-    for site in sites:
-        root = tree(site.file)
-        for node in ast.walk(root) if root is not None else ():
-            if not isinstance(node, ast.Assign) or not any(
-                isinstance(t, ast.Tuple) and any(isinstance(e, ast.Name) and e.id.startswith("_") for e in t.elts)
-                for t in node.targets
-            ):
-                continue
-            here = node.lineno <= site.line <= (node.end_lineno or 0)
-            called = {getattr(c.func, "attr", getattr(c.func, "id", None)) for c in ast.walk(node.value) if isinstance(c, ast.Call)}
-            if here or site.code.co_name in called:
-                return Place(site.file, node.lineno)
-    return op.site
 
 
 _OPTIONAL = frozenset("group_norm layer_norm rms_norm batch_norm instance_norm linear conv1d conv2d conv3d".split())

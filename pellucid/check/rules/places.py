@@ -251,6 +251,28 @@ def handed_in(recorder: Any, op: Any, argument: str, made: Any) -> Any:
     return called_from(code, recorder)
 
 
+def dropped_at(op: Op) -> Any:
+    """The line that throws a result away: `loss, _ = f(...)`, where it was made in f or in a model that is called so."""
+    sites = [op.site] if op.site is not None else []
+    call = op.module
+    while call is not None:
+        sites += [call.site] if call.site is not None else []
+        call = call.parent
+    for site in sites:
+        root = tree(site.file)
+        for node in ast.walk(root) if root is not None else ():
+            if not isinstance(node, ast.Assign) or not any(
+                isinstance(t, ast.Tuple) and any(isinstance(e, ast.Name) and e.id.startswith("_") for e in t.elts)
+                for t in node.targets
+            ):
+                continue
+            here = node.lineno <= site.line <= (node.end_lineno or 0)
+            called = {getattr(c.func, "attr", getattr(c.func, "id", None)) for c in ast.walk(node.value) if isinstance(c, ast.Call)}
+            if here or site.code.co_name in called:
+                return Place(site.file, node.lineno)
+    return op.site
+
+
 def chosen(recorder: Any, op: Op) -> Any:
     """The line to change when an operation should not be there, `cause_site`; of a module whose class was handed to the function that made it,
     the call of that function."""

@@ -71,12 +71,17 @@ class DeadUnits(Rule):
         self._owners: dict[int, Site | None] = {}  # by `Value.id` of a parameter: where its optimizer was made
         self._now: dict[int, _Unit] = {}  # by number of the operation, since the last backward
         self._judged = 0
+        self._flat: dict[Site | None, list[int]] = {}  # by place of a ReLU of numbers that cannot be above zero: the steps
 
     def on_op(self, op: Op) -> None:
         """Which units are on."""
         out, x = op.output, op.args.get("input")
         if op.name in ("maximum", "mul", "where"):
             x = _by_hand(op)
+        if out is not None and out.requires_grad and isinstance(x, Value) and op.name in ("relu", "relu6") and _never_above(x):
+            steps = self._flat.setdefault(op.site, [])
+            if steps[-1:] != [self.step]:
+                steps.append(self.step)
         if out is None or not out.requires_grad or not isinstance(x, Value) or out.ndim < 2 or not looked_at(self.step, out.numel):
             return
         if (
@@ -137,7 +142,16 @@ class DeadUnits(Rule):
             waiting.extend(v for v in op.inputs if v.requires_grad)
 
     def finish(self) -> None:
-        """Layers that ended with most units off."""
+        """Layers that ended with most units off, and rectifiers that can give nothing but zeros."""
+        for site, steps in self._flat.items():
+            if len(steps) >= min(self.LOOKS, 4):
+                self.report(
+                    site,
+                    "this ReLU gets numbers that are never above zero, the negative of what another one gave: it is zero for every input, and "
+                    "no gradient passes.",
+                    evidence={"steps": len(steps), "called_at": site},
+                    fix="take the negative of what the first one gets, before it is rectified",
+                )
         for held in self._layers.values():
             looks = held.looks
             if len(looks) < min(self.LOOKS, 4) or held.rows * len(looks) < self.ROWS:
@@ -184,6 +198,23 @@ class DeadUnits(Rule):
         """Who trains what."""
         for value in event.params():
             self._owners[value.id] = event.site
+
+
+def _never_above(value: Value) -> bool:
+    """Whether numbers are the negatives of numbers that are never below zero."""
+    signs = 0
+    for _ in range(8):
+        made = value.producer
+        if made is None or not made.inputs:
+            return False
+        if made.name in ("relu", "relu6", "sigmoid", "softmax", "exp", "square", "abs", "softplus"):
+            return signs % 2 == 1
+        if made.name == "neg":
+            signs += 1
+        elif made.name not in VIEWS:
+            return False
+        value = made.inputs[0]
+    return False
 
 
 def _by_hand(op: Op) -> Value | None:
