@@ -474,8 +474,11 @@ class GradientCut(Rule):
 
     def _left_out(self, wanted: set[int]) -> None:
         """Parameters that another number beside the loss leads to, without a cut: what is missing is its backward."""
-        for value in tuple(self.session.recorder.values.values()):
-            if value.numel == 1 and is_hot(value) and not value.is_leaf and value.tensor is not None:
+        recorder = self.session.recorder
+        cut = {v.number for op in recorder.ops_of_step() if op.output is None or not op.output.requires_grad for v in op.inputs}
+        cut.update(read.value.number for read, _ in self._reads)  # what goes on to the loss as a number is told where it is cut
+        for value in tuple(recorder.values.values()):
+            if value.numel == 1 and value.number not in cut and is_hot(value) and not value.is_leaf and value.tensor is not None:
                 self._lost |= wanted & leaves_before([value]).keys()
 
     def on_error(self, failure: Failure) -> None:

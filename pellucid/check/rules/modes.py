@@ -24,7 +24,7 @@ from ..events import (
     lineage,
 )
 from ..rule import Rule
-from .origins import condition_at
+from .origins import defaulted
 from .places import Place, assigned_before, function_around, loop_test, tree, uncalled
 
 DROPOUT = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
@@ -353,7 +353,7 @@ class TrainInEvalMode(Rule):
             layer, whole = op.module.module, op.module.root.module
             if layer is None or op.module.training or op.direct or layer is whole or id(layer) not in self._switches._last:
                 return
-            if not self._switches.apart(layer, whole) and not _never_measured(op):
+            if not self._switches.apart(layer, whole) and self._by_default(op) is None:
                 return
         kind = _switched_off(op)
         if kind is not None:
@@ -401,9 +401,10 @@ class TrainInEvalMode(Rule):
         """Gradients are used by hand."""
         self._used({event.value.id}, "the update")
 
-    def _switched(self, op: Op) -> Site | None:
-        """Where the layer of an operation was switched to eval mode itself."""
-        return self._evals.get(id(op.module.module)) if op.module is not None else None
+    def _by_default(self, op: Op) -> Any:
+        """Of a batch norm with the statistics that it was made with: the default that switches it to eval mode. Who writes so means it."""
+        site = self._evals.get(id(op.module.module)) if op.module is not None else None
+        return defaulted(site) if site is not None and _never_measured(op) else None
 
     def _used(self, stepped: set[int], who: str) -> None:
         if not self._waiting:
@@ -417,10 +418,8 @@ class TrainInEvalMode(Rule):
             made = self._evals.get(id(call.module))
             place = _cause_of(made) if made is not None else None
             if call.training and call.module is not None:
-                own = next(
-                    (site for _, _, op in found.layers if _never_measured(op) and (site := self._switched(op)) is not None), None
-                )
-                made, place = None, _mode_set(self.session.recorder, call.module, True) or (own and (condition_at(own) or own))
+                own = next((place for _, _, op in found.layers if (place := self._by_default(op)) is not None), None)
+                made, place = None, _mode_set(self.session.recorder, call.module, True) or own
             kinds = " and ".join(f"{kind} ({path})" for kind, path in layers.items())
             off = "are" if len(layers) > 1 else "is"
             place = place or uncalled(self.session.recorder.files(self.session.script), "train")

@@ -40,15 +40,17 @@ def called_at(site: Any) -> Place | None:
     return tracer.place(call.func, None)
 
 
-def condition_at(site: Any) -> Place | None:
-    """Where the value is written that decides in an `if` around a place: of an argument its default, or what the only call gives."""
+def defaulted(site: Any) -> Place | None:
+    """The default of an argument that decides in an `if` around a place; None where the program writes what decides itself."""
     root = tree(site.file)
     around = [
         n for n in ast.walk(root) if isinstance(n, ast.If) and n.body[0].lineno <= site.line <= (n.body[-1].end_lineno or 0)
     ] if root is not None else []  # fmt: skip
     if root is None or not around or not isinstance(around[-1].test, (ast.Name, ast.Attribute)):
         return None
-    return _Tracer(site.file, root).place(around[-1].test, None)
+    found = _Tracer(site.file, root)._trace(around[-1].test, _DEPTH)
+    defaults = [d for n in ast.walk(root) if isinstance(n, ast.arguments) for d in (*n.defaults, *n.kw_defaults) if d is not None]
+    return Place(site.file, found.lineno) if any(found is d for d in defaults) else None  # type: ignore[union-attr, attr-defined]
 
 
 def factor_at(site: Any) -> Place | None:
