@@ -214,7 +214,7 @@ class LabelDtype(Rule):
             k = float(array.reshape(-1)[int(np.argmax(wrong.reshape(-1)))])
             evidence = {
                 "what": "truncates", "from": "float32", "to": target.dtype, "changed": int(wrong.sum()), "of": int(array.size),
-                "example": [k, float(int(k))], "constant": False,
+                "example": [k, float(int(k))], "constant": False, "written_at": op.site,
             }  # fmt: skip
             self._lossy[op.number] = _made_whole(target) or op.site, "truncates", evidence
 
@@ -331,7 +331,7 @@ class LabelDtype(Rule):
             f"{evidence['changed']} of {evidence['of']}: it {why} ({before:g} becomes {after:g}).",
             evidence={**{k: v for k, v in evidence.items() if k not in ("constant", "what")}, "loss": str(loss.site)},
             fix="keep regression targets and soft labels in float32" if what == "truncates" else "keep class numbers in int64",
-            covers=[loss.site, site],
+            covers=[loss.site, site, evidence.get("written_at")],
         )
 
 
