@@ -44,10 +44,11 @@ def flags(
 ) -> Iterator[None]:  # fmt: skip
     """Within the block the switches have these values.
 
-    >>> with flags(deterministic=True):
-    ...     deterministic
+    >>> import pellucid as torch
+    >>> with torch.backends.cudnn.flags(deterministic=True):
+    ...     torch.backends.cudnn.deterministic
     True
-    >>> deterministic
+    >>> torch.backends.cudnn.deterministic
     False
     """
     before = set_flags(enabled, benchmark, benchmark_limit, deterministic, allow_tf32, fp32_precision, depthwise_kernel)

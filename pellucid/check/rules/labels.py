@@ -106,7 +106,8 @@ class LabelDtype(Rule):
         if tensors is None:  # samples that the data set's own code has cast, put together without a trace
             for given in event.values:
                 found = recent.get(given.dtype)
-                if found is not None and given.producer is None:
+                made = given.producer  # PyTorch's collation makes tensors of numbers by an operation
+                if found is not None and (made is None or made.name == "tensor"):
                     self._cast_batches[given.id] = found
         if len(self._cast_batches) > 64:
             self._cast_batches.pop(next(iter(self._cast_batches)))
@@ -297,7 +298,7 @@ class LabelDtype(Rule):
             if made is None and cast is None:
                 value = self._batches.get(value.id)
                 continue
-            found = self._lossy.get(made.number if made is not None else cast or 0)
+            found = self._lossy.get(cast if cast is not None else made.number)
             if found is not None:
                 self._tell(op, *found)
                 return

@@ -11,7 +11,7 @@ class Smoother:
         self.beta, self.value, self.weight = beta, 0.0, 0.0
 
     def add(self, x):
-        self.value = self.beta * self.value + (1 - self.beta) * x
+        self.value = self.value * self.beta + x * (1 - self.beta)
         self.weight = self.beta * self.weight + (1 - self.beta)
         return self.value / self.weight
 
