@@ -23,7 +23,7 @@ from ..ops._overloads import WITH_OUT, overloads
 
 _SPACES = ("Tensor", *FUNCTIONS)
 _PREFIXED = ("linalg", "fft", "special")  # spaces whose functions PyTorch calls linalg_det, fft_rfft ...
-_SPECIFIC = re.compile(r"(?:([\w.]+)\(\): )?argument '(\w+)'(?: \(position \d+\))? (must be (\w+).*)")
+_SPECIFIC = re.compile(r"(?:([\w.]+)\(\): )?argument '(\w+)'( \(position \d+\))? (must be (\w+).*)")
 
 
 def known(frame: FrameType) -> bool:
@@ -60,12 +60,12 @@ def told(frame: FrameType, user: FrameType, sentence: str) -> str:
     names = list(inspect.signature(function, follow_wrapped=False).parameters)
     argument = match[2]
     if argument not in names:  # PyTorch's transpose has dim0 and dim1
-        wrong = [n for n in names if n.rstrip("01") == argument and not _fits(frame.f_locals.get(n), match[4])]
+        wrong = [n for n in names if n.rstrip("01") == argument and not _fits(frame.f_locals.get(n), match[5])]
         argument = wrong[0] if wrong else argument
-    place = ""
+    place = "" if argument in names else match[3] or ""
     if argument in names and argument not in kwargs:
         place = f" (position {names.index(argument) + (space != 'Tensor')})"
-    return f"{shown}(): argument '{argument}'{place} {match[3]}"
+    return f"{shown}(): argument '{argument}'{place} {match[4]}"
 
 
 def refusal(shown: str, signatures: list[str], args: list[Any], kwargs: dict[str, Any]) -> str:

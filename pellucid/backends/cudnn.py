@@ -45,11 +45,11 @@ def flags(
     """Within the block the switches have these values.
 
     >>> import pellucid as torch
-    >>> with torch.backends.cudnn.flags(deterministic=True):
-    ...     torch.backends.cudnn.deterministic
-    True
-    >>> torch.backends.cudnn.deterministic
+    >>> with torch.backends.cudnn.flags(enabled=False):
+    ...     torch.backends.cudnn.enabled
     False
+    >>> torch.backends.cudnn.enabled
+    True
     """
     before = set_flags(enabled, benchmark, benchmark_limit, deterministic, allow_tf32, fp32_precision, depthwise_kernel)
     try:

@@ -71,6 +71,8 @@ def segment_reduce(
         if name == "mean":
             made = made / many
     else:
+        if name != "prod":
+            made = made + _EMPTY[name]  # a value of its own that no extreme equals: gradients are shared among equals
         made = made.index_reduce(0, segment, elements, name, include_self=False)
         if name == "prod":
             made = made * (1.0 if initial is None else initial)

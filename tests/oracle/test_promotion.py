@@ -28,7 +28,7 @@ def outcome(function, *args):
     try:
         return str(function(*args))
     except Exception as error:
-        return type(error).__name__, str(error)
+        return type(error).__name__, str(error).splitlines()[0]
 
 
 def test_attributes():
