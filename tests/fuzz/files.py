@@ -540,6 +540,9 @@ def prepare() -> None:
     import resource
 
     warnings.simplefilter("ignore")
+    for words in ("error_hints", "overloads"):  # read when the first error is made
+        importlib.import_module(f"pellucid.api.{words}")
+    importlib.import_module("pellucid.ops._overloads").overloads()
     sys.addaudithook(watch)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() if sys.platform == "linux" else 8 << 30
     resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
