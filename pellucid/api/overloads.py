@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import inspect
 import itertools
-import linecache
 import re
 from functools import cache
 from types import FrameType, FunctionType, ModuleType
@@ -20,6 +19,7 @@ import numpy as np
 from ..core.public import FUNCTIONS, METHODS
 from ..core.tensor import Parameter, Tensor
 from ..ops._overloads import WITH_OUT, overloads
+from .written import call_at
 
 _SPACES = ("Tensor", *FUNCTIONS)
 _PREFIXED = ("linalg", "fft", "special")  # spaces whose functions PyTorch calls linalg_det, fft_rfft ...
@@ -39,12 +39,12 @@ def told(frame: FrameType, user: FrameType, sentence: str) -> str:
         user: the frame of the user's program that called it.
         sentence: our words.
     """
-    called = _called(frame, user, sentence.partition("()")[0])
+    node = call_at(user)
+    called = _called(frame, _written(node, user), sentence.partition("()")[0])
     if called is None or called[0] == "nn.functional":  # functions in Python, which pass the arguments on
         return sentence
     space, name, function = called
-    args, kwargs = _arguments(frame, user, function, space)
-    node = _call_node(user)
+    args, kwargs = _arguments(frame, node, function, space)
     if node is not None and not any(isinstance(a, ast.Starred) for a in node.args) and len(args) != len(node.args):
         return sentence  # the function has changed its variables since
     shown, signatures = overloads().get(f"{space}.{name}", (name, []))
@@ -168,8 +168,8 @@ def _public() -> dict[Any, list[tuple[str, str, Any]]]:
     return found
 
 
-def _called(frame: FrameType, user: FrameType, said: str) -> tuple[str, str, Any] | None:
-    """(space, name, function) of what a frame runs for the user; None for what is not public.
+def _called(frame: FrameType, call: tuple[str, str], said: str) -> tuple[str, str, Any] | None:
+    """(space, name, function) of what a frame runs for the user, who wrote `call` (a name and its space); None for what is not public.
 
     Where a function has several names and the source is not at hand, it is the one that was `said`.
     """
@@ -177,7 +177,7 @@ def _called(frame: FrameType, user: FrameType, said: str) -> tuple[str, str, Any
     if code is WITH_OUT:
         code = getattr(frame.f_locals["function"], "__code__", code)
     entries = _public().get(code, [])
-    attribute, home = _written(user)
+    attribute, home = call
     written = [e for e in entries if e[1] == attribute and (e[0] == home if home in _SPACES else e[0] != "Tensor")]
     if written:
         entries = written
@@ -191,47 +191,25 @@ def _called(frame: FrameType, user: FrameType, said: str) -> tuple[str, str, Any
     return entries[0] if entries else None
 
 
-def _call_node(frame: FrameType | None) -> ast.Call | None:
-    """The call that a frame of the user's is at, from the text of its line."""
-    if frame is None:
-        return None
-    places = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), None)
-    if places is None or None in places:
-        return None
-    first, last, start, end = places
-    lines = [line.encode() for line in linecache.getlines(frame.f_code.co_filename)[first - 1 : last]]  # type: ignore[operator]
-    if not lines:
-        return None
-    lines[-1] = lines[-1][:end]
-    lines[0] = lines[0][start:]
-    try:
-        node = ast.parse(b"".join(lines).decode().strip(), mode="eval").body
-    except (SyntaxError, ValueError):
-        return None
-    return node if isinstance(node, ast.Call) else None
-
-
-def _written(frame: FrameType | None) -> tuple[str, str]:
-    """(the name called, the space it is called in: "Tensor" for a method) at a frame's line, where it says so."""
-    node = _call_node(frame)
+def _written(node: ast.Call | None, frame: FrameType) -> tuple[str, str]:
+    """(the name called, the space it is called in: "Tensor" for a method), where a frame's call says so."""
     if node is None or not isinstance(node.func, ast.Attribute):
         return "", ""
     owner, path = node.func.value, []
     while isinstance(owner, ast.Attribute):
         path.append(owner.attr)
         owner = owner.value
-    found = (frame.f_locals | frame.f_globals).get(owner.id) if isinstance(owner, ast.Name) and frame is not None else None
+    found = (frame.f_locals | frame.f_globals).get(owner.id) if isinstance(owner, ast.Name) else None
     for name in reversed(path):
         found = vars(found).get(name) if isinstance(found, ModuleType) else None
     home = found.__name__.partition(".")[2] or "torch" if isinstance(found, ModuleType) else "Tensor"
     return node.func.attr, home
 
 
-def _arguments(frame: FrameType, user: FrameType, function: Any, space: str) -> tuple[list[Any], dict[str, Any]]:
+def _arguments(frame: FrameType, node: ast.Call | None, function: Any, space: str) -> tuple[list[Any], dict[str, Any]]:
     """Positional and keyword arguments of the call, without a method's `self`."""
     if frame.f_code is WITH_OUT:
         return list(frame.f_locals["args"]), dict(frame.f_locals["kwargs"])
-    node = _call_node(user)
     named = None if node is None or any(k.arg is None for k in node.keywords) else [k.arg for k in node.keywords]
     args: list[Any] = []
     kwargs: dict[str, Any] = {}

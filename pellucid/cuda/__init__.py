@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..dtypes import device as _device
+from ..errors import OutOfMemoryError as OutOfMemoryError
 from . import amp as amp
 
 NO_CUDA = "Torch not compiled with CUDA enabled"
@@ -106,10 +107,6 @@ def device(device: Any) -> Iterator[None]:
     if isinstance(device, (_device, str)):
         raise AssertionError(NO_CUDA)
     yield
-
-
-class OutOfMemoryError(RuntimeError):
-    """What a device without memory left would raise."""
 
 
 def _refusing(name: str) -> Any:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import linecache
 import re
 from types import FrameType, TracebackType
 from typing import Any
 
+from ..api.written import text_at
 from ..core import reverse
 from ..core.source import Line, describe, is_library
 from ..core.tensor import Tensor
@@ -181,20 +181,11 @@ def _none_gradient(error: BaseException, notes: Watch | None) -> Explanation | N
 
 def _expressions(frame: FrameType, instruction: int) -> list[ast.AST]:
     """The source of what a frame was computing, as trees: the failing part if Python knows it, then the whole line."""
-    found = []
-    for k, (line, end, column, end_column) in enumerate(frame.f_code.co_positions()):
-        if k * 2 != instruction or line is None:
-            continue
-        rows = linecache.getlines(frame.f_code.co_filename)[line - 1 : end]
-        if rows and column is not None and end_column is not None:
-            rows[-1] = rows[-1].encode()[:end_column].decode(errors="ignore")
-            rows[0] = rows[0].encode()[column:].decode(errors="ignore")
-            found.append("".join(rows))
-        found.append(linecache.getline(frame.f_code.co_filename, line))
+    line = describe((frame.f_code, instruction))
     trees: list[ast.AST] = []
-    for text in found:
+    for text in (text_at(frame.f_code, instruction), line and line.text):
         try:
-            trees.append(ast.parse(text.strip()))
+            trees.append(ast.parse(text or ""))
         except SyntaxError:
             continue
     return trees

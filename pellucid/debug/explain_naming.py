@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import linecache
 import sys
 import sysconfig
 from collections import deque
@@ -13,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..api.written import call_at
 from ..core.source import is_library
 from ..core.tape import Node
 from ..core.tensor import Tensor
@@ -26,27 +26,13 @@ _STANDARD = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "purelib", 
 
 def argument_text(frame: FrameType | None, function: str) -> str | None:
     """The first argument of the call of `function` that a frame is making, as it is written; None when it is longer than a name."""
-    if frame is None:
+    call = call_at(frame)
+    if call is None or not call.args:
         return None
-    for k, (start, end, column, end_column) in enumerate(frame.f_code.co_positions()):
-        if k * 2 != frame.f_lasti or start is None or column is None or end_column is None:
-            continue
-        rows = linecache.getlines(frame.f_code.co_filename)[start - 1 : end]
-        if not rows:
-            return None
-        rows[-1] = rows[-1].encode()[:end_column].decode(errors="ignore")
-        rows[0] = rows[0].encode()[column:].decode(errors="ignore")
-        try:
-            tree = ast.parse("".join(rows).strip(), mode="eval").body
-        except SyntaxError:
-            return None
-        if isinstance(tree, ast.Call) and tree.args:
-            called = tree.func.attr if isinstance(tree.func, ast.Attribute) else getattr(tree.func, "id", "")
-            text = ast.unparse(tree.args[0])
-            if called == function and len(text) <= 60 and isinstance(tree.args[0], (ast.Name, ast.Attribute, ast.Subscript)):
-                return text
-        return None
-    return None
+    called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    text = ast.unparse(call.args[0])
+    short = len(text) <= 60 and isinstance(call.args[0], (ast.Name, ast.Attribute, ast.Subscript))
+    return text if called == function and short else None
 
 
 def _is_users(filename: str | None) -> bool:

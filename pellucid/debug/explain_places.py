@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import ast
 import difflib
-import functools
 import gc
 import linecache
 from typing import Any
 
+from ..api.written import tree
 from ..core.source import Line, is_library
 from ..core.tensor import Tensor
 
 _REGISTERING = ("register_buffer", "register_parameter", "add_module", "register_module")
-
-
-@functools.lru_cache(maxsize=64)
-def _tree(file: str, lines: int) -> ast.Module | None:
-    try:
-        return ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
-        return None
 
 
 def _line(file: str, number: int, function: str) -> Line:
@@ -51,7 +43,7 @@ def defined_at(t: Tensor) -> Line | None:
 
 def is_lost(line: Line) -> bool:
     """Whether the result of a statement goes nowhere: nobody keeps it, or only a variable that is never read."""
-    root = _tree(line.file, len(linecache.getlines(line.file)))
+    root = tree(line.file)
     functions = [n for n in ast.walk(root) if isinstance(n, ast.FunctionDef)] if root is not None else []
     inside = [f for f in functions if f.lineno <= line.line <= (f.end_lineno or 0)]
     scope = max(inside, key=lambda f: f.lineno, default=root)
@@ -76,7 +68,7 @@ def is_lost(line: Line) -> bool:
 def unfreezing(t: Tensor, frozen: Line, switched_on: set[tuple[str, int]]) -> Line | None:
     """The line that was to set `requires_grad` to True again, and did nothing: it gives another attribute a value, that of a module, or its
     condition is never true."""
-    root = _tree(frozen.file, len(linecache.getlines(frozen.file)))
+    root = tree(frozen.file)
     parents = {child: node for node in ast.walk(root) for child in ast.iter_child_nodes(node)} if root is not None else {}
     for node in ast.walk(root) if root is not None else ():
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Attribute):
@@ -113,7 +105,7 @@ def _in_class(kind: type, attribute: str) -> Line | None:
         code: Any = getattr(vars(base).get("__init__"), "__code__", None)
         if code is None or is_library(code.co_filename):
             continue
-        root = _tree(code.co_filename, len(linecache.getlines(code.co_filename)))
+        root = tree(code.co_filename)
         for node in ast.walk(root) if root is not None else ():
             if not isinstance(node, ast.ClassDef) or not node.lineno <= code.co_firstlineno <= (node.end_lineno or 0):
                 continue

@@ -274,6 +274,7 @@ def _noted(error: Exception, name: str, module: ModuleType | None = None) -> Exc
 
 
 def _sentence(name: str, module: ModuleType | None = None) -> str:
+    """Say that Pellucid does not have `name`, and what it has that may be meant."""
     parent_name, _, leaf = name.rpartition(".")
     module = module or sys.modules.get(parent_name)
     sentence = f"Pellucid {__version__} has no {name}"

@@ -56,7 +56,7 @@ def former(function: Callable[..., Tensor], *args: Any, numbers: tuple[str, ...]
     """
     name = function.__name__
     kinds = "".join("n" if isinstance(a, _NUMBERS) else "t" if isinstance(a, Tensor) else "?" for a in args)
-    tensors = 3 if len(numbers) == 2 or name.startswith("addc") else 2
+    tensors = function.__code__.co_argcount  # type: ignore[attr-defined]
     if len(numbers) == 1:
         fits = kinds[1] == "n" and len(args) == tensors + 1 and (tensors == 2 or kinds == "tntt")
     else:
@@ -72,7 +72,7 @@ def former(function: Callable[..., Tensor], *args: Any, numbers: tuple[str, ...]
 
 
 def _advice(name: str, numbers: tuple[str, ...]) -> str:
-    """PyTorch's warning, with the form that was used and those to use."""
+    """PyTorch's warning for the call that the library is in."""
     frame: FrameType | None = sys._getframe(2)
     space = "Tensor"
     while frame is not None and is_library(frame.f_code.co_filename):
@@ -81,6 +81,12 @@ def _advice(name: str, numbers: tuple[str, ...]) -> str:
         elif frame.f_code is WITH_OUT:
             space = "torch"
         frame = frame.f_back
+    return _deprecated(space, name, numbers)
+
+
+@cache
+def _deprecated(space: str, name: str, numbers: tuple[str, ...]) -> str:
+    """The form that was used, and those to use."""
     signatures = overloads()[f"{space}.{name}"][1]
     tensors = [part for part in signatures[0][1:-1].partition(", *")[0].split(", ") if part.startswith("Tensor ")]
     places = [f"Number {number}" for number in numbers]

@@ -27,9 +27,8 @@ def _scipy(name: str) -> Any:
     return getattr(importlib.import_module("scipy.special"), name)
 
 
-_LONGEST = (
-    2.0**22
-)  # degrees from here on are computed by the terms of a series, not by a recurrence that takes a step for each degree
+# From this degree on a closed form or an expansion is used. A recurrence would take one step for each degree.
+_LONGEST = 2.0**22
 
 
 def _reflected(n: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import functools
-import linecache
 from dataclasses import dataclass
 from typing import Any
+
+from .places import tree as parsed
 
 
 @dataclass(slots=True)
@@ -22,17 +22,9 @@ class Average:
     returned: bool = False
 
 
-@functools.lru_cache(maxsize=32)
-def _module(filename: str, lines: int) -> ast.Module | None:
-    try:
-        return ast.parse("".join(linecache.getlines(filename)))
-    except (SyntaxError, ValueError):
-        return None
-
-
 def average_of(filename: str, line: int, names: dict[str, Any]) -> Average:
     """What becomes of the number that is made on a line. `names` has the values of the running function's variables."""
-    tree = _module(filename, len(linecache.getlines(filename)))
+    tree = parsed(filename)
     if tree is None:
         return Average()
     scope: Any = tree

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
+from ...api.written import tree as tree
 from ...core.notebook import place
 from ..events import Op, Site
 from ..names import locals_of
@@ -44,19 +45,6 @@ class Place:
 
     def __str__(self) -> str:
         return place(self.file, self.line)
-
-
-@functools.lru_cache(maxsize=64)
-def _parsed(file: str, lines: int) -> ast.Module | None:
-    try:
-        return ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
-        return None
-
-
-def tree(file: str) -> ast.Module | None:
-    """The syntax tree of a file, None when it cannot be read."""
-    return _parsed(file, len(linecache.getlines(file)))
 
 
 def assignments(file: str, target: str, first: int = 1, last: int = 1 << 30) -> Iterator[ast.stmt]:

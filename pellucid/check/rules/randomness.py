@@ -6,7 +6,6 @@ import ast
 import functools
 import hashlib
 import inspect
-import linecache
 import random
 from collections.abc import Iterator
 from types import CodeType
@@ -350,7 +349,7 @@ class SameMask(Rule):
             for source, op in waiting:  # a table that rows are taken from, or that is multiplied with, is data and no noise
                 if op.name not in _TABLES and len(op.inputs) > 1:
                     used.add(source.number)
-            for op in sorted(made, key=lambda op: -op.number):  # what is made of one draw alone is as good as the draw
+            for op in sorted(made, key=lambda op: -op.number):  # a value computed from a single draw counts as that draw
                 if op.number in used and len(op.inputs) == 1 and op.inputs[0].producer is not None:
                     used.add(op.inputs[0].producer.number)
             for op in made:
@@ -583,12 +582,8 @@ def _constant_seed(function: Any) -> tuple[Site, str] | None:
         code = getattr(vars(type(function)).get("__call__"), "__code__", None)
     if code is None:
         return None
-    lines = linecache.getlines(code.co_filename)
-    try:
-        tree = ast.parse("".join(lines))
-    except SyntaxError:
-        return None
-    owner = _definition(tree, code)
+    tree = parsed(code.co_filename)
+    owner = None if tree is None else _definition(tree, code)
     if owner is None:
         return None
     arguments = owner.args

@@ -53,11 +53,6 @@ class WithGlobalHooks(ModuleType):
         "_global_forward_hooks_always_called": "always_called",
     }  # fmt: skip
 
-    def __getattr__(self, name: str) -> Any:
-        if name in self.TABLES:
-            return getattr(global_hooks, self.TABLES[name])
-        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
-
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self.TABLES:
             super().__setattr__(name, value)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
-from ...api.attach import LENT
+from ...api.attach import LENT, missing
 from ...api.notebook import module_html
 from ...core import observe
 from ...core.modes import state
@@ -508,6 +508,13 @@ def _enter(module: Module) -> str:
         path = f"{above}.{name}" if name else above
     _running.stack.append((module, path))
     return path
+
+
+def __getattr__(name: str) -> Any:
+    table = _hooks.WithGlobalHooks.TABLES.get(name)
+    if table is None:
+        raise missing("torch.nn.modules.module", name, globals())
+    return getattr(_hooks.global_hooks, table)
 
 
 sys.modules[__name__].__class__ = _hooks.WithGlobalHooks
