@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 import importlib.machinery
+import itertools
 import random
 import sys
 import threading
@@ -38,6 +39,8 @@ class Hooks:
         self._undo: list[tuple[Any, str, Any, bool]] = []
         self._optimizers: dict[int, OptimizerInfo] = {}
         self._loaders: dict[int, LoaderInfo] = {}
+        # Their numbers count what was made: a new one may lie where one that is gone lay, and takes its place in the table.
+        self._optimizer_numbers, self._loader_numbers = itertools.count(), itertools.count()
         self._inside = 0  # calls of train() on submodules
         self._stepping = 0
         self._step: Step | None = None  # that runs now
@@ -309,7 +312,7 @@ class Hooks:
         """What is known of an optimizer."""
         held = self._optimizers.get(id(optimizer))
         if held is None or held.optimizer is not optimizer:
-            held = OptimizerInfo(self.engine, optimizer, self.recorder.site(2), len(self._optimizers))
+            held = OptimizerInfo(self.engine, optimizer, self.recorder.site(2), next(self._optimizer_numbers))
             self._optimizers[id(optimizer)] = held
             self.recorder.expect(held.number)
         return held
@@ -439,7 +442,7 @@ class Hooks:
         held = self._loaders.get(id(loader))
         if held is None or held.loader is not loader:
             shuffled = "Random" in type(getattr(loader, "sampler", None)).__name__
-            held = LoaderInfo(loader, self.recorder.site(2), len(self._loaders), shuffled)
+            held = LoaderInfo(loader, self.recorder.site(2), next(self._loader_numbers), shuffled)
             self._loaders[id(loader)] = held
         return held
 

@@ -507,4 +507,21 @@ def case_everything_is_put_back(torch, engine):
     assert shown == (warnings.warn, warnings.showwarning, torch.manual_seed, torch.autograd.grad, torch.compile)
 
 
+def case_numbers_of_things_that_come_and_go(torch, engine):
+    """Each optimizer has a number of its own, also where the next one gets the memory of one that is gone."""
+    seen = set()
+
+    def program():
+        weight = torch.nn.Parameter(torch.ones(2))
+        for _ in range(200):
+            optimizer = torch.optim.SGD([weight], lr=0.1)
+            seen.add(id(optimizer))
+            optimizer = None  # gone before the next one is made
+            gc.collect(0)
+
+    rule = watch(engine, program)
+    assert len(seen) < 200  # some memory was used again
+    assert [event.number for event in of(rule, "on_optimizer")] == list(range(200))
+
+
 CASES = {name.removeprefix("case_"): function for name, function in list(globals().items()) if name.startswith("case_")}
