@@ -48,7 +48,7 @@ def add_layer(layer: str) -> None:
 
     def ours(which: int):
         def make(_lib):
-            from pellucid.codegen import conv
+            from pellucid.kernels.convolution import call as conv
 
             x, w = normal(x_shape), normal(w_shape)
             g = normal(conv.conv(x, w, *args).shape)
@@ -75,7 +75,7 @@ def add_layer(layer: str) -> None:
 
         return make
 
-    from pellucid.codegen.conv_geometry import conv_geometry
+    from pellucid.kernels.convolution.geometry import conv_geometry
 
     for which, part in enumerate(("forward", "input grad", "weight grad")):
         name = f"{layer} {part}"
@@ -88,7 +88,7 @@ def add_pool(pool: str) -> None:
 
     def ours(which: int):
         def make(_lib):
-            from pellucid.codegen import pool as kernels
+            from pellucid.kernels.pooling import call as kernels
 
             x = normal(shape)
             values, index = kernels.max_pool(x, kernel, stride, padding)
@@ -124,8 +124,8 @@ def peak(rounds: int = 5) -> float:
     """Float operations a second of one core: chains of multiply-adds in registers, nothing else."""
     from time import perf_counter
 
-    from pellucid.codegen import jit, target
-    from pellucid.codegen.emit import Module, vector
+    from pellucid.llvm import jit, target
+    from pellucid.llvm.emit import Module, vector
 
     module, lanes, chains, count = Module(), target.host().lanes("float"), 12, 1_000_000
     f, kind = module.function("go", x="ptr", n="i64"), vector("float", lanes)
@@ -148,9 +148,10 @@ def peak(rounds: int = 5) -> float:
 
 def winograd_floor(name: str) -> tuple[float, float] | None:
     """Operations of the products and of the transforms where a case goes by Winograd's method, else None."""
-    from pellucid.codegen import conv_winograd, conv_winograd_weight
-    from pellucid.codegen.conv_geometry import conv_geometry
-    from pellucid.codegen.winograd_parts import POINTS, TILE
+    from pellucid.kernels.convolution import winograd as conv_winograd
+    from pellucid.kernels.convolution import winograd_weight as conv_winograd_weight
+    from pellucid.kernels.convolution.geometry import conv_geometry
+    from pellucid.kernels.convolution.winograd_parts import POINTS, TILE
 
     layer = next(known for known in LAYERS if name.startswith(known + " "))
     part = name[len(layer) + 1 :]

@@ -46,7 +46,7 @@ def leaves(tensors):
 def add_matmul(model: str, m: int, k: int, n: int, layout: str, batch: tuple[int, ...] = ()) -> None:
     @case(f"matmul {model} {layout} {'x'.join(map(str, (*batch, m, k, n)))}")
     def make(torch):
-        from pellucid.codegen import matmul
+        from pellucid.kernels.matmul import call as matmul
 
         a = normal(*batch, m, k) if layout[0] == "n" else normal(*batch, k, m).swapaxes(-1, -2)
         b = normal(*batch, k, n) if layout[1] == "n" else normal(*batch, n, k).swapaxes(-1, -2)
@@ -75,7 +75,7 @@ add_matmul("tiny", 4, 4, 4, "nn")
 
 @case("linear+relu mlp 512x784x1024")
 def linear_relu(torch):
-    from pellucid.codegen import matmul
+    from pellucid.kernels.matmul import call as matmul
 
     x, w, b = normal(512, 784), normal(1024, 784), normal(1024)
     tx, tw, tb = both(torch, x, w, b)
@@ -87,7 +87,7 @@ def linear_relu(torch):
 def add_elementwise(name: str, numpy, theirs, count: int) -> None:
     @case(f"{name} {count}")
     def make(torch):
-        from pellucid.codegen import activations
+        from pellucid.kernels.pointwise import activations
 
         x, g = normal(count), normal(count)
         tx, tg = both(torch, x, g)
@@ -114,7 +114,7 @@ def add_rows(model: str, rows: int, columns: int) -> None:
 
     @case(f"softmax {model} {rows}x{columns}")
     def softmax(torch):
-        from pellucid.codegen import softmax
+        from pellucid.kernels.rows import softmax
 
         x = normal(rows, columns)
         (tx,) = both(torch, x)
@@ -127,7 +127,7 @@ def add_rows(model: str, rows: int, columns: int) -> None:
 
     @case(f"cross_entropy {model} {rows}x{columns}")
     def cross_entropy(torch):
-        from pellucid.codegen import softmax
+        from pellucid.kernels.rows import softmax
 
         x, target = normal(rows, columns), np.random.default_rng(1).integers(0, columns, rows)
         tx, tt = both(torch, x, target)
@@ -141,7 +141,7 @@ def add_rows(model: str, rows: int, columns: int) -> None:
 
     @case(f"cross_entropy backward {model} {rows}x{columns}")
     def cross_entropy_backward(torch):
-        from pellucid.codegen import softmax
+        from pellucid.kernels.rows import softmax
 
         x, target = normal(rows, columns), np.random.default_rng(1).integers(0, columns, rows)
         tx, tt = both(torch, x, target)
@@ -161,7 +161,7 @@ add_rows("vocabulary", 768, 8192)
 
 @case("layer_norm gpt 768x128")
 def layer_norm(torch):
-    from pellucid.codegen import norm
+    from pellucid.kernels.rows import norm
 
     x, w, b = normal(768, 128), normal(128), normal(128)
     tx, tw, tb = both(torch, x, w, b)
@@ -176,7 +176,7 @@ def layer_norm(torch):
 
 @case("layer_norm backward gpt 768x128")
 def layer_norm_backward(torch):
-    from pellucid.codegen import norm
+    from pellucid.kernels.rows import norm
 
     x, w, b, g = normal(768, 128), normal(128), normal(128), normal(768, 128)
     _, mean, rstd = norm.layer_norm(x, (128,), w, b)
@@ -195,7 +195,7 @@ def add_batch_norm(*shape: int) -> None:
 
     @case(f"batch_norm resnet {label}")
     def forward(torch):
-        from pellucid.codegen import channel_norm
+        from pellucid.kernels.rows import channel_norm
 
         x, _, w, b, mean, var = arrays()
         tensors = both(torch, x, w, b, mean.copy(), var.copy())
@@ -204,7 +204,7 @@ def add_batch_norm(*shape: int) -> None:
 
     @case(f"batch_norm backward resnet {label}")
     def backward(torch):
-        from pellucid.codegen import channel_norm
+        from pellucid.kernels.rows import channel_norm
 
         x, g, w, b, *_ = arrays()
         _, mean, rstd = channel_norm.batch_norm(x, w, b)
@@ -226,7 +226,7 @@ def add_attention(causal: bool, batch: int, heads: int, length: int, width: int)
 
     @case(f"attention {label}")
     def forward(torch):
-        from pellucid.codegen import attention
+        from pellucid.kernels.rows import attention
 
         q, k, v = (normal(batch, heads, length, width) for _ in range(3))
         tensors = both(torch, q, k, v)
@@ -244,7 +244,7 @@ def add_attention(causal: bool, batch: int, heads: int, length: int, width: int)
 
     @case(f"attention backward {label}")
     def backward(torch):
-        from pellucid.codegen import attention
+        from pellucid.kernels.rows import attention
 
         q, k, v, g = (normal(batch, heads, length, width) for _ in range(4))
         out, lse = attention.attention(q, k, v, None, causal)
@@ -265,7 +265,7 @@ add_attention(True, 4, 8, 256, 64)
 def add_reduction(name: str, axis, *shape: int) -> None:
     @case(f"{name} {'x'.join(map(str, shape))} axis {axis}")
     def make(torch):
-        from pellucid.codegen import reduce
+        from pellucid.kernels.pointwise import reduce
 
         x = normal(*shape)
         (tx,) = both(torch, x)
@@ -291,7 +291,7 @@ def gpt_parameters() -> list[np.ndarray]:
 def add_optimizer(name: str, fused: bool) -> None:
     @case(f"{name} gpt, 51 parameters{', PyTorch fused' * fused}")
     def make(torch):
-        from pellucid.codegen import optim
+        from pellucid.kernels.updates import optim
 
         params, grads = gpt_parameters(), gpt_parameters()
         state = [[np.zeros_like(p) for p in params] for _ in range(2)]
@@ -317,7 +317,7 @@ for fused in (False, True):
 
 @case("embedding gpt")
 def embedding(torch):
-    from pellucid.codegen import embedding
+    from pellucid.kernels.indexing import embedding
 
     table, index = normal(65, 128), np.random.default_rng(0).integers(0, 65, (12, 64))
     t_table, t_index = both(torch, table, index)
@@ -327,7 +327,7 @@ def embedding(torch):
 
 @case("embedding backward gpt")
 def embedding_backward(torch):
-    from pellucid.codegen import embedding
+    from pellucid.kernels.indexing import embedding
 
     g, index = normal(12, 64, 128), np.random.default_rng(0).integers(0, 65, (12, 64))
     tg, t_index = both(torch, g, index)
@@ -349,7 +349,7 @@ def best(work, seconds: float = 0.02) -> float:
 
 def peak_flops() -> float:
     """The best rate of a large product, ours or NumPy's, in operations a second."""
-    from pellucid.codegen import matmul
+    from pellucid.kernels.matmul import call as matmul
 
     a, b = normal(768, 512), normal(512, 768)
     return 2 * 768 * 512 * 768 / min(best(lambda: a @ b), best(lambda: matmul.multiply(a, b)))

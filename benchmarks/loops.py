@@ -13,8 +13,9 @@ import harness  # noqa: F401  first: it fixes the thread counts before NumPy is 
 import ml_dtypes
 import numpy as np
 
-from pellucid.codegen import jit, loops, threads
-from pellucid.codegen.loops import Access, Loop, Reduce, Step, Write
+from pellucid.kernels.pointwise import loop as loops
+from pellucid.kernels.pointwise.loop import Access, Loop, Reduce, Step, Write
+from pellucid.llvm import jit, threads
 
 X, G, B = ("in", 0), ("in", 1), ("in", 2)
 

@@ -28,6 +28,6 @@ def show() -> str:
 
 def parallel_info() -> str:
     """The number of threads."""
-    from .codegen import threads
+    from .llvm import threads
 
     return f"Pellucid parallel backend: native worker threads\n\tget_num_threads() : {threads.get_num_threads()}\n"

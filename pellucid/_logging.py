@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from .compiler.logs import KNOWN, OTHERS, listen
+from .compiler.report.logs import KNOWN, OTHERS, listen
 
 __all__ = ["set_logs"]
 

@@ -12,7 +12,7 @@ from . import dtypes
 from .core.public import FUNCTIONS
 from .core.tensor import Tensor, make_tensor
 from .errors import ArgumentValueError, UnsupportedError
-from .ops.random_create import Generator
+from .ops.create.random import Generator
 
 __all__ = ["SobolEngine"]
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .ops.random_create import default_generator as default_generator
-from .ops.random_create import get_rng_state as get_rng_state
-from .ops.random_create import initial_seed as initial_seed
-from .ops.random_create import manual_seed as manual_seed
-from .ops.random_create import seed as seed
-from .ops.random_create import set_rng_state as set_rng_state
+from .ops.create.random import default_generator as default_generator
+from .ops.create.random import get_rng_state as get_rng_state
+from .ops.create.random import initial_seed as initial_seed
+from .ops.create.random import manual_seed as manual_seed
+from .ops.create.random import seed as seed
+from .ops.create.random import set_rng_state as set_rng_state
 
 __all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state", "thread_safe_generator"]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from .core.tensor import Tensor
 from .errors import UnsupportedError
-from .ops.matmul import addmm as _addmm
-from .ops.matmul import mm as _mm
+from .ops.linalg.matmul import addmm as _addmm
+from .ops.linalg.matmul import mm as _mm
 
 
 def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Tensor:

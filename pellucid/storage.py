@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-from .ops.view_storage import TypedStorage as TypedStorage
-from .ops.view_storage import UntypedStorage as UntypedStorage
+from .ops.shape.storage import TypedStorage as TypedStorage
+from .ops.shape.storage import UntypedStorage as UntypedStorage

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from .core.tensor import Tensor
 from .dtypes import Size, device, dtype, layout
-from .ops.view_storage import TypedStorage, UntypedStorage
+from .ops.shape.storage import TypedStorage, UntypedStorage
 
 __all__ = ["Device", "FileLike", "Number", "Storage", "py_sym_types"]
 

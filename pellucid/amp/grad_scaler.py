@@ -12,8 +12,8 @@ from ..backends import lists
 from ..core import tracing
 from ..core.modes import no_grad
 from ..core.tensor import Tensor, version_of
-from ..ops.compare import isfinite
-from ..ops.join import stack
+from ..ops.pointwise.compare import isfinite
+from ..ops.shape.join import stack
 
 
 def _finite(a: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..core import formatting
+from ..core.display import formatting
 from ..core.public import METHODS, public
 from ..core.tensor import Parameter, Tensor
 

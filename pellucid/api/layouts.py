@@ -12,7 +12,7 @@ from .. import dtypes
 from ..core.public import FUNCTIONS, METHODS, PROPERTIES, method, public
 from ..core.tensor import Tensor
 from ..errors import OperationError, UnsupportedError
-from ..ops.matmul import mm
+from ..ops.linalg.matmul import mm
 from .convert import TYPE_NAMES
 
 # ---- answers ----------------------------------------------------------------------------------

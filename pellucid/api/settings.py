@@ -14,7 +14,7 @@ from ..core.modes import state
 from ..core.public import FUNCTIONS, public
 from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError
-from ..ops.view_storage import TypedStorage, UntypedStorage
+from ..ops.shape.storage import TypedStorage, UntypedStorage
 from .construct import _legacy_new
 from .convert import TYPE_NAMES
 
@@ -103,7 +103,8 @@ def set_num_threads(num: int) -> None:
     if num <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
     tracing.setting("sets the number of threads")
-    from ..codegen import blas, threads
+    from ..kernels.matmul import blas
+    from ..llvm import threads
 
     threads.set_num_threads(int(num))
     blas.bound(int(num))
@@ -113,7 +114,7 @@ def set_num_threads(num: int) -> None:
 def get_num_threads() -> int:
     """The number of threads that generated kernels use."""
     tracing.setting("asks for the number of threads")
-    from ..codegen import threads
+    from ..llvm import threads
 
     return threads.get_num_threads()
 

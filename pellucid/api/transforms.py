@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core import batching_rules, reverse
-from ..core.batching import Level, batched, level_of, levels, lift, lower, physical
+from ..core import reverse
 from ..core.bind import wrap
 from ..core.tensor import Tensor
 from ..core.tracing import constant
+from ..core.transforms import batching_rules
+from ..core.transforms.batching import Level, batched, level_of, levels, lift, lower, physical
 from ..dtypes import BY_NUMPY
 from ..errors import GraphError, OperationError, UnsupportedError
 

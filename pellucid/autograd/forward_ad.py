@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core import forward_mode
 from ..core.bind import wrap
 from ..core.modes import enable_grad
 from ..core.tensor import Tensor
+from ..core.transforms import forward_mode
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..api import transforms
-from ..core import forward_mode
 from ..core.bind import wrap
 from ..core.modes import enable_grad, is_grad_enabled, set_grad_enabled
 from ..core.primitive import TENSORS as F
 from ..core.tensor import Tensor
 from ..core.tracing import constant
+from ..core.transforms import forward_mode
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

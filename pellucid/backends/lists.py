@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from .kernels import enabled, kernels
+from .native import enabled, kernels
 
 
 def scaled(m: Any, n: Any, param: Any, grad: Any) -> dict[str, Any]:
@@ -28,11 +28,11 @@ def moved(m: Any, n: Any, param: Any, grad: Any) -> dict[str, Any]:
 
 @functools.cache
 def _rule(formula: Any, names: tuple[str, ...]) -> Any:
-    return kernels.optim.Rule(formula, (), names)
+    return kernels.updates.optim.Rule(formula, (), names)
 
 
 def _applied(formula: Any, lists: list[list[ndarray]], **numbers: float) -> bool:
-    return enabled() and kernels.optim.apply(_rule(formula, tuple(numbers)), lists, False, tuple(numbers.values()))
+    return enabled() and kernels.updates.optim.apply(_rule(formula, tuple(numbers)), lists, False, tuple(numbers.values()))
 
 
 def scale(arrays: list[ndarray], factor: float) -> None:

@@ -12,7 +12,7 @@ import os
 import sys
 
 from .. import config
-from ..codegen.kept import release
+from ..llvm.workspace import release
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 _CHOSEN = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES")  # somebody has decided already

@@ -14,11 +14,11 @@ import numpy as np
 from numpy import asarray, ndarray
 
 from .. import config
-from ..codegen.blas import SHARED_PRODUCT
 from ..errors import OperationError, UnsupportedError
+from ..kernels.matmul.blas import SHARED_PRODUCT
 from . import memory as _memory  # noqa: F401  (arrays are made from here on)
-from .kernels import kernels, tracing
 from .meta import MetaArray
+from .native import kernels, tracing
 from .numpy_extra import *  # noqa: F403
 from .numpy_fast import *  # noqa: F403
 from .numpy_nn import *  # noqa: F403
@@ -63,7 +63,7 @@ BLOCK_ROWS = 256
 def _kernels_for(x: Any) -> Any:
     """The kernels of reductions where they are faster than NumPy's: more than a few thousand float32 in order."""
     serves = x.dtype is _F32 and type(x) is ndarray and x.flags.c_contiguous and config.kernels and not tracing[0]
-    return kernels.reduce if serves else None
+    return kernels.pointwise.reduce if serves else None
 
 
 _MANY = 1 << 12  # elements from which kernels of reductions pay
@@ -170,7 +170,7 @@ def matmul(a: Any, b: Any) -> Any:
             a = np.ascontiguousarray(a)
         if 0 in b.strides:
             b = np.ascontiguousarray(b)
-        return kernels.matmul.multiply(a, b)
+        return kernels.matmul.call.multiply(a, b)
     if a.size * b.shape[-1] < SHARED_PRODUCT and kind in _REAL:
         return _matmul(a, b)
     return numpy_matmul(a, b)
@@ -185,7 +185,7 @@ def softmax(x: Any, axis: int) -> Any:
     if x.size == 0:
         return x.copy()
     if x.dtype is _F32 and config.kernels:
-        made = kernels.softmax.softmax(x, axis)
+        made = kernels.rows.softmax.softmax(x, axis)
         if made is not None:
             return made
     wide = _widened(x)
@@ -199,7 +199,7 @@ def log_softmax(x: Any, axis: int) -> Any:
     if x.size == 0:
         return x.copy()
     if x.dtype is _F32 and config.kernels:
-        made = kernels.softmax.log_softmax(x, axis)
+        made = kernels.rows.softmax.log_softmax(x, axis)
         if made is not None:
             return made
     wide = _widened(x)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy import asarray
 
 from ..errors import OperationError, UnsupportedError
-from .kernels import fused
+from .native import fused
 from .numpy_fast import cube
 
 __all__: list[str] = []

@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from .. import config
-from .kernels import activation, kernels
+from .native import activation, kernels
 
 __all__ = ["clip_numbers", "cube", "cumsum", "exp", "log", "take_along_axis", "triangle"]
 
@@ -71,7 +71,7 @@ def cumsum(x: Any, axis: int, dtype: Any = None) -> Any:
     if x.dtype is not _F32 or dtype is not None:
         return np.add.accumulate(x, axis, dtype)
     if config.kernels and x.size:
-        made = kernels.scan.cumsum(x, axis)
+        made = kernels.ordering.scan.cumsum(x, axis)
         if made is not None:
             return made
     return np.add.accumulate(x, axis, np.float64).astype(np.float32)

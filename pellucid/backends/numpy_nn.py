@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from .. import config
-from ..codegen.blas import SHARED_PRODUCT
-from . import conv_reference, pool_reference
-from .kernels import fused, kernels
+from ..kernels.convolution import reference as conv_reference
+from ..kernels.matmul.blas import SHARED_PRODUCT
+from ..kernels.pooling import reference as pool_reference
+from .native import fused, kernels
 
 Pads = Sequence[Any]
 _F32 = np.dtype(np.float32)
@@ -21,7 +22,7 @@ _matmul = np.matmul
 def conv(x: Any, w: Any, bias: Any, stride: Any, padding: Pads, dilation: Any, groups: int) -> Any:
     """Cross-correlation of `(N, C, *spatial)` with `(O, C / groups, *kernel)`, plus a bias `(O,)` or None."""
     if x.dtype is _F32 and config.kernels:
-        out = kernels.conv.conv(x, w, stride, padding, dilation, groups, bias)
+        out = kernels.convolution.call.conv(x, w, stride, padding, dilation, groups, bias)
         if out is not None:
             return out
     out = conv_reference.conv(x, w, stride, padding, dilation, groups)
@@ -33,7 +34,7 @@ def conv(x: Any, w: Any, bias: Any, stride: Any, padding: Pads, dilation: Any, g
 def conv_input_grad(g: Any, w: Any, x_shape: Any, stride: Any, padding: Pads, dilation: Any, groups: int) -> Any:
     """Gradient of `conv` in its input; also transposed convolution."""
     if g.dtype is _F32 and config.kernels:
-        out = kernels.conv.conv_input_grad(g, w, x_shape, stride, padding, dilation, groups)
+        out = kernels.convolution.call.conv_input_grad(g, w, x_shape, stride, padding, dilation, groups)
         if out is not None:
             return out
     return conv_reference.conv_input_grad(g, w, x_shape, stride, padding, dilation, groups)
@@ -42,7 +43,7 @@ def conv_input_grad(g: Any, w: Any, x_shape: Any, stride: Any, padding: Pads, di
 def conv_weight_grad(g: Any, x: Any, w_shape: Any, stride: Any, padding: Pads, dilation: Any, groups: int) -> Any:
     """Gradient of `conv` in its weight."""
     if g.dtype is _F32 and config.kernels:
-        out = kernels.conv.conv_weight_grad(g, x, w_shape, stride, padding, dilation, groups)
+        out = kernels.convolution.call.conv_weight_grad(g, x, w_shape, stride, padding, dilation, groups)
         if out is not None:
             return out
     return conv_reference.conv_weight_grad(g, x, w_shape, stride, padding, dilation, groups)
@@ -51,7 +52,7 @@ def conv_weight_grad(g: Any, x: Any, w_shape: Any, stride: Any, padding: Pads, d
 def max_pool(x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> tuple[Any, Any]:
     """Largest value of each window and its flat position in the input's spatial dimensions."""
     if x.dtype is _F32 and config.kernels:
-        made = kernels.pool.max_pool(x, kernel, stride, padding, dilation, ceil_mode)
+        made = kernels.pooling.call.max_pool(x, kernel, stride, padding, dilation, ceil_mode)
         if made is not None:
             return made
     return pool_reference.max_pool(x, kernel, stride, padding, dilation, ceil_mode)
@@ -60,7 +61,7 @@ def max_pool(x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil
 def max_pool_grad(g: Any, index: Any, x_shape: Any) -> Any:
     """Gradient of `max_pool`: `g` added at the winners."""
     if g.dtype is _F32 and config.kernels:
-        made = kernels.pool.max_pool_grad(g, index, x_shape)
+        made = kernels.pooling.call.max_pool_grad(g, index, x_shape)
         if made is not None:
             return made
     return pool_reference.max_pool_grad(g, index, x_shape)
@@ -69,7 +70,7 @@ def max_pool_grad(g: Any, index: Any, x_shape: Any) -> Any:
 def avg_pool(x: Any, kernel: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, divisor: Any) -> Any:
     """Mean of each window."""
     if x.dtype is _F32 and config.kernels:
-        made = kernels.pool.avg_pool(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
+        made = kernels.pooling.call.avg_pool(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
         if made is not None:
             return made
     return pool_reference.avg_pool(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
@@ -80,7 +81,7 @@ def avg_pool_grad(
 ) -> Any:
     """Gradient of `avg_pool`."""
     if g.dtype is _F32 and config.kernels:
-        made = kernels.pool.avg_pool_grad(g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
+        made = kernels.pooling.call.avg_pool_grad(g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
         if made is not None:
             return made
     return pool_reference.avg_pool_grad(g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
@@ -100,7 +101,7 @@ def relu(x: Any) -> Any:
 def linear(x: Any, w: Any, b: Any) -> Any:
     """`x @ w.T + b` for x `(..., in)`, w `(out, in)`, b `(out,)` or None."""
     if x.dtype is _F32 and w.dtype is _F32 and w.size > 2048 and x.size > 2048 and config.kernels:
-        return kernels.matmul.linear(x, w, b)
+        return kernels.matmul.call.linear(x, w, b)
     out = numpy_matmul(x, w.T)
     if b is not None:
         out += b
@@ -113,7 +114,7 @@ def numpy_matmul(a: Any, b: Any) -> Any:
         return _matmul(a, b)
     if a.dtype.itemsize <= 2 and a.dtype.kind in "fV":
         return numpy_matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
-    return kernels.blas.matmul(a, b)
+    return kernels.matmul.blas.matmul(a, b)
 
 
 adaptive_avg_pool = pool_reference.adaptive_avg_pool
@@ -123,9 +124,9 @@ adaptive_avg_pool_grad = pool_reference.adaptive_avg_pool_grad
 def adaptive_max_pool(x: Any, output_size: Any) -> tuple[Any, Any]:
     """Largest value of windows that cover the input, and its flat position."""
     if config.kernels and type(x) is np.ndarray:
-        made = kernels.pool.adaptive_max_pool(x, output_size) if x.dtype is _F32 else None
+        made = kernels.pooling.call.adaptive_max_pool(x, output_size) if x.dtype is _F32 else None
         if made is None:
-            made = kernels.pool_adaptive.adaptive_max(x, pool_reference.per_dim(output_size, x.ndim - 2, "output_size"))
+            made = kernels.pooling.adaptive.adaptive_max(x, pool_reference.per_dim(output_size, x.ndim - 2, "output_size"))
         if made is not None:
             return made
     return pool_reference.adaptive_max_pool(x, output_size)

@@ -1,5 +1,5 @@
 """Recurrent layers over all time steps in one direction, on arrays: one product for the input's part of all gates, then the time steps,
-in one native call (`codegen.recurrent_layer`) or with NumPy, and in backward one product each for the gradients of input and weights.
+in one native call (`kernels.recurrent.layer`) or with NumPy, and in backward one product each for the gradients of input and weights.
 
 Packed sequences come step by step without padding, longest first, with `sizes`: how many sequences have each step. Their states are
 kept in a block of whole steps all the same; the rows that have ended stay unused.
@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import config
 from . import numpy_cpu
-from .kernels import kernels
+from .native import kernels
 
 _F32 = np.dtype(np.float32)
 
@@ -113,7 +113,7 @@ def forward(
     weight = np.ascontiguousarray(w_hh)
     native = dtype is _F32 and config.kernels
     offsets = None if layout is None else layout.offsets
-    if not (native and kernels.recurrent_layer.forward(mode, gates, states, cells, out, bias_n, weight, reverse, offsets)):
+    if not (native and kernels.recurrent.layer.forward(mode, gates, states, cells, out, bias_n, weight, reverse, offsets)):
         offsets = batch * np.arange(steps + 1) if offsets is None else offsets
         _forward(mode, _rows(gates), states, cells, _rows(out), bias_n, weight, reverse, offsets)
     # A copy in either case: of the last step a view would be taken, of rows with different ends new memory.
@@ -125,16 +125,16 @@ def forward(
 
 def _forward(mode: str, gates: Any, states: Any, cells: Any, out: Any, bias_n: Any, w_hh: Any, reverse: bool, offsets: Any) -> None:
     """The time steps with NumPy."""
-    count = kernels.recurrent.PARTS[mode]
+    count = kernels.recurrent.formulas.PARTS[mode]
     shift = 0 if reverse else 1  # the state after step t stands at t + shift
     x_parts = [_parts(rows, count) for rows in _steps(gates, offsets)]
     outs = _steps(out, offsets)
-    step = kernels.recurrent.plain(mode)
+    step = kernels.recurrent.formulas.plain(mode)
     with np.errstate(all="ignore"):
         for t in reversed(range(len(outs))) if reverse else range(len(outs)):
             n = len(outs[t])
             old, new = states[t + 1 - shift, :n], states[t + shift, :n]
-            h_parts = _parts(kernels.blas.matmul(old, w_hh.T), count)
+            h_parts = _parts(kernels.matmul.blas.matmul(old, w_hh.T), count)
             if mode == "lstm":
                 step(*x_parts[t], *h_parts, cells[t + 1 - shift, :n], *x_parts[t], cells[t + shift, :n], new)
             elif mode == "gru":
@@ -150,13 +150,13 @@ class _Scratch:
     def __init__(self, count: int, shape: tuple[int, ...], dtype: Any) -> None:
         length = math.prod(shape) * dtype.itemsize
         room = -(-length // 128) * 128
-        self.taken = kernels.conv_memory.take(max(count * room, 128))
+        self.taken = kernels.convolution.memory.take(max(count * room, 128))
         memory = self.taken.memory
         start = self.taken.address - memory.ctypes.data
         self.arrays = [memory[start + k * room : start + k * room + length].view(dtype).reshape(shape) for k in range(count)]
 
     def give(self) -> None:
-        kernels.conv_memory.give(self.taken)
+        kernels.convolution.memory.give(self.taken)
 
 
 def backward(
@@ -187,7 +187,7 @@ def backward(
     operands = (carry, d_gates, d_state, d_first, weight, reverse)
     native = dtype is _F32 and config.kernels
     offsets = None if sizes is None else _layout(sizes).offsets
-    if not (native and kernels.recurrent_layer.backward(mode, gates, states, cells, d_out, back, *operands, offsets)):
+    if not (native and kernels.recurrent.layer.backward(mode, gates, states, cells, d_out, back, *operands, offsets)):
         offsets = batch * np.arange(steps + 1) if offsets is None else offsets
         flats = (_rows(d_gates), _rows(d_state), d_first, weight, reverse, offsets)
         _backward(mode, None if gates is None else _rows(gates), states, cells, _rows(d_out), back, carry, *flats)
@@ -212,12 +212,12 @@ def _backward(
     w_hh: Any, reverse: bool, offsets: Any,
 ) -> None:  # fmt: skip
     """The time steps with NumPy."""
-    count = kernels.recurrent.PARTS[mode]
+    count = kernels.recurrent.formulas.PARTS[mode]
     shift = 0 if reverse else 1
     kept = [] if gates is None else [_parts(rows, count) for rows in _steps(gates, offsets)]
     parts, state_parts = ([_parts(rows, count) for rows in _steps(a, offsets)] for a in (d_gates, d_state))
     outs, d_states = _steps(d_out, offsets), _steps(d_state, offsets)
-    step = kernels.recurrent.plain(mode + "_backward")
+    step = kernels.recurrent.formulas.plain(mode + "_backward")
     total = np.array(back)  # of a row that has not begun yet (packed, backwards in time) it is the last state's gradient
     with np.errstate(all="ignore"):
         for t in range(len(outs)) if reverse else reversed(range(len(outs))):
@@ -231,7 +231,7 @@ def _backward(
                 state_parts[t][:2] = parts[t][:2]
             else:
                 step(states[new, :n], outs[t], later, *parts[t])
-            total[:n] = kernels.blas.matmul(d_states[t], w_hh)
+            total[:n] = kernels.matmul.blas.matmul(d_states[t], w_hh)
         if d_first is not None:
             d_first[...] = total if mode != "gru" else total + carry
 
@@ -247,10 +247,10 @@ def cell_forward(mode: str, x: Any, h: Any, c: Any, w_ih: Any, w_hh: Any, b_ih: 
     gates = numpy_cpu.linear(np.ascontiguousarray(x), w_ih, b_ih)
     state_gates = numpy_cpu.linear(h, w_hh, b_hh)
     out, out_c = np.empty_like(h), None if c is None else np.empty_like(h)
-    if not (x.dtype is _F32 and config.kernels and kernels.recurrent_cell.forward(mode, gates, state_gates, h, c, out, out_c)):
-        count = kernels.recurrent.PARTS[mode]
+    if not (x.dtype is _F32 and config.kernels and kernels.recurrent.cell.forward(mode, gates, state_gates, h, c, out, out_c)):
+        count = kernels.recurrent.formulas.PARTS[mode]
         parts, state_parts = _parts(gates, count), _parts(state_gates, count)
-        step = kernels.recurrent.plain(mode)
+        step = kernels.recurrent.formulas.plain(mode)
         with np.errstate(all="ignore"):
             if mode == "lstm":
                 step(*parts, *state_parts, c, *parts, out_c, out)
@@ -272,10 +272,10 @@ def cell_backward(mode: str, g: Any, x: Any, w_ih: Any, w_hh: Any, aux: Any, nee
     d_state = np.empty_like(gates) if mode == "gru" else d_gates
     through = np.empty_like(h) if mode in ("lstm", "gru") else None
     operands = (gates, state_gates, h, c, d_h, d_c, d_gates, d_state, through)
-    if not (x.dtype is _F32 and config.kernels and kernels.recurrent_cell.backward(mode, *operands)):
-        count = kernels.recurrent.PARTS[mode]
+    if not (x.dtype is _F32 and config.kernels and kernels.recurrent.cell.backward(mode, *operands)):
+        count = kernels.recurrent.formulas.PARTS[mode]
         kept, parts, state_parts = (_parts(a, count) for a in (gates, d_gates, d_state))
-        step = kernels.recurrent.plain(mode + "_backward")
+        step = kernels.recurrent.formulas.plain(mode + "_backward")
         with np.errstate(all="ignore"):
             if mode == "lstm":
                 step(*kept, _parts(state_gates, count)[0], c, d_h, 0.0, d_c, *parts, through)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from .kernels import enabled, kernels
+from .native import enabled, kernels
 
 KERNEL_SIZE = 2048  # values from which on a generated kernel is used
 ROWS_SIZE = 256  # the same for adding rows, where NumPy must sort them
@@ -30,7 +30,7 @@ def add_rows(out: ndarray, rows: ndarray, values: ndarray) -> None:
     wide = out.shape[1]
     if values.size >= ROWS_SIZE and wide > 1 and kind == "f" and out.dtype.itemsize >= 4 and enabled():
         index = np.ascontiguousarray(rows, np.int64)
-        if kernels.embedding.scatter_add_rows(np.ascontiguousarray(values), index, out.shape[0], out=out) is not None:
+        if kernels.indexing.embedding.scatter_add_rows(np.ascontiguousarray(values), index, out.shape[0], out=out) is not None:
             return
     if wide == 1 or n * wide <= 64:
         _add_elements(out, rows, values, wide)
@@ -223,7 +223,7 @@ def gather_along(x: ndarray, index: ndarray, dim: int) -> ndarray | None:
     if not _alike(x, index, dim):
         return None
     picks = np.ascontiguousarray(index, np.int64).reshape(_middle(index.shape, dim))
-    out = kernels.along.gather_along(x.reshape(_middle(x.shape, dim)), picks)
+    out = kernels.indexing.along.gather_along(x.reshape(_middle(x.shape, dim)), picks)
     return None if out is None else out.reshape(index.shape)
 
 
@@ -234,4 +234,4 @@ def scatter_along(out: ndarray, index: ndarray, values: ndarray, dim: int, add: 
     middle = _middle(index.shape, dim)
     picks = np.ascontiguousarray(index, np.int64).reshape(middle)
     amounts = np.ascontiguousarray(values).reshape(middle)
-    return bool(kernels.along.scatter_along(out.reshape(_middle(out.shape, dim)), picks, amounts, add))
+    return bool(kernels.indexing.along.scatter_along(out.reshape(_middle(out.shape, dim)), picks, amounts, add))

@@ -12,7 +12,7 @@ from types import CodeType
 from typing import Any
 
 from ..core import source
-from ..core.notebook import place
+from ..core.display.notebook import place
 from . import expressions
 
 

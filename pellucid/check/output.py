@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from .._version import __version__
-from ..core.notebook import cell_of
+from ..core.display.notebook import cell_of
 from .rule import Finding, all_rules
 
 FORMATS = ("text", "json", "sarif", "github")

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
-from ..core.notebook import cell_of
+from ..core.display.notebook import cell_of
 from . import rules
 from .events import Op, Site
 

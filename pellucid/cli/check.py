@@ -173,7 +173,7 @@ def _explain(name: str, parser: argparse.ArgumentParser) -> int:
 
 def _write_report(result: Any, path: str) -> None:
     try:
-        report = importlib.import_module("pellucid.debug.report")
+        report = importlib.import_module("pellucid.debug.pictures.report")
     except ModuleNotFoundError:
-        raise SystemExit("pellucid check: this version has no report page (pellucid.debug.report)") from None
+        raise SystemExit("pellucid check: this version has no report page (pellucid.debug.pictures.report)") from None
     report.write(path, report.check_report(result))

@@ -19,7 +19,9 @@ import numpy as np
 
 from pellucid import config
 from pellucid._version import __version__
-from pellucid.codegen import blas, cache, jit, target, threads
+
+from ..kernels.matmul import blas
+from ..llvm import cache, jit, target, threads
 
 _EPILOG = """\
 The exit status is 0 when native kernels work and 1 when NumPy has to do everything (correct, but slower).

@@ -15,16 +15,16 @@ from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
-from pellucid.core.notebook import place
 from pellucid.core.source import Line, is_library
 from pellucid.core.tensor import Tensor
 from pellucid.debug import watch
 from pellucid.debug._names import tree_of
-from pellucid.debug.explain_errors import about_error, user_frames
-from pellucid.debug.explain_naming import members
-from pellucid.debug.explain_result import Explanation
-from pellucid.debug.explanation import QUESTIONS, explain
 
+from ..core.display.notebook import place
+from ..debug.questions.errors import about_error, user_frames
+from ..debug.questions.explain import QUESTIONS, explain
+from ..debug.questions.naming import members
+from ..debug.questions.result import Explanation
 from . import run
 from .command_line import Enough, add_common, flush, silencing, split, stopping_after, target
 

@@ -15,11 +15,11 @@ from importlib.machinery import ModuleSpec, SourceFileLoader, SourcelessFileLoad
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
-from pellucid.core.notebook import is_notebook, source_of, traceback_of
 from pellucid.core.source import is_library
 from pellucid.errors import facts_of
 from pellucid.interop import as_torch, torch_alias
 
+from ..core.display.notebook import is_notebook, source_of, traceback_of
 from .command_line import Enough, add_common, silencing, split, stopping_after, target
 
 _EPILOG = """\

@@ -19,15 +19,15 @@ from ..core import observe, source, tracing
 from ..core.modes import local, state
 from ..core.tensor import Tensor
 from ..nn.modules.module import Module
-from . import logs
-from .calling import FAILED, OTHER_TENSORS, STALE, differing, signature
-from .effects import Growing
-from .errors import Refusal
-from .execute import Diverged
-from .guards import Guard
-from .parts import Parts
-from .step import Version
-from .structure import flatten, masked, numbers_in
+from .capture.effects import Growing
+from .capture.graph_breaks import Parts
+from .capture.guards import Guard
+from .capture.structure import flatten, masked, numbers_in
+from .report import logs
+from .run.calls import FAILED, OTHER_TENSORS, STALE, differing, signature
+from .run.execute import Diverged
+from .run.version import Version
+from .trace.refusal import Refusal
 
 LIMIT = 8  # traced versions of one function
 DROPPED = 2  # times that number of versions dropped: then each call is another one, and tracing costs more than it gives
@@ -351,7 +351,7 @@ class CompiledFunction:
 
     def explain(self) -> Any:
         """How the versions traced so far were compiled: an object with `.text`, and `.html`."""
-        from .explanation import explain
+        from .report.explanation import explain
 
         return explain(self)
 

@@ -9,9 +9,9 @@ from types import CodeType
 from typing import Any
 
 from ..core.tensor import Parameter, Tensor
-from .errors import Refusal
-from .guards import SCALARS, Guard
-from .structure import flatten
+from .capture.guards import SCALARS, Guard
+from .capture.structure import flatten
+from .trace.refusal import Refusal
 
 _LIBRARY = frozenset(dir(Tensor)) | frozenset(dir(Parameter))
 

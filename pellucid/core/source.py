@@ -9,7 +9,7 @@ from types import CodeType, FrameType
 from typing import NamedTuple
 
 from .. import config, errors
-from . import notebook
+from .display import notebook
 
 # The package itself and Python's own modules; frames of these files, and of installed packages, are not the user's.
 _CORE = os.path.dirname(os.path.abspath(__file__))

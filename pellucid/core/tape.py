@@ -311,7 +311,7 @@ def saved_tensors(node: Node) -> list[Any]:
 
 
 def _join_tangents(node: Node, values: list[Any]) -> None:
-    """Give saved values the tangents that they had when they were saved (`core.forward_mode` noted them)."""
+    """Give saved values the tangents that they had when they were saved (`core.transforms.forward_mode` noted them)."""
     assert node.ext is not None
     kept = node.ext["tangents"]
     for (kind, index), value in zip(node.plan.entries, values, strict=True):

@@ -10,8 +10,8 @@ from pellucid.core.tape import RemovableHandle as _RemovableHandle
 from pellucid.devices import Size as _Size
 from pellucid.devices import device as _device
 from pellucid.dtypes import dtype as _dtype
-from pellucid.ops.view_storage import TypedStorage as _TypedStorage
-from pellucid.ops.view_storage import UntypedStorage as _UntypedStorage
+from pellucid.ops.shape.storage import TypedStorage as _TypedStorage
+from pellucid.ops.shape.storage import UntypedStorage as _UntypedStorage
 from typing import Any as _Any
 
 import weakref

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from ..core.public import FUNCTIONS
-from ..core.random import default_generator
+from ..core.streams.generator import default_generator
 from ..core.tensor import Tensor, make_tensor, version_of
 from ..errors import ArgumentValueError
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sized
 from typing import Any
 
 from ..core.public import FUNCTIONS
-from ..core.random import Generator
+from ..core.streams.generator import Generator
 from ..errors import ArgumentValueError, OperationError
 from .sampler import Sampler
 

@@ -6,8 +6,9 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any, Generic, TypeVar
 
-from ..core import random, random_integers
 from ..core.public import FUNCTIONS
+from ..core.streams import generator as random
+from ..core.streams import integers as random_integers
 from ..errors import ArgumentTypeError, ArgumentValueError
 
 T_co = TypeVar("T_co", covariant=True)

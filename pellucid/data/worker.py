@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..api.settings import set_num_threads
-from ..core.random import manual_seed
+from ..core.streams.generator import manual_seed
 from ..core.tensor import Tensor, make_tensor
 from . import collate
 from .blocks import Block, Lease, Mapped, Place, Pool

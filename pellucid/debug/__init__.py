@@ -1,6 +1,5 @@
 """Seeing what a program does: assertions and contracts on shapes, drawings of graphs, explanations, summaries."""
 
-from .charts import Chart, Series
 from .contracts import (
     Bool,
     Complex,
@@ -14,8 +13,6 @@ from .contracts import (
     shape_str,
     shapes,
 )
-from .drawing import Drawing, draw, graph_html, graph_svg, step_through
-from .explanation import Explanation, explain
 from .graph import (
     Drawable,
     GraphEdge,
@@ -27,9 +24,12 @@ from .graph import (
     visualize_autograd_graph,
 )
 from .layers import Summary, summary
-from .report import Report
-from .stepping import Recording
-from .training import TrainingPlots
+from .pictures.charts import Chart, Series
+from .pictures.drawing import Drawing, draw, graph_html, graph_svg, step_through
+from .pictures.report import Report
+from .pictures.stepping import Recording
+from .pictures.training import TrainingPlots
+from .questions.explain import Explanation, explain
 from .watching import Watch, watch
 
 __all__ = [

@@ -19,9 +19,9 @@ import numpy as np
 from ..core import function, observe, reverse, source
 from ..core.tape import Node, count
 from ..core.tensor import Tensor
-from .explain_backward import BackwardNotes, Fault, largest_of
-from .explain_finite import FiniteNotes, is_finite
-from .explain_steps import Call, Step, Steps
+from .questions.backward import BackwardNotes, Fault, largest_of
+from .questions.finite import FiniteNotes, is_finite
+from .questions.steps import Call, Step, Steps
 
 _DIGESTED = 1 << 16  # values of at most so many elements are recognised when they come back as another tensor
 

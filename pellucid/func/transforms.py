@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from ..api import transforms
-from ..core import forward_mode
-from ..core.batching import batched, level_of, physical, wrap_in_all
 from ..core.bind import wrap
 from ..core.modes import enable_grad, local, no_grad
 from ..core.primitive import TENSORS as F
 from ..core.tape import walk
 from ..core.tensor import Tensor
 from ..core.tracing import constant
+from ..core.transforms import forward_mode
+from ..core.transforms.batching import batched, level_of, physical, wrap_in_all
 from ._tree import flatten, tree_map, unflatten
 from .vmap import vmap
 

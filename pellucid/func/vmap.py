@@ -6,11 +6,12 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ..core import batching, batching_rules, random
-from ..core.batching import Level, NeedsLoop, batched, draw_guard, level_of, levels, unwrap
 from ..core.function import before_apply
 from ..core.primitive import TENSORS as F
+from ..core.streams import generator as random
 from ..core.tensor import Tensor
+from ..core.transforms import batching, batching_rules
+from ..core.transforms.batching import Level, NeedsLoop, batched, draw_guard, level_of, levels, unwrap
 from ._tree import Spec, broadcast_prefix, flatten, unflatten
 
 

@@ -30,7 +30,7 @@ HOME = __name__.partition(".")[0]
 TORCH_VERSION = f"2.13.0+{HOME}{__version__}"
 
 # Layers whose names are no part of the API; a name missing there is a mistake of ours, not a script's.
-_INTERNAL = frozenset({"api", "cli", "codegen", "config", "core", "devices", "dtypes", "ir", "ops", "shapes"})
+_INTERNAL = frozenset({"api", "cli", "config", "core", "devices", "dtypes", "ir", "kernels", "llvm", "ops", "shapes"})
 _IMPORT_FROM = opcode.opmap["IMPORT_FROM"]
 
 

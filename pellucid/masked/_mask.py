@@ -8,8 +8,8 @@ from typing import Any
 from .. import dtypes
 from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError, DimensionError, UnsupportedError
-from ..ops.compare import where
-from ..ops.view import broadcast_to
+from ..ops.pointwise.compare import where
+from ..ops.shape.view import broadcast_to
 from ..shapes import reduce_dims
 
 Dims = int | tuple[int, ...] | list[int] | None

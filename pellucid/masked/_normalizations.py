@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from .. import dtypes
 from ..core.tensor import Tensor
-from ..ops import explog
-from ..ops import softmax as _softmax
+from ..ops.pointwise import explog
+from ..ops.reduce import softmax as _softmax
 from ._mask import combine, one_dim, require
 from ._reductions import norm
 

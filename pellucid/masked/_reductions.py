@@ -7,9 +7,12 @@ from typing import Any
 from .. import dtypes
 from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError, ArgumentValueError
-from ..ops import reduce, reduce_norm, reduce_select, scan, softmax
-from ..ops.complex import conj_physical as _conj
-from ..ops.create import ones
+from ..ops.create.basic import ones
+from ..ops.pointwise.complex import conj_physical as _conj
+from ..ops.reduce import basic as reduce
+from ..ops.reduce import norm as reduce_norm
+from ..ops.reduce import scan, softmax
+from ..ops.reduce import select as reduce_select
 from ._mask import Dims, all_dims, combine, input_mask, one_dim, require
 
 Dtype = dtypes.dtype | None

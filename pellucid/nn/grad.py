@@ -13,7 +13,7 @@ from typing import Any
 from ..api.transforms import grad as _grad
 from ..core.modes import enable_grad, is_grad_enabled
 from ..core.tensor import Tensor
-from ..ops import nn_conv
+from ..ops.nn import conv as nn_conv
 
 __all__ = ["conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "conv3d_input", "conv3d_weight"]
 

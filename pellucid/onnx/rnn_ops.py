@@ -12,8 +12,8 @@ import numpy as np
 
 from pellucid.core.tensor import make_tensor
 from pellucid.nn import functional as F
-from pellucid.ops import nn_rnn
 
+from ..ops.nn import rnn as nn_rnn
 from .registry import Call, T, ints, operator
 
 _DEFAULTS = {"RNN": ["Tanh"], "GRU": ["Sigmoid", "Tanh"], "LSTM": ["Sigmoid", "Tanh", "Tanh"]}

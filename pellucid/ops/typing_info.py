@@ -9,8 +9,8 @@ from ..core.bind import NUMBERS, common_dtype
 from ..core.modes import local
 from ..core.public import public
 from ..core.tensor import Tensor
-from ._factory import check_device
 from ._rules import mismatch
+from .create._factory import check_device
 
 
 @public()

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.kernels import enabled, kernels, spared
+from ..backends.native import enabled, kernels, spared
 from ..core.tensor import Tensor, make_tensor
-from ..ops.compare import where
+from ..ops.pointwise.compare import where
 from .optimizer import ArrayOptimizer, Changes, full, step_counter, to_number
 
 _fill = np.ndarray.fill
@@ -25,7 +25,7 @@ class FormulaOptimizer(ArrayOptimizer):
 
     A subclass has the formula, `formula(m, n, param, grad, ...)`, a pure function that returns new values by name. `m` has what it may
     compute besides the four operators: `fma(a, b, c)`, `sqrt`, `abs`, `sign`, `larger`, `clamp`, `where`, `lerp`, `decayed`, `constant`, and the
-    conditions `differs`, `positive` and `negative`; `codegen.optim.NativeMath` says what they mean. `n` has numbers, by the names in
+    conditions `differs`, `positive` and `negative`; `kernels.updates.optim.NativeMath` says what they mean. `n` has numbers, by the names in
     `numbers`, which `_numbers` makes anew for each step. The other arguments are arrays of the state (`_arrays` says which ones this
     group uses). `scalars` are the state's counters.
 
@@ -57,7 +57,7 @@ class FormulaOptimizer(ArrayOptimizer):
         raise NotImplementedError
 
     def rule(self, group: dict[str, Any], begins: bool = False) -> Any:
-        """The formula in the form in which kernels are made of it (`codegen.optim.Rule`)."""
+        """The formula in the form in which kernels are made of it (`kernels.updates.optim.Rule`)."""
         return _rule(type(self).formula, self._arrays(group), self.numbers, (*self._flags(group), *["begins"] * begins))
 
     def _changes(
@@ -94,14 +94,14 @@ class FormulaOptimizer(ArrayOptimizer):
         options = plain(group)
         rule = self.rule(options, bool(begun))
         elements = sum(p.size for p in params)
-        if not kernels.optim.made(rule, params[0].dtype) and spared(rule.symbol, _PASSES * elements):
+        if not kernels.updates.optim.made(rule, params[0].dtype) and spared(rule.symbol, _PASSES * elements):
             return False
         lists = [
             [np.empty_like(p) for p in params] if name in begun else [state[name]._array for state in states] for name in names
         ]
         numbers, after = self._numbers(options, *before)
         maximize = bool(options.get("maximize"))
-        update = kernels.optim.prepared(rule, [params, grads, *lists], maximize, numbers)
+        update = kernels.updates.optim.prepared(rule, [params, grads, *lists], maximize, numbers)
         if update is None:
             return False
         calls: list[Any] = [map(call, (update,))]
@@ -150,7 +150,7 @@ class FormulaOptimizer(ArrayOptimizer):
 
 @functools.cache
 def _rule(formula: Any, arrays: tuple[str, ...], numbers: tuple[str, ...], flags: tuple[str, ...]) -> Any:
-    return kernels.optim.Rule(formula, arrays, numbers, flags)
+    return kernels.updates.optim.Rule(formula, arrays, numbers, flags)
 
 
 def plain(group: dict[str, Any]) -> dict[str, Any]:

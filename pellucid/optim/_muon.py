@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.kernels import kernels
+from ..backends.native import kernels
 from ..core.tensor import Tensor
 from ..dtypes import bfloat16
 from ..errors import ArgumentValueError
@@ -36,8 +36,8 @@ def orthogonalized(grad: Any, coefficients: Any, steps: int, eps: float) -> Any:
     x = x.T if tall else x
     x = _rounded(x / np.maximum(_rounded(np.sqrt((x * x).sum())), np.float32(eps)))
     for _ in range(steps):
-        gram = _rounded(kernels.blas.matmul(x, x.T))
-        x = _rounded(a * x + kernels.blas.matmul(_rounded(b * gram + c * kernels.blas.matmul(gram, gram)), x))
+        gram = _rounded(kernels.matmul.blas.matmul(x, x.T))
+        x = _rounded(a * x + kernels.matmul.blas.matmul(_rounded(b * gram + c * kernels.matmul.blas.matmul(gram, gram)), x))
     return x.T if tall else x
 
 

@@ -18,7 +18,7 @@ from ..core.modes import enable_grad
 from ..core.tape import RemovableHandle, register
 from ..core.tensor import Tensor, make_tensor, version_of
 from ..errors import ArgumentTypeError, ArgumentValueError, OperationError, UnsupportedError
-from ..ops.complex import view_as_complex, view_as_real
+from ..ops.pointwise.complex import view_as_complex, view_as_real
 
 
 class _RequiredParameter:

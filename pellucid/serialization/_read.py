@@ -17,7 +17,7 @@ import numpy as np
 from .. import dtypes
 from .._files import LIES, bound, record_size, unpack
 from ..backends.meta import MetaArray
-from ..ops.view_storage import TypedStorage, UntypedStorage
+from ..ops.shape.storage import TypedStorage, UntypedStorage
 from ._names import MAGIC_NUMBER, PROTOCOL_VERSION, StorageType
 from ._rebuild import Unfilled, shown
 from ._restricted import ALLOWED, SafeUnpickler, text

@@ -14,7 +14,7 @@ from ..backends.meta import MetaArray
 from ..backends.numpy_cpu import address
 from ..core.tensor import Parameter, Tensor, make_tensor
 from ..errors import UnsupportedError
-from ..ops.view_storage import TypedStorage, UntypedStorage
+from ..ops.shape.storage import TypedStorage, UntypedStorage
 
 _LIMIT = 1 << 63  # PyTorch's sizes are int64
 

@@ -19,7 +19,7 @@ from .._files import replacing
 from ..backends.meta import MetaArray
 from ..backends.numpy_cpu import owner
 from ..core.tensor import Parameter, Tensor
-from ..ops.view_storage import TypedStorage, UntypedStorage
+from ..ops.shape.storage import TypedStorage, UntypedStorage
 from ._names import (
     GET_LAYOUT,
     MAGIC_NUMBER,

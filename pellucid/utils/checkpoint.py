@@ -8,10 +8,11 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from ..autograd.graph import saved_tensors_hooks
-from ..core import random, reverse, tracing
+from ..core import reverse, tracing
 from ..core.bind import wrap
 from ..core.function import Function
 from ..core.modes import enable_grad, local, no_grad
+from ..core.streams import generator as random
 from ..core.tensor import Tensor
 
 __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn", "set_checkpoint_early_stop"]

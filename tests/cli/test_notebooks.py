@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pellucid import cli
-from pellucid.core import notebook
+from pellucid.core.display import notebook
 
 CELLS = [
     "%matplotlib inline\nimport torch\n!ls -l\nfiles = !ls\nprint(files)",

@@ -218,7 +218,7 @@ def test_a_copy_that_a_reshape_makes():
 
 
 def test_a_fault_of_the_compiler_leaves_the_step_eager(monkeypatch):
-    from pellucid.compiler import step
+    from pellucid.compiler.run import version as step
 
     def broken(*args, **kwargs):
         raise KeyError("nowhere")
@@ -236,7 +236,7 @@ def test_a_fault_of_the_compiler_leaves_the_step_eager(monkeypatch):
 
 def test_a_compiled_module_is_checked_by_generated_code(monkeypatch):
     """Each call of a model whose loss is outside; the slower comparison only finds what has changed."""
-    from pellucid.compiler.step import Version
+    from pellucid.compiler.run.version import Version
 
     model = torch.nn.Linear(3, 2)
     run = torch.compile(model)

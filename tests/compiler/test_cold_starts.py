@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from pellucid.backends import kernels
-from pellucid.codegen import target
+from pellucid.llvm import target
 
 pytestmark = pytest.mark.skipif(not target.available(), reason="no compiler")
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(not target.available(), reason="no compiler")
 SPARED = """
 import numpy as np
 import pellucid as torch
-from pellucid.codegen import jit
+from pellucid.llvm import jit
 compiled = []
 real = jit.compile_source
 def note(build, exports, name, *files):

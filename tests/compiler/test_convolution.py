@@ -5,7 +5,7 @@ import pytest
 
 import pellucid as torch
 import pellucid.nn.functional as F
-from pellucid.codegen import target, threads
+from pellucid.llvm import target, threads
 
 pytestmark = pytest.mark.skipif(not target.available(), reason="no compiler")
 

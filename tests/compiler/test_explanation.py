@@ -8,8 +8,10 @@ import pytest
 
 import pellucid as torch
 import pellucid.nn.functional as F
-from pellucid.codegen import schedule, target
-from pellucid.compiler import execute, measure
+from pellucid.compiler.report import measure
+from pellucid.compiler.run import execute
+from pellucid.kernels import schedule
+from pellucid.llvm import target
 
 nn = torch.nn
 

@@ -5,7 +5,7 @@ import pytest
 
 import pellucid as torch
 import pellucid.nn.functional as F
-from pellucid.codegen import target
+from pellucid.llvm import target
 
 nn = torch.nn
 

@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 
 import pellucid as torch
 import pellucid.nn.functional as F
-from pellucid.codegen import jit, target
-from pellucid.compiler import earlier, execute, memory
+from pellucid.compiler.capture import earlier
 from pellucid.compiler.function import CompiledFunction
-from pellucid.compiler.fuse import Item
-from pellucid.compiler.trace import Tracer
+from pellucid.compiler.passes import memory
+from pellucid.compiler.passes.fuse import Item
+from pellucid.compiler.run import execute
+from pellucid.compiler.trace.tracer.tracer import Tracer
 from pellucid.ir import Buffer, Program
+from pellucid.llvm import jit, target
 
 nn = torch.nn
 native = pytest.mark.skipif(not target.available() or not jit.fastcall_works(), reason="no compiler")

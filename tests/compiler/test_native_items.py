@@ -9,9 +9,9 @@ import pytest
 
 import pellucid as torch
 import pellucid.nn.functional as F
-from pellucid.codegen import target
-from pellucid.core import random_mkl
+from pellucid.core.streams import mkl as random_mkl
 from pellucid.errors import full_text
+from pellucid.llvm import target
 
 pytestmark = pytest.mark.skipif(not target.available(), reason="there is no compiler")
 SEEDS = (0, 1, 2)

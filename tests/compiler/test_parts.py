@@ -14,7 +14,7 @@ import pytest
 import pellucid as torch
 import pellucid.nn.functional as F
 from pellucid import nn
-from pellucid.compiler.parts import Parts
+from pellucid.compiler.capture.graph_breaks import Parts
 
 WARNING = torch.compiler.CompileWarning
 

@@ -4,7 +4,7 @@ import pytest
 
 import pellucid as torch
 import pellucid.nn.functional as F
-from pellucid.codegen import target
+from pellucid.llvm import target
 
 pytestmark = pytest.mark.skipif(not target.available(), reason="no compiler")
 

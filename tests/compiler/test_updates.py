@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pellucid as torch
-from pellucid.codegen import target
+from pellucid.llvm import target
 
 nn = torch.nn
 

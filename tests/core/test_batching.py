@@ -104,7 +104,9 @@ def test_nothing_is_left_behind():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert torch.rand(2).shape == (2,)
-    from pellucid.core import batching, modes, random
+    from pellucid.core import modes
+    from pellucid.core.streams import generator as random
+    from pellucid.core.transforms import batching
 
     assert batching.levels.stack == []
     assert random.draw_guards == []

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from pellucid import devices, dtypes
-from pellucid.core.formatting import (
+from pellucid.core.display.formatting import (
     format_tensor,
     get_printoptions,
     printoptions,

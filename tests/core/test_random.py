@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pellucid.core import random, random_math, random_mkl
-from pellucid.core.random import Generator
-from pellucid.core.random_distributions import (
+from pellucid.core.streams import generator as random
+from pellucid.core.streams import math as random_math
+from pellucid.core.streams import mkl as random_mkl
+from pellucid.core.streams.distributions import (
     bernoulli,
     bernoulli_like,
     cauchy,
@@ -24,9 +25,10 @@ from pellucid.core.random_distributions import (
     multinomial,
     rrelu_noise,
 )
-from pellucid.core.random_fill import memory_order, normal, normal_like, uniform
-from pellucid.core.random_integers import randint, random_integers, randperm
-from pellucid.core.random_reject import binomial, dirichlet, poisson, standard_gamma
+from pellucid.core.streams.fill import memory_order, normal, normal_like, uniform
+from pellucid.core.streams.generator import Generator
+from pellucid.core.streams.integers import randint, random_integers, randperm
+from pellucid.core.streams.reject import binomial, dirichlet, poisson, standard_gamma
 
 FILLS = {
     "rand": lambda g: uniform(g, (4,)),
@@ -141,7 +143,7 @@ def test_numpy_and_the_kernel_agree_on_normals(size, monkeypatch):
 def test_numpy_and_the_kernel_agree_on_permutations(monkeypatch):
     native = randperm(seeded(), 140000)
     monkeypatch.setattr(random_math, "kernel", lambda name, load: None)
-    monkeypatch.setattr("pellucid.core.random_integers.kernel", lambda name, load: None)
+    monkeypatch.setattr("pellucid.core.streams.integers.kernel", lambda name, load: None)
     np.testing.assert_array_equal(randperm(seeded(), 140000), native)
     np.testing.assert_array_equal(np.sort(native), np.arange(140000))
 

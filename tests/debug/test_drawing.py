@@ -7,9 +7,9 @@ import pytest
 
 import pellucid as torch
 from pellucid import debug, nn
-from pellucid.debug.adapters import TensorGraph, instances, short_name
-from pellucid.debug.layout import Layout
-from pellucid.debug.pages import part
+from pellucid.debug.pictures.adapters import TensorGraph, instances, short_name
+from pellucid.debug.pictures.layout import Layout
+from pellucid.debug.pictures.pages import part
 from pellucid.scalar import Value
 
 

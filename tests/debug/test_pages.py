@@ -11,7 +11,7 @@ import pytest
 import pellucid as torch
 from pellucid import debug, nn
 from pellucid.check import watching
-from pellucid.debug.report import check_report, write
+from pellucid.debug.pictures.report import check_report, write
 from pellucid.scalar import Value
 
 sys.path.insert(0, str(Path(__file__).parent))

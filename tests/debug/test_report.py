@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pellucid as torch
 from pellucid import debug
-from pellucid.debug.report import check_report, excerpt
+from pellucid.debug.pictures.report import check_report, excerpt
 
 SCRIPT = """import torch
 # <b>bold</b> & "quoted" ünïcode

@@ -5,7 +5,7 @@ import pytest
 import pellucid as torch
 from pellucid import debug, nn
 from pellucid.core import observe
-from pellucid.debug.stepping import array_text, rule_text
+from pellucid.debug.pictures.stepping import array_text, rule_text
 from pellucid.scalar import MLP, Value
 
 

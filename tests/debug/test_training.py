@@ -8,7 +8,7 @@ import pytest
 
 import pellucid as torch
 from pellucid import debug, nn, optim
-from pellucid.debug.charts import MOST, log_ticks, number, thinned, ticks
+from pellucid.debug.pictures.charts import MOST, log_ticks, number, thinned, ticks
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -34,7 +34,7 @@ from pellucid.backends.meta import MetaArray
 from pellucid.core.tensor import Parameter, Tensor
 from pellucid.devices import Size
 from pellucid.interop import safetensors
-from pellucid.ops.view_storage import TypedStorage, UntypedStorage
+from pellucid.ops.shape.storage import TypedStorage, UntypedStorage
 from pellucid.serialization import _restricted
 
 NEEDS_TORCH = False
@@ -466,7 +466,7 @@ def load_data(data: bytes, case: dict[str, Any]) -> Any:
 
 
 def load_cache(data: bytes, case: dict[str, Any]) -> Any:
-    from pellucid.codegen import cache
+    from pellucid.llvm import cache
 
     os.environ.update(PELLUCID_CACHE_DIR=os.path.abspath("cache"), HOME=os.path.abspath("."))
     cache.store("a", data)

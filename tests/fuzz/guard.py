@@ -230,7 +230,7 @@ def _handler() -> Any:
     """The capsule that NumPy takes for an allocator, or None where it cannot be made."""
     if not sys.platform.startswith("linux"):
         return None
-    from pellucid.codegen import jit
+    from pellucid.llvm import jit
 
     libc = ctypes.CDLL(None)
     for name in ("mmap", "munmap", "mprotect"):

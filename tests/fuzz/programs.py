@@ -45,7 +45,7 @@ for name in (
     "autograd.functional",
     "amp",
     "api.error_hints",
-    "codegen.twister_draws",
+    "kernels.random.draws",
 ):
     importlib.import_module(f"pellucid.{name}")  # once, and not in each process of a case
 for name in ("scipy.special", "scipy.linalg", "llvmlite.binding"):

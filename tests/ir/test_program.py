@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pellucid.compiler.memory import ALIGN, lifetimes, plan
+from pellucid.compiler.passes.memory import ALIGN, lifetimes, plan
 from pellucid.ir import Extra, Program, Ref, VerificationError
 from pellucid.ir.program import Buffer, row_major, substitute
 

@@ -485,7 +485,7 @@ def test_a_convolution_of_no_channels_makes_none() -> None:
                                   "laguerre_polynomial_l"])  # fmt: skip
 def test_polynomials_of_high_degree_continue_those_of_lower_ones(kind: str) -> None:
     pytest.importorskip("scipy")
-    from pellucid.ops import special_poly
+    from pellucid.ops.pointwise import special_poly
 
     function, x = getattr(torch.special, kind), torch.tensor([-0.7, 0.0, 0.3, 1.0], dtype=torch.float64)
     x = x.abs() if "laguerre" in kind else x

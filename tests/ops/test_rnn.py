@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pellucid as torch
-from pellucid.ops import nn_rnn
+from pellucid.ops.nn import rnn as nn_rnn
 
 
 def case(mode, dtype=torch.float64):

@@ -12,9 +12,9 @@ import pytest
 
 import pellucid as torch
 from pellucid.backends.meta import MetaArray
-from pellucid.core import forward_mode
 from pellucid.core.primitive import PRIMITIVES
 from pellucid.core.tensor import Tensor, make_tensor
+from pellucid.core.transforms import forward_mode
 
 RECORDS = sorted(name for name, op in PRIMITIVES.items() if op.samples is not None)
 STEP = 1e-6

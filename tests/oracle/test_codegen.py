@@ -5,7 +5,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from pellucid.codegen import activations, attention, softmax, target  # noqa: E402
+from pellucid.kernels.pointwise import activations  # noqa: E402
+from pellucid.kernels.rows import attention, softmax  # noqa: E402
+from pellucid.llvm import target  # noqa: E402
 
 if not target.available():
     pytest.skip("kernels need llvmlite and a processor with vectors", allow_module_level=True)

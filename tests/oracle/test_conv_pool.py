@@ -8,11 +8,12 @@ import pytest
 torch = pytest.importorskip("torch")
 F = torch.nn.functional
 
-from pellucid.backends import conv_reference, pool_reference  # noqa: E402
-from pellucid.codegen import conv as conv_kernels  # noqa: E402
-from pellucid.codegen import pool as pool_kernels  # noqa: E402
-from pellucid.codegen import target  # noqa: E402
-from pellucid.codegen.conv_geometry import transposed_input_shape  # noqa: E402
+from pellucid.kernels.convolution import call as conv_kernels  # noqa: E402
+from pellucid.kernels.convolution import reference as conv_reference  # noqa: E402
+from pellucid.kernels.convolution.geometry import transposed_input_shape  # noqa: E402
+from pellucid.kernels.pooling import call as pool_kernels  # noqa: E402
+from pellucid.kernels.pooling import reference as pool_reference  # noqa: E402
+from pellucid.llvm import target  # noqa: E402
 
 pytestmark = pytest.mark.oracle
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pellucid import devices, dtypes
-from pellucid.core import formatting
+from pellucid.core.display import formatting
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.oracle

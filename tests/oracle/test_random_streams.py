@@ -8,8 +8,7 @@ import ml_dtypes  # noqa: E402
 import numpy as np  # noqa: E402
 import torch.nn.functional as nn  # noqa: E402
 
-from pellucid.core.random import Generator  # noqa: E402
-from pellucid.core.random_distributions import (  # noqa: E402
+from pellucid.core.streams.distributions import (  # noqa: E402
     bernoulli,
     bernoulli_like,
     cauchy,
@@ -20,9 +19,10 @@ from pellucid.core.random_distributions import (  # noqa: E402
     multinomial,
     rrelu_noise,
 )
-from pellucid.core.random_fill import normal, normal_like, uniform  # noqa: E402
-from pellucid.core.random_integers import randint, random_integers, randperm  # noqa: E402
-from pellucid.core.random_reject import binomial, dirichlet, poisson, standard_gamma  # noqa: E402
+from pellucid.core.streams.fill import normal, normal_like, uniform  # noqa: E402
+from pellucid.core.streams.generator import Generator  # noqa: E402
+from pellucid.core.streams.integers import randint, random_integers, randperm  # noqa: E402
+from pellucid.core.streams.reject import binomial, dirichlet, poisson, standard_gamma  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*is out of bounds")
 
@@ -114,7 +114,7 @@ def test_normal(size):
 
 
 def test_normal_by_numpy_alone_and_by_the_kernel(monkeypatch):
-    from pellucid.core import random_math
+    from pellucid.core.streams import math as random_math
 
     for library in (None, False):
         if library is False:

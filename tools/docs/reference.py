@@ -1,6 +1,6 @@
 """The API reference as Markdown, from what is registered: functions and methods, the operation table, classes, and docstrings.
 
-`pages()` gives the text of every page by its path. Links to source files are written as `source:pellucid/ops/arith.py#L12`, links inside
+`pages()` gives the text of every page by its path. Links to source files are written as `source:pellucid/ops/pointwise/arith.py#L12`, links inside
 the reference as `html:PAGE.html#PLACE`; whoever builds the site makes real ones of them.
 """
 
@@ -31,7 +31,7 @@ from pellucid import dtypes  # noqa: E402
 from pellucid.core.primitive import PRIMITIVES, Primitive  # noqa: E402
 from pellucid.core.public import FUNCTIONS, METHODS, PROPERTIES  # noqa: E402
 from pellucid.core.tensor import Tensor, make_tensor  # noqa: E402
-from pellucid.debug.stepping import rule_text  # noqa: E402
+from pellucid.debug.pictures.stepping import rule_text  # noqa: E402
 
 # Pages of functions: title, and the modules whose functions they hold (names of files in ops and api, or beginnings of them: "nn_*").
 CHAPTERS = {

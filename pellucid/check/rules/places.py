@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from ...api.written import tree as tree
-from ...core.notebook import place
+from ...core.display.notebook import place
 from ..events import Op, Site
 from ..names import locals_of
 from ..rule import cause_site

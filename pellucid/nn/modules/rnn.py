@@ -9,7 +9,7 @@ from typing import Any
 
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, ArgumentValueError, OperationError
-from ...ops import nn_rnn
+from ...ops.nn import rnn as nn_rnn
 from .. import functional as F
 from .. import init
 from .._functions import T

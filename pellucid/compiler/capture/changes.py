@@ -1,0 +1,487 @@
+"""What a traced call changes in Python: followed while it runs, and judged when it has ended."""
+
+from __future__ import annotations
+
+import dis
+import gc
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import CodeType
+from typing import Any
+
+from ...core.tensor import Tensor
+from ...nn.modules._tables import Members
+from ..trace.numbers import is_read
+from ..trace.refusal import Refusal
+from .effects import Again, Call, Effect, Growing, form_of, writable
+from .guards import MISSING, SCALARS, Guard
+from .structure import Record, Slot, is_record, rebuild
+
+# Methods that change what they belong to: a schedule's own function may call none of them.
+_MUTATORS = frozenset(
+    "append appendleft add update pop popleft popitem clear extend insert remove discard setdefault setattr delattr "
+    "__setattr__ __setitem__ send next __next__ write".split()
+)
+_DYNAMIC = frozenset({"globals", "locals", "vars", "eval", "exec", "__dict__", "getattr"})
+
+
+def _stores(code: CodeType) -> bool:
+    """Whether code may change something besides its own variables."""
+    for i in dis.get_instructions(code):
+        if i.opname.startswith(("STORE_", "DELETE_", "IMPORT_")) and i.opname not in ("STORE_FAST", "DELETE_FAST"):
+            return True
+    names = {*code.co_names}
+    inner = (c for c in code.co_consts if isinstance(c, CodeType))
+    return not names.isdisjoint(_MUTATORS | _DYNAMIC) or any(_stores(c) for c in inner)
+
+
+# ---- lists that grow --------------------------------------------------------------------------------
+def _log(kind: type) -> type:
+    """A class of lists that note when something besides appending is done with them."""
+
+    def init(self: Any, held: Any) -> None:
+        kind.__init__(self, held, *([held.maxlen] if kind is deque else []))  # type: ignore[misc]
+        self.added = []
+        self.looked = False
+        self.thread = threading.get_ident()
+
+    def append(self: Any, value: Any) -> None:
+        self.looked |= self.thread != threading.get_ident()  # of the step that is traced
+        self.added.append(value)
+        kind.append(self, value)  # type: ignore[attr-defined]
+
+    def extend(self: Any, values: Any) -> None:
+        for v in list(values):
+            append(self, v)
+
+    def iadd(self: Any, values: Any) -> Any:
+        extend(self, values)
+        return self
+
+    def looking(name: str) -> Any:
+        plain = getattr(kind, name)
+
+        def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+            self.looked = True
+            return plain(self, *args, **kwargs)
+
+        return method
+
+    free = ("__new__", "__init__", "__init_subclass__", "__subclasshook__", "__class__", "__getattribute__", "__setattr__", "__doc__",
+            "__hash__", "__class_getitem__", "__delattr__")  # fmt: skip
+    body = {name: looking(name) for name in dir(kind) if name not in free and callable(getattr(kind, name))}
+    return type(kind.__name__, (kind,), body | {"__init__": init, "append": append, "extend": extend, "__iadd__": iadd})
+
+
+LOGS: dict[type, Any] = {list: _log(list), deque: _log(deque)}
+
+
+class Log:
+    """A list that stands for another one while a call is traced, at all places where that can be found."""
+
+    def __init__(self, place: Growing, places: list[Guard]) -> None:
+        self.place = place
+        self.places = places
+        self.proxy = LOGS[type(place.holder)](place.holder)
+
+    def put(self) -> None:
+        for p in self.places:
+            p.set(self.proxy)
+
+    def take(self) -> None:
+        """Put the list back, with what was appended."""
+        proxy, real = self.proxy, self.place.holder
+        for p in self.places:
+            if p.now() is proxy:
+                p.set(real)
+            else:
+                proxy.looked = True
+        if proxy.looked:
+            items = list(kind_iter(proxy))
+            real.clear()
+            list.extend(real, items) if type(real) is list else real.extend(items)
+        else:
+            real.extend(proxy.added)
+        if sys.getrefcount(proxy) > 3:  # here, as the attribute, and as an argument
+            replace(gc.get_referrers(proxy), proxy, real, [self.__dict__])
+
+
+def kind_iter(proxy: Any) -> Iterator[Any]:
+    """The items of a list that notes who looks at it."""
+    return type(proxy).__mro__[1].__iter__(proxy)  # type: ignore[attr-defined, no-any-return]
+
+
+def replace(holders: list[Any], old: Any, new: Any, but: list[Any]) -> None:
+    """Put `new` where lists and dictionaries hold `old`."""
+    for holder in holders:
+        if any(holder is b for b in but):
+            continue
+        if type(holder) is dict:
+            for key in [k for k, v in holder.items() if v is old]:
+                holder[key] = new
+        elif type(holder) is list:
+            for k, v in enumerate(holder):
+                if v is old:
+                    holder[k] = new
+
+
+# ---- what a traced call changes -----------------------------------------------------------------------
+class Changes:
+    """Follows what a call that is being traced changes."""
+
+    def __init__(self, around: Any, tracer: Any, watched: Any, places: list[Guard]) -> None:
+        self.around = around
+        self.tracer = tracer
+        self.places = places  # of tensors that are others at each call
+        self.at_start = [p.now() for p in places]
+        self.held = [_contents(v) for v in self.at_start]
+        self.calls: list[Call] = []
+        self.effects: list[Effect] = []
+        # Of numbers that are others at each call: place, the number, and what stands for it.
+        self.numbers: dict[Any, tuple[Guard, Any, Any]] = {}
+        self.logs: list[Log] = []
+        self.watched = watched
+        self.inputs = {(id(g.holder), g.key) for g in [*watched, *places]}
+        self.moved: list[Guard] = []
+
+    @contextmanager
+    def following(self) -> Iterator[None]:
+        """Numbers and lists that see what is done with them, inside the block."""
+        for g in self.watched:
+            if isinstance(g, Growing):
+                found = self.around.holding.get(id(g.holder))
+                if found is not None and all(_movable(p) for p in found):
+                    self.logs.append(Log(g, found))
+            else:
+                plain = g.now()
+                self.numbers[id(g.holder), g.key] = g, plain, self.tracer.number_given(plain)
+        for g, _, number in self.numbers.values():
+            g.set(number)
+        for log in self.logs:
+            log.put()
+        g = number = None
+        try:
+            yield
+        finally:
+            for g, plain, number in self.numbers.values():
+                if g.now() is number:
+                    g.set(plain)
+                else:
+                    self.moved.append(g)
+            self.numbers = {key: (g, plain, None) for key, (g, plain, _) in self.numbers.items()}
+            for log in self.logs:
+                log.take()
+            g = number = None
+
+    # ---- calls that are made again ------------------------------------------------------------------
+    def _so_far(self) -> dict[Any, tuple[Guard, Any]]:
+        """The places that hold something else than at the start, with what they hold."""
+        proxies = {id(log.proxy): log.place.holder for log in self.logs}
+        lists = {id(log.place.holder) for log in self.logs}
+        found: dict[Any, tuple[Guard, Any]] = {}
+        for g in self.around.guards():
+            key = (id(g.holder), g.key)
+            if g.kind in ("item", "attr", "cell") and key not in self.inputs and id(g.holder) not in lists:
+                now = g.now()
+                if proxies.get(id(now), MISSING) is not g.expected and now is not g.expected and not g.holds():
+                    found[key] = g, now
+        for key, (g, _, number) in self.numbers.items():
+            if g.now() is not number:
+                found[key] = g, g.now()
+        for g, start in zip(self.places, self.at_start, strict=True):
+            if g.now() is not start:
+                found[id(g.holder), g.key] = g, g.now()
+        return found
+
+    def again(self, function: Any, owner: Any, args: Any, kwargs: Any) -> Any:
+        """Call a schedule's step, which each call of the version does again."""
+        tracer = self.tracer
+        call = Call(function, owner, args, kwargs)
+        leaves: list[Any] = []
+        try:
+            call.form = form_of((list(args), dict(kwargs)), lambda v: False, leaves)
+        except Refusal as refusal:
+            tracer.refuse(f"the step of a schedule gets an object {refusal.reason}")
+        mine = {id(t) for t in call.tables}
+        call.late = (
+            any(id(o) in tracer.stepped for o in call.optimizers)
+            or any(not (is_read(v) and v.given) for v in leaves)
+            or any(c.late and not mine.isdisjoint(map(id, c.tables)) for c in self.calls)
+        )
+        so_far = self._so_far()
+        call.before = {key: value for key, (_, value) in so_far.items()}
+        call.paths = {key: g.path for key, (g, _) in so_far.items()}
+        call.grown = {id(log.place.holder): len(log.proxy.added) for log in self.logs}
+        plain = lambda v: v if isinstance(v, Tensor) else v.plain
+        watched = [(g, number, number.plain) for g, _, number in self.numbers.values() if g.now() is number]
+        watched += [(g, value, value.plain) for g, value in so_far.values() if is_read(value)]
+        for g, _, x in watched:
+            g.set(x)
+        given_args, given_kwargs = rebuild((list(args), dict(kwargs)), plain)
+        tracer.inside = call
+        call.free = [id(v) for v in leaves]
+        try:
+            with tracer.paused(), tracer.witness.inside(call.codes):
+                result = function(owner, *given_args, **given_kwargs)
+        finally:
+            tracer.inside = None
+            for g, number, x in watched:
+                if g.now() is x and id(g.holder) not in mine:
+                    g.set(number)
+        self.calls.append(call)
+        self._judge(call, mine, watched)
+        del watched, so_far
+        return result
+
+    def _judge(self, call: Call, mine: set[int], watched: list[Any]) -> None:
+        tracer = self.tracer
+        for key, path in call.paths.items():
+            if key[0] in mine:
+                tracer.refuse(f"a schedule changes {path}, which the step changes, too")
+        if call.touched:
+            tracer.refuse("a schedule computes with tensors")
+        if any(_stores(code) for code in call.codes):
+            tracer.refuse("the function of a schedule may change something")
+        for g, _, x in watched:
+            key = (id(g.holder), g.key)
+            if id(g.holder) in mine:  # another number stands there now, also where it is as large
+                now = g.now()
+                if type(now) is not type(x) or key not in self.numbers or key in call.before:
+                    tracer.refuse(f"a schedule changes {g.path}, which the step changes, too")
+                    continue
+                call.reads.append((tracer.count, g, type(now)))
+                made = tracer.number_later(now) if call.late else tracer.number_given(now)
+                self.numbers[key] = g, now, made
+                g.set(made)
+        for key, (g, value) in self._so_far().items():
+            if id(g.holder) not in mine and call.before.get(key, MISSING) is not value:
+                tracer.refuse(f"a schedule changes {g.path}")
+
+    # ---- what there is to do again ------------------------------------------------------------------
+    def finish(self, guards: list[Guard], result: Any, witness: Any, may_watch: bool) -> list[Guard]:
+        """Find the effects; returns the guards that remain. Refusal where a change cannot be repeated."""
+        found: list[Any] = []
+        tables = {id(t) for c in self.calls for t in c.tables}
+        lists = {id(log.place.holder): log for log in self.logs}
+        changed: dict[Any, tuple[Guard, Any]] = {(id(g.holder), g.key): (g, g.now()) for g in self.moved}
+        for p, start, held in zip(self.places, self.at_start, self.held, strict=True):
+            if p.now() is not start:
+                changed[id(p.holder), p.key] = p, p.now()
+            elif [*map(id, _contents(start))] != [*map(id, held)]:
+                self._refuse(p, witness)
+        remaining = []
+        for g in guards:
+            key = (id(g.holder), g.key)
+            if id(g.holder) in lists or g.kind in ("item", "attr", "cell", "rate") and key in self.inputs:
+                continue
+            if id(g.holder) in tables and g.kind in ("item", "attr", "rate"):
+                if g.of_a_number:
+                    found.append(g)
+                elif not g.holds():
+                    raise Refusal(f"the step uses {g.path}, which a schedule changes", witness.line_of(g), path=g.path)
+                else:
+                    remaining.append(g)
+                continue
+            remaining.append(g)
+            if g.holds():
+                continue
+            if g.kind == "len" and type(g.holder) in LOGS and isinstance(g.holder, (list, deque)):
+                if key in self.inputs:
+                    continue
+                found.append(Growing(g.holder, g.path))
+                continue
+            now = g.now()
+            if g.kind not in ("item", "attr", "cell") or now is MISSING:
+                self._refuse(g, witness)
+            changed[key] = g, now
+        self._check_logs(lists, witness)
+        for key, (g, now) in changed.items():
+            if key not in self.inputs and self._varies(g, now):
+                found.append(g)
+        for g in self.around.stored:  # whatever is there before the call
+            key, now = (id(g.holder), g.key), g.now()
+            if key in self.inputs:
+                continue
+            if g.holds():
+                remaining.append(g)
+            elif g.kind not in ("item", "attr") or now is MISSING:
+                self._refuse(g, witness)
+            else:
+                changed[key] = g, now
+        if found:
+            if not may_watch:
+                self._refuse(found[0], witness)
+            raise Again(found)
+        for g, now in changed.values():
+            self._add(g, now, witness)
+        for log in self.logs:
+            self._add_log(log, witness)
+        self._check_containers(result, witness)
+        self._check_calls(witness)
+        self.tracer.stepped.clear()  # which hold numbers that nobody else keeps
+        for c in self.calls:
+            c.before = {}
+        return remaining
+
+    def _refuse(self, g: Guard, witness: Any, why: str = "which a program would not do") -> None:
+        refusal = Refusal(f"the step changes {g.path}, {why}", witness.line_of(g), path=g.path)
+        refusal.transient = True  # type: ignore[attr-defined]
+        raise refusal
+
+    @staticmethod
+    def _varies(g: Guard, now: Any) -> bool:
+        """Whether a place is likely to hold another tensor or number at the next call."""
+        if isinstance(now, (bool, *SCALARS)) and not is_read(now):
+            return g.of_a_number
+        return is_read(now) or g.of_tensors or isinstance(now, Tensor)
+
+    def _check_logs(self, lists: dict[int, Log], witness: Any) -> None:
+        for place in self.watched:
+            if isinstance(place, Growing) and (id(place.holder) not in lists or lists[id(place.holder)].proxy.looked):
+                self._refuse(place, witness, "and looks at it, or keeps it where it cannot be followed")
+
+    def _known(self, value: Any) -> bool:
+        return self.around.seen.get(id(value)) is value and id(value) not in self.around.containers
+
+    def _stage(self, key: Any, value: Any) -> int:
+        """How many of the late calls come before a change."""
+        late = [c for c in self.calls if c.late]
+        for k, c in enumerate(late):
+            if key in c.before:
+                if c.before[key] is not value:
+                    return -2
+                return k
+        return len(late)
+
+    def _add(self, g: Guard, now: Any, witness: Any) -> None:
+        key = (id(g.holder), g.key)
+        leaves: list[Any] = []
+        if not writable(g):
+            self._refuse(g, witness)
+        try:
+            form = form_of(now, self._known, leaves)
+        except Refusal as refusal:
+            self._refuse(g, witness, f"an object {refusal.reason} each time")
+        if key not in self.inputs and g not in self.around.stored and _is_new(form):
+            self._refuse(g, witness, "an object that it also reads, another one at each call")
+        if isinstance(form, (str, bytes, complex, range)) or any(
+            type(t) is not Tensor and not self._known(t) for t in leaves if isinstance(t, Tensor)
+        ):
+            self._refuse(g, witness)
+        if any(id(g.holder) == id(t) for c in self.calls if not c.late for t in c.tables):
+            self._refuse(g, witness, "which a schedule changes, too")
+        stage = self._stage(key, now)
+        if stage == -2:
+            self._refuse(g, witness, "twice, before and after a schedule's step")
+        owner = self.around.groups.get(id(g.holder))
+        if owner is not None:
+            then = self.tracer.stepped.get(id(owner), [])
+            there = {id(table.get(g.key, MISSING)) for held in then for k, table in held if k == id(g.holder)}
+            if there == {id(now)}:
+                if any(not (is_read(v) and v.given) for v in leaves):
+                    self._refuse(g, witness, "by what it computes")
+                stage = -1
+            elif id(now) in there or len(there) > 1:
+                self._refuse(g, witness, "between two steps of its optimizer")
+        self.effects.append(Effect(g, now, form, stage))
+
+    def _add_log(self, log: Log, witness: Any) -> None:
+        late = [c for c in self.calls if c.late]
+        cuts = [0, *[c.grown[id(log.place.holder)] for c in late], len(log.proxy.added)]
+        for stage, (a, b) in enumerate(zip(cuts, cuts[1:], strict=False)):
+            if a < b:
+                values = log.proxy.added[a:b]
+                try:
+                    form = form_of(values, self._known, [])
+                except Refusal as refusal:
+                    self._refuse(log.place, witness, f"with an object {refusal.reason}")
+                self.effects.append(Effect(log.place, values, form, stage))
+
+    def _check_containers(self, result: Any, witness: Any) -> None:
+        """Refusal where a container that effects make would be one with another, or with one of the caller's."""
+        known: list[int] = []
+        _containers(result, known)
+        taken = {*known, *self.around.containers}
+        for e in self.effects:
+            made: list[int] = []
+            parts = e.value if isinstance(e.place, Growing) else [e.value]
+            for part in parts:
+                if not self._known(part):
+                    _containers(part, made, self._known)
+            if len(made) != len(set(made)) or not taken.isdisjoint(made):
+                self._refuse(e.place, witness, "with a container that is used elsewhere")
+            taken.update(made)
+
+    def _check_calls(self, witness: Any) -> None:
+        keys = {e.place.key for e in self.effects} | {w for e in self.effects for w in e.place.path.split(".")}
+        for c in self.calls:
+            if c.late:  # what was changed before it is changed before it again
+                continue
+            names = {
+                n for code in c.codes for n in (*code.co_names, *code.co_freevars, *[x for x in code.co_consts if type(x) is str])
+            }
+            if names & keys:
+                raise Refusal("the function of a schedule uses what the step changes", witness.entry)
+
+    # ---- the call's own end ---------------------------------------------------------------------------
+    def leaves(self) -> list[Any]:
+        """The numbers and tensors of the call that effects and calls need."""
+        found: list[Any] = []
+        for form in [*[e.form for e in self.effects], *[c.form for c in self.calls]]:
+            _slots(form, found)
+        return [s.leaf for s in found]
+
+    def bind(self, places: dict[int, int]) -> None:
+        """Tell the effects where among the results their values are."""
+        found: list[Any] = []
+        for form in [*[e.form for e in self.effects], *[c.form for c in self.calls]]:
+            _slots(form, found)
+        for s in found:
+            s.place = places[id(s.leaf)]
+            del s.leaf
+        for e in self.effects:
+            e.value = None
+        for c in self.calls:
+            c.args = None
+
+
+def _is_new(form: Any) -> bool:
+    """Whether a program makes an object of it, and which the next call would not find to be the same."""
+    return type(form) is Record or isinstance(form, (list, dict)) or isinstance(form, tuple) and any(map(_is_new, form))
+
+
+def _contents(value: Any) -> list[Any]:
+    """All keys and values in dictionaries, also in such as they hold."""
+    return [x for k, v in value.items() for x in (k, v, *_contents(v))] if type(value) is dict else []
+
+
+def _movable(p: Guard) -> bool:
+    return p.kind in ("item", "cell", "attr") and writable(p) and not isinstance(p.holder, (Members, tuple))
+
+
+def _slots(form: Any, found: list[Any]) -> None:
+    if type(form) is Slot:
+        found.append(form)
+    elif type(form) is Record:
+        _slots(form.held, found)
+    elif isinstance(form, (tuple, list)):
+        for v in form:
+            _slots(v, found)
+    elif isinstance(form, dict):
+        for v in form.values():
+            _slots(v, found)
+
+
+def _containers(value: Any, found: list[int], known: Callable[[Any], bool] = lambda v: False) -> None:
+    """The identities of what can be changed in a value, besides objects that were there before."""
+    if known(value):
+        return
+    record = is_record(value)
+    if record or isinstance(value, (list, dict)):
+        found.append(id(value))
+    if record or isinstance(value, (tuple, list, dict)):
+        for v in vars(value).values() if record else value.values() if isinstance(value, dict) else value:
+            _containers(v, found, known)

@@ -1,0 +1,209 @@
+"""The quick check before a call: one generated function that compares everything a version depends on.
+
+Attributes of modules change only through `Module.__setattr__` and its like, which count in `state.structure`: while that number stands
+still they need no look. Everything else (closures, globals, optimizers, the memory of parameters) is compared at each call.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Container
+from itertools import compress
+from typing import Any
+
+from numpy import ndarray
+
+from ...api.settings import SETTINGS
+from ...core.modes import local, state
+from ...core.tensor import Tensor
+from ...dtypes import get_default_dtype
+from ...errors import pass_on
+from ...nn.modules._hooks import global_hooks
+from ...nn.modules._tables import Hooks, Members
+from ...nn.modules.module import Module
+from ..trace.numbers import NUMBERS
+from .guards import Guard, TensorHooks
+
+
+def split(guards: list[Guard], modules: list[Module]) -> tuple[list[Guard], list[Guard]]:
+    """The guards that `state.structure` covers, and the others."""
+    counted = {id(m) for m in modules} | {id(m.__dict__) for m in modules} | {id(global_hooks.__dict__)}
+    covered = [isinstance(g.holder, (Members, Hooks)) or isinstance(g, TensorHooks) or id(g.holder) in counted for g in guards]
+    return list(compress(guards, covered)), [g for g, c in zip(guards, covered, strict=True) if not c]
+
+
+class _Finder:
+    """Writes down how tensors are found in what `flatten` describes, and which numbers beside them may be others at each call (`lift`)."""
+
+    def __init__(self, scope: dict[str, Any], lift: Container[int] = ()) -> None:
+        self.scope = scope
+        self.lift = lift
+        self.lines: list[str] = []
+        self.given: list[str] = []  # where those numbers stand
+        self._numbers = itertools.count()
+
+    def _name(self, value: Any) -> str:
+        name = f"c{len(self.scope)}"
+        self.scope[name] = value
+        return name
+
+    def find(self, s: Any, source: str) -> bool:
+        """Lines for what stands at a place; False where that takes more than a few comparisons."""
+        kind, name = s[0], self._name
+        differs = ""
+        if kind == "tensor":
+            self.lines.append(f"    t{s[1]} = {source}")
+        elif kind == "again":
+            differs = f"{source} is not t{s[1]}"
+        elif kind == "object":
+            differs = f"{source} is not {name(s[1].value)}"
+        elif kind == "list" or isinstance(kind, type) and issubclass(kind, tuple):
+            self._unless(f"type({source}) is not {name(list if kind == 'list' else kind)} or len({source}) != {len(s) - 1}")
+            return all(self.find(inner, f"{source}[{k}]") for k, inner in enumerate(s[1:]))
+        elif kind is dict:
+            self._unless(f"type({source}) is not dict or tuple({source}) != {name(tuple([k for k, _ in s[1:]]))}")
+            return all(self.find(inner, f"{source}[{name(k)}]") for k, inner in s[1:])
+        elif kind in NUMBERS and next(self._numbers) in self.lift:
+            self.given.append(source)
+            differs = f"type({source}) is not {name(kind)}"
+        elif kind in NUMBERS or kind in (bool, str, type(None)):
+            shown = f"{source}.__repr__()" if kind is float else source
+            differs = f"type({source}) is not {name(kind)} or {shown} != {name(s[1])}"
+        else:
+            return False
+        if differs:
+            self._unless(differs)
+        return True
+
+    def _unless(self, differs: str) -> None:
+        self.lines.append(f"    if {differs}: return None")
+
+
+def unpacker(structure: Any, lift: Container[int]) -> Callable[[tuple[Any, ...]], Any] | None:
+    """A function from positional arguments, described as `flatten` does it, to their tensors and those of their numbers that may be others
+    at each call; it gives None for arguments of another form. None where that takes more than a few comparisons.
+    """
+    finder = _Finder({}, lift)
+    if not all(finder.find(s, f"args[{k}]") for k, s in enumerate(structure[1:])):
+        return None
+    count = sum(line.startswith("    t") for line in finder.lines)
+    found = ["(" + "".join(f"{v}, " for v in group) + ")" for group in ([f"t{k}" for k in range(count)], finder.given)]
+    begin = ["def unpack(args):", f"    if len(args) != {len(structure) - 1}: return None"]
+    exec("\n".join([*begin, *finder.lines, f"    return {', '.join(found)}"]), finder.scope)
+    return finder.scope["unpack"]  # type: ignore[no-any-return]
+
+
+def checker(
+    tensors: list[Tensor],
+    plain: bool,
+    others: list[Guard],
+    covered: list[Guard],
+    held: list[tuple[Tensor, ndarray]],
+    rg: list[tuple[Tensor, bool]],
+    grads: list[tuple[Tensor, Tensor | None]],
+    count: int,
+    places: tuple[list[Guard], Any],
+    numbers: list[Guard],
+    pinned: list[tuple[int, Tensor]],
+    marks: frozenset[str],
+    written: Container[int],
+    grads_written: Container[int],
+) -> Callable[[tuple[Any, ...]], Any] | None:
+    """A function from positional arguments to their arrays, None where this version may not serve the call (ask `why_not`).
+
+    Only where no argument has hooks, or was made in inference mode (`plain`).
+    The arguments are tensors, or what `unpacker` finds; the first `count` of the tensors are
+    arguments, the others stand at `places` (with the description of what is there); `numbers` are places of
+    numbers, `pinned` arguments that must be the same objects; `marks` are attributes that no argument may have. The tensors whose numbers
+    are in `written` are written to, and so are the gradients of the tensors whose identities are in `grads_written`.
+    """
+    if not plain:
+        return None
+    scope: dict[str, Any] = {
+        "state": state,
+        "pass_on": pass_on,
+        "SETTINGS": SETTINGS,
+        "settings": dict(SETTINGS),
+        "local": local,
+        "device": local.device,
+        "policy": local.autocast and local.autocast.key,
+        "default_dtype": get_default_dtype,
+        "kind": get_default_dtype(),
+        "covered": covered,
+        "now": [state.structure],
+        "all": all,
+        "type": type,
+        "map": map,
+        "id": id,
+        "ndarray": ndarray,
+        "tuple": tuple,
+        "len": len,
+    }
+    lines = ["def check(args):", f"    if len(args) != {count}: return None"]
+    lines += [f"    t{k} = args[{k}]" for k in range(count)]
+    for k, p in enumerate(places[0]):
+        scope[f"xh{k}"], scope[f"xk{k}"] = p.holder, p.key
+        lines.append(f"    x{k} = {p.source(f'xh{k}', f'xk{k}')}")
+    finder = _Finder(scope)
+    if not all(finder.find(s, f"x{k}") for k, s in enumerate(places[1][1:])):
+        return None
+    lines += finder.lines
+    for k, t in pinned:
+        scope[f"w{k}"] = t
+        lines.append(f"    if t{k} is not w{k}: return None")
+    for k, p in enumerate(numbers):
+        scope[f"nh{k}"], scope[f"nk{k}"], scope[f"nt{k}"] = p.holder, p.key, type(p.expected)
+        lines.append(f"    if type({p.source(f'nh{k}', f'nk{k}')}) is not nt{k}: return None")
+    for k, t in enumerate(tensors):
+        scope[f"T{k}"], scope[f"S{k}"], scope[f"D{k}"], scope[f"R{k}"] = type(t), t._array.shape, t._array.dtype, t._array.strides
+        lines += [
+            f"    if type(t{k}) is not T{k}: return None",
+            f"    a{k} = t{k}._array",
+            f"    if type(a{k}) is not ndarray or a{k}.shape != S{k} or a{k}.dtype is not D{k} or a{k}.strides != R{k}: return None",
+            f"    if t{k}._rg is not {t._rg}: return None",
+        ]
+        if k in written:
+            lines.append(f"    if not a{k}.flags.writeable: return None")
+        if marks:
+            scope["marks"] = marks
+            lines.append(f"    if t{k}.__dict__ and not marks.isdisjoint(t{k}.__dict__): return None")
+        node = f" or (t{k}._node is None) is not {t._node is None}" if t._rg else ""
+        lines.append(f"    if t{k}._x is not None{node}: return None")
+    cast = "local.autocast is not None" if local.autocast is None else "local.autocast is None or local.autocast.key != policy"
+    lines.append(
+        f"    if local.grad is not {local.grad} or local.inference is not {local.inference} or {cast} "
+        "or local.saved_hooks or local.anomaly or local.function_modes or local.transforms or local.device is not device "
+        "or default_dtype() is not kind: return None"
+    )
+    lines += [
+        "    if state.structure != now[0]:",
+        "        if SETTINGS != settings or not all([g.holds() for g in covered]): return None",
+        "        now[0] = state.structure",
+    ]
+    tests = []
+    tests = [g.difference(k, scope) for k, g in enumerate(others)]
+    for k, (t, a) in enumerate(held):
+        scope[f"p{k}"], scope[f"m{k}"] = t, a
+        tests.append(f"p{k}._array is not m{k}")
+    for k, (t, flag) in enumerate(rg):
+        scope[f"q{k}"] = t
+        tests.append(f"q{k}._rg is not {flag}")
+    for k, (t, g) in enumerate(grads):
+        scope[f"l{k}"] = t
+        if g is None:
+            tests.append(f"l{k}._grad is not None")
+        else:
+            scope[f"s{k}"], scope[f"z{k}"] = g._array.shape, g._array.strides
+            lines.append(f"    g = l{k}._grad")
+            fixed = " or not g._array.flags.writeable" if id(t) in grads_written else ""
+            lines.append(f"    if g is None or g._array.shape != s{k} or g._array.strides != z{k}{fixed}: return None")
+    for start in range(0, len(tests), 8):
+        lines.append(f"    if {' or '.join(tests[start : start + 8])}: return None")
+    result = ", ".join(f"a{k}" for k in range(len(tensors)))
+    lines.append(f"    return [{result}]")
+    body = "\n".join(lines)
+    guarded = body.replace("def check(args):", "def check(args):\n  try:").replace("\n    ", "\n      ")
+    guarded += "\n  except Exception as error:\n    pass_on(error)\n    return None"  # something is gone: `why_not` tells what
+    exec(guarded, scope)
+    scope["check"].seen = scope["now"]
+    return scope["check"]

@@ -1,0 +1,213 @@
+"""What a step changes in Python: numbers, tensors and objects that it stores, lists that it appends to, schedules that it steps.
+
+A program computes; it stores nothing in Python. So what a traced call leaves behind at a place that the code can reach is written down
+as an effect: the place, the value it gets (an output of the program, a number made of others, a constant, an object that was there),
+and when. Each call of the version repeats the effects after its program, in order. Two kinds come before it: options that the step sets
+before its optimizer reads them, and schedules that are stepped before their optimizer is. Nothing is guessed: whatever does not fit
+here ends the recording with a reason, and a call that fails is undone and made eagerly, so that it fails where eager code does.
+
+A place whose tensor or number the step replaces is an input of the next version (`Watched`): it holds another one at each call.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from types import CodeType, ModuleType
+from typing import Any
+
+from ...core.modes import state
+from ...core.streams.generator import Generator
+from ...core.tensor import Tensor
+from ...ir import Instruction
+from ...nn.modules._tables import Members
+from ...nn.modules.module import Module
+from ..trace.numbers import is_read
+from ..trace.refusal import Refusal
+from .guards import SCALARS, Guard
+from .structure import Record, Slot, is_record, rebuild
+
+_SETTERS = {kind.__setitem__ for kind in (dict, OrderedDict, list, deque)}
+
+
+class Again(Refusal):
+    """The next call can be compiled, with what stands at some places as its inputs."""
+
+    def __init__(self, places: list[Any]) -> None:
+        names = ", ".join(str(p.path) for p in places[:3]) + (", ..." if len(places) > 3 else "")
+        super().__init__(f"{names}: another one at each call")
+        self.places = places
+
+
+class Known(Slot):
+    """An object that was there before the call, in the structure of an effect's value."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(-1)
+        self.value = value
+
+
+class Effect:
+    """That a place gets a value, or a list more items. `stage`: after how many of the late calls; -1: before the program."""
+
+    def __init__(self, place: Guard, value: Any, form: Any, stage: int) -> None:
+        self.place = place
+        self.value = value
+        self.form = form
+        self.stage = stage
+        self.put = place.extend if isinstance(place, Growing) else setter(place)
+
+    def __call__(self, made: list[Any]) -> None:
+        form = self.form
+        if type(form) is Slot:
+            self.put(made[form.place])
+        else:
+            self.put(rebuild(form, lambda s: s.value if type(s) is Known else made[s.place]))
+
+    def __str__(self) -> str:
+        what = "appends to" if isinstance(self.place, Growing) else "sets"
+        when = "before the program" if self.stage < 0 else "after the program"
+        return f"{what} {self.place.path} {when}"
+
+
+class Growing(Guard):
+    """A list, or deque, that the step appends to and does not look at."""
+
+    __slots__ = ()
+
+    def __init__(self, holder: Any, path: str) -> None:
+        super().__init__("log", holder, None, holder, path, True)
+
+    def now(self) -> Any:
+        return self.holder
+
+    def extend(self, values: Any) -> None:
+        """Append what a call appends."""
+        self.holder.extend(values)
+
+
+def setter(place: Guard) -> Callable[[Any], None]:
+    """A function that puts a value at a place, for good."""
+    holder, key = place.holder, place.key
+    if place.kind == "cell":
+        return lambda value: setattr(holder, "cell_contents", value)
+    if place.kind == "attr" and isinstance(holder, Module):
+        table = holder.__dict__
+
+        def put(value: Any) -> None:
+            state.structure += 1
+            table[key] = value
+
+        return put
+    if place.kind == "attr" and isinstance(holder, threading.local):
+        return lambda value: setattr(holder, key, value)
+    if place.kind == "attr" and not isinstance(holder, ModuleType):
+        return lambda value: object.__setattr__(holder, key, value)
+    table = holder.__dict__ if place.kind == "attr" else holder
+
+    def store(value: Any) -> None:
+        table[key] = value
+
+    return store
+
+
+def counts(place: Guard) -> bool:
+    """Whether a store counts in `state.structure`."""
+    return place.kind == "attr" and isinstance(place.holder, Module) or isinstance(place.holder, Members)
+
+
+def writable(place: Guard) -> bool:
+    """Whether storing at a place runs no code of the user's."""
+    if place.kind == "item":
+        return getattr(type(place.holder), "__setitem__", None) in _SETTERS or isinstance(place.holder, Members)
+    return place.kind in ("cell", "attr")
+
+
+def form_of(value: Any, known: Any, leaves: list[Any]) -> Any:
+    """The structure of a value with Slots for numbers and tensors of the call; Refusal where a call could not make it again."""
+    if is_read(value) or isinstance(value, Tensor):
+        leaves.append(value)
+        made = Slot(-1)
+        made.leaf = value  # type: ignore[attr-defined]
+        return made
+    if isinstance(value, SCALARS):
+        return value
+    if known(value):
+        return Known(value)
+    if isinstance(value, tuple) and (type(value) is tuple or hasattr(value, "_fields")):
+        parts = [form_of(v, known, leaves) for v in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if type(value) is list:
+        return [form_of(v, known, leaves) for v in value]
+    if type(value) in (dict, OrderedDict):
+        return type(value)([(k, form_of(v, known, leaves)) for k, v in value.items()])
+    if is_record(value):
+        return Record(type(value), {name: form_of(v, known, leaves) for name, v in vars(value).items()})
+    raise Refusal(f"of class {type(value).__name__}")
+
+
+# ---- calls that are made again ------------------------------------------------------------------------
+class Call:
+    """A call of library code that changes only what is its own: a schedule's step."""
+
+    def __init__(self, function: Any, owner: Any, args: Any, kwargs: Any) -> None:
+        self.function = function
+        self.owner = owner
+        self.args = (args, kwargs)
+        self.form: Any = None
+        self.late = False  # after the program
+        self.optimizers, self.tables = _tables(owner)
+        self.before: dict[Any, Any] = {}  # what the step had changed by then: places and values
+        self.paths: dict[Any, str] = {}
+        self.grown: dict[int, int] = {}  # how many items lists had got by then
+        self.reads: list[tuple[int, Guard, type]] = []  # numbers that are read anew after it
+        self.codes: list[CodeType] = []  # of the user's, that ran inside
+        self.touched = False  # whether it looks at tensors besides its arguments, or computes with them
+        self.free: list[int] = []  # the identities of its arguments
+
+    def __call__(self, made: list[Any]) -> None:
+        args, kwargs = rebuild(self.form, lambda s: s.value if type(s) is Known else made[s.place])
+        self.function(self.owner, *args, **kwargs)
+
+    def __str__(self) -> str:
+        return f"calls {type(self.owner).__name__}.{self.function.__name__} {'after' if self.late else 'before'} the program"
+
+
+def _tables(owner: Any) -> tuple[list[Any], list[dict[Any, Any]]]:
+    """The optimizers of a schedule, and the dictionaries that its step changes: its own, those of its parts, groups of options."""
+    optimizers, tables, queue = [], [], [owner]
+    while queue:
+        one = queue.pop()
+        tables.append(one.__dict__)
+        if all(o is not one.optimizer for o in optimizers):
+            optimizers.append(one.optimizer)
+            tables.append(one.optimizer.__dict__)
+            tables += one.optimizer.param_groups
+        queue += getattr(one, "_schedulers", ())
+    return optimizers, tables
+
+
+def saved(tables: list[dict[Any, Any]]) -> list[tuple[dict[Any, Any], dict[Any, Any]]]:
+    """What dictionaries hold."""
+    return [(t, dict(t)) for t in tables]
+
+
+def restore(held: list[tuple[dict[Any, Any], dict[Any, Any]]]) -> None:
+    """Make dictionaries hold what they held."""
+    for table, before in held:
+        table.clear()
+        table.update(before)
+
+
+# ---- undoing --------------------------------------------------------------------------------------
+def written_by(instructions: list[Instruction]) -> tuple[list[Generator], set[Any], list[dict[Any, Any]]]:
+    """What instructions change that outlives the step: random streams, buffers, the state of optimizers."""
+    streams: dict[int, Generator] = {}
+    buffers = {v.buffer for i in instructions for v in i.writes if v.buffer.kind != "temp"}
+    states: list[dict[Any, Any]] = []
+    for i in instructions:
+        if i.kind == "call":
+            streams.update((id(g), g) for g in i.params["args"] if isinstance(g, Generator))
+            states += [s for a in i.params["args"] if isinstance(a, list) for s in a if isinstance(s, dict)]
+    return list(streams.values()), buffers, states

@@ -1,0 +1,573 @@
+"""What a function can see besides its arguments, and guards on it.
+
+From the function's closure, its globals, the object it is bound to and its arguments, everything that its code can reach is walked:
+modules, optimizers, containers, plain objects, classes, other functions. Tensors found on the way are state, known by the path to them;
+numbers, strings, flags, contents and the identity of objects become guards. Each guard hangs at the object it is about, and after the
+call those count that the code which ran can have come to: through closures and containers always, through an attribute, a global or a
+class member only by a name that was used.
+"""
+
+from __future__ import annotations
+
+import array
+import builtins
+import contextvars
+import dataclasses
+import functools
+import os
+import random
+import sys
+import threading
+import types
+import weakref
+from collections import deque
+from collections.abc import Callable, Container, Iterable, MappingView
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from ...core import source
+from ...core.primitive import Primitive
+from ...core.streams.generator import Generator
+from ...core.tensor import Tensor
+from ...nn.modules._hooks import global_hooks
+from ...nn.modules._tables import HOOKS, MEMBERS
+from ...nn.modules.module import Module
+from ...optim.optimizer import HOOK_TABLES, Optimizer
+from ..trace.arrays import bounds, memory_of
+from ..trace.watch import module_of
+from .guards import MISSING, SCALARS, Absent, Guard, Opaque, TensorHooks
+from .witness import GLOBAL, OPTION, Witness, loaded
+
+LIMIT = 50_000  # objects looked at
+ARGUMENTS = -1  # where the arguments hang, which may be others at each call
+LENGTH = 10_000  # of containers whose items are looked at
+ARRAY_BYTES = 1 << 16  # of NumPy arrays whose contents are compared at each call
+# What every optimizer has, besides tables of hooks.
+_OPTIMIZER_PARTS = frozenset({"state", "param_groups", *HOOK_TABLES})
+# What objects of this library keep of their last call, to be quicker at the next.
+_CACHES = frozenset({"_inv", "_cached_x_y"})
+_FIXED = (types.BuiltinFunctionType, np.generic, Primitive, Generator)  # nothing in them changes that a program depends on
+_LIBRARIES = sys.stdlib_module_names | {"pellucid", "numpy"}
+
+
+class Edge(NamedTuple):
+    """That something hangs at an object: a guard, or another object, for code that used `name` (None: for all code)."""
+
+    name: (
+        str | int | None
+    )  # a name, or the identity of a code object; after GLOBAL one that is loaded as a global, after OPTION a string
+    guard: Guard | None
+    child: int | None
+
+
+class Surroundings:
+    """Everything reachable from a function and its arguments at one moment."""
+
+    def __init__(
+        self, function: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None,
+        places: Iterable[Guard] = (), logs: Iterable[Guard] = (),
+    ) -> None:  # fmt: skip
+        self.tensors: dict[int, tuple[Tensor, str]] = {}  # by the identity of the array
+        self.twins: list[Tensor] = []  # others that have an array among these
+        self.modules: list[tuple[Module, str]] = []
+        self.streams: list[Any] = []  # NumPy's random generators
+        self.kept: list[Any] = []  # objects that guards know by their identity
+        self.views = False  # whether there are any of dictionaries, in which their contents show
+        self._optimizers: dict[int, tuple[Optimizer, str, list[Guard]]] = {}
+        self._by_root: dict[int, list[ndarray]] | None = None
+        self.seen: dict[int, Any] = {}
+        self._edges: dict[int, list[Edge]] = {}
+        self._vocabulary: set[str] = set()  # the names in all code that can run
+        self._spaces: list[tuple[types.ModuleType, str]] = []  # modules of the user's
+        self._taken: set[tuple[int, str]] = set()
+        self._codes: list[tuple[types.CodeType, dict[str, Any]]] = []
+        self._always: list[types.CodeType] = []
+        self._queue: deque[tuple[Any, str]] = deque()
+        self._last: deque[tuple[Any, str]] = deque()
+        self.given: set[int] = set()  # tensors that are arguments
+        self.containers: set[int] = set()  # lists and dictionaries that are
+        self.aliased: set[int] = set()  # tensors that are arguments, and that code which ran can have come to otherwise, too
+        self.reached: list[Tensor] = []  # those that code which ran can have come to, and that are no arguments
+        self.groups: dict[int, Optimizer] = {}  # by the identity of their groups of options
+        # Of lists that the call may append to: all places that hold them; None where some cannot be written to.
+        self.holding: dict[int, list[Guard] | None] = {id(g.holder): [] for g in logs}
+        self._places = {(id(g.holder), g.key) for g in places}  # whose tensors are arguments
+        self.stored: list[Guard] = []  # on attributes that code which ran stores to, and does not read
+        self._at = 0  # the object whose surroundings are being written down
+        self._reach(function, _name(function))
+        self._at = ARGUMENTS
+        for k, a in enumerate(args):
+            self._argument(a, f"argument {k + 1}")
+        for name, a in (kwargs or {}).items():
+            self._argument(a, name)
+        self.complete = self._walk()
+
+    # ---- walking ---------------------------------------------------------------------------------
+    def _walk(self) -> bool:
+        while True:
+            # Optimizers last: a parameter is better known by its place in a module.
+            queue = self._queue or self._last
+            if not queue:
+                if not self._name_spaces():
+                    return True
+                continue
+            if len(self.seen) > LIMIT:
+                return False
+            value, path = queue.popleft()
+            if id(value) not in self.seen:
+                self.seen[id(value)] = value
+                self._at = id(value)
+                self._edges[self._at] = []
+                try:
+                    self._look(value, path)
+                except Exception:  # its class has code of its own, in the place of attributes or of a module's name, which raises
+                    self._edges[self._at].append(Edge(None, Opaque(value, path), None))
+
+    def _reach(self, value: Any, path: str, name: str | int | None = None) -> None:
+        """Another object is reached from the one at hand."""
+        if id(value) in self.holding:
+            self.holding[id(value)] = None
+        if not isinstance(value, SCALARS):
+            self._edges.setdefault(self._at, []).append(Edge(name, None, id(value)))
+            if id(value) not in self.seen:
+                (self._last if isinstance(value, Optimizer) else self._queue).append((value, path))
+
+    def _argument(self, value: Any, path: str) -> None:
+        """Containers and tensors are compared by what they are at each call, and may be others then; the rest is walked."""
+        if isinstance(value, Tensor):
+            self.given.add(id(value))
+            self._reach(value, path)
+        elif isinstance(value, (list, tuple)):
+            self._contains(value)
+            for k, v in enumerate(value):
+                self._argument(v, f"{path}[{k}]")
+        elif isinstance(value, dict):
+            self._contains(value)
+            for k, v in value.items():
+                self._argument(v, f"{path}[{k!r}]")
+        elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+            for field in dataclasses.fields(value):
+                self._argument(getattr(value, field.name), f"{path}.{field.name}")
+            self._reach(type(value), type(value).__name__)
+        else:
+            self._reach(value, path)
+
+    def _contains(self, value: Any) -> None:
+        if not isinstance(value, tuple):
+            self.containers.add(id(value))
+            if id(value) in self.holding:
+                self.holding[id(value)] = None
+
+    def _guard(self, kind: str, holder: Any, key: Any, expected: Any, path: str, same: bool = False, name: Any = None) -> None:
+        self._edges[self._at].append(Edge(name, Guard(kind, holder, key, expected, path, same), None))
+
+    def _slot(self, kind: str, holder: Any, key: Any, value: Any, path: str, name: str | int | None = None) -> None:
+        """A place that holds a value: guarded by value or identity, and walked on."""
+        if (id(holder), key) in self._places:
+            at, self._at = self._at, ARGUMENTS
+            self._argument(value, path)
+            self._at = at
+            return
+        if not (isinstance(key, str) and key in _CACHES):
+            self._guard(kind, holder, key, value, path, not isinstance(value, SCALARS), name)
+        held = self.holding.get(id(value))
+        self._reach(value, path, name)
+        if held is not None:
+            held.append(Guard(kind, holder, key, value, path, True))
+            self.holding[id(value)] = held
+
+    def _length(self, value: Any, path: str) -> None:
+        self._guard("len", value, None, len(value), path)
+
+    def _look(self, value: Any, path: str) -> None:
+        if isinstance(value, Tensor):
+            self._tensor(value, path)
+        elif isinstance(value, Module):
+            self._module(value, path)
+        elif isinstance(value, Optimizer):
+            self._optimizer(value, path)
+        elif isinstance(value, types.FunctionType):
+            self._function(value, path)
+        elif isinstance(value, types.MethodType):
+            self._reach(value.__self__, path.rpartition(".")[0] or type(value.__self__).__name__)
+            self._reach(value.__func__, path)
+        elif isinstance(value, type):
+            self._classes(value)
+        elif isinstance(value, types.ModuleType):
+            if _is_users(value):
+                self._spaces.append((value, path))
+        elif "_torchdynamo_orig_callable" in getattr(value, "__dict__", ()):
+            # A compiled function is guarded as what it compiles: what it traced changes from call to call.
+            self._reach(value._torchdynamo_orig_callable, path)
+        elif isinstance(value, functools.partial):
+            self._reach(value.func, path)
+            self._reach(value.args, f"{path}.args")
+            self._reach(value.keywords, f"{path}.keywords")
+        elif isinstance(value, functools._lru_cache_wrapper):
+            # What it gave before counts, although its code does not run.
+            if isinstance(value.__wrapped__, types.FunctionType):
+                self._always.append(value.__wrapped__.__code__)
+            self._reach(value.__wrapped__, path)
+        elif isinstance(value, (dict, list, tuple, set, frozenset, deque, types.MappingProxyType, bytearray, array.array)):
+            self._container(value, path)
+            if hasattr(value, "__dict__"):
+                self._object(value, path)
+        elif isinstance(value, MappingView):
+            self.views = True
+            self._reach(getattr(value, "mapping", None), path)
+        elif module_of(type(value)).startswith("numpy.random"):
+            self.streams.append(value)
+        elif isinstance(value, ndarray):
+            self._array(value, path)
+        elif isinstance(value, contextvars.ContextVar):
+            now = value.get(MISSING)
+            self._guard("context", value, None, now, f"{path}.get()", not isinstance(now, SCALARS))
+            self._reach(now, f"{path}.get()")
+        elif isinstance(value, weakref.ref):
+            self._reach(value(), f"{path}()")
+        elif isinstance(value, types.BuiltinMethodType) and not isinstance(value.__self__, (types.ModuleType, type)):
+            self._reach(value.__self__, path)  # a method of a list, say
+        elif isinstance(value, _FIXED):
+            return
+        elif hasattr(type(value), "__next__") and not hasattr(value, "__dict__"):
+            self._edges[self._at].append(Edge(None, Opaque(value, path), None))
+        else:
+            self._object(value, path)
+
+    def _container(self, value: Any, path: str) -> None:
+        if value is source._library:  # which remembers what files it saw
+            return
+        if isinstance(value, (dict, types.MappingProxyType)):
+            self.views |= not isinstance(value, dict)
+            self._guard("keys", value, None, [*value], path)
+            for k, v in [*value.items()][:LENGTH]:
+                self._slot("item", value, k, v, f"{path}[{k!r}]")
+        elif isinstance(value, tuple):
+            for k, v in enumerate(value[:LENGTH]):
+                self._reach(v, f"{path}[{k}]")
+        elif isinstance(value, (list, deque)):
+            self._length(value, path)
+            for k, v in enumerate([*value][:LENGTH] if self.holding.get(id(value)) is None else ()):
+                self._slot("item", value, k, v, f"{path}[{k}]")
+        elif not isinstance(value, frozenset):
+            self._guard("contents", value, None, type(value)(value) if isinstance(value, (set, bytearray)) else value[:], path)
+
+    def _array(self, value: ndarray, path: str) -> None:
+        if value.dtype.kind == "O":
+            for k, v in enumerate(value.reshape(-1)[:LENGTH].tolist()):
+                self._slot("item", value.reshape(-1), k, v, f"{path}[{k}]")
+        elif value.nbytes <= ARRAY_BYTES:
+            self._guard("contents", value, None, value.copy(), path)
+        else:
+            self._edges[self._at].append(Edge(None, Opaque(value, path), None))
+
+    @property
+    def found(self) -> list[Tensor]:
+        """All tensors, several on one array too."""
+        return [*[t for t, _ in self.tensors.values()], *self.twins]
+
+    def _tensor(self, t: Tensor, path: str) -> None:
+        if type(t._array) is ndarray and self.tensors.setdefault(id(t._array), (t, path))[0] is not t:
+            self.twins.append(t)
+        if t._grad is not None and type(t._grad._array) is ndarray and id(t._grad) not in self.seen:
+            self.seen[id(t._grad)] = t._grad
+            self.tensors.setdefault(id(t._grad._array), (t._grad, f"{path}.grad"))
+        if t._rg and id(t) not in self.given:
+            self._edges[self._at].append(Edge(None, TensorHooks(t, path), None))
+        if t._view is not None:
+            self._reach(t._view.base, f"{path}._base")
+
+    def _module(self, m: Module, path: str) -> None:
+        self.modules.append((m, path))
+        self._reach(global_hooks, "global hooks")
+        for name, value in list(m.__dict__.items()):
+            if name in MEMBERS:
+                self._length(value, f"{path}.{name}")
+                for k, v in list(value.items()):
+                    self._slot("item", value, k, v, f"{path}.{k}")
+            elif name in HOOKS:
+                if "state_dict" not in name:
+                    self._guard("keys", value, None, [*value], f"{path}.{name}")
+                    for hook in list(value.values()):
+                        self._reach(hook, f"{path}.{name}")
+            else:
+                self._slot("attr", m, name, value, f"{path}.{name}", name)
+        self._guard("keys", m.__dict__, None, [*m.__dict__], path)
+        self._reach(type(m), type(m).__name__)
+
+    # ---- classes and plain objects ---------------------------------------------------------------------
+    def _classes(self, klass: type) -> None:
+        """The attributes of a user's class and of those it is derived from, and what its methods use."""
+        for c in (*klass.__mro__, *type(klass).__mro__):
+            if module_of(c).partition(".")[0] not in _LIBRARIES:
+                if c is klass:
+                    self._class(c)
+                else:
+                    self._reach(c, c.__name__)
+
+    def _class(self, klass: type) -> None:
+        held = vars(klass)
+        self._length(held, klass.__name__)
+        for name, value in list(held.items()):
+            path = f"{klass.__name__}.{name}"
+            functions = [
+                f
+                for f in (value, getattr(value, "__func__", None), *[getattr(value, g, None) for g in ("fget", "fset", "func")])
+                if isinstance(f, types.FunctionType)
+            ]
+            if functions:  # operators call methods that no code names
+                for f in functions:
+                    self._guard("item", held, name, value, path, True, id(f.__code__))
+                    self._reach(f, path, id(f.__code__))
+            elif not name.startswith("__"):
+                self._slot("item", held, name, value, path, name)
+
+    def _object(self, value: Any, path: str) -> None:
+        held = getattr(value, "__dict__", None)
+        mine = module_of(type(value)).partition(".")[0] not in ("pellucid", "builtins", "numpy")
+        if isinstance(value, threading.local):  # its dictionary is this thread's, and calls may be another's
+            for name, v in list(held.items()):  # type: ignore[union-attr]
+                self._slot("attr", value, name, v, f"{path}.{name}", name)
+            self._guard("names", value, None, [*held], path)  # type: ignore[misc]
+        elif isinstance(held, dict):
+            for name, v in list(held.items()):
+                if name == "_last_lr" and type(v) is list and not mine:
+                    for k, rate in enumerate(v):
+                        self._guard("rate", held, k, rate, f"{path}._last_lr[{k}]", not isinstance(rate, SCALARS), name)
+                else:
+                    self._slot("item", held, name, v, f"{path}.{name}", name)
+            if mine:
+                self._guard("keys", held, None, [*held], path)
+        for klass in type(value).__mro__:
+            slots = klass.__dict__.get("__slots__", ()) if mine else ()
+            for name in (slots,) if isinstance(slots, str) else slots or ():
+                v = getattr(value, name, MISSING)
+                if not name.startswith("__"):
+                    self._slot("attr", value, name, v, f"{path}.{name}", name)
+        if mine:
+            self._reach(type(value), type(value).__name__)
+
+    # ---- functions, their globals, modules ----------------------------------------------------------------
+    def _function(self, f: types.FunctionType, path: str) -> None:
+        ran = id(f.__code__)
+        for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
+            try:
+                value = cell.cell_contents
+            except ValueError:
+                continue
+            self._slot("cell", cell, None, value, name, ran)
+        if source.is_library(f.__code__.co_filename):
+            return
+        self.kept.append(f.__code__)
+        self._guard("attr", f, "__code__", f.__code__, f"{path}.__code__", True, ran)
+        self._guard("attr", f, "__defaults__", f.__defaults__, f"{path}.__defaults__", True, ran)
+        defaults = f.__defaults__ or ()
+        count = f.__code__.co_argcount
+        for name, value in zip(f.__code__.co_varnames[count - len(defaults) : count], defaults, strict=True):
+            self._reach(value, name, ran)
+        if f.__kwdefaults__:
+            self._slot("attr", f, "__kwdefaults__", f.__kwdefaults__, f"{path}.__kwdefaults__", ran)
+        for name, v in f.__dict__.items():
+            self._slot("item", f.__dict__, name, v, f"{path}.{name}", name)
+        self._code(f.__code__, f.__globals__, ran)
+
+    def _code(self, code: types.CodeType, names: dict[str, Any], ran: int) -> None:
+        """What code reads by name: globals, and modules that it imports."""
+        self._codes.append((code, names))
+        # In the code's order, which is the same in each process: so are programs, then, whose code is found on disk by its text.
+        words = dict.fromkeys([*code.co_names, *[c for c in code.co_consts if type(c) is str]])
+        self._vocabulary.update(words)
+        for name in [*names] if "globals" in words else words:
+            if name in names and not name.startswith("__"):
+                self._slot("item", names, name, names[name], name, GLOBAL + name)
+            if name in ("environ", "getenv"):
+                self._reach(os.environ, "os.environ", ran)
+            for module in (name, f"{names.get('__package__') or ''}.{name}"):
+                if module in sys.modules:  # perhaps imported by the function itself
+                    self._reach(sys.modules[module], name, ran)
+        for constant in code.co_consts:
+            if isinstance(constant, types.CodeType):
+                self._code(constant, names, ran)
+
+    def _name_spaces(self) -> bool:
+        """Look at the attributes of the user's modules that some code names; False when there are none left."""
+        before = len(self._taken)
+        for module, path in list(self._spaces):
+            self._at = id(module)
+            for name in self._vocabulary & module.__dict__.keys():
+                if (id(module), name) not in self._taken:
+                    self._taken.add((id(module), name))
+                    self._slot("attr", module, name, module.__dict__[name], f"{path}.{name}", name)
+        return len(self._taken) > before
+
+    # ---- optimizers ------------------------------------------------------------------------------------
+    def _optimizer(self, o: Optimizer, path: str) -> None:
+        """Options are read at each call by this library's optimizers; which parameters and which state there is needs a guard."""
+        if module_of(type(o)).partition(".")[0] != "pellucid":
+            for name, value in list(o.__dict__.items()):
+                if name not in _OPTIMIZER_PARTS:
+                    self._slot("item", o.__dict__, name, value, f"{path}.{name}", name)
+            self._reach(type(o), type(o).__name__)
+        self._length(o.param_groups, f"{path}.param_groups")
+        self._guard("attr", o, "param_groups", o.param_groups, f"{path}.param_groups", True)
+        for k, group in enumerate(o.param_groups):
+            self.groups[id(group)] = o
+            held = group["params"]
+            self._guard("item", o.param_groups, k, group, f"{path}.param_groups[{k}]", True)
+            self._guard("item", group, "params", held, f"{path}.param_groups[{k}]['params']", True)
+            self._length(held, f"{path}.param_groups[{k}]['params']")
+            for name, value in group.items():
+                if name != "params":
+                    same = not isinstance(value, SCALARS)
+                    self._guard("item", group, name, value, f"{path}.param_groups[{k}][{name!r}]", same, OPTION + name)
+            for i, p in enumerate(held):
+                self._tensor(p, f"{path}.param_groups[{k}]['params'][{i}]")
+                self._edges[self._at].append(Edge(None, None, id(p)))
+                self._guard("item", held, i, p, f"{path}.param_groups[{k}]['params'][{i}]", True)
+        self._guard("attr", o, "state", o.state, f"{path}.state", True)
+        self._state(o, path)
+        for hooks in ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks"):
+            self._length(getattr(o, hooks), f"{path}.{hooks}")
+
+    def _state(self, o: Optimizer, path: str) -> None:
+        start = len(self._edges[self._at])
+        self._values(o.state, f"{path}.state")
+        for entry in list(o.state.values()):
+            if isinstance(entry, dict):
+                self._values(entry, f"{path}.state[...]")
+                for name, value in list(entry.items()):
+                    if isinstance(value, Tensor):
+                        self._tensor(value, f"{path}.state[...]['{name}']")
+        self._optimizers[id(o)] = (o, path, [e.guard for e in self._edges[self._at][start:] if e.guard is not None])
+
+    def begin(self, begun: dict[int, tuple[Any, dict[Any, Any], dict[Any, Any]]]) -> None:
+        """Take optimizers' state that the call made as what was there before, where nothing else about their state has changed.
+
+        `begun` are parameters' states, by their identity, with the optimizer and what they held after its update.
+        """
+        for o, path, guards in list(self._optimizers.values()):
+            before = {id(g.holder): g for g in guards}
+            table = list(o.state.values())
+            old = before[id(o.state)].expected if id(o.state) in before else None
+            if old is None or [*map(id, table[: len(old)])] != old or all(g.holds() for g in guards):
+                continue
+            if all(_begun(entry, before.get(id(entry)), begun) for entry in table):
+                self._at = id(o)
+                self._edges[self._at] = [e for e in self._edges[self._at] if all(e.guard is not g for g in guards)]
+                self._state(o, path)
+
+    def idle(self, stepped: Container[int]) -> None:
+        """Optimizers of this library that made no update in the call, and whose state nobody looked into, may have another: LBFGS changes
+        its own between two calls of a closure.
+        """
+        for o, _, guards in self._optimizers.values():
+            if id(o) not in stepped and module_of(type(o)).partition(".")[0] == "pellucid":
+                edges = self._edges[id(o)]
+                self._edges[id(o)] = [e for e in edges if all(e.guard is not g for g in guards)]
+
+    def _values(self, table: dict[Any, Any], path: str) -> None:
+        """That a dictionary holds the same objects in the same order."""
+        self.kept.append(list(table.values()))  # their identities stay theirs
+        self._guard("values", table, None, [*map(id, table.values())], path)
+
+    # ---- answers ---------------------------------------------------------------------------------------
+    def drawn(self) -> Any:
+        """The states of all random streams past this library that can be seen: they move when something draws."""
+        own = [
+            repr(getattr(g, "bit_generator", g).state) if hasattr(g, "bit_generator") else repr(g.get_state()) for g in self.streams
+        ]
+        _, words, place, *_ = np.random.get_state()
+        return random.getstate(), words.tobytes(), place, own
+
+    def name_of(self, array: ndarray) -> str | None:
+        """The path to the tensor that holds an array, when it is neither an argument nor unknown."""
+        found = self.tensors.get(id(array))
+        return None if found is None else found[1]
+
+    def holder_of(self, array: ndarray) -> ndarray | None:
+        """The array of a tensor in whose memory an array lies."""
+        if self._by_root is None:
+            self._by_root = {}
+            for key, (t, _) in self.tensors.items():
+                if id(t._array) != key:  # the call has given it other memory
+                    continue
+                self._by_root.setdefault(id(memory_of(t._array)), []).append(t._array)
+        first, last = bounds(array)
+        for a in self._by_root.get(id(memory_of(array)), ()):
+            low, high = bounds(a)
+            if low <= first and last <= high:
+                return a
+        return None
+
+    def module_names(self) -> set[str]:
+        """The names of globals that are modules."""
+        return {name for _, names in self._codes for name, value in names.items() if isinstance(value, types.ModuleType)}
+
+    def words(self) -> set[str]:
+        """The names of attributes that objects other than tensors have."""
+        return {e.name for edges in self._edges.values() for e in edges if isinstance(e.name, str)}
+
+    def guards(self) -> list[Guard]:
+        """All guards."""
+        return [e.guard for edges in self._edges.values() for e in edges if e.guard is not None]
+
+    def relevant(self, witness: Witness) -> list[Guard]:
+        """The guards on what code that ran can have come to; on everything when it makes names."""
+        used = witness.used(self._always)
+        stored = witness.only_stored() if not self._always else set()
+        found: list[Guard] = []
+        self.stored = []
+        seen = {0, ARGUMENTS}
+        for root in (0, ARGUMENTS):
+            queue = [root]
+            while queue:
+                for name, guard, child in self._edges.get(queue.pop(), ()):
+                    if name in stored:
+                        if guard is not None:
+                            self.stored.append(guard)
+                    elif name is None or name in used or witness.dynamic and isinstance(name, str):
+                        if guard is not None:
+                            found.append(guard)
+                        elif child not in seen:
+                            seen.add(child)  # type: ignore[arg-type]
+                            queue.append(child)  # type: ignore[arg-type]
+            if root == 0:
+                self.aliased = (self.given | self.containers) & seen  # type: ignore[operator]
+                reached = [self.seen[k] for k in seen if isinstance(self.seen.get(k), Tensor)]  # type: ignore[call-overload]
+                self.reached = [t for t in reached if id(t) not in self.given and type(t._array) is ndarray]
+        return found + self._absent(used)
+
+    def _absent(self, used: set[str | int]) -> list[Guard]:
+        """Guards on names that were looked up among globals and not found there."""
+        wanted: dict[int, tuple[dict[str, Any], set[str]]] = {}
+        for code, names in self._codes:
+            if id(code) in used:
+                wanted.setdefault(id(names), (names, set()))[1].update(loaded(code) - names.keys())
+        return [Absent(g, frozenset(n), "the globals") for g, n in wanted.values() if n]
+
+
+def _begun(entry: Any, guard: Guard | None, begun: dict[int, tuple[Any, dict[Any, Any], dict[Any, Any]]]) -> bool:
+    """Whether a parameter's state is as it was before the call, or as the optimizer that made it left it."""
+    if guard is not None and guard.holds():
+        return True
+    left = begun[id(entry)][2] if id(entry) in begun else None
+    if left is None or guard is not None and guard.expected:
+        return False
+    return list(entry) == list(left) and all(entry[k] is left[k] for k in left)
+
+
+def _name(function: Any) -> str:
+    """What to call a function in the paths of guards: a module, or another object, by its class."""
+    if isinstance(function, types.MethodType) and function.__name__ == "__call__":
+        return f"{type(function.__self__).__name__}.__call__"
+    return getattr(function, "__name__", None) or type(function).__name__
+
+
+def _is_users(module: types.ModuleType) -> bool:
+    """True for a module that is neither Python's, nor this library's, nor an installed package's."""
+    if module.__name__.partition(".")[0] in _LIBRARIES or module is builtins:
+        return False
+    file = getattr(module, "__file__", None)
+    return file is None or not source.is_library(file)

@@ -1,0 +1,233 @@
+"""Guards: what must be as it was when a function was traced, as objects to ask and as lines of a generated check."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from ...core.tensor import Tensor
+from ...nn.modules.module import Module
+
+SCALARS = (bool, int, float, complex, str, bytes, type(None), type(...), range)
+MISSING = object()
+LEAF_HOOKS = ("hooks", "acc_pre_hooks", "acc_post_hooks", "post_accumulate")  # where tensors keep them
+
+
+def _look_up(holder: Any, key: Any) -> Any:
+    return holder[key]
+
+
+# Of each kind of guard: what is there at present, and the source of that in a generated check.
+_KINDS: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
+    "item": (_look_up, "{h}[{k}]"),
+    "attr": (getattr, "getattr({h}, {k})"),
+    "cell": (lambda holder, key: holder.cell_contents, "{h}.cell_contents"),
+    "rate": (lambda holder, key: holder["_last_lr"][key], "{h}['_last_lr'][{k}]"),  # of a schedule, which makes a list at each step
+    "len": (lambda holder, key: len(holder), "len({h})"),
+    "keys": (lambda holder, key: [*holder], "[*{h}]"),
+    "names": (lambda holder, key: [*holder.__dict__], "[*{h}.__dict__]"),
+    "values": (lambda holder, key: [*map(id, holder.values())], "[*map(id, {h}.values())]"),
+    "contents": (lambda holder, key: holder, "{h}"),
+    "context": (lambda holder, key: holder.get(MISSING), "{h}.get(MISSING)"),
+}
+_COMPARED = ("len", "keys", "names", "values")  # by ==, of values that have one type
+
+
+class Guard:
+    """One thing that must be as it was: an item, attribute or cell of `holder`, its length, its keys, all that it holds."""
+
+    __slots__ = ("expected", "holder", "key", "kind", "path", "same")
+
+    def __init__(self, kind: str, holder: Any, key: Any, expected: Any, path: str, same: bool = False) -> None:
+        self.kind = kind  # one of _KINDS
+        self.holder = holder
+        self.key = key
+        self.expected = expected
+        self.path = path
+        self.same = same  # the object that was there, where otherwise one that equals it will do
+
+    def now(self) -> Any:
+        """What is there at present."""
+        try:
+            return _KINDS[self.kind][0](self.holder, self.key)
+        except Exception:  # gone, or of a class whose own code raises
+            return MISSING
+
+    def renewed(self) -> Guard:
+        """This guard, or one that expects what is there now, where that is a number of another type."""
+        now = self.now()
+        if not self.of_a_number or type(now) is type(self.expected):
+            return self
+        return Guard(self.kind, self.holder, self.key, now, self.path, self.same)
+
+    def set(self, value: Any) -> None:
+        """Put something else there for a while."""
+        if self.kind == "item":
+            self.holder[self.key] = value
+        elif self.kind == "cell":
+            self.holder.cell_contents = value
+        elif self.kind == "rate":
+            rates = self.holder["_last_lr"]
+            self.holder["_last_lr"] = [*rates[: self.key], value, *rates[self.key + 1 :]]  # the step may return the list
+        elif isinstance(self.holder, Module):
+            self.holder.__dict__[self.key] = value  # unnoticed: it comes back
+        else:
+            setattr(self.holder, self.key, value)
+
+    @property
+    def of_a_number(self) -> bool:
+        """Whether a float or int is there, at a place that may be written to."""
+        plain = all(type(v) in (float, np.float64) or type(v) is int and abs(v) < 1 << 62 for v in (self.now(), self.expected))
+        return plain and self.kind in ("item", "cell", "attr", "rate") and not isinstance(self.holder, MappingProxyType)
+
+    @property
+    def of_tensors(self) -> bool:
+        """Whether a tensor that is no parameter is there, or a tuple or dictionary of some: another one may be there at each call."""
+        return self.kind in ("item", "cell", "attr") and _of_tensors(self.now())
+
+    def holds(self) -> bool:
+        """True when it is as it was."""
+        value = self.now()
+        if value is self.expected:
+            return True
+        if self.same:
+            return False
+        if isinstance(self.expected, ndarray):
+            return _same_array(value, self.expected)
+        try:
+            return type(value) is type(self.expected) and _equal(value, self.expected)
+        except Exception:  # an object whose comparison fails is not the one that was there
+            return False
+
+    def difference(self, place: int, scope: dict[str, Any]) -> str:
+        """The source of an expression that is true when it is not as it was; what it refers to goes into `scope`, numbered `place`."""
+        expected = self.expected
+        simple = self.same or expected is None or isinstance(expected, bool)
+        if not simple and (
+            self.kind == "contents" or isinstance(expected, (float, complex)) and (expected == 0 or expected != expected)
+        ):
+            scope[f"g{place}"] = self
+            return f"not g{place}.holds()"
+        scope[f"h{place}"], scope[f"k{place}"], scope[f"e{place}"] = self.holder, self.key, expected
+        if self.kind == "context":
+            scope["MISSING"] = MISSING
+        read = self.source(f"h{place}", f"k{place}")
+        if simple:
+            return f"{read} is not e{place}"
+        if self.kind in _COMPARED:
+            return f"{read} != e{place}"
+        scope[f"c{place}"] = type(expected)
+        return f"((v := {read}) is not e{place} and (type(v) is not c{place} or v != e{place}))"
+
+    def source(self, holder: str, key: str) -> str:
+        """The source of what is there at present, where `holder` and `key` are names."""
+        name = isinstance(self.key, str) and self.key.isidentifier()
+        source = "{h}.{name}" if self.kind == "attr" and name else _KINDS[self.kind][1]
+        return source.format(h=holder, k=key, name=self.key)
+
+    def __str__(self) -> str:
+        shown = self.expected if isinstance(self.expected, SCALARS) else type(self.expected).__name__
+        if self.kind == "len":
+            return f"len({self.path}) == {shown}"
+        if self.kind in ("keys", "names"):
+            return f"names in {self.path}"
+        if self.kind in ("values", "contents"):
+            return f"contents of {self.path}"
+        return f"{self.path} {'is' if self.same else '=='} {shown!r}"
+
+
+class Absent(Guard):
+    """Names that the globals of a function do not hold: they mean what the builtins say, or nothing."""
+
+    __slots__ = ("names",)
+
+    def __init__(self, holder: dict[str, Any], names: frozenset[str], path: str) -> None:
+        super().__init__("len", holder, None, len(holder), path)
+        self.names = names
+
+    def holds(self) -> bool:
+        if len(self.holder) != self.expected:  # globals come and go: only then is it worth a look
+            if not self.names.isdisjoint(self.holder):
+                return False
+            self.expected = len(self.holder)
+        return True
+
+    def difference(self, place: int, scope: dict[str, Any]) -> str:
+        scope[f"g{place}"], scope[f"h{place}"] = self, self.holder
+        return f"(len(h{place}) != g{place}.expected and not g{place}.holds())"
+
+    def __str__(self) -> str:
+        return f"{self.path} without {', '.join(sorted(self.names))}"
+
+
+class TensorHooks(Guard):
+    """The hooks on a tensor, which run when its gradient is there. Registering and removing one counts in `state.structure`."""
+
+    __slots__ = ()
+
+    def __init__(self, holder: Tensor, path: str) -> None:
+        super().__init__("contents", holder, None, hooks_of(holder), path)
+
+    def now(self) -> Any:
+        return hooks_of(self.holder)
+
+    def __str__(self) -> str:
+        return f"hooks on {self.path}"
+
+
+class Opaque(Guard):
+    """Something whose state cannot be seen, such as an iterator: what depends on it cannot be repeated."""
+
+    __slots__ = ()
+
+    def __init__(self, holder: Any, path: str) -> None:
+        super().__init__("contents", holder, None, holder, path, True)
+
+    def __str__(self) -> str:
+        if isinstance(self.holder, ndarray):
+            return f"an array of {self.holder.nbytes:,} bytes, too many to compare at each call: pass it as a tensor"
+        return f"whose state ({type(self.holder).__name__}) a program cannot repeat: pass what it yields as an argument"
+
+
+def hooks_of(t: Tensor) -> tuple[Any, ...]:
+    """The hooks on a tensor that is no operation's result."""
+    return () if t._x is None else hooks_in(t._x)
+
+
+def hooks_in(rare: dict[str, Any]) -> tuple[Any, ...]:
+    """The hooks among the rare things that a tensor has."""
+    return tuple([hook for name in LEAF_HOOKS for hook in rare.get(name, {}).values()])
+
+
+def _of_tensors(value: Any) -> bool:
+    if type(value) is tuple or isinstance(value, tuple) and hasattr(value, "_fields"):
+        return any(map(_of_tensors, value)) and all(_of_tensors(v) or isinstance(v, SCALARS) for v in value)
+    if type(value) is dict:
+        held = value.values()
+        return any(map(_of_tensors, held)) and all(_of_tensors(v) or isinstance(v, (bool, str, type(None))) for v in held)
+    return type(value) is Tensor
+
+
+def _same_array(value: Any, expected: ndarray) -> bool:
+    if type(value) is not type(expected) or value.shape != expected.shape or value.dtype != expected.dtype:
+        return False
+    return bool(value.tobytes() == expected.tobytes())
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """Equal for a program: NaN is NaN, and -0.0 is not 0.0."""
+    if isinstance(a, complex):
+        return _equal(a.real, b.real) and _equal(a.imag, b.imag)
+    if isinstance(a, float) and (a == 0 or a != a):
+        return a == b and math.copysign(1.0, a) == math.copysign(1.0, b) or a != a and b != b
+    return bool(a == b)
+
+
+def changed(guards: Iterable[Guard]) -> list[Guard]:
+    """The guards that do not hold."""
+    return [g for g in guards if not g.holds()]

@@ -1,0 +1,339 @@
+"""What code did while it was traced: the names it used, and the calls it made that a program could not repeat."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import gc
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from types import CodeType
+from typing import Any
+
+from numpy import ndarray
+
+from ...core import bind, observe, source, tracing
+from ...core.public import METHODS
+from ...core.tensor import Tensor
+from ..trace.backward import TracedRun
+from ..trace.refusal import line_in, names_in
+from ..trace.symbols import Namespace
+from ..trace.tracer import Tracer
+from ..trace.watch import is_own, module_of, watch
+from .guards import Guard
+
+IMPURE = {
+    "time": "asks for the time", "perf_counter": "asks for the time", "monotonic": "asks for the time",
+    "random": "draws Python's random numbers", "randint": "draws random numbers past this library",
+    "choice": "draws random numbers past this library", "uniform": "draws random numbers past this library",
+    "shuffle": "draws random numbers past this library", "gauss": "draws Python's random numbers",
+    "normalvariate": "draws Python's random numbers", "getrandbits": "draws Python's random numbers",
+    "randrange": "draws Python's random numbers", "urandom": "draws the system's random numbers",
+    "now": "asks for the time", "today": "asks for the time", "utcnow": "asks for the time", "time_ns": "asks for the time",
+    "perf_counter_ns": "asks for the time", "monotonic_ns": "asks for the time", "process_time": "asks for the time",
+    "input": "reads the keyboard", "print": "prints", "write": "writes to a file", "open": "opens a file",
+    "sleep": "waits", "breakpoint": "stops for a debugger",
+}  # fmt: skip
+_IMPURE_MODULES = ("random", "time", "numpy.random", "builtins", "_io", "posix", "_random", "io", "datetime")
+# Functions of the operating system; methods of strings and lists have the same names.
+_OF_THE_SYSTEM = {
+    **dict.fromkeys(("stat", "lstat", "listdir", "scandir", "access", "_path_exists", "_path_isfile", "_path_isdir"), "looks at files"),
+    **dict.fromkeys(
+        ("mkdir", "rmdir", "remove", "unlink", "rename", "replace", "link", "symlink", "utime", "chmod", "truncate"), "changes files"
+    ),
+    **dict.fromkeys(("system", "fork", "fork_exec", "posix_spawn"), "runs a program"),
+    **dict.fromkeys(("recv", "send", "sendall", "connect"), "uses a connection"),
+    **dict.fromkeys(("getcwd", "chdir"), "uses the working directory"),
+    "getpid": "asks for its process", "kill": "sends a signal",
+}  # fmt: skip
+_SYSTEM_MODULES = ("posix", "nt", "_socket", "_posixsubprocess")
+# What a call of such a name does, and the modules whose function of that name it is.
+_IMPURE = {
+    **{name: (what, _IMPURE_MODULES) for name, what in IMPURE.items()},
+    **{name: (what, _SYSTEM_MODULES) for name, what in _OF_THE_SYSTEM.items()},
+}
+
+# With one of these, code reads attributes that it does not name; with one of those, unless the name is written there.
+_DYNAMIC = frozenset({"vars", "globals", "locals", "eval", "exec", "attrgetter", "__dict__", "__getattribute__"})
+_BY_NAME = frozenset({"getattr", "hasattr"})
+_OF_GRAPHS = frozenset({"autograd", "create_graph", "grad_fn", "next_functions", "register_hook", "register_post_accumulate_grad_hook",
+                        "retain_grad", "saved_tensors_hooks"})  # fmt: skip
+# Methods of arrays through which values reach Python.
+_READERS = frozenset("all any sum max min item tolist argmax argmin nonzero prod argsort searchsorted".split())
+# Code in which arrays may be looked at: it runs again at each call.
+_INSIDE = tracing.independent_codes
+_INSIDE |= {
+    bind.general.__code__, Tracer.effect.__code__, Tracer.rule.__code__,
+    Tracer._whole_rule.__code__, Namespace.apply.__code__, Tracer.constant.__code__, Tracer.check.__code__,
+    observe.notify.__code__, TracedRun.send.__code__, bind._watch.__code__, METHODS["item"].__code__, METHODS["__index__"].__code__,
+}  # fmt: skip
+
+
+GLOBAL = "global "  # before names in `Witness.used` that were loaded as globals
+OPTION = "option "  # before strings there that the user's code holds
+_LOADS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"})
+
+
+@functools.lru_cache(maxsize=512)
+def loaded(code: CodeType) -> frozenset[str]:
+    """The names that code uses as globals: an attribute of the same name is something else."""
+    return frozenset([i.argval for i in dis.get_instructions(code) if i.opname in _LOADS])
+
+
+@functools.lru_cache(maxsize=512)
+def makes_names(code: CodeType) -> bool:
+    """Whether code may read attributes whose names do not stand in it: `getattr(x, name)`, but not `getattr(x, "scale", 1.0)`.
+
+    >>> makes_names((lambda x: getattr(x, "scale", 1.0) if hasattr(x, "on") else x).__code__)
+    False
+    >>> makes_names((lambda x, name: getattr(x, name)).__code__), makes_names((lambda x: vars(x)["a"]).__code__)
+    (True, True)
+    """
+    if not _DYNAMIC.isdisjoint(code.co_names):
+        return True
+    if _BY_NAME.isdisjoint((*code.co_names, *code.co_freevars)):
+        return False
+    rest = [i for i in dis.get_instructions(code) if i.opname not in ("PRECALL", "PUSH_NULL", "EXTENDED_ARG", "CACHE")]
+    return any(i.argval in _BY_NAME and not _names_a_constant(rest[k + 1 :]) for k, i in enumerate(rest))
+
+
+def _names_a_constant(rest: list[dis.Instruction]) -> bool:
+    """Whether the instructions after the load of `getattr` load operands, the second of them a string, and call it with them."""
+    operands: list[Any] = []
+    for i in rest:
+        if i.opname == "LOAD_ATTR" and operands:
+            operands[-1] = None
+        elif i.opname in ("LOAD_CONST", "LOAD_SMALL_INT"):
+            operands.append(i.argval)
+        elif i.opname.startswith(("LOAD_FAST", "LOAD_DEREF", "LOAD_GLOBAL", "LOAD_NAME")):
+            operands += [None] * (len(i.argval) if isinstance(i.argval, tuple) else 1)  # some Pythons load two at once
+        else:
+            return i.opname == "CALL" and i.arg == len(operands) > 1 and isinstance(operands[1], str)
+    return False
+
+
+@functools.lru_cache(maxsize=512)
+def _attributes(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
+    """The names of attributes that code stores to, and all names that it uses in other ways."""
+    stored, others = set(), {c for c in code.co_consts if type(c) is str}
+    for i in dis.get_instructions(code):
+        if i.opname == "STORE_ATTR":
+            stored.add(i.argval)
+        elif type(i.argval) is str:
+            others.add(i.argval)
+    return frozenset(stored), frozenset(others)
+
+
+class Witness:
+    """The names that running code used, and the calls it made that a replay could not repeat."""
+
+    def __init__(self, root: CodeType | None = None) -> None:
+        self.root = root  # the code of the function itself
+        self.names: set[str] = set()
+        self.users: set[str] = set()  # those of code that is not this library's
+        self.keys: set[str] = set()  # that code's strings
+        self.impure: list[tuple[str, Any, int | None]] = []
+        self.read: tuple[str, Any] | None = None
+        self.entry: Any = None  # the function's first line
+        self.calling: Any = None  # the function in C that is running
+        self.dynamic = False  # whether the user's code reads attributes whose names it makes
+        self.codes: dict[int, bool] = {}  # the identities of the code objects that ran; whether they are this library's
+        self._makers: set[int] = set()  # of those that make the names of attributes
+        self._kept: list[Any] = []
+        self._collecting = False
+        self.lost = False  # whether somebody else took the place of the profile function
+
+    def used(self, more: Iterable[CodeType] = ()) -> set[str | int]:
+        """The names that were used, those that were loaded as globals, and the identities of the code objects that ran (and of `more`)."""
+        codes = [*[c for c in self._kept if not source.is_library(c.co_filename)], *more]
+        found: set[str | int] = {*self.names, *self.codes, *[OPTION + key for key in self.keys]}
+        for code in codes:
+            found.update(GLOBAL + name for name in loaded(code))
+        for code in more:
+            found |= {id(code), *code.co_names, *code.co_freevars}
+        return found
+
+    def codes_of_users(self) -> list[CodeType]:
+        """The code that ran and is not a library's."""
+        return [c for c in self._kept if not source.is_library(c.co_filename)]
+
+    def only_stored(self) -> set[str]:
+        """Attributes that the user's code stores to, and whose names no code that ran uses otherwise."""
+        if self.dynamic:
+            return set()
+        stored: set[str] = set()
+        others: set[str] = set()
+        for code in self._kept:
+            if source.is_library(code.co_filename):
+                others.update(code.co_names, code.co_freevars, (c for c in code.co_consts if type(c) is str))
+            else:
+                own, used = _attributes(code)
+                stored |= own
+                others |= used
+        return stored - others
+
+    def loads(self, name: str) -> bool:
+        """Whether the user's code loads a global or builtin of this name."""
+        return any(name in loaded(code) for code in self._kept if not source.is_library(code.co_filename))
+
+    def line_of(self, guard: Guard) -> Any:
+        """Where the user's code changes what a guard holds, as far as names tell: the first line that stores to it, or else uses it."""
+        words = names_in(guard.path)
+        word = words[-1] if words else ""
+        key = guard.key if isinstance(guard.key, str) else word
+        used = None
+        for code in self._kept:
+            if source.is_library(code.co_filename):
+                continue
+            for i in dis.get_instructions(code):
+                if i.argval == key or word and i.argval == word:
+                    if i.opname.startswith("STORE_") and i.opname != "STORE_FAST":
+                        return source.describe((code, i.offset))
+                    used = used or (code, i.offset)
+        return None if used is None else source.describe(used)
+
+    @contextmanager
+    def watching(self) -> Iterator[Witness]:
+        """Watch the calls made inside the block."""
+        before = sys.getprofile()
+        watch.event = self._event
+        # Before what others have run then, and after it. The end is there first: a collection may start at any line.
+        gc.callbacks.append(self._collection_ends)
+        gc.callbacks.insert(0, self._collection_starts)
+        sys.setprofile(self._event)
+        try:
+            yield self
+        finally:
+            self.lost = sys.getprofile() != self._event
+            gc.callbacks.remove(self._collection_starts)
+            gc.callbacks.remove(self._collection_ends)
+            watch.event = None
+            sys.setprofile(before if before is None or callable(before) else None)
+            if hasattr(before, "enable"):  # cProfile's, which is no Python function
+                before.enable()
+
+    @contextmanager
+    def inside(self, codes: list[CodeType]) -> Iterator[None]:
+        """Note nothing inside the block but the user's code that runs there."""
+
+        def event(frame: Any, kind: str, arg: Any) -> None:
+            code = frame.f_code
+            if kind == "call" and not self._collecting and not source.is_library(code.co_filename) and code not in codes:
+                codes.append(code)
+
+        before = watch.event
+        watch.event = None
+        sys.setprofile(event)
+        try:
+            yield
+        finally:
+            watch.event = before
+            sys.setprofile(before)
+
+    def _collection_starts(self, phase: str, _: Any) -> None:
+        """Python's collector runs: what finalizers do is no part of the step."""
+        if phase == "start":
+            self._collecting = True
+
+    def _collection_ends(self, phase: str, _: Any) -> None:
+        if phase == "stop":
+            self._collecting = False
+
+    def _event(self, frame: Any, event: str, arg: Any) -> None:
+        if self._collecting:
+            return
+        if event == "call":
+            code = frame.f_code
+            if id(code) not in self.codes:
+                self.codes[id(code)] = own = is_own(code.co_filename)
+                self._kept.append(code)
+                if not own:
+                    self.users.update(code.co_names)
+                    self.keys.update(c for c in code.co_consts if type(c) is str)
+                if self.entry is None and not source.is_library(code.co_filename):
+                    self.entry = source.describe((code, 0))
+                self.names.update(code.co_names, code.co_freevars)
+                self.names.update(c for c in code.co_consts if type(c) is str)
+                if makes_names(code):
+                    self._makers.add(id(code))
+            if id(code) in self._makers and not self.dynamic and _users(frame) is not None:
+                self.dynamic = True
+        elif event != "c_call":
+            self.calling = None
+        else:
+            self.calling = arg
+            name = getattr(arg, "__name__", "")
+            if name in _READERS and isinstance(getattr(arg, "__self__", None), ndarray) and self.read is None:
+                self._array_read(frame, arg.__self__)
+            if self.codes.get(id(frame.f_code)):
+                return
+            owner = getattr(arg, "__self__", None)
+            if module_of(type(owner)).startswith(("numpy.random", "random")):
+                self._impure(frame, "draws random numbers past this library")
+            elif name in _IMPURE and not isinstance(owner, (Tensor, ndarray)):
+                what, modules = _IMPURE[name]
+                module = module_of(arg) or module_of(owner if isinstance(owner, type) else type(owner))
+                if module.startswith(modules):
+                    self._impure(frame, what)
+
+    def _impure(self, frame: Any, what: str) -> None:
+        caller = _users(frame)
+        if caller is not None:
+            self.impure.append((what, source.describe((caller.f_code, caller.f_lasti)), line_in(self.root, caller)))
+
+    @property
+    def uses_graphs(self) -> bool:
+        """Whether the user's code may have done more with graphs than to call `backward`, as far as names tell."""
+        if self.dynamic or self.loads("grad"):
+            return True
+        for code in self._kept:
+            if not source.is_library(code.co_filename):
+                words = {*code.co_names, *[n for c in code.co_consts if type(c) is tuple for n in c if type(n) is str]}
+                if not words.isdisjoint(_OF_GRAPHS):
+                    return True
+        return False
+
+    @property
+    def asks_for_state(self) -> bool:
+        """Whether the user's code may have looked into an optimizer's state."""
+        return self._asks("state", "state_dict", "__getstate__", "__reduce_ex__", "deepcopy")
+
+    @property
+    def asks_for_graphs(self) -> bool:
+        """Whether the user's code may have looked at a `grad_fn`."""
+        return self._asks("grad_fn")
+
+    @property
+    def asks_for_gradients(self) -> bool:
+        """Whether the user's code may have looked at a `grad`."""
+        return self._asks("grad")
+
+    def _asks(self, *names: str) -> bool:
+        """Whether the user's code may have used an attribute of one of these names, if only by `getattr`."""
+        return self.dynamic or not self.users.isdisjoint(names) or not self.keys.isdisjoint(names)
+
+    def _array_read(self, frame: Any, array: ndarray) -> None:
+        """An array's method that looks at values was called: where the library does it outside of an operation, its result may decide
+        something that the program would repeat for other values.
+        """
+        if not source.is_library(frame.f_code.co_filename):
+            return  # a user's array is no tensor's: those that are were read through numpy(), which is told of
+        inner = frame
+        while frame is not None and (source.is_library(frame.f_code.co_filename) or frame.f_code.co_filename == "<string>"):
+            if frame.f_code in _INSIDE:
+                return
+            frame = frame.f_back
+        self.read = (inner.f_code.co_name, None if frame is None else source.describe((frame.f_code, frame.f_lasti)))
+
+
+def _users(frame: Any) -> Any:
+    """The frame of the user's code that makes a call, perhaps through Python's library or a package; None for what this library does."""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if is_own(file) or file.startswith("<frozen importlib"):
+            return None
+        if not source.is_library(file) and file != "<string>":
+            return frame
+        frame = frame.f_back
+    return None

@@ -1,0 +1,102 @@
+"""Optimizer updates as native code: what is constant about them, and the numbers that each call reads anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from ...core.tensor import Tensor
+from ...ir import Instruction, Value
+from ...kernels.updates.optim import KINDS, Rule
+from ...optim._formula import FormulaOptimizer, plain
+from ..trace.watch import is_own
+
+OURS = ("formula", "_arrays", "_flags", "_numbers", "rule", "_update_group", "_changes", "_fused")
+
+
+@dataclass(eq=False)
+class Update:
+    """A group's update: its rule, values of parameters and gradients, and the arrays of the state."""
+
+    rule: Rule
+    kind: str  # the type of all elements, in LLVM's words
+    params: list[Value]
+    grads: list[Value]
+    states: list[list[ndarray]]  # for each kind of state, one array a parameter
+    scalars: list[list[ndarray]]  # for each kind of counter, one float32 a parameter; the last numbers are stored there
+    holders: list[tuple[Tensor, ndarray]]  # tensors that must still hold those arrays
+    numbers: Callable[[], tuple[float, ...] | None]  # None: the rule is another one now
+
+    def copy(self) -> Update:
+        """The same update of copies of the state."""
+        states, scalars = ([[a.copy() for a in kind] for kind in kinds] for kinds in (self.states, self.scalars))
+        return replace(self, states=states, scalars=scalars)
+
+    @property
+    def count(self) -> int:
+        """How many numbers there are."""
+        return 1 + len(self.rule.numbers) + len(self.scalars)
+
+
+def update_of(i: Instruction) -> Update | str:
+    """The update that a recorded call of `_update_group` makes, or why it stays a call."""
+    function = i.record[0]
+    owner = getattr(function, "__self__", None)
+    if getattr(function, "__name__", "") != "_update_group" or not isinstance(owner, FormulaOptimizer):
+        return "a call of Python code"
+    if not all(is_own(getattr(type(owner), name).__code__.co_filename) for name in OURS):
+        return "an update that is not this library's"
+    group, params, grads, states = i.params["args"]
+    values, grad_values = [r.value for r in params], [r.value for r in grads]
+    dtype = np.dtype(values[0].dtype)
+    if any(v.dtype != dtype.name or not v.contiguous for v in (*values, *grad_values)) or dtype not in KINDS:
+        return "parameters that are not contiguous, or not all float32 or float64"
+    return _update(owner, group, dtype, values, grad_values, states)
+
+
+def _update(
+    owner: FormulaOptimizer,
+    group: dict[str, Any],
+    dtype: np.dtype,
+    params: list[Value],
+    grads: list[Value],
+    states: list[dict[str, Any]],
+) -> Update | str:
+    rule = owner.rule(group)
+    holders: list[tuple[Tensor, ndarray]] = []
+
+    def held(name: str, dtype: np.dtype, sizes: list[int]) -> list[ndarray] | None:
+        tensors = [state.get(name) for state in states]
+        arrays = [t._array for t in tensors if isinstance(t, Tensor)]
+        fits = (a.dtype == dtype and a.flags.c_contiguous and a.size == n for a, n in zip(arrays, sizes, strict=False))
+        if len(arrays) < len(states) or not all(fits):
+            return None
+        holders.extend(zip(tensors, arrays, strict=True))  # type: ignore[arg-type]
+        return arrays
+
+    sizes = [v.size for v in params]
+    arrays = [held(name, dtype, sizes) for name in rule.arrays]
+    scalars = [held(name, np.dtype(np.float32), [1] * len(states)) for name in owner.scalars]
+    if any(a is None for a in (*arrays, *scalars)):
+        return "optimizer state that is not there yet, or not of the parameters' type"
+    firsts: list[ndarray] = [c[0] for c in scalars]  # type: ignore[index]
+    if any(a.item() != c[0].item() for c in scalars for a in c):  # type: ignore[index, union-attr]
+        return "counters of steps that differ"
+
+    names, flags, items = rule.arrays, rule.flags, [([a.item for a in c], len(c)) for c in scalars]  # type: ignore[union-attr, arg-type]
+
+    def numbers() -> tuple[float, ...] | None:
+        for kind, count in items:
+            values = [item() for item in kind]
+            if values.count(values[0]) != count:
+                return None  # somebody else counted, and they do not agree
+        if owner._arrays(group) != names or owner._flags(group) != flags:
+            return None
+        made, after = owner._numbers(plain(group), *[first[()] for first in firsts])
+        return (-1.0 if group.get("maximize") else 1.0, *made, *after)
+
+    return Update(rule, KINDS[dtype], params, grads, arrays, scalars, holders, numbers)  # type: ignore[arg-type]

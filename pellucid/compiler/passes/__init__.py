@@ -1,0 +1,1 @@
+"""Programs made into better programs."""

@@ -1,0 +1,74 @@
+"""Results that are made where a concatenation wants them: gradients of queries, keys and values, say, as parts of one array.
+
+A kernel that stores rows with any distance between them can store them in the place of a part; the concatenation is then no work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import replace
+from itertools import accumulate
+
+from ...ir import Buffer, Instruction, Value
+from ...ir.program import ITEMSIZE
+
+# Gradient rules whose native code stores results at any strides, as long as rows are contiguous.
+STRIDED = {"scaled_dot_product_attention_vjp"}
+
+
+def gathered(instructions: Sequence[Instruction], needed: Container[Buffer]) -> list[Instruction]:
+    """The same program without concatenations all of whose parts can be made in their place. `needed` are temporaries that leave it."""
+    made = list(instructions)
+    for i in instructions:
+        if i.kind == "op" and i.op == "cat" and i.outputs[0].whole:
+            moved = _moved(made, i, needed)
+            if moved is not None:
+                made = [moved.get(r, r) for r in made if r is not i]
+    return made
+
+
+def _moved(made: Sequence[Instruction], cat: Instruction, needed: Container[Buffer]) -> dict[Instruction, Instruction] | None:
+    """The makers of a concatenation's parts, storing to it; None if they cannot."""
+    out, dim = cat.outputs[0], cat.params.get("dim", 0)
+    parts = [v for v in cat.inputs if isinstance(v, Value)]
+    if len(parts) != len(cat.inputs) or not isinstance(dim, int) or any(len(v.shape) != len(out.shape) for v in parts):
+        return None
+    places: dict[Buffer, tuple[Value, int]] = {}  # of each part's buffer: the part, and where it begins in the result
+    for v, start in zip(parts, accumulate((v.shape[dim] for v in parts), initial=0), strict=False):
+        if v.buffer.kind != "temp" or v.buffer in needed or not v.whole or not v.size or v.dtype != out.dtype or v.buffer in places:
+            return None
+        places[v.buffer] = v, start * out.strides[dim]
+    makers: dict[Instruction, Instruction] = {}
+    for r in made:
+        if r is cat:
+            continue
+        if any(v.buffer in places for v in (*r.reads(), *r.writes)):
+            return None
+        mine = [v for v in r.outputs if v.buffer in places]
+        if not mine:
+            continue
+        if r.kind != "rule" or r.op not in STRIDED:
+            return None
+        there = {v: _mapped(v, *places.pop(v.buffer), out) for v in mine if v.buffer in places}
+        if len(there) != len(mine) or None in there.values():
+            return None
+        rule, values, forward = r.record
+        record = rule, [there.get(v, v) for v in values], forward
+        makers[r] = replace(r, outputs=tuple(there.get(v, v) for v in r.outputs), record=record)
+    return None if places else makers
+
+
+def _mapped(v: Value, part: Value, start: int, out: Value) -> Value | None:
+    """What `v` is of a buffer that `part` is all of, in the part of `out` that begins at `start`; None if no strides say that."""
+    if v.offset or v.nbytes != part.nbytes or v.strides[-1:] != (ITEMSIZE[v.dtype],):
+        return None
+    strides = []
+    for n, s in zip(v.shape, v.strides, strict=True):
+        # The dimension of the part within which these elements lie.
+        d = next(
+            (d for d, m in enumerate(part.strides) if n == 1 or (0 < m <= s and s % m == 0 and s * n <= m * part.shape[d])), None
+        )
+        if d is None:
+            return None
+        strides.append(s // part.strides[d] * out.strides[d] if n > 1 else s)
+    return Value(out.buffer, v.dtype, v.shape, tuple(strides), out.offset + start)

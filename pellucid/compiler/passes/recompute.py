@@ -1,0 +1,97 @@
+"""Values that are computed again in the backward instead of being kept for it: what an element-wise operation made of an operand that
+the backward reads anyway, element by element. The loop that reads it there makes the value once more, so nothing else is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ...ir import Buffer, Instruction, Value
+from ...kernels.pointwise.steps import STEPS
+from .fuse import Node, node_of
+
+LEAST = 1 << 16  # bytes: less is not worth a second computation
+# Functions that cost as much as many additions, whose gradient computes the costly part by itself: it is found to be the same.
+SHARED = {"gelu", "silu"}
+
+
+def recomputed(
+    instructions: Sequence[Instruction], needed: Container[Buffer], number_of: Callable[[Value], Any]
+) -> list[Instruction]:
+    """The same program, in which such values die at the end of the forward. `needed` are temporaries that somebody else reads."""
+    made = list(instructions)
+    written = {v.buffer for i in made for v in i.writes}
+    later = {v.buffer for i in made if i.phase == "backward" for v in i.reads()}
+    makers = {v.buffer: i for i in made for v in i.outputs}
+    for i in instructions:
+        if i.phase == "backward" or i.kind != "op" or len(i.outputs) != 1 or i.extras or i.hands_on:
+            continue
+        if i.op not in STEPS or STEPS[i.op].libm and i.op not in SHARED:
+            continue
+        out, values = i.outputs[0], [x for x in i.inputs if isinstance(x, Value)]
+        if out.buffer not in later or out.buffer.size < LEAST or out.buffer in needed or out.buffer in written or not out.whole:
+            continue
+        if len(values) != 1 or values[0].buffer not in later or values[0].buffer in written or not values[0].whole:
+            continue
+        node = node_of(i, number_of)
+        if not isinstance(node, Node) or node.reduction or node.move or len(node.args) != len(i.inputs):
+            continue
+        # Where a loop made the operand, that loop would compute the second result, too.
+        maker = makers.get(values[0].buffer)
+        if maker is None or not isinstance(node_of(maker, number_of), Node):
+            _again(made, i, values[0], number_of)
+    return made
+
+
+def _again(made: list[Instruction], i: Instruction, x: Value, number_of: Callable[[Value], Any]) -> None:
+    """Compute the result of `i` once more where the backward first reads its operand `x`, if all who read the result can wait for that."""
+    out = i.outputs[0]
+    late = [k for k, r in enumerate(made) if r.phase == "backward" and any(v.buffer is out.buffer for v in r.reads())]
+    anchor = next((k for k, r in enumerate(made) if r.phase == "backward" and _reads_along(r, x, out.shape, number_of)), None)
+    if anchor is None or any(not _by_input(made[k], out.buffer) for k in late):
+        return
+    end = anchor + 1  # of what will be one loop
+    while end < len(made) and _goes_over(made[end], out.shape, number_of):
+        end += 1
+    early = [k for k in late if k < anchor]
+    for k in early:
+        # What is moved behind that loop may not be missed before, nor may its operands change.
+        mine, theirs = made[k], made[k + 1 : end]
+        stores, reads = {v.buffer for v in mine.made()}, {v.buffer for v in mine.reads()}
+        for r in theirs:
+            if r.kind not in ("op", "copy") or any(v.buffer in stores or v.buffer in reads for v in r.made()):
+                return
+            if any(v.buffer in stores for v in r.reads()):
+                return
+    buffer = Buffer("temp", out.buffer.size, out.buffer.number)
+    readers = {k: _with(made[k], out.buffer, buffer) for k in late}
+    made[:] = [
+        *(r for k, r in enumerate(made[:anchor]) if k not in early),
+        replace(i, outputs=(replace(out, buffer=buffer),), phase="backward"),
+        *(readers.get(k, r) for k, r in enumerate(made[anchor:end], anchor)),
+        *(readers[k] for k in early),
+        *(readers.get(k, r) for k, r in enumerate(made[end:], end)),
+    ]
+
+
+def _reads_along(r: Instruction, x: Value, shape: tuple[int, ...], number_of: Callable[[Value], Any]) -> bool:
+    return any(isinstance(v, Value) and v.same_place(x) for v in r.inputs) and _goes_over(r, shape, number_of)
+
+
+def _goes_over(r: Instruction, shape: tuple[int, ...], number_of: Callable[[Value], Any]) -> bool:
+    node = node_of(r, number_of)
+    return isinstance(node, Node) and node.shape == shape and not node.reduction
+
+
+def _by_input(r: Instruction, buffer: Buffer) -> bool:
+    """Whether an instruction reads a buffer as an operand alone, and another instruction may stand for it."""
+    if r.kind != "op" or r.extras or r.hands_on or r.writes:
+        return False
+    count = sum(v.buffer is buffer for v in r.reads())
+    return count == sum(isinstance(v, Value) and v.buffer is buffer for v in r.inputs)
+
+
+def _with(r: Instruction, old: Buffer, new: Buffer) -> Instruction:
+    return replace(r, inputs=tuple(replace(v, buffer=new) if isinstance(v, Value) and v.buffer is old else v for v in r.inputs))

@@ -1,0 +1,1 @@
+"""What the compiler says of its work: explanations, measurements, logs."""

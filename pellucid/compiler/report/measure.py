@@ -1,0 +1,145 @@
+"""How long each item of a compiled step takes, beside what memory and arithmetic of this machine allow (the roofline)."""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ...kernels.matmul import call as matmul
+from ...kernels.pointwise.loop import emit
+from ...llvm import threads
+from ..passes.fuse import Item, loop_of
+from ..run.execute import Executable
+
+
+@dataclass
+class Timing:
+    """One item: seconds (None: it was not run), bytes moved at least, and operations."""
+
+    item: Item
+    title: str
+    seconds: float | None
+    bytes: int
+    flops: int
+
+    @property
+    def roof(self) -> float:
+        """The seconds that this machine needs at least, for data that lie in the nearest cache that holds them."""
+        return max(self.bytes / bandwidth(self.bytes), self.flops / speed(threads.get_num_threads()))
+
+    def note(self) -> None:
+        """Take note of how fast it was: what was reached once the machine can do, also if other work held it up when it was measured."""
+        if self.seconds:
+            for what, amount in ((("bytes", _place(self.bytes)), self.bytes), (("flops", threads.get_num_threads()), self.flops)):
+                _reached[what] = max(_reached.get(what, 0.0), amount / self.seconds)
+
+
+_reached: dict[
+    int, float
+] = {}  # bytes a second in each of SIZES, by its place; operations a second of a team, by its negative size
+SIZES = (1 << 15, 1 << 19, 1 << 22, 1 << 26)  # bytes: about the caches of common processors, and memory
+
+
+@functools.cache
+def _bandwidths() -> tuple[float, ...]:
+    """Bytes a second that one thread moves in copies that read and write each of SIZES in all."""
+    found = []
+    for size in SIZES:
+        a, b = np.ones(size // 16, np.float64), np.empty(size // 16, np.float64)
+        times = max(1, SIZES[2] // size)
+        found.append(
+            times * size / min(_once(lambda a=a, b=b, times=times: [np.copyto(b, a) for _ in range(times)]) for _ in range(5))
+        )
+    return tuple(found)
+
+
+def bandwidth(size: int) -> float:
+    """Bytes a second that one thread can move where a computation touches `size` bytes."""
+    place = _place(size)
+    return max(_bandwidths()[place], _reached.get(("bytes", place), 0.0))
+
+
+def _place(size: int) -> int:
+    return next((k for k, limit in enumerate(SIZES) if size <= limit), len(SIZES) - 1)
+
+
+def speed(team: int) -> float:
+    """Float32 operations a second of the present number of threads, `team`: in a product of 768-row matrices, or what an item reached."""
+    return max(_speed(team), _reached.get(("flops", team), 0.0))
+
+
+@functools.cache
+def _speed(team: int) -> float:
+    x = np.ones((768, 768), np.float32)
+    return 2 * 768**3 / min(_once(lambda: matmul.multiply(x, x)) for _ in range(5))
+
+
+def _once(work: Any) -> float:
+    start = perf_counter()
+    work()
+    return perf_counter() - start
+
+
+def work_of(item: Item) -> tuple[int, int]:
+    """Bytes that an item must move, and operations that it makes."""
+    if item.kind == "loop":
+        kernel = emit(loop_of(item)[0], "measured")
+        return kernel.bytes, kernel.flops
+    if item.kind == "product":
+        p = item.product[0]
+        times = math.prod(count for count, *_ in p.batch)
+        wide = 1 if p.ctype == "float" else 2  # so many float32 operations are one in float64
+        return 4 * wide * times * (p.m * p.k + p.k * p.n + p.m * p.n), 2 * wide * times * p.m * p.n * p.k
+    if item.kind == "native":
+        return item.product.bytes, item.product.flops
+    if item.kind == "update":
+        size = sum(p.size for p in item.product.params)
+        moved = 2 * len(item.product.rule.arrays) + 3  # all are read, and all but gradients written
+        return sum(p.nbytes for p in item.product.params) * moved, 12 * size
+    seen = {v.buffer: v.nbytes for i in item.instructions for v in (*i.reads(), *i.made())}
+    return sum(seen.values()), 0
+
+
+def title_of(item: Item) -> str:
+    """What an item computes, in a line."""
+    names = ", ".join(i.op for i in item.instructions)
+    if item.kind == "loop":
+        return f"loop over {'x'.join(map(str, item.shape)) or 'a scalar'}: {names}"
+    if item.kind == "product":
+        p = item.product[0]
+        times = math.prod(count for count, *_ in p.batch)
+        return f"product {p.m}x{p.k}x{p.n}" + (f", {times} times" if times > 1 else "") + f" by {p.served()}"
+    if item.kind == "native":
+        return item.product.title
+    if item.kind == "update":
+        return f"{item.product.rule.title} update of {len(item.product.params)} parameters"
+    return names
+
+
+def timings(run: Executable, repeat: int = 7) -> list[Timing]:
+    """Run each item by itself, on copies of everything that it writes; random draws and updates in Python are not run."""
+    items = run.items
+    made = [Timing(item, title_of(item), None, *work_of(item)) for item in items]
+    external = {b: a.copy() for b, a in run.external.items()}
+    sandbox = Executable(run.program, run.instructions, run.contents, external, run.dynamic, run.fresh, roots=run.roots, apart=True)
+    if sandbox.failure is not None or len(sandbox.steps) != len(items):
+        return made
+    sizes = {b: b.size for b in run.dynamic}
+    env = [np.zeros(max(sizes[b], 1), np.uint8) for b in run.dynamic]
+    env += [np.zeros(max(b.size, 1), np.uint8) for b in run.fresh]
+    sandbox.arena[:] = 0
+    sandbox.ready()
+    for timing, step in zip(made, sandbox.steps, strict=True):
+        if timing.item.kind == "eager" and timing.item.instructions[0].kind == "call":
+            continue
+        try:
+            timing.seconds = min(_once(lambda step=step: step(env)) for _ in range(repeat))
+        except Exception:  # zeros are no labels, or no indices, for it
+            timing.seconds = None
+        timing.note()
+    return made

@@ -1,0 +1,1 @@
+"""Compiled versions of a function, and how they are called."""

@@ -1,0 +1,1 @@
+"""What was computed in a call: operations, their values and gradients."""

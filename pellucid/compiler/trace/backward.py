@@ -1,0 +1,181 @@
+"""Backward while tracing: the engine's traversal, with every gradient rule, sum and reduction written down."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from ...core import tracing
+from ...core.bind import wrap
+from ...core.primitive import PRIMITIVES, TENSORS
+from ...core.reverse import Run, _post_hooks, _pre_hooks, accumulate, fit_tensor
+from ...core.tape import Node, check_saved, saved_arrays, saved_tensors
+from ...core.tensor import OutputSlot, Tensor
+from ...errors import returned_nothing
+from .refusal import refusal_of
+from .watch import unseen
+
+
+class TracedRun(Run):
+    """One traversal under a tracer. Gradients are arrays, as in an ordinary backward; with `create_graph` they are Tensors, whose
+    operations are recorded where all operations are.
+    """
+
+    def __init__(self, create_graph: bool, keep: bool, wanted: Any, seeds: Any = ()) -> None:
+        super().__init__(create_graph, keep, wanted, seeds)
+        self.tracer = tracing.tracers[-1]
+        self.starting = True
+        if self.tensors and self.tracer.numbers_handed_on:
+            self.tracer.refuse("gradients of gradients through an operation whose rule uses numbers that depend on values")
+
+    # ---- arithmetic on gradients, recorded -----------------------------------------------------------
+    @unseen
+    def _record(self, name: str, arrays: tuple[ndarray, ...], result: ndarray, **params: Any) -> ndarray:
+        tracer = self.tracer
+        if tracer.recording:
+            before, tracer.phase = tracer.phase, "backward"
+            try:
+                tracer.emit(PRIMITIVES[name], tuple(tracer.value(a, "a gradient") for a in arrays), params, [result])
+            except Exception as error:
+                tracer.refused(refusal_of(error))
+            finally:
+                tracer.phase = before
+        return result
+
+    def add(self, a: Any, b: Any) -> Any:
+        """The sum of two gradients."""
+        if self.tensors:
+            return a + b
+        return self._record("add", (a, b), np.asarray(a + b))
+
+    def fitted(self, g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+        """A gradient in the shape and dtype of the value it belongs to."""
+        if self.tensors:
+            return g if g._array.shape == shape and g._array.dtype == dtype else fit_tensor(g, shape, dtype)
+        if g.shape != shape:
+            g = self._record("sum_to", (g,), np.asarray(PRIMITIVES["sum_to"].numpy_forward(g, shape=shape)), shape=shape)
+        if g.dtype != dtype:
+            if g.dtype.kind == "c" and dtype.kind != "c":
+                g = self._record("real", (g,), np.ascontiguousarray(g.real))
+            g = self._record("cast", (g,), g.astype(dtype), dtype=dtype)
+        return g
+
+    def own(self, g: ndarray) -> ndarray:
+        """The gradient in memory of its own."""
+        known = self.tracer.lookup(g) if self.tracer.recording else None
+        if known is not None and known.buffer.kind == "temp" and known.whole and id(known.buffer) not in self.tracer.claimed:
+            self.tracer.claimed.add(id(known.buffer))
+            return g
+        made = self._record("clone", (g,), g.copy())
+        if self.tracer.recording:
+            self.tracer.claimed.add(id(self.tracer.lookup(made).buffer))
+        return made
+
+    # ---- the traversal ---------------------------------------------------------------------------
+    def send(self, edge: Any, g: Any) -> None:
+        if self.starting and self.tracer.recording:
+            array = g._array if self.tensors else g
+            if self.tracer.lookup(array) is None and self.tracer.resolve(array) is None and (array == 1).all():
+                self.tracer.constant(array)  # the gradient that backward starts with
+        if isinstance(edge, Node):
+            known = self.grads.get(edge)
+            if known is None:
+                self.grads[edge] = g
+                heappush(self.heap, (-edge.seq, edge))
+            else:
+                self.grads[edge] = self.add(known, g)
+        elif type(edge) is OutputSlot:
+            node, index = edge.node, edge.index
+            slots = self.grads.get(node)
+            if slots is None:
+                slots = self.grads[node] = [None] * len(node.shape)
+                heappush(self.heap, (-node.seq, node))
+            slots[index] = g if slots[index] is None else self.add(slots[index], g)
+        else:
+            self.leaf(edge, g)
+
+    def leaf(self, leaf: Tensor, g: Any) -> None:
+        known = self.leaves.get(id(leaf))
+        self.leaves[id(leaf)] = (leaf, g if known is None else self.add(known[1], g))
+
+    def go(self) -> None:
+        self.starting = False
+        while self.heap:
+            node = heappop(self.heap)[1]
+            g = self.grads.pop(node)
+            ext = node.ext or {}
+            if "tensor_hooks" in ext:
+                g = self.tensor_hooks(node, g)
+            if self.wanted is not None:
+                self.collect(node, g)
+                if id(node) not in self.allowed or self.tracer.outside and node.seq < self.tracer.began:  # type: ignore[operator]
+                    continue
+            if node.seq < self.tracer.began:
+                # What it keeps for its gradient, numbers too, is that of this call, and the next call's may be another graph.
+                self.tracer.refuse("the step goes backward through a graph that began before it")
+            if type(g) is list:
+                g = self.materialize(node, g)
+            if "pre_hooks" in ext:
+                g = _pre_hooks(node, g)
+            check_saved(node)
+            if self.tensors:
+                gs = node.plan.backward(TENSORS, g, saved_tensors(node), node.params)
+            else:
+                gs = self.tracer.rule(node, g, saved_arrays(node))
+            if "post_hooks" in ext:
+                gs = _post_hooks(node, gs, g)
+            if not self.keep and node.saved and not node.plan.saves_nothing:
+                node.saved = None
+                node.versions = ()
+                node.total = self.site
+            for edge, gi in zip(node.inputs, gs):
+                if gi is not None and edge is not None:
+                    self.send(edge, self.fitted(gi, *_look(edge)))
+
+    def materialize(self, node: Node, g: list[Any]) -> Any:
+        made = super().materialize(node, g)
+        for known, new in zip(g, made, strict=True):
+            if known is None and new is not None:
+                self.tracer.constant(new._array if self.tensors else new)
+        return made
+
+    def give(self, leaf: Tensor, g: Any) -> None:
+        if self.tensors or not self.tracer.recording:
+            accumulate(leaf, g, self.tensors)
+            return
+        extra = leaf._x or {}
+        for hook in tuple(extra.get("acc_pre_hooks", {}).values()):
+            got = hook((wrap(g),))
+            if got is not None:
+                g = (got[0] if isinstance(got, tuple) else got)._array
+        held = leaf._grad
+        if id(leaf) not in self.tracer.cleared:
+            self.tracer.needs_grad.setdefault(id(leaf), held is not None)
+        if held is None:
+            leaf._grad = wrap(self.own(g))
+        elif held._rg or held._array.dtype != g.dtype:
+            self.tracer.refuse("a gradient is accumulated into one that requires grad, or of another dtype")
+            accumulate(leaf, g, False)
+            return
+        else:
+            total = self.add(held._array, g)
+            np.copyto(held._array, total)
+            self.tracer.written(held, wrap(total))
+            if held._ver is not None:
+                held._ver.count += 1
+        for hook in tuple(extra.get("acc_post_hooks", {}).values()):
+            hook((), (leaf._grad,))
+        for hook in tuple(extra.get("post_accumulate", {}).values()):
+            returned_nothing(hook(leaf))
+
+
+def _look(edge: Any) -> tuple[Any, Any]:
+    """Shape and dtype of the value at an edge."""
+    if isinstance(edge, Node):
+        return edge.shape, edge.dtype
+    if type(edge) is OutputSlot:
+        return edge.node.shape[edge.index], edge.node.dtype[edge.index]
+    return edge._array.shape, edge._array.dtype

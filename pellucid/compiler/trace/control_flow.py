@@ -1,0 +1,164 @@
+"""Values that leave for Python while a step is traced, and what follows from them."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from ...core import bind
+from ...core.primitive import Primitive
+from ...core.tensor import Tensor, make_tensor
+from ...ir import Instruction, Value
+from .numbers import is_read, read
+from .refusal import refusal_of
+
+
+class Later:
+    """In the place of a value: the number at a position among those of the call, which is known after the program."""
+
+    def __init__(self, position: int) -> None:
+        self.position = position
+        self.buffer = self  # which no program holds
+
+
+class Deciding:
+    """The part of a tracer that hands out numbers and writes down what they decide."""
+
+    def read(self, t: Tensor, how: str) -> None:
+        """A value leaves for Python."""
+        if self.inside is not None and id(t) not in self.inside.free:
+            self.inside.touched = True
+        if not self.recording:
+            return
+        if how == "bool" and t._array.size == 1:
+            try:
+                outcome = bool(t._array.item())
+                self.decide((self.term(t._array),), lambda values: bool(values[0]) is outcome)
+            except Exception as error:
+                self.refused(refusal_of(error))
+            return
+        if how in ("int", "float", "complex") and type(t) is Tensor:
+            return  # they ask item(), which gives a watched number
+        if how == "index" and t._array.size == 1:
+            try:
+                place = t._array.item()
+                self.decide((self.term(t._array),), lambda values: values[0] == place)
+            except Exception as error:
+                self.refused(refusal_of(error))
+            return
+        words = {"numpy": "as a NumPy array", "bool": "to decide something", "tolist": "as a list"}
+        self.refuse(f"the step reads a tensor's value {words.get(how, 'by ' + how + '()')}")
+
+    def number_read(self, value: Any, tensor: Tensor) -> Any:
+        """`item()` was called: the number that goes to Python, watched."""
+        if not self.recording:
+            return value
+        try:
+            term = self.term(tensor._array)
+        except Exception as error:
+            self.refused(refusal_of(error))
+            return value
+        if term[0].buffer.kind == "constant":
+            return value
+        if type(value) is bool:
+            self.decide((term,), lambda values: values[0] is value)
+            return value
+        made = read(value, self, term)
+        if made is None:
+            self.refuse("the step reads a tensor's value as a number")
+            return value
+        return made
+
+    def number_given(self, value: Any) -> Any:
+        """A number among the arguments, which may be another one at each call, watched."""
+        array = np.asarray(value, np.int64 if type(value) is int else np.float64)
+        place = self.declare(array, "input", f"n{self.count}")
+        self.given[place.buffer] = k = self.count
+        self.count += 1
+        self.computed.append((place.buffer, lambda values: values[0], [k], array.dtype))
+        return read(value, self, (place, None))
+
+    def number_later(self, value: Any) -> Any:
+        """A number that is known only after the program has run."""
+        self.count += 1
+        return read(value, self, (Later(self.count - 1), None))
+
+    def operand(self, op: Primitive, number: Any, kind: Any) -> Any:
+        """A number that an operation combines with tensors: one that depends on the arguments is an input of the program."""
+        if not is_read(number):
+            return number
+        # Operations on half precision may take a number in float32: which is another operand than a tensor.
+        if number.tracer is not self or not self.recording or not number.given or self.phase == "backward" or kind.itemsize == 2:
+            return number.observe()
+        known = self._operands.get((id(number), kind))
+        if known is None or known[0]() is not number:  # identities are used again
+            array = bind._number_array(op, number.plain, kind)
+            place = self.declare(array, "input", f"n{len(self.computed)}")
+            self.computed.append((place.buffer, number.compute, [self.given[v.buffer] for v, _ in number.terms], array.dtype))
+            known = self._operands[id(number), kind] = weakref.ref(number), make_tensor(array)
+        return known[1]
+
+    def may_fail(self, number: Any, compute: Callable[[list[Any]], Any] | None = None) -> None:
+        """A number was computed of those that the call is given, or `compute` of it, which is not possible for all."""
+        self.partial.append((compute or number.compute, [self.given[place.buffer] for place, _ in number.terms]))
+
+    def term(self, array: ndarray) -> tuple[Value, Any]:
+        """A value that is read now, with the last instruction that stored to its memory."""
+        place = self.value(array, "item()")
+        touched = (i for i in reversed(self.program.instructions) if any(v.buffer is place.buffer for v in i.made()))
+        return place, next(touched, None)
+
+    def give(self, number: Any) -> None:
+        """A watched number was made."""
+        self.numbers.append(weakref.ref(number))
+
+    def living_numbers(self) -> list[Any]:
+        """The watched numbers that somebody still has."""
+        return [n for n in (ref() for ref in self.numbers) if n is not None]
+
+    def decide(self, terms: tuple[tuple[Value, Any], ...], holds: Callable[[list[Any]], bool]) -> None:
+        """What is done next follows from values: `holds` says whether it follows from others too.
+
+        The program asks as soon as the values are there, before more is done that a call of another kind would have to undo.
+        """
+        if not self.recording:
+            return
+        if any(isinstance(place, Later) for place, _ in terms):
+            self.refuse("the step computes or decides with a number that it sets after its program")
+            return
+        early = all(place.buffer in self.given for place, _ in terms)
+        if self.whole and not early:
+            self.refuse("the step reads a tensor's value to decide something")
+            return
+        if self.phase == "backward" and not early:
+            self.refuse("the backward of the step decides with a tensor's value")
+            return
+        instructions = self.program.instructions
+        place = max((instructions.index(after) + 1 for _, after in terms if after is not None), default=0)
+        self.program.add("decide", tuple(v for v, _ in terms), (), kind="decide", record=holds, site=self.site())
+        question = instructions.pop()
+        update = next((k for k, i in enumerate(instructions[:place]) if i.op == "_update_group"), None)
+        ahead = None if update is None else self._ahead(question, update, place)
+        if ahead is not None:
+            rest = [i for i in instructions[update:] if i not in ahead]
+            instructions[update:] = [*ahead, question, *rest]
+        else:
+            instructions.insert(place, question)
+
+    def _ahead(self, question: Instruction, start: int, end: int) -> list[Instruction] | None:
+        """The instructions between two places that a question needs, if all of them can be done at the first; None if not."""
+        between = self.program.instructions[start:end]
+        wanted, found = {v.buffer for v in question.reads()}, []
+        for i in reversed(between):
+            if any(v.buffer in wanted for v in i.made()):
+                if i.kind != "op" or i.writes or i.hands_on or len(found) == 8:
+                    return None
+                found.append(i)
+                wanted |= {v.buffer for v in i.reads()}
+        made = {v.buffer for i in found for v in i.outputs}
+        others = {v.buffer for i in between if i not in found for v in i.made()}
+        return None if others & (wanted | made) else found[::-1]

@@ -1,0 +1,295 @@
+"""Numbers that `item()` gives while a step is traced.
+
+They look like the float or int that they hold, and see every use of themselves: nothing in C can take their value without asking.
+What is added or multiplied stays such a number, and may be returned. A comparison, or the use of an int as an index, becomes a decision
+of the program: it must fall the same way whenever the program runs. Any other use ends the recording.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import operator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from types import CellType
+from typing import Any
+
+from numpy import float64
+
+from ...core import tracing
+
+NUMBERS = (float, int, float64)  # what a number may be that is another one at a later call; NumPy's functions give float64
+
+
+class Read:
+    """A number that depends on tensors: `compute` makes it of the values of `terms`, each with the last instruction that stored it."""
+
+    __slots__ = ("__weakref__", "compute", "plain", "settled", "site", "terms", "tracer")
+
+    def __init__(self, plain: Any, terms: tuple[Any, ...], compute: Callable[[list[Any]], Any], tracer: Any, site: Any) -> None:
+        self.plain = plain
+        self.terms = terms
+        self.compute = compute
+        self.tracer = tracer
+        self.site = site
+        self.settled = False  # the program runs only where it is this number again
+        tracer.give(self)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return type(self.plain)
+
+    def observe(self) -> Any:
+        """The plain number, for a use that cannot be followed: an int must be the same whenever the program runs, a float ends it."""
+        if not tracing.tracers or tracing.tracers[-1] is not self.tracer:
+            return self.plain  # kept by something of an earlier call's, such as a cache
+        if isinstance(self.plain, int) or self.given:
+            plain, self.settled = self.plain, True
+            self.decide(lambda v: v == plain)
+        else:
+            self.tracer.refuse("the step computes or decides with a tensor's value as a number", self.tracer.site() or self.site)
+        return self.plain
+
+    @property
+    def given(self) -> bool:
+        """Whether the call's arguments alone make it: it is known before anything runs."""
+        return all(place.buffer in self.tracer.given for place, _ in self.terms)
+
+    def decide(self, holds: Callable[[Any], bool]) -> None:
+        """Something follows from this number, which `holds`."""
+        compute = self.compute
+        self.tracer.decide(self.terms, lambda values: holds(compute(values)))
+
+    def __getattr__(self, name: str) -> Any:
+        if not hasattr(self.plain, name):  # a question about a protocol, which tells nothing of the value
+            raise AttributeError(f"'{type(self.plain).__name__}' object has no attribute '{name}'")
+        if name == "item":  # NumPy's number as Python's: as it was
+            return lambda: _single(float)(self)
+        return getattr(self.observe(), name)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        import numpy as np
+
+        return np.array(self.observe(), dtype)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        plain = self.observe()
+        return type(plain), (plain,)
+
+
+def read(value: Any, tracer: Any, place: Any) -> Any:
+    """The number at a place of the program, watched; None for a kind of number that cannot be."""
+    if type(value) not in NUMBERS:
+        return None
+    return _watched(value, (place,), lambda values: values[0], tracer)
+
+
+def is_read(value: Any) -> bool:
+    """True for a number that `read` made, or that was computed of one."""
+    return type(value) in _CLASSES
+
+
+# Messages of errors show the names of classes.
+_FLOAT, _INT = (type(name, (Read,), {"__slots__": ()}) for name in ("float", "int"))
+_CLASSES = (_FLOAT, _INT)
+
+
+def observed(value: Any) -> Any:
+    """Plain numbers in the place of watched ones, also in tuples, lists and dictionaries; those without any stay the same objects."""
+    if is_read(value):
+        return value.observe()
+    if type(value) in (tuple, list):
+        made = [observed(v) for v in value]
+        return value if all(a is b for a, b in zip(made, value, strict=True)) else type(value)(made)
+    if type(value) is dict:
+        named = {k: observed(v) for k, v in value.items()}
+        return value if all(named[k] is v for k, v in value.items()) else named
+    return value
+
+
+@contextmanager
+def unwatched(tables: list[dict[Any, Any]]) -> Iterator[None]:
+    """Plain numbers in the place of watched ones in some dictionaries, inside the block."""
+    held = [(table, key, value) for table in tables for key, value in table.items() if is_read(value)]
+    for table, key, value in held:
+        table[key] = value.plain
+    try:
+        yield
+    finally:
+        for table, key, value in held:
+            table[key] = value
+
+
+def _watched(plain: Any, terms: tuple[Any, ...], compute: Callable[[list[Any]], Any], tracer: Any) -> Read:
+    return (_FLOAT if isinstance(plain, float) else _INT)(plain, terms, compute, tracer, tracer.site())
+
+
+# ---- what Read's operators do -----------------------------------------------------------------------
+def _known(x: Any) -> bool:
+    return type(x) in (*NUMBERS, bool)
+
+
+def _pair(a: Any, b: Any) -> tuple[tuple[Any, ...], Callable[[list[Any]], tuple[Any, Any]], Any]:
+    """Terms, and how both numbers come from their values, for two of which at least one is a Read."""
+    tracer = (a if is_read(a) else b).tracer
+    (one, first), (other, second) = ((x.terms, x.compute) if is_read(x) else ((), _always(x)) for x in (a, b))
+    cut = len(one)
+
+    def both(values: list[Any]) -> tuple[Any, Any]:
+        return first(values[:cut]), second(values[cut:])
+
+    return one + other, both, tracer
+
+
+def _always(x: Any) -> Callable[[list[Any]], Any]:
+    return lambda values: x
+
+
+def _plain(x: Any) -> Any:
+    return x.plain if is_read(x) else x
+
+
+def _computed(op: Callable[..., Any], a: Any, b: Any) -> Any:
+    terms, both, tracer = _pair(a, b)
+    return _watched(op(_plain(a), _plain(b)), terms, lambda values: op(*both(values)), tracer)
+
+
+def _arithmetic(op: Callable[..., Any], swapped: bool, total: bool, known: bool = True) -> Callable[..., Any]:
+    """`total`: defined for all numbers, so that it can be done again at the end of a call. Others need a known divisor (`known`: which then
+    makes them so), or numbers that are known before the call.
+    """
+
+    def method(self: Read, other: Any) -> Any:
+        if not is_read(other) and not _known(other):
+            return NotImplemented
+        a, b = (other, self) if swapped else (self, other)
+        if known and is_read(b) and b.given and b.plain != 0 and not (is_read(a) and a.given):
+            compute = b.compute  # a mean over a count: calls where that is 0 are not the program's
+            self.tracer.may_fail(b, lambda values: 1 / compute(values))
+            return _computed(op, a, b)
+        if total or known and _known(b) and b != 0 or all(x.given for x in (a, b) if is_read(x)):
+            try:
+                made = _computed(op, a, b)
+            except ArithmeticError:
+                pass
+            else:
+                if not total and not (known and _known(b)):
+                    made.tracer.may_fail(made)
+                return made
+        a, b = (x.observe() if is_read(x) else x for x in (a, b))
+        return op(a, b)
+
+    return method
+
+
+def _comparison(op: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Read, other: Any) -> Any:
+        if not is_read(other) and not _known(other):
+            return NotImplemented
+        terms, both, tracer = _pair(self, other)
+        outcome = op(self.plain, _plain(other))
+        tracer.decide(terms, lambda values: op(*both(values)) is outcome)
+        return outcome
+
+    return method
+
+
+def _single(op: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Read) -> Any:
+        compute = self.compute
+        return _watched(op(self.plain), self.terms, lambda values: op(compute(values)), self.tracer)
+
+    return method
+
+
+def _whole(op: Callable[..., Any]) -> Callable[..., Any]:
+    """What makes a bool or an int: its result must be the same whenever the program runs."""
+
+    def method(self: Read, *args: Any) -> Any:
+        outcome = op(self.plain, *args)
+        if type(outcome) not in (bool, int):
+            return op(self.observe(), *args)
+        self.decide(lambda v: op(v, *args) == outcome)
+        return outcome
+
+    return method
+
+
+def _observed(op: Callable[..., Any], swapped: bool = False) -> Callable[..., Any]:
+    def method(self: Read, *args: Any) -> Any:
+        plain = self.observe()
+        args = tuple(x.observe() if is_read(x) else x for x in args)
+        return op(*args, plain) if swapped else op(plain, *args)
+
+    return method
+
+
+for _name, _total in (("add", True), ("sub", True), ("mul", True), ("truediv", False), ("floordiv", False), ("mod", False)):
+    setattr(Read, f"__{_name}__", _arithmetic(getattr(operator, _name), False, _total))
+    setattr(Read, f"__r{_name}__", _arithmetic(getattr(operator, _name), True, _total))
+for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
+    setattr(Read, f"__{_name}__", _comparison(getattr(operator, _name)))
+for _name in ("neg", "pos", "abs"):
+    setattr(Read, f"__{_name}__", _single(getattr(operator, _name)))
+for _name, _op in (("bool", bool), ("int", int), ("round", round), ("trunc", int)):
+    setattr(Read, f"__{_name}__", _whole(_op))
+
+
+def _float(self: Read) -> float:
+    """What C code asks for: fine in a question whose answer is a bool."""
+    question = self.tracer.witness.calling  # read before any other call
+    if question not in _QUESTIONS:
+        return float(self.observe())
+    outcome = question(self.plain)
+    self.decide(lambda v: question(v) is outcome)
+    return float(self.plain)
+
+
+_QUESTIONS = (math.isnan, math.isinf, math.isfinite)
+Read.__float__ = _float  # type: ignore[attr-defined]
+for _name, _op in (("complex", complex), ("index", operator.index), ("hash", hash), ("str", str), ("repr", repr),
+                   ("format", format), ("invert", operator.invert), ("divmod", divmod), ("dir", dir)):  # fmt: skip
+    setattr(Read, f"__{_name}__", _observed(_op))
+Read.__pow__ = _arithmetic(pow, False, False, False)  # type: ignore[attr-defined]
+Read.__rpow__ = _arithmetic(pow, True, False, False)  # type: ignore[attr-defined]
+for _name in ("and", "or", "xor", "lshift", "rshift"):
+    _op = getattr(operator, f"{_name}_" if _name in ("and", "or") else _name)
+    setattr(Read, f"__{_name}__", _observed(_op))
+    setattr(Read, f"__r{_name}__", _observed(_op, True))
+Read.__rdivmod__ = _observed(divmod, True)  # type: ignore[attr-defined]
+
+
+# ---- numbers that stayed ------------------------------------------------------------------------------
+def settle(numbers: Iterable[Read]) -> None:
+    """Put plain numbers where watched ones were kept: in lists, dictionaries, attributes and closures, also inside of tuples."""
+    old: dict[int, Any] = {id(n): n for n in numbers}
+    new: dict[int, Any] = {key: n.plain for key, n in old.items()}
+    while old:
+        asked = tuple(old.values())  # refers to them, too: from Python 3.13 on, the collector gets a copy and tells of this one
+        tuples = {id(h): h for h in gc.get_referrers(*asked) if h is not asked and h is not old and not _settled(h, old, new)}
+        new = {key: tuple([new.get(id(x), x) for x in h]) for key, h in tuples.items()}
+        old = tuples
+
+
+def _settled(holder: Any, old: dict[int, Any], new: dict[int, Any]) -> bool:
+    """Replace the objects `old` by the objects `new` in what holds them; False for a tuple, which must be replaced itself."""
+    if type(holder) is tuple:
+        return False
+    if isinstance(holder, (list, deque)):
+        for k, x in enumerate(holder):
+            if id(x) in old:
+                holder[k] = new[id(x)]
+    elif isinstance(holder, dict):
+        for key in [key for key, x in holder.items() if id(x) in old]:
+            holder[key] = new[id(holder[key])]
+    elif isinstance(holder, CellType):
+        holder.cell_contents = new[id(holder.cell_contents)]
+    elif not is_read(holder):
+        names = [*getattr(holder, "__dict__", ()), *(s for c in type(holder).__mro__ for s in getattr(c, "__slots__", ()))]
+        for name in names:
+            if id(getattr(holder, name, None)) in old:
+                put = setattr if isinstance(holder, type) else object.__setattr__
+                put(holder, name, new[id(getattr(holder, name))])  # past a `__setattr__` of the user's, and in frozen objects
+    return True

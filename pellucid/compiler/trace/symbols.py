@@ -1,0 +1,187 @@
+"""Arrays that record what is done to them: the compiler's speaker of the rules' language.
+
+A gradient rule is written in operations (`F.name(...)`) and arithmetic on arrays. Run on `Symbol`s with a `Namespace` for `F`, it
+computes its real result and leaves its operations in the program. A rule that does anything else (hands the array to a kernel, asks
+for its values) raises `Unsupported` and is recorded as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from ...core.primitive import PRIMITIVES
+from .watch import unseen
+
+# Operations whose result's shape depends on values: the next call's may differ.
+DATA_DEPENDENT = frozenset(
+    "nonzero masked_select unique unique_consecutive unique_dim bincount repeat_interleave argwhere histc masked_scatter".split()
+)
+
+
+class Unsupported(TypeError):
+    """A rule did something with an array that is no operation."""
+
+
+class Namespace:
+    """`F` for a rule that is traced: every operation by name, on symbols."""
+
+    raw = True
+
+    def __init__(self, tracer: Any) -> None:
+        self.tracer = tracer
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        op = PRIMITIVES.get(name)
+        if op is None:
+            raise AttributeError(f"a rule names the operation {name!r}, which does not exist")
+
+        def function(*args: Any, **params: Any) -> Any:
+            return self.apply(op, args, params)
+
+        setattr(self, name, function)
+        return function
+
+    @unseen
+    def apply(self, op: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Run one operation on arrays, and write it down."""
+        if not any(isinstance(a, Symbol) for a in args) and any(isinstance(a, (list, tuple)) for a in args):
+            raise Unsupported(op.name)
+        arrays = self.unwrap(args)
+        params = self.unwrap(params)
+        if op.name in DATA_DEPENDENT or op.name == "index" and any(a.dtype == bool for a in arrays[1:]):
+            raise Unsupported(f"the shape of {op.name}'s result depends on values")
+        result = op.numpy_forward(*arrays, **params)
+        aux = None
+        if op.aux and type(result) is tuple:
+            result, aux = result
+        if not any(type(a) is ndarray for a in arrays) and (isinstance(result, (bool, int, float, complex, np.generic))):
+            return result.item() if isinstance(result, np.generic) else result  # of numbers only
+        tracer = self.tracer
+        several = op.outputs != 1
+        made = [r if type(r) is ndarray else np.asarray(r) for r in (result if several else (result,))]
+        inputs = tuple(tracer.value(a, op.name) if type(a) is ndarray else a for a in arrays)
+        if not any(type(a) is ndarray for a in arrays):
+            # Nothing but shapes went in: a constant.
+            for a in made:
+                tracer.constant(a)
+                tracer.value(a)
+        else:
+            tracer.emit(op, inputs, tracer.tree(params, op.name), made, aux)
+        return tuple(Symbol(a, self) for a in made) if several else Symbol(made[0], self)
+
+    def wrap(self, value: Any) -> Any:
+        """Symbols in the place of arrays."""
+        if type(value) is ndarray:
+            return Symbol(value, self)
+        if isinstance(value, tuple):
+            made = [self.wrap(v) for v in value]
+            return type(value)(*made) if hasattr(value, "_fields") else tuple(made)
+        if isinstance(value, list):
+            return [self.wrap(v) for v in value]
+        if isinstance(value, dict):
+            return {k: self.wrap(v) for k, v in value.items()}
+        return value
+
+    def unwrap(self, value: Any) -> Any:
+        """Arrays in the place of symbols."""
+        if isinstance(value, Symbol):
+            return value.array
+        if isinstance(value, tuple):
+            made = [self.unwrap(v) for v in value]
+            return type(value)(*made) if hasattr(value, "_fields") else tuple(made)
+        if isinstance(value, list):
+            return [self.unwrap(v) for v in value]
+        if isinstance(value, dict):
+            return {k: self.unwrap(v) for k, v in value.items()}
+        return value
+
+
+def _binary(name: str, swapped: bool = False) -> Callable[..., Any]:
+    def method(self: Symbol, other: Any) -> Any:
+        if isinstance(other, ndarray):
+            # An array that is no symbol came from outside of the rule's operations.
+            self.space.tracer.value(other)
+        op = PRIMITIVES[name]
+        return self.space.apply(op, (other, self) if swapped else (self, other), {})
+
+    return method
+
+
+def _unary(name: str) -> Callable[..., Any]:
+    return lambda self: self.space.apply(PRIMITIVES[name], (self,), {})
+
+
+class Symbol:
+    """An array under its value in the program."""
+
+    __slots__ = ("array", "space")
+    __array_ufunc__ = None
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, array: ndarray, space: Namespace) -> None:
+        self.array = array
+        self.space = space
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.array.shape
+
+    @property
+    def dtype(self) -> Any:
+        return self.array.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self.array.ndim
+
+    @property
+    def size(self) -> int:
+        return self.array.size
+
+    @property
+    def mT(self) -> Symbol:  # noqa: N802
+        return Symbol(self.array.mT, self.space)
+
+    def reshape(self, *shape: Any) -> Any:
+        """A view where there is one, else a copy."""
+        made = self.array.reshape(*shape)
+        if np.may_share_memory(made, self.array) or not made.size:
+            return Symbol(made, self.space)
+        return self.space.apply(PRIMITIVES["reshape"], (self,), {"shape": made.shape})
+
+    def astype(self, dtype: Any, copy: bool = True) -> Any:
+        return self if self.dtype == dtype else self.space.apply(PRIMITIVES["cast"], (self,), {"dtype": np.dtype(dtype)})
+
+    def __getitem__(self, index: Any) -> Symbol:
+        """A part, by numbers, slices, None and Ellipsis."""
+        for item in index if type(index) is tuple else (index,):
+            if type(item) not in (int, slice, type(None), type(...)):
+                raise Unsupported("a rule asks for elements at positions")
+        made = self.array[index]
+        return Symbol(made if type(made) is ndarray else self.array[index, ...], self.space)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise Unsupported("a rule asks for the values of an array")
+
+    def __bool__(self) -> bool:
+        raise Unsupported("a rule decides by the values of an array")
+
+    def __len__(self) -> int:
+        raise Unsupported("a rule asks for the values of an array")
+
+    def __iter__(self) -> Any:
+        raise Unsupported("a rule asks for the values of an array")
+
+    __add__, __radd__ = _binary("add"), _binary("add", True)
+    __sub__, __rsub__ = _binary("sub"), _binary("sub", True)
+    __mul__, __rmul__ = _binary("mul"), _binary("mul", True)
+    __truediv__, __rtruediv__ = _binary("div"), _binary("div", True)
+    __pow__, __rpow__ = _binary("pow"), _binary("pow", True)
+    __lt__, __le__, __gt__, __ge__ = _binary("lt"), _binary("le"), _binary("gt"), _binary("ge")
+    __eq__, __ne__ = _binary("eq"), _binary("ne")  # type: ignore[assignment]
+    __and__, __or__, __xor__ = _binary("bitwise_and"), _binary("bitwise_or"), _binary("bitwise_xor")
+    __neg__, __abs__, __invert__ = _unary("neg"), _unary("abs"), _unary("bitwise_not")

@@ -1,0 +1,570 @@
+"""Tracing: one call runs eagerly, with everything it computes written down as a program.
+
+The values are real, so the first call returns what eager returns, and whatever cannot be written down (a value read into Python, an
+array of unknown origin) ends the recording, not the call. What is recorded are the operations that `core.bind` ran, the gradient
+rules that backward ran, writes, random draws and optimizer updates; arrays are known by their identity and their place in memory.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import CodeType
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from ... import dtypes
+from ...api.error_facts import call_in_progress
+from ...backends import native
+from ...backends.numpy_cpu import address
+from ...core import bind, inplace, observe, source, tracing
+from ...core.modes import state
+from ...core.primitive import PRIMITIVES, RAW, Primitive
+from ...core.tensor import Tensor
+from ...ir import Buffer, Extra, Instruction, Program, Ref, Value
+from .arrays import Watched, arrays_in, bounds, dtype_name, owner
+from .backward import TracedRun
+from .control_flow import Deciding
+from .events import Events
+from .numbers import is_read, observed, unwatched
+from .refusal import Refusal, frame_of, line_in, refusal_of
+from .symbols import DATA_DEPENDENT, Namespace, Unsupported
+from .watch import hidden, unseen
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), slice, range, frozenset, np.dtype, dtypes.dtype, type)
+_NO_DATA = "the step uses a tensor without data, or one of a custom kind"
+
+
+def _holds(value: Any, root: Any) -> bool:
+    """Whether a variable's value is a tensor in some memory, or a small container of such."""
+    held = [value] if isinstance(value, Tensor) else list(value.values()) if type(value) is dict else value
+    few = type(held) in (list, tuple) and len(held) <= 64
+    return few and any(isinstance(t, Tensor) and type(t._array) is ndarray and owner(t._array) is root for t in held)
+
+
+class Tracer(Deciding, Events):
+    """Writes down what runs while it is active; `refusal` says why it gave up, when it did."""
+
+    Run = TracedRun
+    whole_layers = True  # a recurrent layer is one operation
+
+    def __init__(self, around: Any, whole: bool = False) -> None:
+        self.program = Program()
+        self.resolve = around.name_of  # the name of an array that existed before and that the next call finds again
+        self.holder = around.holder_of  # the array of a tensor into whose memory another array looks
+        self.whole = whole  # whether a value that decides something, which splits the program, is refused
+        self.cleared: set[int] = set()  # tensors whose gradient an optimizer or a module cleared
+        self.earlier: Any = None  # what tensors were before the call, to be told of it
+        self._clearing = False
+        self.needs_grad: dict[int, bool] = {}  # tensors for which it matters whether there was a gradient
+        self.refusal: Refusal | None = None
+        self.phase = "forward"
+        self.witness: Any = None  # of calls
+        self.root: CodeType | None = None  # the code of the function itself
+        self.began = 0  # nodes recorded before this number belong to the caller's graph
+        self.changed: Callable[[], bool] = lambda: False  # whether the call has changed what it can reach in Python
+        self.outside = False  # whether those are not gone through: else a backward that comes to one is refused
+        self.contents: dict[Buffer, ndarray] = {}  # of constants
+        self.external: dict[Buffer, ndarray] = {}  # of inputs and state
+        self.roots: dict[Buffer, Any] = {}  # shape and dtype of the arrays that temporaries were made as
+        self.claimed: set[int] = set()  # buffers that are some parameter's gradient
+        # Optimizers' state that the call made, as it was left.
+        self.begun: dict[int, tuple[Any, dict[Any, Any], dict[Any, Any]]] = {}
+        self.numbers: list[weakref.ref[Any]] = []  # that item() gave out, and what was computed of them
+        self.thread = threading.get_ident()
+        self._lines: dict[tuple[int, int], tuple[Any, Any]] = {}  # of the user's source, with the code that has them
+        # By identity, as long as the arrays live: what dies is forgotten in time, so that another array is never taken for it.
+        self._values: dict[int, Value] = {}
+        self._roots: dict[int, list[tuple[int, int, Buffer]]] = {}
+        self._foreign: list[tuple[int, int, int]] = []  # memory among those that no array owns
+        self.given: dict[Buffer, int] = {}  # numbers among the arguments, and the place of each
+        self.computed: list[tuple[Buffer, Callable[[list[Any]], Any], list[int], Any]] = []  # what each call computes of those
+        self.partial: list[tuple[Callable[[list[Any]], Any], list[int]]] = []  # what fails for some of them
+        self.count = 0  # of numbers that each call is given
+        self.changes: Any = None  # what the call changes in Python
+        self.inside: Any = None  # the call of a schedule's step that is running
+        # For optimizers that have stepped: what their groups of options held each time.
+        self.stepped: dict[int, list[list[tuple[int, dict[str, Any]]]]] = {}
+        self._operands: dict[tuple[int, Any], tuple[Any, Tensor]] = {}
+        self._fresh: set[int] = set()  # constants just made
+        self.checks: set[Callable[..., Any]] = set()  # functions that do nothing but raise
+        self._watched: dict[int, Watched] = {}
+        self._of_constants: dict[Buffer, list[Value]] = {}
+        # What was handed to gradient rules: by which instruction, and its form.
+        self._objects: dict[int, tuple[Instruction, Any]] = {}
+        self._alive: list[Any] = []  # those of them that only their identity tells apart
+        self.numbers_handed_on = False
+        self._paused = 0
+
+    # ---- being active ----------------------------------------------------------------------------
+    @contextmanager
+    def active(self) -> Iterator[Tracer]:
+        """Record inside the block."""
+        tracing.tracers.append(self)
+        observe.observers.append(self)
+        # Before forward mode, which computes with an operation's results.
+        bind.after_operation.insert(0, self.operation)
+        inplace.after_write.insert(0, self.written)
+        state.slow += 1
+        native.tracing[0] += 1
+        try:
+            yield self
+        finally:
+            native.tracing[0] -= 1
+            state.slow -= 1
+            inplace.after_write.remove(self.written)
+            bind.after_operation.remove(self.operation)
+            observe.observers.remove(self)
+            tracing.tracers.remove(self)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Record nothing inside the block."""
+        self._paused += 1
+        tracing.tracers.remove(self)
+        try:
+            yield
+        finally:
+            tracing.tracers.append(self)
+            self._paused -= 1
+
+    def forget(self) -> None:
+        """Let go of the call, when nobody will ask for its values by identity any more."""
+        self._watched.clear()
+        self._alive.clear()
+
+    def _watch(self, array: ndarray) -> None:
+        """Forget what is known of an array when it dies: another one may get its identity."""
+        if id(array) not in self._watched:
+            self._watched[id(array)] = Watched(array, self._died)
+
+    def _died(self, watched: Watched) -> None:
+        for table in (self._values, self._roots, self._watched):
+            table.pop(watched.key, None)  # type: ignore[attr-defined]
+        self._fresh.discard(watched.key)
+
+    @property
+    def recording(self) -> bool:
+        return self.refusal is None and not self._paused and threading.get_ident() == self.thread
+
+    def refuse(self, reason: str, site: Any = None) -> None:
+        """Stop recording for a reason; the call goes on eagerly."""
+        if self.refusal is None:
+            self.refusal = Refusal(reason, site or self.site(), [line_in(self.root)])
+
+    def refused(self, refusal: Refusal) -> None:
+        """Stop recording where something was refused."""
+        if self.refusal is None:
+            self.refuse(refusal.reason, refusal.site)
+            if refusal.array is not None:
+                frame, root = frame_of(self.root), owner(refusal.array)
+                held = {} if frame is None else frame.f_locals
+                self.refusal.variables = [name for name, v in held.items() if _holds(v, root)]  # type: ignore[attr-defined]
+
+    def site(self) -> Any:
+        """The user's current line."""
+        return self._described(source.capture(2))
+
+    def _described(self, site: source.Site | None) -> Any:
+        """`source.describe`, which takes some time, once per place."""
+        if site is None:
+            return None
+        key = id(site[0]), site[1]
+        if key not in self._lines:
+            self._lines[key] = (source.describe(site), site[0])
+        return self._lines[key][0]
+
+    # ---- arrays and values -----------------------------------------------------------------------
+    def declare(self, array: ndarray, kind: str, name: str) -> Value:
+        """Make an array known that exists outside: an input, or state."""
+        low, high = bounds(array)
+        buffer = self.program.buffer(kind, high - low, name)
+        self.external[buffer] = array
+        return self._enter(array, buffer, low, high)
+
+    def declare_together(self, arrays: list[ndarray], names: list[str]) -> list[Value]:
+        """The same for arguments that share memory, whose buffer is all that they look at, as bytes."""
+        if len(arrays) == 1:
+            return [self.declare(arrays[0], "input", names[0])]
+        ends = [bounds(a) for a in arrays]
+        low, high = min(start for start, _ in ends), max(end for _, end in ends)
+        buffer = self.program.buffer("input", high - low, "_".join(names))
+        self.program.value(buffer, "uint8", (high - low,), (1,))
+        self.external[buffer] = arrays[0]
+        return [self._enter(array, buffer, low, high) for array in arrays]
+
+    def _enter(self, array: ndarray, buffer: Buffer, low: int, high: int) -> Value:
+        root = owner(array)
+        if root.base is not None:  # memory that is no array's, which two arrays may look at that do not know of each other
+            if any(start < high and low < end and place != id(root) for start, end, place in self._foreign):
+                raise Refusal("two tensors share memory that is no tensor's")
+            self._foreign.append((low, high, id(root)))
+        self._roots.setdefault(id(root), []).append((low, high, buffer))
+        value = self.program.value(buffer, dtype_name(array.dtype), array.shape, array.strides, address(array) - low)
+        self._name(array, value)
+        self._watch(root)
+        return value
+
+    def _name(self, array: ndarray, value: Value) -> None:
+        self._values[id(array)] = value
+        self._watch(array)
+        if value.buffer.kind == "constant":
+            self._of_constants.setdefault(value.buffer, []).append(value)
+
+    def lookup(self, array: ndarray) -> Value | None:
+        """The value of an array that is known, or that looks into known memory."""
+        known = self._values.get(id(array))
+        if known is not None:
+            return known
+        if type(array) is not ndarray:
+            return None
+        places = self._roots.get(id(owner(array)))
+        if places is None:
+            return None
+        low, high = bounds(array)
+        fitting = [p for p in places if p[0] <= low and high <= p[1] or not array.size]
+        if not fitting:
+            return None
+        start, _, buffer = fitting[-1]
+        offset = address(array) - start if array.size else 0
+        value = self.program.value(buffer, dtype_name(array.dtype), array.shape, array.strides, offset)
+        self._name(array, value)
+        return value
+
+    def constant(self, array: Any) -> Any:
+        """Take note that a new array holds something that does not depend on any tensor's values; returns it."""
+        if self.recording and type(array) is ndarray:
+            self._fresh.add(id(array))
+            self._watch(array)
+        return array
+
+    def value(self, array: ndarray, what: str = "") -> Value:
+        """The value of an array that something reads; Refusal when nobody knows where it came from."""
+        known = self.lookup(array)
+        if known is not None:
+            return known
+        if type(array) is not ndarray:
+            raise Refusal(_NO_DATA)
+        root = owner(array)
+        if id(array) in self._fresh or id(root) in self._fresh:
+            return self._constant(root if id(root) in self._fresh else array, array)
+        name = self.resolve(array)
+        if name is not None:
+            return self.declare(array, "state", name)
+        holder = self.holder(array)
+        if holder is not None:
+            self.value(holder, what)
+            return self.lookup(array)  # type: ignore[return-value]
+        reason = f"{what or 'an operation'} uses a tensor that is neither an argument nor found from one, or made by the step"
+        raise Refusal(reason, array=array)
+
+    def _constant(self, root: ndarray, array: ndarray) -> Value:
+        low, high = bounds(root)
+        buffer = self.program.buffer("constant", high - low)
+        self.contents[buffer] = root.copy()
+        value = self._enter(root, buffer, low, high)
+        return value if root is array else self.lookup(array)  # type: ignore[return-value]
+
+    def define(self, array: ndarray) -> tuple[Value, bool]:
+        """The value of a result, and whether it is new memory (not a view of something known)."""
+        known = self.lookup(array)
+        if known is not None:
+            return known, False
+        if type(array) is not ndarray:
+            raise Refusal(_NO_DATA)
+        root = owner(array)
+        if id(root) in self._roots:
+            raise Refusal("a view reaches beyond the tensor that it is a view of")
+        low, high = bounds(root)
+        if not (low <= address(array) <= high):  # memory of something that is not an array
+            root, (low, high) = array, bounds(array)
+        buffer = self.program.buffer("temp", high - low)
+        self.roots[buffer] = (root.shape, root.dtype)
+        if root is not array:
+            self._enter(root, buffer, low, high)
+            return self.lookup(array), True  # type: ignore[return-value]
+        return self._enter(array, buffer, low, high), True
+
+    def tree(self, value: Any, what: str, live: bool = False) -> Any:
+        """Parameters, with references in the place of arrays; with `live`, dictionaries are handed over as they are."""
+        kind = type(value)
+        if kind is ndarray:
+            return Ref(self.value(value, what))
+        if is_read(value):
+            return value.observe()
+        if id(value) in self._objects:
+            instruction, form = self._objects[id(value)]
+            if form is None or form == self._form(value):
+                return Extra(instruction)
+        if isinstance(value, Tensor):
+            return Ref(self.value(value._array, what))
+        if isinstance(value, tuple):
+            made = [self.tree(v, what, live) for v in value]
+            return kind(*made) if hasattr(value, "_fields") else tuple(made)
+        if isinstance(value, list):
+            return [self.tree(v, what, live) for v in value]
+        if isinstance(value, dict):
+            return value if live else {k: self.tree(v, what) for k, v in value.items()}
+        if isinstance(value, _PLAIN) or callable(value) or live:
+            return value
+        raise Refusal(f"{what} uses a {kind.__name__} that the compiler does not know")
+
+    def keep(self, value: Any, outputs: list[Value]) -> None:
+        """Make known the arrays of what an operation hands to its gradient rule; numbers there depend on values."""
+        if type(value) is ndarray:
+            outputs.append(self.define(value)[0])
+        elif isinstance(value, (tuple, list)):
+            for v in value:
+                self.keep(v, outputs)
+        elif isinstance(value, dict):
+            self.keep(list(value.values()), outputs)
+        elif value is not None and not isinstance(value, str):
+            self.numbers_handed_on = True
+
+    # ---- what runs -------------------------------------------------------------------------------
+    def forward(self, op: Primitive, params: dict[str, Any]) -> Callable[..., Any]:
+        """What computes an operation: this library's run no code of the user's. Watched numbers among its parameters become plain ones."""
+        for name, value in params.items():
+            params[name] = observed(value)
+        return hidden(op.numpy_forward) if PRIMITIVES.get(op.name) is op else op.numpy_forward
+
+    @unseen
+    def operation(self, op: Primitive, tensors: Any, params: dict[str, Any], made: Any, aux: Any = None) -> None:
+        """An operation ran on the general path of `core.bind`."""
+        if self._clearing and self.earlier is not None:
+            self._clearing = False
+            self.earlier.let_go(self)
+        if self.inside is not None:
+            self.inside.touched = True
+        if not self.recording:
+            return
+        try:
+            if op.name in DATA_DEPENDENT:
+                raise Refusal(f"the shape of {op.name}'s result depends on values")
+            if op.name == "index" and any(isinstance(t, Tensor) and t._array.dtype == bool for t in tensors[1:]):
+                raise Refusal("the shape of what a mask selects depends on values")
+            if op.name.startswith("as_strided") and any(
+                v is not None and v.buffer.kind == "input"
+                for v in (self.lookup(t._array) for t in tensors if isinstance(t, Tensor))
+            ):
+                raise Refusal("as_strided of an argument depends on where the argument lies in its storage")
+            results = made if isinstance(made, tuple) else (made,)
+            if aux is None and all(self.lookup(t._array) is not None for t in results):
+                return  # a view, or a function of the user's whose operations are written down already
+            kind = next((t._array.dtype for t in tensors if isinstance(t, Tensor)), None)
+            inputs: list[Any] = []
+            for t in tensors:
+                if isinstance(t, Tensor):
+                    inputs.append(self.value(t._array, op.name))
+                elif t is None:
+                    inputs.append(None)
+                else:
+                    inputs.append(self.value(self.constant(bind._number_array(op, t, kind)), op.name))
+            self.emit(op, tuple(inputs), self.tree(params, op.name), [t._array for t in results], aux)
+        except Exception as error:
+            self.refused(refusal_of(error))
+
+    def emit(self, op: Primitive, inputs: tuple[Any, ...], params: Any, arrays: list[Any], aux: Any = None) -> None:
+        """Append an operation, unless all it did was to look at memory in another way."""
+        start = len(self.program.buffers)
+        outputs = [self.define(a)[0] for a in arrays]
+        extra: list[Value] = []
+        self.keep(aux, extra)
+        new = [v.buffer.number >= start for v in outputs]
+        if not any(new) and aux is None:
+            return
+        if not all(new):
+            raise Refusal(f"{op.name} gives both views and new arrays")
+        extra = [v for v in extra if v.buffer.number >= start or v.buffer.kind != "temp"]
+        instruction = self.program.add(
+            op.name, inputs, (*outputs, *[v for v in extra if v.buffer.number >= start]), params=params, record=op,
+            phase=self.phase, site=self.site(), extras=tuple(extra),
+            hands_on=aux is not None,
+        )  # fmt: skip
+        if aux is not None and type(aux) is not ndarray:
+            form = self._form(aux)
+            self._objects[id(aux)] = instruction, form
+            if form is None:
+                self._alive.append(aux)
+
+    def _form(self, value: Any) -> Any:
+        """An object of known arrays and texts as what can be compared: it need not live to be told from others. None for other objects."""
+        if isinstance(value, (tuple, list)):
+            parts = [v if v is None or isinstance(v, str) else self._form(v) for v in value]
+            return None if any(p is None and v is not None for p, v in zip(parts, value, strict=True)) else (type(value), *parts)
+        return self._values.get(id(value)) if type(value) is ndarray else None
+
+    @unseen
+    def written(self, t: Tensor, result: Tensor | None) -> None:
+        """A tensor was overwritten with a result."""
+        if not self.recording:
+            return
+        try:
+            if result is None:
+                raise Refusal("a tensor was overwritten in a way that is not recorded")
+            self.copy(t._array, result._array)
+        except Exception as error:
+            self.refused(refusal_of(error))
+
+    def copy(self, target: ndarray, array: ndarray) -> None:
+        """`target` was given the values of `array`."""
+        origin = self.value(array, "a write")
+        known = self.lookup(target)
+        if known is None and id(owner(target)) not in self._fresh and self.resolve(target) is None:
+            made, _ = self.define(target)
+            self.program.add("copy", (origin,), (made,), kind="copy", phase=self.phase, site=self.site())
+            return
+        place = self.value(target, "a write")
+        if place.buffer.kind == "constant":
+            place = self._own(place, target)
+        self.program.add("copy", (origin,), (), kind="copy", writes=(place,), phase=self.phase, site=self.site())
+
+    def copied(self, array: ndarray, made: ndarray) -> None:
+        """An array was copied past the operations."""
+        if self.recording:
+            try:
+                self.emit(PRIMITIVES["clone"], (self.value(array, "a copy"),), {}, [made])
+            except Exception as error:
+                self.refused(refusal_of(error))
+
+    def _own(self, place: Value, target: ndarray) -> Value:
+        """A constant that is written to becomes memory of the step, filled anew by each call."""
+        constant = place.buffer
+        buffer = self.program.buffer("temp", constant.size)
+        for value in self._of_constants.pop(constant, ()):
+            value.buffer = buffer
+        for places in self._roots.values():
+            places[:] = [(low, high, buffer if b is constant else b) for low, high, b in places]
+        fresh = self.program.buffer("constant", constant.size)
+        self.contents[fresh] = self.contents.pop(constant)
+        array = self.contents[fresh]
+        whole = {"dtype": dtype_name(array.dtype), "shape": array.shape, "strides": array.strides}
+        self.program.add(
+            "copy", (self.program.value(fresh, **whole),), (self.program.value(buffer, **whole),), kind="constant", site=self.site()
+        )
+        instruction = self.program.instructions.pop()
+        self.program.instructions.insert(0, instruction)
+        self.program.buffers.remove(constant)
+        return self.lookup(target)  # type: ignore[return-value]
+
+    def effect(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], writes: tuple[int, ...]) -> Any:
+        """Call a function that computes on arrays by itself; the program repeats the call."""
+        # Dictionaries (an optimizer's options) are read anew by each call, and are the same objects then.
+        args = tuple([a if isinstance(a, dict) else observed(a) for a in args])
+        with unwatched([a for a in args if isinstance(a, dict)]):
+            return self._effect(function, args, observed(kwargs), writes)
+
+    def _effect(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], writes: tuple[int, ...]) -> Any:
+        if threading.get_ident() != self.thread:
+            return function(*args, **kwargs)
+        if not self.recording:
+            with self.paused():
+                return function(*args, **kwargs)
+        try:
+            outputs: list[Value] = []
+            written: list[Value] = []
+            before = set(map(id, self.program.buffers))
+            for k, arg in enumerate(args):
+                for a in arrays_in(arg):
+                    if k in writes and self.lookup(a) is None and self.resolve(a) is None:
+                        outputs.append(self.define(a)[0])
+                    elif k in writes:
+                        place = self.value(a, function.__name__)
+                        written.append(self._own(place, a) if place.buffer.kind == "constant" else place)
+            params = {"args": self.tree(args, function.__name__, True), "kwargs": self.tree(kwargs, function.__name__, True)}
+        except Exception as error:
+            self.refused(refusal_of(error))
+            outputs, written, params, before = [], [], {}, set()
+        with self.paused():
+            result = function(*args, **kwargs)
+        if self.recording:
+            returned: list[Any] = []
+            for a in arrays_in(result):
+                value, new = self.define(a)
+                returned.append(value)
+                if new or id(value.buffer) not in before and value not in outputs:
+                    outputs.append(value)
+            self.program.add(
+                function.__name__, (), tuple(outputs), kind="call", writes=tuple(written), params=params, record=(function, returned),
+                phase="random" if "random" in function.__module__ else "update" if written else self.phase, site=self.site(),
+            )  # fmt: skip
+        return result
+
+    def check(self, function: Callable[..., Any], args: tuple[Any, ...], again: bool) -> None:
+        """Call a function that raises for wrong values, and repeat the call unless the following operation makes the same check."""
+        if threading.get_ident() != self.thread:
+            function(*args)
+        elif again:
+            with self.paused():
+                function(*args)
+        else:
+            self.checks.add(function)
+            self.effect(function, args, {}, ())
+            if self.recording:
+                self.program.instructions[-1].noted = hidden(call_in_progress)()
+
+    # ---- backward --------------------------------------------------------------------------------
+    def rule(self, node: Any, g: Any, s: Any) -> Any:
+        """The gradients of a node: in operations where the rule can be written in them, else the rule as one instruction."""
+        if not self.recording or PRIMITIVES.get(node.op.name) is not node.op:
+            # A function of the user's: its backward is made of operations, which are written down themselves.
+            return node.plan.backward(RAW, g, s, node.params)
+        return self._rule(node, g, s)
+
+    @unseen
+    def _rule(self, node: Any, g: Any, s: Any) -> Any:
+        mark = len(self.program.instructions)
+        self.phase, before = "backward", self.phase
+        line = self._described(node.source) if hasattr(node, "source") else None
+        try:
+            try:
+                if any(kind == "aux" and _has_numbers(v) for (kind, _), v in zip(node.plan.entries, s or (), strict=False)):
+                    raise Unsupported("numbers that depend on values")
+                space = Namespace(self)
+                made = node.plan.backward(space, space.wrap(g), space.wrap(s), space.wrap(node.params))
+                made = space.unwrap(made)
+                if all(x is None or type(x) is ndarray for x in made):
+                    for k in range(mark, len(self.program.instructions)):
+                        self.program.instructions[k].site = line
+                    return made
+            except Exception:  # whatever a rule does that symbols do not speak: it runs on arrays instead
+                made = None
+            del self.program.instructions[mark:]
+            return self._whole_rule(node, g, s, line)
+        finally:
+            self.phase = before
+
+    def _whole_rule(self, node: Any, g: Any, s: Any, line: Any) -> Any:
+        with self.paused():
+            made = node.plan.backward(RAW, g, s, node.params)
+        made = tuple(x if x is None or type(x) is ndarray else np.asarray(x) for x in made)
+        if self.refusal is not None:
+            return made
+        try:
+            what = f"the gradient of {node.op.name}"
+            params = {"g": self.tree(g, what), "s": self.tree(list(s or ()), what), "params": self.tree(node.params, what)}
+            start = len(self.program.buffers)
+            places = [None if x is None else self.define(x)[0] for x in made]
+            outputs = [v for v in places if v is not None and v.buffer.number >= start]
+            if outputs:
+                self.program.add(
+                    f"{node.op.name}_vjp", (), tuple(outputs), kind="rule", params=params, record=(node.plan, places, node.op),
+                    phase="backward", site=line,
+                )  # fmt: skip
+        except Exception as error:
+            refusal = refusal_of(error)
+            self.refuse(refusal.reason, refusal.site or line)
+        return made
+
+
+def _has_numbers(value: Any) -> bool:
+    """True when something besides arrays and strings is in there: it may depend on values."""
+    if isinstance(value, (tuple, list)):
+        return any(_has_numbers(v) for v in value)
+    if isinstance(value, dict):
+        return any(_has_numbers(v) for v in value.values())
+    return not (value is None or isinstance(value, (ndarray, str)))

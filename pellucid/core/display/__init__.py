@@ -1,0 +1,1 @@
+"""How tensors look: text and notebooks."""

@@ -1,0 +1,1 @@
+"""Random streams: PyTorch's numbers for the same seed."""

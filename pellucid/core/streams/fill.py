@@ -1,0 +1,371 @@
+"""Fills: random values for a shape, or into an array, made from a generator's words as PyTorch makes them.
+
+Each fill takes the generator, then a `target`: a shape (with `dtype`; a new array is returned) or an array, which is
+filled in place and returned. An array that is not contiguous is filled in the order of its memory, as PyTorch fills
+it; so a transposed array gets the numbers of its base.
+
+With `r` a 32-bit word and `R` a 64-bit draw: a float32 uniform is (r mod 2**24) / 2**24, a float64 one
+(R mod 2**53) / 2**53; float16 and bfloat16 are float32 numbers rounded. Complex numbers are pairs of real ones.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ..tracing import repeatable
+from .generator import Generator
+from .math import EXACT_LIMIT, exact, fma, normal_blocks32, scale
+
+Target: TypeAlias = "np.ndarray | tuple[int, ...]"
+
+_BLOCK = 1 << 16  # values at a time: what they need stays in a core's cache
+_MASK24 = np.uint32((1 << 24) - 1)
+_WIDE_MASK24 = np.array((1 << 24) - 1, np.uint64)
+_SCALE24 = np.array(2.0**-24, np.float32)
+
+NAMES = {
+    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
+    "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64", "float16": "Half", "bfloat16": "BFloat16",
+    "float32": "Float", "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+}  # fmt: skip
+C_NAMES = {
+    "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int",
+    "int64": "long int", "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int",
+    "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
+}  # fmt: skip
+_FLOAT32 = np.dtype(np.float32)
+DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+LARGEST = {
+    "float16": 65504.0,
+    "bfloat16": float.fromhex("0x1.fep127"),
+    "float32": float.fromhex("0x1.fffffep127"),
+    "float64": float.fromhex("0x1.fffffffffffffp1023"),
+}
+_COMPLEX = {"complex64": np.dtype(np.float32), "complex128": np.dtype(np.float64)}
+
+
+@functools.cache
+def name_of(kind: np.dtype) -> str:
+    """The dtype's name, which NumPy takes a microsecond to spell."""
+    return str(kind.name)
+
+
+def spec(target: Target, dtype: Any) -> tuple[int, np.dtype]:
+    """How many values of which dtype `target` takes."""
+    if type(target) is tuple:
+        return math.prod(target), dtype if type(dtype) in _DTYPES else np.dtype(dtype)
+    if isinstance(target, np.ndarray):
+        return target.size, target.dtype
+    return math.prod(target), np.dtype(dtype)
+
+
+_DTYPES = {type(np.dtype(kind)) for kind in ("f4", "f8", "i8")}
+
+
+def deliver(target: Target, values: np.ndarray) -> np.ndarray:
+    """Give flat `values` the target's shape, or write them into the target in the order of its memory."""
+    if not isinstance(target, np.ndarray):
+        return values.reshape(target)
+    ordered = memory_order(target)
+    ordered[...] = values.reshape(ordered.shape)
+    return target
+
+
+def memory_order(array: np.ndarray) -> np.ndarray:
+    """A view of `array` with its axes ordered by falling stride: the order in which PyTorch's serial kernels write.
+
+    >>> memory_order(np.empty((2, 3)).T).shape
+    (2, 3)
+    """
+    if array.flags.c_contiguous or array.ndim < 2:
+        return array
+    return array.transpose(axis_order(array))
+
+
+def axis_order(array: np.ndarray) -> list[int]:
+    """The axes of `array`, slowest first, as PyTorch's iterator orders them.
+
+    An insertion sort, because axes of stride 0 (broadcast) compare equal to all others.
+    """
+    order = list(range(array.ndim))[::-1]  # fastest first
+    strides, sizes = array.strides, array.shape
+    for start in range(1, array.ndim):
+        current = start
+        for before in range(start - 1, -1, -1):
+            left, right = order[before], order[current]
+            if not strides[left] or not strides[right]:
+                continue
+            if strides[left] < strides[right]:
+                break
+            if strides[left] > strides[right] or sizes[left] > sizes[right]:
+                order[before], order[current] = right, left
+                current = before
+    return order[::-1]
+
+
+def _real_view(target: Target, dtype: Any) -> tuple[Target, np.dtype, Callable[[np.ndarray], np.ndarray]]:
+    """A complex target seen as real numbers, and what turns the filled reals back into the result."""
+    if isinstance(target, np.ndarray):
+        real = _COMPLEX[target.dtype.name]
+        flat: Any = target.real  # the same memory; the imaginary part lies one real number further
+        pairs = np.lib.stride_tricks.as_strided(flat, (*target.shape, 2), (*target.strides, real.itemsize))
+        return pairs, real, lambda filled: target
+    kind, shape = np.dtype(dtype), target
+    return (*shape, 2), _COMPLEX[kind.name], lambda filled: filled.reshape(-1).view(kind).reshape(shape)
+
+
+def refuse(kernel: str, dtype: np.dtype) -> NotImplementedError:
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{NAMES.get(dtype.name, dtype.name)}'")
+
+
+def require_float(kernel: str, dtype: np.dtype) -> None:
+    if name_of(dtype) not in DIGITS:
+        raise refuse(kernel, dtype)
+
+
+def uniform24(generator: Generator, count: int) -> np.ndarray:
+    """float32 uniforms in [0, 1), one word each."""
+    made = generator.native("uniform24", count, np.float32)
+    if made is not None:
+        return made
+    if count <= _BLOCK:
+        words = generator.words(count)
+        if words.itemsize == 8:  # few: the conversion costs less than a second array of words
+            np.bitwise_and(words, _WIDE_MASK24, words)
+            values = words.astype(np.float32)
+            return np.multiply(values, _SCALE24, values)
+        words &= _MASK24
+        values = words.view(np.int32).astype(np.float32)
+        values *= _SCALE24
+        return values
+    values = np.empty(count, np.float32)
+    for start in range(0, count, _BLOCK):
+        part = values[start : start + _BLOCK]
+        part[...] = uniform24(generator, part.size)
+    return values
+
+
+# ---------------------------------------------------------------------------------------------------------- uniform
+
+
+@repeatable
+def uniform(generator: Generator, target: Target, low: float = 0.0, high: float = 1.0, dtype: Any = np.float32) -> np.ndarray:
+    """Uniform values in [low, high): u * (high - low) + low, rounded once (`rand`, `uniform_`).
+
+    Raises RuntimeError for bounds that the dtype cannot hold or that are out of order, NotImplementedError for
+    integers.
+
+    >>> uniform(Generator().manual_seed(0), (2,)).tolist()
+    [0.49625658988952637, 0.7682217955589294]
+    """
+    count, kind = spec(target, dtype)
+    if kind is _FLOAT32 and low == 0.0 and high == 1.0:
+        with generator.lock:
+            if type(target) is tuple:
+                made = generator.native("uniform24", count, kind, shape=target)
+                if made is not None:
+                    return made
+            return deliver(target, uniform24(generator, count))
+    name = name_of(kind)
+    if name in _COMPLEX:
+        pairs, real, finish = _real_view(target, dtype)
+        return finish(uniform(generator, pairs, low, high, real))
+    require_float("check_uniform_bounds", kind)
+    low, high = float(low), float(high)
+    unit = low == 0.0 and high == 1.0
+    if not unit:
+        _check_uniform(low, high, kind)
+    with generator.lock:
+        if name == "float64":
+            values = generator.uniform53(count)
+            return deliver(target, values if unit else _spread(values, low, high, kind))
+        values = np.empty(count, kind)
+        for start in range(0, count, _BLOCK):
+            part = values[start : start + _BLOCK]
+            part[...] = _spread(uniform24(generator, part.size), low, high, kind)
+    return deliver(target, values)
+
+
+def _spread(values: np.ndarray, low: float, high: float, kind: np.dtype) -> np.ndarray:
+    """Uniforms in [0, 1) to [low, high) in `kind`."""
+    real = values.dtype.type
+    span = real(high) - real(low)
+    spread = values * span if low == 0.0 else fma(values, span, real(low))
+    spread = spread.astype(kind, copy=False)
+    end = kind.type(high)
+    if spread.size and spread.max() >= end:
+        spread[spread == end] = kind.type(low)  # rounding may reach the open end
+    return spread
+
+
+def _check_uniform(low: float, high: float, kind: np.dtype) -> None:
+    largest = LARGEST[kind.name]
+    for name, bound in (("from", low), ("to", high)):
+        if not -largest <= bound <= largest:
+            raise RuntimeError(f"{name} is out of bounds for {C_NAMES[kind.name]}")
+    if not low <= high:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
+    if not high - low <= largest:
+        raise RuntimeError(
+            f"uniform_ expects to-from <= std::numeric_limits<{NAMES[kind.name]}>::max(), but found to={high:g} and "
+            f"from={low:g} which result in to-from to exceed the limit"
+        )
+
+
+# ----------------------------------------------------------------------------------------------------------- normal
+
+
+@repeatable
+def normal(generator: Generator, target: Target, mean: float = 0.0, std: float = 1.0, dtype: Any = np.float32) -> np.ndarray:
+    """Normal values by Box and Muller's transform (`randn`, `normal_`).
+
+    16 values or more are made in blocks of 16: with u1 = 1 - (the first 8 uniforms) and u2 = the other 8, the block
+    is sqrt(-2 ln u1) cos(2 pi u2) and then sqrt(-2 ln u1) sin(2 pi u2); when the count is no multiple of 16, the
+    last 16 values are drawn again. Fewer values, and arrays that are not contiguous, are made one by one from pairs
+    of 53-bit uniforms, the second of each pair being kept for the next draw. Complex values have variance std**2.
+
+    Raises RuntimeError for std < 0, NotImplementedError for integers.
+
+    >>> normal(Generator().manual_seed(0), (2,)).tolist()
+    [1.5409960746765137, -0.293428897857666]
+    """
+    count, kind = spec(target, dtype)
+    if kind is _FLOAT32 and 0 < count < 16 and mean == 0.0 and std == 1.0:
+        with generator.lock:
+            values = normal_serial(generator, count).astype(kind)
+        return values if type(target) is tuple and len(target) == 1 else deliver(target, values)
+    mean, std = float(mean), float(std)
+    if not std >= 0.0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    if name_of(kind) in _COMPLEX:
+        pairs, real, finish = _real_view(target, dtype)
+        return finish(normal(generator, pairs, mean, std / math.sqrt(2.0), real))
+    if count == 0:
+        return deliver(target, np.empty(0, kind))
+    require_float("normal_kernel_cpu", kind)
+    contiguous = not isinstance(target, np.ndarray) or target.flags.c_contiguous
+    with generator.lock:
+        if count < 16 or not contiguous:
+            values = round_to(scale(normal_serial(generator, count), mean, std), kind)
+        elif kind == np.float64:
+            values = _normal_blocks64(generator, count, mean, std)
+        else:
+            values = _normal_blocks32(generator, count, mean, std, kind)
+    return deliver(target, values)
+
+
+def normal_serial(generator: Generator, count: int) -> np.ndarray:
+    """Standard normals (float64) one by one, beginning with the one that was kept."""
+    if count < 2 * EXACT_LIMIT:
+        made = generator.serial("normals", count)
+        if made is not None:
+            return made
+    out = np.empty(count)
+    have = 0
+    if generator.normal is not None:
+        out[0], have = generator.normal, 1
+        generator.normal = None
+    pairs = (count - have + 1) // 2
+    if not pairs:
+        return out
+    if pairs <= _FEW_PAIRS:
+        _serial_few(generator, out, have, pairs)
+        return out
+    uniforms = generator.uniform53(2 * pairs)
+    radius = np.sqrt(-2.0 * exact(math.log1p, -uniforms[1::2]))
+    theta = 2.0 * math.pi * uniforms[::2]
+    cosines, sines = radius * exact(math.cos, theta), radius * exact(math.sin, theta)
+    out[have::2] = cosines
+    kept = out[have + 1 :: 2]
+    kept[...] = sines[: kept.size]
+    if kept.size < pairs:
+        generator.normal = float(sines[-1])
+    return out
+
+
+def _serial_few(generator: Generator, out: np.ndarray, have: int, pairs: int) -> None:
+    """The same numbers one by one: a handful costs less than the calls of array functions."""
+    words = generator.words(4 * pairs).tolist()
+    made = []
+    for k in range(0, 4 * pairs, 4):
+        theta = 2.0 * math.pi * (((words[k] << 32 | words[k + 1]) & _MASK53) * 2.0**-53)
+        radius = math.sqrt(-2.0 * math.log1p(-((words[k + 2] << 32 | words[k + 3]) & _MASK53) * 2.0**-53))
+        made.append(radius * math.cos(theta))
+        made.append(radius * math.sin(theta))
+    if 2 * pairs > out.size - have:
+        generator.normal = made.pop()
+    out[have:] = made
+
+
+_FEW_PAIRS = 8
+_MASK53 = (1 << 53) - 1
+
+
+def _normal_blocks64(generator: Generator, count: int, mean: float, std: float) -> np.ndarray:
+    values = generator.uniform53(count)
+    whole = count // 16 * 16
+    values[:whole] = _box_muller64(values[:whole], mean, std)
+    if whole != count:
+        values[-16:] = _box_muller64(generator.uniform53(16), mean, std)
+    return values
+
+
+def _box_muller64(uniforms: np.ndarray, mean: float, std: float) -> np.ndarray:
+    blocks = uniforms.reshape(-1, 2, 8)
+    radius = np.sqrt(-2.0 * exact(math.log, 1.0 - blocks[:, 0]))
+    theta = 2.0 * math.pi * blocks[:, 1]
+    out = np.stack((radius * exact(math.cos, theta), radius * exact(math.sin, theta)), 1)
+    return scale(out, mean, std).reshape(-1)
+
+
+def _normal_blocks32(generator: Generator, count: int, mean: float, std: float, kind: np.dtype) -> np.ndarray:
+    whole = count // 16 * 16
+    large = count > _BLOCK
+    if whole == count and not large and kind is _FLOAT32:
+        return normal_blocks32(generator.words(count), mean, std, large)
+    out = np.empty(count, kind)
+    for start in range(0, whole, _BLOCK):
+        part = out[start : min(start + _BLOCK, whole)]
+        part[...] = normal_blocks32(generator.words(part.size), mean, std, large)
+    if whole != count:
+        if kind == np.float32:  # the remainder is drawn in full before it is overwritten; the short types leave it out
+            generator.words(count - whole)
+        out[-16:] = normal_blocks32(generator.words(16), mean, std, large)
+    return out
+
+
+def round_to(values: np.ndarray, kind: np.dtype) -> np.ndarray:
+    """float64 values as `kind`; the short types go through float32, as PyTorch's conversions do."""
+    if name_of(kind) in ("float16", "bfloat16"):
+        values = values.astype(np.float32)
+    return values.astype(kind, copy=False)
+
+
+@repeatable
+def normal_like(generator: Generator, mean: Any, std: Any) -> np.ndarray:
+    """Normal values with arrays for `mean`, `std` or both, broadcast against each other (`torch.normal`).
+
+    Raises RuntimeError for a complex or negative std.
+
+    >>> normal_like(Generator().manual_seed(0), np.zeros(2, np.float32), 2.0).tolist()
+    [3.0819921493530273, -0.586857795715332]
+    """
+    if isinstance(std, np.ndarray):
+        if std.dtype.kind == "c":
+            raise RuntimeError("normal expects standard deviation to be non-complex")
+        if std.size and not std.min() >= 0:
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+        first = mean if isinstance(mean, np.ndarray) else std
+        shape = np.broadcast_shapes(np.shape(mean), std.shape)
+        out = normal(generator, shape, 0.0, 1.0, first.dtype)
+        out *= std
+        out += mean if isinstance(mean, np.ndarray) else first.dtype.type(mean)
+        return out
+    out = normal(generator, mean.shape, 0.0, std, mean.dtype)
+    out += mean
+    return out

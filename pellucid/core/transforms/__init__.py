@@ -1,0 +1,1 @@
+"""Forward mode and batching."""

@@ -1,0 +1,341 @@
+"""Batched tensors: what `vmap` hands to the function it maps.
+
+A `Batched` stands for one sample and holds all of them: a physical tensor with the batch dimension first, and the level of its
+`vmap`. Its own array knows shape and dtype of one sample and refuses to be read, so code that would look at values fails loudly;
+`NeedsLoop` then tells `vmap` to map the function sample by sample. Operations on Batched arguments come here from
+`core.bind.general` and run on the physical tensors by the record's batching rule, by the rules of `core.transforms.batching_rules`, or
+sample by sample. Autograd's graph and tangents live on the physical tensors.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from ...backends.meta import MetaArray
+from ...errors import OperationError
+from ..bind import _check_types, _promote
+from ..inplace import overwrite
+from ..primitive import TENSORS as F
+from ..primitive import Primitive
+from ..tensor import Tensor, set_requires_grad
+
+
+class NeedsLoop(NotImplementedError):
+    """The function mapped by `vmap` does something that has no batched form; it must run sample by sample."""
+
+
+class BatchedArray(MetaArray):
+    """Shape and dtype of one sample. Reading values, or anything else of an array, raises NeedsLoop."""
+
+    __slots__ = ()
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> Any:
+        raise NeedsLoop("vmap: the values of a batched tensor cannot be read")
+
+    __hash__ = object.__hash__
+    for _name in (
+        "__array__ __array_function__ __array_ufunc__ __getitem__ __setitem__ __iter__ __len__ __bool__ __int__ __float__ __index__ __eq__ "
+        "__ne__ __lt__ __le__ __gt__ __ge__ __neg__ __invert__ __abs__ __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ "
+        "__rtruediv__ __floordiv__ __rfloordiv__ __mod__ __rmod__ __pow__ __rpow__ __matmul__ __rmatmul__ __and__ __rand__ __or__ __ror__ "
+        "__xor__ __rxor__"
+    ).split():
+        locals()[_name] = _refuse
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise NeedsLoop(f"vmap: the values of a batched tensor cannot be read ({name})")
+
+
+class _Levels(threading.local):
+    def __init__(self) -> None:
+        self.stack: list[Level] = []
+
+
+class Level:
+    """One running `vmap`: its number, batch size and what random operations may do ("error", "different", "same")."""
+
+    __slots__ = ("looping", "number", "randomness", "size")
+
+    def __init__(self, size: int, randomness: str) -> None:
+        self.number = next(_numbers)
+        self.size = size
+        self.randomness = randomness
+        self.looping = False  # it runs sample by sample: there are no Batched of it
+
+
+_numbers = itertools.count(1)
+levels = _Levels()
+
+
+class Batched(Tensor):
+    """One sample of a batch of tensors; `_x["physical"]` holds them all."""
+
+    __slots__ = ()
+    _keeps_type = False
+    __pellucid_bind__: Any
+    __pellucid_overwrite__: Any
+
+    @property
+    def requires_grad(self) -> bool:
+        return physical(self)._rg
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        set_requires_grad(physical(self), value)
+        self._rg = bool(value)
+
+    @property
+    def is_leaf(self) -> bool:
+        return physical(self)._node is None
+
+    @property
+    def grad_fn(self) -> Any:
+        return physical(self).grad_fn
+
+    def detach(self) -> Tensor:
+        """The samples outside the graph."""
+        return batched(physical(self).detach(), level_of(self))
+
+    data = property(detach)
+
+    def backward(self, *args: Any, **kwargs: Any) -> None:
+        """Refused, as in PyTorch."""
+        raise OperationError(
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp instead "
+            "or call backward() outside of functorch transforms."
+        )
+
+    def item(self) -> Any:
+        """Refused: there is one value per sample."""
+        raise OperationError(
+            "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, please try "
+            "to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch internals, please file "
+            "a bug report."
+        )
+
+    def __bool__(self) -> bool:
+        raise OperationError(
+            "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that yet, "
+            "please file an issue at https://github.com/pytorch/pytorch/issues ."
+        )
+
+    def numpy(self, *args: Any, **kwargs: Any) -> Any:
+        """Refused: there is one array per sample."""
+        raise OperationError("Cannot access data pointer of Tensor that doesn't have storage", op="numpy")
+
+    tolist = item
+    __int__ = __float__ = __index__ = __complex__ = item
+    __array__ = numpy
+
+    def __repr__(self, **_: Any) -> str:  # type: ignore[override]
+        return f"BatchedTensor(lvl={level_of(self)}, bdim=0, value=\n    {physical(self)}\n)"
+
+    __str__ = __repr__  # type: ignore[assignment]
+
+    def __format__(self, spec: str) -> str:
+        return repr(self)
+
+
+def physical(t: Tensor) -> Tensor:
+    """All samples, the batch dimension first."""
+    assert t._x is not None
+    if t._x["array"] is not t._array:
+        raise NeedsLoop("vmap: a batched tensor was given another array (an in-place transposition, `.data = `, ...)")
+    return t._x["physical"]  # type: ignore[no-any-return]
+
+
+def level_of(t: Any) -> int:
+    """The level of a Batched; 0 for any other tensor."""
+    return t._x["level"] if type(t) is Batched else 0  # type: ignore[index]
+
+
+def batched(samples: Tensor, level: int) -> Tensor:
+    """The Batched that stands for one of the samples stacked in the first dimension."""
+    t: Tensor = object.__new__(Batched)
+    array = samples._array
+    t._array = BatchedArray(tuple(array.shape[1:]), array.dtype)
+    t._node, t._rg, t._grad, t._ver, t._view = None, samples._rg, None, None, None
+    t._x = {"physical": samples, "level": level, "array": t._array}
+    return t
+
+
+def _innermost(t: Any) -> int:
+    """The highest level at which a tensor, or one of its tangents, is batched."""
+    found = level_of(t)
+    if found:
+        found = max(found, _innermost(physical(t)))
+    tangents = None if not isinstance(t, Tensor) or t._x is None else t._x.get("tangents")
+    return max(found, *(_innermost(v) for v in tangents.values())) if tangents else found
+
+
+def unwrap(t: Any, level: int, size: int = 0) -> tuple[Any, bool]:
+    """(physical tensor, True) for a tensor batched at this level, (the tensor, False) for another.
+
+    A tensor whose tangents alone are batched is expanded, so that primal and tangents stay together.
+    """
+    if level_of(t) == level:
+        return physical(t), True
+    tangents = None if not isinstance(t, Tensor) or t._x is None else t._x.get("tangents")
+    if tangents and any(_innermost(v) == level for v in tangents.values()):
+        plain = F.alias(t)
+        plain.extra().pop("tangents", None)
+        whole = spread(plain, size)
+        whole.extra()["tangents"] = {
+            k: part if at else spread(part, size) for k, (part, at) in ((k, unwrap(v, level, size)) for k, v in tangents.items())
+        }
+        return whole, True
+    own = level_of(t)
+    if own and _innermost(physical(t)) == level:
+        inner, _ = unwrap(physical(t), level, size)
+        return batched(swap(inner), own), True
+    return t, False
+
+
+def swap(t: Tensor) -> Tensor:
+    """The first two dimensions exchanged."""
+    return F.transpose(t, dim0=0, dim1=1)  # type: ignore[no-any-return]
+
+
+def lower(t: Tensor, level: int, size: int) -> Tensor:
+    """The tensor with the batch of a level as its first dimension, repeated if it has none; still batched at inner levels."""
+    known = level_of(t)
+    if known == level:
+        return physical(t)
+    if known > level:
+        return batched(swap(lower(physical(t), level, size)), known)
+    whole, found = unwrap(t, level, size)
+    return whole if found else spread(t, size)
+
+
+def lift(t: Tensor, level: int) -> Tensor:
+    """The reverse of `lower`: the first dimension becomes the batch of a level."""
+    known = level_of(t)
+    if known > level:
+        return batched(lift(swap(physical(t)), level), known)
+    return batched(t, level)
+
+
+def spread(t: Tensor, size: int) -> Tensor:
+    """The tensor repeated in a new first dimension, without a copy."""
+    return F.expand(t, shape=(size, *t._array.shape))  # type: ignore[no-any-return]
+
+
+def wrap_in_all(t: Tensor) -> Tensor:
+    """The tensor batched at every running level: each sample then has a gradient of its own."""
+    for level in levels.stack:
+        if not level.looping:
+            t = _ensure(t, level)
+    return t
+
+
+def _ensure(t: Tensor, level: Level) -> Tensor:
+    known = level_of(t)
+    if known == level.number:
+        return t
+    if known > level.number:
+        # Batched further in: the outer batch goes below it, in the physical tensor's own samples.
+        inner = _ensure(physical(t), level)
+        if level_of(inner) == level_of(physical(t)):
+            return t
+        return batched(inner, known)
+    whole, found = unwrap(t, level.number, level.size)
+    return batched(whole if found else spread(t, level.size), level.number)
+
+
+# ---- operations ------------------------------------------------------------------------------
+# Rules by operation name: rule(op, size, args, flags, params) -> physical result(s), or None to fall back to the loop.
+RULES: dict[str, Callable[..., Any]] = {}
+
+
+def run(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """An operation with Batched arguments."""
+    level = max(_innermost(x) for x in args)
+    for value in params.values():
+        if isinstance(value, (Batched, BatchedArray)):
+            raise NeedsLoop(f"vmap: a parameter of {op.name} differs from sample to sample")
+    tensors = _check_types(op, args)
+    if op.promote is not None:
+        # By the rules for one sample: a batch of numbers still counts as a number.
+        tensors, _ = _promote(op, tensors)
+    size = next((physical(x)._array.shape[0] for x in tensors if level_of(x) == level), 0) or _size(level)
+    pairs = [unwrap(x, level, size) for x in tensors]
+    values, flags = [v for v, _ in pairs], [f for _, f in pairs]
+    result = None
+    if op.batch == "elementwise" or op.elementwise:
+        result = op.call(*aligned(values, flags), **params)
+    elif callable(op.batch):
+        result = op.batch(size, values, flags, **params)
+    elif op.name in RULES:
+        result = RULES[op.name](op, size, values, flags, params)
+    if result is None:
+        result = one_by_one(op, size, values, flags, params)
+    if isinstance(result, tuple):
+        return tuple(batched(r, level) for r in result)
+    return batched(result, level)
+
+
+def _size(level: int) -> int:
+    return next((known.size for known in levels.stack if known.number == level), 0)
+
+
+def aligned(values: list[Any], flags: list[bool]) -> list[Any]:
+    """Physical tensors whose samples broadcast against each other: dimensions of size 1 inserted after the batch's."""
+    wide = max(v._array.ndim - f for v, f in zip(values, flags, strict=True) if isinstance(v, Tensor))
+    out = []
+    for v, f in zip(values, flags, strict=True):
+        missing = wide + 1 - v._array.ndim if f else 0
+        if missing:
+            shape = v._array.shape
+            v = F.reshape(v, shape=(shape[0], *(1,) * missing, *shape[1:]))
+        out.append(v)
+    return out
+
+
+def one_by_one(op: Primitive, size: int, values: list[Any], flags: list[bool], params: dict[str, Any]) -> Any:
+    """The operation sample by sample, results stacked: always right."""
+    if op.view or not size:
+        raise NeedsLoop(f"vmap: {op.name} has no batched form")
+    rows = []
+    for k in range(size):
+        rows.append(op.call(*[F.select(v, dim=0, index=k) if f else v for v, f in zip(values, flags, strict=True)], **params))
+    if isinstance(rows[0], tuple):
+        return tuple(F.stack(*column, dim=0) for column in zip(*rows, strict=True))
+    return F.stack(*rows, dim=0)
+
+
+def write(t: Tensor, result: Tensor, name: str) -> Tensor:
+    """In-place operations: the samples take the result's values."""
+    level = max(level_of(t), level_of(result))
+    if level_of(t) != level:
+        raise OperationError(
+            f"vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more "
+            "elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over. Please try to "
+            "use out-of-place operators instead of {name}. If said operator is being called inside the PyTorch framework, please "
+            "file a bug report instead.".replace("{name}", name)
+        )
+    target, (value, is_batched) = physical(t), unwrap(result, level, physical(t)._array.shape[0])
+    if not is_batched:
+        value = spread(value, target._array.shape[0])
+    overwrite(target, value, name)
+    t._rg = target._rg
+    return t
+
+
+Batched.__pellucid_bind__ = staticmethod(run)
+Batched.__pellucid_overwrite__ = staticmethod(write)
+
+
+def draw_guard() -> None:
+    """Called before random numbers are drawn: what the innermost running `vmap` says about it."""
+    modes = {(level.randomness, level.looping) for level in levels.stack}
+    if any(mode == "error" for mode, _ in modes):
+        raise OperationError(
+            "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness "
+            "flags on vmap or perform the randomness operation out of vmap"
+        )
+    if ("different", False) in modes:
+        raise NeedsLoop("vmap: each sample draws its own random numbers")

@@ -1,0 +1,358 @@
+"""Forward mode: tangents that travel with tensors, computed operation by operation.
+
+A tensor's tangents stand in `t.extra()["tangents"]`, one per level. Levels nest (`jvp` of `jvp`): the tangent at a level is itself a
+tensor that may carry tangents of the levels outside it, so it is computed while only those are active. With no level open
+nothing here runs: `state.slow` is raised on entry, which sends operations through the general path of `core.bind`, whose hook
+`propagate` is.
+
+The tangent of a result is found from the record's `jvp`; an operation without one has it derived from its vjp, which is linear
+in the gradient g: the derivative of <v, vjp(g)> with respect to g is the product of the Jacobian with v.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from ...errors import ArgumentTypeError, GraphError, OperationError
+from .. import inplace, reverse, tape
+from ..bind import NUMBERS as NUMBERS
+from ..bind import after_operation
+from ..inplace import copy_slices, replay_tensor
+from ..modes import enable_grad, local, state
+from ..primitive import TENSORS, Primitive, _parameters
+from ..tensor import OutputSlot, Tensor, make_tensor
+from ..tracing import constant
+from .batching import batched, level_of, lift, lower, physical
+
+
+class _Levels(threading.local):
+    active: tuple[int, ...] = ()
+
+    def __init__(self) -> None:
+        self.carriers: dict[int, list[Any]] = {}  # per level, weak references to the tensors that carry a tangent
+
+
+_numbers = itertools.count(1)
+
+
+levels = _Levels()
+
+
+# ---- levels and duals ------------------------------------------------------------------------
+def enter_level() -> int:
+    """Open a level inside those that are open; returns its number."""
+    level = next(_numbers)
+    levels.active = (*levels.active, level)
+    levels.carriers[level] = []
+    state.slow += 1
+    return level
+
+
+def exit_level(level: int) -> None:
+    """Close the innermost level."""
+    if not levels.active or levels.active[-1] != level:
+        raise OperationError("Trying to exit a forward AD level that was not the last one that was created. This is not supported.")
+    levels.active = levels.active[:-1]
+    state.slow -= 1
+    for carrier in levels.carriers.pop(level):
+        t = carrier()
+        if t is not None:
+            set_tangent(t, level, None)
+
+
+@contextmanager
+def _only(active: tuple[int, ...]) -> Iterator[None]:
+    before = levels.active
+    levels.active = active
+    try:
+        yield
+    finally:
+        levels.active = before
+
+
+@contextmanager
+def suspended() -> Iterator[None]:
+    """Inside the block no level is active: operations compute values only."""
+    with _only(()):
+        yield
+
+
+def tangent(t: Any, level: int) -> Any:
+    """The tangent of a tensor at a level, or None."""
+    extra = t._x if isinstance(t, Tensor) else None
+    return None if extra is None or "tangents" not in extra else extra["tangents"].get(level)
+
+
+def set_tangent(t: Tensor, level: int, value: Tensor | None) -> None:
+    """Give a tensor its tangent at a level (None takes it away)."""
+    known = {} if t._x is None else t._x.get("tangents", {})
+    tangents = {k: v for k, v in known.items() if k != level}
+    if value is not None:
+        tangents[level] = value
+        if level in levels.carriers:
+            levels.carriers[level].append(ref(t))
+    t.extra()["tangents"] = tangents
+    if not tangents:
+        del t.extra()["tangents"]
+
+
+def make_dual(primal: Tensor, value: Tensor, level: int) -> Tensor:
+    """A view of `primal` that carries the tangent `value` at a level."""
+    if not (primal.dtype.is_floating_point or primal.dtype.is_complex):
+        raise ArgumentTypeError(f"Expected primal to be floating point or complex, but got: {primal.dtype}")
+    if not (value.dtype.is_floating_point or value.dtype.is_complex):
+        raise ArgumentTypeError(f"Expected tangent to be floating point or complex, but got: {value.dtype}")
+    if value._array.shape != primal._array.shape:
+        raise OperationError(
+            f"Expected primal and tangent to have the same shape, but got a primal of size {list(primal._array.shape)} and a "
+            f"tangent of size {list(value._array.shape)}"
+        )
+    if value._array.dtype != primal._array.dtype:
+        raise OperationError("Expected primal and tangent to have the same dtype")
+    batch = level_of(primal)
+    if batch:
+        samples = physical(primal)
+        return batched(make_dual(samples, lower(value, batch, samples._array.shape[0]), level), batch)
+    dual = TENSORS.alias(primal)
+    set_tangent(dual, level, value)
+    return dual  # type: ignore[no-any-return]
+
+
+def unpack(t: Tensor, level: int) -> tuple[Tensor, Tensor | None]:
+    """(primal, tangent) of a tensor at a level; the primal carries no tangent of that level."""
+    batch = level_of(t)
+    if batch:
+        primal, value = unpack(physical(t), level)
+        return batched(primal, batch), None if value is None else lift(value, batch)
+    value = tangent(t, level)
+    if value is None:
+        return t, None
+    primal = TENSORS.alias(t)
+    set_tangent(primal, level, None)
+    return primal, value
+
+
+# ---- after each operation --------------------------------------------------------------------
+def propagate(op: Any, tensors: Any, params: dict[str, Any], made: Any, aux: Any = None) -> None:
+    """The hook of `core.bind`: compute the tangents of what an operation made."""
+    active = levels.active
+    if not active:
+        return
+    carriers = [x for x in tensors if isinstance(x, Tensor) and x._x is not None and "tangents" in x._x]
+    if not carriers:
+        return
+    outs = made if isinstance(made, (tuple, list)) else (made,)
+    for k, level in enumerate(active):
+        given = [tangent(x, level) for x in tensors]
+        if all(v is None for v in given):
+            continue
+        with _only(active[:k]):
+            values = _tangents(op, tensors, given, params, made, aux)
+        for out, value in zip(outs, values, strict=True):
+            if value is not None and isinstance(out, Tensor) and out._array.dtype.kind not in "biu":
+                set_tangent(out, level, _fitted(value, out))
+    _keep(op, tensors, outs)
+
+
+def _fitted(value: Tensor, out: Tensor) -> Tensor:
+    a, b = value._array, out._array
+    if a.shape != b.shape:
+        value = TENSORS.expand(value, shape=tuple(b.shape))
+    if a.dtype != b.dtype:
+        value = TENSORS.cast(value, dtype=b.dtype)
+    return value
+
+
+def _tangents(op: Any, tensors: Any, given: list[Any], params: dict[str, Any], made: Any, aux: Any) -> tuple[Any, ...]:
+    outs = made if isinstance(made, (tuple, list)) else (made,)
+    if "ctx" in params and hasattr(op, "cls"):
+        return _of_function(op, given, params["ctx"], outs)
+    if op.vjp is None:
+        return (None,) * len(outs)
+    rule = op.jvp
+    real = all(x._array.dtype.kind != "c" for x in (*tensors, *outs) if isinstance(x, Tensor))
+    if rule == "linear":
+        values = _linear(op, tensors, given, params)
+    elif callable(rule):
+        values = _call(op, rule, tensors, given, params, made, aux)
+    elif op.elementwise and real and isinstance(op.vjp, dict):
+        values = _diagonal(op, tensors, given, params, made, aux)
+    else:
+        values = _from_vjp(op, tensors, given, params, outs, made, aux)
+    return tuple(values) if isinstance(values, (tuple, list)) else (values,)
+
+
+def _linear(op: Primitive, tensors: Any, given: list[Any], params: dict[str, Any]) -> Any:
+    """The operation is linear in all its differentiable arguments together: it is applied to their tangents."""
+    args = []
+    for i, (x, v) in enumerate(zip(tensors, given, strict=True)):
+        name = op.args[min(i, len(op.args) - 1)]
+        if v is None and (not isinstance(op.vjp, dict) or name in op.vjp):
+            if isinstance(x, Tensor):
+                v = x if x._array.dtype.kind in "biu" else _zeros(x)
+            else:
+                v = 0 if isinstance(x, NUMBERS) else x
+        args.append(x if v is None else v)
+    return op.call(*args, **params)
+
+
+def _zeros(x: Tensor) -> Tensor:
+    zero: Tensor = TENSORS.full(shape=tuple(x._array.shape), value=0, dtype=x._array.dtype)
+    return zero
+
+
+def _value(op: Primitive, entry: tuple[str, int], tensors: Any, made: Any, aux: Any) -> Any:
+    """What a rule's parameter stands for, as tensors with their place in the graph."""
+    kind, i = entry
+    several = isinstance(made, (tuple, list))
+    if kind == "in":
+        return tensors[i]
+    if kind == "ins":
+        return list(tensors[i:])
+    if kind == "out":
+        return made[i] if several else made
+    if kind == "outs":
+        return tuple(made)
+    if kind == "aux":
+        return aux
+    if kind == "shapes":
+        return [x._array.shape for x in tensors[i:]]
+    if kind in ("shape", "dtype"):
+        x = tensors[i]
+        return getattr(x._array, kind) if isinstance(x, Tensor) else (() if kind == "shape" else None)
+    first = made[0] if several else made
+    return getattr(first._array, kind.removeprefix("out_"))
+
+
+def _call(op: Primitive, rule: Any, tensors: Any, g: Any, params: dict[str, Any], made: Any, aux: Any) -> Any:
+    """Run a rule with its parameters by name; `g` is also what it may call `tangents`."""
+    args = []
+    for word in _parameters(rule):
+        if word in ("g", "tangents"):
+            args.append(g)
+        elif word == "F":
+            args.append(TENSORS)
+        else:
+            entry = op._entry(word)
+            args.append(params[word] if entry is None else _value(op, entry, tensors, made, aux))
+    return rule(*args)
+
+
+def _diagonal(op: Primitive, tensors: Any, given: list[Any], params: dict[str, Any], made: Any, aux: Any) -> Any:
+    """Element by element on real numbers the Jacobian is diagonal, its own transpose: the vjp rules serve."""
+    total = None
+    for i, v in enumerate(given):
+        rule = op.vjp.get(op.args[i]) if v is not None else None  # type: ignore[union-attr]
+        if rule is None:
+            continue
+        part = _call(op, rule, tensors, _fitted(v, made), params, made, aux)
+        total = part if total is None else total + part
+    return total
+
+
+def _from_vjp(op: Primitive, tensors: Any, given: list[Any], params: dict[str, Any], outs: Any, made: Any, aux: Any) -> Any:
+    """The Jacobian's product with the tangents, by differentiating the vjp with respect to its gradient."""
+    needs = tuple(v is not None for v in given)
+    plan = op.plan(needs)
+    outer = local.grad
+    with enable_grad():
+        dummies = []
+        for out in outs:
+            g = (
+                make_tensor(constant(np.zeros(out._array.shape, out._array.dtype)))
+                if type(out._array) is np.ndarray
+                else _zeros(out).detach()
+            )
+            g._rg = out._array.dtype.kind not in "biu"
+            dummies.append(g)
+        saved = tuple(_value(op, entry, tensors, made, aux) for entry in plan.entries)
+        gs = plan.backward(TENSORS, tuple(dummies) if op.outputs != 1 else dummies[0], saved, params)
+        products, seeds = [], []
+        for x, v, product in zip(tensors, given, gs, strict=False):
+            if v is None or product is None:
+                continue
+            product = reverse.fit_tensor(product, x._array.shape, x._array.dtype)
+            if product._rg:
+                products.append(product)
+                seeds.append(v)
+    wanted = [g for g in dummies if g._rg]
+    found: dict[int, Any] = {}
+    if products:
+        got = reverse.grad(products, wanted, seeds, create_graph=outer, allow_unused=True)
+        found = {id(g): value for g, value in zip(wanted, got, strict=True)}
+    return [found.get(id(g)) for g in dummies]
+
+
+def _of_function(op: Any, given: list[Any], ctx: Any, outs: Any) -> tuple[Any, ...]:
+    """The tangents that a Function's own `jvp` gives."""
+    ctx._forward = True
+    try:
+        values = op.cls.jvp(ctx, *given)
+    finally:
+        ctx._forward = False
+    values = values if isinstance(values, (tuple, list)) else (values,)
+    if len(values) != len(outs):
+        raise GraphError(
+            f"function {op.grad_name} returned an incorrect number of forward gradients (expected {len(outs)}, got {len(values)})"
+        )
+    for k, (value, out) in enumerate(zip(values, outs, strict=True)):
+        if value is not None and isinstance(out, Tensor) and value._array.shape != out._array.shape:
+            raise GraphError(
+                f"function {op.grad_name} returned a forward gradient of shape {list(value._array.shape)} for output {k} of shape "
+                f"{list(out._array.shape)}"
+            )
+    return tuple(values)
+
+
+def _keep(op: Any, tensors: Any, outs: Any) -> None:
+    """Let the node remember the tangents of what it saved, so that backward, run on tensors, is differentiated too."""
+    edge = next((o._node for o in outs if isinstance(o, Tensor) and o._node is not None), None)
+    node = edge.node if type(edge) is OutputSlot else edge
+    if node is None or node.op is not op or not hasattr(node.plan, "entries"):
+        return
+    kept: dict[tuple[str, int], Any] = {}
+    for kind, i in node.plan.entries:
+        sources = {"in": tensors[i : i + 1], "ins": tensors[i:], "out": outs[i : i + 1], "outs": outs}.get(kind, ())
+        for k, x in enumerate(sources):
+            if isinstance(x, Tensor) and x._x is not None and "tangents" in x._x:
+                kept[kind, i + k] = x._x["tangents"]
+    if kept:
+        node.extra()["tangents"] = kept
+
+
+# ---- in-place operations ---------------------------------------------------------------------
+def overwritten(t: Tensor, result: Tensor) -> None:
+    """The hook of `core.inplace`: `t` took the values of `result`, and takes its tangents."""
+    for k, level in enumerate(levels.active):
+        value = tangent(result, level)
+        base = t if t._view is None else t._view.base
+        if value is None and tangent(t, level) is None and tangent(base, level) is None:
+            continue
+        with _only(levels.active[:k]):
+            value = _zeros(t) if value is None else _fitted(value, t)
+            if base is not t:
+                assert t._view is not None
+                whole = tangent(base, level)
+                value = copy_slices.call(_zeros(base) if whole is None else whole, value, chain=t._view.chain)
+            set_tangent(base, level, value)
+            for known in (base._ver.views if base._ver is not None else None) or ():
+                view = known()
+                if view is not None and view._view is not None and view._view.base is base:
+                    set_tangent(view, level, replay_tensor(TENSORS, value, view._view.chain))
+
+
+def is_active() -> bool:
+    """True while a level is open in this thread."""
+    return bool(levels.active)
+
+
+after_operation.append(propagate)
+inplace.after_write.append(overwritten)
+tape.tensor_mode.append(is_active)

@@ -1,0 +1,1 @@
+"""Drawings: graphs, charts, pages, reports."""

@@ -1,0 +1,85 @@
+"""What keeps a tensor's graph alive: the list, attribute, dict, closure or variable through which the program still reaches it."""
+
+from __future__ import annotations
+
+import gc
+import re
+from types import FrameType
+
+from ...core.tape import Node, walk
+from ...core.tensor import Tensor
+from .memory import Ledger
+from .memory import bytes_text as bytes_text
+from .naming import holders
+from .result import Explanation
+
+_SHOWN = 8
+
+
+def what_keeps_it(t: Tensor, name: str, frame: FrameType | None) -> Explanation:
+    """The answer: `details` has a dict per holder: its name, whether it holds the tensor itself, and the nodes that it keeps."""
+    if t._node is None and not t._rg:
+        return Explanation("none", f"{name} has no graph; only its own memory is held")
+    ledger = Ledger()
+    ledger.add("its values", t._array)
+    count = ledger.graph([t._node]) if t._node is not None else 0
+    saved = ledger.totals().get("saved for backward", 0)
+    goal = t if t._node is None else t.grad_fn
+    reaching = _reaching(goal)
+    found: list[tuple[str, Tensor]] = []
+    for holder, x in holders(frame, lambda x: x is t or (x._node is not None and id(x.grad_fn) in reaching)):
+        if holder not in {h for h, _ in found}:
+            found.append((holder, x))
+    own = [(h, x) for h, x in found if x is t]
+    others = [(h, x) for h, x in found if x is not t]
+    details = [{"name": h, "itself": x is t, "nodes": sum(isinstance(e, Node) for e in walk([x._node]))} for h, x in found]
+    size = f"{count} operations and {bytes_text(saved)} of saved values" if t._node is not None else "no operations of its own"
+    evidence = [*_grouped(own, "the tensor itself"), *_grouped(others, "a value computed from it")]
+    kept = [h for h, x in found if re.search(r"[.\[]|closure", h) and not (x is t and t._node is None)]
+    if not found:
+        refs = [type(r).__name__ for r in gc.get_referrers(t) if not isinstance(r, (FrameType, list, Node))]
+        evidence = [f"it is referred to by objects of type {', '.join(sorted(set(refs)))}"] if refs else []
+        return Explanation("unknown", f"the graph behind {name} ({size}) is alive, and no variable of the program leads to it",
+                           "look at the objects shown: gc.get_referrers(tensor)", None, evidence, details)  # fmt: skip
+    if t._node is not None and any(e.saved is None for e in walk([t._node]) if isinstance(e, Node)):
+        evidence.append("backward has freed what the operations saved; their list, and what they point to, is still there")
+    if kept:
+        text = f"the graph behind {name} ({size}) is kept alive by {kept[0]}" + (
+            f" and {len(kept) - 1} more" if len(kept) > 1 else ""
+        )
+        return Explanation("graph-kept", text, "keep numbers instead of tensors: loss.item(), or tensor.detach() where the values are needed",
+                           t.grad_fn.line if t._node is not None else None, evidence, details)  # fmt: skip
+    goes = "that is" if len(found) == 1 else "these are"
+    text = f"the graph behind {name} ({size}) is held by {', '.join(h for h, _ in found[:3])} and goes when {goes} dropped"
+    return Explanation("none", text, "", t.grad_fn.line if t._node is not None else None, evidence, details)
+
+
+def _reaching(goal: Node | Tensor) -> set[int]:
+    """Ids of the living nodes from which the graph leads to the goal, itself included when it is a node."""
+    users: dict[int, list[Node]] = {}
+    for n in gc.get_objects():
+        if isinstance(n, Node) and hasattr(n, "inputs"):
+            for edge in n.inputs:
+                if edge is not None:
+                    users.setdefault(id(getattr(edge, "node", edge)), []).append(n)
+    seen, stack = {id(goal)}, [id(goal)]
+    while stack:
+        for n in users.get(stack.pop(), ()):
+            if id(n) not in seen:
+                seen.add(id(n))
+                stack.append(id(n))
+    return seen
+
+
+def _grouped(found: list[tuple[str, Tensor]], what: str) -> list[str]:
+    """One line per container: `trainer.losses[0] ... [99]` (100 of them)."""
+    groups: dict[str, list[str]] = {}
+    for h, _ in found:
+        groups.setdefault(re.sub(r"\[[^\]]*\](?!.*\[)", "[...]", h), []).append(h)
+    lines = []
+    for names in list(groups.values())[:_SHOWN]:
+        text = names[0] if len(names) == 1 else f"{names[0]} ... {names[-1]} ({len(names)} of them)"
+        lines.append(f"{text}: {what}")
+    if len(groups) > _SHOWN:
+        lines.append(f"... and {len(groups) - _SHOWN} more")
+    return lines

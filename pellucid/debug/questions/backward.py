@@ -1,0 +1,402 @@
+"""What happens to gradients on their way back: where they become zero, grow, shrink, or stop being finite, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...core import source
+from ...core.tape import Node, walk
+from ...core.tensor import OutputSlot, Tensor
+
+TINY = 1e-12  # a gradient smaller than this, relative to what came in, counts as zero
+ROUNDING = 1e-5  # the same for sums in which equal terms cancel: what is left of them is rounding
+
+
+class Fault(NamedTuple):
+    """The place where a gradient became zero, or a value NaN or Inf: `cause` is the slug, `name` the operation."""
+
+    cause: str
+    name: str
+    site: source.Site | None
+    detail: str
+    module: str | None = None
+
+    @property
+    def line(self) -> source.Line | None:
+        """The user's line."""
+        return source.describe(self.site)
+
+
+class Factor(NamedTuple):
+    """By how much one operation scaled a gradient; `operand` says which large value it was multiplied by, `computed` if that had grown
+    in the forward pass."""
+
+    factor: float
+    name: str
+    site: source.Site | None
+    operand: str = ""
+    computed: bool = False
+
+    def __str__(self) -> str:
+        line = source.describe(self.site)
+        return (
+            f"{self.name} times {self.factor:.3g}" + (f" at {line}" if line else "") + (f": {self.operand}" if self.operand else "")
+        )
+
+
+class Growth(NamedTuple):
+    """How a gradient grew and shrank on its way: magnitude at first and at the end, how many factors were above one and below,
+    the extreme ones with their places, and the product of the shrinking factors of saturating activations and of all operations."""
+
+    first: float
+    last: float
+    up: int
+    down: int
+    largest: Factor
+    smallest: Factor
+    flat: float
+    shrunk: float
+
+
+class _Arrived:
+    """What has reached one node or leaf so far during a backward."""
+
+    __slots__ = ("fault", "growth", "nonzero", "target")
+
+    def __init__(self, target: Any) -> None:
+        self.target, self.nonzero = target, 0
+        self.fault: Fault | None = None
+        self.growth: Growth | None = None
+
+
+class BackwardNotes:
+    """Follows one backward call after another; what is found about leaves goes into the facts that `about(leaf)` returns."""
+
+    def __init__(self, about: Callable[[Tensor], dict[str, Any]], masks: Any) -> None:
+        self._about, self._masks = about, masks
+        self._arrived: dict[int, _Arrived] = {}
+        self.bad: Fault | None = None  # the first derivative of all that was not finite
+        self._bad_now: Fault | None = None
+        self._bad_root: Fault | None = None
+        self.site: source.Site | None = None
+        self.largest = 0.0  # the largest gradient that a leaf got in the last call
+        self.keeps = False  # keep what arrived at leaves after the call, for who asks `arrived`
+
+    def start(self, site: source.Site | None, bad_root: Fault | None) -> None:
+        """A backward call begins; `bad_root` says where its root became NaN or Inf, if it is."""
+        self._arrived.clear()
+        self.site, self._bad_root, self._bad_now = site, bad_root, None
+        self.largest = 0.0
+
+    def end(self) -> None:
+        """The call is over: nothing of its graph is held any longer."""
+        if not self.keeps:
+            self._arrived.clear()
+
+    def node(self, node: Node, g: Any, gs: Any) -> None:
+        """One node was differentiated: `g` reached it, `gs` goes to its inputs."""
+        largest = max((largest_of(x) for x in (g if isinstance(g, (tuple, list)) else (g,))), default=0.0)
+        came = self._arrived.pop(id(node), None)
+        if came is not None and came.target is not node:
+            came = None
+        finite = bool(np.isfinite(largest))
+        for k, (edge, gi) in enumerate(zip(node.inputs, gs, strict=False)):
+            if edge is None:
+                continue
+            target = edge.node if type(edge) is OutputSlot else edge
+            if gi is None:
+                detail = f"the derivative of {node.name()} with respect to argument {k} was given as None"
+                fault = Fault("no-derivative", node.name(), _returned(node), detail, module_of(node))
+                for leaf in (target,) if isinstance(target, Tensor) else walk([target]):
+                    if isinstance(leaf, Tensor):
+                        self._about(leaf)["none"] = fault
+                continue
+            size = largest_of(gi)
+            if finite and not np.isfinite(size):
+                self._not_finite(node, k, g, gi, largest)
+            there = self._arrived.get(id(target))
+            if there is None or there.target is not target:
+                there = self._arrived[id(target)] = _Arrived(target)
+            self._grew(node, k, there, came, largest, size, target)
+            fault = self._zero_fault(node, k, g, gi, came, largest, size)
+            if fault is None or (size > TINY * largest and size > 0):
+                there.nonzero += 1
+                if fault is not None and there.fault is None:
+                    there.fault = fault
+            elif there.fault is None:
+                there.fault = fault
+
+    def _zero_fault(self, node: Node, k: int, g: Any, gi: Any, came: _Arrived | None, largest: float, size: float) -> Fault | None:
+        if size != 0 and not size <= ROUNDING * largest:
+            return None
+        if largest == 0:
+            if came is None:
+                return Fault("times-zero", node.name(), node.source, "the gradient given to backward() is zero", module_of(node))
+            if came.nonzero and node.ext and node.ext.keys() & {"tensor_hooks", "pre_hooks"}:
+                detail = f"a hook on the result of {node.name()} returned zero"
+                return Fault("hook", node.name(), node.source, detail, module_of(node))
+            if came.nonzero:
+                detail = f"{came.nonzero} ways meet in its result, and their gradients cancel each other"
+                return Fault("cancels", node.name(), node.source, detail, module_of(node))
+            return came.fault
+        cause, detail = zero_cause(node, k, g, gi, self._masks, size <= TINY * largest)
+        return None if cause is None else Fault(cause, node.name(), node.source, detail, module_of(node))
+
+    def _not_finite(self, node: Node, k: int, g: Any, gi: Any, largest: float) -> None:
+        came_in = _bad_constant(node)
+        detail = f"the gradient that reached it was finite ({largest:.4g})"
+        at = _bad_index(gi)
+        if at is not None:
+            values = [
+                f"{name} = {a[at]:.6g}" for name, a in _saved(node) if a.shape == np.shape(_values(gi)) and a.dtype.kind in "fiu"
+            ]
+            shown = f" where {' and '.join(dict.fromkeys(values))}" if values else ""
+            name = node.op.args[k] if k < len(node.op.args) else f"argument {k}"
+            detail += f"; its derivative with respect to {name} is {_values(gi)[at]:.4g} at index {list(map(int, at))}{shown}"
+        fault = Fault("nan-backward", node.name(), node.source, detail, module_of(node))
+        if came_in is not None:  # activations can hide in the forward pass that a value was infinite
+            detail = f"its {came_in} is not finite before any operation that was watched touched it"
+            fault = Fault("nan-forward", node.op.name, node.source, detail, module_of(node))
+        self.bad = self.bad or fault
+        self._bad_now = self._bad_now or fault
+
+    def _grew(self, node: Node, k: int, there: _Arrived, came: _Arrived | None, before: float, after: float, target: Any) -> None:
+        if not (0 < before < np.inf and after < np.inf):
+            return
+        none = Factor(1.0, "", None)
+        growth = came.growth if came is not None and came.growth is not None else Growth(before, before, 0, 0, none, none, 1.0, 1.0)
+        factor = after / before
+        # A mean or a sum spreads one gradient over many elements: that is no shrinking.
+        spreads = factor < 1 and _elements(target) > _elements(node)
+        here = Factor(factor, node.name(), node.source, *_large_operand(node, k) if factor >= _LARGE else ())
+        growth = growth._replace(last=after, up=growth.up + (factor > 1))
+        if factor < 1 and not spreads:
+            flat = node.op.name in _SATURATING and not _is_relu(node)
+            growth = growth._replace(
+                down=growth.down + 1, flat=growth.flat * (factor if flat else 1.0), shrunk=growth.shrunk * factor,
+                smallest=here if factor < growth.smallest.factor or not growth.smallest.name else growth.smallest,
+            )  # fmt: skip
+        if factor > growth.largest.factor or not growth.largest.name:
+            growth = growth._replace(largest=here)
+        if there.growth is None or there.growth.last < after:
+            there.growth = growth
+
+    def accumulate(self, leaf: Tensor, grad: Any) -> None:
+        """A leaf got its gradient."""
+        about = self._about(leaf)
+        about["accumulated"] = self.site
+        about.pop("cleared", None)
+        there = self._arrived.pop(id(leaf), None)
+        size = largest_of(grad)
+        self.largest = max(self.largest, size if np.isfinite(size) else 0.0)
+        if not np.isfinite(size) and "bad" not in about:
+            about["bad"] = self._bad_root or self._bad_now or self.bad
+        if there is None:
+            return
+        about["growth"] = there.growth
+        about["zero"] = there.fault
+        if there.fault is None and there.nonzero > 1 and size == 0:
+            detail = f"{there.nonzero} ways lead from the loss to it, and their gradients cancel each other"
+            about["zero"] = Fault("cancels", "the sum of them", self.site, detail)
+
+
+_LARGE = 1e3
+
+
+def _large_operand(node: Node, k: int) -> tuple[str, bool]:
+    """The value by which a node multiplied a gradient, when it is large, and whether it was computed (data and leaves are not)."""
+    for (kind, i), value in zip(node.plan.entries, node.saved or (), strict=False):
+        if kind == "in" and i != k and type(value) is np.ndarray and largest_of(value) >= _LARGE:
+            computed = isinstance(node.inputs[i], (Node, OutputSlot))
+            argument = node.op.args[i] if i < len(node.op.args) else f"argument {i}"
+            return f"{argument} {'had grown to' if computed else 'holds values up to'} {largest_of(value):.3g}", computed
+    return "", False
+
+
+def module_of(node: Node) -> str | None:
+    """The module in whose forward a node was recorded, when that was watched."""
+    return (node.ext or {}).get("module")
+
+
+def _values(x: Any) -> Any:
+    return x._array if isinstance(x, Tensor) else x
+
+
+def largest_of(x: Any) -> float:
+    """The largest magnitude in an array or tensor; NaN when it holds one."""
+    a = _values(x)
+    if x is None or not hasattr(a, "tobytes") or not np.size(a):
+        return 0.0
+    with np.errstate(all="ignore"):
+        return float(np.max(np.abs(np.asarray(a, None if np.asarray(a).dtype.kind in "fciub" else np.float32))))
+
+
+def _elements(place: Any) -> int:
+    shape = place.shape
+    return max((int(np.prod(s)) for s in shape), default=0) if isinstance(shape, list) else int(np.prod(shape))
+
+
+def _bad_index(x: Any) -> tuple[Any, ...] | None:
+    a = _values(x)
+    if type(a) is not np.ndarray or a.dtype.kind not in "fc":
+        return None
+    bad = np.argwhere(~np.isfinite(a))
+    return tuple(bad[0]) if len(bad) else None
+
+
+def _bad_constant(node: Node) -> str | None:
+    """The argument of a node that came in from outside and holds NaN or Inf."""
+    for (kind, i), value in zip(node.plan.entries, node.saved or (), strict=False):
+        if kind == "in" and node.inputs[i] is None and _bad_index(value) is not None:
+            return node.op.args[i] if i < len(node.op.args) else f"argument {i}"
+    return None
+
+
+def _saved(node: Node) -> list[tuple[str, np.ndarray]]:
+    """What a node kept: arguments and results as arrays, by name."""
+    found = []
+    for (kind, i), value in zip(node.plan.entries, node.saved or (), strict=False):
+        if type(value) is np.ndarray and kind in ("in", "out"):
+            found.append((node.op.args[i] if kind == "in" and i < len(node.op.args) else "its result", value))
+    return found
+
+
+_SATURATING = frozenset({
+    "sigmoid", "tanh", "softmax", "log_softmax", "clamp", "clamp_min_number", "clamp_tensor", "hardtanh", "hardsigmoid", "hardswish",
+    "gelu", "gelu_tanh", "silu", "mish", "elu", "celu", "softplus", "log_sigmoid", "cross_entropy", "erf", "erfc", "ndtr", "atan",
+    "binary_cross_entropy_with_logits", "rnn_tanh_layer", "lstm_layer", "gru_layer",
+    "rnn_tanh_packed", "lstm_packed", "gru_packed", "rnn_tanh_step", "lstm_step", "gru_step",
+})  # fmt: skip
+_MASKING = frozenset({"where", "masked_fill", "dropout", "tril", "triu", "index_fill", "fill", "refill", "replaced"})
+_STEPS = frozenset({"round", "round_decimals", "floor", "ceil", "trunc", "sign", "sgn", "heaviside", "floor_divide", "trunc_divide",
+                    "sample"})  # fmt: skip
+_NORMALISING = frozenset({"softmax", "layer_norm", "batch_norm"})
+# Operations that hand their input's values on: through them a zero is followed to where it was made.
+_PASSING = frozenset({
+    "view", "unsafe_view", "reshape", "permute", "transpose", "t", "expand", "squeeze", "unsqueeze", "slice", "select", "index",
+    "index_slice", "index_unsqueeze", "index_alias", "index_select", "clone", "alias", "contiguous", "max_pool", "avg_pool",
+    "adaptive_avg_pool", "adaptive_max_pool", "dropout", "cast", "cat", "stack", "constant_pad_nd", "unfold", "mean", "mean_all", "sum",
+    "sum_all", "as_strided", "repeat", "split", "unbind", "flip", "roll", "gather", "im2col",
+})  # fmt: skip
+
+
+def _is_relu(node: Any) -> bool:
+    if not isinstance(node, Node):
+        return False
+    name, params = node.op.name, node.params
+    return name in ("relu", "rnn_relu_layer") or (name.startswith("clamp") and params.get("min") == 0 and params.get("max") is None)
+
+
+def _silent_relu(edge: Any) -> Node | None:
+    """The ReLU whose zeros arrive over an edge, behind operations that only move or sum up values."""
+    for _ in range(20):
+        node = edge.node if type(edge) is OutputSlot else edge
+        if not isinstance(node, Node):
+            return None
+        if _is_relu(node):
+            return node
+        if node.op.name not in _PASSING:
+            return None
+        edge = next((e for e in node.inputs if e is not None), None)
+    return None
+
+
+def zero_cause(node: Node, k: int, g: Any, gi: Any, masks: Collection[int] = (), exact: bool = True) -> tuple[str | None, str]:
+    """Why the gradient of argument `k` is zero although one reached the node: the slug and what was seen; "unknown" if it is not clear.
+
+    With `exact` False the gradient is not zero but no more than rounding; the slug is None when nothing explains that.
+    """
+    name = node.op.name
+    if name in _NORMALISING and not exact:
+        return (
+            "cancels",
+            f"{name} does not change when the same amount is added to all elements, and they all get the same gradient",
+        )
+    if not exact:
+        if np.size(_values(gi)) < np.size(_values(g) if not isinstance(g, (tuple, list)) else 0):
+            return "cancels", "the gradients that are summed up for it cancel each other: what follows ignores a constant shift"
+        return None, ""
+    if _is_relu(node):
+        return "dead-relu", f"every input that a gradient reached is where {name} is flat"
+    if name in _STEPS:
+        return (
+            "through-integer",
+            "a drawn sample has no derivative" if name == "sample" else f"{name} is a step function: flat everywhere",
+        )
+    if name in _MASKING:
+        return "masked", f"{name} lets none of these elements through"
+    target, ignored = node.params.get("target"), node.params.get("ignore_index")
+    if name == "cross_entropy" and type(target) is np.ndarray and bool(np.all(target == ignored)):
+        return "masked", f"all labels are {ignored}, which the loss ignores"
+    if name in _SATURATING:
+        return "saturation", f"{name} is flat at these inputs" + _range(node)
+    if name in ("squared_difference", "abs"):
+        return "at-minimum", f"{name} is at its minimum: its operands agree exactly, or its input is zero"
+    if name in ("maximum", "minimum", "fmax", "fmin"):
+        return "masked", f"{name} takes the other operand everywhere"
+    others = [(i, value) for (kind, i), value in zip(node.plan.entries, node.saved or (), strict=False) if kind == "in" and i != k]
+    for i, value in others:
+        a = np.asarray(value)
+        if a.dtype.kind not in "biufc" or not a.size:
+            continue
+        argument = node.op.args[i] if i < len(node.op.args) else f"argument {i}"
+        maker = node.inputs[i]
+        if not a.any():
+            relu = _silent_relu(maker)
+            if relu is not None:
+                return "dead-relu", f"{argument} is zero: it comes from {relu.op.name}, which is off for all inputs ({relu.line})"
+            if a.dtype.kind == "b" or id(value) in masks:
+                return "masked", f"{argument} is a mask of False only"
+            if maker is None and _speaks_of(node, *(("mask", "drop") if a.size > 1 else ("drop",))):
+                return "masked", f"{argument} is zero everywhere"
+            return "times-zero", f"{argument}, by which it is multiplied, is zero"
+        if maker is None and bool(np.isin(a, (0, 1)).all()) and a.size > 1:
+            return "masked", f"{argument} is a mask, zero wherever a gradient arrived"
+        if not isinstance(g, (tuple, list)) and np.shape(_values(g)) == a.shape and not (a * np.asarray(_values(g))).any():
+            return "times-zero", f"{argument} is zero wherever a gradient arrived"
+    contracted = _contracted(node, k, g)
+    if contracted is not None:
+        return contracted
+    if name in ("pow", "square") and not any(v.any() for n, v in _saved(node) if n == node.op.args[0]):
+        return "times-zero", f"the derivative of {name} is zero where its input is zero"
+    return "unknown", f"its derivative with respect to argument {k} is zero"
+
+
+def _speaks_of(node: Node, *words: str) -> bool:
+    """Does the source line, or the module's name, have one of the words? A constant of zeros is a mask in a line that says so."""
+    line = node.line
+    text = f"{line.text if line else ''} {module_of(node) or ''}".lower()
+    return any(word in text for word in words)
+
+
+def _contracted(node: Node, k: int, g: Any) -> tuple[str, str] | None:
+    """A product of matrices: which units got a gradient, and are the other operand's entries for just those zero?"""
+    if node.op.name not in ("linear", "matmul", "conv") or isinstance(g, (tuple, list)):
+        return None
+    for (kind, i), value in zip(node.plan.entries, node.saved or (), strict=False):
+        if kind != "in" or i == k or type(value) is not np.ndarray or value.ndim < 2:
+            continue
+        relu = _silent_relu(node.inputs[i])
+        argument = node.op.args[i]
+        if relu is not None:
+            return "dead-relu", f"{argument} comes from {relu.op.name}, which is off wherever a gradient arrived ({relu.line})"
+        return "times-zero", f"the entries of {argument} by which it is multiplied are zero wherever a gradient arrived"
+    return None
+
+
+def _range(node: Node) -> str:
+    for name, a in _saved(node):
+        if a.size and a.dtype.kind == "f":
+            return f" ({name} lies between {float(a.min()):.4g} and {float(a.max()):.4g})"
+    return ""
+
+
+def _returned(node: Node) -> Any:
+    """Where the `backward` of a custom function returns; of another operation where that was called."""
+    code = getattr(getattr(node.op, "vjp", None), "__code__", None)
+    if code is None or source.is_library(code.co_filename):
+        return node.source
+    return code, len(code.co_code) - 2

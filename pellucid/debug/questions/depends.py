@@ -1,0 +1,197 @@
+"""What a value depends on: the way to each leaf, operation by operation, with the local derivatives on it."""
+
+from __future__ import annotations
+
+from collections import deque
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from ...core import reverse
+from ...core.primitive import RAW
+from ...core.tape import Node, saved_arrays, walk
+from ...core.tensor import OutputSlot, Tensor, make_tensor
+from ...errors import facts_of
+from ..graph import Facts, shape_text
+from ..watching import current
+from .missing import cut, kind_of
+from .naming import names_of, title
+from .result import Explanation
+
+_STEPS = 12  # steps of one way that the text shows; `details` has all
+
+
+def what_it_depends_on(x: Tensor, name: str, frame: FrameType | None) -> Explanation:
+    """The answer: `details` has a dict per leaf with its name, shape, number of ways, steps of the shortest way and gradient."""
+    if x._node is None:
+        return _nothing(x, name)
+    edges = list(walk([x._node]))
+    leaves = [e for e in edges if isinstance(e, Tensor)]
+    nodes = [e for e in edges if isinstance(e, Node)]
+    names = names_of(leaves, frame)
+    parents = _shortest(x.grad_fn)
+    ways = _count_ways(x.grad_fn, nodes)
+    facts = Facts(x, edges)
+    grads = _leaf_gradients(x, leaves, nodes)
+    details = []
+    for leaf in leaves:
+        steps = [_step(node, k, facts) for node, k in _way(leaf, parents)]
+        details.append({
+            "leaf": names.get(id(leaf), kind_of(leaf)), "shape": list(leaf._array.shape), "ways": ways.get(id(leaf), 1), "steps": steps,
+            "gradient": _numbers(grads.get(id(leaf))),
+        })  # fmt: skip
+    details.sort(key=lambda d: (d["leaf"].count("."), d["leaf"]))
+    freed = any(n.saved is None for n in nodes)
+    shown = ", ".join(d["leaf"] for d in details[:8]) + (f" and {len(details) - 8} more" if len(details) > 8 else "")
+    several = "s" if len(details) != 1 else ""
+    text = f"{name} was computed from {len(details)} leaf tensor{several} that require{'' if several else 's'} a gradient, "
+    text += f"in {len(nodes)} operations: {shown}"
+    if not details:
+        text = f"{name} was computed in {len(nodes)} operations, from no tensor that requires a gradient any more"
+    fix = "ask before backward(), or use backward(retain_graph=True): the derivatives were freed with the graph" if freed else ""
+    return Explanation("depends", text, fix, x.grad_fn.line, [_sentence(d) for d in details], details)
+
+
+def _nothing(x: Tensor, name: str) -> Explanation:
+    notes = current()
+    number = notes.known(x) if notes is not None else None
+    step = notes.cut_before(number) if notes is not None and number is not None else None
+    if step is not None:
+        found = cut(step, name, [step], f"{name} has no graph: what it is made of")
+        return found
+    kind = "a leaf: it requires a gradient itself, and" if x._rg else "a value without a graph: as far as gradients go it"
+    return Explanation("depends", f"{name} is {kind} depends on nothing")
+
+
+def _target(edge: Any) -> Any:
+    return edge.node if type(edge) is OutputSlot else edge
+
+
+def _shortest(root: Node) -> dict[int, tuple[Node, int]]:
+    """For each node and leaf by id, the consumer nearest to the root and which of its arguments it is."""
+    came: dict[int, tuple[Node, int]] = {}
+    seen, waiting = {id(root)}, deque([root])
+    while waiting:
+        node = waiting.popleft()
+        for k, edge in enumerate(node.inputs):
+            target = _target(edge)
+            if target is None or id(target) in seen:
+                continue
+            seen.add(id(target))
+            came[id(target)] = (node, k)
+            if isinstance(target, Node):
+                waiting.append(target)
+    return came
+
+
+def _way(leaf: Tensor, parents: dict[int, tuple[Node, int]]) -> list[tuple[Node, int]]:
+    """(node, argument) from the leaf to the root."""
+    found: list[tuple[Node, int]] = []
+    at = parents.get(id(leaf))
+    while at is not None:
+        found.append(at)
+        at = parents.get(id(at[0]))
+    return found
+
+
+def _count_ways(root: Node, nodes: list[Node]) -> dict[int, int]:
+    """How many different ways lead from the root to each node and leaf."""
+    count: dict[int, int] = {id(root): 1}
+    for node in sorted(nodes, key=lambda n: -n.seq):
+        for edge in node.inputs:
+            target = _target(edge)
+            if target is not None:
+                count[id(target)] = count.get(id(target), 0) + count.get(id(node), 0)
+    return count
+
+
+def _leaf_gradients(x: Tensor, leaves: list[Tensor], nodes: list[Node]) -> dict[int, Any]:
+    """d sum(x) / d leaf, by a backward of our own that leaves the graph and every `.grad` as they are."""
+    hooked = any(n.ext and n.ext.keys() & {"tensor_hooks", "pre_hooks", "post_hooks"} for n in nodes)
+    hooked = hooked or any(leaf._x and leaf._x.keys() & {"hooks", "acc_pre_hooks"} for leaf in leaves)
+    if not leaves or hooked or any(n.saved is None for n in nodes) or x._array.dtype.kind not in "f":
+        return {}
+    seed = make_tensor(np.ones(x._array.shape, x._array.dtype))
+    try:
+        found = reverse.grad([x], leaves, [seed], True, False, True)
+    except Exception as error:
+        if facts_of(error) is None:
+            raise
+        return {}
+    return {id(leaf): g._array for leaf, g in zip(leaves, found, strict=True) if g is not None}
+
+
+def _step(node: Node, k: int, facts: Facts) -> dict[str, Any]:
+    line = node.line
+    argument = node.op.args[k] if k < len(node.op.args) else f"{node.op.args[-1]}[{k - len(node.op.args) + 1}]"
+    return {
+        "operation": node.op.name, "argument": argument, "shape": node.shape if isinstance(node.shape, list) else list(node.shape),
+        "file": line.file if line else None, "line": line.line if line else None, "source": line.text if line else "",
+        "derivative": _numbers(_local(node, k)), "gradient": _numbers(facts.grads.get(id(node))),
+    }  # fmt: skip
+
+
+def _local(node: Node, k: int) -> Any:
+    """The derivative of one operation with respect to one argument, element by element; None where it is a whole matrix, or freed."""
+    if node.saved is None or node.op.outputs != 1 or isinstance(node.shape, list):
+        return None
+    shape = getattr(_target(node.inputs[k]), "shape", None)
+    if isinstance(shape, list) or isinstance(node.dtype, list):
+        return None
+    if not node.op.elementwise and int(np.prod(node.shape)) != 1 and node.op.name not in _ELEMENTWISE:
+        return None
+    if sum(v.count for v in node.versions) != node.total:
+        return None
+    try:
+        return node.plan.backward(RAW, np.ones(node.shape, node.dtype), saved_arrays(node), node.params)[k]
+    except Exception:
+        return None  # rules of custom functions may refuse; then there is no number to show
+
+
+_ELEMENTWISE = frozenset({
+    "relu", "tanh", "sigmoid", "exp", "log", "sqrt", "neg", "abs", "sin", "cos", "square", "gelu", "silu", "clamp", "cast", "softplus",
+    "elu", "leaky_relu", "hardtanh", "reciprocal", "rsqrt", "clone", "alias", "dropout",
+})  # fmt: skip
+
+
+def _numbers(array: Any) -> Any:
+    """A number for one element; shape, norm, smallest and largest for several; None for nothing."""
+    if array is None or not hasattr(array, "shape"):
+        return None
+    a = np.asarray(array)
+    if a.dtype.kind not in "fiub":
+        if a.dtype.kind == "c" or a.dtype.names:
+            return None
+        a = a.astype(np.float32)
+    if a.size == 1:
+        return float(a.reshape(()))
+    if not a.size:
+        return {"shape": list(a.shape)}
+    return {
+        "shape": list(a.shape),
+        "norm": float(np.linalg.norm(a.astype(np.float64))),
+        "min": float(a.min()),
+        "max": float(a.max()),
+    }
+
+
+def numbers_text(value: Any) -> str:
+    """`_numbers` in words."""
+    if not isinstance(value, dict):
+        return f"{value:.4g}"
+    if "norm" not in value:
+        return f"of shape {shape_text(tuple(value['shape']))}"
+    return f"{value['min']:.4g} to {value['max']:.4g}, norm {value['norm']:.4g}, shape {shape_text(tuple(value['shape']))}"
+
+
+def _sentence(d: dict[str, Any]) -> str:
+    steps = []
+    for s in d["steps"]:
+        derivative = f" [d/d{s['argument']} = {numbers_text(s['derivative'])}]" if s["derivative"] is not None else ""
+        steps.append(title(s["operation"]) + derivative + (f" at {s['file']}:{s['line']}" if s["file"] else ""))
+    if len(steps) > _STEPS:
+        steps = [*steps[: _STEPS - 3], f"... {len(steps) - _STEPS + 1} more ...", *steps[-2:]]
+    ways = f" ({d['ways']} ways; the shortest)" if d["ways"] > 1 else ""
+    total = f"; gradient {numbers_text(d['gradient'])}" if d["gradient"] is not None else ""
+    return f"{d['leaf']} {shape_text(tuple(d['shape']))}{ways}: " + " -> ".join(steps) + total

@@ -1,0 +1,207 @@
+"""What an exception means: which line to change, for refusals of backward, in-place writes, shapes, dtypes, and a gradient that is None."""
+
+from __future__ import annotations
+
+import ast
+import re
+from types import FrameType, TracebackType
+from typing import Any
+
+from ...api.written import text_at
+from ...core import reverse
+from ...core.source import Line, describe, is_library
+from ...core.tensor import Tensor
+from ...errors import Facts, facts_of, full_text
+from .._names import carried
+from ..graph import shape_text
+from ..watching import Watch
+from .missing import cut, no_gradient
+from .result import Explanation
+from .steps import Step
+from .values import WATCH
+
+_ERRORS = (
+    ("Trying to backward through the graph a second time", "graph-freed"),
+    ("modified by an inplace operation", "overwritten"),
+    ("grad can be implicitly created only for scalar outputs", "nonscalar"),
+    ("grad can be implicitly created only for real scalar outputs", "nonscalar"),
+    ("a leaf Variable that requires grad is being used in an in-place operation", "leaf-inplace"),
+    ("a view of a leaf Variable that requires grad is being used in an in-place operation", "leaf-inplace"),
+)
+_FIXES = {
+    "nonscalar": "reduce it to one number first (.mean() or .sum()), or give backward(gradient=...) of the tensor's shape",
+    "leaf-inplace": "write to it inside `with torch.no_grad():`, or make a new tensor instead of writing",
+    "graph-freed": "make one backward call per forward pass: add the losses and call backward once, detach() state that is carried on, "
+    "or pass retain_graph=True to the first call",
+}
+_PLACE = re.compile(r" overwrote it at (.+?):(\d+)(?:  (.*))?$")
+
+
+def about_error(error: BaseException, notes: Watch | None) -> Explanation:
+    """What is to be said of an exception."""
+    known = facts_of(error)
+    if known is not None:
+        return _ours(error, known.completed(), notes)
+    found = _none_gradient(error, notes)
+    if found is not None:
+        return found
+    if isinstance(error, SyntaxError) and error.filename:
+        where: Line | None = Line(error.filename, error.lineno or 0, "", (error.text or "").strip())
+        return Explanation("syntax-error", f"the file cannot be read as Python: {error.msg}", "correct the line", where)
+    where = raised_at(error)
+    if isinstance(error, RuntimeError) and _from_library(error):
+        return Explanation("runtime-error", full_text(error), "see the line shown", where)
+    text = f"{type(error).__name__} was not raised by this library: {error}"
+    return Explanation("unknown", text, "read its traceback", where)
+
+
+def _ours(error: BaseException, known: Facts, notes: Watch | None) -> Explanation:
+    sentence = str(error.args[0]) if error.args else ""
+    where = known.source if isinstance(known.source, Line) else raised_at(error)
+    facts = [f"{o.name}: {shape_text(o.shape)}" + (f" made by {o.op}" if o.op else "") + (f" at {o.source}" if o.source else "")
+             for o in known.operands if o.shape is not None]  # fmt: skip
+    facts += list(known.notes)
+    if "does not require grad and does not have a grad_fn" in sentence:
+        return _no_graph(error, where, notes)
+    for words, cause in _ERRORS:
+        if words not in sentence:
+            continue
+        text = sentence.partition(". Hint:")[0]
+        for note in known.notes if cause == "overwritten" else ():
+            match = _PLACE.search(note)
+            if match:
+                where = Line(match[1], int(match[2]), "", match[3] or "")
+                text = f"a value that backward needs was overwritten at {match[1]}:{match[2]}: {sentence.partition(':')[0]}"
+        if cause == "graph-freed":
+            facts += [part.strip() for part in (known.hint or "").split(";") if "recorded at" in part or "freed by" in part]
+            text = "backward was called a second time through a graph whose saved values the first call had freed"
+        if cause == "nonscalar":
+            text = f"{sentence}: backward was called on {known.found or 'a tensor of more than one element'}"
+        return Explanation(cause, text, _FIXES.get(cause) or known.hint or "", where, facts)
+    return Explanation(_slug(known.kind.name), sentence, known.hint or _general_fix(known), where, facts)
+
+
+def _general_fix(known: Facts) -> str:
+    if known.expected is not None:
+        return f"make it {known.expected}"
+    return "compare what the line shown passes with what the message asks for"
+
+
+def _slug(name: str) -> str:
+    """DimensionError as dimension-error; the two kinds of shape errors are one."""
+    return "shape-error" if name == "ShapeValueError" else re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower()
+
+
+def _no_graph(error: BaseException, where: Line | None, notes: Watch | None) -> Explanation:
+    """backward() on something without a graph: the tensor itself is found in the traceback."""
+    root = _root_of(error)
+    number = notes.known(root) if notes is not None and root is not None else None
+    if notes is not None and number is not None:
+        step = notes.cut_before(number)
+        if step is not None:
+            return cut(step, "the loss", [step], "backward was called on a value without a graph: what it was computed from")
+        step = _left_before(error, notes)
+        if step is not None:
+            return cut(step, "the loss", [step], "backward was called on a value without a graph: what it was computed from")
+        return Explanation(
+            "not-requires-grad", f"backward was called on a value that, as far as was watched, no tensor requiring a gradient takes part in "
+            f"(since {describe(notes.started)})",
+            "give the parameters requires_grad=True and use them in the loss", where,
+        )  # fmt: skip
+    if notes is not None and root is not None and notes.active:
+        found = notes.re_made(root)
+        if found is not None:
+            return cut(found, "the loss", [found], "backward was called on a value without a graph: what it was computed from")
+    return Explanation(
+        "unknown", "backward was called on a value without a graph; where it was cut, or that there never was one, cannot be known now",
+        WATCH + "; do not set requires_grad on the loss: the error goes away and nothing is learned", where,
+    )  # fmt: skip
+
+
+def _left_before(error: BaseException, notes: Watch) -> Step | None:
+    """The newest place at which a value left the graph as a number or an array and went on, by the source, to the failing call."""
+    frames = user_frames(error)
+    goal = [(frames[0].tb_frame.f_code, frames[0].tb_lasti)] if frames else []
+    left = {step.site: step for step in notes.steps if step.kind.startswith("through-n")}
+    return next((step for step in list(left.values())[:-21:-1] if carried(step.site, goal) is not None), None)
+
+
+def _frames(error: BaseException) -> list[TracebackType]:
+    found, link = [], error.__traceback__
+    while link is not None:
+        found.append(link)
+        link = link.tb_next
+    return found
+
+
+def _root_of(error: BaseException) -> Tensor | None:
+    root = None
+    for link in _frames(error):
+        names = link.tb_frame.f_locals
+        if link.tb_frame.f_globals.get("__name__") == reverse.__name__ and isinstance(names.get("t"), Tensor):
+            root = names["t"]
+    return root
+
+
+def _from_library(error: BaseException) -> bool:
+    frames = _frames(error)
+    return bool(frames) and is_library(frames[-1].tb_frame.f_code.co_filename)
+
+
+def user_frames(error: BaseException) -> list[TracebackType]:
+    """The user's frames of a traceback, innermost first: not the library's, Python's own or the loader's."""
+    return [link for link in reversed(_frames(error)) if not is_library(link.tb_frame.f_code.co_filename)
+            and not link.tb_frame.f_code.co_filename.startswith("<frozen")]  # fmt: skip
+
+
+def raised_at(error: BaseException) -> Line | None:
+    """The innermost frame of the traceback that is the user's."""
+    frames = user_frames(error)
+    return describe((frames[0].tb_frame.f_code, frames[0].tb_lasti)) if frames else None
+
+
+# ---- a gradient that is None, used --------------------------------------------------------------
+def _none_gradient(error: BaseException, notes: Watch | None) -> Explanation | None:
+    """`'NoneType' object has no attribute ...` and the like, when it was a `.grad` that was None: why it was."""
+    if not isinstance(error, (AttributeError, TypeError)) or "None" not in str(error):
+        return None
+    for link in user_frames(error)[:1]:
+        frame = link.tb_frame
+        for tree in _expressions(frame, link.tb_lasti):
+            for n in ast.walk(tree):
+                if isinstance(n, ast.Attribute) and n.attr == "grad":
+                    t = look_up(n.value, frame)
+                    if isinstance(t, Tensor) and t._grad is None:
+                        found = no_gradient(t, None, ast.unparse(n.value), notes)
+                        found.text = f"{ast.unparse(n)} is None: {found.text}"
+                        found.evidence.append(f"it was used at {raised_at(error)}")
+                        return found
+    return None
+
+
+def _expressions(frame: FrameType, instruction: int) -> list[ast.AST]:
+    """The source of what a frame was computing, as trees: the failing part if Python knows it, then the whole line."""
+    line = describe((frame.f_code, instruction))
+    trees: list[ast.AST] = []
+    for text in (text_at(frame.f_code, instruction), line and line.text):
+        try:
+            trees.append(ast.parse(text or ""))
+        except SyntaxError:
+            continue
+    return trees
+
+
+def look_up(tree: ast.AST, frame: FrameType) -> Any:
+    """The value of names, attributes and constant subscripts in a frame, without calling anything of the user's; None if there is none."""
+    if isinstance(tree, ast.Name):
+        return frame.f_locals.get(tree.id, frame.f_globals.get(tree.id))
+    if isinstance(tree, ast.Attribute):
+        return getattr(look_up(tree.value, frame), tree.attr, None)
+    if isinstance(tree, ast.Subscript):
+        holder, key = look_up(tree.value, frame), tree.slice
+        index = key.value if isinstance(key, ast.Constant) else look_up(key, frame)
+        try:
+            return holder[index]
+        except Exception:
+            return None
+    return None

@@ -1,0 +1,153 @@
+"""What memory a tensor, a module, an optimizer or a graph holds: storages counted once, saved values by operation and line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ...backends import numpy_cpu
+from ...core.tape import Node, walk
+from ...core.tensor import Tensor
+from ...errors import ArgumentTypeError
+from ..layers import _bytes as bytes_text
+from .result import Explanation
+
+_LINES = 10  # places of saved values that the text shows; `details` has all
+
+
+def owner(array: Any) -> Any:
+    """The array that owns the memory an array looks at."""
+    return numpy_cpu.owner(array) if isinstance(array, np.ndarray) else array
+
+
+class Ledger:
+    """Storages by what they are for; each counted once, under the first heading that claims it."""
+
+    def __init__(self) -> None:
+        self.seen: set[int] = set()
+        self.rows: dict[tuple[str, str | None, int | None], int] = {}
+        self._held: list[Any] = []  # keeps ids from being used again
+
+    def add(self, what: str, array: Any, file: str | None = None, line: int | None = None) -> int:
+        """Count an array's storage; the bytes that it adds."""
+        if type(array) is not np.ndarray:
+            return 0
+        store = owner(array)
+        if id(store) in self.seen:
+            return 0
+        self.seen.add(id(store))
+        self._held.append(store)
+        key = (what, file, line)
+        self.rows[key] = self.rows.get(key, 0) + store.nbytes
+        return int(store.nbytes)
+
+    def tensor(self, what: str, t: Tensor) -> None:
+        """A tensor's values and its gradient."""
+        self.add(what, t._array)
+        if t._grad is not None:
+            self.add("gradients", t._grad._array)
+
+    def graph(self, roots: Iterable[Any]) -> int:
+        """The values that the graphs behind some edges keep for backward; the number of nodes."""
+        count = 0
+        edges = list(walk(roots))
+        for e in edges:
+            if isinstance(e, Tensor):
+                self.tensor("leaves of the graph", e)
+        for e in sorted((n for n in edges if isinstance(n, Node)), key=lambda n: n.seq):
+            count += 1
+            line = e.line if e.saved else None
+            for a in arrays_in(e.saved):
+                self.add(f"saved by {e.op.name}", a, line.file if line else None, line.line if line else None)
+        return count
+
+    def totals(self) -> dict[str, int]:
+        """Bytes by heading, saved values in one."""
+        found: dict[str, int] = {}
+        for (what, _, _), size in self.rows.items():
+            heading = "saved for backward" if what.startswith("saved by ") else what
+            found[heading] = found.get(heading, 0) + size
+        return found
+
+
+def arrays_in(value: Any) -> Iterator[np.ndarray]:
+    """The arrays in nested lists, tuples and dicts of arrays and tensors."""
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, Tensor):
+        yield from arrays_in(value._array)
+    elif isinstance(value, (list, tuple, set)):
+        for part in value:
+            yield from arrays_in(part)
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from arrays_in(part)
+
+
+def what_it_holds(x: Any, name: str | None) -> Explanation:
+    """The answer: `details` has a dict per storage heading (and, for saved values, per line): what, bytes, file, line."""
+    ledger = Ledger()
+    facts: list[str] = []
+    if isinstance(x, Tensor):
+        ledger.tensor("its values", x)
+        store = owner(x._array)
+        if isinstance(x._array, np.ndarray) and store.nbytes > x._array.nbytes:
+            facts.append(f"it looks at {bytes_text(x._array.nbytes)} of a storage of {bytes_text(store.nbytes)}, which it keeps as a whole; "
+                         "clone() keeps only the part")  # fmt: skip
+        elif store is not x._array:
+            facts.append("it is a view: its storage is shared with the tensor that it was made from")
+        nodes = ledger.graph([x._node]) if x._node is not None else 0
+        if nodes:
+            facts.append(f"its graph has {nodes} operations")
+        label = name or f"the tensor of shape {tuple(x.shape)}"
+    elif callable(getattr(x, "named_parameters", None)):
+        for p in x.parameters():
+            ledger.tensor("parameters", p)
+        for b in x.buffers():
+            ledger.add("buffers", b._array)
+        for p in x.parameters():
+            if p._node is not None:
+                ledger.graph([p._node])
+        label = name or type(x).__name__
+    elif isinstance(getattr(x, "param_groups", None), list):
+        for group in x.param_groups:
+            for p in group["params"]:
+                ledger.tensor("parameters", p)
+        for state in x.state.values():
+            for key, value in state.items() if isinstance(state, dict) else ():
+                for a in arrays_in(value):
+                    ledger.add(f"optimizer state {key}", a)
+        label = name or type(x).__name__
+    elif isinstance(x, (list, tuple, dict, set)):
+        parts = list(x.values()) if isinstance(x, dict) else list(x)
+        tensors = [t for t in parts if isinstance(t, Tensor)]
+        for t in tensors:
+            ledger.tensor("values", t)
+        nodes = ledger.graph([t._node for t in tensors if t._node is not None])
+        if nodes:
+            facts.append(f"their graphs have {nodes} operations")
+        label = name or f"the {type(x).__name__} of {len(parts)} items"
+    else:
+        raise ArgumentTypeError(
+            f"explain(): expected a tensor, a module, an optimizer or a list of tensors, got {type(x).__name__}"
+        )
+    return _answer(ledger, label, facts)
+
+
+def _answer(ledger: Ledger, label: str, facts: list[str]) -> Explanation:
+    totals = ledger.totals()
+    whole = sum(totals.values())
+    parts = ", ".join(f"{what} {bytes_text(size)}" for what, size in sorted(totals.items(), key=lambda pair: -pair[1]))
+    saved = sorted(((k, v) for k, v in ledger.rows.items() if k[0].startswith("saved by ")), key=lambda pair: -pair[1])
+    facts = [f"{what} at {file}:{line}: {bytes_text(size)}" if file else f"{what}: {bytes_text(size)}"
+             for (what, file, line), size in saved[:_LINES]] + facts  # fmt: skip
+    if len(saved) > _LINES:
+        facts.insert(_LINES, f"... and {len(saved) - _LINES} more places: {bytes_text(sum(v for _, v in saved[_LINES:]))}")
+    details = [{"what": what, "bytes": size, "file": file, "line": line} for (what, file, line), size in ledger.rows.items()]
+    fix = ""
+    if totals.get("saved for backward", 0) > whole / 2:
+        fix = "the values saved for backward go when backward() has run, or when the last tensor of the graph is dropped"
+    text = f"{label} holds {bytes_text(whole)}" + (f": {parts}" if parts else "; no storage of its own")
+    return Explanation("memory", text, fix, None, facts, details)

@@ -1,0 +1,120 @@
+"""Lines that no event stands at: where a module was given its parameter, where a result gets lost, where unfreezing failed."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import gc
+import linecache
+from typing import Any
+
+from ...api.written import tree
+from ...core.source import Line, is_library
+from ...core.tensor import Tensor
+
+_REGISTERING = ("register_buffer", "register_parameter", "add_module", "register_module")
+
+
+def _line(file: str, number: int, function: str) -> Line:
+    return Line(file, number, function, linecache.getline(file, number).strip())
+
+
+def defined_at(t: Tensor) -> Line | None:
+    """The user's line that made a parameter or buffer part of a module."""
+    modules = [
+        m
+        for m in gc.get_objects()
+        if isinstance(getattr(m, "__dict__", None), dict) and "_parameters" in vars(m) and "_modules" in vars(m)
+    ]
+    parents = {id(child): (m, key) for m in modules for key, child in vars(m)["_modules"].items() if child is not None}
+    held = next(
+        ((m, key) for m in modules for table in ("_parameters", "_buffers") for key, p in vars(m).get(table, {}).items() if p is t),
+        None,
+    )
+    for _ in range(32):
+        if held is None:
+            break
+        found = _in_class(type(held[0]), held[1])
+        if found is not None:
+            return found
+        held = parents.get(id(held[0]))
+    return None
+
+
+def is_lost(line: Line) -> bool:
+    """Whether the result of a statement goes nowhere: nobody keeps it, or only a variable that is never read."""
+    root = tree(line.file)
+    functions = [n for n in ast.walk(root) if isinstance(n, ast.FunctionDef)] if root is not None else []
+    inside = [f for f in functions if f.lineno <= line.line <= (f.end_lineno or 0)]
+    scope = max(inside, key=lambda f: f.lineno, default=root)
+    for node in ast.walk(scope) if scope is not None else ():
+        if isinstance(node, (ast.Expr, ast.Assign)) and node.lineno <= line.line <= (node.end_lineno or 0):
+            if isinstance(node, ast.Expr):
+                return (
+                    isinstance(node.value, (ast.BinOp, ast.UnaryOp, ast.Subscript, ast.Compare))
+                    or isinstance(node.value, ast.Call)
+                    and bool(inside)
+                )
+            names = {t.id for t in node.targets if isinstance(t, ast.Name)}
+            read = (
+                {n.id for n in ast.walk(scope) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+                if scope is not None
+                else set()
+            )
+            return bool(inside and names) and len(names) == len(node.targets) and not names & read
+    return False
+
+
+def unfreezing(t: Tensor, frozen: Line, switched_on: set[tuple[str, int]]) -> Line | None:
+    """The line that was to set `requires_grad` to True again, and did nothing: it gives another attribute a value, that of a module, or its
+    condition is never true."""
+    root = tree(frozen.file)
+    parents = {child: node for node in ast.walk(root) for child in ast.iter_child_nodes(node)} if root is not None else {}
+    for node in ast.walk(root) if root is not None else ():
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Attribute):
+            word, value = node.targets[0].attr, node.value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "requires_grad_":
+            word, value = "requires_grad", node.args[0] if node.args else ast.Constant(True)
+        else:
+            continue
+        if getattr(value, "value", None) is not True or (frozen.file, node.lineno) in switched_on or node.lineno == frozen.line:
+            continue
+        misspelt = (
+            word != "requires_grad"
+            and word in (getattr(t, "__dict__", None) or {})
+            and difflib.get_close_matches(word, ["requires_grad"])
+        )
+        if not misspelt and word != "requires_grad":
+            continue
+        outer: ast.AST | None = node
+        condition = None
+        while outer is not None and not isinstance(outer, (ast.FunctionDef, ast.For)):
+            condition = outer if isinstance(outer, ast.If) else condition
+            outer = parents.get(outer)
+        called = not isinstance(outer, ast.FunctionDef) or any(
+            isinstance(n, ast.Call) and getattr(n.func, "id", getattr(n.func, "attr", None)) == outer.name for n in parents
+        )
+        if called:
+            return _line(frozen.file, condition.lineno if condition is not None and not misspelt else node.lineno, frozen.function)
+    return None
+
+
+def _in_class(kind: type, attribute: str) -> Line | None:
+    """The statement of a class of the user's that assigns `self.<attribute>`, or registers it by its name."""
+    for base in kind.__mro__:
+        code: Any = getattr(vars(base).get("__init__"), "__code__", None)
+        if code is None or is_library(code.co_filename):
+            continue
+        root = tree(code.co_filename)
+        for node in ast.walk(root) if root is not None else ():
+            if not isinstance(node, ast.ClassDef) or not node.lineno <= code.co_firstlineno <= (node.end_lineno or 0):
+                continue
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Assign):
+                    flat = [x for t in inner.targets for x in (t.elts if isinstance(t, ast.Tuple) else [t])]
+                    if any(ast.unparse(x) == f"self.{attribute}" for x in flat):
+                        return _line(code.co_filename, inner.lineno, f"{base.__name__}.__init__")
+                elif isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and inner.func.attr in _REGISTERING:
+                    if inner.args and getattr(inner.args[0], "value", None) == attribute:
+                        return _line(code.co_filename, inner.lineno, f"{base.__name__}.__init__")
+    return None

@@ -1,0 +1,282 @@
+"""Why a gradient is zero, tiny, huge, NaN or Inf, and where a value stopped being finite."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import numpy as np
+
+from ...core import observe, reverse
+from ...core.source import describe
+from ...core.tape import Node, walk
+from ...core.tensor import Tensor
+from ...errors import facts_of
+from ..graph import Facts
+from ..watching import Watch
+from .backward import Fault, Growth, largest_of
+from .finite import count_text, is_finite
+from .naming import title
+from .result import Explanation
+
+WATCH = "call pellucid.debug.watch() before the forward pass and run it again: then the way of each value is noted"
+_ZERO = 1e-12
+_HUGE = 1e6
+_LARGE = 1e3
+_FRACTION = 1e-6  # a gradient that much smaller than the largest of the same backward call is as good as none
+
+_ZERO_TEXT = {
+    "dead-relu": ("a ReLU is off for all inputs", "lower the learning rate, change the initialisation or bias, or use leaky_relu"),
+    "saturation": ("an activation is saturated", "scale its inputs (normalise, smaller initial weights) or use another activation"),
+    "masked": ("a mask removes it", "check the mask: which elements should count?"),
+    "times-zero": ("it is multiplied by zero", "find out why the factor is zero (initialisation, scale, an earlier layer that is off)"),
+    "through-integer": ("rounding cuts it off", "round only what is reported, or pass the gradient on: x + (x.round() - x).detach()"),
+    "cancels": ("what flows back cancels itself out", "can the loss depend on it? A softmax sums to one, and a normalisation removes constants"),
+    "hook": ("a hook changed it", "look at the hooks registered on the tensor at the line shown"),
+    "at-minimum": ("the loss is at its minimum", "if that is a surprise: is a tensor compared with itself?"),
+    "no-derivative": ("an operation gave no derivative for it", "return a gradient for it from backward()"),
+    "unknown": ("the derivative of an operation is zero there", "look at the values at the line shown"),
+}  # fmt: skip
+
+
+def about_gradient(t: Tensor, loss: Tensor | None, name: str, notes: Watch | None) -> Explanation:
+    """What is to be said of a gradient that is there."""
+    assert t._grad is not None
+    if not is_finite(t._grad):
+        return _non_finite_gradient(t, loss, name, notes)
+    size = largest_of(t._grad) if t._grad._array.size else 1.0
+    if size <= _ZERO:
+        return _zero_gradient(t, loss, name, notes)
+    known = notes.about(t) if notes is not None else {}
+    growth: Growth | None = known.get("growth")
+    if size >= _HUGE or (growth is not None and size >= _LARGE and _many_factors(growth)):
+        return _huge_gradient(t, size, loss, name, notes)
+    scale = max(notes.gradients.largest, known["growth"].first if known.get("growth") else 0.0) if notes is not None else 0.0
+    cancels = known.get("zero") is not None and known["zero"].cause == "cancels"
+    shrunk = growth is not None and size < _FRACTION * growth.first and growth.shrunk < _FRACTION
+    if notes is not None and (shrunk or size < _FRACTION * (scale if cancels else notes.gradients.largest)):
+        found = _tiny_gradient(t, size, name, notes)
+        if found is not None:
+            return found
+    return Explanation("none", f"{name} has a finite gradient that is not zero (at most {size:.3g})")
+
+
+# ---- zero and tiny ---------------------------------------------------------------------------
+def _in_module(fault: Fault) -> str:
+    return f" (module {fault.module})" if fault.module else ""
+
+
+def _zero(name: str, fault: Fault) -> Explanation:
+    says, fix = _ZERO_TEXT[fault.cause]
+    text = f"the gradient of {name} is zero because {says}: {fault.detail}"
+    where = f" at {fault.line}" if fault.line else ""
+    return Explanation(
+        fault.cause, text, fix, fault.line, [f"on the way back it became zero in {fault.name}{where}{_in_module(fault)}"]
+    )
+
+
+def _zero_gradient(t: Tensor, loss: Tensor | None, name: str, notes: Watch | None) -> Explanation:
+    about = notes.about(t) if notes is not None else {}
+    if about.get("cleared") is not None:
+        line = describe(about["cleared"])
+        return Explanation("set-to-none", f"the gradient of {name} was set to zero after backward, at {line}",
+                           "read .grad after backward() and before zero_grad()", line)  # fmt: skip
+    fault = about.get("zero")
+    if fault is None:
+        fault = _replay(t, loss).get("zero")
+    if fault is not None:
+        return _zero(name, fault)
+    tiny = _tiny_gradient(t, largest_of(t._grad), name, notes) if notes is not None else None
+    if tiny is not None:
+        return tiny
+    return Explanation(
+        "unknown", f"the gradient of {name} is zero, and why cannot be known now: what backward passed through is freed",
+        "call pellucid.debug.watch() before backward() and run it again, or give explain(tensor, loss=loss) before the graph is freed",
+    )  # fmt: skip
+
+
+def _tiny_gradient(t: Tensor, size: float, name: str, notes: Watch) -> Explanation | None:
+    about = notes.about(t)
+    fault, growth = about.get("zero"), about.get("growth")
+    if fault is not None and fault.cause == "cancels":
+        says, fix = _ZERO_TEXT["cancels"]
+        text = f"the gradient of {name} is zero but for rounding ({size:.3g}) because {says}: {fault.detail}"
+        return Explanation("cancels", text, fix, fault.line, [f"on the way back that happened in {fault.name}{_in_module(fault)}"])
+    if growth is None or not growth.down:
+        return None
+    share = np.log(growth.flat) / np.log(growth.shrunk) if 0 < growth.shrunk < 1 and growth.flat > 0 else 0.0
+    path = [f"on the way back it went from {growth.first:.3g} to {growth.last:.3g}, {growth.down} operations made it smaller",
+            f"the largest gradient of this backward call is {notes.gradients.largest:.3g}", f"the smallest factor: {growth.smallest}"]  # fmt: skip
+    if share > 0.5:
+        says, fix = _ZERO_TEXT["saturation"]
+        return Explanation("saturation", f"the gradient of {name} is nearly zero ({size:.3g}) because {says}: the slopes of the "
+                           "activations on the way multiply", fix, describe(growth.smallest.site), path)  # fmt: skip
+    return Explanation("vanished", f"the gradient of {name} is nearly zero ({size:.3g}) because factors below one multiply",
+                       "use residual connections, normalisation or larger initial weights; through time, a gated unit",
+                       describe(growth.smallest.site), path)  # fmt: skip
+
+
+# ---- huge ------------------------------------------------------------------------------------
+def _huge_gradient(t: Tensor, size: float, loss: Tensor | None, name: str, notes: Watch | None) -> Explanation:
+    growth: Growth | None = (notes.about(t) if notes is not None else {}).get("growth") or _replay(t, loss).get("growth")
+    if growth is None:
+        return Explanation("unknown", f"the gradient of {name} is huge ({size:.3g}), and why cannot be known now", WATCH)
+    path = f"on the way back it grew from {growth.first:.3g} to {growth.last:.3g}, {growth.up} operations enlarged it"
+    worst = f"the largest factor: {growth.largest}"
+    if _many_factors(growth) or (growth.last >= 1e4 * growth.first and (growth.up >= 2 or growth.largest.computed)):
+        return Explanation(
+            "exploded", f"the gradient of {name} is huge ({size:.3g}) because factors above one multiply: {path}",
+            "make the factors smaller (initial weights, normalisation, fewer steps through time) or clip: clip_grad_norm_",
+            describe(growth.largest.site), [worst],
+        )  # fmt: skip
+    text = f"{name} has a large gradient ({size:.3g}) that is finite; no chain of operations made it so"
+    return Explanation("none", text, "", None, [path, worst])
+
+
+def _many_factors(growth: Growth) -> bool:
+    """A growth by many factors, of which no single one makes the most."""
+    grown = growth.last / growth.first
+    return grown >= _LARGE and growth.up >= 5 and growth.largest.factor**2 < grown
+
+
+def _replay(t: Tensor, loss: Tensor | None) -> dict[str, Any]:
+    """Run a living loss's backward for this tensor alone, watching, with graph and gradients left as they are; what was noted."""
+    if loss is None:
+        loss = _living_loss(t)
+    if loss is None or loss._node is None or loss._array.size != 1:
+        return {}
+    notes = Watch()
+    notes.gradients.keeps = True
+    try:
+        with observe.observing(notes):
+            found = reverse.grad([loss], [t], [None], True, False, True)
+    except Exception as error:
+        if facts_of(error) is None:
+            raise
+        return {}
+    if found[0] is not None:
+        notes.gradients.accumulate(t, found[0])
+    return notes.about(t) | {"nan": notes.gradients.bad}
+
+
+def _living_loss(t: Tensor) -> Tensor | None:
+    """A scalar that is alive, was made from this leaf, and can still be differentiated; the newest one."""
+    if t._node is not None:
+        return None
+    found: list[tuple[int, Tensor]] = []
+    for x in gc.get_objects():
+        if isinstance(x, Tensor) and hasattr(x, "_node") and isinstance(x._node, Node) and x._array.size == 1:
+            found.append((x._node.seq, x))
+    for _, x in sorted(found, key=lambda pair: -pair[0])[:8]:
+        edges = list(walk([x._node]))
+        if any(e is t for e in edges) and all(not isinstance(e, Node) or e.saved is not None for e in edges):
+            return x
+    return None
+
+
+# ---- NaN and Inf -----------------------------------------------------------------------------
+_DOMAIN = {
+    "log": "keep the input of log above zero: torch.log(x.clamp(min=1e-8)), or log_softmax in place of log(softmax)",
+    "log2": "keep the input above zero: clamp(min=1e-8)",
+    "log10": "keep the input above zero: clamp(min=1e-8)",
+    "sqrt": "keep the input of sqrt positive: torch.sqrt(x.clamp(min=0) + 1e-8)",
+    "rsqrt": "keep the input of rsqrt positive: add a small epsilon",
+    "div": "keep the divisor away from zero: x / (y + 1e-8), or torch.where on the divisor before dividing",
+    "reciprocal": "keep the input away from zero: add a small epsilon",
+    "exp": "the input of exp is too large: subtract the maximum first, or use softmax, logsumexp or log_softmax, which do",
+    "pow": "keep the base in the domain of this exponent (clamp it)",
+    "softmax": "a row in which everything is masked has no softmax: leave at least one entry unmasked",
+    "acos": "keep the input inside (-1, 1): clamp it",
+    "asin": "keep the input inside (-1, 1): clamp it",
+    "mul": "the factors are too large for this dtype, or Inf met zero: scale them down before multiplying",
+    "sub": "Inf minus Inf has no value: find what became Inf before",
+}
+_STEP = "the update was too large: lower the learning rate, or clip gradients with clip_grad_norm_"
+
+
+def _domain(name: str, detail: str = "") -> str:
+    if "had grown to" in detail:
+        return "the values diverged before: lower the learning rate, clip gradients with clip_grad_norm_, or normalise"
+    if name.endswith(".step"):
+        return _STEP
+    return _DOMAIN.get(
+        name, "keep the operation's inputs in its domain (clamp, add an epsilon, use a stable form such as log_softmax)"
+    )
+
+
+def non_finite(t: Tensor, at: Tensor, name: str, notes: Watch | None) -> Explanation:
+    """A value that is not finite."""
+    facts = [f"{name} {count_text(at._array)}"]
+    fault = notes.blame(at) if notes is not None else None
+    if fault is not None:
+        return _fault(fault, facts)
+    node = _first_bad(t)
+    if node is not None:
+        text = f"NaN or Inf appeared in {title(node.op.name)} ({node.name()}), whose inputs were finite"
+        return Explanation("nan-forward", text, _domain(node.op.name), node.line, facts)
+    return Explanation("unknown", f"{name} is not finite, and where that began cannot be known now", WATCH, None, facts)
+
+
+def _fault(fault: Fault, facts: list[str]) -> Explanation:
+    facts = [*([f"in module {fault.module}"] if fault.module else []), *facts]
+    if fault.cause == "nan-backward":
+        text = f"the forward pass is finite; NaN or Inf first appeared in the derivative of {fault.name}"
+        fix = "keep its input away from the point where the derivative is infinite (for where(): make both branches finite)"
+        return Explanation("nan-backward", text, fix, fault.line, [fault.detail, *facts])
+    if "before any operation" in fault.detail:
+        text = f"NaN or Inf came in with the data: the first operation that used it is {fault.name}; {fault.detail}"
+        return Explanation(
+            "nan-forward", text, "clean the data: torch.isfinite(x).all() tells which rows are bad", fault.line, facts
+        )
+    text = f"the first NaN or Inf appeared in the forward pass, in {fault.name}: {fault.detail}"
+    if fault.name.endswith(".step"):
+        text = f"{fault.name} made a parameter NaN or Inf: {fault.detail}"
+    return Explanation("nan-forward", text, _domain(fault.name, fault.detail), fault.line, facts)
+
+
+def _non_finite_gradient(t: Tensor, loss: Tensor | None, name: str, notes: Watch | None) -> Explanation:
+    assert t._grad is not None
+    facts = [f"the gradient of {name} {count_text(t._grad._array)}"]
+    fault = (notes.about(t).get("bad") or notes.gradients.bad) if notes is not None else None
+    fault = fault or _replay(t, loss).get("nan")
+    if fault is not None:
+        return _fault(fault, facts)
+    if not is_finite(t):
+        return non_finite(t, t, name, notes)
+    return Explanation(
+        "unknown", f"the gradient of {name} is not finite, and where that began cannot be known now", WATCH, None, facts
+    )
+
+
+def _first_bad(t: Tensor) -> Node | None:
+    """The oldest node whose result is known to be bad and whose inputs are all known to be finite."""
+    if t._node is None:
+        return None
+    edges = list(walk([t._node]))
+    nodes = [e for e in edges if isinstance(e, Node)]
+    facts = Facts.__new__(Facts)
+    facts.values, facts.grads, facts.constants = {id(e): e._array for e in edges if isinstance(e, Tensor)}, {}, {}
+    for n in nodes:
+        facts._saved(n)
+    if isinstance(t._node, Node):
+        facts.values[id(t._node)] = t._array
+    for n in nodes:
+        if id(n) not in facts.values:
+            _again(n, facts)
+    for n in sorted(nodes, key=lambda n: n.seq):
+        out = facts.values.get(id(n))
+        if out is None or np.isfinite(out).all():
+            continue
+        known = [facts.constants.get((id(n), k)) if e is None else facts.values.get(id(e)) for k, e in enumerate(n.inputs)]
+        return n if all(v is not None and np.isfinite(v).all() for v in known) else None
+    return None
+
+
+def _again(n: Node, facts: Facts) -> None:
+    """Compute a node's result once more when it kept all its arguments as they were."""
+    pairs = zip(n.plan.entries, n.saved or (), strict=False)
+    kept = sorted(((i, v) for (kind, i), v in pairs if kind == "in" and v is not None), key=lambda pair: pair[0])
+    fits = len(kept) == len(n.inputs) == len(n.op.args) and n.op.outputs == 1 and not (n.op.aux or n.op.variadic or n.op.view)
+    if fits and sum(v.count for v in n.versions) == n.total:
+        with np.errstate(all="ignore"):
+            facts.values[id(n)] = np.asarray(n.op.numpy_forward(*(v for _, v in kept), **n.params))

@@ -1,0 +1,1 @@
+"""Convolution: direct tiles, vectors of channels, Winograd."""

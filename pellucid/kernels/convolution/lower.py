@@ -1,0 +1,388 @@
+"""Convolution, its gradients and max pooling in a schedule: the calls that eager execution makes, on the step's memory.
+
+Plans hold addresses of tables; the schedule keeps the plans alive. Weights are laid out anew at each call: an update may have
+changed them. Working memory is shared by all calls of a schedule, and sized for the threads that there are when it is compiled.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+
+from ...ir import Instruction, Value
+from ...ir.program import row_major
+from ...llvm import jit, threads
+from ..lowered import FLOAT, OTHER, Native, compact, dense, places, room, team, value_of
+from ..pointwise.loop import Access, Loop, Step, Write
+from ..pooling import call as pool
+from ..schedule import Place, Schedule
+from . import call as conv
+from . import lanes as conv_lanes
+from . import tiles as conv_kernels
+from . import weight as conv_weight
+from . import winograd as conv_winograd
+from . import winograd_weight as conv_winograd_weight
+from .geometry import ConvGeometry, conv_geometry
+
+DESCRIPTION = ("stride", "padding", "dilation", "groups")
+
+
+def _serves(*values: Any) -> bool:
+    """Whether these are float32 values with elements; views are copied first."""
+    return all(isinstance(v, Value) and v.dtype == "float32" and v.size and not any(s % 4 for s in v.strides) for v in values)
+
+
+def _table(schedule: Schedule, address: int) -> Place:
+    return Place("kept", schedule.keep(address))
+
+
+def _described(i: Instruction) -> tuple[Any, ...]:
+    return tuple(i.params[name] for name in DESCRIPTION)
+
+
+def _title(what: str, geo: ConvGeometry) -> str:
+    return f"{what} of {'x'.join(map(str, geo.x_shape))} by {'x'.join(map(str, geo.w_shape))}"
+
+
+# ---- forward and the gradient in the input -------------------------------------------------------------
+def convolution(i: Instruction, ex: Any) -> Native | str:
+    """The weights' layout, then one call (or one for each band of pixels)."""
+    x, w, bias = i.inputs
+    out = i.outputs[0]
+    if not _serves(x, w) or not dense(bias, out):
+        return OTHER
+    geo = conv_geometry(x.shape, w.shape, *_described(i))
+    return _correlation(ex, "convolution", geo, _both(ex, x, w), bias, out, *conv.forward_plans(x.shape, w.shape, *_described(i)))
+
+
+def input_grad(i: Instruction, ex: Any) -> Native | str:
+    """As the convolution that it is."""
+    g, w = i.inputs
+    out = i.outputs[0]
+    if not _serves(g, w) or not dense(out):
+        return OTHER
+    args = (tuple(i.params["x_shape"]), *_described(i))
+    geo = conv_geometry(args[0], w.shape, *args[1:])
+    plans = conv.input_grad_plans(g.shape, w.shape, *args)
+    return _correlation(ex, "convolution's input gradient", geo, _both(ex, g, w), None, out, *plans)
+
+
+Operands = Callable[[Schedule], tuple[Place, Place]]
+
+
+def _both(ex: Any, x: Value, w: Value) -> Operands:
+    return lambda schedule: (compact(ex, schedule, x), compact(ex, schedule, w))
+
+
+def _correlation(
+    ex: Any, what: str, geo: ConvGeometry, given: Operands, bias: Value | None, out: Value, plans: conv.Plans | None, other: Any
+) -> Native | str:
+    if plans is None or not out.size:
+        return OTHER
+    title = _title(what, geo)
+
+    def emit(schedule: Schedule) -> None:
+        operands = given(schedule)
+        biased, result = places(ex, schedule, bias, out)
+        images, count = geo.x_shape[0], team(ex)
+        assert plans is not None and result is not None
+        if isinstance(other, conv_winograd.WinogradPlan):
+            with _by_winograd(schedule, other, *operands, biased, result, images, count, title):
+                _by_pixels(schedule, plans, *operands, biased, result, images, count, title)
+        elif other is not None:
+            _by_channels(schedule, other, *operands, biased, result, images, count, title)
+        else:
+            _by_pixels(schedule, plans, *operands, biased, result, images, count, title)
+
+    moved = 4 * (math.prod(geo.x_shape) + math.prod(geo.w_shape) + math.prod(geo.out_shape))
+    return Native(emit, title, moved, 2 * geo.multiply_adds)
+
+
+def _by_pixels(
+    schedule: Schedule, plans: conv.Plans, x: Place, w: Place, bias: Place | None, out: Place, images: int, count: int, title: str
+) -> None:
+    """Lanes over pixels: what `conv` does in eager execution."""
+    plan = plans[0][0]
+    blocks, split = plan.tasks(images, count)
+    tasks = blocks * split
+    size = plan.weight_bytes + plan.scratch * count
+    schedule.plans.append(plans)
+    for gather, offset, tiles, tile_src, k, k_src, lane in plan.gathers:
+        tables = _table(schedule, tile_src), _table(schedule, k_src)
+        schedule.native(
+            jit.address(gather), [schedule.work(size, offset), w, tiles, tables[0], k, tables[1], lane], f"weights of the {title}"
+        )
+    grain = -(-tasks // (2 * count)) if count > 1 else tasks
+    function = jit.address(conv_kernels.driver()["correlate"])
+    biased = bias or Place("kept", schedule.keep(plan.zeros))
+    for plan, first in plans:
+        desc = plan.desc
+        if split != 1:
+            desc = desc.copy()
+            desc[conv_kernels.SPLIT] = split
+        described = Place("kept", schedule.keep(desc))
+        arrays = [
+            described,
+            x.at(4 * first),
+            schedule.work(size),
+            biased,
+            out.at(4 * first),
+            schedule.work(size, plan.weight_bytes),
+        ]
+        schedule.native(function, ["team", *arrays, images, -math.inf, tasks, grain], title)
+
+
+def _by_channels(
+    schedule: Schedule,
+    plan: conv_lanes.LanesPlan,
+    x: Place,
+    w: Place,
+    bias: Place | None,
+    out: Place,
+    images: int,
+    count: int,
+    title: str,
+) -> None:
+    """Lanes over output channels: what `conv_lanes` does in eager execution."""
+    size = plan.weight_bytes + plan.scratch * count
+    schedule.plans.append(plan)
+    padded = Place("kept", schedule.keep(plan.zeros))
+    if bias is not None:  # whole vectors of it are read
+        padded = Place("kept", schedule.keep(plan.zeros.copy()))
+        schedule.loop(Loop((plan.channels,), (FLOAT,), (), (), (Write(("in", 0), FLOAT),)), [bias, padded], title="bias with room")
+    turn = jit.address(conv_kernels.turning()["turn"])
+    for to, times, start, *rest in plan.turns:
+        schedule.native(turn, [w, start, schedule.work(size, to), times, *rest], f"weights of the {title}")
+    desc, tasks, grain = plan.shared(images, count)
+    arrays = [Place("kept", schedule.keep(desc)), x, schedule.work(size), padded, out, schedule.work(size, plan.weight_bytes)]
+    schedule.native(conv_lanes.function(), ["team", *arrays, images, tasks, grain], title)
+
+
+def _by_winograd(
+    schedule: Schedule,
+    plan: conv_winograd.WinogradPlan,
+    x: Place,
+    w: Place,
+    bias: Place | None,
+    out: Place,
+    images: int,
+    count: int,
+    title: str,
+) -> AbstractContextManager[None]:
+    """Winograd's method: one call does it all; what is scheduled in the block is for data it does not suit."""
+    schedule.plans.append(plan)
+    size = plan.weight_bytes + plan.scratch * count
+    tasks, grain = plan.shared(images, count)
+    desc, biased = Place("kept", schedule.keep(plan.desc)), bias or Place("kept", schedule.keep(plan.zeros))
+    arrays = [desc, x, w, biased, out, schedule.work(size), schedule.work(size, plan.weight_bytes)]
+    numbers = (images * plan.down, plan.groups, tasks, grain)
+    return schedule.unless(conv_winograd.function(), ["team", *arrays, *numbers], f"{title} (Winograd)")
+
+
+# ---- the gradient in the weight ------------------------------------------------------------------------
+def weight_grad(i: Instruction, ex: Any) -> Native | str:
+    """What `conv_weight` does in eager execution, call by call."""
+    g, x = i.inputs
+    out = i.outputs[0]
+    if not _serves(g, x) or not dense(out) or not out.size:
+        return OTHER
+    geo, plan, other = conv.weight_grad_plans(g.shape, x.shape, tuple(i.params["w_shape"]), *_described(i))
+    if plan is None:
+        return OTHER
+    title = _title("convolution's weight gradient", geo)
+
+    def emit(schedule: Schedule) -> None:
+        count = team(ex)
+        operands = compact(ex, schedule, g), compact(ex, schedule, x), ex.place(out, schedule)
+        if other is None:
+            _weight_by_pixels(schedule, plan, geo, *operands, count, title)
+            return
+        schedule.plans.append(other)
+        arrays = [
+            Place("kept", schedule.keep(other.desc)),
+            operands[1],
+            operands[0],
+            operands[2],
+            schedule.work(other.bytes(geo.n, count)),
+        ]
+        numbers = (*other.shared(geo.n, count), other.groups)
+        with schedule.unless(conv_winograd_weight.function(), ["team", *arrays, *numbers], f"{title} (Winograd)"):
+            _weight_by_pixels(schedule, plan, geo, *operands, count, title)
+
+    return Native(emit, title, g.nbytes + x.nbytes + out.nbytes, 2 * geo.multiply_adds)
+
+
+def _weight_by_pixels(
+    schedule: Schedule, plan: conv_weight.WeightPlan, geo: ConvGeometry, g: Place, x: Place, to: Place, count: int, title: str
+) -> None:
+    """The direct kernels."""
+    schedule.plans.append(plan)
+    turning, natives = conv_kernels.turning(), conv_weight.natives()
+    slices, images = conv_weight.shares(plan, geo.n, count)
+    results, size = conv_weight.sizes(plan, slices, images, count)
+    desc, result, packed = Place("kept", schedule.keep(plan.desc)), schedule.work(size), schedule.work(size, results)
+    schedule.zero(result, results)
+    if slices:
+        arrays = [desc, x, g, packed, result]
+        schedule.native(jit.address(natives["slices"]), ["team", *arrays, geo.n, slices, slices, 1], title)
+        for part in range(1, slices):
+            where = result.at(part * plan.result_bytes)
+            schedule.native(jit.address(turning["add"]), [result, where, plan.result_bytes // 4], f"sum of the {title}")
+    else:
+        prepared = plan.packed_bytes * images + 128
+        schedule.zero(packed, prepared)
+        turned = packed.at(prepared)
+        arrays = [desc, x, g, packed, turned]
+        for first in range(0, geo.n, images):
+            some = min(images, geo.n - first)
+            if plan.packed_bytes or plan.turned_bytes:
+                schedule.native(jit.address(natives["prepare"]), ["team", *arrays, first, some, 1], f"operands of the {title}")
+            numbers = (first, some, plan.tasks, 1)
+            schedule.native(jit.address(natives["accumulate"]), ["team", *arrays, result, *numbers], title)
+    taps = geo.c_group * geo.taps
+    if not plan.turned_bytes:
+        numbers = (geo.o, taps, plan.padded_taps)
+        schedule.native(jit.address(turning["sum_lanes"]), [result, to, *numbers], f"result of the {title}")
+        return
+    for offset, channel, channels, row in plan.parts:
+        where = [result.at(offset), row, to.at(channel * taps * 4), taps, taps, channels]
+        schedule.native(jit.address(turning["transpose"]), where, f"result of the {title}")
+
+
+# ---- max pooling ---------------------------------------------------------------------------------------
+def max_pool(i: Instruction, ex: Any) -> Native | str:
+    """One call; the winners' positions go to the memory that the gradient reads."""
+    out = i.outputs[0]
+    if len(i.extras) > 1 or set(i.params) - _WINDOW:
+        return OTHER
+    window = [i.params[name] for name in ("kernel", "stride", "padding", "dilation", "ceil_mode")]
+    return pooled(ex, i.inputs[0], out, i.extras[0] if i.extras else None, out.shape, window)
+
+
+def pooled(ex: Any, x: Any, out: Value | None, index: Value | None, shape: tuple[int, ...], window: Sequence[Any]) -> Native | str:
+    """Maxima of windows, a result of that shape, and their positions; either may go to memory that nobody reads."""
+    if (
+        not _serves(x)
+        or not dense(out)
+        or index is not None
+        and not (index.dtype == "int64" and index.contiguous and index.shape == shape)
+    ):
+        return OTHER
+    plan = pool.max_plan(x.shape, *window)
+    if plan is None:
+        return OTHER
+    planes, size, title = math.prod(x.shape[:2]), math.prod(shape), f"max pooling of {'x'.join(map(str, x.shape))}"
+
+    def emit(schedule: Schedule) -> None:
+        count = team(ex)
+        schedule.plans.append(plan)
+        grain = -(-planes // (2 * count)) if count > 1 else planes
+        arrays = [
+            Place("kept", schedule.keep(plan.desc)),
+            compact(ex, schedule, x),
+            schedule.room(4 * size) if out is None else ex.place(out, schedule),
+            schedule.room(8 * size) if index is None else ex.place(index, schedule),
+            schedule.work(plan.scratch * count),
+        ]
+        schedule.native(pool.function("max_pool"), ["team", *arrays, 8, planes, grain], title)
+
+    return Native(emit, title, x.nbytes + 12 * size, x.size)
+
+
+_WINDOW = {"kernel", "stride", "padding", "dilation", "ceil_mode"}
+
+
+def max_pool_grad(i: Instruction, ex: Any) -> Native | str:
+    """One call."""
+    g, out, index = i.inputs[0], i.outputs[0], value_of(i.params["index"])
+    function = pool.function("max_pool_grad")
+    if not _serves(g) or not dense(out) or not out.size or function is None or not isinstance(index, Value):
+        return OTHER
+    if index.dtype != "int64" or not index.contiguous or index.shape != g.shape or out.shape[:2] != g.shape[:2]:
+        return OTHER
+    planes, title = math.prod(out.shape[:2]), f"max pooling's gradient of {'x'.join(map(str, out.shape))}"
+
+    def emit(schedule: Schedule) -> None:
+        count = threads.get_num_threads()
+        grain = -(-planes // (2 * count)) if count > 1 else planes
+        arrays = [compact(ex, schedule, g), ex.place(index, schedule), ex.place(out, schedule)]
+        numbers = (math.prod(out.shape[2:]), math.prod(g.shape[2:]), 8, planes, grain)
+        schedule.native(function, ["team", *arrays, *numbers], title)
+
+    return Native(emit, title, out.nbytes + 3 * g.nbytes, g.size)
+
+
+# What the native code of an operation leaves in memory, as its gradient rule wants it.
+HANDED: dict[str, Callable[[list[np.ndarray]], Any]] = {"max_pool": lambda arrays: arrays[0]}
+
+
+# ---- average pooling -----------------------------------------------------------------------------------
+def _divided(schedule: Schedule, origin: Place, target: Place, shape: tuple[int, ...], divisor: Any) -> None:
+    """Sums of windows, (planes, *outputs), divided by their sizes: one number, or one for each output."""
+    access = Access("float32", row_major(shape, 1))
+    reads, given, by = [access], [origin], ("const", float(divisor) if np.ndim(divisor) == 0 else 0.0)
+    if np.ndim(divisor):
+        reads.append(Access("float32", (0, *access.strides[1:])))
+        given.append(Place("kept", schedule.keep(divisor)))
+        by = ("in", 1)
+    step = Step("div", (("in", 0), by), "float32")
+    loop = Loop(shape, tuple(reads), (), (step,), (Write(("step", 0), access),))
+    schedule.loop(loop, [*given, target], title=f"{math.prod(shape)} means of windows")
+
+
+def _pooling(i: Instruction, large: Value, small: Value) -> tuple[Any, ...]:
+    """Planes, shapes of a convolution with ones, those, the divisor, and what describes the convolution."""
+    p = i.params
+    window = p["kernel"], p["stride"], p["padding"], p["ceil_mode"], bool(p["include_pad"]), p["divisor"]
+    geo, divisor, pads = pool.average(large.shape, *window)
+    planes = math.prod(large.shape[:2])
+    ones = pool.ones(geo.k)
+    shapes = (planes, 1, *geo.x), (planes, 1, *geo.out)
+    return planes, *shapes, ones, divisor, (geo.stride, pads, (1,) * len(geo.k), 1)
+
+
+def avg_pool(i: Instruction, ex: Any) -> Native | str:
+    """A convolution of each plane with ones, then a division."""
+    x, out = i.inputs[0], i.outputs[0]
+    if not _serves(x) or not dense(out) or not out.size:
+        return OTHER
+    planes, x_shape, _, ones, divisor, described = _pooling(i, x, out)
+    geo = conv_geometry(x_shape, ones.shape, *described)
+    plans = conv.forward_plans(x_shape, ones.shape, *described)
+    made = _correlation(ex, "average pooling", geo, lambda s: (compact(ex, s, x), Place("kept", s.keep(ones))), None, out, *plans)
+    if isinstance(made, str):
+        return made
+
+    def emit(schedule: Schedule) -> None:
+        made.emit(schedule)
+        at = ex.place(out, schedule)
+        _divided(schedule, at, at, (planes, *out.shape[2:]), divisor)
+
+    return Native(emit, made.title, made.bytes, made.flops)
+
+
+def avg_pool_grad(i: Instruction, ex: Any) -> Native | str:
+    """As the gradient of that convolution."""
+    g, out = i.inputs[0], i.outputs[0]
+    if not _serves(g) or not dense(out) or not out.size:
+        return OTHER
+    planes, x_shape, g_shape, ones, divisor, described = _pooling(i, out, g)
+    geo = conv_geometry(x_shape, ones.shape, *described)
+
+    def given(schedule: Schedule) -> tuple[Place, Place]:
+        share = room(schedule, g.size)
+        _divided(schedule, compact(ex, schedule, g), share, (planes, *g.shape[2:]), divisor)
+        return share, Place("kept", schedule.keep(ones))
+
+    plans = conv.input_grad_plans(g_shape, ones.shape, x_shape, *described)
+    return _correlation(ex, "average pooling's gradient", geo, given, None, out, *plans)
+
+
+LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
+    "conv": convolution, "conv_input_grad": input_grad, "conv_weight_grad": weight_grad, "max_pool": max_pool,
+    "max_pool_grad": max_pool_grad, "avg_pool": avg_pool, "avg_pool_grad": avg_pool_grad,
+}  # fmt: skip

@@ -1,0 +1,1 @@
+"""Gather and scatter, embeddings and bags of them."""

@@ -1,0 +1,97 @@
+"""What a lowering gives: code for a schedule; and what lowerings share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..ir import Instruction, Ref, Value
+from ..ir.program import ITEMSIZE, row_major
+from ..llvm import threads
+from .pointwise.loop import Access, Loop, Step, Write
+from .schedule import Place, Schedule
+
+
+@dataclass(eq=False)
+class Native:
+    """`emit(schedule)` adds the calls; bytes and operations are for the roofline."""
+
+    emit: Callable[[Any], None]
+    title: str
+    bytes: int = 0
+    flops: int = 0
+
+
+OTHER = "a layout or dtype that only the eager kernel serves"
+FLOAT = Access("float32", (1,))
+
+
+def dense(*values: Any) -> bool:
+    """Whether these are contiguous float32 values (or left out)."""
+    return all(v is None or (isinstance(v, Value) and v.dtype == "float32" and v.contiguous) for v in values)
+
+
+def strided(*values: Any) -> bool:
+    """Whether these are float32 values that loops can read, with gaps perhaps."""
+    return all(isinstance(v, Value) and v.dtype == "float32" and not any(s % 4 for s in v.strides) for v in values)
+
+
+def value_of(x: Any) -> Any:
+    """The value that a reference in an instruction's parameters stands for."""
+    return x.value if isinstance(x, Ref) else x
+
+
+def steps(v: Value) -> tuple[int, ...]:
+    """Strides in elements; 0 in dimensions of size one."""
+    return tuple(0 if n == 1 else s // ITEMSIZE[v.dtype] for n, s in zip(v.shape, v.strides, strict=True))
+
+
+def room(schedule: Schedule, floats: int) -> Place:
+    """Working memory of an item."""
+    return schedule.room(4 * max(floats, 1))
+
+
+def team(ex: Any) -> int:
+    """The threads that working memory is made for, each with room of its own; with more of them the step is compiled anew."""
+    count = threads.get_num_threads()
+    ex.before.append(lambda: threads.get_num_threads() <= count)
+    return count
+
+
+def copied(schedule: Schedule, shape: tuple[int, ...], source: Place, read: Access, target: Place, write: Access) -> None:
+    """Every element of a shape from one place to another, as another dtype where the two differ."""
+    cast = () if read.dtype == write.dtype else (Step("cast", (("in", 0),), write.dtype),)
+    loop = Loop(shape, (read,), (), cast, (Write(("step" if cast else "in", 0), write),))
+    schedule.loop(loop, [source, target], title=f"copy of {math.prod(shape)} values")
+
+
+def compact(ex: Any, schedule: Schedule, v: Value, dtype: str = "") -> Place:
+    """Where a value that loops can read lies without gaps: a copy, if it is a view with gaps, or of another dtype than the one that is
+    asked for.
+    """
+    kind = dtype or v.dtype
+    if v.contiguous and v.dtype == kind:
+        return ex.place(v, schedule)  # type: ignore[no-any-return]
+    copy = schedule.room(max(v.size, 1) * ITEMSIZE[kind])
+    copied(schedule, v.shape, ex.place(v, schedule), Access(v.dtype, steps(v)), copy, Access(kind, row_major(v.shape, 1)))
+    return copy
+
+
+def places(ex: Any, schedule: Schedule, *values: Value | None) -> list[Place | None]:
+    """Where values lie."""
+    return [None if v is None else ex.place(v, schedule) for v in values]
+
+
+def gradients(i: Instruction) -> list[Value | None]:
+    """Where a rule's results go, for each of the operation's inputs."""
+    return [v if v in i.outputs else None for v in i.record[1]]
+
+
+def served(*values: Any) -> bool:
+    """Whether loops read and write these values."""
+    return all(
+        isinstance(v, Value) and not v.dtype.startswith(("complex", "float8")) and not any(s % ITEMSIZE[v.dtype] for s in v.strides)
+        for v in values
+    )

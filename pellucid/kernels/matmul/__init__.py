@@ -1,0 +1,1 @@
+"""Matrix products: packed panels, and the choice between them and BLAS."""

@@ -1,0 +1,166 @@
+"""How many threads BLAS and LAPACK may use: one for small and middling matrices, as many as this library for large ones.
+
+OpenBLAS's threads wait for more work by spinning, for some ten milliseconds after a product. On a machine with as many cores as threads
+they take the cores from this library's workers. Where other processes are busy, each product waits until the system gives its second
+thread a core: training on 8x8 images took 33 s instead of 2. So whatever is done in less than about a millisecond stays on the calling
+thread. Large work repays the threads.
+
+The libraries are found by threadpoolctl, which knows OpenBLAS, MKL, BLIS and FlexiBLAS on Linux, macOS and Windows. Apple's Accelerate has
+no such setting.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import os
+import sys
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["alone", "bound", "bounded", "libraries", "linalg", "matmul", "openblas"]
+
+# Multiplications below which no library was seen to use several threads (OpenBLAS 0.3.31 begins at 2^18 for products of real matrices).
+SHARED_PRODUCT = 1 << 17
+SHARED_FROM = 1 << 12  # for products of complex matrices and of vectors, and factorisations
+WORTH_SHARING = 1 << 25  # multiplications in about a millisecond
+# Rows * columns * the smaller of both: factorisations of 256 x 256 took as long on two threads, or longer.
+FACTORISATION_WORTH_SHARING = 1 << 27
+
+# What sets the number for BLAS alone, by threadpoolctl's names for the libraries.
+_VARIABLES = {"openblas": "OPENBLAS_NUM_THREADS", "mkl": "MKL_NUM_THREADS", "blis": "BLIS_NUM_THREADS"}
+
+
+@dataclass(frozen=True)
+class Library:
+    """A BLAS that this process loaded, with functions that say and set how many threads it uses."""
+
+    kind: str
+    path: str
+    version: str
+    get: Callable[[], int]
+    put: Callable[[int], None]
+    function: Callable[[str], Any] | None  # from the name of one of OpenBLAS's own functions (`get_corename`) to it
+
+    def bound(self, count: int) -> None:
+        """Use at most `count` threads, and no more than the environment allows BLAS."""
+        text = os.environ.get(_VARIABLES.get(self.kind, ""), "")
+        self.put(min(count, int(text)) if text.isdecimal() and int(text) > 0 else count)
+
+
+def libraries() -> tuple[Library, ...]:
+    """Every BLAS in this process whose number of threads can be set. SciPy brings one of its own, from its first use on."""
+    return _libraries("scipy.linalg._flapack" in sys.modules)
+
+
+@functools.cache
+def _libraries(scipy_loaded: bool) -> tuple[Library, ...]:
+    from threadpoolctl import ThreadpoolController
+
+    from ...llvm import threads  # here, so that `import pellucid` stays quick
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns of OpenMP libraries that others loaded
+        found = [_library(c) for c in ThreadpoolController().select(user_api="blas").lib_controllers]
+    limit = threads.get_num_threads()
+    for library in found:
+        if library.get() > limit:
+            library.put(limit)
+    return tuple(found)
+
+
+def _library(controller: Any) -> Library:
+    function = _openblas_functions(controller.dynlib) if controller.internal_api == "openblas" else None
+    get, put = controller.get_num_threads, controller.set_num_threads
+    if function is not None:
+        get, put = function("get_num_threads"), function("set_num_threads")
+        get.restype, get.argtypes, put.restype, put.argtypes = ctypes.c_int, (), None, (ctypes.c_int,)
+    return Library(controller.internal_api, controller.filepath, controller.version or "unknown", get, put, function)
+
+
+def _openblas_functions(library: ctypes.CDLL) -> Callable[[str], Any] | None:
+    for prefix, suffix in (("scipy_", "64_"), ("", "64_"), ("scipy_", ""), ("", ""), ("", "_64")):
+        if hasattr(library, f"{prefix}openblas_set_num_threads{suffix}"):
+            return lambda name: getattr(library, f"{prefix}openblas_{name}{suffix}")
+    return None
+
+
+def openblas() -> Library | None:
+    """The OpenBLAS that NumPy uses; None where it uses another library."""
+    found = [library for library in libraries() if library.function is not None]
+    return next((library for library in found if "numpy" in library.path), found[0] if found else None)
+
+
+def bound(count: int) -> None:
+    """Let no BLAS of this process use more than `count` threads."""
+    for library in libraries():
+        library.bound(count)
+
+
+@contextlib.contextmanager
+def on_caller() -> Iterator[None]:
+    """What BLAS does inside, the calling thread does alone."""
+    before = [(library, library.get()) for library in libraries()]
+    for library, count in before:
+        if count != 1:
+            library.put(1)
+    try:
+        yield
+    finally:
+        for library, count in before:
+            if count != 1:
+                library.put(count)
+
+
+def matmul(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """`np.matmul(a, b, out)`.
+
+    >>> matmul(np.eye(2), np.ones((2, 3))).sum()
+    np.float64(6.0)
+    """
+    if a.ndim > 1 and b.ndim > 1:  # the work of one matrix of a stack: BLAS is called for each
+        work = a.shape[-2] * a.shape[-1] * b.shape[-1]
+        least = SHARED_FROM if a.dtype.kind == "c" else SHARED_PRODUCT
+    else:
+        work, least = max(a.shape[-1] if a.ndim == 1 else a.shape[-2] * a.shape[-1], b.shape[-1]), SHARED_FROM
+    if work < least or work > WORTH_SHARING:
+        return np.matmul(a, b, out)
+    with on_caller():
+        return np.matmul(a, b, out)
+
+
+def alone(work: int) -> tuple[int, int] | None:
+    """The addresses of OpenBLAS's functions that say and set its number of threads, where a product of so many multiplications belongs
+    on one; None where it does not.
+    """
+    library = openblas() if SHARED_PRODUCT <= work <= WORTH_SHARING else None
+    if library is None:
+        return None
+    get, put = (ctypes.cast(f, ctypes.c_void_p).value or 0 for f in (library.get, library.put))  # type: ignore[arg-type]
+    return get, put
+
+
+def bounded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` of matrices, or of stacks of them, which stays on the calling thread unless each matrix is large."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        shape = next((a.shape[-2:] for a in args if getattr(a, "ndim", 0) > 1), (0, 0))
+        work = shape[0] * shape[1] * min(shape)
+        if work < SHARED_FROM or work > FACTORISATION_WORTH_SHARING:
+            return function(*args, **kwargs)
+        with on_caller():
+            return function(*args, **kwargs)
+
+    return call
+
+
+_LINALG = ("cholesky", "cond", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "qr", "slogdet", "solve", "svd")
+# NumPy's linear algebra on as many threads as its matrices are worth.
+linalg = types.SimpleNamespace(LinAlgError=np.linalg.LinAlgError, **{name: bounded(getattr(np.linalg, name)) for name in _LINALG})

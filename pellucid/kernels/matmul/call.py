@@ -1,0 +1,604 @@
+"""Matrix multiplication of float32 arrays as NumPy gufuncs: `matmul(a, b)`, `linear(a, b, bias)`, `linear_relu(a, b, bias)`.
+
+    >>> a, b = np.ones((2, 3), np.float32), np.ones((3, 4), np.float32)
+    >>> multiply(a, b).tolist()
+    [[3.0, 3.0, 3.0, 3.0], [3.0, 3.0, 3.0, 3.0]]
+
+The method is Goto and van de Geijn's ("Anatomy of High-Performance Matrix Multiplication", 2008): a block of A is packed
+into panels of up to `rows` rows (or, where that would cost more than it gains, read where it is), each panel of B of
+`vectors` registers is packed and multiplied with all of them by a micro-kernel that keeps a whole tile of the result in
+registers. Where A has more rows than B has columns the two change places: B is packed, and panels of A meet all of it.
+The micro-kernels fetch what the next panel is made of. Each element is a sum in the order of k, cut every
+`DEPTH` terms, so results depend neither on the number of threads nor on the position in a batch.
+"""
+
+from __future__ import annotations
+
+import _thread
+import ctypes
+import functools
+import threading
+from collections.abc import Callable
+
+import numpy as np
+
+from ...llvm import jit, target, threads
+from ...llvm.emit import Function, Module, Value
+from ..pointwise.ufunc import restore_flags, save_flags
+from . import blas
+from .micro import ACCUMULATE, BIAS, PACKED, RELU, emit_any, emit_finish, emit_micro, micro_name
+from .pack import Tile, emit_pack_copy, emit_pack_rows, emit_pack_transpose, pack, plain_tile, tile
+
+__all__ = ["SCRATCH_FLOATS", "gemm_address", "gufuncs", "linear", "multiply"]
+
+DEPTH = 768  # terms of a sum that one pass adds: a packed panel of B then fits the second-level cache with room
+BLOCK = 1 << 18  # floats of A that are packed at a time: 1 MiB
+PLAIN = 256  # up to as many columns, or terms of a sum, A is not packed
+LARGE = 1 << 18  # multiplications from which on BLAS uses threads of its own, which then wait busily for more
+FINISH = "pellucid_matmul_finish"  # the driver's function that micro-kernels call, by name
+TOGETHER = 8  # panels of A that are packed at once, a step of all of them after the other
+
+
+# The micro-kernels are compiled one by one, when a product needs them: there are up to 52, and a program needs a few. Their addresses
+# lie in a table, at first null, that the driver looks at before it shares a product out; it calls `_missing` where one is not there.
+
+_CALLBACK = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)
+
+
+def _slots(t: Tile) -> int:
+    return t.rows * t.vectors
+
+
+def _place(packed: bool, rows: int, vectors: int) -> int:
+    """Where in the table the address of a micro-kernel lies."""
+    t = tile() if packed else plain_tile()
+    return (0 if packed else _slots(tile())) + (vectors - 1) * t.rows + rows - 1
+
+
+@functools.cache
+def _table() -> ctypes.Array[ctypes.c_int64]:
+    """The addresses of the micro-kernels: those for packed rows, then the others, and that of `_missing`."""
+    table = (ctypes.c_int64 * (_slots(tile()) + _slots(plain_tile()) + 1))()
+    callback = _CALLBACK(_missing)
+    _alive.append(callback)
+    table[len(table) - 1] = ctypes.cast(callback, ctypes.c_void_p).value or 0
+    return table
+
+
+def _missing(packed: int, height: int, more: int, columns: int) -> None:
+    """Called by native code, of any thread: compile what a product of these panels' heights (`height`, and one more if `more`) needs."""
+    needed = [(bool(packed), r, v) for r in ((height, height + 1) if more else (height,)) for v in widths(bool(packed), columns)]
+    interrupted = False
+    try:
+        for which in needed:
+            try:
+                ready(*which)
+            except KeyboardInterrupt:  # cannot pass through native code: it is raised again later
+                interrupted = True
+                ready(*which)
+    finally:
+        # Whatever happened, the caller goes on, and must not find null.
+        for which in needed:
+            _table()[_place(*which)] = _table()[_place(*which)] or _any()
+        if interrupted:
+            threading.Timer(0.05, _thread.interrupt_main).start()
+
+
+def _any() -> int:
+    natives = _natives()
+    assert natives is not None  # its functions are what calls
+    return natives["micro.any"]
+
+
+def widths(packed: bool, columns: int) -> list[int]:
+    """In vectors, the widths of the panels of a matrix of so many columns."""
+    t = tile() if packed else plain_tile()
+    found = [t.vectors] if columns >= t.columns else []
+    rest = -(-(columns % t.columns) // t.lanes)
+    return found + [rest] if rest and rest not in found else found
+
+
+def ready(packed: bool, rows: int, vectors: int) -> None:
+    """Compile a micro-kernel, if that has not been done, and put its address into the table."""
+    table, place = _table(), _place(packed, rows, vectors)
+    if table[place]:
+        return
+    name = micro_name(packed, rows, vectors)
+
+    def build() -> str:
+        module = Module()
+        emit_micro(module, tile() if packed else plain_tile(), rows, vectors, packed, FINISH)
+        return module.text()
+
+    natives = _natives()
+    if natives is not None:
+        jit.define(FINISH, natives[FINISH])
+    made = jit.compile_source(build, {name: None}, f"matmul {name}") if natives else None
+    # One store of eight bytes: a thread that reads it meanwhile finds null or the address.
+    table[place] = made[name] if made else _any()
+
+
+# The loops around them. `job` fields, in words:
+
+_JOB = "a b out bias packed m n depth a_row a_step b_step b_column pitch flags panels".split()
+
+
+class Job:
+    """The description of one block's work in memory, for the team."""
+
+    def __init__(self, f: Function, block: Value) -> None:
+        self.f, self.block = f, block
+
+    def set(self, name: str, value: Value) -> None:
+        self.f.store(value, self.f.at(self.block, _JOB.index(name), "i64"))
+
+    def get(self, name: str) -> Value:
+        kind = "ptr" if name in ("a", "b", "out", "bias", "packed") else "i64"
+        return self.f.load(kind, self.f.at(self.block, _JOB.index(name), "i64"))
+
+
+def _panel(f: Function, p: Value, m: Value, panels: Value) -> tuple[Value, Value]:
+    """First row and height of panel p: `m` rows cut into `panels` of nearly the same height."""
+    low, more = m / panels, m % panels
+    return p * low + f.smaller(p, more), low + f.extend(f.emit(f"zext i1 {p.compare('slt', more).name} to i32", "i32"), "i64")
+
+
+def _emit_pack_a(module: Module) -> None:
+    f = module.function("pack_a", internal=True, args="ptr", begin="i64", end="i64", thread="i64")
+    f.driver = True
+    job = Job(f, f.args)
+    a, packed, m, depth, row, step, panels = map(job.get, ("a", "packed", "m", "depth", "a_row", "a_step", "panels"))
+
+    def together() -> None:
+        with f.loop(f.begin, f.end, TOGETHER) as p:
+            first, height = _panel(f, p, m, panels)
+            count = f.smaller(f.end - p, TOGETHER)
+            taller = f.larger(m % panels - p, 0)
+            f.call("pack.rows", f.at(a, first), f.at(packed, first * depth), step, depth, count, m / panels, taller)
+
+    def each() -> None:
+        with f.loop(f.begin, f.end) as p:
+            first, height = _panel(f, p, m, panels)
+            pack(f, f.at(a, first * row), step, row, f.at(packed, first * depth), depth, height, height)
+
+    f.branch(row.compare("eq", 1), together, each)
+    f.ret()
+
+
+def _lies_ready(f: Function, row: Value, n: Value) -> Value:
+    """Whether A can be read where it is although its steps do not lie side by side: the rows of a step do, and few columns of B do not
+    repay packing. What it costs to wait for the second cache is hidden behind the arithmetic.
+    """
+    return row.compare("eq", 1) & n.compare("sle", PLAIN)
+
+
+def _panel_of_a(f: Function, job: dict[str, Value], top: Value, height: Value) -> tuple[Value, Value]:
+    """Where a panel of A begins for the kernel that takes the rows of a step side by side, and how far its steps are apart."""
+    ready = _lies_ready(f, job["a_row"], job["n"])
+    start = f.select(ready, f.at(job["a"], top), f.at(job["packed"], top * job["depth"]))
+    return start, f.select(ready, job["a_step"], height)
+
+
+def _emit_columns(module: Module, t: Tile, packed: bool) -> None:
+    """Panels of B times a block of A."""
+    f = module.function(
+        "columns.packed" if packed else "columns.plain", internal=True, args="ptr", begin="i64", end="i64", thread="i64"
+    )
+    f.driver = True
+    job = Job(f, f.args)
+    values = {name: job.get(name) for name in _JOB}
+    m, n, depth, panels, flags = (values[name] for name in ("m", "n", "depth", "panels", "flags"))
+    buffer = f.buffer("float", DEPTH * t.columns)
+    # With few rows, reading B in place (where its rows are contiguous) is cheaper than packing it.
+    direct = values["b_column"].compare("eq", 1) & panels.compare("sle", 2)
+    with f.loop(f.begin, f.end) as j:
+        first = j * t.columns
+        valid = f.smaller(n - first, t.columns)
+        b = f.at(values["b"], first * values["b_column"])
+        in_place = direct & (valid % t.lanes).compare("eq", 0)
+        source, stride = f.var("ptr", buffer), f.var("i64", t.columns)
+
+        def use_b(b=b, source=source, stride=stride) -> None:
+            source.set(b)
+            stride.set(values["b_step"])
+
+        def pack_b(b=b, valid=valid) -> None:
+            pack(f, b, values["b_step"], values["b_column"], buffer, depth, valid, t.columns)
+
+        f.branch(in_place, use_b, pack_b)
+        vectors = (valid + (t.lanes - 1)) / t.lanes
+        bias = f.at(values["bias"], first)
+        after = (j + 1) * t.columns
+        rest = f.smaller(n - after, t.columns)
+        with f.loop(0, panels) as p:
+            top, height = _panel(f, p, m, panels)
+            micro = _kernel(f, packed, height, vectors)
+            out = f.at(values["out"], top * values["pitch"] + first)
+            if packed:
+                a, row = _panel_of_a(f, values, top, height)
+            else:
+                a, row = f.at(values["a"], top * values["a_row"]), values["a_row"]
+            # The first products with a panel of B have the next one fetched: at each step a vector of a row, or of a column. That is
+            # a column for each product, or as long a piece of memory as so many columns take, if there are few products.
+            by_row = values["b_column"].compare("eq", 1)
+            apart = f.select(by_row | panels.compare("slt", t.columns), f.const(t.lanes, "i64"), 1)
+            fetch = (p * apart).compare("slt", rest)
+            ahead = f.at(values["b"], (after + p * apart) * values["b_column"])
+            ahead_step = f.select(by_row, values["b_step"], apart)
+            operands = (a, source.get(), out, bias, f.select(fetch, ahead, a))
+            numbers = (
+                row,
+                depth,
+                stride.get(),
+                values["pitch"],
+                valid,
+                flags | PACKED * packed,
+                height,
+                f.select(fetch, ahead_step, 0),
+            )
+            passed = ", ".join(f"{v.ctype} {v.name}" for v in (*operands, *numbers))
+            f.line(f"call void {micro.name}({passed})")
+    f.ret()
+
+
+def _emit_pack_b(module: Module) -> None:
+    t = tile()
+    f = module.function("pack_b", internal=True, args="ptr", begin="i64", end="i64", thread="i64")
+    f.driver = True
+    job = Job(f, f.args)
+    b, packed, n, depth, step, column = map(job.get, ("b", "packed", "n", "depth", "b_step", "b_column"))
+    with f.loop(f.begin, f.end) as j:
+        first = j * t.columns
+        valid = f.smaller(n - first, t.columns)
+        pack(f, f.at(b, first * column), step, column, f.at(packed, first * depth), depth, valid, t.columns)
+    f.ret()
+
+
+def _emit_rows(module: Module, t: Tile) -> None:
+    """Panels of A times a block of B that is packed."""
+    f = module.function("rows.packed", internal=True, args="ptr", begin="i64", end="i64", thread="i64")
+    f.driver = True
+    job = Job(f, f.args)
+    a, b, out, bias, m, n, depth = map(job.get, ("a", "packed", "out", "bias", "m", "n", "depth"))
+    row, step, pitch, flags, panels = map(job.get, ("a_row", "a_step", "pitch", "flags", "panels"))
+    buffer = f.buffer("float", DEPTH * t.rows)
+    side_by_side = row.compare("eq", 1)
+    in_place = _lies_ready(f, row, n)
+    with f.loop(f.begin, f.end) as p:
+        top, height = _panel(f, p, m, panels)
+        source, apart = f.var("ptr", f.at(a, top)), f.var("i64", step)
+
+        def pack_a(top=top, height=height, source=source, apart=apart) -> None:
+            pack(f, f.at(a, top * row), step, row, buffer, depth, height, height)
+            source.set(buffer)
+            apart.set(height)
+
+        f.branch(in_place, lambda: None, pack_a)
+        after = f.at(a, (top + height) * row)
+        more = (top + height).compare("slt", m)
+        with f.loop(0, (n + (t.columns - 1)) / t.columns) as j:
+            first = j * t.columns
+            valid = f.smaller(n - first, t.columns)
+            micro = _kernel(f, True, height, (valid + (t.lanes - 1)) / t.lanes)
+            # The lines of a step's elements, of which there are two at most, or half a panel's rows.
+            fetch = more & j.compare("slt", 2)
+            ahead = f.at(after, j * f.select(side_by_side, height - 1, height / 2 * row))
+            ahead_step = f.select(side_by_side, step, t.lanes)
+            here = source.get()
+            operands = (
+                here,
+                f.at(b, first * depth),
+                f.at(out, top * pitch + first),
+                f.at(bias, first),
+                f.select(fetch, ahead, here),
+            )
+            numbers = (
+                apart.get(),
+                depth,
+                f.const(t.columns, "i64"),
+                pitch,
+                valid,
+                flags | PACKED,
+                height,
+                f.select(fetch, ahead_step, 0),
+            )
+            passed = ", ".join(f"{v.ctype} {v.name}" for v in (*operands, *numbers))
+            f.line(f"call void {micro.name}({passed})")
+    f.ret()
+
+
+def _kernel(f: Function, packed: bool, height: Value, vectors: Value) -> Value:
+    """The address of a micro-kernel, null where it has not been compiled."""
+    t = tile() if packed else plain_tile()
+    return _entry(f, (vectors - 1) * t.rows + height + (_place(packed, 1, 1) - 1))
+
+
+def _entry(f: Function, which: Value) -> Value:
+    # Others may be writing it.
+    slot = f.emit(f"getelementptr ptr, ptr @pellucid_matmul, i64 {which.name}", "ptr")
+    return f.emit(f"load atomic ptr, ptr {slot.name} acquire, align 8", "ptr")
+
+
+def _emit_ready(module: Module) -> None:
+    """Before `m` rows in `panels` meet `n` columns: see that the micro-kernels for them are there."""
+    f = module.function("ready", internal=True, m="i64", panels="i64", n="i64", packed="i64")
+    f.driver = True
+    f.noinline = True
+    height, more = f.m / f.panels, f.m % f.panels
+    taller = f.select(more.compare("ne", 0), height + 1, height)
+    packed = f.packed.compare("ne", 0)
+
+    def chosen(of: Callable[[bool], int]) -> Value:
+        return f.select(packed, f.const(of(True), "i64"), of(False))
+
+    tiles = {True: tile(), False: plain_tile()}
+    columns, rows, vectors = (chosen(lambda p, n=n: getattr(tiles[p], n)) for n in ("columns", "rows", "vectors"))
+    rest = f.n % columns
+    tail = f.select(rest.compare("ne", 0), (rest + (tile().lanes - 1)) / tile().lanes, vectors)
+    widest = f.select(f.n.compare("sge", columns), vectors, tail)
+    start = chosen(lambda p: _place(p, 1, 1) - 1)
+    absent = None
+    for high in (height, taller):
+        for wide in (widest, tail):
+            null = f.emit(f"icmp eq ptr {_entry(f, (wide - 1) * rows + high + start).name}, null", "i1")
+            absent = null if absent is None else absent | null
+    with f.when(absent):
+        f.line(f"%missing = load ptr, ptr getelementptr (ptr, ptr @pellucid_matmul, i64 {len(_table()) - 1})")
+        f.line(f"call void %missing(i64 {f.packed.name}, i64 {height.name}, i64 {more.name}, i64 {f.n.name})")
+    f.ret()
+
+
+def _emit_gemm(module: Module) -> None:
+    """One product; the team shares the packing of an operand and the panels of the other one."""
+    sizes = "m n depth a_row a_step b_step b_column pitch epilogue".split()
+    pointers = dict.fromkeys(("team", "a", "b", "out", "bias", "packed"), "ptr")
+    f = module.function("gemm", **pointers, **dict.fromkeys(sizes, "i64"))
+    f.driver = True
+    job = Job(f, f.buffer("i64", len(_JOB), align=8))
+    for name in "packed a_row a_step b_step b_column pitch".split():
+        job.set(name, getattr(f, name))
+    passes = (f.depth + (DEPTH - 1)) / DEPTH
+    depth = (f.depth + (passes - 1)) / passes
+    # Packing A pays when many long panels of B meet it; left where it is, its rows must be contiguous.
+    plain = f.a_step.compare("eq", 1) & (f.n.compare("sle", PLAIN) | depth.compare("sle", PLAIN))
+    with f.loop(0, f.depth, depth) as k:
+        steps = f.smaller(f.depth - k, depth)
+        job.set("depth", steps)
+        last = (k + depth).compare("sge", f.depth)
+        start = f.select(k.compare("sgt", 0), f.const(ACCUMULATE, "i64"), f.epilogue & ACCUMULATE)
+        job.set("flags", start | f.select(last, f.epilogue, 0))
+
+        def place(row: Value | int, rows: Value, column: Value | int, columns: Value, k: Value = k) -> None:
+            job.set("m", rows)
+            job.set("n", columns)
+            job.set("a", f.at(f.a, f.a_row * row + k * f.a_step))
+            job.set("b", f.at(f.b, f.b_column * column + k * f.b_step))
+            job.set("out", f.at(f.out, f.pitch * row + column))
+            job.set("bias", f.at(f.bias, column))
+
+        def panels_of(rows: Value, columns: Value, packed: bool) -> Value:
+            t = tile() if packed else plain_tile()
+            panels = (rows + (t.rows - 1)) / t.rows
+            job.set("panels", panels)
+            f.call("ready", rows, panels, columns, f.const(int(packed), "i64"))
+            return panels
+
+        def start_team(kernel: str, tasks: Value, work: int, each: Value) -> None:
+            """A chunk is worth at least some microseconds: `work`, of tasks of `each`."""
+            threads.start_team(f, f.team, kernel, job.block, tasks, f.larger(f.const(work, "i64") / each, 1))
+
+        def by_columns(packed: bool, steps: Value = steps) -> None:
+            """Blocks of A, and panels of B."""
+            t = tile() if packed else plain_tile()
+            height = f.larger(f.const(BLOCK, "i64") / depth, tile().rows)
+            with f.loop(0, f.m, height) as i:
+                rows = f.smaller(f.m - i, height)
+                place(i, rows, 0, f.n)
+                panels = panels_of(rows, f.n, packed)
+                if packed:
+                    with f.when(_lies_ready(f, f.a_row, f.n).compare("eq", False)):
+                        start_team("@pack_a", panels, 1 << 15, rows * steps / panels)
+                tasks = (f.n + (t.columns - 1)) / t.columns
+                start_team("@columns.packed" if packed else "@columns.plain", tasks, 1 << 20, rows * steps * t.columns)
+
+        def by_rows(steps: Value = steps) -> None:
+            """Blocks of B, and panels of A: then the smaller operand is the one that is packed beforehand."""
+            t = tile()
+            width = f.larger(f.const(BLOCK // 2, "i64") / depth / t.columns, 1) * t.columns
+            with f.loop(0, f.n, width) as j:
+                columns = f.smaller(f.n - j, width)
+                place(0, f.m, j, columns)
+                panels = panels_of(f.m, columns, True)
+                start_team("@pack_b", (columns + (t.columns - 1)) / t.columns, 1 << 15, steps * t.columns)
+                start_team("@rows.packed", panels, 1 << 20, steps * columns * t.rows)
+
+        f.branch(
+            plain, lambda: by_columns(False), lambda: f.branch(f.m.compare("sgt", f.n), by_rows, lambda: by_columns(True))
+        )  # fmt: skip
+    f.ret()
+
+
+# The gufuncs' loop: `void loop(char **args, npy_intp *dimensions, npy_intp *steps, void *state)`.
+
+EPILOGUE, SHARED = 0, 1  # words of a gufunc's state: what follows the product, and the state of all
+TEAM, SCRATCH, LOCK = 0, 1, 2  # words of that: address of the team's cell, a buffer for A, 1 while it is used
+
+
+def _emit_loop(module: Module) -> None:
+    """dimensions: batch, m, k, n. steps: the batch's of each operand, then a's two, b's two, [the bias's,] the result's two."""
+    f = module.function("loop", args="ptr", dimensions="ptr", steps="ptr", state="ptr")
+    f.driver = True
+    flags = save_flags(f)
+    epilogue, shared = f.load("i64", f.state, EPILOGUE), f.load("ptr", f.at(f.state, SHARED, "i64"))
+    biased = (epilogue & BIAS) >> 1
+    batch, m, k, n = (f.load("i64", f.dimensions, i) for i in range(4))
+    operands = (f.const(0, "i64"), f.const(1, "i64"), f.const(2, "i64"), biased + 2)  # a, b, the bias or the result, the result
+    moves = [f.load("i64", f.steps, i) for i in operands]
+    first = biased + 3
+    a_row, a_step, b_step, b_column = (f.load("i64", f.steps, first + i) / 4 for i in range(4))
+    pitch = f.load("i64", f.steps, first + biased + 4) / 4
+    start = [f.load("ptr", f.args, i) for i in operands]
+    team = f.load("ptr", f.load("ptr", shared, TEAM))
+    lock = f.at(shared, LOCK, "i64")
+    pair = f.emit(f"cmpxchg ptr {lock.name}, i64 0, i64 1 seq_cst monotonic", "{ i64, i1 }")
+    mine = f.emit(f"extractvalue {pair.ctype} {pair.name}, 1", "i1")
+    packed = f.var("ptr")
+
+    def own() -> None:
+        packed.set(f.load("ptr", shared, SCRATCH))
+
+    def borrowed() -> None:  # another Python thread multiplies just now
+        packed.set(f.emit(f"call ptr @malloc(i64 {4 * SCRATCH_FLOATS})", "ptr"))
+
+    f.module.declarations |= {"declare ptr @malloc(i64)", "declare void @free(ptr)"}
+    f.branch(mine, own, borrowed)
+    with f.loop(0, batch) as i:
+        a, b, bias, out = (f.at(p, i * move, "i8") for p, move in zip(start, moves))
+        f.call("gemm", team, a, b, out, bias, packed.get(), m, n, k, a_row, a_step, b_step, b_column, pitch, epilogue)
+
+    def unlock() -> None:
+        f.line(f"store atomic i64 0, ptr {lock.name} release, align 8")
+
+    def free() -> None:
+        f.line(f"call void @free(ptr {packed.get().name})")
+
+    f.branch(mine, unlock, free)
+    restore_flags(f, flags)
+    f.ret()
+
+
+_EPILOGUES = {"matmul": 0, "linear": BIAS, "linear_relu": BIAS | RELU}
+
+
+def _build() -> str:
+    module = Module()
+    emit_any(module, "micro.any")
+    emit_finish(module, FINISH, tile())
+    _emit_ready(module)
+    for t, packed in ((tile(), True), (plain_tile(), False)):
+        _emit_columns(module, t, packed)
+    emit_pack_copy(module)
+    emit_pack_transpose(module)
+    emit_pack_rows(module)
+    _emit_pack_a(module)
+    _emit_pack_b(module)
+    _emit_rows(module, tile())
+    _emit_gemm(module)
+    _emit_loop(module)
+    return "@pellucid_matmul = external global ptr\n" + module.text()
+
+
+_alive: list = []
+SCRATCH_FLOATS = BLOCK + DEPTH * 16  # what a call of the native `gemm` needs for the packed block of A
+
+
+@functools.cache
+def _natives() -> dict[str, int] | None:
+    """The addresses of the driver's functions."""
+    jit.define("pellucid_matmul", ctypes.addressof(_table()))
+    exports = dict.fromkeys(("loop", "gemm", "micro.any", FINISH))
+    return jit.compile_source(_build, exports, "matmul")
+
+
+def gemm_address() -> int | None:
+    """The native `gemm(team, a, b, out, bias, packed, m, n, depth, a_row, a_step, b_step, b_column, pitch, flags)`.
+
+    Strides count floats; `packed` is room for `SCRATCH_FLOATS`; flags are ACCUMULATE, BIAS, RELU. `depth` must be positive.
+    """
+    natives = _natives() if target.available() else None
+    return natives and natives["gemm"]
+
+
+@functools.cache
+def gufuncs() -> dict[str, np.ufunc] | None:
+    """The gufuncs `matmul` ((m,k),(k,n)->(m,n)), `linear` and `linear_relu` (with a bias (n)); None without a compiler.
+
+    They read float32 operands through their strides, of which one in each matrix must be that of neighbours; k > 0.
+    """
+    if not target.available():
+        return None
+    natives = _natives()
+    if natives is None:
+        return None
+    scratch = np.empty(SCRATCH_FLOATS, np.float32)
+    shared = (ctypes.c_int64 * 3)(threads.team_cell(), scratch.ctypes.data, 0)
+    _alive.append((scratch, shared))
+    made = {}
+    for name, epilogue in _EPILOGUES.items():
+        state = (ctypes.c_int64 * 2)(epilogue, ctypes.addressof(shared))
+        _alive.append(state)
+        inputs = 3 if epilogue else 2
+        signature = b"(m,k),(k,n),(n)->(m,n)" if epilogue else b"(m,k),(k,n)->(m,n)"
+        made[name] = _gufunc(name, natives["loop"], ctypes.addressof(state), inputs, signature)
+    return made
+
+
+def _gufunc(name: str, loop: int, state: int, inputs: int, signature: bytes) -> np.ufunc:
+    """PyUFunc_FromFuncAndDataAndSignature, entry 31 of NumPy's table of ufunc functions."""
+    from numpy._core import _multiarray_umath as umath
+
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    table = ctypes.cast(get(umath._UFUNC_API, None), ctypes.POINTER(ctypes.c_void_p))
+    pointers, ints, strings = [ctypes.c_void_p] * 3, [ctypes.c_int] * 4, [ctypes.c_char_p] * 2
+    kind = ctypes.PYFUNCTYPE(ctypes.py_object, *pointers, *ints, *strings, ctypes.c_int, ctypes.c_char_p)
+    arguments = (
+        (ctypes.c_void_p * 1)(loop),
+        (ctypes.c_void_p * 1)(state),
+        (ctypes.c_byte * (inputs + 1))(*[11] * (inputs + 1)),  # NPY_FLOAT
+    )
+    labels = (name.encode(), b"")
+    _alive.append((arguments, labels))
+    return kind(table[31])(*arguments, 1, inputs, 1, -1, *labels, 0, signature)
+
+
+_F32 = np.dtype(np.float32)
+
+
+def _pays(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether the generated code serves these operands and is at least as fast as NumPy's BLAS.
+
+    Few rows or columns do not fill the tile, and short sums of few results do not repay packing: measured, BLAS wins there, and is
+    about equal at the borders. The rule is fixed, so the same program gives the same bits in each run.
+    """
+    if a.ndim < 2 or b.ndim < 2 or a.dtype is not _F32 or b.dtype is not _F32:
+        return False
+    rows, terms, columns = a.shape[-2], a.shape[-1], b.shape[-1]
+    if rows < 4 or columns < 32 or terms < 16 and rows * terms * columns < LARGE:
+        return False
+    if not (a.flags.aligned and b.flags.aligned):
+        return False
+    # A broadcast (stride 0) or doubly strided matrix has no contiguous direction.
+    return 4 in a.strides[-2:] and 4 in b.strides[-2:] and min(a.strides[-2:]) > 0 and min(b.strides[-2:]) > 0
+
+
+def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """`np.matmul(a, b, out)`, by the generated code where that pays and by NumPy elsewhere."""
+    if a.size > 63 and b.size > 511 and _pays(a, b):  # the least that can pay; small products do not ask further
+        made = gufuncs()
+        if made is not None:
+            if out is None:
+                return made["matmul"](a, b)
+            if out.dtype is _F32 and out.flags.c_contiguous:
+                return made["matmul"](a, b, out=out)
+    return blas.matmul(a, b, out)
+
+
+def linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None, relu: bool = False) -> np.ndarray:
+    """x @ weight.T + bias for x `(..., in)`, weight `(out, in)`, bias `(out,)`; below zero replaced by zero with `relu`.
+
+    Leading dimensions of a contiguous x are joined. The bias (and relu) are applied while the result is in registers.
+    """
+    if x.ndim > 2 and x.flags.c_contiguous:
+        shape = (*x.shape[:-1], weight.shape[0])
+        return linear(x.reshape(-1, x.shape[-1]), weight, bias, relu).reshape(shape)
+    w = weight.T
+    if bias is not None and bias.dtype is _F32 and bias.flags.c_contiguous and _pays(x, w):
+        made = gufuncs()
+        if made is not None:
+            return made["linear_relu" if relu else "linear"](x, w, bias)
+    out = multiply(x, w)
+    if bias is not None:
+        out += bias
+    # `maximum` keeps NaN, as relu does.
+    return np.maximum(out, 0, out=out) if relu else out

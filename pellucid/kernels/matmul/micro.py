@@ -1,0 +1,118 @@
+"""The innermost loops of matrix products: a tile of the result stays in registers while rows of A meet columns of B."""
+
+from __future__ import annotations
+
+from ...llvm.emit import Module, vector
+from .pack import Tile
+
+__all__ = ["ACCUMULATE", "BIAS", "PACKED", "RELU", "emit_any", "emit_finish", "emit_micro", "micro_name"]
+
+AHEAD = 8  # steps of k that A is fetched ahead
+
+
+def emit_micro(module: Module, t: Tile, rows: int, vectors: int, packed: bool, finish: str | None = None) -> None:
+    """out[i, :] = sum over k of a[i, k] * b[k * stride + :]; with flags, or less than the tile's width of `valid` columns, the function
+    `finish` puts the tile where it belongs; without one there are neither.
+
+    a[i, k] lies at k * a_row + i when `packed`, else at i * a_row + k. With each step of k a line of what the next panels are made of
+    is fetched, `ahead_step` floats from the last one: it arrives while the arithmetic goes on.
+    """
+    kind = vector("float", t.lanes)
+    f = module.function(micro_name(packed, rows, vectors), **_MICRO_PARAMS)
+    sums = [[f.var(kind, 0.0) for _ in range(vectors)] for _ in range(rows)]
+    starts = [] if packed else [f.at(f.a, f.a_row * i) for i in range(rows)]
+    # What moves by a step with k; `coming` are of packed rows the steps to come, else the rows of the next panel, where they follow these.
+    steps = {"a": f.a_row if packed else 0, "b": f.stride, "ahead": f.ahead_step, "coming": f.a_row if packed else rows}
+    places = {name: f.var("ptr", getattr(f, name)) for name in ("a", "b", "ahead")}
+    places["coming"] = f.var("ptr", f.at(f.a, f.a_row * (AHEAD if packed else rows)))
+    apart = 16 // vectors  # steps of k from one vector of the result to the next, whose lines are fetched one by one
+    with f.loop(0, f.depth) as k:
+        a, b, ahead, coming = (places[name].get() for name in ("a", "b", "ahead", "coming"))
+        f.prefetch(coming, 0)
+        f.prefetch(ahead, 0, near=2)
+        # The result's lines arrive while the sums are made, a row in 16 steps: asked for all at once they would keep B waiting.
+        f.prefetch(f.out, (k >> 4) * f.pitch + (k & 15) / apart * t.lanes, write=True)
+        wide = [f.load(kind, b, v * t.lanes) for v in range(vectors)]
+        for i in range(rows):
+            factor = f.splat(f.load("float", a, i) if packed else f.load("float", starts[i], k), kind)
+            for v in range(vectors):
+                sums[i][v].set(f.fma(factor, wide[v], sums[i][v].get()))
+        for name, here in (("a", a), ("b", b), ("ahead", ahead), ("coming", coming)):
+            places[name].set(f.at(here, steps[name]))
+    width = vectors * t.lanes
+    out, pitch = f.out, f.pitch
+    if finish:
+        tile = f.buffer("float", rows * width)
+        # Flags besides PACKED are things to do.
+        ready = (f.flags & (PACKED - 1)).compare("eq", 0) & f.valid.compare("eq", width)
+        out, pitch = f.select(ready, out, tile), f.select(ready, pitch, f.const(width, "i64"))
+    for i in range(rows):
+        for v in range(vectors):
+            f.store(sums[i][v].get(), f.at(out, pitch * i + v * t.lanes))
+    if finish:
+        with f.when(ready.compare("eq", False)):
+            module.declarations.add(f"declare void @{finish}(ptr, ptr, ptr, i64, i64, i64, i64, i64)")
+            f.call(finish, tile, f.out, f.bias, f.pitch, f.valid, f.flags, *(f.const(n, "i64") for n in (rows, width)))
+    f.ret()
+
+
+def emit_finish(module: Module, name: str, t: Tile) -> None:
+    """What follows a product: a tile of sums, `width` floats a row, added to the result's rows, with the bias, relu, or just stored."""
+    kind = vector("float", t.lanes)
+    numbers = dict.fromkeys(("pitch", "valid", "flags", "rows", "width"), "i64")
+    f = module.function(name, tile="ptr", out="ptr", bias="ptr", **numbers)
+    adds, biased, rectified = ((f.flags & flag).compare("ne", 0) for flag in (ACCUMULATE, BIAS, RELU))
+    total, bias, source, place = f.var(kind), f.var(kind, 0.0), f.var("ptr"), f.var("ptr")
+    with f.loop(0, f.valid, t.lanes) as first:
+        mask = f.tail_mask(f.valid - first, t.lanes)
+        with f.when(biased):
+            bias.set(f.load(kind, f.bias, first, mask=mask))
+        source.set(f.at(f.tile, first))
+        place.set(f.at(f.out, first))
+        with f.loop(0, f.rows):
+            total.set(f.load(kind, source.get()))
+            with f.when(adds):
+                total.set(total.get() + f.load(kind, place.get(), mask=mask))
+            with f.when(biased):
+                total.set(total.get() + bias.get())
+            with f.when(rectified):
+                total.set(f.select(total.get().compare("ole", 0.0), 0.0, total.get()))
+            f.store(total.get(), place.get(), mask=mask)
+            source.set(f.at(source.get(), f.width))
+            place.set(f.at(place.get(), f.pitch))
+    f.ret()
+
+
+_MICRO_PARAMS = {
+    **dict.fromkeys(("a", "b", "out", "bias", "ahead"), "ptr"),
+    **dict.fromkeys(("a_row", "depth", "stride", "pitch", "valid", "flags", "height", "ahead_step"), "i64"),
+}
+ACCUMULATE, BIAS, RELU, PACKED = 1, 2, 4, 8
+
+
+def micro_name(packed: bool, rows: int, vectors: int) -> str:
+    return f"micro.{'packed' if packed else 'plain'}.{rows}.{vectors}"
+
+
+def emit_any(module: Module, name: str) -> None:
+    """A micro-kernel for every shape, one element after the other: what serves where one of the others cannot be compiled. Each
+    element is the same sum in the same order, so the bits are those of the others, too.
+    """
+    f = module.function(name, **_MICRO_PARAMS)
+    f.driver = True
+    packed = (f.flags & PACKED).compare("ne", 0)
+    row, step = f.select(packed, f.const(1, "i64"), f.a_row), f.select(packed, f.a_row, 1)
+    with f.loop(0, f.height) as i, f.loop(0, f.valid) as j:
+        total = f.var("float", 0.0)
+        with f.loop(0, f.depth) as k:
+            a = f.load("float", f.a, i * row + k * step)
+            total.set(f.fma(a, f.load("float", f.b, k * f.stride + j), total.get()))
+        place = f.at(f.out, i * f.pitch + j)
+        with f.when((f.flags & ACCUMULATE).compare("ne", 0)):
+            total.set(total.get() + f.load("float", place))
+        with f.when((f.flags & BIAS).compare("ne", 0)):
+            total.set(total.get() + f.load("float", f.bias, j))
+        with f.when((f.flags & RELU).compare("ne", 0)):
+            total.set(f.select(total.get().compare("ole", 0.0), 0.0, total.get()))
+        f.store(total.get(), place)
+    f.ret()

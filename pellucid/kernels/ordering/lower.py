@@ -1,0 +1,166 @@
+"""Sorting, extremes with their places, and running sums in a schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...ir import Instruction, Value
+from ...ir.program import ITEMSIZE
+from ..lowered import OTHER, Native, compact, copied, room, row_major, served, steps, team, value_of
+from ..pointwise.loop import Access
+from ..schedule import Place, Schedule
+from . import order, scan, search, select
+
+
+def _serves(x: Any, *out: Any) -> bool:
+    """Whether these are a float32 value with dimensions, and results in order."""
+    good = isinstance(x, Value) and x.dtype == "float32" and x.shape and x.size and not any(s % 4 for s in x.strides)
+    return bool(good) and max(x.shape) < 1 << 31 and all(v.contiguous and v.dtype in ("float32", "int64") for v in out)
+
+
+def _ordered(i: Instruction, ex: Any, dim: int, k: int, largest: bool) -> Native | str:
+    """The first `k` in order, with their places: by selection where they are few, else by sorting."""
+    x, (values, index) = i.inputs[0], i.outputs
+    dim %= len(x.shape)
+    few = 0 < k <= order.MOST and i.op != "sort"
+    name = ("largest" if largest else "smallest") if few else "sort"
+    function = order.native(name)
+    if function is None or not _serves(x, values, index) or not values.size:
+        return OTHER
+    n = x.shape[dim]
+    count, grain, inner = order.lines(x.shape, dim)
+
+    def emit(schedule: Schedule) -> None:
+        arrays = [compact(ex, schedule, x), ex.place(values, schedule), ex.place(index, schedule)]
+        sizes: list[Any] = [*order.numbers(n, k, inner, largest, False)]
+        if not few:
+            sizes.append(schedule.room(order.scratch(n, team(ex))))
+        schedule.native(function, ["team", *arrays, *sizes, count, grain], f"{i.op} of {count} lines of {n}")
+
+    return Native(emit, f"{i.op} of {count} lines", x.nbytes + values.nbytes + index.nbytes, 0)
+
+
+def sort(i: Instruction, ex: Any) -> Native | str:
+    """All in order."""
+    x = i.inputs[0]
+    if not isinstance(x, Value) or not x.shape:
+        return OTHER
+    return _ordered(i, ex, i.params["dim"], x.shape[i.params["dim"]], bool(i.params["descending"]))
+
+
+def topk(i: Instruction, ex: Any) -> Native | str:
+    """The first few."""
+    x = i.inputs[0]
+    if not isinstance(x, Value) or not x.shape:
+        return OTHER
+    return _ordered(i, ex, i.params["dim"], i.params["k"], bool(i.params["largest"]))
+
+
+def extreme(i: Instruction, ex: Any) -> Native | str:
+    """max, min, argmax and argmin along a dimension, or argmax of all."""
+    x, dim, largest = i.inputs[0], i.params["dim"], "max" in i.op
+    if not _serves(x, *i.outputs):
+        return OTHER
+    shape = x.shape
+    if dim is None:
+        shape, dim = (x.size,), 0
+    dim %= len(shape)
+    across = order.across(shape, dim)
+    name = ("largest" if largest else "smallest") + "_across" * across
+    function, n = order.native(name), shape[dim]
+    if function is None:
+        return OTHER
+    count, grain, inner = order.lines(shape, dim)
+    numbers = order.across_numbers(shape, dim) if across else (*order.numbers(n, 1, inner, largest, True), count, grain)
+
+    def emit(schedule: Schedule) -> None:
+        values = room(schedule, count) if len(i.outputs) == 1 else ex.place(i.outputs[0], schedule)
+        arrays = [compact(ex, schedule, x), values, ex.place(i.outputs[-1], schedule)]
+        schedule.native(function, ["team", *arrays, *numbers], f"{i.op} of {count} lines of {n}")
+
+    return Native(emit, f"{i.op} of {count} lines", x.nbytes + 12 * count, x.size)
+
+
+def chosen(i: Instruction, ex: Any) -> Native | str:
+    """kthvalue, median and nanmedian along a dimension; the medians of all elements, whose place nobody wants."""
+    x, values, name = i.inputs[0], i.outputs[0], i.op.removesuffix("_all")
+    function = select.native(x.dtype) if isinstance(x, Value) else None
+    if function is None or not x.shape or not x.size or any(s % ITEMSIZE[x.dtype] for s in x.strides):
+        return OTHER
+    if not all(out.contiguous for out in i.outputs):
+        return OTHER
+    shape, dim = ((x.size,), 0) if name != i.op else (x.shape, i.params["dim"] % len(x.shape))
+    n, size = shape[dim], ITEMSIZE[x.dtype]
+    numbers = select.numbers(shape, dim, "kth" if name == "kthvalue" else name, i.params.get("k", 1))
+    title = f"{i.op} of {x.size // n} lines of {n}"
+
+    def emit(schedule: Schedule) -> None:
+        room = schedule.room(select.scratch(n, size, team(ex)))
+        index = ex.place(i.outputs[1], schedule) if len(i.outputs) > 1 else schedule.room(8 * (x.size // n))
+        arrays = [compact(ex, schedule, x), ex.place(values, schedule), index, room]
+        schedule.native(function, ["team", *arrays, *numbers], title)
+
+    return Native(emit, title, 3 * x.nbytes + sum(out.nbytes for out in i.outputs), 4 * x.size)
+
+
+def places(i: Instruction, ex: Any) -> Native | str:
+    """searchsorted and bucketize."""
+    sequences, values, right, _ = map(value_of, i.params["args"])
+    out = i.record[1][0]
+    if not all(isinstance(v, Value) and v.size and not any(s % ITEMSIZE[v.dtype] for s in v.strides) for v in (sequences, values)):
+        return OTHER
+    each = values.shape[-1] if len(sequences.shape) > 1 else 0
+    s = search.Search(sequences.dtype, out.dtype, sequences.shape[-1], each, bool(right))
+    if not s.served or values.dtype != sequences.dtype or not out.contiguous:
+        return OTHER
+    title = f"places of {values.size} values among {s.length}"
+
+    def emit(schedule: Schedule) -> None:
+        symbol = schedule.function("search", s, lambda module, name: search.emit(module, name, s))
+        arrays = [compact(ex, schedule, sequences), compact(ex, schedule, values), ex.place(out, schedule)]
+        schedule.native(symbol, ["team", *arrays, *search.share(s, values.size)], title)
+
+    return Native(emit, title, sequences.nbytes + values.nbytes + out.nbytes, 4 * values.size * s.length.bit_length())
+
+
+def running(i: Instruction, ex: Any) -> Native | str:
+    """Running sums and products."""
+    return _running(i, ex, i.op, [i.inputs[0]], i.params["dim"])
+
+
+def cumprod_vjp(i: Instruction, ex: Any) -> Native | str:
+    """The gradient of running products."""
+    x, made = (value_of(v) for v in i.params["s"][:2])
+    return _running(i, ex, "cumprod_backward", [x, made, value_of(i.params["g"])], i.params["params"]["dim"])
+
+
+def _running(i: Instruction, ex: Any, name: str, values: list[Any], dim: int) -> Native | str:
+    out = i.outputs[0]
+    if len(i.outputs) != 1 or not out.shape or not out.size or not served(*values, out):
+        return OTHER
+    if any(v.dtype != out.dtype and not (name == "cumsum" and v.dtype in ("bool", "int32")) for v in values):
+        return OTHER
+    shape = out.shape
+    dim %= len(shape)
+    function = scan.native(name, shape, dim, out.dtype)
+    if function is None:
+        return OTHER
+
+    def emit(schedule: Schedule) -> None:
+        arrays: list[Place] = [compact(ex, schedule, v, out.dtype) for v in values]
+        numbers = scan.numbers(name, shape, dim)
+        to = ex.place(out, schedule) if out.contiguous else schedule.room(out.nbytes)
+        schedule.native(function, ["team", *arrays, to, *numbers], f"{i.op} of {'x'.join(map(str, shape))}")
+        if not out.contiguous:
+            read, write = Access(out.dtype, row_major(shape, 1)), Access(out.dtype, steps(out))
+            copied(schedule, shape, to, read, ex.place(out, schedule), write)
+
+    return Native(emit, i.op, sum(v.nbytes for v in values) + out.nbytes, out.size)
+
+
+LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
+    "sort": sort, "topk": topk, "max_dim": extreme, "min_dim": extreme, "argmax": extreme, "argmin": extreme, "cumsum": running,
+    "cumprod": running, "cumprod_vjp": cumprod_vjp,
+    "kthvalue": chosen, "median": chosen, "nanmedian": chosen, "median_all": chosen, "nanmedian_all": chosen, "_places": places,
+}  # fmt: skip

@@ -1,0 +1,154 @@
+"""Running sums and products along one dimension of float32 (accumulated in double as PyTorch's are), float64 and int64; and the gradient of
+products of float32.
+
+>>> cumsum(np.ones(3, np.float32), 0) is None or cumsum(np.ones(3, np.float32), 0).tolist() == [1.0, 2.0, 3.0]
+True
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...llvm import jit, target, threads
+from ...llvm.emit import Function, Module, Value, vector
+
+__all__ = ["cumprod", "cumprod_backward", "cumsum", "native", "numbers"]
+
+_CTYPES = {"float32": "float", "float64": "double", "int64": "i64"}
+GRAIN = 16384  # elements a chunk
+WIDE = 8  # lines side by side from which on vectors run across them
+
+
+def _accumulated(f: Function, kind: str, total: Value, x: Value) -> Value:
+    return total + x if kind == "cumsum" else total * x
+
+
+def _lines(module: Module, kind: str, ctype: str) -> None:
+    """`kind.type(team, x, out, length, inner, n, grain)` over n lines of an array (outer, length, inner)."""
+    wide = "double" if ctype == "float" else ctype
+    f = threads.parallel_export(module, f"{kind}.{ctype}", {"x": "ptr", "out": "ptr", "length": "i64", "inner": "i64"})
+    with f.loop(f.begin, f.end) as line:
+        start = line // f.inner * f.length * f.inner + line % f.inner
+        total = f.var(wide, int(kind == "cumprod"))
+        with f.loop(0, f.length) as i:
+            at = start + i * f.inner
+            total.set(_accumulated(f, kind, total.get(), f.extend(f.load(ctype, f.x, at), wide)))
+            f.store(f.trunc(total.get(), ctype), f.out, at)
+    f.ret()
+
+
+def _across(module: Module, kind: str, ctype: str) -> None:
+    """`kind_across.type(team, x, out, length, inner, outer, grain)`: vectors run along `inner`."""
+    name = f"{kind}_across.{ctype}"
+    f = threads.parallel_export(module, name, {"x": "ptr", "out": "ptr", "length": "i64", "inner": "i64"})
+    width = target.host().lanes("double")
+    narrow, wide = vector(ctype, width), vector("double" if ctype == "float" else ctype, width)
+    with f.loop(f.begin, f.end) as o:
+        base = o * f.length * f.inner
+
+        def column(i: Value, mask: Value | None, base: Value = base) -> None:
+            total = f.var(wide, f.const(int(kind == "cumprod"), wide))
+            with f.loop(0, f.length) as j:
+                at = base + j * f.inner + i
+                total.set(_accumulated(f, kind, total.get(), f.extend(f.load(narrow, f.x, at, mask=mask), wide)))
+                f.store(f.trunc(total.get(), narrow), f.out, at, mask=mask)
+
+        f.vector_loop(f.inner, width, column)
+    f.ret()
+
+
+def _cumprod_backward(module: Module) -> None:
+    """With s[k] = g[k] + x[k + 1] * s[k + 1] the gradient is s[k] times the product of what stands before: no division, zeros are fine."""
+    params = {"x": "ptr", "product": "ptr", "g": "ptr", "out": "ptr", "length": "i64", "inner": "i64"}
+    f = threads.parallel_export(module, "cumprod_backward", params)
+    with f.loop(f.begin, f.end) as line:
+        start = line // f.inner * f.length * f.inner + line % f.inner
+        total, factor = f.var("double", 0.0), f.var("double", 0.0)
+        with f.loop(0, f.length) as i:
+            k = f.length - 1 - i
+            at = start + k * f.inner
+            total.set(f.extend(f.load("float", f.g, at), "double") + factor.get() * total.get())
+            factor.set(f.extend(f.load("float", f.x, at), "double"))
+            before = f.load("float", f.product, f.larger(at - f.inner, start))
+            before = f.extend(f.select(k.compare("eq", 0), f.const(1.0, "float"), before), "double")
+            f.store(f.trunc(total.get() * before, "float"), f.out, at)
+    f.ret()
+
+
+def _build(name: str) -> str:
+    module = Module()
+    for kind, ctype in itertools.product(("cumsum", "cumprod"), _CTYPES.values()):
+        _lines(module, kind, ctype)
+        _across(module, kind, ctype)
+    _cumprod_backward(module)
+    return module.text(name)
+
+
+_NAMES = [f"{kind}{across}.{ctype}" for kind in ("cumsum", "cumprod") for across in ("", "_across") for ctype in _CTYPES.values()]
+_lib = jit.Library("scan", _build, {**dict.fromkeys(_NAMES, "paaiiii"), "cumprod_backward": "paaaaiiii"})
+
+
+def native(name: str, shape: Sequence[int], dim: int, dtype: str = "float32") -> int | None:
+    """The address of the kernel that serves a shape and dtype; None where there is none, or it cannot be compiled."""
+    kernel = _kernel(name, shape, dim, dtype)
+    function = None if kernel is None else getattr(_lib, kernel)
+    return None if function is None else jit.address(function)
+
+
+def _kernel(name: str, shape: Sequence[int], dim: int, dtype: str) -> str | None:
+    if name == "cumprod_backward":
+        return name if dtype == "float32" else None
+    return f"{name}{'_across' if _is_across(name, shape, dim) else ''}.{_CTYPES[dtype]}" if dtype in _CTYPES else None
+
+
+def _is_across(name: str, shape: Sequence[int], dim: int) -> bool:
+    return name != "cumprod_backward" and math.prod(shape[dim + 1 :]) >= WIDE
+
+
+def numbers(name: str, shape: Sequence[int], dim: int) -> tuple[int, ...]:
+    """The kernel's last arguments."""
+    length, inner, outer = shape[dim], math.prod(shape[dim + 1 :]), math.prod(shape[:dim])
+    if _is_across(name, shape, dim):
+        return length, inner, outer, max(1, GRAIN // max(1, length * inner))
+    return length, inner, outer * inner, max(1, GRAIN // max(1, length))
+
+
+def _run(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray | None:
+    shape, dtype = arrays[0].shape, arrays[0].dtype
+    for a in arrays:
+        if a.dtype is not dtype or not a.flags.c_contiguous or a.shape != shape:
+            return None
+    kernel, last = _chosen(name, shape, dim % len(shape), dtype)
+    function = None if kernel is None else getattr(_lib, kernel)
+    if function is None:
+        return None
+    out = np.empty(shape, dtype)
+    function(threads.team(), *arrays, out, *last)
+    return out
+
+
+@functools.lru_cache(512)
+def _chosen(name: str, shape: tuple[int, ...], dim: int, dtype: np.dtype[Any]) -> tuple[str | None, tuple[int, ...]]:
+    """The kernel that serves a shape and dtype, None where there is none, and its last arguments."""
+    return _kernel(name, shape, dim, dtype.name), numbers(name, shape, dim)
+
+
+def cumsum(x: np.ndarray, axis: int) -> np.ndarray | None:
+    """`np.cumsum(x, axis)` of a contiguous array of float32, float64 or int64; None for others."""
+    return _run("cumsum", axis, x)
+
+
+def cumprod(x: np.ndarray, axis: int) -> np.ndarray | None:
+    """`np.cumprod(x, axis)` of a contiguous array of float32, float64 or int64; None for others."""
+    return _run("cumprod", axis, x)
+
+
+def cumprod_backward(x: np.ndarray, product: np.ndarray, g: np.ndarray, axis: int) -> np.ndarray | None:
+    """The gradient of `product`, the running product of x, in x; None for others than contiguous float32 arrays."""
+    return _run("cumprod_backward", axis, x, product, g)

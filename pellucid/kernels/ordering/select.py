@@ -1,0 +1,138 @@
+"""The k-th smallest element along one dimension and its place, and medians, of float32 and float64: found by partition, not by sorting.
+
+An element becomes a whole number that is ordered as the floats are, with NaN behind all others. The k-th of these gives the element; its
+place is that of the equal one which a stable sort would put there. The median of a line with a NaN is its first NaN.
+
+    >>> made = select(np.array([[3.0, 5.0, 4.0]], np.float32), 1, "median")
+    >>> made is None or [a.tolist() for a in made] == [[[4.0]], [[2]]]
+    True
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...llvm import jit, threads
+from ...llvm.emit import Function, Module, Value, Var
+
+__all__ = ["native", "numbers", "scratch", "select"]
+
+GRAIN = 2048  # elements a chunk
+_CTYPES = {"float32": ("float", "i32"), "float64": ("double", "i64")}
+_WAYS = ("kth", "median", "nanmedian")
+
+
+def _key(f: Function, x: Value, whole: str) -> Value:
+    """An element as a number of the same order; -0.0 is 0.0."""
+    bits = f.bitcast(x + 0.0, whole)
+    size = 32 if whole == "i32" else 64
+    key = bits ^ ((bits >> (size - 1)) & ((1 << (size - 1)) - 1))
+    return f.select(x.compare("uno", x), f.const((1 << (size - 1)) - 1, whole), key)
+
+
+def _partition(f: Function, keys: Value, whole: str, rank: Value, n: Value) -> None:
+    """Bring the element of a rank to its place, smaller ones before it and larger ones behind. Source: Hoare, "FIND", 1961."""
+    low, high = f.var("i64", 0), f.var("i64", n - 1)
+    i, j = f.var("i64"), f.var("i64")
+
+    def walk(at: Var, how: str, pivot: Value, step: int) -> None:
+        with f.loop_while() as go_on:
+            go_on(f.load(whole, keys, at.get()).compare(how, pivot))
+            at.set(at.get() + step)
+
+    with f.loop_while() as go_on:
+        go_on(low.get().compare("slt", high.get()))
+        pivot = f.load(whole, keys, rank)
+        i.set(low.get())
+        j.set(high.get())
+        with f.loop_while() as again:
+            again(i.get().compare("sle", j.get()))
+            walk(i, "slt", pivot, 1)
+            walk(j, "sgt", pivot, -1)
+            with f.when(i.get().compare("sle", j.get())):
+                a, b = f.load(whole, keys, i.get()), f.load(whole, keys, j.get())
+                f.store(b, keys, i.get())
+                f.store(a, keys, j.get())
+                i.set(i.get() + 1)
+                j.set(j.get() - 1)
+        low.set(f.select(j.get().compare("slt", rank), i.get(), low.get()))
+        high.set(f.select(rank.compare("slt", i.get()), j.get(), high.get()))
+
+
+def _build(name: str) -> str:
+    module, (ctype, whole) = Module(), {c: (c, w) for c, w in _CTYPES.values()}[name]
+    params = {
+        "x": "ptr",
+        "values": "ptr",
+        "index": "ptr",
+        "scratch": "ptr",
+        "length": "i64",
+        "inner": "i64",
+        "way": "i64",
+        "k": "i64",
+    }
+    f = threads.parallel_export(module, name, params)
+    n = f.length
+    keys = f.at(f.scratch, f.thread * n, whole)
+    with f.loop(f.begin, f.end) as line:
+        base = f.at(f.x, line // f.inner * n * f.inner + line % f.inner, ctype)
+        nans = f.var("i64", 0)
+        with f.loop(0, n) as i:
+            x = f.load(ctype, base, i * f.inner)
+            f.store(_key(f, x, whole), keys, i)
+            nans.set(nans.get() + f.emit(f"zext i1 {x.compare('uno', x).name} to i64", "i64"))
+        known, some = n - nans.get(), nans.get().compare("sgt", 0)
+        median = f.select(some, known, (n - 1) // 2)
+        rank = f.select(f.way.compare("eq", 1), median, f.larger(known - 1, 0) // 2)
+        rank = f.select(f.way.compare("eq", 0), f.k, rank)
+        _partition(f, keys, whole, rank, n)
+        found = f.load(whole, keys, rank)
+        before = f.var("i64", 0)  # smaller ones: all stand before it
+        with f.loop(0, rank) as i:
+            less = f.load(whole, keys, i).compare("slt", found)
+            before.set(before.get() + f.emit(f"zext i1 {less.name} to i64", "i64"))
+        left, place = f.var("i64", rank - before.get()), f.var("i64", 0)
+        with f.loop_while() as go_on:
+            here = _key(f, f.load(ctype, base, place.get() * f.inner), whole).compare("eq", found)
+            go_on((here & left.get().compare("eq", 0)).compare("eq", 0))
+            left.set(left.get() - f.emit(f"zext i1 {here.name} to i64", "i64"))
+            place.set(place.get() + 1)
+        f.store(f.load(ctype, base, place.get() * f.inner), f.values, line)
+        f.store(place.get(), f.index, line)
+    f.ret()
+    return module.text(name)
+
+
+_lib = jit.Library("select", _build, {ctype: "paaaaiiiiii" for ctype, _ in _CTYPES.values()})
+
+
+def native(dtype: str) -> int | None:
+    """The address of the kernel; None for a dtype that it does not serve, and where it cannot be compiled."""
+    function = getattr(_lib, _CTYPES[dtype][0]) if dtype in _CTYPES else None
+    return None if function is None else jit.address(function)
+
+
+def numbers(shape: Sequence[int], dim: int, way: str, k: int = 1) -> tuple[int, ...]:
+    """The kernel's last arguments: the k-th smallest ("kth", from 1), or the "median" or "nanmedian", along a dimension."""
+    inner, n = math.prod(shape[dim + 1 :]), shape[dim]
+    return n, inner, _WAYS.index(way), k - 1, math.prod(shape[:dim]) * inner, max(1, GRAIN // n)
+
+
+def scratch(n: int, size: int, team: int) -> int:
+    """Bytes of working memory of so many threads, for lines of n elements of so many bytes."""
+    return n * size * team
+
+
+def select(x: np.ndarray, dim: int, way: str, k: int = 1) -> tuple[np.ndarray, np.ndarray] | None:
+    """What `numbers` says, and its int64 places, the dimension kept with size one; None where it is not served."""
+    if not x.size or native(x.dtype.name) is None:
+        return None
+    shape = (*x.shape[:dim], 1, *x.shape[dim + 1 :])
+    values, index = np.empty(shape, x.dtype), np.empty(shape, np.int64)
+    room = np.empty(scratch(x.shape[dim], x.itemsize, threads.get_num_threads()), np.uint8)
+    function = getattr(_lib, _CTYPES[x.dtype.name][0])
+    function(threads.team(), np.ascontiguousarray(x), values, index, room, *numbers(x.shape, dim, way, k))
+    return values, index

@@ -1,0 +1,1 @@
+"""Loops over elements: element-wise operations, fused chains and reductions."""

@@ -1,0 +1,399 @@
+"""Values with NumPy's dtypes while IR is written: arithmetic, conversions and elementary functions of vectors.
+
+A `Num` has operators as an array has, and behaves as one: operands that are Python numbers take its dtype, integers wrap around,
+results in float16 and bfloat16 are rounded after each operation (they are held, and computed, in float32), bools add by `or`.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import ml_dtypes
+import numpy as np
+
+from ...llvm import math as functions
+from ...llvm import target
+from ...llvm.emit import Function, Value, element, lanes, vector
+
+__all__ = ["MEMORY", "Maker", "Num", "Weak", "is_float", "is_half", "itemsize", "numpy_dtype"]
+
+# How dtypes are held in registers and in memory.
+REGISTER = {
+    "float32": "float", "float64": "double", "float16": "float", "bfloat16": "float", "bool": "i1", "int64": "i64", "int32": "i32",
+    "int16": "i16", "int8": "i8", "uint8": "i8", "uint16": "i16", "uint32": "i32", "uint64": "i64",
+}  # fmt: skip
+MEMORY = {**REGISTER, "float16": "i16", "bfloat16": "i16", "bool": "i8"}
+_SIZE = {"float": 4, "double": 8, "i64": 8, "i32": 4, "i16": 2, "i8": 1}
+
+
+def itemsize(kind: str) -> int:
+    return _SIZE[MEMORY[kind]]
+
+
+def is_float(kind: str) -> bool:
+    return kind in ("float32", "float64", "float16", "bfloat16")
+
+
+def is_half(kind: str) -> bool:
+    return kind in ("float16", "bfloat16")
+
+
+def numpy_dtype(kind: str) -> np.dtype[Any]:
+    return np.dtype(ml_dtypes.bfloat16) if kind == "bfloat16" else np.dtype(kind)
+
+
+class Num:
+    """A value of the dtype `kind`; `value` is its register."""
+
+    __slots__ = ("kind", "make", "value")
+
+    def __init__(self, make: Maker, value: Value, kind: str) -> None:
+        self.make, self.value, self.kind = make, value, kind
+
+    def _pair(self, other: Any) -> tuple[Value, Value]:
+        return self.value, self.make.cast(other, self.kind).value
+
+    def _made(self, value: Value) -> Num:
+        return self.make.rounded(value, self.kind)
+
+    def __add__(self, other: Any) -> Num:
+        a, b = self._pair(other)
+        return self._made(a | b if self.kind == "bool" else a + b)
+
+    def __sub__(self, other: Any) -> Num:
+        a, b = self._pair(other)
+        return self._made(a - b)
+
+    def __mul__(self, other: Any) -> Num:
+        a, b = self._pair(other)
+        return self._made(a & b if self.kind == "bool" else a * b)
+
+    def __truediv__(self, other: Any) -> Num:
+        a, b = self._pair(other)
+        return self._made(a / b)
+
+    def __radd__(self, other: Any) -> Num:
+        return self.make.cast(other, self.kind) + self
+
+    def __rsub__(self, other: Any) -> Num:
+        return self.make.cast(other, self.kind) - self
+
+    def __rmul__(self, other: Any) -> Num:
+        return self.make.cast(other, self.kind) * self
+
+    def __rtruediv__(self, other: Any) -> Num:
+        return self.make.cast(other, self.kind) / self
+
+    def __neg__(self) -> Num:
+        return Num(self.make, -self.value, self.kind)
+
+    def __and__(self, other: Any) -> Num:
+        a, b = self._pair(other)
+        return Num(self.make, a & b, self.kind)
+
+    def __or__(self, other: Any) -> Num:
+        a, b = self._pair(other)
+        return Num(self.make, a | b, self.kind)
+
+    def __xor__(self, other: Any) -> Num:
+        a, b = self._pair(other)
+        return Num(self.make, a ^ b, self.kind)
+
+    def __invert__(self) -> Num:
+        return self ^ (True if self.kind == "bool" else -1 if not self.kind.startswith("u") else 2 ** (8 * itemsize(self.kind)) - 1)
+
+    def _compare(self, how: str, other: Any) -> Num:
+        a, b = self._pair(other)
+        if is_float(self.kind):
+            how = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}[how]
+        elif how not in ("eq", "ne"):
+            how = ("u" if self.kind.startswith("u") or self.kind == "bool" else "s") + how
+        return Num(self.make, a.compare(how, b), "bool")
+
+    def __lt__(self, other: Any) -> Num:
+        return self._compare("lt", other)
+
+    def __le__(self, other: Any) -> Num:
+        return self._compare("le", other)
+
+    def __gt__(self, other: Any) -> Num:
+        return self._compare("gt", other)
+
+    def __ge__(self, other: Any) -> Num:
+        return self._compare("ge", other)
+
+    def eq(self, other: Any) -> Num:
+        return self._compare("eq", other)
+
+    def ne(self, other: Any) -> Num:
+        return self._compare("ne", other)
+
+    def isnan(self) -> Num:
+        return Num(self.make, self.value.compare("uno", self.value), "bool")
+
+
+class Weak(Num):
+    """A number known at run time: it takes the dtype of the arrays that it meets, as a Python number does."""
+
+    __slots__ = ()
+
+
+class Maker:
+    """Makes values of `width` lanes in the function `f`."""
+
+    def __init__(self, f: Function, width: int) -> None:
+        self.f, self.width = f, width
+
+    def ctype(self, kind: str) -> str:
+        return vector(REGISTER[kind], self.width)
+
+    def number(self, value: Any, kind: str) -> Num:
+        """A Python number; floats are rounded to the dtype, integers wrap around."""
+        dtype = numpy_dtype(kind)
+        with np.errstate(all="ignore"):
+            try:
+                made = np.asarray(value, dtype)
+            except (OverflowError, ValueError):
+                made = np.asarray(value).astype(dtype)
+        plain = float(made) if is_float(kind) else int(made)
+        return Num(self, self.f.const(plain, self.ctype(kind)), kind)
+
+    def cast(self, x: Any, kind: str) -> Num:
+        """`x.astype(kind)`; Python numbers as well."""
+        if not isinstance(x, Num):
+            return self.number(x, kind)
+        return x if x.kind == kind else Num(self, convert(self.f, x.value, x.kind, kind), kind)
+
+    def rounded(self, value: Value, kind: str) -> Num:
+        """A result in float32 that stands for a two-byte float."""
+        return Num(self, _round(self.f, value, kind) if is_half(kind) else value, kind)
+
+    def wide(self, x: Num) -> Num:
+        """Two-byte floats as float32, others as they are."""
+        return Num(self, x.value, "float32") if is_half(x.kind) else x
+
+    # Functions as NumPy has them.
+
+    def where(self, condition: Num, yes: Any, no: Any) -> Num:
+        kind = yes.kind if isinstance(yes, Num) else no.kind
+        yes, no = self.cast(yes, kind), self.cast(no, kind)
+        return Num(self, self.f.select(self.cast(condition, "bool").value, yes.value, no.value), kind)
+
+    def maximum(self, x: Num, y: Any) -> Num:
+        """The larger one; NaN where one of the two is NaN."""
+        return self._extreme(x, y, "gt")
+
+    def minimum(self, x: Num, y: Any) -> Num:
+        """The smaller one; NaN where one of the two is NaN."""
+        return self._extreme(x, y, "lt")
+
+    def _extreme(self, x: Num, y: Any, how: str) -> Num:
+        if not is_float(x.kind):
+            return self.where(x._compare(how, y), x, y)
+        if isinstance(y, Num) or y != y:
+            y = self.cast(y, x.kind)
+            return self.where(x._compare(how, y) | x.isnan(), x, y)
+        # Against a number: "or unordered" takes NaN along, in one comparison.
+        number = self.cast(y, x.kind)
+        return self.where(Num(self, x.value.compare("u" + how, number.value), "bool"), x, number)
+
+    def abs(self, x: Num) -> Num:
+        if is_float(x.kind):
+            return Num(self, self.f.fabs(x.value), x.kind)
+        return x if x.kind.startswith("u") or x.kind == "bool" else self.where(x < 0, -x, x)
+
+    def _plain(self, name: str, x: Num) -> Num:
+        return self.rounded(self.f.intrinsic(name, x.value.ctype, x.value), x.kind)
+
+    def sqrt(self, x: Num) -> Num:
+        return self._plain("sqrt", x)
+
+    def floor(self, x: Num) -> Num:
+        return self._plain("floor", x) if is_float(x.kind) else x
+
+    def ceil(self, x: Num) -> Num:
+        return self._plain("ceil", x) if is_float(x.kind) else x
+
+    def trunc(self, x: Num) -> Num:
+        return self._plain("trunc", x) if is_float(x.kind) else x
+
+    def rint(self, x: Num) -> Num:
+        return self._plain("rint", x) if is_float(x.kind) else x
+
+    def copysign(self, x: Num, y: Num) -> Num:
+        return Num(self, self.f.copysign(x.value, y.value), x.kind)
+
+    def function(self, name: str, *args: Num) -> Num:
+        """An elementary function: generated code for float32 where there is some, the C library's in double otherwise."""
+        kind, f = args[0].kind, self.f
+        if REGISTER[kind] == "float" and name in functions.FUNCTIONS:
+            return self.rounded(functions.FUNCTIONS[name](f, args[0].value), kind)
+        wide = [f.extend(a.value, vector("double", self.width)) for a in args]
+        value = through_c(f, name, *wide)
+        return self.rounded(f.trunc(value, self.ctype(kind)), kind)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in C_FUNCTIONS:
+            raise AttributeError(name)
+        return lambda *args: self.function(name, *args)
+
+
+# Functions of the C library (of doubles), by NumPy's names.
+C_FUNCTIONS = {
+    **{n: n for n in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "erf", "erfc", "pow", "hypot", "sin", "cos", "tan")},
+    **{n: n for n in ("tanh", "sinh", "cosh")},
+    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",
+    "arctan2": "atan2", "fmod": "fmod",
+}  # fmt: skip
+HAS_C_FUNCTIONS = sys.platform != "win32"  # there the C library's names are not found by the linker in this process
+
+
+def through_c(f: Function, name: str, *args: Value) -> Value:
+    """Lane by lane."""
+    symbol = C_FUNCTIONS[name]
+    f.module.declarations.add(f"declare double @{symbol}({', '.join(['double'] * len(args))})")
+    count = lanes(args[0].ctype)
+    if count == 1:
+        return f.emit(f"call double @{symbol}({', '.join('double ' + a.name for a in args)})", "double")
+    result = f.const(0, args[0].ctype)
+    for i in range(count):
+        each = [f.emit(f"extractelement {a.ctype} {a.name}, i32 {i}", "double") for a in args]
+        one = f.emit(f"call double @{symbol}({', '.join('double ' + a.name for a in each)})", "double")
+        result = f.emit(f"insertelement {result.ctype} {result.name}, double {one.name}, i32 {i}", result.ctype)
+    return result
+
+
+# Conversions.
+
+
+def convert(f: Function, x: Value, source: str, wanted: str) -> Value:
+    """A register of one dtype as a register of another, as `astype` does it."""
+    to = vector(REGISTER[wanted], lanes(x.ctype))
+    if wanted == "bool":
+        return x.compare("une" if is_float(source) else "ne", 0)
+    if source == "bool":
+        return f._convert("uitofp" if is_float(wanted) else "zext", x, to)
+    if is_float(source):
+        if not is_float(wanted):
+            return _to_integer(f, x, wanted)
+        if source == "float64":
+            return (
+                f.trunc(x, to)
+                if wanted == "float32"
+                else _round(f, _to_odd(f, x) if wanted == "float16" else f.trunc(x, to), wanted)
+            )
+        return f.extend(x, to) if wanted == "float64" else _round(f, x, wanted) if is_half(wanted) else x
+    unsigned = source.startswith("u")
+    if is_float(wanted):
+        made = f._convert("uitofp" if unsigned else "sitofp", x, to)
+        return _round(f, made, wanted) if is_half(wanted) else made
+    if itemsize(wanted) < itemsize(source):
+        return f.trunc(x, to)
+    return f._convert("zext" if unsigned else "sext", x, to)
+
+
+def _to_integer(f: Function, x: Value, wanted: str) -> Value:
+    """Towards zero; beyond the range what x86 processors give, as NumPy does there (C leaves it open)."""
+    count = lanes(x.ctype)
+    bits = 64 if itemsize(wanted) == 8 or wanted == "uint32" else 32
+    middle = vector(f"i{bits}", count)
+    inside = x.compare("oge", -(2.0 ** (bits - 1))) & x.compare("olt", 2.0 ** (bits - 1))
+    safe = f.select(inside, x, 0.0)
+    made = f.select(inside, f.to_int(safe, middle), f.const(-(2 ** (bits - 1)), middle))
+    if wanted == "uint64":
+        high = x.compare("oge", 2.0**63) & x.compare("olt", 2.0**64)
+        made = f.select(high, f._convert("fptoui", f.select(high, x, 0.0), middle), made)
+    return f.trunc(made, vector(REGISTER[wanted], count))
+
+
+def _to_odd(f: Function, x: Value) -> Value:
+    """Doubles as floats with the last bit set where something was lost, so that another rounding sees it."""
+    count = lanes(x.ctype)
+    near = f.trunc(x, vector("float", count))
+    back = f.extend(near, x.ctype)
+    bits = f.bitcast(near, vector("i32", count))
+    bits = f.select(f.fabs(back).compare("ogt", f.fabs(x)), bits - 1, bits)
+    return f.bitcast(f.select(back.compare("one", x), bits | 1, bits), near.ctype)
+
+
+def _round(f: Function, x: Value, kind: str) -> Value:
+    """A float32 register rounded to a two-byte float, as float32."""
+    return unpack(f, pack(f, x, kind), kind)
+
+
+def _upper(f: Function, bits: Value) -> Value:
+    """The upper half of 32 bits."""
+    return f.emit(f"lshr {bits.ctype} {bits.name}, {f.const(16, bits.ctype).name}", bits.ctype)
+
+
+def pack(f: Function, x: Value, kind: str) -> Value:
+    """Registers as they lie in memory."""
+    count = lanes(x.ctype)
+    words = vector("i16", count)
+    if kind == "bool":
+        return f._convert("zext", x, vector("i8", count))
+    if kind == "float16":
+        return f.bitcast(f._convert("fptrunc", x, vector("half", count)), words)
+    if kind == "bfloat16":
+        bits = f.bitcast(x, vector("i32", count))
+        near = bits + ((_upper(f, bits) & 1) + 0x7FFF)
+        return f.trunc(_upper(f, f.select(x.compare("uno", x), bits | 0x400000, near)), words)
+    return x
+
+
+def unpack(f: Function, x: Value, kind: str) -> Value:
+    """The registers for what lies in memory."""
+    count = lanes(x.ctype)
+    if kind == "bool":
+        return x.compare("ne", 0)
+    if kind == "float16":
+        return f._convert("fpext", f.bitcast(x, vector("half", count)), vector("float", count))
+    if kind == "bfloat16":
+        return f.bitcast(f._convert("zext", x, vector("i32", count)) << 16, vector("float", count))
+    return x
+
+
+class Mask(NamedTuple):
+    """Lanes of a last, partial vector: an IR mask, and how many they are where that is known."""
+
+    value: Value
+    count: int | None
+
+
+def static_mask(f: Function, width: int, count: int) -> Mask:
+    """The first `count` lanes."""
+    ones = ", ".join(f"i1 {'true' if i < count else 'false'}" for i in range(width))
+    return Mask(Value(f, f"<{ones}>", vector("i1", width)), count)
+
+
+def store(f: Function, value: Value, pointer: Value, index: Value | int, mask: Mask | None) -> None:
+    """Write the lanes of a mask."""
+    if mask is not None and mask.count == 1 and lanes(value.ctype) > 1:
+        # Not through a mask: of a truncated vector LLVM (22, on x86) would store the lane as wide as it was before.
+        kind = element(value.ctype)
+        f.store(f.emit(f"extractelement {value.ctype} {value.name}, i32 0", kind), pointer, index)
+    else:
+        f.store(value, pointer, index, mask=None if mask is None else mask.value)
+
+
+def each_vector(f: Function, count: int, width: int, body: Callable[[Any, Mask | None], None]) -> None:
+    """`body(index, mask)` for vectors over 0..count, a number known now."""
+    whole = count - count % width
+    if whole:
+        with f.loop(0, whole, width) as i:
+            body(i, None)
+    if count - whole:
+        body(f.const(whole, "i64"), static_mask(f, width, count - whole))
+
+
+def available(kind: str) -> bool:
+    """Whether registers of this dtype can be made here."""
+    if kind == "float16" and target.available() and target.host().arch == "x86":
+        return "+f16c" in target.host().features.split(",")
+    return kind in REGISTER
+
+
+inf, nan = math.inf, math.nan

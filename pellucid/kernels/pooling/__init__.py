@@ -1,0 +1,1 @@
+"""Pooling of windows: maxima, means, adaptive sizes."""

@@ -1,0 +1,1 @@
+"""PyTorch's random numbers: the Mersenne Twister and the distributions drawn from it."""

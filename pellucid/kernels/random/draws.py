@@ -1,0 +1,176 @@
+"""Random numbers that are drawn one after the other, each with as many words as it takes: normal and gamma numbers.
+
+`normals(state, kept, out, n)`: float64 normal numbers by Box and Muller's transform. `gammas32(state, kept, alpha, out, n)` and
+`gammas64`: float64 gamma numbers of scale 1 for parameters in float32 or float64, by Marsaglia and Tsang's method
+(2000, doi:10.1145/358407.358414); what follows from a parameter alone is computed in its type, as PyTorch does.
+
+The state is NumPy's Mersenne Twister, as for `kernels.random.twister`. `kept` are two doubles: 1 and the second number of the last pair, or 0.
+Logarithms, sines and cosines are the C library's, so that the numbers are PyTorch's to the bit; all are None where they are not found.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import math
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from ...llvm import jit, target
+from ...llvm.emit import Function, Module, Value
+from .twister import SIZE, fresh_block
+
+__all__ = ["draws"]
+
+_C = ("log", "log1p", "sin", "cos", "pow")
+_SQUEEZE = float(np.float32(0.0331))
+_NONE = SimpleNamespace(normals=None, gammas32=None, gammas64=None)
+
+
+def _word(module: Module) -> None:
+    """The next word."""
+    f = module.function("word", "i64", internal=True, state="ptr")
+    position = f.var("i32", f.load("i32", f.state, SIZE))
+    with f.when(position.get().compare("sge", SIZE)):
+        f.call("twist", f.state)
+        position.set(0)
+    y = f.load("i32", f.state, f.extend(position.get(), "i64"))
+    f.store(position.get() + 1, f.state, SIZE)
+
+    def shifted(op: str, by: int) -> Value:
+        return f.emit(f"{op} i32 {y.name}, {by}", "i32")
+
+    y = y ^ shifted("lshr", 11)
+    y = y ^ (shifted("shl", 7) & (0x9D2C5680 - (1 << 32)))
+    y = y ^ (shifted("shl", 15) & (0xEFC60000 - (1 << 32)))
+    y = y ^ shifted("lshr", 18)
+    f.ret(f.emit(f"zext i32 {y.name} to i64", "i64"))
+
+
+def _uniform(module: Module) -> None:
+    """A number in [0, 1) of 53 bits: two words, the first one high."""
+    f = module.function("uniform", "double", internal=True, state="ptr")
+    high = f.call("word", f.state, returns="i64")
+    low = f.call("word", f.state, returns="i64")
+    assert high is not None and low is not None
+    f.ret(f.to_float(((high << 32) | low) & ((1 << 53) - 1), "double") * 2.0**-53)
+
+
+def _of(f: Function, name: str, *args: Value) -> Value:
+    """A function of the C library."""
+    f.module.declarations.add(f"declare double @pellucid_{name}({', '.join(['double'] * len(args))})")
+    made = f.call(f"pellucid_{name}", *args, returns="double")
+    assert made is not None
+    return made
+
+
+def _draw(f: Function, name: str = "uniform") -> Value:
+    arguments = (f.state, f.kept) if name == "normal" else (f.state,)
+    made = f.call(name, *arguments, returns="double")
+    assert made is not None
+    return made
+
+
+def _normal(module: Module) -> None:
+    """The number that was kept, or the first of a new pair, whose second is kept."""
+    f = module.function("normal", "double", internal=True, state="ptr", kept="ptr")
+    made = f.var("double")
+
+    def take() -> None:
+        made.set(f.load("double", f.kept, 1))
+        f.store(f.const(0.0, "double"), f.kept)
+
+    def pair() -> None:
+        angle = _draw(f) * (2.0 * math.pi)
+        radius = f.sqrt(_of(f, "log1p", -_draw(f)) * -2.0)
+        made.set(radius * _of(f, "cos", angle))
+        f.store(radius * _of(f, "sin", angle), f.kept, 1)
+        f.store(f.const(1.0, "double"), f.kept)
+
+    f.branch(f.load("double", f.kept).compare("une", 0.0), take, pair)
+    f.ret(made.get())
+
+
+def _gammas(module: Module, name: str, real: str) -> None:
+    third = float(np.float32(1.0) / np.float32(3.0))
+    f = module.function(name, state="ptr", kept="ptr", alpha="ptr", out="ptr", n="i64")
+    with f.loop(0, f.n) as k:
+        alpha = f.load(real, f.alpha, k)
+        small = alpha.compare("olt", 1.0)
+        d = f.extend(f.select(small, alpha + 1.0, alpha) - third, "double")
+        c = f.const(1.0, "double") / f.sqrt(d * 9.0)
+        power = f.extend(f.const(1.0, real) / alpha, "double")
+        made = f.var("double", 0.0)
+
+        def draw(d: Value = d, c: Value = c, power: Value = power, small: Value = small, made: Any = made) -> None:
+            scale = f.var("double", 1.0)
+            with f.when(small):
+                scale.set(_of(f, "pow", 1.0 - _draw(f), power))
+            done = f.var("i1", 0)
+            with f.loop_while() as rejected:
+                rejected(done.get().compare("eq", 0))
+                x, y = f.var("double"), f.var("double", -1.0)
+                with f.loop_while() as below:
+                    below(y.get().compare("ole", 0.0))
+                    x.set(_draw(f, "normal"))
+                    y.set(c * x.get() + 1.0)
+                v = y.get() * y.get() * y.get()
+                u = 1.0 - _draw(f)
+                xx = x.get() * x.get()
+                quick = u.compare("olt", 1.0 - xx * _SQUEEZE * xx)
+                done.set(quick)
+                with f.when(quick.compare("eq", 0)):
+                    bound = xx * 0.5 + d * (1.0 - v + _of(f, "log", v))
+                    done.set(_of(f, "log", u).compare("olt", bound))
+                made.set(scale.get() * d * v)
+
+        def none(made: Any = made) -> None:
+            made.set(math.nan)  # alpha < 0 or NaN
+
+        with f.when(alpha.compare("une", 0.0)):
+            f.branch(d.compare("ogt", 0.0), draw, none)
+        f.store(made.get(), f.out, k)
+    f.ret()
+
+
+def _build(name: str) -> str:
+    module = Module()
+    fresh_block(module, target.host().lanes("float"))
+    _word(module)
+    _uniform(module)
+    _normal(module)
+    f = module.function("normals", state="ptr", kept="ptr", out="ptr", n="i64")
+    with f.loop(0, f.n) as i:
+        f.store(_draw(f, "normal"), f.out, i)
+    f.ret()
+    _gammas(module, "gammas32", "float")
+    _gammas(module, "gammas64", "double")
+    return module.text(name)
+
+
+_library = jit.Library("serial draws", _build, {"normals": "paai", "gammas32": "paaai", "gammas64": "paaai"})
+
+
+@functools.cache
+def draws() -> Any:
+    """The functions; None in their places where they cannot be compiled, or the C library's functions are not found."""
+    if not target.available():
+        return _NONE
+    try:
+        library = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
+        functions = {name: getattr(library, name) for name in _C}
+    except (AttributeError, OSError):
+        return _NONE
+    for name, function in functions.items():
+        known = getattr(math, name)
+        function.restype, function.argtypes = ctypes.c_double, [ctypes.c_double] * (1 + (name == "pow"))
+        for x in (0.1, 0.7, 1.3, 5.9):
+            arguments = (x, 0.37) if name == "pow" else (x,)
+            if function(*arguments) != known(*arguments):
+                return _NONE
+        where = ctypes.cast(function, ctypes.c_void_p).value
+        jit.define(f"pellucid_{name}", where or 0)
+    return _library

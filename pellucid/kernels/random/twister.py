@@ -1,0 +1,158 @@
+"""The Mersenne Twister (Matsumoto and Nishimura, 1998) a vector at a time, on the state of NumPy's generator where it lies.
+
+`words(state, out, n)`: the next n 32-bit words. `uniform24(state, out, n)`: float32 numbers (word mod 2^24) / 2^24.
+`uniform53(state, out, n)`: float64 numbers (draw mod 2^53) / 2^53, a draw being two words, the first one high.
+`bernoulli(state, out, n, p)`: float32 ones where such a number is below p, else zeros; `hits` the same as bytes.
+`integers(state, out, n, low, span)`: int64 numbers low + word mod span, for spans below 2^31.
+
+The state is NumPy's `mt19937_state`: 624 words of 32 bits, then the position of the next one (NumPy's `mt19937.h`). All are None
+where nothing can be compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...llvm import target
+from ...llvm.emit import Function, Module, Value, vector
+from ...llvm.jit import Library
+
+__all__ = ["library"]
+
+SIZE, AHEAD = 624, 397
+ROOM = 2 * SIZE  # words that are turned into numbers at a time
+
+
+def fresh_block(module: Module, width: int) -> None:
+    """The next 624 words of the recurrence, in place: a word depends on itself, the next one and the one 397 places on."""
+    kind = vector("i32", width)
+    f = module.function("twist", internal=True, key="ptr")
+
+    def step(at: Value | int, far: Value | int, mask: Value | None, following: Value | None = None) -> None:
+        at, far = f.as_value(at, "i64"), f.as_value(far, "i64")
+        own = f.load(kind, f.key, at, mask=mask)
+        after = f.load(kind, f.key, at + 1, mask=mask) if following is None else following
+        mixed = (own & -0x80000000) | (after & 0x7FFFFFFF)
+        half = f.emit(f"lshr {kind} {mixed.name}, {f.const(1, kind).name}", kind)
+        odd = (mixed & 1).compare("ne", 0)
+        new = f.load(kind, f.key, far, mask=mask) ^ half ^ f.select(odd, f.const(0x9908B0DF - (1 << 32), kind), f.const(0, kind))
+        f.store(new, f.key, at, mask=mask)
+
+    # All but the last word; where the far word is a new one, it lies 227 places back, more than a vector.
+    for first, last, shift in ((0, SIZE - AHEAD, AHEAD), (SIZE - AHEAD, SIZE - 1, AHEAD - SIZE)):
+        whole = first + (last - first) // width * width
+        with f.loop(first, whole, width) as i:
+            step(i, i + shift, None)
+        if whole != last:
+            step(whole, whole + shift, f.tail_mask(f.const(last - whole, "i64"), width))
+    one = f.tail_mask(f.const(1, "i64"), width)
+    step(SIZE - 1, AHEAD - 1, one, f.load(kind, f.key, mask=one))
+    f.ret()
+
+
+def _words(module: Module, width: int) -> None:
+    kind = vector("i32", width)
+    f = module.function("words", state="ptr", out="ptr", n="i64")
+    position = f.var("i64", f.extend(f.load("i32", f.state, SIZE), "i64"))
+    done = f.var("i64", 0)
+
+    def shifted(value: Value, op: str, by: int) -> Value:
+        return f.emit(f"{op} {kind} {value.name}, {f.const(by, kind).name}", kind)
+
+    with f.loop_while() as go_on:
+        go_on(done.get().compare("slt", f.n))
+        with f.when(position.get().compare("sge", SIZE)):
+            f.call("twist", f.state)
+            position.set(0)
+        count = f.smaller(SIZE - position.get(), f.n - done.get())
+        source, out = f.at(f.state, position.get(), "i32"), f.at(f.out, done.get(), "i32")
+
+        def temper(i: Value, mask: Value | None, source: Value = source, out: Value = out) -> None:
+            y = f.load(kind, source, i, mask=mask)
+            y = y ^ shifted(y, "lshr", 11)
+            y = y ^ (shifted(y, "shl", 7) & (0x9D2C5680 - (1 << 32)))
+            y = y ^ (shifted(y, "shl", 15) & (0xEFC60000 - (1 << 32)))
+            f.store(y ^ shifted(y, "lshr", 18), out, i, mask=mask)
+
+        f.vector_loop(count, width, temper)
+        position.set(position.get() + count)
+        done.set(done.get() + count)
+    f.store(f.trunc(position.get(), "i32"), f.state, SIZE)
+    f.ret()
+
+
+def _in_blocks(module: Module, name: str, per: int, body: Callable[[Function, Value, Value, Value], None], **extra: str) -> None:
+    """A function that turns blocks of words into `n` numbers of `per` words each: body(f, words, first number, count)."""
+    f = module.function(name, state="ptr", out="ptr", n="i64", **extra)
+    buffer = f.buffer("i32", ROOM)
+    with f.loop(0, f.n, ROOM // per) as first:
+        count = f.smaller(f.n - first, ROOM // per)
+        f.call("words", f.state, buffer, count * per)
+        body(f, buffer, first, count)
+    f.ret()
+
+
+def _build(name: str) -> str:
+    module = Module()
+    width = target.host().lanes("float")
+    half = width // 2
+    floats, wide, doubles = vector("float", width), vector("i64", half), vector("double", half)
+    fresh_block(module, width)
+    _words(module, width)
+
+    def uniform24(f: Function, words: Value, first: Value, count: Value) -> None:
+        def convert(i: Value, mask: Value | None) -> None:
+            number = f.to_float(f.load(vector("i32", width), words, i, mask=mask) & 0xFFFFFF, floats) * 2.0**-24
+            f.store(number, f.out, first + i, mask=mask)
+
+        f.vector_loop(count, width, convert)
+
+    def draw(f: Function, words: Value, i: Value, mask: Value | None) -> Value:
+        pair = f.load(wide, words, i, mask=mask)
+        by = f.const(32, wide)
+        low = f.emit(f"lshr {wide} {pair.name}, {by.name}", wide)
+        high = f.emit(f"shl {wide} {pair.name}, {by.name}", wide)
+        return f.to_float((low | high) & ((1 << 53) - 1), doubles) * 2.0**-53
+
+    def uniform53(f: Function, words: Value, first: Value, count: Value) -> None:
+        f.vector_loop(count, half, lambda i, mask: f.store(draw(f, words, i, mask), f.out, first + i, mask=mask))
+
+    def bernoulli(f: Function, words: Value, first: Value, count: Value) -> None:
+        short = vector("float", half)
+        limit = f.splat(f.p, doubles)
+
+        def decide(i: Value, mask: Value | None) -> None:
+            hit = draw(f, words, i, mask).compare("olt", limit)
+            f.store(f.select(hit, f.const(1, short), f.const(0, short)), f.out, first + i, mask=mask)
+
+        f.vector_loop(count, half, decide)
+
+    def hits(f: Function, words: Value, first: Value, count: Value) -> None:
+        limit = f.splat(f.p, doubles)
+
+        def decide(i: Value, mask: Value | None) -> None:
+            hit, bytes_ = draw(f, words, i, mask).compare("olt", limit), vector("i8", half)
+            f.store(f.emit(f"zext {hit.ctype} {hit.name} to {bytes_}", bytes_), f.out, first + i, mask=mask)
+
+        f.vector_loop(count, half, decide)
+
+    def integers(f: Function, words: Value, first: Value, count: Value) -> None:
+        with f.loop(0, count) as i:
+            word = f.emit(f"zext i32 {f.load('i32', words, i).name} to i64", "i64")
+            f.store(word % f.span + f.low, f.out, first + i)
+
+    _in_blocks(module, "uniform24", 1, uniform24)
+    _in_blocks(module, "uniform53", 2, uniform53)
+    _in_blocks(module, "bernoulli", 2, bernoulli, p="double")
+    _in_blocks(module, "hits", 2, hits, p="double")
+    _in_blocks(module, "integers", 1, integers, low="i64", span="i64")
+    return module.text(name)
+
+
+library = Library(
+    "mersenne twister",
+    _build,
+    {
+        "words": "pai", "uniform24": "pai", "uniform53": "pai", "bernoulli": "paid", "hits": "paid", "integers": "paiii",
+    },
+)  # fmt: skip

@@ -1,0 +1,157 @@
+"""The formulas of a recurrent cell over a batch, forward and backward, as one native loop each (float32).
+
+The products stand before and after: here a step has both parts of its gates already. `recurrent.EXPRESSIONS` are the formulas, those of
+`recurrent_layer`; what comes back in time is zero for a single step.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ...llvm import jit, target, threads
+from ...llvm.emit import Function, Module, Value, vector
+from ..pointwise.ufunc import evaluate
+from .formulas import EXPRESSIONS, PARTS
+
+__all__ = ["backward", "forward"]
+
+_FORWARD = ("gates", "state_gates", "h", "c", "out", "out_c")
+_BACKWARD = ("gates", "state_gates", "h", "c", "d_h", "d_c", "d_gates", "d_state", "through")
+_SIGNATURES = {"forward": "p" + "a" * len(_FORWARD) + "iii", "backward": "p" + "a" * len(_BACKWARD) + "iii"}
+_UNITS = 16384  # units of a chunk: about ten microseconds
+
+
+def _build(mode: str, back: bool) -> str:
+    module = Module()
+    names = _BACKWARD if back else _FORWARD
+    f = threads.parallel_export(module, "backward" if back else "forward", {**dict.fromkeys(names, "ptr"), "size": "i64"})
+    lanes = target.host().lanes("float")
+    with f.loop(f.begin, f.end) as row:
+        f.vector_loop(f.size, lanes, lambda unit, mask: (_backward if back else _forward)(f, mode, row, unit, mask))
+    f.ret()
+    return module.text()
+
+
+def _gates(f: Function, mode: str, pointer: Value, row: Value, unit: Value, mask: Value | None) -> list[Value]:
+    kind = vector("float", target.host().lanes("float"))
+    parts = PARTS[mode]
+    return [f.load(kind, pointer, (row * parts + k) * f.size + unit, mask=mask) for k in range(parts)]
+
+
+def _forward(f: Function, mode: str, row: Value, unit: Value, mask: Value | None) -> None:
+    parts = PARTS[mode]
+    inputs, outputs = EXPRESSIONS[mode]
+    kind = vector("float", target.host().lanes("float"))
+    at, gate = row * f.size + unit, row * parts * f.size + unit
+    values = _gates(f, mode, f.gates, row, unit, mask) + _gates(f, mode, f.state_gates, row, unit, mask)
+    if mode == "lstm":
+        values.append(f.load(kind, f.c, at, mask=mask))
+    elif mode == "gru":  # the state's part of n comes with its bias; adding -0 changes nothing
+        values += [f.const(-0.0, kind), f.load(kind, f.h, at, mask=mask)]
+    made = evaluate(f, kind, outputs, dict(zip(inputs, values, strict=True)))
+    for k in range(parts):
+        f.store(made[k], f.gates, gate + f.size * k, mask=mask)
+    if mode == "lstm":
+        f.store(made[parts], f.out_c, at, mask=mask)
+        f.store(made[parts], f.state_gates, gate, mask=mask)
+    f.store(made[-1], f.out, at, mask=mask)
+
+
+def _backward(f: Function, mode: str, row: Value, unit: Value, mask: Value | None) -> None:
+    parts = PARTS[mode]
+    inputs, outputs = EXPRESSIONS[mode + "_backward"]
+    kind = vector("float", target.host().lanes("float"))
+    at, gate = row * f.size + unit, row * parts * f.size + unit
+    zero = f.const(-0.0, kind)
+
+    def read(pointer: Value, index: Value) -> Value:
+        return f.load(kind, pointer, index, mask=mask)
+
+    values = _gates(f, mode, f.gates, row, unit, mask)
+    if mode == "lstm":
+        values += [read(f.state_gates, gate), read(f.c, at), read(f.d_h, at), zero, read(f.d_c, at)]
+    elif mode == "gru":
+        values += [read(f.state_gates, gate + f.size * 2), read(f.h, at), read(f.d_h, at), zero, zero]
+    else:
+        values += [read(f.d_h, at), zero]
+    made = evaluate(f, kind, outputs, dict(zip(inputs, values, strict=True)))
+    store_slopes(f, mode, made, gate, at, f.through, mask)
+
+
+def store_slopes(f: Function, mode: str, made: list[Value], gate: Value, at: Value, carried: Value, mask: Value | None) -> None:
+    """Store the gradients of the gates, of the state's gates where these differ, and what goes on to the state before."""
+    for k in range(PARTS[mode]):
+        f.store(made[k], f.d_gates, gate + f.size * k, mask=mask)
+    if mode == "gru":  # the state's part of n has a factor r
+        for k, value in enumerate((made[0], made[1], made[3])):
+            f.store(value, f.d_state, gate + f.size * k, mask=mask)
+    if mode in ("lstm", "gru"):
+        f.store(made[-1], carried, at, mask=mask)
+
+
+@cache
+def _library(mode: str, back: bool) -> Any:
+    which = "backward" if back else "forward"
+    return jit.Library(f"{mode}_cell_{which}", lambda: _build(mode, back), {which: _SIGNATURES[which]}, together=True)
+
+
+def _numbers(batch: int, size: int) -> tuple[int, int, int]:
+    return size, batch, max(1, _UNITS // size)
+
+
+def forward(
+    mode: str,
+    gates: np.ndarray,
+    state_gates: np.ndarray,
+    h: np.ndarray,
+    c: np.ndarray | None,
+    out: np.ndarray,
+    out_c: np.ndarray | None,
+) -> bool:
+    """Fill `out` and for an LSTM `out_c`. False where code cannot be generated.
+
+    Args:
+        gates: (B, gates * H), the input's part; replaced by the gates (for "rnn_*" by the state).
+        state_gates: (B, gates * H), the state's part; of an LSTM the first H columns are replaced by the new cells.
+        h, c: (B, H), the state before; c is an LSTM's.
+        out, out_c: (B, H).
+
+    All are contiguous and float32.
+    """
+    library = _library(mode, False)
+    if library.forward is None:
+        return False
+    library.forward(threads.team(), gates, state_gates, h, c, out, out_c, *_numbers(*out.shape))
+    return True
+
+
+def backward(
+    mode: str,
+    gates: np.ndarray,
+    state_gates: np.ndarray,
+    h: np.ndarray,
+    c: np.ndarray | None,
+    d_h: np.ndarray,
+    d_c: np.ndarray | None,
+    d_gates: np.ndarray,
+    d_state: np.ndarray,
+    through: np.ndarray | None,
+) -> bool:
+    """Fill d_gates, d_state and `through`. False where code cannot be generated.
+
+    Args:
+        gates, state_gates: as `forward` left them.
+        h, c: the state before.
+        d_h, d_c: the gradients of the new state.
+        d_gates, d_state: (B, gates * H): gradients of the input's and of the state's part; the same array but for a GRU.
+        through: (B, H): the gradient of c, or for a GRU what reaches h past the gates; None for the others.
+    """
+    library = _library(mode, True)
+    if library.backward is None:
+        return False
+    operands = (gates, state_gates, h, c, d_h, d_c, d_gates, d_state, through)
+    library.backward(threads.team(), *operands, *_numbers(*d_h.shape))
+    return True

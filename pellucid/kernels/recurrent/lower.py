@@ -1,0 +1,175 @@
+"""Recurrent layers in a schedule: the products of all time steps, and the native loop over them, on the step's memory."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...ir import Extra, Instruction, Value
+from ..lowered import FLOAT, OTHER, Native, compact, dense, gradients, places, room, value_of
+from ..pointwise.loop import Access, Loop, Reduce, Step, Write
+from ..schedule import Place, Product, Schedule
+from . import layer as recurrent_layer
+from .formulas import PARTS
+
+
+def _copy(schedule: Schedule, source: Place, target: Place, size: int) -> None:
+    schedule.loop(Loop((size,), (FLOAT,), (), (), (Write(("in", 0), FLOAT),)), [source, target], title=f"copy of {size} values")
+
+
+def _at(place: Place, floats: int) -> Place:
+    return place.at(4 * floats)
+
+
+def _served(*products: Product) -> bool:
+    return all(p.served() is not None for p in products)
+
+
+def _sum_of_biases(schedule: Schedule, mode: str, at_ih: Place, at_hh: Place, size: int) -> Place:
+    """What is added to the input's part: both biases, but for a GRU's n, where the state's is multiplied by r first."""
+    both, count = (2 * size if mode == "gru" else PARTS[mode] * size), PARTS[mode] * size
+    bias = room(schedule, count)
+    add = Step("add", (("in", 0), ("in", 1)), "float32")
+    loop = Loop((both,), (FLOAT, FLOAT), (), (add,), (Write(("step", 0), FLOAT),))
+    schedule.loop(loop, [at_ih, at_hh, bias], title="sum of biases")
+    if both < count:
+        _copy(schedule, _at(at_ih, both), _at(bias, both), count - both)
+    return bias
+
+
+def _rows(v: Value) -> bool:
+    """Whether `compact` can lay this value out."""
+    return isinstance(v, Value) and v.dtype == "float32" and not any(s % 4 for s in v.strides)
+
+
+def layer(mode: str, i: Instruction, ex: Any) -> Native | str:
+    """The input's part of all gates in one product, then the steps."""
+    lstm, gated, parts = mode == "lstm", mode in ("lstm", "gru"), PARTS[mode]
+    x, hx, *cx = i.inputs[: 2 + lstm]
+    w_ih, w_hh, b_ih, b_hh = i.inputs[2 + lstm :]
+    results = [v for v in i.outputs if all(v is not e for e in i.extras)]
+    if not all(_rows(v) for v in (x, hx, *cx)) or not dense(w_ih, w_hh, b_ih, b_hh, *i.outputs) or not x.size:
+        return OTHER
+    if len(i.extras) != (3 if gated else 1) or len(results) != 2 + lstm or (b_ih is None) != (b_hh is None):
+        return OTHER
+    (steps, batch, width), size, reverse = x.shape, w_hh.shape[1], bool(i.params["reverse"])
+    product = Product(steps * batch, parts * size, width, (width, 1), (1, width), parts * size)
+    native = recurrent_layer.native(mode, False, steps, batch, size)
+    shapes = [(steps + 1, batch, size), (steps + 1, batch, size), (steps, batch, parts * size)]
+    if native is None or not _served(product) or any(e.shape != s for e, s in zip(i.extras, shapes, strict=False)):
+        return OTHER
+    function, pack, room_of, pack_numbers, grain = native
+    first, last = (steps, 0) if reverse else (0, steps)
+    row, name = batch * size, _NAMES[mode]
+
+    def emit(schedule: Schedule) -> None:
+        at_x, at_h, *at_c = (compact(ex, schedule, v) for v in (x, hx, *cx))
+        at_ih, at_hh, at_bi, at_bh, *out = places(ex, schedule, w_ih, w_hh, b_ih, b_hh, *results)
+        at_states, at_cells, at_gates = (*places(ex, schedule, *i.extras), None, None)[:3]
+        at_gates = at_gates or room(schedule, steps * batch * size)
+        bias, bias_n = None, None
+        if b_ih is not None:
+            bias = _sum_of_biases(schedule, mode, at_bi, at_bh, size)
+        if mode == "gru":
+            bias_n = room(schedule, size)
+            if b_hh is None:
+                schedule.zero(bias_n, 4 * size)
+            else:
+                _copy(schedule, _at(at_bh, 2 * size), bias_n, size)
+        schedule.product(product, at_x, at_ih, at_gates, bias)
+        _copy(schedule, at_h, _at(at_states, first * row), row)
+        if lstm:
+            _copy(schedule, at_c[0], _at(at_cells, first * row), row)
+        packed = room(schedule, room_of)
+        schedule.native(pack, ["team", at_hh, packed, *pack_numbers], f"packing of the weight of {name}")
+        arrays = (at_gates, at_states, at_cells, out[0], bias_n, packed, None)
+        numbers = (steps, batch, size, int(reverse), batch, grain)
+        schedule.native(function, ["team", *arrays, *numbers], f"{name} of {steps} steps, {batch}x{size}")
+        for block, end in zip((at_states, at_cells), out[1:], strict=False):
+            _copy(schedule, _at(block, last * row), end, row)
+
+    flops = 2 * parts * steps * batch * size * (width + size)
+    return Native(emit, f"{name} of {steps} steps", sum(v.nbytes for v in (x, w_ih, w_hh, *i.outputs)), flops)
+
+
+def layer_vjp(mode: str, i: Instruction, ex: Any) -> Native | str:
+    """The steps back in time, then one product for each gradient."""
+    lstm, gated, parts = mode == "lstm", mode in ("lstm", "gru"), PARTS[mode]
+    saved, handed = [value_of(v) for v in i.params["s"][: 6 + lstm]], i.params["s"][-1]
+    extras = handed.instruction.extras if isinstance(handed, Extra) else ()
+    x, w_ih, w_hh = saved[0], *saved[2 + lstm : 4 + lstm]
+    given = i.params["g"]
+    g = [value_of(v) for v in given] if isinstance(given, (tuple, list)) else []
+    wanted = gradients(i)
+    if len(g) != 2 + lstm or len(extras) != (3 if gated else 1) or len(wanted) != 6 + lstm:
+        return OTHER
+    if not all(_rows(v) for v in (x, *g)) or not dense(w_ih, w_hh, *extras, *wanted) or not x.size or w_ih is None or w_hh is None:
+        return OTHER
+    (steps, batch, width), size, reverse = x.shape, w_hh.shape[1], bool(i.params["params"]["reverse"])
+    rows, gates = steps * batch, parts * size
+    shapes = [(steps + 1, batch, size), (steps + 1, batch, size), (steps, batch, gates)]
+    if any(e.shape != s for e, s in zip(extras, shapes, strict=False)):
+        return OTHER
+    of_x = Product(rows, width, gates, (gates, 1), (width, 1), width)
+    of_ih = Product(gates, width, rows, (1, gates), (width, 1), width)
+    of_hh = Product(gates, size, rows, (1, gates), (size, 1), size)
+    native = recurrent_layer.native(mode, True, steps, batch, size)
+    if native is None or not _served(of_x, of_ih, of_hh):
+        return OTHER
+    function, pack, room_of, pack_numbers, grain = native
+    name = _NAMES[mode]
+
+    def sum_of_rows(schedule: Schedule, source: Place, target: Place) -> None:
+        total = Reduce("sum", ("in", 0), (0,), Access("float32", (0, 1)), "float32")
+        loop = Loop((rows, gates), (Access("float32", (gates, 1)),), (), (), (), (total,))
+        schedule.loop(loop, [source, target], title=f"sum of {rows}x{gates}")
+
+    def emit(schedule: Schedule) -> None:
+        at_x, d_out, back, *d_last = (compact(ex, schedule, v) for v in (x, *g))
+        at_ih, at_hh = places(ex, schedule, w_ih, w_hh)
+        at_states, at_cells, at_gates = (*places(ex, schedule, *extras), None, None)[:3]
+        dx, d_first, *d_cell, dw_ih, dw_hh, db_ih, db_hh = places(ex, schedule, *wanted)
+        carry = None
+        if lstm:
+            carry = d_cell[0] or room(schedule, batch * size)
+            _copy(schedule, d_last[0], carry, batch * size)
+        elif mode == "gru":
+            carry = room(schedule, batch * size)
+            schedule.zero(carry, 4 * batch * size)
+        # A cell of an LSTM reads its gates before it stores their gradients, and nobody else reads them.
+        d_gates = at_gates if lstm and ex.ends(extras[2], schedule) else room(schedule, rows * gates)
+        packed = room(schedule, room_of)
+        d_state = room(schedule, rows * gates) if mode == "gru" else d_gates
+        schedule.native(pack, ["team", at_hh, packed, *pack_numbers], f"packing of the weight of {name}")
+        arrays = (at_gates, at_states, at_cells, d_out, back, carry, d_gates, d_state, d_first, packed, None)
+        numbers = (steps, batch, size, int(reverse), batch, grain)
+        schedule.native(function, ["team", *arrays, *numbers], f"{name} backward of {steps} steps, {batch}x{size}")
+        if dx is not None:
+            schedule.product(of_x, d_gates, at_ih, dx)
+        if dw_ih is not None:
+            schedule.product(of_ih, d_gates, at_x, dw_ih)
+        if dw_hh is not None:
+            schedule.product(of_hh, d_state, _at(at_states, batch * size if reverse else 0), dw_hh)
+        if db_ih is not None:
+            sum_of_rows(schedule, d_gates, db_ih)
+        if db_hh is not None and (db_ih is None or mode == "gru"):
+            sum_of_rows(schedule, d_state, db_hh)
+        elif db_hh is not None:
+            _copy(schedule, db_ih, db_hh, gates)
+
+    flops = 4 * parts * rows * size * (width + size)
+    moved = sum(v.nbytes for v in (x, w_ih, w_hh, *g, *extras, *wanted) if v is not None)
+    return Native(emit, f"{name} backward of {steps} steps", moved, flops)
+
+
+_NAMES = {"lstm": "LSTM", "gru": "GRU", "rnn_tanh": "tanh RNN", "rnn_relu": "relu RNN"}
+HANDED: dict[str, Callable[[list[np.ndarray]], Any]] = {
+    f"{mode}_layer": lambda arrays: tuple(arrays) if len(arrays) == 3 else (arrays[0], None, None) for mode in _NAMES
+}
+LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
+    **{f"{mode}_layer": functools.partial(layer, mode) for mode in _NAMES},
+    **{f"{mode}_layer_vjp": functools.partial(layer_vjp, mode) for mode in _NAMES},
+}

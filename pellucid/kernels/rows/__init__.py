@@ -1,0 +1,1 @@
+"""Whole rows at once: softmax, losses of rows, norms, attention."""

@@ -1,0 +1,415 @@
+"""Batch, group and instance normalization, forward and backward (float32, C-contiguous).
+
+Statistics are as exact as in `norm`: two passes, partial sums in float, long sums in double. Every function returns None
+where it cannot serve its arguments.
+"""
+
+from __future__ import annotations
+
+import math as pymath
+from itertools import chain
+
+import numpy as np
+
+from ...llvm import jit, target, threads
+from ...llvm.emit import Function, Module, Value, vector
+from ...llvm.outputs import empty
+from .norm import SUM_BLOCK, UNROLL, Sums, given, good, grain_of, inverse_root, load_or, store_map
+
+__all__ = ["batch_norm", "batch_norm_backward", "group_norm", "group_norm_backward"]
+
+_F32 = np.dtype(np.float32)
+
+
+def _build_channels(name: str) -> str:
+    """Batch and group norm of (batch, channels, inner) arrays."""
+    module = Module()
+    _emit_batch_norm(module)
+    _emit_flat_batch_norm(module)
+    _emit_flat_batch_norm_backward(module)
+    _emit_batch_norm_backward(module)
+    _emit_group_norm(module)
+    _emit_group_norm_backward(module)
+    return module.text(name)
+
+
+def _image(f: Function, n: Value, channel: Value) -> Value:
+    """Where the elements of one image's channel begin."""
+    return (n * f.channels + channel) * f.inner
+
+
+def _channel_sums(f: Function, sums: Sums, channel: Value, terms, *pointers: Value) -> None:
+    """Add over one channel of all images; several small ones make a block."""
+    group = f.larger(f.const(SUM_BLOCK, "i64") / f.inner, 1)
+    with f.loop(0, f.batch, group) as start:
+        sums.clear()
+        with f.loop(start, f.smaller(start + group, f.batch)) as n:
+            sums.accumulate(f.inner, terms, *[f.at(p, _image(f, n, channel)) for p in pointers])
+        sums.flush()
+
+
+def _emit_batch_norm(module: Module) -> None:
+    """Statistics of each channel over the batch and the inner elements, the running ones updated, and the result."""
+    names = ("x", "weight", "bias", "out", "mean", "rstd", "running_mean", "running_var")
+    sizes = {"batch": "i64", "channels": "i64", "inner": "i64", "eps": "double", "momentum": "double"}
+    f = threads.parallel_export(module, "batch_norm", dict.fromkeys(names, "ptr") | sizes)
+    count = f.to_float(f.batch * f.inner, "double")
+    with f.loop(f.begin, f.end) as c:
+        first, second = Sums(f, 1), Sums(f, 1)
+        _channel_sums(f, first, c, lambda v: [v], f.x)
+        mean = first.get() / count
+        m = first.splat(mean)
+        _channel_sums(f, second, c, lambda v, m=m: [(v - m) * (v - m)], f.x)
+        variance = second.get() / count
+        rstd = inverse_root(f, variance, f.eps)
+        f.store(f.trunc(mean, "float"), f.mean, c)
+        f.store(f.trunc(rstd, "float"), f.rstd, c)
+        with f.when(given(f, f.running_mean)):
+            # The running variance is unbiased: over count - 1.
+            for pointer, value in ((f.running_mean, mean), (f.running_var, second.get() / (count - 1.0))):
+                old = f.extend(f.load("float", pointer, c), "double")
+                f.store(f.trunc(old * (1.0 - f.momentum) + value * f.momentum, "float"), pointer, c)
+        scale = f.trunc(rstd, "float") * load_or(f, f.weight, c, 1.0)
+        s, b = f.splat(scale, first.kind), f.splat(load_or(f, f.bias, c, 0.0), first.kind)
+        with f.loop(0, f.batch) as n:
+            at = _image(f, n, c)
+            store_map(f, f.inner, f.at(f.out, at), lambda v, m=m, s=s, b=b: f.fma(v - m, s, b), f.at(f.x, at))
+    f.ret()
+
+
+def _emit_batch_norm_backward(module: Module) -> None:
+    names = ("g", "x", "weight", "mean", "rstd", "out", "weight_grad", "bias_grad")
+    sizes = {"batch": "i64", "channels": "i64", "inner": "i64"}
+    f = threads.parallel_export(module, "batch_norm_backward", dict.fromkeys(names, "ptr") | sizes)
+    count = f.to_float(f.batch * f.inner, "double")
+    with f.loop(f.begin, f.end) as c:
+        sums = Sums(f, 2)
+        m = f.splat(f.load("float", f.mean, c), sums.kind)
+        rstd = f.load("float", f.rstd, c)
+        s = f.splat(rstd, sums.kind)
+        _channel_sums(f, sums, c, lambda a, v, m=m, s=s: [a, a * ((v - m) * s)], f.g, f.x)
+        f.store(f.trunc(sums.get(0), "float"), f.bias_grad, c)
+        f.store(f.trunc(sums.get(1), "float"), f.weight_grad, c)
+        scale = f.splat(rstd * load_or(f, f.weight, c, 1.0), sums.kind)
+        c1, c2 = sums.splat(sums.get(0) / count), sums.splat(sums.get(1) / count)
+        with f.loop(0, f.batch) as n:
+            at = _image(f, n, c)
+            here = (f.at(f.g, at), f.at(f.x, at))
+            store_map(
+                f,
+                f.inner,
+                f.at(f.out, at),
+                lambda a, v, m=m, s=s, c1=c1, c2=c2, scale=scale: (a - c1 - (v - m) * s * c2) * scale,
+                *here,
+            )
+    f.ret()
+
+
+# Batch norm of (batch, channels): a task is a block of channels, side by side in vectors.
+
+SUM_ROWS = 128  # rows summed in float
+
+
+class Block:
+    """The channels of a task: `UNROLL` vectors side by side, with masks where they reach beyond the last channel."""
+
+    def __init__(self, f: Function, block: Value) -> None:
+        self.f = f
+        self.width = target.host().lanes("float")
+        self.kind, self.double = vector("float", self.width), vector("double", self.width)
+        self.first = block * (self.width * UNROLL)
+        self.offsets = [self.first + u * self.width for u in range(UNROLL)]
+        self.masks = [f.tail_mask(f.larger(f.channels - o, 0), self.width) for o in self.offsets]
+
+    def load(self, pointer: Value, row: Value | None = None) -> list[Value]:
+        start = pointer if row is None else self.f.at(pointer, row * self.f.channels)
+        return [self.f.load(self.kind, start, o, mask=m) for o, m in zip(self.offsets, self.masks)]
+
+    def load_or(self, pointer: Value, default: float) -> list[Value]:
+        made = [self.f.var(self.kind, default) for _ in self.offsets]
+        with self.f.when(given(self.f, pointer)):
+            for var, value in zip(made, self.load(pointer)):
+                var.set(value)
+        return [var.get() for var in made]
+
+    def store(self, values: list[Value], pointer: Value, row: Value | None = None) -> None:
+        start = pointer if row is None else self.f.at(pointer, row * self.f.channels)
+        for value, offset, mask in zip(values, self.offsets, self.masks):
+            self.f.store(value, start, offset, mask=mask)
+
+    def sums(self, count: int, terms, *pointers: Value) -> list[list[Value]]:
+        """Vectors of double: for each of `count` quantities the sums of `terms(u, *vectors)` down the columns."""
+        f = self.f
+        totals = [[f.var(self.double, 0.0) for _ in self.offsets] for _ in range(count)]
+        parts = [[f.var(self.kind) for _ in self.offsets] for _ in range(count)]
+        with f.loop(0, f.batch, SUM_ROWS) as start:
+            for part in chain(*parts):
+                part.set(0.0)
+            with f.loop(start, f.smaller(start + SUM_ROWS, f.batch)) as r:
+                vectors = [self.load(p, r) for p in pointers]
+                for u in range(UNROLL):
+                    for k, term in enumerate(terms(u, *[v[u] for v in vectors])):
+                        parts[k][u].set(parts[k][u].get() + term)
+            for total, part in zip(chain(*totals), chain(*parts)):
+                total.set(total.get() + f.extend(part.get(), self.double))
+        return [[total.get() for total in row] for row in totals]
+
+    def narrow(self, values: list[Value]) -> list[Value]:
+        return [self.f.trunc(v, self.kind) for v in values]
+
+
+def _emit_flat_batch_norm(module: Module) -> None:
+    names = ("x", "weight", "bias", "out", "mean", "rstd", "running_mean", "running_var")
+    sizes = {"batch": "i64", "channels": "i64", "inner": "i64", "eps": "double", "momentum": "double"}
+    f = threads.parallel_export(module, "flat_batch_norm", dict.fromkeys(names, "ptr") | sizes)
+    with f.loop(f.begin, f.end) as block:
+        channels = Block(f, block)
+        count = f.splat(f.to_float(f.batch, "double"), channels.double)
+        eps, rate = f.splat(f.eps, channels.double), f.splat(f.momentum, channels.double)
+        mean = [total / count for total in channels.sums(1, lambda u, v: [v], f.x)[0]]
+        m = channels.narrow(mean)
+        squares = channels.sums(1, lambda u, v, m=m: [(v - m[u]) * (v - m[u])], f.x)[0]
+        rstd = channels.narrow([inverse_root(f, s / count, eps) for s in squares])
+        channels.store(m, f.mean)
+        channels.store(rstd, f.rstd)
+        with f.when(given(f, f.running_mean)):
+            unbiased = [s / (count - 1.0) for s in squares]
+            for pointer, values in ((f.running_mean, mean), (f.running_var, unbiased)):
+                old = [f.extend(v, channels.double) for v in channels.load(pointer)]
+                new = [a * (1.0 - rate) + b * rate for a, b in zip(old, values)]
+                channels.store(channels.narrow(new), pointer)
+        s = [a * b for a, b in zip(rstd, channels.load_or(f.weight, 1.0))]
+        shift = channels.load_or(f.bias, 0.0)
+        with f.loop(0, f.batch) as r:
+            x = channels.load(f.x, r)
+            channels.store([f.fma(x[u] - m[u], s[u], shift[u]) for u in range(UNROLL)], f.out, r)
+    f.ret()
+
+
+def _emit_flat_batch_norm_backward(module: Module) -> None:
+    names = ("g", "x", "weight", "mean", "rstd", "out", "weight_grad", "bias_grad")
+    sizes = {"batch": "i64", "channels": "i64", "inner": "i64"}
+    f = threads.parallel_export(module, "flat_batch_norm_backward", dict.fromkeys(names, "ptr") | sizes)
+    with f.loop(f.begin, f.end) as block:
+        channels = Block(f, block)
+        count = f.splat(f.to_float(f.batch, "double"), channels.double)
+        m, s = channels.load(f.mean), channels.load(f.rstd)
+        shift, scale = channels.sums(2, lambda u, a, v, m=m, s=s: [a, a * ((v - m[u]) * s[u])], f.g, f.x)
+        channels.store(channels.narrow(shift), f.bias_grad)
+        channels.store(channels.narrow(scale), f.weight_grad)
+        c1, c2 = (channels.narrow([total / count for total in totals]) for totals in (shift, scale))
+        w = [a * b for a, b in zip(s, channels.load_or(f.weight, 1.0))]
+        with f.loop(0, f.batch) as r:
+            g, x = channels.load(f.g, r), channels.load(f.x, r)
+            new = [(g[u] - c1[u] - (x[u] - m[u]) * s[u] * c2[u]) * w[u] for u in range(UNROLL)]
+            channels.store(new, f.out, r)
+    f.ret()
+
+
+def _emit_group_norm(module: Module) -> None:
+    """A row is the `members` channels of one group of one image, `members * inner` elements side by side."""
+    names = ("x", "weight", "bias", "out", "mean", "rstd")
+    sizes = {"groups": "i64", "members": "i64", "inner": "i64", "eps": "double"}
+    f = threads.parallel_export(module, "group_norm", dict.fromkeys(names, "ptr") | sizes)
+    length = f.members * f.inner
+    count = f.to_float(length, "double")
+    with f.loop(f.begin, f.end) as r:
+        x, out = f.at(f.x, r * length), f.at(f.out, r * length)
+        first, second = Sums(f, 1), Sums(f, 1)
+        first.run(length, lambda v: [v], x)
+        mean = first.get() / count
+        m = first.splat(mean)
+        second.run(length, lambda v, m=m: [(v - m) * (v - m)], x)
+        rstd = f.trunc(inverse_root(f, second.get() / count, f.eps), "float")
+        f.store(f.trunc(mean, "float"), f.mean, r)
+        f.store(rstd, f.rstd, r)
+        with f.loop(0, f.members) as k:
+            channel = r % f.groups * f.members + k
+            s = f.splat(rstd * load_or(f, f.weight, channel, 1.0), first.kind)
+            b = f.splat(load_or(f, f.bias, channel, 0.0), first.kind)
+            at = k * f.inner
+            store_map(f, f.inner, f.at(out, at), lambda v, m=m, s=s, b=b: f.fma(v - m, s, b), f.at(x, at))
+    f.ret()
+
+
+def _emit_group_norm_backward(module: Module) -> None:
+    """Also writes each image's and channel's sums of g xh and of g, which the caller adds up over the batch."""
+    names = ("g", "x", "weight", "mean", "rstd", "out", "scale_sum", "shift_sum")
+    sizes = {"groups": "i64", "members": "i64", "inner": "i64"}
+    f = threads.parallel_export(module, "group_norm_backward", dict.fromkeys(names, "ptr") | sizes)
+    length = f.members * f.inner
+    count = f.to_float(length, "double")
+    with f.loop(f.begin, f.end) as r:
+        g, x, out = (f.at(p, r * length) for p in (f.g, f.x, f.out))
+        kind = Sums(f, 0).kind
+        rstd = f.load("float", f.rstd, r)
+        m, s = f.splat(f.load("float", f.mean, r), kind), f.splat(rstd, kind)
+        totals = [f.var("double", 0.0) for _ in range(2)]
+        with f.loop(0, f.members) as k:
+            sums = Sums(f, 2)
+            at = k * f.inner
+            for total in sums.totals:
+                total.set(0.0)
+            sums.run(f.inner, lambda a, v, m=m, s=s: [a, a * ((v - m) * s)], f.at(g, at), f.at(x, at))
+            f.store(f.trunc(sums.get(0), "float"), f.shift_sum, r * f.members + k)
+            f.store(f.trunc(sums.get(1), "float"), f.scale_sum, r * f.members + k)
+            w = f.extend(load_or(f, f.weight, r % f.groups * f.members + k, 1.0), "double")
+            for q in range(2):
+                totals[q].set(totals[q].get() + w * sums.get(q))
+        c1, c2 = (sums.splat(total.get() / count) for total in totals)
+        with f.loop(0, f.members) as k:
+            at = k * f.inner
+            w = f.splat(load_or(f, f.weight, r % f.groups * f.members + k, 1.0), kind)
+            here = (f.at(g, at), f.at(x, at))
+            store_map(
+                f,
+                f.inner,
+                f.at(out, at),
+                lambda a, v, w=w, m=m, s=s, c1=c1, c2=c2: (f.fma(a, w, -c1) - (v - m) * s * c2) * s,
+                *here,
+            )
+    f.ret()
+
+
+_channels = jit.Library(
+    "batch_norm",
+    _build_channels,
+    {
+        "batch_norm": "paaaaaaaaiiiddii",
+        "batch_norm_backward": "paaaaaaaaiiiii",
+        "flat_batch_norm": "paaaaaaaaiiiddii",
+        "flat_batch_norm_backward": "paaaaaaaaiiiii",
+        "group_norm": "paaaaaaiiidii",
+        "group_norm_backward": "paaaaaaaaiiiii",
+    },
+)
+
+
+# The entries.
+
+
+def native(name: str, batch: int, channels: int, inner: int) -> tuple[int, int, int] | None:
+    """The address of the native function for a shape, its tasks and how many make a chunk; None where it is not served."""
+    if _channels.batch_norm is None or (1 < inner < NARROW and batch > 1):
+        return None
+    kernel, tasks, grain = _tasks(name, batch, channels, inner)
+    return jit.address(kernel), tasks, grain
+
+
+def _sizes(x: np.ndarray) -> tuple[int, int, int]:
+    return x.shape[0], x.shape[1], pymath.prod(x.shape[2:])
+
+
+def batch_norm(
+    x: np.ndarray,
+    weight: np.ndarray | None = None,
+    bias: np.ndarray | None = None,
+    running_mean: np.ndarray | None = None,
+    running_var: np.ndarray | None = None,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Training-mode batch norm of `(N, C, ...)`: the result, the channels' means and 1 / sqrt(var + eps).
+
+    `running_mean` and `running_var` are updated in place where given (both or none).
+    Source: Ioffe, Szegedy, "Batch Normalization", 2015.
+    """
+    if x.ndim < 2 or not good(x, weight, bias, running_mean, running_var) or x.size == 0:
+        return None
+    batch, channels, inner = _sizes(x)
+    if _channels.batch_norm is None or (running_mean is None) != (running_var is None):
+        return None
+    if 1 < inner < NARROW and batch > 1:
+        made = batch_norm(_by_channel(x), weight, bias, running_mean, running_var, momentum, eps)
+        return made and (_by_image(made[0], x), *made[1:])
+    out = empty(x.shape, _F32)
+    mean, rstd = np.empty((2, channels), _F32)
+    arrays = (x, weight, bias, out, mean, rstd, running_mean, running_var)
+    kernel, tasks, grain = _tasks("batch_norm", batch, channels, inner)
+    kernel(threads.team(), *arrays, batch, channels, inner, eps, momentum, tasks, grain)
+    return out, mean, rstd
+
+
+def _tasks(name: str, batch: int, channels: int, inner: int):
+    """The kernel, the number of its tasks and how many make a chunk."""
+    if inner > 1:
+        return getattr(_channels, name), channels, grain_of(batch * inner)
+    width = target.host().lanes() * UNROLL
+    return getattr(_channels, f"flat_{name}"), -(-channels // width), grain_of(batch * width)
+
+
+NARROW = 8  # below, a channel's elements lie in pieces too short for vectors, and are gathered first
+
+
+def _by_channel(x: np.ndarray) -> np.ndarray:
+    """`(N, C, ...)` as `(1, C, N * ...)`."""
+    return np.ascontiguousarray(x.swapaxes(0, 1)).reshape(1, x.shape[1], -1)
+
+
+def _by_image(x: np.ndarray, like: np.ndarray) -> np.ndarray:
+    """The way back from `_by_channel`."""
+    batch, channels = like.shape[:2]
+    return np.ascontiguousarray(x.reshape(channels, batch, *like.shape[2:]).swapaxes(0, 1))
+
+
+def batch_norm_backward(
+    g: np.ndarray, x: np.ndarray, mean: np.ndarray, rstd: np.ndarray, weight: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """The gradients of training-mode batch norm's input, weight and bias."""
+    if x.ndim < 2 or not good(g, x, mean, rstd, weight) or g.shape != x.shape or x.size == 0:
+        return None
+    batch, channels, inner = _sizes(x)
+    if _channels.batch_norm_backward is None:
+        return None
+    if 1 < inner < NARROW and batch > 1:
+        made = batch_norm_backward(_by_channel(g), _by_channel(x), mean, rstd, weight)
+        return made and (_by_image(made[0], x), *made[1:])
+    out = empty(x.shape, _F32)
+    weight_grad, bias_grad = np.empty((2, channels), _F32)
+    arrays = (g, x, weight, mean, rstd, out, weight_grad, bias_grad)
+    kernel, tasks, grain = _tasks("batch_norm_backward", batch, channels, inner)
+    kernel(threads.team(), *arrays, batch, channels, inner, tasks, grain)
+    return out, weight_grad, bias_grad
+
+
+def group_norm(
+    x: np.ndarray,
+    groups: int,
+    weight: np.ndarray | None = None,
+    bias: np.ndarray | None = None,
+    eps: float = 1e-5,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Group norm of `(N, C, ...)`: the result, and `(N * groups,)` means and 1 / sqrt(var + eps).
+
+    With as many groups as channels it is instance norm. Source: Wu, He, "Group Normalization", 2018.
+    """
+    if x.ndim < 2 or not good(x, weight, bias) or x.size == 0 or groups < 1 or x.shape[1] % groups:
+        return None
+    if _channels.group_norm is None:
+        return None
+    batch, channels, inner = _sizes(x)
+    out = empty(x.shape, _F32)
+    rows, members = batch * groups, channels // groups
+    mean, rstd = np.empty((2, rows), _F32)
+    numbers = (groups, members, inner, eps, rows, grain_of(members * inner))
+    _channels.group_norm(threads.team(), x, weight, bias, out, mean, rstd, *numbers)
+    return out, mean, rstd
+
+
+def group_norm_backward(
+    g: np.ndarray, x: np.ndarray, mean: np.ndarray, rstd: np.ndarray, groups: int, weight: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """The gradients of group norm's input, weight and bias."""
+    if x.ndim < 2 or not good(g, x, mean, rstd, weight) or g.shape != x.shape or x.size == 0:
+        return None
+    if _channels.group_norm_backward is None:
+        return None
+    batch, channels, inner = _sizes(x)
+    out = empty(x.shape, _F32)
+    sums = np.empty((2, batch, channels), _F32)
+    rows, members = batch * groups, channels // groups
+    arrays = (g, x, weight, mean, rstd, out, sums[0], sums[1])
+    numbers = (groups, members, inner, rows, grain_of(members * inner))
+    _channels.group_norm_backward(threads.team(), *arrays, *numbers)
+    scale, shift = sums.sum(1, dtype=np.float64).astype(_F32) if batch > 1 else sums[:, 0]
+    return out, scale, shift

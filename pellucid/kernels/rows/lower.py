@@ -1,0 +1,400 @@
+"""Normalization, attention and embedding in a schedule: calls of the kernels that eager execution uses, on the step's memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...errors import IndexOutOfRangeError
+from ...ir import Instruction, Value
+from ...ir.program import row_major
+from ..indexing import embedding
+from ..indexing import lower as indexing
+from ..lowered import FLOAT, OTHER, Native, compact, dense, gradients, places, room, steps, strided, team, value_of
+from ..matmul import call as matmul
+from ..pointwise.loop import Access, Loop, Reduce, Step, Write
+from ..schedule import Place, Schedule
+from ..windows import lower_taps as taps
+from . import attention, channel_norm, norm, softmax
+
+
+# ---- layer and RMS norm -----------------------------------------------------------------------------
+def layer_norm(i: Instruction, ex: Any) -> Native | str:
+    """One call; the statistics go to the memory that the gradient reads."""
+    x, weight, bias = i.inputs
+    shape, centered = tuple(i.params["shape"]), bool(i.params["centered"])
+    columns = math.prod(shape)
+    function = norm.native("layer_norm")
+    if function is None or not columns or not x.size or x.shape[len(x.shape) - len(shape) :] != shape:
+        return OTHER
+    if not dense(x, weight, bias, i.outputs[0], *i.extras) or (weight is None and bias is not None):
+        return OTHER
+    rows = x.size // columns
+    if len(i.extras) not in (0, 1 + centered) or any(e.size != rows for e in i.extras):
+        return OTHER
+
+    def emit(schedule: Schedule) -> None:
+        statistics = places(ex, schedule, *i.extras) or [room(schedule, rows) for _ in range(1 + centered)]
+        mean, rstd = statistics if centered else (None, statistics[0])
+        arrays = places(ex, schedule, x, weight, bias, i.outputs[0])
+        numbers = (columns, float(i.params["eps"]), int(centered), rows, norm.grain_of(columns))
+        schedule.native(function, ["team", *arrays, mean, rstd, *numbers], f"layer norm of {rows}x{columns}")
+
+    return Native(emit, f"layer norm of {rows} rows", 8 * x.size, 8 * x.size)
+
+
+def layer_norm_vjp(i: Instruction, ex: Any) -> Native | str:
+    """One call, and the sums of the partial gradients of weight and bias."""
+    x, weight = (value_of(v) for v in i.params["s"][:2])
+    statistics, g = i.params["s"][3].instruction.extras, value_of(i.params["g"])
+    params = i.params["params"]
+    centered, columns = bool(params["centered"]), math.prod(params["shape"])
+    gx, gw, gb = gradients(i)
+    function = norm.native("layer_norm_backward")
+    if function is None or len(statistics) != 1 + centered or not isinstance(x, Value) or not isinstance(g, Value):
+        return OTHER
+    if not dense(x, weight, gx, gw, gb, *statistics) or not strided(g) or not x.size or g.shape != x.shape:
+        return OTHER
+    rows = x.size // columns
+    chunks = -(-rows // norm.ROWS_A_PARTIAL)
+
+    def emit(schedule: Schedule) -> None:
+        mean, rstd = (None, statistics[0]) if not centered else statistics
+        out = ex.place(gx, schedule) if gx is not None else room(schedule, x.size)
+        partial = None
+        if weight is not None:
+            partial = room(schedule, 2 * chunks * columns)
+            schedule.zero(partial, 8 * chunks * columns)
+        arrays = [compact(ex, schedule, g), *places(ex, schedule, x, weight, mean, rstd)]
+        grain = max(1, norm.grain_of(columns) // norm.ROWS_A_PARTIAL)
+        numbers = (columns, rows, int(centered), chunks, grain)
+        schedule.native(function, ["team", *arrays, out, partial, *numbers], f"layer norm backward of {rows}x{columns}")
+        for k, v in enumerate((gw, gb)):
+            if v is not None and partial is not None:
+                read = Access("float32", (2 * columns, 1))
+                add = Reduce("sum", ("in", 0), (0,), Access("float32", (0, 1)), "float32")
+                loop = Loop((chunks, columns), (read,), (), (), (), (add,))
+                schedule.loop(loop, [partial.at(4 * k * columns), ex.place(v, schedule)])
+
+    if weight is None and (gw is not None or gb is not None):
+        return OTHER
+    return Native(emit, f"layer norm backward of {rows} rows", 12 * x.size, 15 * x.size)
+
+
+# ---- batch norm -------------------------------------------------------------------------------------
+def _channels(x: Value) -> tuple[int, int, int]:
+    return x.shape[0], x.shape[1], math.prod(x.shape[2:])
+
+
+def batch_norm(i: Instruction, ex: Any) -> Native | str:
+    """One call; running statistics are moved by another instruction."""
+    x, weight, bias = i.inputs
+    if not dense(x, weight, bias, i.outputs[0], *i.extras) or len(i.extras) != 2 or len(x.shape) < 2 or not x.size:
+        return OTHER
+    sizes = _channels(x)
+    made = channel_norm.native("batch_norm", *sizes)
+    if made is None:
+        return OTHER
+    function, tasks, grain = made
+
+    def emit(schedule: Schedule) -> None:
+        arrays = places(ex, schedule, x, weight, bias, i.outputs[0], *i.extras, None, None)
+        numbers = (*sizes, float(i.params["eps"]), 0.0, tasks, grain)
+        schedule.native(function, ["team", *arrays, *numbers], "batch norm of " + "x".join(map(str, x.shape)))
+
+    return Native(emit, "batch norm", 8 * x.size, 8 * x.size)
+
+
+def batch_norm_vjp(i: Instruction, ex: Any) -> Native | str:
+    """One call."""
+    x, weight = (value_of(v) for v in i.params["s"][:2])
+    statistics, g = i.params["s"][3].instruction.extras, value_of(i.params["g"])
+    gx, gw, gb = gradients(i)
+    if len(statistics) != 2 or not isinstance(x, Value) or not isinstance(g, Value) or g.shape != x.shape or not x.size:
+        return OTHER
+    if not dense(x, weight, gx, gw, gb, *statistics) or not strided(g) or len(x.shape) < 2:
+        return OTHER
+    sizes = _channels(x)
+    made = channel_norm.native("batch_norm_backward", *sizes)
+    if made is None:
+        return OTHER
+    function, tasks, grain = made
+
+    def emit(schedule: Schedule) -> None:
+        arrays = [compact(ex, schedule, g), *places(ex, schedule, x, weight, *statistics)]
+        rooms = [
+            room(schedule, n) if v is None else ex.place(v, schedule) for v, n in ((gx, x.size), (gw, sizes[1]), (gb, sizes[1]))
+        ]
+        title = "batch norm backward of " + "x".join(map(str, x.shape))
+        schedule.native(function, ["team", *arrays, *rooms, *sizes, tasks, grain], title)
+
+    return Native(emit, "batch norm backward", 20 * x.size, 15 * x.size)
+
+
+def move_by_saved(i: Instruction, ex: Any) -> Native | str:
+    """Running statistics towards the batch's: mean, and 1 / rstd^2 - eps in double, as the eager rule has it."""
+    running, mean, rstd, shape, momentum, eps = i.params["args"]
+    mean, rstd = value_of(mean), value_of(rstd)
+    targets = [value_of(r) for r in running]
+    if not dense(mean, rstd, *targets) or None in (mean, rstd) or None in targets or mean.size != shape[1]:
+        return OTHER
+    count = math.prod(shape) // max(shape[1], 1)
+    ratio, keep = count / max(count - 1, 1), float(np.float32(1 - momentum))
+    steps = (
+        Step("mul", (("in", 0), ("const", keep)), "float32"),
+        Step("mul", (("in", 1), ("const", float(momentum))), "float32"),
+        Step("add", (("step", 0), ("step", 1)), "float32"),
+        Step("cast", (("in", 2),), "float64"),
+        Step("mul", (("step", 3), ("step", 3)), "float64"),
+        Step("div", (("const", 1.0), ("step", 4)), "float64"),
+        Step("sub", (("step", 5), ("const", float(eps))), "float64"),
+        Step("mul", (("step", 6), ("const", ratio)), "float64"),
+        Step("mul", (("step", 7), ("const", float(momentum))), "float64"),
+        Step("cast", (("step", 8),), "float32"),
+        Step("mul", (("in", 3), ("const", keep)), "float32"),
+        Step("add", (("step", 10), ("step", 9)), "float32"),
+    )
+    loop = Loop((shape[1],), (FLOAT,) * 4, (), steps, (Write(("step", 2), FLOAT), Write(("step", 11), FLOAT)))
+
+    def emit(schedule: Schedule) -> None:
+        values = (targets[0], mean, rstd, targets[1], *targets)
+        schedule.loop(loop, places(ex, schedule, *values), title=f"running statistics of {shape[1]} channels")  # type: ignore[arg-type]
+
+    return Native(emit, "running statistics", 24 * shape[1], 12 * shape[1])
+
+
+# ---- attention --------------------------------------------------------------------------------------
+def _rows_serve(*values: Any) -> bool:
+    for v in values:
+        if not isinstance(v, Value) or v.dtype != "float32" or len(v.shape) != 4 or not v.size or any(s % 4 for s in v.strides):
+            return False
+        if (v.shape[3] > 1 and v.strides[3] != 4) or (v.shape[2] > 1 and v.strides[2] < 4 * v.shape[3]):
+            return False
+    return True
+
+
+def _bias_of(x: Any, shape: tuple[int, ...]) -> Value | None:
+    """What is added to the scores (batch, heads, queries, keys), with as many dimensions as they have; None if it cannot be."""
+    if not isinstance(x, Value) or x.dtype != "float32" or len(x.shape) > 4 or any(s % 4 for s in x.strides):
+        return None
+    extra = 4 - len(x.shape)
+    bias = replace(x, shape=(1,) * extra + x.shape, strides=(0,) * extra + x.strides)
+    return bias if all(own in (1, n) for own, n in zip(bias.shape, shape, strict=True)) else None
+
+
+def _bias_at(ex: Any, schedule: Schedule, bias: Value, keys: int) -> tuple[Place, list[int]]:
+    """Where it lies with rows of all keys without gaps, and its first three strides: a copy where they are otherwise."""
+    if bias.shape[3] == keys and (bias.strides[3] == 4 or keys == 1) and min(bias.strides) >= 0:
+        return ex.place(bias, schedule), list(steps(bias)[:3])
+    whole = (*bias.shape[:3], keys)
+    to, copy = row_major(whole, 4), room(schedule, math.prod(whole))
+    loop = Loop(whole, (Access("float32", steps(bias)),), (), (), (Write(("in", 0), Access("float32", tuple(s // 4 for s in to))),))
+    schedule.loop(loop, [ex.place(bias, schedule), copy], title="mask " + "x".join(map(str, whole)))
+    return copy, [0 if n == 1 else s // 4 for n, s in zip(whole[:3], to[:3], strict=True)]
+
+
+def _one_head(v: Value) -> Value:
+    return replace(v, shape=(v.shape[0], 1, *v.shape[1:]), strides=(v.strides[0], 0, *v.strides[1:]))
+
+
+def _attention(
+    i: Instruction, ex: Any, backward: bool, operands: Sequence[Value | None], lse: Value, causal: bool, scale: float, bias: Any
+) -> Native | str:
+    if all(o is None or len(o.shape) == 3 for o in operands):  # without heads: as with one
+        operands = [None if o is None else _one_head(o) for o in operands]
+        bias = _one_head(bias) if isinstance(bias, Value) and len(bias.shape) == 3 else bias
+    q, k, v = operands[:3]
+    others = [o for o in operands if o is not None]
+    if not _rows_serve(*others) or not dense(lse) or not (q.shape[:2] == k.shape[:2] == v.shape[:2] and k.shape[2] == v.shape[2]):  # type: ignore[union-attr]
+        return OTHER
+    assert q is not None and k is not None and v is not None
+    if lse.shape != q.shape[:3]:
+        return OTHER  # the weights, from the eager rule without a kernel
+    function, gemm = attention.native("backward" if backward else "forward"), matmul.gemm_address()
+    if function is None or gemm is None or q.shape[3] != k.shape[3]:
+        return OTHER
+    sizes = (*q.shape[:3], v.shape[2], q.shape[3], v.shape[3])
+    added = None if bias is None else _bias_of(bias, sizes[:4])
+    if bias is not None and added is None:
+        return OTHER
+    each = attention.per_thread(q.shape[2], v.shape[2], backward)
+    strides = []
+    for o in operands:
+        strides += [0, 0, 0] if o is None else [0 if n == 1 else s // 4 for n, s in zip(o.shape[:3], o.strides[:3], strict=True)]
+
+    def emit(schedule: Schedule) -> None:
+        scratch, at = room(schedule, each * team(ex)), Place("kept", schedule.keep(gemm))
+        arrays = places(ex, schedule, *operands)
+        if added is not None:
+            arrays[3], strides[9:12] = _bias_at(ex, schedule, added, sizes[3])
+        numbers = attention.numbers(sizes, causal, scale, backward)
+        title = "attention" + " backward" * backward + " of " + "x".join(map(str, q.shape))
+        schedule.native(function, ["team", *arrays, ex.place(lse, schedule), at, scratch, *strides, *numbers], title)
+
+    flops = 2 * math.prod(sizes) // (1 + causal) * (5 if backward else 2) // max(sizes[5], 1)
+    return Native(emit, "attention" + " backward" * backward, sum(o.nbytes for o in others), flops)
+
+
+def scaled_dot_product_attention(i: Instruction, ex: Any) -> Native | str:
+    """One call."""
+    q, k, v, bias = i.inputs
+    if len(i.extras) != 1:
+        return OTHER
+    operands = (q, k, v, None, i.outputs[0])
+    return _attention(i, ex, False, operands, i.extras[0], bool(i.params["causal"]), i.params["scale"], bias)
+
+
+def scaled_dot_product_attention_vjp(i: Instruction, ex: Any) -> Native | str:
+    """One call."""
+    q, k, v, bias, *_, extra = (value_of(x) for x in i.params["s"])
+    extras, g = extra.instruction.extras, value_of(i.params["g"])
+    grads = gradients(i)
+    if len(extras) != 1 or any(v is None for v in grads[:3]) or grads[3] is not None:
+        return OTHER
+    params = i.params["params"]
+    operands = (q, k, v, None, g, *grads[:3])
+    return _attention(i, ex, True, operands, extras[0], bool(params["causal"]), params["scale"], bias)
+
+
+# ---- embedding --------------------------------------------------------------------------------------
+def _refusal(i: Instruction, ex: Any) -> Callable[[], None]:
+    """Runs the check again, in Python, on the arrays of the call that was refused: it raises."""
+
+    def refuse() -> None:
+        given = ex.tree(i.params)(ex.refused)
+        i.record[0](*given["args"], **given["kwargs"])
+
+    return refuse
+
+
+def _out_of_range() -> None:
+    raise IndexOutOfRangeError("index out of range in self", op="embedding")
+
+
+def _good_index(index: Any) -> bool:
+    return isinstance(index, Value) and index.dtype == "int64" and index.contiguous
+
+
+def check_rows(i: Instruction, ex: Any) -> Native | str:
+    """All indices inside of the table."""
+    _, index, rows = i.params["args"]
+    index, function = value_of(index), embedding.native("inside")
+    if function is None or not _good_index(index):
+        return indexing.check_rows(i, ex)
+
+    def emit(schedule: Schedule) -> None:
+        schedule.require(function, [ex.place(index, schedule), index.size, rows], _refusal(i, ex), f"check of {index.size} indices")
+
+    return Native(emit, "check of indices", index.nbytes, index.size)
+
+
+def embedding_rows(i: Instruction, ex: Any) -> Native | str:
+    """A copy of rows; the indices are checked once more, since memory is read at them."""
+    table, index = i.inputs[0], value_of(i.params["index"])
+    out = i.outputs[0]
+    inside, function = embedding.native("inside"), embedding.native("gather_float")
+    if inside is None or not dense(table, out) or len(table.shape) != 2 or not _good_index(index) or not out.size:
+        return indexing.rows(i, ex)
+    columns = table.shape[1]
+
+    def emit(schedule: Schedule) -> None:
+        at = ex.place(index, schedule)
+        schedule.require(inside, [at, index.size, table.shape[0]], _out_of_range, f"check of {index.size} indices")
+        arrays = [ex.place(table, schedule), at, ex.place(out, schedule)]
+        grain = max(1, embedding.GRAIN // columns)
+        schedule.native(function, ["team", *arrays, columns, index.size, grain], f"embedding of {index.size}x{columns}")  # type: ignore[arg-type]
+
+    return Native(emit, "embedding", 2 * out.nbytes + index.nbytes, 0)
+
+
+def embedding_grad(i: Instruction, ex: Any) -> Native | str:
+    """Rows added to a table of zeros, in their order."""
+    g, index, rows = i.inputs[0], value_of(i.params["index"]), i.params["rows"]
+    out = i.outputs[0]
+    inside, function = embedding.native("inside"), embedding.native("scatter_float")
+    if inside is None or not dense(g, out) or not _good_index(index) or not g.size or g.shape[:-1] != index.shape:
+        return indexing.rows_grad(i, ex)
+    columns = g.shape[-1]
+
+    def emit(schedule: Schedule) -> None:
+        at, where = ex.place(index, schedule), ex.place(out, schedule)
+        schedule.require(inside, [at, index.size, rows], _out_of_range, f"check of {index.size} indices")
+        schedule.zero(where, out.nbytes)
+        numbers = (index.size, columns, -1, columns, embedding.share(g.size, columns))
+        schedule.native(function, ["team", ex.place(g, schedule), at, where, *numbers], f"embedding backward of {g.size} values")  # type: ignore[arg-type]
+
+    return Native(emit, "embedding backward", 2 * g.nbytes + out.nbytes, g.size)
+
+
+# ---- softmax, means over images ----------------------------------------------------------------------
+def softmax_rows(i: Instruction, ex: Any) -> Native | str:
+    """Softmax or its logarithm over the last dimension."""
+    x, out, dim = i.inputs[0], i.outputs[0], i.params.get("dim")
+    if not softmax.available() or not dense(x, out) or not x.shape or not x.size or len(i.outputs) != 1:
+        return OTHER
+    if not isinstance(dim, int) or dim % len(x.shape) != len(x.shape) - 1 or set(i.params) - {"dim"}:
+        return OTHER
+    columns = x.shape[-1]
+    rows = x.size // columns
+    function = softmax.native(i.op)
+
+    def emit(schedule: Schedule) -> None:
+        numbers = (columns, rows, softmax.grain(columns))
+        schedule.native(function, ["team", ex.place(x, schedule), ex.place(out, schedule), *numbers], f"{i.op} of {rows}x{columns}")
+
+    return Native(emit, f"{i.op} of {rows} rows", 8 * x.size, 10 * x.size)
+
+
+def average(i: Instruction, ex: Any) -> Native | str:
+    """The mean of each plane: an adaptive average pooling to size one."""
+    x, out = i.inputs[0], i.outputs[0]
+    if not dense(x, out) or not x.size or len(x.shape) < 3 or out.size != math.prod(x.shape[:2]):
+        return taps.adaptive(i, ex)
+    planes, size = math.prod(x.shape[:2]), math.prod(x.shape[2:])
+    mean = Reduce("mean", ("in", 0), (1,), Access("float32", (1, 0)), "float32")
+    loop = Loop((planes, size), (Access("float32", (size, 1)),), (), (), (), (mean,))
+
+    def emit(schedule: Schedule) -> None:
+        schedule.loop(loop, [ex.place(x, schedule), ex.place(out, schedule)], title=f"means of {planes} planes")
+
+    return Native(emit, "means of planes", x.nbytes, x.size)
+
+
+def average_grad(i: Instruction, ex: Any) -> Native | str:
+    """Each plane's gradient, divided by its size, for all its elements."""
+    g, out = i.inputs[0], i.outputs[0]
+    if not dense(g, out) or not out.size or len(out.shape) < 3 or g.size != math.prod(out.shape[:2]):
+        return taps.adaptive(i, ex)
+    planes, size = g.size, math.prod(out.shape[2:])
+    step = Step("div", (("in", 0), ("const", float(size))), "float32")
+    loop = Loop((planes, size), (Access("float32", (1, 0)),), (), (step,), (Write(("step", 0), Access("float32", (size, 1))),))
+
+    def emit(schedule: Schedule) -> None:
+        schedule.loop(loop, [ex.place(g, schedule), ex.place(out, schedule)], title=f"gradient of {planes} means")
+
+    return Native(emit, "gradient of means", out.nbytes, out.size)
+
+
+def _aux(arrays: list[np.ndarray]) -> Any:
+    return ("kernel", *arrays) if len(arrays) == 2 else ("kernel", None, *arrays)
+
+
+# What the native code of an operation leaves in memory, as its gradient rule wants it.
+HANDED: dict[str, Callable[[list[np.ndarray]], Any]] = {
+    "layer_norm": _aux,
+    "batch_norm": _aux,
+    "scaled_dot_product_attention": lambda arrays: ("kernel", *arrays),
+}
+
+LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
+    "layer_norm": layer_norm, "layer_norm_vjp": layer_norm_vjp, "batch_norm": batch_norm, "batch_norm_vjp": batch_norm_vjp,
+    "_move_by_saved": move_by_saved, "scaled_dot_product_attention": scaled_dot_product_attention,
+    "scaled_dot_product_attention_vjp": scaled_dot_product_attention_vjp, "_check_rows": check_rows,
+    "_check_bag_rows": check_rows, "_check_summed_rows": check_rows, "embedding": embedding_rows,
+    "embedding_grad": embedding_grad, "softmax": softmax_rows, "log_softmax": softmax_rows, "adaptive_avg_pool": average,
+    "adaptive_avg_pool_grad": average_grad,
+}  # fmt: skip

@@ -1,0 +1,375 @@
+"""Softmax, log-softmax and cross-entropy over the last axis, forward and backward, one pass of memory each (float32).
+
+Every function returns None where it cannot serve its arguments (dtype, layout, no compiler).
+"""
+
+from __future__ import annotations
+
+import math as pymath
+
+import numpy as np
+
+from ...errors import IndexOutOfRangeError
+from ...llvm import jit, math, target, threads
+from ...llvm.emit import Function, Module, Value, vector
+from ...llvm.outputs import empty
+
+__all__ = [
+    "cross_entropy",
+    "cross_entropy_backward",
+    "log_softmax",
+    "log_softmax_backward",
+    "softmax",
+    "softmax_backward",
+]
+
+_F32, _I64 = np.dtype(np.float32), np.dtype(np.int64)
+GRAIN = 16384  # elements a chunk
+
+
+def _grain(columns: int) -> int:
+    return GRAIN // columns or 1 if columns else GRAIN
+
+
+# The kernels. `Row` is one row during a pass; sums over a row have one partial sum for each lane, which is what keeps
+# their error small.
+
+
+class Row:
+    """Loops over the vectors of a row of `count` elements."""
+
+    def __init__(self, f: Function, count: Value) -> None:
+        self.f, self.count = f, count
+        self.width = target.host().lanes("float")
+        self.kind = vector("float", self.width)
+
+    def accumulate(self, initial: float, combine, *pointers: Value, other: float = 0.0) -> Value:
+        """Fold `combine(total, i, mask, *vectors)` over the row; returns the vector of partial results."""
+        total = self.f.var(self.kind, initial)
+
+        def body(i: Value, mask: Value | None) -> None:
+            vectors = [self.f.load(self.kind, p, i, mask=mask, other=other) for p in pointers]
+            total.set(combine(total.get(), i, mask, *vectors))
+
+        self.f.vector_loop(self.count, self.width, body)
+        return total.get()
+
+    def map(self, out: Value, compute, *pointers: Value) -> None:
+        """Store `compute(*vectors)` over the row."""
+
+        def body(i: Value, mask: Value | None) -> None:
+            vectors = [self.f.load(self.kind, p, i, mask=mask) for p in pointers]
+            self.f.store(compute(*vectors), out, i, mask=mask)
+
+        self.f.vector_loop(self.count, self.width, body)
+
+    def splat(self, value: Value) -> Value:
+        return self.f.splat(value, self.kind)
+
+    def total(self, value: Value) -> Value:
+        return self.f.total(value)
+
+    def maximum(self, x: Value) -> Value:
+        """The largest element, NaN left out: they show up again in every sum."""
+        best = self.accumulate(-pymath.inf, lambda t, i, mask, v: self.f.larger(v, t), x, other=-pymath.inf)
+        return self.f.fold(best, self.f.larger)
+
+    def sum_exp(self, x: Value, m: Value, out: Value | None = None) -> Value:
+        """The sum of exp(x - m), whose terms are stored in `out`."""
+        shift = self.splat(m)
+
+        def add(total: Value, i: Value, mask: Value | None, v: Value) -> Value:
+            e = math.exp(self.f, v - shift)
+            if out is not None:
+                self.f.store(e, out, i, mask=mask)
+            return total + e
+
+        # Lanes beyond the row read -infinity and add exp(-inf) = 0, also where the row's maximum is infinite.
+        def masked(total: Value, i: Value, mask: Value | None, v: Value) -> Value:
+            return add(total, i, mask, v) if mask is None else self.f.select(mask, add(total, i, mask, v), total)
+
+        return self.total(self.accumulate(0.0, masked, x))
+
+
+def _build(name: str) -> str:
+    module = Module()
+
+    def kernel(name: str, pointers: str, **more: str):
+        params = dict.fromkeys(pointers.split(), "ptr") | more | {"columns": "i64"}
+        return threads.parallel_export(module, name, params)
+
+    _EMIT[name](kernel, module)
+    return module.text()
+
+
+def _at(f: Function, name: str, row: Value) -> Value:
+    return f.at(getattr(f, name), row * f.columns)
+
+
+def _emit_softmax(kernel, _: Module) -> None:
+    f = kernel("softmax", "x out")
+    with f.loop(f.begin, f.end) as r:
+        row, x, out = Row(f, f.columns), _at(f, "x", r), _at(f, "out", r)
+        scale = row.splat(1.0 / row.sum_exp(x, row.maximum(x), out))
+        row.map(out, lambda v, scale=scale: v * scale, out)
+    f.ret()
+
+
+def _emit_log_softmax(kernel, _: Module) -> None:
+    f = kernel("log_softmax", "x out")
+    with f.loop(f.begin, f.end) as r:
+        row, x = Row(f, f.columns), _at(f, "x", r)
+        m = row.maximum(x)
+        shift, rest = row.splat(m), row.splat(math.log(f, row.sum_exp(x, m)))
+        row.map(_at(f, "out", r), lambda v, shift=shift, rest=rest: v - shift - rest, x)
+    f.ret()
+
+
+def _emit_softmax_backward(kernel, _: Module) -> None:
+    f = kernel("softmax_backward", "g y out")
+    with f.loop(f.begin, f.end) as r:
+        row, g, y = Row(f, f.columns), _at(f, "g", r), _at(f, "y", r)
+        dot = row.accumulate(0.0, lambda t, i, mask, a, b, f=f: f.fma(a, b, t), g, y)
+        total = row.splat(row.total(dot))
+        row.map(_at(f, "out", r), lambda a, b, total=total: (a - total) * b, g, y)
+    f.ret()
+
+
+def _emit_log_softmax_backward(kernel, _: Module) -> None:
+    f = kernel("log_softmax_backward", "g y out")
+    with f.loop(f.begin, f.end) as r:
+        row, g, y = Row(f, f.columns), _at(f, "g", r), _at(f, "y", r)
+        total = row.splat(row.total(row.accumulate(0.0, lambda t, i, mask, a: t + a, g)))
+        row.map(_at(f, "out", r), lambda a, b, total=total, f=f: a - math.exp(f, b) * total, g, y)
+    f.ret()
+
+
+def _emit_cross_entropy(kernel, _: Module) -> None:
+    """loss = w (lse - (1 - s) x[t] - s mean(x)); lse = log(sum(exp(x))), t the class, w its weight, s the smoothing."""
+    f = kernel("cross_entropy", "x target weight loss used lse bad", ignore="i64", smoothing="double")
+    with f.loop(f.begin, f.end) as r:
+        row, x = Row(f, f.columns), _at(f, "x", r)
+        t = f.load("i64", f.target, r)
+        for name in ("loss", "used"):
+            f.store(f.const(0.0, "float"), getattr(f, name), r)
+        m = row.maximum(x)
+        # m is infinite where the loss is not a number, and there x - m is, too.
+        lse = math.log(f, row.sum_exp(x, m)) + m
+        f.store(lse, f.lse, r)
+        with f.when(t.compare("ne", f.ignore)):
+            inside = t.compare("ult", f.columns)
+
+            def good(f=f, r=r, row=row, x=x, t=t, lse=lse) -> None:
+                w = _weight(f, t)
+                s = f.trunc(f.smoothing, "float")
+                mean = f.var("float", 0.0)
+                with f.when(s.compare("une", 0.0)):
+                    total = row.total(row.accumulate(0.0, lambda acc, i, mask, v: acc + v, x))
+                    mean.set(total / f.to_float(f.columns, "float") * s)
+                loss = lse - f.load("float", x, t) * (1.0 - s) - mean.get()
+                f.store(loss * w, f.loss, r)
+                f.store(w, f.used, r)
+
+            def bad(f=f, r=r, t=t) -> None:
+                f.store(r + 1, f.bad)  # the place, counted from 1
+                f.store(t, f.bad, 1)
+
+            f.branch(inside, good, bad)
+    f.ret()
+
+
+def _emit_cross_entropy_backward(kernel, _: Module) -> None:
+    f = kernel("cross_entropy_backward", "x target weight lse g out", ignore="i64", smoothing="double", step="i64")
+    with f.loop(f.begin, f.end) as r:
+        row, x, out = Row(f, f.columns), _at(f, "x", r), _at(f, "out", r)
+        t = f.load("i64", f.target, r)
+
+        def ignored(row=row, out=out) -> None:
+            row.map(out, lambda: row.f.const(0.0, row.kind))
+
+        def used(f=f, r=r, row=row, x=x, out=out, t=t) -> None:
+            # `step` is 0 for one gradient of all rows, 1 for a gradient each.
+            scale = f.load("float", f.g, r * f.step) * _weight(f, t)
+            s = f.trunc(f.smoothing, "float")
+            lse, wide = row.splat(f.load("float", f.lse, r)), row.splat(scale)
+            spread = row.splat(s / f.to_float(f.columns, "float"))
+            row.map(out, lambda v: (math.exp(f, v - lse) - spread) * wide, x)
+            f.store(f.load("float", out, t) - scale * (1.0 - s), out, t)
+
+        f.branch(t.compare("eq", f.ignore), ignored, used)
+    f.ret()
+
+
+def _weight(f: Function, t: Value) -> Value:
+    """The class's weight; 1 without weights."""
+    w = f.var("float", 1.0)
+    given = f.emit(f"icmp ne ptr {f.weight.name}, null", "i1")
+    with f.when(given):
+        w.set(f.load("float", f.weight, t))
+    return w.get()
+
+
+def _emit_total(_, module: Module) -> None:
+    """The sum of a few floats, in double."""
+    f = module.function("total", "double", x="ptr", n="i64")
+    total = f.var("double", 0.0)
+    with f.loop(0, f.n) as i:
+        total.set(total.get() + f.extend(f.load("float", f.x, i), "double"))
+    f.ret(total.get())
+
+
+_EMIT = {
+    "softmax": _emit_softmax,
+    "log_softmax": _emit_log_softmax,
+    "softmax_backward": _emit_softmax_backward,
+    "log_softmax_backward": _emit_log_softmax_backward,
+    "cross_entropy": _emit_cross_entropy,
+    "cross_entropy_backward": _emit_cross_entropy_backward,
+    "total": _emit_total,
+}
+_lib = jit.Library(
+    "softmax",
+    _build,
+    {
+        "softmax": "paaiii",
+        "log_softmax": "paaiii",
+        "softmax_backward": "paaaiii",
+        "log_softmax_backward": "paaaiii",
+        "cross_entropy": "paaaaaaaidiii",
+        "cross_entropy_backward": "paaaaaaidiiii",
+        "total": "ai>d",
+    },
+)
+
+
+def available() -> bool:
+    """Whether the kernels of this file can be compiled."""
+    return _lib.cross_entropy is not None
+
+
+def native(name: str) -> int:
+    """The address of a native function of this file."""
+    return jit.address(getattr(_lib, name))
+
+
+def grain(columns: int) -> int:
+    """Rows that a chunk of a row-wise kernel has."""
+    return _grain(columns)
+
+
+# The entries.
+
+
+def _over_rows(kernel, axis: int, x: np.ndarray, y: np.ndarray | None = None) -> np.ndarray | None:
+    shape = x.shape
+    if kernel is None or not shape or x.dtype is not _F32 or y is not None and (y.dtype is not _F32 or y.shape != shape):
+        return None
+    if axis != -1 and axis != len(shape) - 1:
+        moved = [a if a is None else np.moveaxis(a, axis, -1) for a in (x, y)]
+        out = _over_rows(kernel, -1, *moved)
+        return out if out is None else np.ascontiguousarray(np.moveaxis(out, -1, axis))
+    if not x.flags.c_contiguous:
+        x = np.ascontiguousarray(x)
+    columns = shape[-1]
+    out = empty(shape, _F32)
+    if columns:
+        numbers = (columns, out.size // columns, GRAIN // columns or 1)
+        if y is None:
+            kernel(threads.team(), x, out, *numbers)
+        else:
+            kernel(threads.team(), x, np.ascontiguousarray(y), out, *numbers)
+    return out
+
+
+def softmax(x: np.ndarray, axis: int = -1) -> np.ndarray | None:
+    """e^x / sum(e^x) along `axis`, for float32 arrays of one dimension or more."""
+    return _over_rows(_lib.softmax, axis, x)
+
+
+def log_softmax(x: np.ndarray, axis: int = -1) -> np.ndarray | None:
+    """x - log(sum(e^x)) along `axis`."""
+    return _over_rows(_lib.log_softmax, axis, x)
+
+
+def softmax_backward(g: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray | None:
+    """The gradient of softmax's input; `y` is its output."""
+    return _over_rows(_lib.softmax_backward, axis, g, y)
+
+
+def log_softmax_backward(g: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray | None:
+    """The gradient of log_softmax's input; `y` is its output."""
+    return _over_rows(_lib.log_softmax_backward, axis, g, y)
+
+
+def _serves(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None, smoothing: float) -> bool:
+    shape = x.shape
+    fits = len(shape) == 2 and x.dtype is _F32 and x.flags.c_contiguous and shape[1] > 0
+    fits = fits and target.dtype is _I64 and target.shape == shape[:1] and target.flags.c_contiguous
+    if weight is not None:
+        fits = fits and weight.dtype is _F32 and weight.shape == shape[1:] and weight.flags.c_contiguous
+        fits = fits and smoothing == 0
+    return fits
+
+
+def class_out_of_range(bad: np.ndarray, classes: int) -> Exception:
+    """The error for a label that is no class; `bad` is its place, counted from 1, and the label."""
+    row, label = int(bad[0]) - 1, int(bad[1])
+    found = f"label {label} in element {row} of the target; there are {classes} classes (0 to {classes - 1})"
+    return IndexOutOfRangeError(f"Target {label} is out of bounds.", op="cross_entropy", found=found)
+
+
+def cross_entropy(
+    x: np.ndarray,
+    target: np.ndarray,
+    weight: np.ndarray | None = None,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+    reduction: str = "mean",
+) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray | None]] | None:
+    """The cross-entropy of logits `(N, C)` and classes `(N,)` (int64), and what the backward needs: the log-sum-exp of each row, and
+    its weight where a mean was taken.
+
+    `reduction` is "mean", "sum" or "none". Class weights and label smoothing together are not served. Raises IndexError
+    for a class outside `0..C`.
+    """
+    if _lib.cross_entropy is None or not _serves(x, target, weight, label_smoothing):
+        return None
+    rows, columns = x.shape
+    loss, used, lse = np.empty((3, rows), _F32)  # rows of one array, as the code of compiled steps expects them
+    bad = np.zeros(2, _I64)
+    numbers = (ignore_index, label_smoothing, columns, rows, _grain(columns))
+    _lib.cross_entropy(threads.team(), x, target, weight, loss, used, lse, bad, *numbers)
+    if bad.item(0):
+        raise class_out_of_range(bad, columns)
+    if reduction == "none":
+        return loss, (lse, None)
+    total = _lib.total(loss, rows)
+    if reduction == "sum":
+        return np.array(total, _F32), (lse, None)
+    count = _lib.total(used, rows)
+    mean = total / count if count else pymath.nan
+    return np.array(mean, _F32), (lse, used)
+
+
+def cross_entropy_backward(
+    g: np.ndarray,
+    x: np.ndarray,
+    target: np.ndarray,
+    saved: tuple[np.ndarray, np.ndarray | None],
+    weight: np.ndarray | None = None,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+) -> np.ndarray | None:
+    """The gradient of the logits; `g` is the loss's gradient, of its shape, and `saved` what `cross_entropy` gave."""
+    if _lib.cross_entropy_backward is None or not _serves(x, target, weight, label_smoothing):
+        return None
+    rows, columns = x.shape
+    lse, used = saved
+    count = 1.0 if used is None else _lib.total(used, rows)
+    if g.dtype is not _F32 or g.shape not in ((), (rows,)):
+        return None
+    g = np.ascontiguousarray(g) if g.ndim else np.array([g / count if count else np.nan], _F32)
+    out = empty((rows, columns), _F32)
+    numbers = (ignore_index, label_smoothing, int(g.size == rows and rows > 1), columns, rows, _grain(columns))
+    _lib.cross_entropy_backward(threads.team(), x, target, weight, lse, g, out, *numbers)
+    return out

@@ -1,0 +1,653 @@
+"""A schedule: many kernels called one after the other by one native function, on memory whose addresses a table holds.
+
+    >>> from .loops import Access, Loop, Step, Write, emit
+    >>> x = Access("float32", (1,))
+    >>> twice = emit(Loop((4,), (x,), (), (Step("mul", (("in", 0), ("const", 2.0)), "float32"),), (Write(("step", 0), x),)), "k0")
+    >>> s = Schedule(given=2)
+    >>> s.kernel(twice, [Place("given", 0), Place("given", 1)])
+    >>> out, run = np.zeros(4, np.float32), s.compile("doubling")
+    >>> if run:
+    ...     run(np.ones(4, np.float32), out)
+    >>> out.tolist() if run else [2.0] * 4
+    [2.0, 2.0, 2.0, 2.0]
+
+What it is given at each call are arrays; what stays where it is (parameters, constants) is registered with `keep` and goes into the
+table. Temporaries and working memory lie in an arena, at offsets that are known when all calls are there. The text of the code holds no
+address, so object code can be kept on disk.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..llvm import jit, target, threads
+from ..llvm.emit import Function, Module, Value, vector
+from .matmul import blas
+from .matmul import call as matmul
+from .pointwise.loop import Kernel, Loop, emit, module_text
+from .rows import softmax
+from .updates import optim
+
+__all__ = ["Place", "Product", "Room", "Schedule", "aligned"]
+
+GRAIN = 4096
+
+
+@dataclass(frozen=True)
+class Place:
+    """An address: `offset` bytes into memory that is "given" at each call, "kept" in the table, or "shared" in the arena, under a number."""
+
+    kind: str
+    index: int
+    offset: int = 0
+
+    def at(self, by: int) -> Place:
+        """The address `by` bytes further on."""
+        return Place(self.kind, self.index, self.offset + by)
+
+
+@dataclass(eq=False)
+class Room:
+    """Working memory: `size` bytes that are needed while the items `first` to `last` of a step run."""
+
+    size: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Product:
+    """A batch of matrix products: `out[m, n] = a[m, k] @ b[k, n]`, strides in elements; `batch` are (count, strides of a, b, out).
+
+    The generated kernel computes in float32; float64 (`ctype` "double") is left to BLAS, or small.
+    """
+
+    m: int
+    n: int
+    k: int
+    a: tuple[int, int]
+    b: tuple[int, int]
+    pitch: int
+    batch: tuple[tuple[int, int, int, int], ...] = ()
+    relu: bool = False
+    ctype: str = "float"
+
+    def served(self) -> str | None:
+        """Who computes it: "gemm" (generated), "blas" (NumPy's), or nobody."""
+        if min(self.m, self.n, self.k) < 1 or self.pitch < self.n:
+            return None
+        good = 1 in self.a and 1 in self.b and min(*self.a, *self.b) > 0
+        work = self.m * self.n * self.k
+        # Narrow ones too, where the work repays packing: measured against the two others.
+        narrow = self.m >= 3 and self.n >= 8 and self.k >= 16 and work >= 1 << 17
+        large = self.m >= 2 and self.n >= 8 and work >= matmul.LARGE and (self.m >= 4 or self.n >= 512)
+        if self.ctype == "float" and (narrow or large or (self.m >= 4 and self.n >= 32 and self.k >= 16)):
+            return "gemm" if good and matmul.gemm_address() is not None else None
+        if work <= (1 << 14 if self.ctype == "float" else 1 << 12):
+            return "small"
+        return "blas" if good and blas_address(self.ctype) is not None else None
+
+
+@functools.cache
+def blas_address(ctype: str = "float") -> int | None:
+    """The address of `cblas_sgemm`, or `dgemm`, with 64-bit integers in the BLAS that NumPy brings; None where it has another one."""
+    from numpy._core import _multiarray_umath as umath
+
+    try:
+        library = ctypes.CDLL(umath.__file__)
+        name = f"scipy_cblas_{'s' if ctype == 'float' else 'd'}gemm64_"
+        return ctypes.cast(getattr(library, name), ctypes.c_void_p).value
+    except (OSError, AttributeError):
+        return None
+
+
+class Schedule:
+    """Collects calls, and compiles them to one function of the `given` arrays."""
+
+    def __init__(self, given: int) -> None:
+        self.given = given
+        self.kept: list[Any] = []  # arrays, or addresses of functions
+        self._places: dict[tuple[type, int], int] = {}  # where in `kept` an address, or the object of an identity, is
+        self.kernels: list[Kernel] = []
+        self.numbers = 0
+        self.calls: list[Callable[[Function], None]] = []
+        self.titles: list[str] = []
+        self.item = 0  # which item of the step the calls that are added belong to
+        self.shared: list[Any] = []  # what lies in the arena: the caller's temporaries (anything with a size in bytes), and rooms
+        self.offsets: dict[Any, int] | None = None  # of those
+        self._arena = -1
+        self._packed: Room | None = None
+        self._work: Room | None = None
+        self.plans: list[Any] = []  # what owns tables whose addresses are in `kept`
+        self.streams: list[Any] = []  # whose locks are held while it runs
+        self.refusals: list[Callable[[], None]] = []  # what raises when the function ends early
+        self._updates: dict[tuple[optim.Rule, str], str] = {}
+        self.loops: dict[Loop, Kernel] = {}
+        self.common: dict[
+            str, str
+        ] = {}  # loops that other schedules run, too, and that are compiled by themselves: their names there
+        self._used: set[int] = set()  # which of the given arrays
+        self._functions: dict[Any, tuple[str, Callable[[Module, str], None]]] = {}
+
+    # ---- memory ----------------------------------------------------------------------------------
+    def keep(self, thing: Any) -> int:
+        """Put an array, or the address of a function, into the table; returns its number."""
+        key = (int, thing) if isinstance(thing, int) else (object, id(thing))
+        place = self._places.setdefault(key, len(self.kept))
+        if place == len(self.kept):
+            self.kept.append(thing)
+        return place
+
+    def share(self, thing: Any) -> Place:
+        """Where a temporary lies in the arena."""
+        for k, known in enumerate(self.shared):
+            if known is thing:
+                return Place("shared", k)
+        self.shared.append(thing)
+        return Place("shared", len(self.shared) - 1)
+
+    def room(self, size: int) -> Place:
+        """A place in memory of `size` bytes that nobody else uses while the present item runs; it holds nothing from one call to the next."""
+        return self.share(Room(size, self.item, self.item))
+
+    def work(self, size: int, offset: int = 0) -> Place:
+        """A place in memory of at least `size` bytes that all calls of the present item share."""
+        if self._work is None or self._work.first != self.item:
+            self._work = Room(size, self.item, self.item)
+        self._work.size = max(self._work.size, size)
+        return self.share(self._work).at(offset)
+
+    def _scratch(self) -> Place:
+        """Room for the packed operand of a product: one for all, which stays in the cache from one to the next."""
+        if self._packed is None:
+            self._packed = Room(4 * matmul.SCRATCH_FLOATS, self.item, self.item)
+        self._packed.last = self.item
+        return self.share(self._packed)
+
+    @property
+    def rooms(self) -> list[Room]:
+        """The working memory of all calls."""
+        return [thing for thing in self.shared if isinstance(thing, Room)]
+
+    def lay(self, offsets: dict[Any, int], arena: np.ndarray) -> None:
+        """Say where in which arena everything shared lies: from there on the code can be written."""
+        self.offsets = offsets
+        self._arena = self.keep(arena)
+
+    def _lay_apart(self) -> None:
+        """One after the other: for who does not plan."""
+        offsets, total = {}, 0
+        for thing in self.shared:
+            offsets[thing] = total
+            total += -(-thing.size // 128) * 128
+        self.lay(offsets, aligned(total))
+
+    def number(self, count: int = 1) -> int:
+        """Room for run-time numbers; returns the first one's place."""
+        self.numbers += count
+        return self.numbers - count
+
+    def _pointer(self, f: Function, place: Place | None) -> Value:
+        if place is None:
+            return Value(f, "null", "ptr")
+        offset = place.offset
+        if place.kind == "given":
+            base = getattr(f, f"a{place.index}")
+            self._used.add(place.index)
+        elif place.kind == "kept":
+            base = self._base(f, place.index)
+        else:
+            assert self.offsets is not None
+            base = self._base(f, self._arena)
+            offset += self.offsets[self.shared[place.index]]
+        return f.at(base, offset, "i8") if offset else base
+
+    def _base(self, f: Function, index: int) -> Value:
+        made = self._bases.get(index)
+        if made is None:
+            made = self._bases[index] = f.load("ptr", f.table, index)
+        return made
+
+    # ---- calls -----------------------------------------------------------------------------------
+    def loop(self, loop: Loop, places: Sequence[Place], numbers: int | None = None, title: str = "") -> None:
+        """Run a loop; equal ones are generated once."""
+        made = self.loops.get(loop)
+        if made is None:
+            made = self.loops[loop] = emit(loop, f"loop{len(self.loops)}")
+        self.kernel(made, places, numbers, title)
+
+    def kernel(self, kernel: Kernel, places: Sequence[Place], numbers: int | None = None, title: str = "") -> None:
+        """Call a loop's kernel; its run-time numbers, doubles, are those from `numbers` on."""
+        if not any(k is kernel for k in self.kernels):
+            self.kernels.append(kernel)
+        scratch = self.room(kernel.scratch_bytes) if kernel.scratch_bytes else None
+
+        def call(f: Function) -> None:
+            arguments = [self._pointer(f, p) for p in places]
+            scalars = [kind for kind in kernel.signature[len(places) :] if kind in ("double", "i64")]
+            for k, kind in enumerate(scalars):
+                value = f.load("double", f.numbers, (numbers or 0) + k)
+                arguments.append(value if kind == "double" else f.to_int(value, "i64"))
+            arguments.append(f.team)
+            if scratch is not None:
+                arguments.append(self._pointer(f, scratch))
+            f.line(
+                f"call void @{self.common.get(kernel.symbol, kernel.symbol)}({', '.join(f'{a.ctype} {a.name}' for a in arguments)})"
+            )
+
+        self._add(call, title or kernel.symbol)
+
+    def product(self, p: Product, a: Place, b: Place, out: Place, bias: Place | None = None, title: str = "") -> None:
+        """A batch of matrix products; `bias` (n values) is added to each row."""
+        kind = p.served()
+        if kind is None:
+            raise ValueError(f"nobody computes {p}")
+        if kind == "gemm":
+            function, packed = self.keep(matmul.gemm_address()), self._scratch()
+        elif kind == "blas":
+            function, quiet = self.keep(blas_address(p.ctype)), blas.alone(p.m * p.n * p.k)
+            controls = [self.keep(address) for address in quiet or ()]
+        else:
+            alone, biased = replace(p, batch=()), bias is not None
+            symbol = self.function("small", (alone, biased), lambda module, name: emit_small(module, name, alone, biased))
+
+        def one(f: Function, a: Value, b: Value, out: Value) -> None:
+            bias_at = self._pointer(f, bias)
+            if kind == "gemm":
+                flags = (matmul.BIAS if bias else 0) | (matmul.RELU if p.relu else 0)
+                sizes = (p.m, p.n, p.k, *p.a, *p.b, p.pitch, flags)
+                pointers = (f.team, a, b, out, bias_at, self._pointer(f, packed))
+                text = [f"ptr {v.name}" for v in pointers] + [f"i64 {v}" for v in sizes]
+                f.line(f"call void {self._base(f, function).name}({', '.join(text)})")
+            elif kind == "blas":
+                turned_a, turned_b = p.a[1] != 1, p.b[1] != 1
+                lda, ldb = max(p.a), max(p.b)
+                lda = max(lda, p.m if turned_a else p.k)
+                ldb = max(ldb, p.k if turned_b else p.n)
+                real, beta = p.ctype, "0x3FF0000000000000" if bias else "0.0"
+                if bias:
+                    size = p.n * (4 if real == "float" else 8)
+                    with f.loop(0, p.m) as i:
+                        row = f.at(out, i * p.pitch, real)
+                        f.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {row.name}, ptr {bias_at.name}, i64 {size}, i1 false)")
+                    f.module.declarations.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
+                if quiet:
+                    before = f.emit(f"call i32 {self._base(f, controls[0]).name}()", "i32")
+                    f.line(f"call void {self._base(f, controls[1]).name}(i32 1)")
+                f.line(
+                    f"call void {self._base(f, function).name}(i32 101, i32 {112 if turned_a else 111}, i32 {112 if turned_b else 111}, "
+                    f"i64 {p.m}, i64 {p.n}, i64 {p.k}, {real} 1.0, ptr {a.name}, i64 {lda}, ptr {b.name}, i64 {ldb}, {real} {beta}, "
+                    f"ptr {out.name}, i64 {p.pitch})"
+                )
+                if quiet:
+                    f.line(f"call void {self._base(f, controls[1]).name}(i32 {before.name})")
+            else:
+                f.line(f"call void @{symbol}(ptr {a.name}, ptr {b.name}, ptr {out.name}, ptr {bias_at.name})")
+
+        def nest(f: Function, batch: Any, a: Value, b: Value, out: Value) -> None:
+            if not batch:
+                one(f, a, b, out)
+                return
+            count, sa, sb, so = batch[0]
+            with f.loop(0, count) as i:
+                nest(f, batch[1:], *(f.at(x, i * step, p.ctype) for x, step in ((a, sa), (b, sb), (out, so))))
+
+        def call(f: Function) -> None:
+            if p.batch:
+                # Loads of the table belong before the loop.
+                if kind != "small":
+                    self._base(f, function)
+                if kind == "blas":
+                    for address in controls:
+                        self._base(f, address)
+                if kind == "gemm":
+                    self._pointer(f, packed)
+                if bias is not None:
+                    self._pointer(f, bias)
+            nest(f, p.batch, self._pointer(f, a), self._pointer(f, b), self._pointer(f, out))
+
+        times = "" if not p.batch else " x " + str(math.prod(c for c, *_ in p.batch))
+        self._add(call, title or f"product {p.m}x{p.k}x{p.n}{times} ({kind})")
+
+    def function(self, name: str, key: Any, emit: Callable[[Module, str], None]) -> str:
+        """The symbol of a function that belongs to the schedule: `emit(module, symbol)` writes it, once for each name and key."""
+        return self._functions.setdefault((name, key), (f"{name}{len(self._functions)}", emit))[0]
+
+    def _known(self, function: int | str) -> int | str:
+        """A function to be called: one of the schedule's by its symbol, another one by its address, which goes into the table."""
+        return function if isinstance(function, str) else self.keep(function)
+
+    def native(self, function: int | str, arguments: Sequence[Any], title: str = "") -> None:
+        """Call a native function: arguments are places, None (null), "team", ints (i64) or floats (double)."""
+        function = self._known(function)
+        self._add(lambda f: f.line(f"call void {self._call(f, function, arguments)}"), title)
+
+    @contextmanager
+    def unless(self, function: int | str, arguments: Sequence[Any], title: str = "") -> Iterator[None]:
+        """Call a native function that gives an i64; what is scheduled in the block runs only where that is not 0."""
+        function, outer = self._known(function), (self.calls, self.titles)
+        self.calls, self.titles = [], []
+        try:
+            yield
+        finally:
+            otherwise = self.calls
+            self.calls, self.titles = outer
+
+        def call(f: Function) -> None:
+            status = f.emit(f"call i64 {self._call(f, function, arguments)}", "i64")
+            with f.when(status.compare("ne", 0)):
+                for other in otherwise:
+                    other(f)
+
+        self._add(call, title)
+
+    def _call(self, f: Function, function: int | str, arguments: Sequence[Any]) -> str:
+        """A function with its arguments, as a call has it."""
+        text = []
+        for x in arguments:
+            if isinstance(x, Place) or x is None:
+                text.append(f"ptr {self._pointer(f, x).name}")
+            elif x == "team":
+                text.append(f"ptr {f.team.name}")
+            elif isinstance(x, float):
+                text.append(f"double {f.const(x, 'double').name}")
+            else:
+                text.append(f"i64 {int(x)}")
+        name = f"@{function}" if isinstance(function, str) else self._base(f, function).name
+        return f"{name}({', '.join(text)})"
+
+    def zero(self, place: Place, size: int) -> None:
+        """Clear `size` bytes."""
+
+        def call(f: Function) -> None:
+            f.module.declarations.add("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
+            f.line(f"call void @llvm.memset.p0.i64(ptr {self._pointer(f, place).name}, i8 0, i64 {size}, i1 false)")
+
+        self._add(call, f"clear {size} bytes")
+
+    def require(self, function: int | str, arguments: Sequence[Any], refuse: Callable[[], None], title: str = "") -> None:
+        """Call a native function that gives an i64; where it is 0 the schedule ends, and `refuse` raises."""
+        function = self._known(function)
+        self.refusals.append(refuse)
+        code = len(self.refusals)
+
+        def call(f: Function) -> None:
+            good = f.emit(f"call i64 {self._call(f, function, arguments)}", "i64")
+            self._leave(f, good.compare("eq", 0), code)
+
+        self._add(call, title)
+
+    def _leave(self, f: Function, condition: Value, code: int) -> None:
+        with f.when(condition):
+            f.line(f"ret i64 {code}")
+            f._start(f._fresh("dead"))
+
+    def update(
+        self,
+        rule: optim.Rule,
+        arrays: Sequence[Sequence[Place]],
+        sizes: Sequence[int],
+        numbers: int,
+        kind: str = "float",
+        title: str = "",
+    ) -> None:
+        """An optimizer's update of several parameters of one kind; its numbers begin at `numbers`."""
+        symbol = self._updates.setdefault((rule, kind), f"update.{rule.symbol}.{kind}")
+
+        def call(f: Function) -> None:
+            start = f.at(f.numbers, numbers, "double")
+            for places, size in zip(arrays, sizes, strict=True):
+                text = [f"ptr {self._pointer(f, p).name}" for p in places]
+                f.line(
+                    f"call void @{symbol}(ptr {f.team.name}, {', '.join(text)}, ptr {start.name}, i64 {size}, i64 {optim.GRAIN})"
+                )
+
+        self._add(call, title or f"{rule.title} of {len(sizes)} parameters")
+
+    def put(self, places: Sequence[Place], number: int) -> None:
+        """Store a run-time number in float32 scalars."""
+
+        def call(f: Function) -> None:
+            value = f.trunc(f.load("double", f.numbers, number), "float")
+            for place in places:
+                f.store(value, self._pointer(f, place))
+
+        self._add(call, f"count in {len(places)} scalars")
+
+    def cross_entropy(
+        self, x: Place, target: Place, rows_of: Place, loss: Place, bad: Any, rows: int, columns: int, ignore: int, mean: bool,
+        refuse: Callable[[], None],
+    ) -> None:  # fmt: skip
+        """The mean or sum of cross-entropies of contiguous float32 logits; `rows_of` is room for loss, weight and log-sum-exp of each row.
+
+        A class out of range ends the schedule, and `refuse` raises.
+        """
+        forward, total = self.keep(softmax.native("cross_entropy")), self.keep(softmax.native("total"))
+        wrong = self.keep(bad)
+        self.refusals.append(refuse)
+        code = len(self.refusals)
+
+        def call(f: Function) -> None:
+            where = self._pointer(f, rows_of)
+            used, lse = f.at(where, rows, "float"), f.at(where, 2 * rows, "float")
+            at_bad = self._base(f, wrong)
+            f.store(f.const(0, "i64"), at_bad)
+            pointers = (f.team, self._pointer(f, x), self._pointer(f, target), Value(f, "null", "ptr"), where, used, lse, at_bad)
+            text = [f"ptr {v.name}" for v in pointers] + [f"i64 {ignore}", "double 0.0", f"i64 {columns}", f"i64 {rows}"]
+            text.append(f"i64 {softmax.grain(columns)}")
+            f.line(f"call void {self._base(f, forward).name}({', '.join(text)})")
+            self._leave(f, f.load("i64", at_bad).compare("ne", 0), code)
+            adder = self._base(f, total).name
+            sum_of = f.emit(f"call double {adder}(ptr {where.name}, i64 {rows})", "double")
+            if mean:
+                sum_of = sum_of / f.emit(
+                    f"call double {adder}(ptr {used.name}, i64 {rows})", "double"
+                )  # 0 / 0 is NaN, as it should be
+            f.store(f.trunc(sum_of, "float"), self._pointer(f, loss))
+
+        self._add(call, f"cross entropy of {rows}x{columns}")
+
+    def cross_entropy_backward(
+        self,
+        x: Place,
+        target: Place,
+        lse: Place,
+        g: Place,
+        out: Place,
+        used: Place | None,
+        scaled: Any,
+        rows: int,
+        columns: int,
+        ignore: int,
+    ) -> None:
+        """The gradient of the logits; `used` are the weights of the rows, None for a sum; `scaled` is room for one float."""
+        backward, total, factor = (
+            self.keep(softmax.native("cross_entropy_backward")),
+            self.keep(softmax.native("total")),
+            self.keep(scaled),
+        )
+
+        def call(f: Function) -> None:
+            value = f.load("float", self._pointer(f, g))
+            if used is not None:
+                number = f.emit(f"call double {self._base(f, total).name}(ptr {self._pointer(f, used).name}, i64 {rows})", "double")
+                value = value / f.trunc(number, "float")
+            at = self._base(f, factor)
+            f.store(value, at)
+            pointers = (f.team, self._pointer(f, x), self._pointer(f, target), Value(f, "null", "ptr"), self._pointer(f, lse), at)
+            text = [f"ptr {v.name}" for v in (*pointers, self._pointer(f, out))]
+            text += [f"i64 {ignore}", "double 0.0", "i64 0", f"i64 {columns}", f"i64 {rows}", f"i64 {softmax.grain(columns)}"]
+            f.line(f"call void {self._base(f, backward).name}({', '.join(text)})")
+
+        self._add(call, f"cross entropy backward of {rows}x{columns}")
+
+    def _add(self, call: Callable[[Function], None], title: str) -> None:
+        self.calls.append(call)
+        self.titles.append(title)
+
+    # ---- code ------------------------------------------------------------------------------------
+    def text(self) -> str:
+        """The module as LLVM IR."""
+        if self.offsets is None:
+            self._lay_apart()
+        module = Module()
+        kernels = [k for k in self.kernels if k.symbol not in self.common]
+        for kernel in kernels:
+            module.declarations |= kernel.declarations
+        for kernel in self.kernels:
+            if kernel.symbol in self.common:
+                module.declarations.add(f"declare void @{self.common[kernel.symbol]}({', '.join(kernel.signature)})")
+        for (rule, kind), symbol in self._updates.items():
+            optim.emit_flat_update(module, symbol, rule, kind)
+        for symbol, emit_function in self._functions.values():
+            emit_function(module, symbol)
+        given = {f"a{k}": "ptr" for k in range(self.given)}
+        f = module.function("run", "i64", team="ptr", table="ptr", numbers="ptr", **given)
+        f.driver = True
+        self._bases: dict[int, Value] = {}
+        for k in range(len(self.kept)):
+            self._base(f, k)
+        for call in self.calls:
+            call(f)
+        f.ret(f.const(0, "i64"))
+        for k in set(range(self.given)) - self._used:  # between calls of Python code stand schedules that use few of many
+            del f.params[f"a{k}"]
+        return "\n".join(k.text for k in kernels) + "\n" + module.text()
+
+    def compile(self, name: str) -> Callable[..., None] | None:
+        """The function of the given arrays; None where there is no compiler. `run.numbers` is the array of run-time numbers."""
+        if not target.available() or not jit.fastcall_works():
+            return None
+        text = self.text()
+        natives = jit.compile_ir(text, {"run": "ppp" + "a" * len(self._used) + ">i"}, name)
+        if natives is None:
+            return None
+        native = natives["run"]
+        table = np.array([_address(t) for t in self.kept] or [0], np.int64)
+        numbers = np.zeros(max(self.numbers, 1), np.float64)
+        where, places, team = table.ctypes.data, numbers.ctypes.data, threads.team
+
+        refusals = self.refusals
+
+        used = sorted(self._used)
+
+        def run(*arrays: np.ndarray) -> None:
+            status = native(team(), where, places, *[arrays[k] for k in used])
+            if status:
+                refusals[status - 1]()
+
+        run.numbers, run.table, run.kept = numbers, table, self.kept  # type: ignore[attr-defined]
+        run.native, run.where, run.places = native, where, places  # type: ignore[attr-defined]
+        run.used = used  # type: ignore[attr-defined]
+        return run
+
+
+def share(schedules: Sequence[Schedule]) -> None:
+    """Compile the loops that several schedules run once and by themselves."""
+    times = Counter(loop for schedule in schedules for loop in schedule.loops)
+    for schedule in schedules:
+        for loop, kernel in schedule.loops.items():
+            name = _by_itself(loop) if times[loop] > 1 else None
+            if name is not None:
+                schedule.common[kernel.symbol] = name
+
+
+@functools.cache
+def _by_itself(loop: Loop) -> str | None:
+    """The name under which a loop, compiled by itself, is found; None where it cannot be."""
+    kernel = emit(loop, "loop_" + hashlib.sha256(repr(loop).encode()).hexdigest()[:32])
+    natives = jit.compile_ir(module_text([kernel]), {kernel.symbol: None}, "a loop")
+    if natives is None:
+        return None
+    jit.define(kernel.symbol, natives[kernel.symbol])
+    return kernel.symbol
+
+
+def _address(thing: Any) -> int:
+    return thing if isinstance(thing, int) else thing.ctypes.data
+
+
+def aligned(size: int) -> np.ndarray:
+    """Memory of `size` bytes that begins at a multiple of 128."""
+    memory = np.empty(size + 128, np.uint8)
+    start = -memory.ctypes.data % 128
+    return memory[start : start + size]
+
+
+# ---- small products -------------------------------------------------------------------------------
+def emit_small(module: Module, name: str, p: Product, biased: bool) -> None:
+    """A product too small for the blocked kernel: rows of a times columns of b in registers, all strides known."""
+    f = module.function(name, internal=True, a="ptr", b="ptr", out="ptr", bias="ptr")
+    lanes = target.host().lanes(p.ctype)
+    width = min(lanes, 1 << max(p.n - 1, 0).bit_length())
+    if p.b[1] == 1 or p.n == 1:
+        _by_columns(f, p, biased, width)
+    else:
+        _by_terms(f, p, biased, lanes)
+    f.ret()
+
+
+def _by_columns(f: Function, p: Product, biased: bool, width: int) -> None:
+    """b's rows are contiguous: vectors of columns, one accumulator each for up to four rows of a."""
+    kind = vector(p.ctype, width)
+    for start in range(0, p.n, width):
+        mask = f.tail_mask(f.const(p.n - start, "i64"), width) if p.n - start < width else None
+        first = f.load(kind, f.bias, f.const(start, "i64"), mask=mask) if biased else f.const(0.0, kind)
+
+        def rows(i: Value, count: int, start: int = start, mask: Value | None = mask, first: Value = first) -> None:
+            totals = [f.var(kind, first) for _ in range(count)]
+            with f.loop(0, p.k) as k:
+                b = f.load(kind, f.b, k * p.b[0] + start, mask=mask)
+                for r, total in enumerate(totals):
+                    x = f.load(p.ctype, f.a, (i + r) * p.a[0] + k * p.a[1])
+                    total.set(f.fma(f.splat(x, kind), b, total.get()))
+            for r, total in enumerate(totals):
+                value = total.get()
+                if p.relu:
+                    value = f.select(value.compare("olt", 0.0), f.const(0.0, kind), value)
+                f.store(value, f.out, (i + r) * p.pitch + start, mask=mask)
+
+        whole = p.m - p.m % 4
+        with f.loop(0, whole, 4) as i:
+            rows(i, 4)
+        with f.loop(whole, p.m) as i:
+            rows(i, 1)
+
+
+def _by_terms(f: Function, p: Product, biased: bool, lanes: int) -> None:
+    """b's columns are contiguous or nothing is: a dot product each, in vectors of terms where both run along them."""
+    together = p.a[1] == 1 and p.b[0] == 1
+    width = min(lanes, 1 << max(p.k - 1, 0).bit_length()) if together else 1
+    kind = vector(p.ctype, width)
+    with f.loop(0, p.m) as i, f.loop(0, p.n) as j:
+        row, column = i * p.a[0], j * p.b[1]
+        total = f.var(kind, f.const(0.0, kind))
+
+        def add(k: Value, mask: Value | None) -> None:
+            if width > 1:
+                x, y = f.load(kind, f.a, row + k, mask=mask), f.load(kind, f.b, column + k, mask=mask)
+            else:
+                x, y = f.load(p.ctype, f.a, row + k * p.a[1]), f.load(p.ctype, f.b, column + k * p.b[0])
+            total.set(f.fma(x, y, total.get()))
+
+        if width > 1:
+            f.vector_loop(f.const(p.k, "i64"), width, add)
+        else:
+            with f.loop(0, p.k) as k:
+                add(k, None)
+        value = f.total(total.get()) if width > 1 else total.get()
+        if biased:
+            value = value + f.load(p.ctype, f.bias, j)
+        if p.relu:
+            value = f.select(value.compare("olt", 0.0), f.const(0.0, p.ctype), value)
+        f.store(value, f.out, i * p.pitch + j)

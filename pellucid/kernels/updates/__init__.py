@@ -1,0 +1,1 @@
+"""Updates of parameters: optimizers and clipping."""

@@ -1,0 +1,284 @@
+"""Element-wise updates of many parameters in one call, made from formulas: what optimizers do (C-contiguous arrays, in place).
+
+A `Rule` is a formula over vectors and numbers; `pellucid.optim` has one for each optimizer. Two kernels are made of it: one that reads
+Python lists of arrays directly, for eager steps, and one of a single flat parameter, for schedules.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...llvm import jit, target, threads
+from ...llvm.emit import Function, Module, Value, vector
+
+__all__ = ["Rule", "apply", "emit_flat_update", "made", "prepared"]
+
+KINDS = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
+GRAIN = 1 << 16  # elements a chunk, over all parameters in a row
+# Where CPython's lists and NumPy's arrays keep their fields, in bytes; `_layout_known` compares them with real ones.
+_LIST_ITEMS = 24
+_DATA, _NDIM, _SHAPE, _DTYPE, _FLAGS = 16, 24, 32, 56, 64
+_NEEDED = 0x1 | 0x100  # C-contiguous, aligned
+_WRITEABLE = 0x400
+
+
+@functools.cache
+def _layout_known() -> bool:
+    if not jit.fastcall_works():
+        return False
+    word, half = ctypes.c_int64.from_address, ctypes.c_int32.from_address
+    for array in (np.zeros((2, 3), np.float32), np.zeros(5)[1:], np.zeros((4, 6), np.float32)[:, ::2]):
+        probe, at = [array, None], id(array)
+        flags = half(at + _FLAGS).value
+        fields = (
+            word(word(id(probe) + _LIST_ITEMS).value).value == at,
+            word(at + _DATA).value == array.ctypes.data,
+            half(at + _NDIM).value == array.ndim,
+            [word(word(at + _SHAPE).value + 8 * k).value for k in range(array.ndim)] == list(array.shape),
+            word(at + _DTYPE).value == id(array.dtype),
+            bool(flags & 0x1) == array.flags.c_contiguous and bool(flags & _WRITEABLE) == array.flags.writeable,
+        )
+        if not all(fields):
+            return False
+    return True
+
+
+def _field(f: Function, thing: Value, offset: int, ctype: str) -> Value:
+    return f.load(ctype, f.at(thing, offset, "i8"))
+
+
+def _item(f: Function, items: Value, k: Value) -> Value:
+    return f.load("ptr", _field(f, items, _LIST_ITEMS, "ptr"), k)
+
+
+def _size(f: Function, array: Value) -> Value:
+    size = f.var("i64", 1)
+    shape = _field(f, array, _SHAPE, "ptr")
+    with f.loop(0, f.extend(_field(f, array, _NDIM, "i32"), "i64")) as d:
+        size.set(size.get() * f.load("i64", shape, d))
+    return size.get()
+
+
+def _emit_check(module: Module) -> None:
+    """The number of elements of a list of arrays, or -1 unless all are float32, C-contiguous and of the sizes of `like`."""
+    f = module.function("check", "i64", items="ptr", like="ptr", count="i64", dtype="ptr", flags="i64")
+    total = f.var("i64", 0)
+    good = f.var("i1", 1)
+    with f.loop(0, f.count) as k:
+        array = _item(f, f.items, k)
+        size = _size(f, array)
+        own = f.extend(_field(f, array, _FLAGS, "i32"), "i64") & f.flags
+        same = f.emit(f"icmp eq ptr {_field(f, array, _DTYPE, 'ptr').name}, {f.dtype.name}", "i1")
+        fits = same & own.compare("eq", f.flags) & size.compare("eq", _size(f, _item(f, f.like, k)))
+        good.set(good.get() & fits)
+        total.set(total.get() + size)
+    f.ret(f.select(good.get(), total.get(), f.const(-1, "i64")))
+
+
+def _build_check(name: str) -> str:
+    module = Module()
+    _emit_check(module)
+    return module.text()
+
+
+_lib = jit.Library("optim", _build_check, {"check": "ooipi>i"})
+
+
+class Rule(NamedTuple):
+    """An element-wise update, written as a formula.
+
+    `formula(m, n, param, grad, *rest, **flags)` returns the new values of some of its arrays by name. It computes with operators and
+    with the functions of `m` (here `NativeMath`); `n` has the numbers, which each step gives anew. `grad` is only read.
+    """
+
+    formula: Callable[..., dict[str, Any]]
+    arrays: tuple[str, ...]  # besides `param` and `grad`, in the order of the formula's parameters
+    numbers: tuple[str, ...]
+    flags: tuple[str, ...] = ()  # of the formula, that hold
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        return self.formula.__name__
+
+    @property
+    def symbol(self) -> str:
+        """A name that tells the rules of a process apart."""
+        return "_".join((self.title, *self.arrays, *self.flags))
+
+    def values(self, f: Function, kind: str, numbers: list[Value], vectors: dict[str, Value]) -> dict[str, Value]:
+        """Code for new values of arrays; the first number is -1 to maximize, the others are the formula's."""
+        sign, *rest = numbers
+        vectors["grad"] = vectors["grad"] * sign
+        named = SimpleNamespace(**dict(zip(self.numbers, rest, strict=True)))
+        return self.formula(NativeMath(f, kind), named, **vectors, **dict.fromkeys(self.flags, True))
+
+
+class NativeMath:
+    """What formulas may compute besides the four operators, as vector code.
+
+    The fused multiply-adds are where PyTorch's implementation for one tensor on a CPU has them, so results agree to the last bit but
+    for its square root (which is not always correctly rounded).
+    """
+
+    def __init__(self, f: Function, kind: str) -> None:
+        self.f, self.kind = f, kind
+        self.fma, self.sqrt, self.abs = f.fma, f.sqrt, f.fabs
+
+    def where(self, condition: Value, yes: Any, no: Any) -> Value:
+        return self.f.select(condition, self.f.as_value(yes, self.kind), self.f.as_value(no, self.kind))
+
+    def differs(self, number: Value, other: float) -> Value:
+        return number.compare("une", other)
+
+    def positive(self, x: Value) -> Value:
+        return x.compare("ogt", 0.0)
+
+    def negative(self, x: Value) -> Value:
+        return x.compare("olt", 0.0)
+
+    def larger(self, a: Value, b: Value) -> Value:
+        """The larger one; NaN where either is."""
+        return self.f.select(a.compare("ogt", b) | a.compare("uno", a), a, b)
+
+    def clamp(self, x: Value, low: Value, high: Value) -> Value:
+        x = self.f.select(x.compare("olt", low), low, x)
+        return self.f.select(x.compare("ogt", high), high, x)
+
+    def sign(self, x: Value) -> Value:
+        """-1, 0 or 1; 0 for NaN."""
+        return self.where(self.positive(x), 1.0, self.where(self.negative(x), -1.0, 0.0))
+
+    def constant(self, x: Value) -> Value:
+        """The same, in memory of its own and without a derivative."""
+        return x
+
+    def decayed(self, param: Value, grad: Value, decay: Value) -> Value:
+        """grad + decay * param; an infinite parameter without decay leaves the gradient alone."""
+        return self.f.select(decay.compare("une", 0.0), self.f.fma(param, decay, grad), grad)
+
+    def lerp(self, start: Value, end: Value, weight: Value) -> Value:
+        """The way from start to end, from the end that is nearer, so that the weight 1 gives `end`."""
+        way = end - start
+        near, far = self.f.fma(way, weight, start), self.f.fma(-way, 1.0 - weight, end)
+        return self.f.select(weight.compare("olt", 0.5), near, far)
+
+
+def _emit_update(module: Module, rule: Rule, scalar: str) -> None:
+    """A kernel over all elements of all parameters."""
+    names = ("param", "grad", *rule.arrays)
+    numbers = ("sign", *rule.numbers)
+    # The prefix keeps arrays and numbers apart, which may have one name.
+    params = {"a_" + n: "ptr" for n in names} | {"n_" + n: "double" for n in numbers} | {"count": "i64"}
+    f = threads.parallel_export(module, rule.symbol, params)
+    width = target.host().lanes(scalar)
+    kind = vector(scalar, width)
+    values = [f.splat(f.trunc(getattr(f, "n_" + n), scalar), kind) for n in numbers]
+    position = f.var("i64", 0)
+    with f.loop(0, f.count) as k:
+        arrays = [_item(f, getattr(f, "a_" + n), k) for n in names]
+        start = position.get()
+        size = _size(f, arrays[0])
+        position.set(start + size)
+        low = f.larger(f.begin - start, 0)
+        high = f.smaller(f.end - start, size)
+        with f.when(low.compare("slt", high)):
+            pointers = {n: f.at(_field(f, a, _DATA, "ptr"), low, scalar) for n, a in zip(names, arrays)}
+            f.vector_loop(high - low, width, _body(f, rule, kind, values, pointers))
+    f.ret()
+
+
+def _body(f: Function, rule: Rule, kind: str, values: list[Value], pointers: dict[str, Value]) -> Callable[..., None]:
+    def body(i: Value, mask: Value | None) -> None:
+        vectors = {n: f.load(kind, p, i, mask=mask) for n, p in pointers.items()}
+        for n, value in rule.values(f, kind, values, vectors).items():
+            f.store(value, pointers[n], i, mask=mask)
+
+    return body
+
+
+def emit_flat_update(module: Module, name: str, rule: Rule, scalar: str = "float") -> None:
+    """Add `name(team, arrays..., numbers, n, grain)`, which updates n contiguous elements; `numbers` points to doubles."""
+    arrays = ("param", "grad", *rule.arrays)
+    f = threads.parallel_export(module, name, {"a_" + n: "ptr" for n in arrays} | {"numbers": "ptr"})
+    width = target.host().lanes(scalar)
+    kind = vector(scalar, width)
+    values = [f.splat(f.trunc(f.load("double", f.numbers, k), scalar), kind) for k in range(1 + len(rule.numbers))]
+    pointers = {n: f.at(getattr(f, "a_" + n), f.begin, scalar) for n in arrays}
+    f.vector_loop(f.end - f.begin, width, _body(f, rule, kind, values, pointers))
+    f.ret()
+
+
+_made: dict[tuple[Rule, np.dtype], Any] = {}
+
+
+def made(rule: Rule, dtype: np.dtype) -> bool:
+    """Whether this process has a rule's kernel already."""
+    return (rule, dtype) in _made
+
+
+def _kernel(rule: Rule, dtype: np.dtype) -> Any:
+    """The native function of a rule over lists of arrays, None where there is none."""
+    if (rule, dtype) not in _made:
+        _made[rule, dtype] = _compiled(rule, dtype)
+    return _made[rule, dtype]
+
+
+def _compiled(rule: Rule, dtype: np.dtype) -> Any:
+    if not _layout_known() or _lib.check is None:
+        return None
+
+    def build() -> str:
+        module = Module()
+        _emit_update(module, rule, KINDS[dtype])
+        return module.text()
+
+    signature = "p" + "o" * (2 + len(rule.arrays)) + "d" * (1 + len(rule.numbers)) + "iii"
+    source = rule.formula.__code__.co_filename
+    natives = jit.compile_source(build, {rule.symbol: signature}, f"optim.{rule.symbol}.{KINDS[dtype]}", source)
+    return None if natives is None else natives[rule.symbol]
+
+
+def apply(rule: Rule, lists: list[list[np.ndarray]], maximize: bool, numbers: tuple[float, ...]) -> bool:
+    """Make the call that `prepared` gives; False, having changed nothing, where it gives none."""
+    update = prepared(rule, lists, maximize, numbers)
+    if update is not None:
+        update()
+    return update is not None
+
+
+def prepared(
+    rule: Rule, lists: list[list[np.ndarray]], maximize: bool, numbers: tuple[float, ...]
+) -> functools.partial[Any] | None:
+    """The call that updates all parameters: `lists` are those of parameters, gradients, and the rule's other arrays.
+
+    It is made of C code only, and to be called before the lists change. None for what is not served: other dtypes than float32 or
+    float64, strided or read-only arrays, unequal sizes.
+    """
+    params = lists[0]
+    count = len(params)
+    if not count:
+        return functools.partial(tuple)
+    # The native code reads memory through these: nothing but arrays and lists may reach it.
+    for arrays in lists:
+        if type(arrays) is not list or len(arrays) != count or set(map(type, arrays)) != _ARRAYS:
+            return None
+    dtype = params[0].dtype
+    kernel = _kernel(rule, dtype) if dtype in KINDS else None
+    if kernel is None:
+        return None
+    check, total, flags = _lib.check, -1, _NEEDED | _WRITEABLE
+    for k, arrays in enumerate(lists):
+        total = check(arrays, params, count, id(dtype), _NEEDED if k == 1 else flags)
+        if total < 0:
+            return None
+    return functools.partial(kernel, threads.team(), *lists, -1.0 if maximize else 1.0, *numbers, count, total, GRAIN)
+
+
+_ARRAYS = {np.ndarray}

@@ -1,0 +1,1 @@
+"""Windows of images: fold and unfold, grid sampling, interpolation."""

@@ -1,0 +1,167 @@
+"""Windows of images as columns, and their transpose: columns added up where the windows lay (float32 and float64).
+
+A `Windows` holds the sizes; no padded copy is made, since each row of a window knows which of its places lie inside.
+
+    >>> w = Windows((3, 3), (2, 2), (1, 1), (0, 0), (1, 1))
+    >>> w.out
+    (2, 2)
+    >>> made = columns(np.arange(9.0).reshape(1, 1, 3, 3), w)
+    >>> made is None or made[0, :, 0].tolist() == [0.0, 1.0, 3.0, 4.0]
+    True
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...llvm import jit, target, threads
+from ...llvm.emit import Function, Module, Value, vector
+from ...llvm.outputs import empty
+
+__all__ = ["Windows", "columns", "images", "native"]
+
+GRAIN = 16384  # elements a chunk
+_CTYPES = {"float32": "float", "float64": "double"}
+_SIZES = ("h", "w", "kh", "kw", "dh", "dw", "ph", "pw", "sh", "sw", "oh", "ow")
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Image sizes, and kernel, dilation, padding and stride, each as (height, width)."""
+
+    size: tuple[int, int]
+    kernel: tuple[int, int]
+    dilation: tuple[int, int]
+    padding: tuple[int, int]
+    stride: tuple[int, int]
+
+    @property
+    def out(self) -> tuple[int, int]:
+        """How many windows there are, down and across."""
+        sizes = zip(self.size, self.kernel, self.dilation, self.padding, self.stride, strict=True)
+        down, across = ((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in sizes)
+        return down, across
+
+    def numbers(self, planes: int, back: bool) -> tuple[int, ...]:
+        """A kernel's last arguments, for so many images of one channel."""
+        sizes = (*self.size, *self.kernel, *self.dilation, *self.padding, *self.stride, *self.out)
+        row = self.kernel[1] * math.prod(self.out)  # of the columns that belong to one row of the windows
+        count, each = (planes, row * self.kernel[0]) if back else (planes * self.kernel[0], row)
+        return *sizes, count, max(1, GRAIN // max(1, each))
+
+
+def _inside(f: Function, j: Value) -> tuple[Value, Value, Value]:
+    """The windows, from the first to behind the last, whose column `j` lies in the image; and where that of window 0 lies."""
+    shift = j * f.dw - f.pw
+    high = f.smaller(f.larger(f.w - 1 - shift + f.sw, 0) // f.sw, f.ow)
+    low = f.smaller(f.larger(f.sw - 1 - shift, 0) // f.sw, high)
+    return low, high, shift
+
+
+def _columns(module: Module, ctype: str) -> None:
+    """`columns.<type>(team, x, out, sizes..., n, grain)`: n rows of windows, each of all places in an image."""
+    f = threads.parallel_export(module, f"columns.{ctype}", {"x": "ptr", "out": "ptr", **dict.fromkeys(_SIZES, "i64")})
+    width = target.host().lanes(ctype)
+    kind, step = vector(ctype, width), f.sw.compare("eq", 1)
+    with f.loop(f.begin, f.end) as row, f.loop(0, f.kw) as j:
+        low, high, shift = _inside(f, j)
+        image = f.at(f.x, row // f.kh * f.h * f.w, ctype)
+        down = row % f.kh * f.dh - f.ph
+        to = f.at(f.out, (row * f.kw + j) * f.oh * f.ow, ctype)
+        with f.loop(0, f.oh) as y:
+            line = f.at(to, y * f.ow, ctype)
+            at = down + y * f.sh
+            known = at.compare("sge", 0) & at.compare("slt", f.h)
+            first, last = f.select(known, low, f.const(0, "i64")), f.select(known, high, f.const(0, "i64"))
+            source = f.at(image, at * f.w + shift, ctype)
+            for start, stop in ((f.const(0, "i64"), first), (last, f.ow)):
+                edge = f.at(line, start, ctype)
+                f.vector_loop(stop - start, width, lambda i, mask, edge=edge: f.store(f.const(0, kind), edge, i, mask=mask))
+
+            def together(source: Value = source, line: Value = line, first: Value = first, last: Value = last) -> None:
+                a, b = f.at(source, first, ctype), f.at(line, first, ctype)
+                f.vector_loop(last - first, width, lambda i, mask: f.store(f.load(kind, a, i, mask=mask), b, i, mask=mask))
+
+            def apart(source: Value = source, line: Value = line, first: Value = first, last: Value = last) -> None:
+                with f.loop(first, last) as i:
+                    f.store(f.load(ctype, source, i * f.sw), line, i)
+
+            f.branch(step, together, apart)
+    f.ret()
+
+
+def _images(module: Module, ctype: str) -> None:
+    """`images.<type>(team, columns, out, sizes..., n, grain)`: n images, cleared and then added to."""
+    f = threads.parallel_export(module, f"images.{ctype}", {"x": "ptr", "out": "ptr", **dict.fromkeys(_SIZES, "i64")})
+    width = target.host().lanes(ctype)
+    kind, step = vector(ctype, width), f.sw.compare("eq", 1)
+    with f.loop(f.begin, f.end) as plane:
+        image = f.at(f.out, plane * f.h * f.w, ctype)
+        f.vector_loop(f.h * f.w, width, lambda i, mask: f.store(f.const(0, kind), image, i, mask=mask))
+        with f.loop(0, f.kh) as k, f.loop(0, f.kw) as j:
+            low, high, shift = _inside(f, j)
+            source = f.at(f.x, ((plane * f.kh + k) * f.kw + j) * f.oh * f.ow, ctype)
+            with f.loop(0, f.oh) as y:
+                at = k * f.dh - f.ph + y * f.sh
+                with f.when(at.compare("sge", 0) & at.compare("slt", f.h)):
+                    line, to = f.at(source, y * f.ow, ctype), f.at(image, at * f.w + shift, ctype)
+
+                    def together(line: Value = line, to: Value = to, low: Value = low, high: Value = high) -> None:
+                        a, b = f.at(line, low, ctype), f.at(to, low, ctype)
+
+                        def add(i: Value, mask: Value | None) -> None:
+                            f.store(f.load(kind, b, i, mask=mask) + f.load(kind, a, i, mask=mask), b, i, mask=mask)
+
+                        f.vector_loop(high - low, width, add)
+
+                    def apart(line: Value = line, to: Value = to, low: Value = low, high: Value = high) -> None:
+                        with f.loop(low, high) as i:
+                            f.store(f.load(ctype, to, i * f.sw) + f.load(ctype, line, i), to, i * f.sw)
+
+                    f.branch(step, together, apart)
+    f.ret()
+
+
+def _build(name: str) -> str:
+    module, (kind, ctype) = Module(), name.split(".")
+    (_columns if kind == "columns" else _images)(module, ctype)
+    return module.text(name)
+
+
+_NAMES = [f"{kind}.{ctype}" for kind in ("columns", "images") for ctype in _CTYPES.values()]
+_lib = jit.Library("windows", _build, dict.fromkeys(_NAMES, "paa" + "i" * (len(_SIZES) + 2)))
+
+
+def _kernel(dtype: str, back: bool) -> object:
+    ctype = _CTYPES.get(dtype)
+    return None if ctype is None else getattr(_lib, f"{'images' if back else 'columns'}.{ctype}")
+
+
+def native(dtype: str, back: bool) -> int | None:
+    """The address of the kernel; None for a dtype that it does not serve, and where it cannot be compiled."""
+    function = _kernel(dtype, back)
+    return None if function is None else jit.address(function)  # type: ignore[arg-type]
+
+
+def _run(x: np.ndarray, shape: tuple[int, ...], w: Windows, planes: int, back: bool) -> np.ndarray | None:
+    function = _kernel(x.dtype.name, back) if x.size and math.prod(shape) else None
+    if function is None:
+        return None
+    out = empty(shape, x.dtype)
+    function(threads.team(), np.ascontiguousarray(x), out, *w.numbers(planes, back))  # type: ignore[operator]
+    return out
+
+
+def columns(x: np.ndarray, w: Windows) -> np.ndarray | None:
+    """Images `(N, C, H, W)` as `(N, C * KH * KW, windows)`; None where there is no kernel."""
+    n, c = x.shape[:2]
+    return _run(x, (n, c * math.prod(w.kernel), math.prod(w.out)), w, n * c, False)
+
+
+def images(x: np.ndarray, w: Windows) -> np.ndarray | None:
+    """Columns `(N, C * KH * KW, windows)` added up to images `(N, C, H, W)`; None where there is no kernel."""
+    n, c = x.shape[0], x.shape[1] // math.prod(w.kernel)
+    return _run(x, (n, c, *w.size), w, n * c, True)

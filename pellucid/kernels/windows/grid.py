@@ -1,0 +1,335 @@
+"""Images sampled at positions that a grid gives, and both gradients: two and three dimensions, float32 and float64.
+
+A kernel is written for a way of sampling: number of dimensions, mode, padding and whether corners are aligned. Along each dimension a
+position has one neighbour (nearest), two (bilinear) or four (bicubic), with weights; what lies outside counts nothing. Positions are
+computed in vectors, and serve all channels.
+
+    >>> how = Sampling(2, "bilinear", "zeros", True, "float32")
+    >>> made = sample(np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2), np.zeros((1, 1, 1, 2), np.float32), how)
+    >>> made is None or made.tolist() == [[[[1.5]]]]
+    True
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...llvm import jit, target, threads
+from ...llvm.emit import Function, Module, Value, vector
+from ...llvm.outputs import empty
+
+__all__ = ["Sampling", "gathered", "grid_gradient", "image_gradient", "native", "numbers", "sample"]
+
+BLOCK = 256  # positions that a task has at least
+TOGETHER = 64  # positions whose neighbours are remembered while the channels pass
+CHANNELS = 16  # that a task of the image's gradient has
+_CTYPES = {"float32": "float", "float64": "double"}
+_CUBIC = -0.75
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How images are sampled."""
+
+    dims: int
+    mode: str  # "bilinear", "nearest" or "bicubic"
+    padding: str  # "zeros", "border" or "reflection"
+    align: bool
+    dtype: str
+
+    def kernel(self, kind: str) -> Any:
+        """The native function of a kind ("sample", "image", "grid"); None where there is none."""
+        ctype = _CTYPES.get(self.dtype)
+        if ctype is None:
+            return None
+        return getattr(_lib, f"{kind}.{self.dims}.{self.mode}.{self.padding}.{int(self.align)}.{ctype}")
+
+
+# ---- one dimension --------------------------------------------------------------------------------------
+@dataclass
+class _Neighbour:
+    """A neighbour of positions along one dimension: where, whether that is inside, its weight, and the weight's derivative."""
+
+    at: Value
+    inside: Value
+    weight: Value | None
+    slope: Value
+
+
+def _floor(f: Function, x: Value) -> Value:
+    return f.intrinsic("floor", x.ctype, x)
+
+
+def _kept(f: Function, x: Value, top: Value) -> tuple[Value, Value]:
+    """Positions brought to 0 .. top, and which ones were outside or at the border; what is no number stays."""
+    low, high = x.compare("ole", 0.0), x.compare("oge", top)
+    return f.select(low, f.const(0.0, x.ctype), f.select(high, top, x)), low | high
+
+
+def _reflected(f: Function, x: Value, size: Value, align: bool) -> tuple[Value, Value]:
+    """Positions mirrored at the borders until they are inside, and 1 or -1 for their direction."""
+    low, span = (0.0, size - 1.0) if align else (-0.5, size)
+    away = x - low
+    moved = f.fabs(away)
+    flips = _floor(f, moved / span)
+    extra = f.fma(-flips, span, moved)
+    even = (flips - _floor(f, flips * 0.5) * 2.0).compare("oeq", 0.0)
+    at = f.select(even, extra, span - extra) + low
+    one = f.const(1.0, x.ctype)
+    sign = f.select(even, one, -one)
+    if align:
+        at = f.select(span.compare("oeq", 0.0), f.const(0.0, x.ctype), at)  # a single element
+    return at, f.select(away.compare("olt", 0.0), -sign, sign)
+
+
+def _axis(f: Function, how: Sampling, raw: Value, size: Value) -> tuple[list[_Neighbour], Value]:
+    """The neighbours of positions in [-1, 1] along a dimension, and how fast they move with the positions."""
+    kind = raw.ctype
+    top, one = size - 1.0, f.const(1.0, kind)
+    factor = (top if how.align else size) * 0.5
+    at = (raw + 1.0) * factor if how.align else ((raw + 1.0) * size - 1.0) * 0.5
+    if how.mode != "bicubic" and how.padding != "zeros":
+        if how.padding == "reflection":
+            at, sign = _reflected(f, at, size, how.align)
+            factor = factor * sign
+        at, stuck = _kept(f, at, top)
+        factor = f.select(stuck, f.const(0.0, kind), factor)
+
+    def neighbour(at: Value, weight: Value | None, slope: Value) -> _Neighbour:
+        if how.mode == "bicubic" and how.padding != "zeros":
+            if how.padding == "reflection":
+                at = _reflected(f, at, size, how.align)[0]
+            at = _kept(f, at, top)[0]
+        return _Neighbour(at, at.compare("oge", 0.0) & at.compare("ole", top), weight, slope)
+
+    if how.mode == "nearest":
+        return [neighbour(f.rint(at), None, f.const(0.0, kind))], factor
+    first = _floor(f, at)
+    t = at - first
+    if how.mode == "bilinear":
+        return [neighbour(first, one - t, -one), neighbour(first + 1.0, t, one)], factor
+    a = _CUBIC
+
+    def near(d: Value) -> tuple[Value, Value]:
+        return (d * (a + 2) - (a + 3)) * d * d + 1.0, (d * (3 * (a + 2)) - 2 * (a + 3)) * d
+
+    def far(d: Value) -> tuple[Value, Value]:
+        return ((d * a - 5 * a) * d + 8 * a) * d - 4 * a, (d * (3 * a) - 10 * a) * d + 8 * a
+
+    made = [far(t + 1.0), near(t), near(one - t), far(2.0 - t)]
+    return [neighbour(first + (k - 1.0), w, s if k < 2 else -s) for k, (w, s) in enumerate(made)], factor
+
+
+# ---- all dimensions ---------------------------------------------------------------------------------------
+@dataclass
+class _Corner:
+    """One combination of neighbours: its place in a plane, whether it is inside, its weight, and that weight's slope along each
+    dimension.
+    """
+
+    place: Value
+    inside: Value
+    weight: Value
+    slopes: list[Value]
+
+
+def _product(values: list[Value | None], one: Value) -> Value:
+    made = None
+    for v in values:
+        made = v if made is None else made if v is None else made * v
+    return one if made is None else made
+
+
+def _corners(f: Function, how: Sampling, grid: Value, mask: Value, width: int) -> tuple[list[_Corner], list[Value]]:
+    """All neighbours of the positions that `grid` points to, and how fast each coordinate moves with the grid's."""
+    ctype = _CTYPES[how.dtype]
+    kind, ints = vector(ctype, width), vector("i32", width)
+    axes, factors = [], []
+    for d in range(how.dims):
+        lane = f.iota(ints) * how.dims + (how.dims - 1 - d)
+        raw = gathered(f, grid, lane, mask, ctype, width)
+        size = f.splat(f.to_float(getattr(f, f"size{d}"), ctype), kind)
+        neighbours, factor = _axis(f, how, raw, size)
+        axes.append(neighbours)
+        factors.append(factor)
+    corners, one, zero = [], f.const(1.0, kind), f.const(0.0, kind)
+    for chosen in itertools.product(*axes):
+        inside, place = mask, f.const(0, ints)
+        for d, n in enumerate(chosen):
+            inside = inside & n.inside
+            own = f.to_int(f.select(n.inside, n.at, zero), ints)
+            place = own if d == 0 else place * f.splat(f.trunc(getattr(f, f"size{d}"), "i32"), ints) + own
+        weights = [n.weight for n in chosen]
+        slopes = [_product([*weights[:d], n.slope, *weights[d + 1 :]], one) for d, n in enumerate(chosen)]
+        weight = f.select(inside, _product(weights, one), zero)
+        corners.append(_Corner(f.select(inside, place, f.const(0, ints)), inside, weight, slopes))
+    return corners, factors
+
+
+def gathered(f: Function, base: Value, where: Value, here: Value, ctype: str, width: int) -> Value:
+    """The elements at places, 0 in lanes that are left out."""
+    return f.gather(vector(ctype, width), f.addresses(base, where, ctype), here, align=4 if ctype in ("float", "i32") else 8)
+
+
+def _scattered(f: Function, value: Value, base: Value, where: Value, here: Value, ctype: str, width: int) -> None:
+    """Store lanes at places."""
+    f.scatter(value, f.addresses(base, where, ctype), here, align=4 if ctype == "float" else 8)
+
+
+def _volume(f: Function, how: Sampling) -> Value:
+    made = f.size0
+    for d in range(1, how.dims):
+        made = made * getattr(f, f"size{d}")
+    return made
+
+
+def _begun(module: Module, name: str, how: Sampling, pointers: str) -> Function:
+    numbers = ["channels", *(f"size{d}" for d in range(how.dims)), "points"]
+    return threads.parallel_export(module, name, {**dict.fromkeys(pointers.split(), "ptr"), **dict.fromkeys(numbers, "i64")})
+
+
+def _build(name: str) -> str:
+    kind, dims, mode, padding, align, ctype = name.split(".")
+    how = Sampling(int(dims), mode, padding, bool(int(align)), {c: d for d, c in _CTYPES.items()}[ctype])
+    module = Module()
+    {"sample": _sample, "image": _image, "grid": _grid}[kind](module, name, how, ctype, target.host().lanes(ctype))
+    return module.text(name)
+
+
+def _sample(module: Module, name: str, how: Sampling, ctype: str, width: int) -> None:
+    """`sample(team, x, grid, out, channels, sizes..., points, n, grain)`: n blocks of positions, image by image."""
+    f = _begun(module, name, how, "x grid out")
+    blocks, volume = (f.points + (BLOCK - 1)) // BLOCK, _volume(f, how)
+    with f.loop(f.begin, f.end) as task:
+        image, start = task // blocks, task % blocks * BLOCK
+        grid = f.at(f.grid, image * f.points * how.dims, ctype)
+        with f.loop(start, f.smaller(start + BLOCK, f.points), width) as i:
+            mask = f.tail_mask(f.points - i, width)
+            corners, _ = _corners(f, how, f.at(grid, i * how.dims, ctype), mask, width)
+            with f.loop(0, f.channels) as c:
+                plane = image * f.channels + c
+                x, total = f.at(f.x, plane * volume, ctype), f.const(0.0, vector(ctype, width))
+                for k in corners:
+                    total = f.fma(gathered(f, x, k.place, k.inside, ctype, width), k.weight, total)
+                f.store(total, f.out, plane * f.points + i, mask=mask)
+    f.ret()
+
+
+def _grid(module: Module, name: str, how: Sampling, ctype: str, width: int) -> None:
+    """`grid(team, g, x, grid, out, channels, sizes..., points, n, grain)`: the gradient of the grid."""
+    f = _begun(module, name, how, "g x grid out")
+    blocks, volume, kind = (f.points + (BLOCK - 1)) // BLOCK, _volume(f, how), vector(ctype, width)
+    with f.loop(f.begin, f.end) as task:
+        image, start = task // blocks, task % blocks * BLOCK
+        with f.loop(start, f.smaller(start + BLOCK, f.points), width) as i:
+            mask = f.tail_mask(f.points - i, width)
+            here = (image * f.points + i) * how.dims
+            corners, factors = _corners(f, how, f.at(f.grid, here, ctype), mask, width)
+            totals = [f.var(kind, f.const(0.0, kind)) for _ in factors]
+            with f.loop(0, f.channels) as c:
+                plane = image * f.channels + c
+                x, g = f.at(f.x, plane * volume, ctype), f.load(kind, f.g, plane * f.points + i, mask=mask)
+                values = [gathered(f, x, k.place, k.inside, ctype, width) for k in corners]
+                for d, total in enumerate(totals):
+                    slope = f.const(0.0, kind)
+                    for k, v in zip(corners, values, strict=True):
+                        slope = slope + f.select(k.inside, v * k.slopes[d], f.const(0.0, kind))
+                    total.set(f.fma(slope, g, total.get()))
+            for d, (total, factor) in enumerate(zip(totals, factors, strict=True)):
+                lane = f.iota(vector("i32", width)) * how.dims + (how.dims - 1 - d)
+                _scattered(f, total.get() * factor, f.at(f.out, here, ctype), lane, mask, ctype, width)
+    f.ret()
+
+
+def _image(module: Module, name: str, how: Sampling, ctype: str, width: int) -> None:
+    """`image(team, g, grid, out, channels, sizes..., points, n, grain)`: the gradient of the images, n blocks of channels."""
+    f = _begun(module, name, how, "g grid out")
+    blocks, volume, kind = (f.channels + (CHANNELS - 1)) // CHANNELS, _volume(f, how), vector(ctype, width)
+    count = {"nearest": 1, "bilinear": 2, "bicubic": 4}[how.mode] ** how.dims
+    # Neighbours and weights of some positions, one after the other.
+    places, weights = f.buffer("i32", count * TOGETHER), f.buffer(ctype, count * TOGETHER)
+    with f.loop(f.begin, f.end) as task:
+        image, first = task // blocks, task % blocks * CHANNELS
+        last = f.smaller(first + CHANNELS, f.channels)
+        planes = f.at(f.out, (image * f.channels + first) * volume, ctype)
+        f.vector_loop((last - first) * volume, width, lambda i, mask: f.store(f.const(0.0, kind), planes, i, mask=mask))
+        with f.loop(0, f.points, TOGETHER) as start:
+            some = f.smaller(f.points - start, TOGETHER)
+            with f.loop(0, some, width) as i:
+                at = (image * f.points + start + i) * how.dims
+                mask = f.tail_mask(some - i, width)
+                for k, corner in enumerate(_corners(f, how, f.at(f.grid, at, ctype), mask, width)[0]):
+                    f.store(corner.place, places, i + k * TOGETHER)
+                    f.store(corner.weight, weights, i + k * TOGETHER)
+            with f.loop(first, last) as c:
+                plane = image * f.channels + c
+                out, own = f.at(f.out, plane * volume, ctype), f.at(f.g, plane * f.points + start, ctype)
+                with f.loop(0, some) as i:
+                    g = f.load(ctype, own, i)
+                    for k in range(count):
+                        weight = f.load(ctype, weights, i + k * TOGETHER)
+                        to = f.at(out, f.extend(f.load("i32", places, i + k * TOGETHER), "i64"), ctype)
+                        part = f.select(weight.compare("une", 0.0), weight * g, f.const(0.0, ctype))
+                        f.store(f.load(ctype, to) + part, to)
+    f.ret()
+
+
+_POINTERS = {"sample": "aaa", "image": "aaa", "grid": "aaaa"}
+_WAYS = [
+    f"{dims}.{mode}.{padding}.{align}.{ctype}"
+    for dims in (2, 3)
+    for mode in ("bilinear", "nearest", "bicubic")[: 5 - dims]
+    for padding in ("zeros", "border", "reflection")
+    for align in (0, 1)
+    for ctype in _CTYPES.values()
+]
+_lib = jit.Library(
+    "grid", _build, {f"{kind}.{way}": "p" + a + "i" * (4 + int(way[0])) for kind, a in _POINTERS.items() for way in _WAYS}
+)
+
+
+# ---- on arrays ------------------------------------------------------------------------------------------
+def native(kind: str, how: Sampling) -> int | None:
+    """The address of a kernel; None where there is none."""
+    function = how.kernel(kind)
+    return None if function is None else jit.address(function)
+
+
+def numbers(kind: str, shape: tuple[int, ...], points: int) -> tuple[int, ...]:
+    """A kernel's last arguments for images of a shape `(N, C, ...)`."""
+    channels = shape[1]
+    if kind == "image":
+        count, grain = shape[0] * -(-channels // CHANNELS), 1
+    else:
+        count, grain = shape[0] * -(-points // BLOCK), max(1, 16384 // (BLOCK * max(1, channels)))
+    return (*shape[1:], points, count, grain)
+
+
+def _run(kind: str, how: Sampling, shape: tuple[int, ...], points: int, out: tuple[int, ...], *arrays: np.ndarray) -> Any:
+    function = how.kernel(kind)
+    if function is None or math.prod(shape[2:]) >= 1 << 31:
+        return None
+    made = empty(out, arrays[0].dtype)
+    function(threads.team(), *map(np.ascontiguousarray, arrays), made, *numbers(kind, shape, points))
+    return made
+
+
+def sample(x: np.ndarray, grid: np.ndarray, how: Sampling) -> np.ndarray | None:
+    """Images `(N, C, ...)` at the positions `(N, ..., dims)`: `(N, C, ...)`. None where there is no kernel."""
+    points = math.prod(grid.shape[1:-1])
+    return _run("sample", how, x.shape, points, (*x.shape[:2], *grid.shape[1:-1]), x, grid)  # type: ignore[no-any-return]
+
+
+def image_gradient(g: np.ndarray, grid: np.ndarray, shape: tuple[int, ...], how: Sampling) -> np.ndarray | None:
+    """The gradient of images of a shape; None where there is no kernel."""
+    return _run("image", how, shape, math.prod(grid.shape[1:-1]), shape, g, grid)  # type: ignore[no-any-return]
+
+
+def grid_gradient(g: np.ndarray, x: np.ndarray, grid: np.ndarray, how: Sampling) -> np.ndarray | None:
+    """The gradient of the positions; None where there is no kernel."""
+    return _run("grid", how, x.shape, math.prod(grid.shape[1:-1]), grid.shape, g, x, grid)  # type: ignore[no-any-return]

@@ -1,0 +1,431 @@
+"""LLVM IR text to Python callables, with object code cached on disk."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import hashlib
+import os
+import re
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import cache, loader, target
+
+__all__ = ["Library", "address", "compile_ir", "compile_source", "define", "fastcall_works", "statistics", "unwatched"]
+
+_CTYPES = {"a": ctypes.c_void_p, "o": ctypes.c_void_p, "p": ctypes.c_void_p, "i": ctypes.c_int64, "d": ctypes.c_double}
+_LLTYPES = {"a": "ptr", "o": "ptr", "p": "ptr", "i": "i64", "d": "double"}
+_PYAPI = (
+    "PyLong_AsLongLong PyLong_FromLongLong PyLong_AsVoidPtr PyFloat_AsDouble PyFloat_FromDouble PyErr_Occurred "
+    "PyEval_SaveThread PyEval_RestoreThread Py_IncRef"
+).split()
+_DATA_OFFSET = 2 * ctypes.sizeof(ctypes.c_void_p)  # `data` follows the object header in NumPy's array struct
+
+# Functions that unpack arguments and call others: LLVM's selection of instructions without optimization takes half the time.
+_DRIVER = re.compile(r'^define [^@\n]*@"?([\w.]+)"?\([^\n]*"driver"', re.MULTILINE)
+
+_lock = threading.Lock()
+_machines: list = []
+_alive: list = []  # engines and method tables live as long as the process
+_loaded: dict[str, dict[str, Any] | None] = {}
+_addresses: dict[int, int] = {}
+statistics = {"compiled": 0, "loaded": 0, "seconds": 0.0}
+
+
+def compile_ir(ir_text: str, exports: dict[str, str | None], name: str = "") -> dict[str, Any] | None:
+    """Native functions for the LLVM IR in `ir_text`, by name; None (and one warning) where it cannot be compiled.
+
+    `exports` gives each function's signature, one letter per argument: `a` a NumPy array whose data pointer is passed
+    (`None` gives a null pointer), `o` an object's own address, `p` an address as an int, `i` a 64-bit integer,
+    `d` a double; `>i` or `>d` at the end gives the result's type, void otherwise. Arrays are not checked: dtype and
+    layout are the caller's business. The GIL is released while the function runs. A function that only native code calls has `None` for
+    a signature: what is given for it is its address. `name` is for messages.
+
+    >>> ir = "define i64 @twice(i64 %x) {\\n %y = add i64 %x, %x\\n ret i64 %y\\n}"
+    >>> compile_ir(ir, {"twice": "i>i"})["twice"](21) if target.available() else 42
+    42
+    """
+    if not target.available():
+        return None
+    name = name or "+".join(exports)
+    text = _with_entries(ir_text, exports)
+    return _compiled(_key(text + repr(exports)), lambda: text, exports, name)
+
+
+def compile_source(build: Callable[[], str], exports: dict[str, str | None], name: str, *files: str) -> dict[str, Any] | None:
+    """`compile_ir` of the text that `build` gives, which is asked only where the disk has no code for it yet.
+
+    The text must follow from the files of this package, the processor, `name` and further `files` alone.
+    """
+    if not target.available():
+        return None
+    sources = _sources(*files)
+    if sources is None:
+        return compile_ir(build(), exports, name)
+    parts = (
+        sources,
+        name,
+        repr(sorted(exports.items())),
+        target.host().arch,
+        str(target.host().vector_bits),
+        str(fastcall_works()),
+    )
+    return _compiled(_key("\0".join(parts)), lambda: _with_entries(build(), exports), exports, name)
+
+
+@functools.cache
+def _sources(*more: str) -> str | None:
+    """A digest of this package's files, or of that and of more files; None where they cannot be read."""
+    own = _sources() if more else sys.version
+    files = [Path(file) for file in more] or sorted(Path(__file__).parent.glob("*.py"))
+    if own is None or not files:
+        return None
+    digest = hashlib.sha256(own.encode())
+    try:
+        for path in files:
+            digest.update(path.name.encode() + path.read_bytes())
+    except OSError:
+        return None
+    return digest.hexdigest()
+
+
+def _key(text: str) -> str:
+    return hashlib.sha256("\0".join((text, target.host().key)).encode()).hexdigest()
+
+
+def _with_entries(text: str, exports: dict[str, str | None]) -> str:
+    """The module with functions that Python can call."""
+    entries = "".join(_python_entry(fn, sig) for fn, sig in exports.items() if sig is not None)
+    if not fastcall_works() or not entries:
+        return text
+    text += entries
+    text += "".join(f"declare {line}\n" for line in _PYAPI_DECLARATIONS)
+    return text + "@_Py_NoneStruct = external global i8\n"
+
+
+def _compiled(key: str, text: Callable[[], str], exports: dict[str, str | None], name: str) -> dict[str, Any] | None:
+    """The functions under a key: those made before, from the disk, or compiled now."""
+    known = _loaded.get(key)
+    if known is not None:
+        return known
+    with _lock, unwatched():
+        if key not in _loaded:
+            started = time.perf_counter()
+            try:
+                _loaded[key] = _load(key, text, exports, fastcall_works())
+            except Exception as error:
+                # Whatever LLVM or the system objects to, the program can go on with NumPy.
+                _loaded[key] = None
+                _warn(name, text(), error)
+            statistics["seconds"] += time.perf_counter() - started
+        return _loaded[key]
+
+
+@contextlib.contextmanager
+def unwatched() -> Iterator[None]:
+    """Inside the block no Python function given to `sys.setprofile` sees the calls: one that watches a step while it is traced makes
+    writing the code four times slower, and is not meant to see it.
+    """
+    watcher = sys.getprofile()
+    if not callable(watcher) or hasattr(watcher, "enable"):  # none, or a profiler's own, which wants to see everything
+        yield
+        return
+    sys.setprofile(None)
+    try:
+        yield
+    finally:
+        sys.setprofile(watcher)
+
+
+class Library:
+    """Native functions, each compiled when it is first used: attributes, None if that fails.
+
+    `build(name)` gives the IR of the function of that name and of what it calls. With `together` all are compiled when the first is
+    used, from what `build()` gives.
+
+    >>> doubled = lambda name: f"define i64 @{name}(i64 %x) {{\\n %y = add i64 %x, %x\\n ret i64 %y\\n}}"
+    >>> library = Library("doubling", doubled, {"twice": "i>i", "double": "i>i"})
+    >>> library.twice(4) if library.twice else 8
+    8
+    """
+
+    def __init__(self, name: str, build: Callable[..., str], exports: dict[str, str], together: bool = False) -> None:
+        self._parts = name, build, exports, together
+
+    def __getattr__(self, attribute: str) -> Any:
+        name, build, exports, together = self._parts
+        if attribute not in exports:
+            raise AttributeError(attribute)
+        if together:
+            natives = compile_source(build, dict(exports), name)
+        else:
+            exports = {attribute: exports[attribute]}
+            natives = compile_source(lambda: build(attribute), dict(exports), f"{name}.{attribute}")
+        self.__dict__.update(natives or dict.fromkeys(exports))
+        return self.__dict__[attribute]
+
+
+def _after_fork() -> None:
+    # Another thread of the parent may have held the lock; nobody in the child would release it.
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def address(function: Callable) -> int:
+    """The native address of a function that `compile_ir` returned, to hand to other native code."""
+    return _addresses[id(function)]
+
+
+def _load(key: str, text: Callable[[], str], exports: dict[str, str | None], fast: bool) -> dict[str, Any]:
+    _name_python()
+    wanted = [*exports, *(fn + ".python" for fn, signature in exports.items() if fast and signature is not None)]
+    code = cache.load(key)
+    found = None
+    if code is not None:
+        try:
+            found = _placed(code, wanted)
+            statistics["loaded"] += 1
+        except RuntimeError:
+            found = None
+    if found is None:
+        code = _object_code(text())
+        found = _placed(code, wanted)
+        statistics["compiled"] += 1
+        cache.store(key, code)
+    functions: dict[str, Any] = {}
+    for fn, signature in exports.items():
+        if signature is None:
+            functions[fn] = found[fn]
+            continue
+        function = _method(fn, found[fn + ".python"]) if fast else _through_ctypes(found[fn], signature)
+        _alive.append(function)
+        _addresses[id(function)] = found[fn]
+        functions[fn] = function
+    return functions
+
+
+def _object_code(ir: str) -> bytes:
+    llvm, machine = target.llvm_binding(), _machine()
+    module = llvm.parse_assembly(ir)
+    module.verify()
+    scalar = '"scalar"' in ir
+    _optimize(llvm, machine, module, scalar)
+    for name in _DRIVER.findall(ir):
+        function = module.get_function(name)
+        function.add_function_attribute("noinline")
+        function.add_function_attribute("optnone")
+    options = {name: value for name, value in _OPTIONS.items() if not (scalar and name == "disable-lsr")}
+    for option, (ours, _) in options.items():
+        llvm.set_option("pellucid", f"-{option}={ours}")
+    try:
+        return machine.emit_object(module)
+    finally:  # others in this process may use LLVM, too
+        for option, (_, default) in options.items():
+            llvm.set_option("pellucid", f"-{option}={default}")
+
+
+# Options of LLVM while it writes code, and their defaults. Kernels are written in the order in which they should run (the scheduler moves
+# loads up until registers run out), and with the addresses that their loops should step (finding others takes a fifth of all the time).
+_OPTIONS = {"enable-misched": ("false", "true"), "disable-lsr": ("true", "false")}
+
+
+def _optimize(llvm: Any, machine: Any, module: Any, scalar: bool) -> None:
+    """LLVM's passes: those that make registers of variables. Kernels are unrolled and vectorized where that pays, what is computed twice
+    is found while they are written, and selecting instructions does the rest: more passes take time and make no vector kernel faster.
+    Loops over single elements are mostly addresses, where they do.
+    """
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    builder = llvm.create_pass_builder(machine, options)
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_sroa_pass()
+    if scalar:
+        passes.add_instruction_combine_pass()
+        passes.add_new_gvn_pass()
+    passes.add_simplify_cfg_pass()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.run(module, builder)
+
+
+def _machine():
+    if not _machines:
+        llvm = target.llvm_binding()
+        host = target.host()
+        triple = llvm.Target.from_default_triple()
+        _machines.append(triple.create_target_machine(cpu=host.cpu, features=host.features, opt=3, jit=True))
+        if sys.platform == "win32":
+            # What LLVM calls in functions with large stack frames; Python's own executable does not export it.
+            llvm.add_symbol("__chkstk", ctypes.cast(ctypes.CDLL("ntdll").__chkstk, ctypes.c_void_p).value)
+    return _machines[0]
+
+
+@functools.cache
+def _name_python() -> None:
+    """The functions of Python that entries call, by name."""
+    if fastcall_works():
+        for symbol in _PYAPI:
+            define(symbol, ctypes.cast(getattr(ctypes.pythonapi, symbol), ctypes.c_void_p).value or 0)
+        define("_Py_NoneStruct", id(None))
+
+
+def define(symbol: str, where: int) -> None:
+    """Let code that is loaded from now on find an address under a name, which must be this library's own."""
+    loader.symbols[symbol] = where
+
+
+def _placed(code: bytes, wanted: list[str]) -> dict[str, int]:
+    """The addresses of the functions in object code, loaded without LLVM where that is known to work."""
+    found = loader.place(code)
+    if found is None:
+        llvm, machine = target.llvm_binding(), _machine()
+        for symbol, where in loader.symbols.items():
+            llvm.add_symbol(symbol, where)
+        empty = llvm.parse_assembly("")
+        engine = llvm.create_mcjit_compiler(empty, machine)
+        engine.remove_module(empty)  # which it would compile: all passes, for nothing, take four times what loading an object does
+        engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+        _alive.append(engine)
+        found = {fn: engine.get_function_address(fn) for fn in wanted}
+    for fn in wanted:
+        if not found.get(fn):
+            raise RuntimeError(f"the object code lacks {fn}")
+    return found
+
+
+def _warn(name: str, text: str, error: Exception) -> None:
+    handle, path = tempfile.mkstemp(prefix="pellucid-", suffix=".ll")
+    with os.fdopen(handle, "w") as file:
+        file.write(text)
+    lines = str(error).strip().splitlines() or [""]
+    warnings.warn(
+        f"kernel {name} could not be compiled and NumPy is used instead ({type(error).__name__}: {lines[0]}); "
+        f"its LLVM IR was kept in {path}",
+        RuntimeWarning,
+        stacklevel=4,
+    )
+
+
+# Calling a native function from Python. ctypes takes about 0.4 us a call and 0.7 us to find an array's address; a
+# function with CPython's own calling convention, generated next to the kernel, takes 0.1 us in all.
+
+_PYAPI_DECLARATIONS = (
+    "i64 @PyLong_AsLongLong(ptr)",
+    "ptr @PyLong_FromLongLong(i64)",
+    "ptr @PyLong_AsVoidPtr(ptr)",
+    "double @PyFloat_AsDouble(ptr)",
+    "ptr @PyFloat_FromDouble(double)",
+    "ptr @PyErr_Occurred()",
+    "ptr @PyEval_SaveThread()",
+    "void @PyEval_RestoreThread(ptr)",
+    "void @Py_IncRef(ptr)",
+)
+
+
+def _split(signature: str) -> tuple[str, str]:
+    arguments, _, result = signature.partition(">")
+    return arguments, result
+
+
+def _python_entry(fn: str, signature: str) -> str:
+    """IR of a METH_FASTCALL function (PEP 590's `vectorcall` arguments) that unpacks its arguments and calls `fn`."""
+    arguments, result = _split(signature)
+    out = [f'\ndefine ptr @"{fn}.python"(ptr %self, ptr %args, i64 %count) "driver" {{', "entry:"]
+    out += [f"  %enough = icmp eq i64 %count, {len(arguments)}", "  br i1 %enough, label %unpack, label %refuse"]
+    out.append("unpack:")
+    converters = {"i": "i64 @PyLong_AsLongLong", "p": "ptr @PyLong_AsVoidPtr", "d": "double @PyFloat_AsDouble"}
+    for i, letter in enumerate(arguments):
+        out += [f"  %slot{i} = getelementptr ptr, ptr %args, i64 {i}", f"  %object{i} = load ptr, ptr %slot{i}"]
+        if letter == "a":
+            # None is compared by address and never dereferenced: its `data` would be whatever follows it in memory.
+            out += [
+                f"  %none{i} = icmp eq ptr %object{i}, @_Py_NoneStruct",
+                f"  %field{i} = getelementptr i8, ptr %object{i}, i64 {_DATA_OFFSET}",
+                f"  %where{i} = select i1 %none{i}, ptr %null, ptr %field{i}",
+                f"  %v{i} = load ptr, ptr %where{i}",
+            ]
+        elif letter == "o":
+            out.append(f"  %v{i} = select i1 true, ptr %object{i}, ptr null")
+        else:
+            out.append(f"  %v{i} = call {converters[letter]}(ptr %object{i})")
+    out.insert(2, "  %null = alloca ptr\n  store ptr null, ptr %null")
+    passed = ", ".join(f"{_LLTYPES[letter]} %v{i}" for i, letter in enumerate(arguments))
+    kind = _LLTYPES[result] if result else "void"
+    out += [
+        "  %error = call ptr @PyErr_Occurred()",
+        "  %fine = icmp eq ptr %error, null",
+        "  br i1 %fine, label %go, label %refuse",
+        "go:",
+        "  %state = call ptr @PyEval_SaveThread()",
+        f"  {'%r = ' if result else ''}call {kind} @{fn}({passed})",
+        "  call void @PyEval_RestoreThread(ptr %state)",
+    ]
+    if result:
+        out += [f"  %boxed = call ptr @{'PyLong_FromLongLong(i64' if result == 'i' else 'PyFloat_FromDouble(double'} %r)"]
+        out += ["  ret ptr %boxed"]
+    else:
+        out += ["  call void @Py_IncRef(ptr @_Py_NoneStruct)", "  ret ptr @_Py_NoneStruct"]
+    # NULL without an exception makes CPython raise SystemError, which is right for a wrong number of arguments here.
+    out += ["refuse:", "  ret ptr null", "}\n"]
+    return "\n".join(out)
+
+
+class _PyMethodDef(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("meth", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+def _method(fn: str, entry: int) -> Callable:
+    table = _PyMethodDef(fn.encode(), entry, 0x0080, None)  # METH_FASTCALL
+    _alive.append(table)
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype = ctypes.py_object
+    make.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+    return make(ctypes.addressof(table), None, None)
+
+
+def _through_ctypes(native: int, signature: str) -> Callable:
+    arguments, result = _split(signature)
+    kind = ctypes.CFUNCTYPE(_CTYPES[result] if result else None, *(_CTYPES[letter] for letter in arguments))
+    function = kind(native)
+    if not set(arguments) & {"a", "o"}:
+        return function
+
+    def call(*values):
+        return function(
+            *(
+                (None if v is None else v.ctypes.data) if letter == "a" else id(v) if letter == "o" else v
+                for letter, v in zip(arguments, values, strict=True)
+            )
+        )
+
+    return call
+
+
+@functools.cache
+def fastcall_works() -> bool:
+    """Whether arrays have the memory layout that `_python_entry` relies on (CPython with the GIL; it is checked)."""
+    if sys.implementation.name != "cpython" or not getattr(sys, "_is_gil_enabled", lambda: True)():
+        return False
+    probe = np.arange(3.0)
+    for array in (probe, probe[1:], np.zeros(())):
+        if ctypes.c_void_p.from_address(id(array) + _DATA_OFFSET).value != array.ctypes.data:
+            return False
+    return True

@@ -1,0 +1,1 @@
+"""New tensors: constants, ranges, random numbers, window functions."""

@@ -1,0 +1,175 @@
+"""What all functions that make tensors share: sizes, dtype, device and the other options."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Sequence
+from operator import index as as_index
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...backends.meta import MetaArray
+from ...core.inplace import into
+from ...core.modes import local
+from ...core.tensor import Tensor, make_tensor, set_requires_grad
+from ...core.tracing import constant
+from ...errors import ArgumentTypeError, DeviceError, OperationError, UnsupportedError
+from ...shapes import channels_last_strides
+
+_CPU = dtypes.device("cpu")
+_PYTHON = {float: dtypes.float64, int: dtypes.int64, bool: dtypes.bool_, complex: dtypes.complex128}
+
+
+def check_device(where: Any) -> dtypes.device:
+    """The device that a `device=` argument names; refuses those that are not there."""
+    if where is None:
+        return local.device if local.device is not None else _CPU
+    wanted = where if isinstance(where, dtypes.device) else dtypes.device(where)
+    if wanted.type in ("cpu", "meta"):
+        return wanted
+    if wanted.type == "cuda":
+        raise AssertionError("Torch not compiled with CUDA enabled")
+    raise DeviceError(f"PyTorch is not linked with support for {wanted.type} devices", hint="this build computes on the CPU")
+
+
+class _DeviceStack(threading.local):
+    """The devices of the `with` blocks that this thread is in."""
+
+    def __init__(self) -> None:
+        self.saved: list[Any] = []
+
+
+_stack = _DeviceStack()
+
+
+def _enter_device(self: dtypes.device) -> dtypes.device:
+    """New tensors are made on this device inside the block."""
+    check_device(self)
+    _stack.saved.append(local.device)
+    local.device = self
+    return self
+
+
+def _exit_device(self: dtypes.device, *exc: object) -> None:
+    local.device = _stack.saved.pop()
+
+
+def _decorate_device(self: dtypes.device, function: Callable[..., Any]) -> Callable[..., Any]:
+    """As a decorator: the function runs inside the block."""
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        with self:  # type: ignore[attr-defined]
+            return function(*args, **kwargs)
+
+    return wrapped
+
+
+# Here, and not where the class is: devices know nothing of modes.
+dtypes.device.__enter__ = _enter_device  # type: ignore[attr-defined]
+dtypes.device.__exit__ = _exit_device  # type: ignore[attr-defined]
+dtypes.device.__call__ = _decorate_device  # type: ignore[attr-defined, method-assign]
+
+
+def check_dtype(kind: Any, function: str) -> dtypes.dtype | None:
+    """A `dtype=` argument: a dtype, a Python number type, or None."""
+    if kind is None or isinstance(kind, dtypes.dtype):
+        return kind
+    if isinstance(kind, type) and kind in _PYTHON:
+        return _PYTHON[kind]
+    raise ArgumentTypeError(f"{function}(): argument 'dtype' must be torch.dtype, not {type(kind).__name__}")
+
+
+def check_layout(layout: Any) -> None:
+    """Only strided tensors exist here."""
+    if layout is not None and layout is not dtypes.strided:
+        raise UnsupportedError(f"tensors of layout {layout} are not supported")
+
+
+def sizes(size: Sequence[Any], function: str) -> tuple[int, ...]:
+    """The shape that `f(2, 3)`, `f((2, 3))` and `f(torch.Size([2, 3]))` mean."""
+    if len(size) == 1 and isinstance(size[0], (tuple, list)):
+        size = size[0]
+    for value in size:
+        if type(value) is not int or value < 0:
+            break
+    else:
+        return tuple(size)
+    shape = []
+    for position, value in enumerate(size):
+        if type(value) is not int:
+            try:
+                if isinstance(value, bool):
+                    raise TypeError
+                value = as_index(value)
+            except TypeError:
+                raise _bad_size(function, position, value) from None
+        if value < 0:
+            if function in ("zeros", "ones"):
+                raise OperationError(f"{function}: Dimension size must be non-negative.", op=function)
+            raise OperationError(f"Trying to create tensor with negative dimension {value}: {list(size)}", op=function)
+        shape.append(value)
+    return tuple(shape)
+
+
+def _bad_size(function: str, position: int, value: Any) -> Exception:
+    kind = type(value).__name__
+    if position == 0:
+        return ArgumentTypeError(f"{function}(): argument 'size' (position 1) must be tuple of ints, not {kind}")
+    return ArgumentTypeError(
+        f"{function}(): argument 'size' failed to unpack the object at pos {position + 1} with error "
+        f'"type must be tuple of ints,but got {kind}"'
+    )
+
+
+def build(
+    shape: tuple[int, ...],
+    kind: Any,
+    device: Any,
+    requires_grad: bool,
+    fill: Callable[[tuple[int, ...], Any], np.ndarray],
+    memory_format: Any = None,
+) -> Tensor:
+    """A new tensor whose array `fill(shape, dtype)` makes; on `meta` it is not called."""
+    where = check_device(device)
+    kind = kind.numpy
+    strides = None
+    if memory_format in (dtypes.channels_last, dtypes.channels_last_3d):
+        strides = _channels_last(shape, kind, memory_format)
+    if where.type == "meta":
+        result = make_tensor(MetaArray(shape, kind, strides))
+    else:
+        array = constant(fill(shape, kind))
+        if strides is not None:
+            held = np.ndarray(shape, kind, np.empty(array.nbytes, np.uint8), 0, strides)
+            held[...] = array
+            array = constant(held)
+        result = make_tensor(array)
+    return want_gradient(result) if requires_grad else result
+
+
+def want_gradient(result: Tensor) -> Tensor:
+    """The tensor with `requires_grad` set, as the factories' argument does it."""
+    if not (result.dtype.is_floating_point or result.dtype.is_complex):
+        raise OperationError("Only Tensors of floating point and complex dtype can require gradients")
+    set_requires_grad(result, True)
+    return result
+
+
+def _channels_last(shape: tuple[int, ...], kind: np.dtype[Any], memory_format: Any) -> tuple[int, ...]:
+    ndim = 4 if memory_format is dtypes.channels_last else 5
+    if len(shape) != ndim:
+        raise OperationError(f"required rank {ndim} tensor to use {memory_format.name} format")
+    return tuple(s * kind.itemsize for s in channels_last_strides(shape))
+
+
+def deliver(result: Tensor, out: Tensor | None, function: str, dtype: Any = None) -> Tensor:
+    """The result, written to `out=` when it is given."""
+    if out is None:
+        return result
+    if dtype is not None and isinstance(out, Tensor) and out.dtype is not dtype:
+        raise OperationError(f"dtype {dtype.scalar_type_name} does not match dtype of out parameter ({out.dtype.scalar_type_name})")
+    return into(out, result, function)

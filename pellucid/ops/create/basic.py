@@ -1,0 +1,413 @@
+"""New tensors of a given shape: zeros, ones, full, empty, their `_like` and `new_` forms, identity matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import devices, dtypes
+from ...backends.meta import MetaArray
+from ...core.modes import local
+from ...core.public import FUNCTIONS, METHODS, method, public
+from ...core.tensor import Tensor, make_tensor
+from ...core.tracing import constant
+from ...errors import ArgumentTypeError, OperationError
+from .._rules import require_tensor
+from ._factory import build, check_dtype, check_layout, deliver, sizes, want_gradient
+
+Fill = Callable[[tuple[int, ...], Any], np.ndarray]
+
+
+# ---- zeros, ones, empty -----------------------------------------------------------------------
+def _maker(name: str, fill: Fill, doc: str, example: str) -> Callable[..., Tensor]:
+    """`torch.name(*size, ...)`."""
+
+    def make(
+        *size: Any,
+        out: Tensor | None = None,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        pin_memory: bool = False,
+        memory_format: Any = None,
+        **kwargs: Any,
+    ) -> Tensor:
+        if (
+            dtype is None
+            and out is None
+            and device is None
+            and size
+            and not requires_grad
+            and not kwargs
+            and layout is None
+            and memory_format is None
+            and local.device is None
+        ):
+            # Nothing but a size: the common call.
+            return make_tensor(constant(fill(sizes(size, name), dtypes.get_default_dtype().numpy)))
+        if kwargs:
+            size = _only_size(size, kwargs, name)
+        elif not size:
+            raise ArgumentTypeError(f'{name}() missing 1 required positional arguments: "size"')
+        check_layout(layout)
+        given = check_dtype(dtype, name)
+        kind = given or (out.dtype if out is not None else dtypes.get_default_dtype())
+        return deliver(build(sizes(size, name), kind, device, requires_grad, fill, memory_format), out, name, given)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"""A tensor {doc}.
+
+    Args:
+        size: the shape, as numbers or one sequence.
+        dtype: element type; the default type when left out.
+        device: "cpu" or "meta".
+        requires_grad: record operations on it.
+
+    >>> import pellucid as torch
+    >>> {example}
+    """
+    return public()(make)
+
+
+def _only_size(size: Any, kwargs: dict[str, Any], name: str) -> Any:
+    """`size=` as a keyword; `names=None` is let through."""
+    if kwargs.get("names", 0) is None:
+        kwargs.pop("names")
+    if "size" in kwargs and not size:
+        size = (kwargs.pop("size"),)
+    if kwargs:
+        raise ArgumentTypeError(f"{name}() got an unexpected keyword argument '{next(iter(kwargs))}'")
+    return size
+
+
+zeros = _maker("zeros", np.zeros, "of zeros", "torch.zeros(2)\n    tensor([0., 0.])")
+ones = _maker("ones", np.ones, "of ones", "torch.ones(2)\n    tensor([1., 1.])")
+empty = _maker(
+    "empty", np.empty, "of arbitrary values, whatever the memory holds", "torch.empty(2, 3).shape\n    torch.Size([2, 3])"
+)
+
+
+@public()
+def full(
+    size: Any,
+    fill_value: Any,
+    *,
+    out: Tensor | None = None,
+    names: None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A tensor filled with one number, whose type decides the dtype unless `dtype` is given.
+
+    >>> import pellucid as torch
+    >>> torch.full((2,), 7)
+    tensor([7, 7])
+    """
+    check_layout(layout)
+    given = check_dtype(dtype, "full")
+    value = _number(fill_value, "full")
+    kind = given or (out.dtype if out is not None else dtypes.number_dtype(value))
+    result = build(
+        sizes((size,) if isinstance(size, (tuple, list)) else _refuse_size(size), "full"),
+        kind,
+        device,
+        requires_grad,
+        _filler(value, kind),
+    )
+    return deliver(result, out, "full", given)
+
+
+def _refuse_size(size: Any, name: str = "full") -> Any:
+    raise ArgumentTypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
+
+
+def _number(value: Any, name: str) -> Any:
+    if isinstance(value, Tensor):
+        return value.item()  # type: ignore[attr-defined]
+    if isinstance(value, (np.number, np.bool_)):
+        return value.item()
+    if not isinstance(value, (bool, int, float, complex)):
+        raise ArgumentTypeError(f"{name}(): argument 'fill_value' (position 2) must be Number, not {type(value).__name__}")
+    return value
+
+
+def _filler(value: Any, kind: dtypes.dtype) -> Fill:
+    checked = fitting(value, kind)
+    return lambda shape, numpy_kind: np.full(shape, checked, numpy_kind)
+
+
+_C_NAMES = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int64": "int64_t", "float16": "at::Half"}
+
+
+def _overflow(kind: dtypes.dtype) -> Exception:
+    return OperationError(f"value cannot be converted to type {_C_NAMES.get(kind.name, kind.c_name)} without overflow")
+
+
+def fitting(value: Any, kind: dtypes.dtype) -> Any:
+    """A Python number as one of `kind`, or PyTorch's error when its value would be lost."""
+    if isinstance(value, complex) and not kind.is_complex:
+        if value.imag:
+            raise _overflow(kind)
+        value = value.real
+    if kind.is_integral and not isinstance(value, bool):
+        if kind is dtypes.bool_:
+            return bool(value)
+        if value != value or value in (float("inf"), float("-inf")):
+            raise _overflow(kind)
+        value = int(value)
+        limits = dtypes.iinfo(kind)
+        low = -limits.max - 1 if not kind.is_signed else limits.min
+        if not low <= value <= limits.max:
+            raise _overflow(kind)
+        return value % (limits.max + 1) if not kind.is_signed else value
+    return value
+
+
+# ---- like another tensor ----------------------------------------------------------------------
+def make_like(
+    input: Tensor, fill: Fill, dtype: Any, layout: Any, device: Any, requires_grad: bool, memory_format: Any, name: str
+) -> Tensor:
+    """A tensor of the shape of `input`, and of its dtype, device and order of memory unless told otherwise."""
+    require_tensor(input, name)
+    check_layout(layout)
+    kind = check_dtype(dtype, name) or input.dtype
+    if memory_format not in (None, dtypes.preserve_format):
+        return build(input._array.shape, kind, device or input.device, requires_grad, fill, memory_format)
+    result = build(input._array.shape, kind, device or input.device, False, fill)
+    old, new = input._array, result._array
+    if type(old) is not MetaArray and type(new) is not MetaArray and not old.flags.c_contiguous:
+        held = np.empty_like(old, new.dtype)  # keeps the order of strides
+        held[...] = new
+        result._array = held
+    return want_gradient(result) if requires_grad else result
+
+
+def _like(name: str, fill: Fill, doc: str, example: str) -> Callable[..., Tensor]:
+    def make(
+        input: Tensor,
+        *,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        pin_memory: bool = False,
+        memory_format: Any = dtypes.preserve_format,
+    ) -> Tensor:
+        return make_like(input, fill, dtype, layout, device, requires_grad, memory_format, name)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"""{doc}, with the shape, dtype and device of `input`.
+
+    >>> import pellucid as torch
+    >>> {example}
+    """
+    return public()(make)
+
+
+zeros_like = _like("zeros_like", np.zeros, "Zeros", "torch.zeros_like(torch.tensor([1, 2]))\n    tensor([0, 0])")
+ones_like = _like("ones_like", np.ones, "Ones", "torch.ones_like(torch.tensor([1, 2]))\n    tensor([1, 1])")
+empty_like = _like("empty_like", np.empty, "Arbitrary values", "torch.empty_like(torch.tensor([1, 2])).shape\n    torch.Size([2])")
+
+
+@public()
+def full_like(
+    input: Tensor,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    memory_format: Any = dtypes.preserve_format,
+) -> Tensor:
+    """One number, with the shape, dtype and device of `input`.
+
+    >>> import pellucid as torch
+    >>> torch.full_like(torch.tensor([1, 2]), 7)
+    tensor([7, 7])
+    """
+    kind = check_dtype(dtype, "full_like") or require_tensor(input, "full_like").dtype
+    fill = _filler(_number(fill_value, "full_like"), kind)
+    return make_like(input, fill, kind, layout, device, requires_grad, memory_format, "full_like")
+
+
+def _new(name: str, fill: Fill, doc: str) -> None:
+    def make(
+        self: Tensor,
+        *size: Any,
+        dtype: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        layout: Any = None,
+        pin_memory: bool = False,
+        **kwargs: Any,
+    ) -> Tensor:
+        if kwargs:
+            size = _only_size(size, kwargs, name)
+        check_layout(layout)
+        kind = check_dtype(dtype, name) or self.dtype
+        return build(sizes(size, name), kind, device or self.device, requires_grad, fill)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"{doc} of the given size, with this tensor's dtype and device."
+    METHODS[name] = make
+
+
+_new("new_zeros", np.zeros, "Zeros")
+_new("new_ones", np.ones, "Ones")
+_new("new_empty", np.empty, "Arbitrary values")
+
+
+@method()
+def new_full(
+    self: Tensor,
+    size: Any,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    layout: Any = None,
+    pin_memory: bool = False,
+) -> Tensor:
+    """One number in the given size, with this tensor's dtype and device."""
+    check_layout(layout)
+    kind = check_dtype(dtype, "new_full") or self.dtype
+    if not isinstance(size, (tuple, list)):
+        _refuse_size(size, "new_full")
+    fill = _filler(_number(fill_value, "new_full"), kind)
+    return build(sizes((size,), "new_full"), kind, device or self.device, requires_grad, fill)
+
+
+# ---- chosen strides ---------------------------------------------------------------------------
+@public()
+def empty_strided(
+    size: Any,
+    stride: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A tensor of arbitrary values with the given shape and strides (in elements).
+
+    >>> import pellucid as torch
+    >>> torch.empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
+    check_layout(layout)
+    shape, steps = sizes((size,), "empty_strided"), sizes((stride,), "empty_strided")
+    if len(shape) != len(steps):
+        raise OperationError(f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides ({len(steps)})")
+
+    def fill(shape: tuple[int, ...], kind: Any) -> np.ndarray:
+        extent = 0 if 0 in shape else 1 + sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
+        memory = np.empty(extent * kind.itemsize, np.uint8)
+        return np.ndarray(shape, kind, memory, 0, tuple(s * kind.itemsize for s in steps))
+
+    result = build(shape, check_dtype(dtype, "empty_strided") or dtypes.get_default_dtype(), device, False, fill)
+    if type(result._array) is MetaArray:
+        result._array = MetaArray(shape, result._array.dtype, tuple(s * result._array.itemsize for s in steps))
+    return want_gradient(result) if requires_grad else result
+
+
+@method()
+def new_empty_strided(
+    self: Tensor,
+    size: Any,
+    stride: Any,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    layout: Any = None,
+    pin_memory: bool = False,
+) -> Tensor:
+    """As `torch.empty_strided`, with this tensor's dtype and device."""
+    return empty_strided(
+        size, stride, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad, layout=layout
+    )
+
+
+@public()
+def empty_permuted(
+    size: Any,
+    physical_layout: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A tensor of arbitrary values, dense in memory, with its dimensions laid out in the given order, outermost first.
+
+    >>> import pellucid as torch
+    >>> torch.empty_permuted((2, 3, 5), (1, 0, 2)).stride()
+    (5, 10, 1)
+    """
+    shape, order = sizes((size,), "empty_permuted"), sizes((physical_layout,), "empty_permuted")
+    if len(shape) != len(order):
+        raise OperationError(
+            "Number of dimensions in the tensor input does not match the length of the physical layout; i.e. len(size) = "
+            f"{len(shape)} is not equal to len(physical_layout) = {len(order)}"
+        )
+    if any(d >= len(shape) for d in order):
+        raise OperationError(f"Dimension out of range (expected to be between 0 and {len(shape) - 1}, but got {max(order)})")
+    if len(set(order)) != len(order):
+        raise OperationError("Duplicate dim not allowed")
+    stride, step = [0] * len(shape), 1
+    for dim in reversed(order):
+        stride[dim] = step
+        step *= max(shape[dim], 1)
+    return empty_strided(shape, stride, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
+
+
+# ---- identity ---------------------------------------------------------------------------------
+@public()
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A matrix with ones on the diagonal and zeros elsewhere.
+
+    Args:
+        n, m: rows and columns; `m` is `n` when left out.
+
+    >>> import pellucid as torch
+    >>> torch.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    check_layout(layout)
+    m = n if m is None else m
+    for name, size in (("n", n), ("m", m)):
+        if not isinstance(size, (int, np.integer)) or isinstance(size, bool):
+            position = 1 if name == "n" else 2
+            raise ArgumentTypeError(f"eye(): argument '{name}' (position {position}) must be int, not {type(size).__name__}")
+        if size < 0:
+            raise OperationError(f"{name} must be greater or equal to 0, got {size}")
+    given = check_dtype(dtype, "eye")
+    kind = given or (out.dtype if out is not None else dtypes.get_default_dtype())
+    result = build((int(n), int(m)), kind, device, requires_grad, lambda shape, k: np.eye(*shape, dtype=k))
+    return deliver(result, out, "eye", given)
+
+
+# Layouts that tensors cannot have here can be named, to be refused.
+for _layout in ("sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged"):
+    FUNCTIONS["torch"][_layout] = getattr(devices, _layout)

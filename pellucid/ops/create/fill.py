@@ -1,0 +1,166 @@
+"""Filling tensors in place: `fill_`, `zero_`, `fill_diagonal_`, and Python functions applied to each element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ...core.bind import NUMBERS
+from ...core.inplace import bump, check_writable, overwrite, write
+from ...core.modes import local, state
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import FUNCTIONS, method, public
+from ...core.tensor import Tensor, make_tensor
+from ...core.tracing import constant
+from ...errors import ArgumentTypeError, GraphError, OperationError
+from .._rules import require_tensor
+from .._samples import REAL, Sample, draw
+from .basic import fitting
+
+
+def _fill_array(xp: Any, x: Any, value: Any) -> Any:
+    return xp.full_like(x, value)
+
+
+def _fill_into(xp: Any, out: Any, value: Any) -> None:
+    out[...] = value
+
+
+def _fill_samples(rng: np.random.Generator) -> Iterator[Sample]:
+    for shape in ((3, 4), (), (0, 2)):
+        yield Sample((draw(rng, shape, REAL), draw(rng, (), REAL)))
+
+
+fill_op = defop(
+    "fill",
+    "input value?",
+    forward=_fill_array,
+    inplace=_fill_into,
+    aval=lambda x, value: x,
+    vjp={
+        "input": lambda F, input_shape, input_dtype: F.full(shape=input_shape, value=0, dtype=input_dtype),
+        "value": lambda F, g: F.sum_to(g, shape=()),
+    },
+    batch="elementwise",
+    samples=_fill_samples,
+)
+
+
+def _fill_value(input: Tensor, value: Any) -> Tensor:
+    require_tensor(input, "fill")
+    if isinstance(value, Tensor):
+        if value.ndim:
+            raise OperationError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+        return F.cast(value, dtype=input._array.dtype) if value._array.dtype != input._array.dtype else value
+    if not isinstance(value, NUMBERS):
+        raise ArgumentTypeError(f"fill_(): argument 'value' (position 1) must be Number, not {type(value).__name__}")
+    return make_tensor(constant(np.asarray(fitting(value, input.dtype), input._array.dtype)))
+
+
+@public()
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor like `input` with all elements equal to `value` (a number or 0-d tensor)."""
+    return fill_op.call(input, _fill_value(input, value))
+
+
+@method()
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Set all elements to `value`, a number or a 0-d tensor; returns the tensor.
+
+    >>> import pellucid as torch
+    >>> torch.zeros(2).fill_(3)
+    tensor([3., 3.])
+    """
+    return write(self, "fill_", fill_op, (_fill_value(self, value),), {})
+
+
+@method()
+def zero_(self: Tensor) -> Tensor:
+    """Set all elements to zero; returns the tensor.
+
+    >>> import pellucid as torch
+    >>> torch.ones(2).zero_()
+    tensor([0., 0.])
+    """
+    if (
+        type(self._array) is np.ndarray
+        and not state.slow
+        and not (self._rg and local.grad)
+        and self._view is None
+        and self._x is None
+        and self._array.flags.writeable
+    ):
+        self._array.fill(0)
+        bump(self, "zero_")
+        return self
+    return fill_(self, 0)
+
+
+@method()
+def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
+    """Set the diagonal to a number; returns the tensor.
+
+    Args:
+        fill_value: the number.
+        wrap: in a tall matrix, begin the diagonal anew below each square block.
+
+    Raises:
+        RuntimeError: fewer than 2 dimensions, or more than 2 of unequal sizes.
+
+    >>> import pellucid as torch
+    >>> torch.zeros(2, 2).fill_diagonal_(1)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    shape = self._array.shape
+    if len(shape) < 2:
+        raise OperationError("dimensions must larger than 1")
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise OperationError("all dimensions of input must be of equal length")
+    mask = np.zeros(shape, bool)
+    if mask.size:
+        step = sum(int(np.prod(shape[d + 1 :])) for d in range(len(shape)))
+        last = mask.size if wrap or len(shape) > 2 else min(mask.size, shape[1] * shape[1])
+        mask.reshape(-1)[:last:step] = True
+    check_writable(self, "fill_diagonal_")
+    return overwrite(self, F.where(make_tensor(constant(mask)), _fill_value(self, fill_value), self), "fill_diagonal_")
+
+
+# ---- Python functions on each element ---------------------------------------------------------
+def _apply(self: Tensor, name: str, function: Callable[..., Any], others: tuple[Any, ...]) -> Tensor:
+    if self._rg:
+        raise GraphError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
+    arrays = []
+    for position, other in enumerate(others, start=1):
+        arrays.append(np.broadcast_to(require_tensor(other, name, "other", position)._array, self._array.shape).ravel().tolist())
+    made = [function(*values) for values in zip(self._array.ravel().tolist(), *arrays, strict=True)]
+    return overwrite(self, make_tensor(np.array(made, self._array.dtype).reshape(self._array.shape)), name)
+
+
+@method()
+def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Replace each element by `callable(element)`, a Python call for each: slow.
+
+    >>> import pellucid as torch
+    >>> torch.tensor([1.0, 2.0]).apply_(lambda v: v * v)
+    tensor([1., 4.])
+    """
+    return _apply(self, "apply_", callable, ())
+
+
+@method()
+def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """Replace each element by `callable(element, element of tensor)`, a Python call for each: slow."""
+    return _apply(self, "map_", callable, (tensor,))
+
+
+@method()
+def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
+    """Replace each element by `callable(element, element of x, element of y)`, a Python call for each: slow."""
+    return _apply(self, "map2_", callable, (x, y))
+
+
+FUNCTIONS["torch"]["fill_"], FUNCTIONS["torch"]["zero_"] = fill_, zero_

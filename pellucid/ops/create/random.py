@@ -1,0 +1,564 @@
+"""Random tensors: creation functions, in-place fills, sampling, and the generator as users see it.
+
+The numbers are made by `core.streams.generator*`; here are PyTorch's signatures around them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...backends.meta import MetaArray
+from ...core import observe
+from ...core.inplace import write
+from ...core.modes import local
+from ...core.primitive import defop
+from ...core.public import FUNCTIONS, METHODS, method, public
+from ...core.streams import distributions as random_distributions
+from ...core.streams import fill as random_fill
+from ...core.streams import generator as random
+from ...core.streams import integers as random_integers
+from ...core.streams import reject as random_reject
+from ...core.tensor import Tensor, make_tensor
+from ...errors import ArgumentTypeError, DtypeError, facts_of
+from .._rules import require_tensor, zero_gradient
+from ._factory import build, check_device, check_dtype, check_layout, deliver, sizes, want_gradient
+from .basic import empty_like
+
+Fill = Callable[[random.Generator, Any, Any], Any]
+
+
+# ---- the generator ----------------------------------------------------------------------------
+class Generator(random.Generator):
+    """A stream of random numbers, equal to PyTorch's CPU generator of the same seed.
+
+    Args:
+        device: only "cpu".
+
+    >>> import pellucid as torch
+    >>> torch.Generator().manual_seed(0).initial_seed()
+    0
+    """
+
+    __slots__ = ()
+    __module__ = "pellucid"
+
+    def __init__(self, device: Any = "cpu") -> None:
+        super().__init__(dtypes.device(device))
+
+    def get_state(self) -> Any:
+        """The state as a uint8 tensor of 5056 bytes."""
+        return make_tensor(super().get_state())
+
+    def set_state(self, new_state: Any) -> None:
+        """Continue from a state of `get_state`."""
+        if not isinstance(new_state, Tensor):
+            raise ArgumentTypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+        super().set_state(new_state._array)
+
+    def clone_state(self) -> Generator:
+        """A new generator that continues from this one's state on its own."""
+        clone = Generator(self.device)
+        clone.set_state(self.get_state())
+        return clone
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self.device, super().get_state())
+
+
+def _restore(device: Any, state: np.ndarray) -> Generator:
+    generator = Generator(device)
+    random.Generator.set_state(generator, state)
+    return generator
+
+
+# The engine's default generator becomes one that speaks tensors.
+default_generator = random.default_generator
+default_generator.__class__ = Generator
+default_generator.device = dtypes.device("cpu")
+FUNCTIONS["torch"].update(Generator=Generator, default_generator=default_generator)
+
+
+@public()
+def manual_seed(seed: int) -> Any:
+    """Seed the default generator; returns it.
+
+    >>> import pellucid as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.rand(2)
+    tensor([0.4963, 0.7682])
+    """
+    return random.manual_seed(seed)
+
+
+@public()
+def seed() -> int:
+    """Seed the default generator from the operating system's entropy; returns the seed."""
+    return random.seed()
+
+
+@public()
+def initial_seed() -> int:
+    """The default generator's seed."""
+    return random.initial_seed()
+
+
+@public()
+def get_rng_state() -> Tensor:
+    """The default generator's state, a uint8 tensor."""
+    return default_generator.get_state()  # type: ignore[return-value]
+
+
+@public()
+def set_rng_state(new_state: Tensor) -> None:
+    """Continue from a state of `get_rng_state`."""
+    default_generator.set_state(new_state)  # type: ignore[arg-type]
+
+
+def _pick(generator: Any) -> random.Generator:
+    if generator is None:
+        return default_generator
+    if not isinstance(generator, random.Generator):
+        raise ArgumentTypeError(f"argument 'generator' must be torch.Generator, not {type(generator).__name__}")
+    return generator
+
+
+# ---- new random tensors -----------------------------------------------------------------------
+def _maker(name: str, fill: Callable[..., Any], doc: str) -> None:
+    def make(
+        *size: Any,
+        generator: Any = None,
+        names: None = None,
+        out: Tensor | None = None,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        pin_memory: bool = False,
+        **kwargs: Any,
+    ) -> Tensor:
+        if size and not kwargs and generator is dtype is out is layout is device is local.device is None:  # the everyday call
+            made = make_tensor(fill(default_generator, sizes(size, name), 0.0, 1.0, dtypes.get_default_dtype().numpy))
+            return want_gradient(made) if requires_grad else made
+        if "size" in kwargs and not size:
+            size = (kwargs.pop("size"),)
+        if kwargs:
+            raise ArgumentTypeError(f"{name}() got an unexpected keyword argument '{next(iter(kwargs))}'")
+        check_layout(layout)
+        given = check_dtype(dtype, name)
+        kind = given or (out.dtype if out is not None else dtypes.get_default_dtype())
+        source = _pick(generator)
+        result = build(sizes(size, name), kind, device, requires_grad, lambda shape, k: fill(source, shape, 0.0, 1.0, k))
+        return deliver(result, out, name, given)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"""{doc}.
+
+    Args:
+        size: the shape, as numbers or one sequence.
+        generator: the stream to draw from; the default one when left out.
+        dtype: a floating-point or complex type; the default type when left out.
+
+    >>> import pellucid as torch
+    >>> torch.{name}(2, 3).shape
+    torch.Size([2, 3])
+    """
+    public()(make)
+
+    def like(
+        input: Tensor,
+        *,
+        generator: Any = None,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        pin_memory: bool = False,
+        memory_format: Any = dtypes.preserve_format,
+    ) -> Tensor:
+        if generator is dtype is layout is device is None and memory_format is dtypes.preserve_format and type(input) is Tensor:
+            a = input._array
+            if type(a) is np.ndarray and a.flags.c_contiguous:  # the everyday call
+                made = make_tensor(fill(default_generator, a.shape, 0.0, 1.0, a.dtype))
+                return want_gradient(made) if requires_grad else made
+        result = empty_like(input, dtype=dtype, layout=layout, device=device, memory_format=memory_format)
+        return _new(result, _pick(generator), lambda g, a, k: fill(g, a, 0.0, 1.0, k), requires_grad)
+
+    like.__name__ = like.__qualname__ = f"{name}_like"
+    like.__doc__ = f"{doc}, with the shape, dtype and device of `input`."
+    public()(like)
+
+
+def _new(result: Tensor, generator: random.Generator, fill: Fill, requires_grad: bool) -> Tensor:
+    if type(result._array) is not MetaArray:
+        fill(generator, result._array, result._array.dtype)
+    return want_gradient(result) if requires_grad else result
+
+
+_maker("rand", random_fill.uniform, "Uniform random numbers in [0, 1)")
+_maker("randn", random_fill.normal, "Normal random numbers of mean 0 and variance 1")
+
+
+def _bounds(args: tuple[Any, ...], kwargs: dict[str, Any], name: str, fixed: int) -> tuple[int, int, Any]:
+    """`low` (optional), `high`, and what follows them."""
+    names = ["low", "high", "size"] if fixed else ["low", "high"]
+    values = list(args)
+    if len(values) + sum(n in kwargs for n in names) < len(names) and "low" not in kwargs:
+        values.insert(0, 0)
+    given = dict(zip(names, values, strict=False)) | {n: kwargs.pop(n) for n in names if n in kwargs}
+    if kwargs or len(given) != len(names) or len(values) > len(names):
+        raise ArgumentTypeError(f"{name}() received an invalid combination of arguments")
+    low, high = (_whole(given[n], name, n) for n in ("low", "high"))
+    return low, high, given.get("size")
+
+
+def _whole(value: Any, name: str, argument: str) -> int:
+    if isinstance(value, Tensor):
+        return int(value)  # type: ignore[call-overload, no-any-return]
+    if isinstance(value, (bool, float)) or not hasattr(value, "__index__"):
+        raise ArgumentTypeError(f"{name}(): argument '{argument}' must be int, not {type(value).__name__}")
+    return int(value)
+
+
+_INT64 = np.dtype(np.int64)
+
+
+@public()
+def randint(
+    *args: Any,
+    generator: Any = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    **kwargs: Any,
+) -> Tensor:
+    """Random integers in [low, high): `randint(high, size)` or `randint(low, high, size)`.
+
+    Args:
+        low, high: bounds; `low` is 0 when left out.
+        size: the shape.
+        dtype: int64 when left out.
+
+    Raises:
+        RuntimeError: no integer lies in [low, high).
+
+    >>> import pellucid as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.randint(0, 10, (4,))
+    tensor([4, 9, 3, 0])
+    """
+    if not kwargs and len(args) > 1 and generator is out is dtype is layout is device is local.device is None and not requires_grad:
+        low, high, size = (0, *args) if len(args) == 2 else args if len(args) == 3 else (None, None, None)
+        if type(low) is type(high) is int and type(size) in (tuple, list):  # the everyday call
+            return make_tensor(random_integers.randint(default_generator, sizes((size,), "randint"), low, high, _INT64))
+    low, high, size = _bounds(args, kwargs, "randint", 1)
+    check_layout(layout)
+    if not isinstance(size, (tuple, list)):
+        raise ArgumentTypeError(f"randint(): argument 'size' must be tuple of ints, not {type(size).__name__}")
+    given = check_dtype(dtype, "randint")
+    kind = given or (out.dtype if out is not None else dtypes.int64)
+    source = _pick(generator)
+    shape = sizes((size,), "randint")
+    result = build(shape, kind, device, requires_grad, lambda s, k: random_integers.randint(source, s, low, high, k))
+    return deliver(result, out, "randint", given)
+
+
+@public()
+def randint_like(
+    input: Tensor,
+    *args: Any,
+    generator: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    memory_format: Any = dtypes.preserve_format,
+    **kwargs: Any,
+) -> Tensor:
+    """Random integers in [low, high) with the shape, dtype and device of `input`: `randint_like(input, [low,] high)`."""
+    low, high, _ = _bounds(args, kwargs, "randint_like", 0)
+    result = empty_like(input, dtype=dtype, layout=layout, device=device, memory_format=memory_format)
+    return _new(result, _pick(generator), lambda g, a, k: random_integers.randint(g, a, low, high), requires_grad)
+
+
+@public()
+def randperm(
+    n: int,
+    *,
+    generator: Any = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """The numbers 0 to n-1 in random order.
+
+    >>> import pellucid as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.randperm(4)
+    tensor([0, 1, 3, 2])
+    """
+    check_layout(layout)
+    given = check_dtype(dtype, "randperm")
+    kind = given or (out.dtype if out is not None else dtypes.int64)
+    source = _pick(generator)
+    count = _whole(n, "randperm", "n")
+    if check_device(device).type == "meta":
+        return build((count,), kind, device, requires_grad, np.empty)
+    result = build((max(count, 0),), kind, device, requires_grad, lambda s, k: random_integers.randperm(source, count, k))
+    return deliver(result, out, "randperm", given)
+
+
+# ---- sampling ---------------------------------------------------------------------------------
+@public()
+def normal(
+    mean: Any = 0.0,
+    std: Any = 1.0,
+    size: Any = None,
+    *,
+    generator: Any = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Normal random numbers; `mean` and `std` are numbers with a `size`, or at least one of them is a tensor.
+
+    Raises:
+        RuntimeError: a negative standard deviation.
+
+    >>> import pellucid as torch
+    >>> torch.normal(torch.zeros(3), 1.0).shape
+    torch.Size([3])
+    """
+    source = _pick(generator)
+    if size is None:
+        if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
+            raise ArgumentTypeError(
+                "normal() received an invalid combination of arguments - got (float, float), but expected a size"
+            )
+        values = random_fill.normal_like(source, *[x._array if isinstance(x, Tensor) else x for x in (mean, std)])
+        made = make_tensor(values)
+        for parameter in (mean, std):
+            if isinstance(parameter, Tensor) and parameter._rg:
+                made = sample_op.call(parameter, made)
+        return deliver(_drawn("normal", (mean, std), made), out, "normal")
+    check_layout(layout)
+    kind = check_dtype(dtype, "normal") or (out.dtype if out is not None else dtypes.get_default_dtype())
+    m, s = float(mean), float(std)
+    result = build(
+        sizes((size,), "normal"), kind, device, requires_grad, lambda shape, k: random_fill.normal(source, shape, m, s, k)
+    )
+    return deliver(result, out, "normal")
+
+
+@public()
+def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Tensor | None = None) -> Tensor:
+    """Ones and zeros: ones with the probabilities in `input`, or with probability `p` where it is given.
+
+    >>> import pellucid as torch
+    >>> torch.bernoulli(torch.tensor([0.0, 1.0]))
+    tensor([0., 1.])
+    """
+    a = require_tensor(input, "bernoulli")._array
+    source = _pick(generator)
+    if type(a) is MetaArray:
+        return empty_like(input)
+    if p is None:
+        values = random_distributions.bernoulli_like(source, a)
+    elif isinstance(p, Tensor):
+        values = random_distributions.bernoulli_like(source, p._array, a.shape, a.dtype)
+    else:
+        values = random_distributions.bernoulli(source, a.shape, p, a.dtype)
+    return deliver(sampled(input, values), out, "bernoulli")
+
+
+METHODS["bernoulli"] = bernoulli
+
+
+@public(methods="=")
+def multinomial(
+    input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None, out: Tensor | None = None
+) -> Tensor:
+    """Indices drawn with the weights in a vector, or in each row of a matrix.
+
+    Args:
+        input: weights, not negative and not all zero; they need not sum to 1.
+        num_samples: how many indices to draw for each row.
+        replacement: whether an index may be drawn twice.
+
+    >>> import pellucid as torch
+    >>> torch.multinomial(torch.tensor([0.0, 1.0]), 1)
+    tensor([1])
+    """
+    a = require_tensor(input, "multinomial")._array
+    if type(a) is MetaArray:
+        return build((*a.shape[:-1], num_samples), dtypes.int64, "meta", False, np.empty)
+    if out is not None and out.dtype is not dtypes.int64:
+        raise DtypeError(f"multinomial expects Long tensor out, got: {out.dtype.scalar_type_name}")
+    result = make_tensor(random_distributions.multinomial(_pick(generator), a, num_samples, replacement))
+    return deliver(_drawn("multinomial", (input,), result), out, "multinomial")
+
+
+class _Drawing:
+    """What observers are told for a sample that is no recorded operation."""
+
+    args = ("input", "other")
+    vjp = None
+
+    def __init__(self, name: str) -> None:
+        self.name, self.grad_name = name, name.capitalize()
+
+
+def _drawn(name: str, inputs: tuple[Any, ...], result: Tensor) -> Tensor:
+    """The result, of which observers hear what it was drawn from."""
+    if observe.observers:
+        observe.notify("operation", _Drawing(name), inputs, {}, result)
+    return result
+
+
+@public()
+def poisson(input: Tensor, generator: Any = None) -> Tensor:
+    """Poisson random numbers with the rates in `input`.
+
+    >>> import pellucid as torch
+    >>> torch.poisson(torch.zeros(2))
+    tensor([0., 0.])
+    """
+    a = require_tensor(input, "poisson")._array
+    return sampled(input, random_reject.poisson(_pick(generator), a))
+
+
+@public()
+def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
+    """Numbers of successes in `count` trials of probability `prob`.
+
+    >>> import pellucid as torch
+    >>> torch.binomial(torch.tensor([5.0]), torch.tensor([1.0]))
+    tensor([5.])
+    """
+    a = require_tensor(count, "binomial", "count")._array
+    b = require_tensor(prob, "binomial", "prob", 2)._array
+    return sampled(count, random_reject.binomial(_pick(generator), a, b))
+
+
+sample_op = defop(
+    "sample",
+    "input values",
+    forward=lambda xp, x, values: values,
+    vjp={"input": zero_gradient, "values": lambda g: g},
+    aval=lambda x, values: values,
+)
+
+
+def sampled(input: Tensor, values: np.ndarray) -> Tensor:
+    """Random values drawn from the parameters `input`: part of the graph, with a gradient of zero, as in PyTorch."""
+    made = make_tensor(np.asarray(values))
+    return sample_op.call(input, made) if input._rg and made._array.shape == input._array.shape else made
+
+
+# ---- in place ---------------------------------------------------------------------------------
+def _laid_out_alike(x: np.ndarray) -> np.ndarray:
+    """New memory with an array's strides: which number goes where, and how normal ones are drawn, depends on them."""
+    if not x.size or x.flags.c_contiguous:
+        return np.empty_like(x)
+    span = x.itemsize + sum((n - 1) * step for n, step in zip(x.shape, x.strides, strict=True))
+    return np.ndarray(x.shape, x.dtype, np.empty(span, np.uint8), 0, x.strides)
+
+
+refill = defop(
+    "refill",
+    "input",
+    forward=lambda xp, x, *, fill: fill(_laid_out_alike(x)),
+    inplace=lambda xp, out, *, fill: fill(out),
+    vjp={"input": zero_gradient},
+    aval=lambda x, fill: x,
+)
+
+
+def _filled(self: Tensor, name: str, fill: Callable[[np.ndarray], Any]) -> Tensor:
+    try:
+        return write(self, name, refill, (), {"fill": fill})
+    except Exception as error:  # while somebody watches, `refill` is an operation, and adds its name
+        raise error if facts_of(error) is None else (error.__cause__ or error) from None
+
+
+def _inplace(name: str, doc: str, fill: Callable[..., Any], **defaults: Any) -> None:
+    """A method that fills its tensor; `defaults` are PyTorch's parameters in order."""
+    names = list(defaults)
+
+    usual = list(defaults.values())
+
+    def fill_in_place(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
+        if len(args) > len(names):
+            raise ArgumentTypeError(f"{name}() takes at most {len(names)} arguments ({len(args)} given)")
+        values = [*args, *usual[len(args) :]]
+        for key, value in kwargs.items():
+            if key not in names[len(args) :]:
+                raise ArgumentTypeError(f"{name}() got an unexpected keyword argument '{key}'")
+            values[names.index(key)] = value
+        if ... in values:
+            raise ArgumentTypeError(f'{name}() missing 1 required positional arguments: "{names[values.index(...)]}"')
+        source = _pick(generator)
+        require_tensor(self, name)
+        return _filled(self, name, lambda array: fill(source, array, *values))
+
+    fill_in_place.__name__ = fill_in_place.__qualname__ = name
+    fill_in_place.__doc__ = f"{doc}; returns the tensor."
+    METHODS[name] = fill_in_place
+
+
+_inplace("uniform_", "Fill with uniform random numbers in [from, to)", random_fill.uniform, **{"from": 0.0, "to": 1.0})
+_inplace("normal_", "Fill with normal random numbers", random_fill.normal, mean=0.0, std=1.0)
+_inplace("exponential_", "Fill with exponential random numbers of rate `lambd`", random_distributions.exponential, lambd=1.0)
+_inplace("cauchy_", "Fill with Cauchy random numbers", random_distributions.cauchy, median=0.0, sigma=1.0)
+_inplace("log_normal_", "Fill with exponentials of normal random numbers", random_distributions.log_normal, mean=1.0, std=2.0)
+_inplace("geometric_", "Fill with geometric random numbers 1, 2, ...", random_distributions.geometric, p=...)
+
+
+@method()
+def random_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
+    """Fill with random integers: `random_()` over the whole range of the dtype, `random_(to)`, `random_(from, to)`.
+
+    >>> import pellucid as torch
+    >>> bool((torch.empty(10).random_(3) < 3).all())
+    True
+    """
+    low, high = kwargs.pop("from", None), kwargs.pop("to", None)
+    if kwargs or len(args) > 2:
+        raise ArgumentTypeError("random_() received an invalid combination of arguments")
+    if len(args) == 2:
+        low, high = args
+    elif len(args) == 1 and low is None:
+        low, high = (args[0], high) if high is not None else (0, args[0])
+    source = _pick(generator)
+    return _filled(self, "random_", lambda array: random_integers.random_integers(source, array, low, high))
+
+
+@method()
+def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
+    """Fill with ones of probability `p` (a number or a tensor of probabilities) and zeros.
+
+    >>> import pellucid as torch
+    >>> torch.empty(2).bernoulli_(1.0)
+    tensor([1., 1.])
+    """
+    source = _pick(generator)
+
+    def fill(array: np.ndarray) -> np.ndarray:
+        if isinstance(p, Tensor):
+            return random_distributions.bernoulli_like(source, p._array, array)  # type: ignore[no-any-return]
+        return random_distributions.bernoulli(source, array, p)  # type: ignore[no-any-return]
+
+    return _filled(self, "bernoulli_", fill)

@@ -1,0 +1,335 @@
+"""Tensors that count: arange, linspace, logspace, and index sets of triangles."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...core.modes import local
+from ...core.primitive import TENSORS as F
+from ...core.public import public
+from ...core.tensor import Tensor, make_tensor
+from ...core.tracing import constant, independent
+from ...errors import ArgumentTypeError, OperationError
+from .._rules import require_tensor
+from ._factory import build, check_dtype, check_layout, deliver
+
+
+def _number(value: Any, name: str, argument: str, position: int) -> Any:
+    """A Python number, also from a 0-d tensor or a NumPy scalar."""
+    if isinstance(value, (bool, int, float, complex)):
+        return value
+    if isinstance(value, Tensor):
+        return value.item()  # type: ignore[attr-defined]
+    if isinstance(value, (np.number, np.bool_)):
+        return value.item()
+    raise ArgumentTypeError(f"{name}(): argument '{argument}' (position {position}) must be Number, not {type(value).__name__}")
+
+
+def _count(start: Any, end: Any, step: Any) -> int:
+    """How many numbers there are from `start` to below `end`."""
+    if step == 0:
+        raise OperationError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise OperationError(f"unsupported range: {start} -> {end}")
+    if (step > 0 and end < start) or (step < 0 and end > start):
+        raise OperationError("upper bound and lower bound inconsistent with step sign")
+    if all(isinstance(v, int) for v in (start, end, step)):
+        return -((start - end) // step)
+    return math.ceil((end - start) / step)
+
+
+def _steps(start: Any, step: Any, shape: tuple[int, ...], kind: np.dtype[Any]) -> np.ndarray:
+    n = shape[0]
+    if kind.kind in "iu":
+        return (
+            np.arange(int(start), int(start) + n * int(step), int(step), dtype=np.int64)[:n].astype(kind)
+            if int(step)
+            else np.full(n, int(start), kind)
+        )
+    return (start + step * np.arange(n, dtype=np.float64)).astype(kind)
+
+
+@public()
+def arange(
+    start: Any = None,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Numbers from `start` (0 when left out) to below `end` in steps: `arange(end)`, `arange(start, end, step)`.
+
+    Args:
+        dtype: int64 for integers and the default type otherwise, when left out.
+
+    Raises:
+        RuntimeError: a step of 0, or one that leads away from `end`.
+
+    >>> import pellucid as torch
+    >>> torch.arange(1, 6, 2)
+    tensor([1, 3, 5])
+    """
+    if (
+        type(start) is int
+        and (end is None or type(end) is int)
+        and type(step) is int
+        and step > 0
+        and dtype is None
+        and out is None
+        and device is None
+        and not requires_grad
+        and layout is None
+        and local.device is None
+    ):
+        # Whole numbers and nothing else: the common call.
+        first, last = (0, start) if end is None else (start, end)
+        if last >= first:
+            return make_tensor(constant(np.arange(first, last, step)))
+    check_layout(layout)
+    if start is None and end is None:
+        raise ArgumentTypeError("arange() received an invalid combination of arguments - got (), but expected (Number end)")
+    if start is None or end is None:
+        start, end = 0, end if start is None else start
+    start, end, step = (_number(v, "arange", n, i + 1) for i, (v, n) in enumerate(((start, "start"), (end, "end"), (step, "step"))))
+    given = check_dtype(dtype, "arange")
+    whole = all(isinstance(v, int) for v in (start, end, step))
+    kind = given or (out.dtype if out is not None else dtypes.int64 if whole else dtypes.get_default_dtype())
+    if kind is dtypes.int64 and not whole and all(map(math.isfinite, (start, end, step))):
+        start, end, step = int(start), int(end), int(step)
+    n = _count(start, end, step)
+    if kind is dtypes.bool_ and n > 2:
+        raise NotImplementedError("\"arange_cpu\" not implemented for 'Bool'")
+    result = build((n,), kind, device, requires_grad, lambda shape, k: _steps(start, step, shape, k))
+    return deliver(result, out, "arange", given)
+
+
+@public(names="range")
+def range_(
+    start: Any = 0,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Numbers from `start` to `end`, both included, in steps; `arange` follows Python's convention and is preferred.
+
+    >>> import warnings, pellucid as torch
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.range(1, 3)
+    tensor([1., 2., 3.])
+    """
+    import warnings
+
+    warnings.warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's "
+        "range builtin. Instead, use torch.arange, which produces values in [start, end).",
+        UserWarning,
+        stacklevel=2,
+    )
+    check_layout(layout)
+    if end is None:
+        start, end = 0, start
+    start, end, step = (_number(v, "range", n, i + 1) for i, (v, n) in enumerate(((start, "start"), (end, "end"), (step, "step"))))
+    _count(start, end, step)
+    kind = check_dtype(dtype, "range") or (out.dtype if out is not None else dtypes.get_default_dtype())
+    n = math.floor((end - start) / step) + 1
+    return deliver(build((n,), kind, device, requires_grad, lambda shape, k: _steps(start, step, shape, k)), out, "range")
+
+
+def _check_steps(steps: Any, name: str) -> int:
+    if isinstance(steps, Tensor):
+        steps = steps.item()  # type: ignore[attr-defined]
+    if isinstance(steps, bool) or not hasattr(steps, "__index__"):
+        raise ArgumentTypeError(f"{name}(): argument 'steps' (position 3) must be int, not {type(steps).__name__}")
+    if steps < 0:
+        raise OperationError("number of steps must be non-negative")
+    return int(steps)
+
+
+def _ends(start: Any, end: Any, name: str) -> tuple[Any, Any]:
+    for argument, value in (("start", start), ("end", end)):
+        if isinstance(value, Tensor) and value.ndim:
+            raise OperationError(
+                f"{name} only supports 0-dimensional start and end tensors, but got {argument} with {value.ndim} dimension(s)."
+            )
+    return _number(start, name, "start", 1), _number(end, name, "end", 2)
+
+
+def _line(start: Any, end: Any, n: int, kind: np.dtype[Any]) -> np.ndarray:
+    """Evenly spaced numbers, counted from the nearer end so that both ends are exact."""
+    if n == 1:
+        return np.full(1, start, kind)
+    if kind.kind in "iu":
+        start, end, work = int(start), int(end), np.dtype(np.float64)
+    else:
+        work = np.dtype(np.float32) if kind.itemsize < 4 else kind
+    a, b = np.asarray(start, work), np.asarray(end, work)
+    step = np.asarray((b - a) / np.asarray(n - 1, work), work)
+    # Products and sums of float32 in float64: one rounding at the end, as PyTorch's fused multiply-add.
+    wide = np.complex128 if work.kind == "c" else np.float64
+    a, b, step = a.astype(wide), b.astype(wide), step.astype(wide)
+    i = np.arange(n)
+    return np.where(i < n // 2, a + step * i, b - step * (n - 1 - i)).astype(work, copy=False).astype(kind, copy=False)
+
+
+def _line_kind(name: str, start: Any, end: Any, dtype: Any, out: Tensor | None) -> tuple[dtypes.dtype | None, dtypes.dtype]:
+    given = check_dtype(dtype, name)
+    is_complex = isinstance(start, complex) or isinstance(end, complex)
+    if given is not None and is_complex and not given.is_complex:
+        raise OperationError(
+            f"torch.{name}(): inferred dtype {dtypes.default_complex_dtype()} can't be safely cast to passed dtype {given}"
+        )
+    default = dtypes.default_complex_dtype() if is_complex else dtypes.get_default_dtype()
+    return given, given or (out.dtype if out is not None else default)
+
+
+@public()
+def linspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """`steps` evenly spaced numbers from `start` to `end`, both included.
+
+    >>> import pellucid as torch
+    >>> torch.linspace(0, 1, 5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
+    check_layout(layout)
+    n = _check_steps(steps, "linspace")
+    a, b = _ends(start, end, "linspace")
+    given, kind = _line_kind("linspace", a, b, dtype, out)
+    result = build((n,), kind, device, requires_grad, lambda shape, k: _line(a, b, n, k) if n else np.empty(0, k))
+    return deliver(result, out, "linspace", given)
+
+
+@public()
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """`steps` powers of `base` with evenly spaced exponents from `start` to `end`.
+
+    >>> import pellucid as torch
+    >>> torch.logspace(0, 2, 3)
+    tensor([  1.,  10., 100.])
+    """
+    check_layout(layout)
+    n = _check_steps(steps, "logspace")
+    a, b = _ends(start, end, "logspace")
+    given, kind = _line_kind("logspace", a, b, dtype, out)
+
+    def fill(shape: tuple[int, ...], k: np.dtype[Any]) -> np.ndarray:
+        if n == 0:
+            return np.empty(0, k)
+        if k.kind in "iu":  # whole exponents at both ends, steps of float32 between them, counted from the nearer end
+            first, last = (int(np.asarray(int(x)).astype(k)) for x in (a, b))
+            step, i = np.float32(last - first) / np.float32(max(n - 1, 1)), np.arange(n)
+            if n == 1:
+                return np.trunc(np.full(1, np.float64(base) ** a)).astype(k)
+            near = i < n // 2
+            way = (step * np.where(near, i, n - 1 - i).astype(np.float32)).astype(np.float64)
+            exponents = np.where(near, first + way, last - way)
+            return np.trunc(np.float64(base) ** exponents).astype(k)
+        wide = np.complex128 if k.kind == "c" else np.float64
+        return (np.asarray(base, wide) ** _line(a, b, n, np.dtype(wide))).astype(k)
+
+    return deliver(build((n,), kind, device, requires_grad, fill), out, "logspace", given)
+
+
+# ---- triangles --------------------------------------------------------------------------------
+@independent
+def _places(rule: Any, row: int, col: int, offset: int) -> np.ndarray:
+    return np.stack(rule(np.ones((row, col), bool), offset).nonzero())
+
+
+def _triangle(name: str, rule: Any, doc: str, shows: str) -> None:
+    def make(
+        row: int,
+        col: int,
+        offset: int = 0,
+        *,
+        dtype: Any = dtypes.int64,
+        device: Any = None,
+        layout: Any = None,
+        pin_memory: bool = False,
+    ) -> Tensor:
+        check_layout(layout)
+        for position, (argument, value) in enumerate((("row", row), ("col", col), ("offset", offset)), start=1):
+            if isinstance(value, bool) or not hasattr(value, "__index__"):
+                raise ArgumentTypeError(
+                    f"{name}(): argument '{argument}' (position {position}) must be int, not {type(value).__name__}"
+                )
+        kind = check_dtype(dtype, name) or dtypes.int64
+        if kind.category != 1:
+            raise NotImplementedError(f"\"{name}\" not implemented for '{kind.scalar_type_name}'")
+        for size, what in ((row, "row"), (col, "col")):
+            if size < 0:
+                raise OperationError(f"{what} must be non-negative, got{size}")
+        found = _places(rule, row, col, offset)
+        return build(found.shape, kind, device, False, lambda shape, k: found.astype(k))
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"""The rows and columns of the {doc} triangle of a row-by-col matrix, a 2-by-n tensor.
+
+    >>> import pellucid as torch
+    >>> torch.{name}(2, 2)
+    {shows}
+    """
+    public()(make)
+
+
+_triangle("tril_indices", np.tril, "lower", "tensor([[0, 1, 1],\n            [0, 0, 1]])")
+_triangle("triu_indices", np.triu, "upper", "tensor([[0, 0, 1],\n            [0, 1, 1]])")
+
+
+@public()
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:  # noqa: N803
+    """The Vandermonde matrix: each row holds the powers of an element, highest first unless `increasing`.
+
+    >>> import pellucid as torch
+    >>> torch.vander(torch.tensor([1, 2, 3]))
+    tensor([[1, 1, 1],
+            [4, 2, 1],
+            [9, 3, 1]])
+    """
+    if require_tensor(x, "vander", "x").ndim != 1:
+        raise OperationError("x must be a one-dimensional tensor.")
+    n = len(x._array) if N is None else N
+    if n < 0:
+        raise OperationError("N must be non-negative.")
+    exponents = np.arange(n) if increasing else np.arange(n)[::-1]
+    base = F.expand(x[:, None], shape=(len(x._array), n))  # type: ignore[index]
+    if x.dtype.category == 0:
+        base = F.cast(base, dtype=np.dtype(np.int64))
+    return F.pow(base, make_tensor(constant(np.ascontiguousarray(exponents))))

@@ -1,0 +1,249 @@
+"""Window functions of signal processing: `torch.hann_window` and `torch.signal.windows`.
+
+Harris, "On the use of windows for harmonic analysis with the discrete Fourier transform", Proc. IEEE 66 (1978).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...core.public import public
+from ...core.tensor import Tensor
+from ...errors import ArgumentTypeError, ArgumentValueError, OperationError
+from ._factory import build, check_dtype, check_layout
+
+
+def _kind(dtype: Any, name: str) -> dtypes.dtype:
+    kind = check_dtype(dtype, name) or dtypes.get_default_dtype()
+    if not kind.is_floating_point:
+        raise OperationError(f"{name} expects floating point dtypes, got: {kind}")
+    return kind
+
+
+def _window(
+    name: str, length: Any, periodic: bool, shape_of: Callable[[np.ndarray, int], np.ndarray], options: dict[str, Any]
+) -> Tensor:
+    """`shape_of(n, N)`: the window's values at the places n = 0 ... N-1; a periodic window is one longer, cut."""
+    check_layout(options["layout"])
+    kind = _kind(options["dtype"], name)
+    if isinstance(length, bool) or not hasattr(length, "__index__"):
+        raise ArgumentTypeError(f"{name}(): argument 'window_length' (position 1) must be int, not {type(length).__name__}")
+    if length < 0:
+        raise OperationError(f"{name} requires non-negative window_length, got window_length={length}")
+
+    def fill(shape: tuple[int, ...], k: Any) -> np.ndarray:
+        if length < 2:
+            return np.ones(length, k)
+        total = length + 1 if periodic else length
+        return shape_of(np.arange(total, dtype=np.float64), total)[:length].astype(k)
+
+    return build((int(length),), kind, options["device"], options["requires_grad"], fill)
+
+
+def _cosines(n: np.ndarray, total: int, coefficients: Iterable[float]) -> np.ndarray:
+    """a0 - a1 cos(x) + a2 cos(2x) - ... over one turn."""
+    x = 2 * math.pi * n / (total - 1)
+    return sum((-1) ** k * a * np.cos(k * x) for k, a in enumerate(coefficients))  # type: ignore[return-value]
+
+
+def _classic(name: str, shape_of: Callable[[np.ndarray, int], np.ndarray], doc: str) -> None:
+    def make(
+        window_length: int,
+        periodic: bool = True,
+        *,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
+        return _window(name, window_length, periodic, shape_of, options)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"""{doc} of `window_length` values; periodic for spectra, symmetric for filters.
+
+    >>> import pellucid as torch
+    >>> torch.{name}(4).shape
+    torch.Size([4])
+    """
+    public()(make)
+
+
+def _triangle(n: np.ndarray, total: int) -> np.ndarray:
+    return 1 - np.abs(2 * n / (total - 1) - 1)
+
+
+_classic("hann_window", lambda n, t: _cosines(n, t, (0.5, 0.5)), "The Hann window, a raised cosine")
+_classic("bartlett_window", _triangle, "The Bartlett window, a triangle")
+_classic("blackman_window", lambda n, t: _cosines(n, t, (0.42, 0.5, 0.08)), "The Blackman window, three cosine terms")
+
+
+@public()
+def hamming_window(
+    window_length: int,
+    periodic: bool = True,
+    alpha: float = 0.54,
+    beta: float = 0.46,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The Hamming window `alpha - beta cos(2 pi n / (N - 1))`; periodic for spectra, symmetric for filters.
+
+    >>> import pellucid as torch
+    >>> torch.hamming_window(4)
+    tensor([0.0800, 0.5400, 1.0000, 0.5400])
+    """
+    options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
+    return _window("hamming_window", window_length, periodic, lambda n, t: _cosines(n, t, (alpha, beta)), options)
+
+
+def _kaiser(n: np.ndarray, total: int, beta: float) -> np.ndarray:
+    ratio = 2 * n / (total - 1) - 1
+    return np.i0(beta * np.sqrt(np.maximum(1 - ratio * ratio, 0))) / np.i0(beta)
+
+
+@public()
+def kaiser_window(
+    window_length: int,
+    periodic: bool = True,
+    beta: float = 12.0,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The Kaiser window of shape parameter `beta`; periodic for spectra, symmetric for filters.
+
+    >>> import pellucid as torch
+    >>> torch.kaiser_window(3, periodic=False, beta=0.0)
+    tensor([1., 1., 1.])
+    """
+    options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
+    return _window("kaiser_window", window_length, periodic, lambda n, t: _kaiser(n, t, beta), options)
+
+
+# ---- torch.signal.windows ---------------------------------------------------------------------
+def _signal(name: str, M: int, sym: bool, options: dict[str, Any], shape_of: Any) -> Tensor:  # noqa: N803
+    if isinstance(M, bool) or not hasattr(M, "__index__"):
+        raise ArgumentTypeError(f"{name}(): argument 'M' (position 1) must be int, not {type(M).__name__}")
+    if M < 0:
+        raise ArgumentValueError(f"{name} requires non-negative window length, got M={M}")
+    if options["layout"] is not None and options["layout"] is not dtypes.strided:
+        raise ArgumentValueError(f"{name} is implemented for strided tensors only, got: {options['layout']}")
+    kind = check_dtype(options["dtype"], name) or dtypes.get_default_dtype()
+    if kind not in (dtypes.float32, dtypes.float64):
+        raise ArgumentValueError(f"{name} expects float32 or float64 dtypes, got: {kind}")
+
+    def fill(shape: tuple[int, ...], k: Any) -> np.ndarray:
+        if M < 2:
+            return np.ones(M, k)
+        total = M if sym else M + 1
+        return shape_of(np.arange(M, dtype=np.float64), total)[:M].astype(k)  # type: ignore[no-any-return]
+
+    return build((int(M),), kind, options["device"], options["requires_grad"], fill)
+
+
+def _publish(name: str, doc: str, shape_of: Any, parameters: dict[str, Any], check: Any = None) -> None:
+    """A function of `torch.signal.windows`: M, then the window's own parameters as keywords."""
+
+    def make(
+        M: int,  # noqa: N803
+        *,
+        sym: bool = True,
+        dtype: Any = None,
+        layout: Any = dtypes.strided,
+        device: Any = None,
+        requires_grad: bool = False,
+        **own: Any,
+    ) -> Tensor:
+        unknown = set(own) - set(parameters)
+        if unknown:
+            raise ArgumentTypeError(f"{name}() got an unexpected keyword argument '{unknown.pop()}'")
+        values = {**parameters, **own}
+        if check is not None:
+            check(values, sym)
+        options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
+        return _signal(name, M, sym, options, lambda n, total: shape_of(n, total, **values))
+
+    make.__name__ = make.__qualname__ = name
+    listed = "".join(f"\n        {p}: default {v}." for p, v in parameters.items())
+    make.__doc__ = f"""{doc}.
+
+    Args:
+        M: number of values.
+        sym: symmetric (for filters) or periodic (for spectra).{listed}
+
+    >>> import pellucid as torch
+    >>> torch.signal.windows.{name}(3).shape
+    torch.Size([3])
+    """
+    public(namespace="signal.windows")(make)
+
+
+def _exponential(n: np.ndarray, total: int, center: float | None, tau: float) -> np.ndarray:
+    middle = (total - 1) / 2 if center is None else center
+    return np.exp(-np.abs(n - middle) / tau)
+
+
+def _check_exponential(values: dict[str, Any], sym: bool) -> None:
+    if values["tau"] <= 0:
+        raise ArgumentValueError(f"Tau must be positive, got: {values['tau']} instead.")
+    if sym and values["center"] is not None:
+        raise ArgumentValueError("Center must be None for symmetric windows")
+
+
+def _check_std(values: dict[str, Any], sym: bool) -> None:
+    if values["std"] <= 0:
+        raise ArgumentValueError(f"Standard deviation must be positive, got: {values['std']} instead.")
+
+
+def _check_beta(values: dict[str, Any], sym: bool) -> None:
+    if values["beta"] < 0:
+        raise ArgumentValueError(f"beta must be non-negative, got: {values['beta']} instead.")
+
+
+def _gaussian(n: np.ndarray, total: int, std: float) -> np.ndarray:
+    return np.exp(-(((n - (total - 1) / 2) / (std * math.sqrt(2))) ** 2))
+
+
+def _general_cosine(n: np.ndarray, total: int, a: Any) -> np.ndarray:
+    return _cosines(n, total, a)
+
+
+def _check_terms(values: dict[str, Any], sym: bool) -> None:
+    if not isinstance(values["a"], Iterable):
+        raise ArgumentTypeError("Coefficients must be a list/tuple")
+    if not values["a"]:
+        raise ArgumentValueError("Coefficients cannot be empty")
+
+
+_publish("hann", "The Hann window, a raised cosine", lambda n, t: _cosines(n, t, (0.5, 0.5)), {})
+_publish("hamming", "The Hamming window", lambda n, t: _cosines(n, t, (0.54, 0.46)), {})
+_publish("blackman", "The Blackman window, three cosine terms", lambda n, t: _cosines(n, t, (0.42, 0.5, 0.08)), {})
+_publish("bartlett", "The Bartlett window, a triangle", _triangle, {})
+_publish(
+    "nuttall", "Nuttall's window, four cosine terms", lambda n, t: _cosines(n, t, (0.3635819, 0.4891775, 0.1365995, 0.0106411)), {}
+)
+_publish("cosine", "The cosine window, half a sine wave", lambda n, t: np.sin((n + 0.5) * math.pi / t), {})
+_publish("gaussian", "The Gaussian window", _gaussian, {"std": 1.0}, _check_std)
+_publish("kaiser", "The Kaiser window", _kaiser, {"beta": 12.0}, _check_beta)
+_publish("exponential", "The exponential window", _exponential, {"center": None, "tau": 1.0}, _check_exponential)
+_publish(
+    "general_hamming",
+    "The Hamming window of weight `alpha`",
+    lambda n, t, alpha: _cosines(n, t, (alpha, 1 - alpha)),
+    {"alpha": 0.54},
+)
+_publish("general_cosine", "A sum of cosines with the given coefficients", _general_cosine, {"a": (0.5, 0.5)}, _check_terms)

@@ -1,0 +1,643 @@
+"""Indexing: `x[...]`, `x[...] = value`, index_put.
+
+Integers, slices, None and Ellipsis make a view, in one NumPy call; index tensors, lists and masks are then applied to that view and
+copy. (NumPy applies all at once and therefore places the picked dimensions differently beside integers; PyTorch's rule follows from
+the two steps.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index as as_index
+from types import EllipsisType
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from ... import shapes
+from ...backends.numpy_cpu import strided
+from ...backends.scatter import add_at
+from ...core import tracing
+from ...core.bind import view_result
+from ...core.inplace import bump, check_overlap, check_read, check_writable, write
+from ...core.modes import local, state
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import FUNCTIONS, METHODS
+from ...core.tensor import Parameter, Tensor, make_tensor
+from ...core.tracing import constant
+from ...errors import ArgumentTypeError, IndexOutOfRangeError, OperationError, ShapeError
+from .._rules import require_tensor
+from ..shape.parts import part_op, select_op, slice_op
+from ..shape.view import alias_op, expand, legacy_type, reshape, unsqueeze
+
+BASIC = (int, slice, type(None), EllipsisType)
+ALL = slice(None)
+
+
+# ---- basic indexing: views -------------------------------------------------------------------
+def _basic(xp: Any, x: Any, *, index: tuple[Any, ...]) -> Any:
+    r = x[index]
+    return _torch_strides(r) if None in index and type(r) is ndarray else r
+
+
+def _torch_strides(r: ndarray) -> ndarray:
+    """New dimensions get the stride of what lies to their right, where NumPy gives them 0."""
+    if r.flags.c_contiguous:
+        return r.reshape(-1).reshape(r.shape)
+    steps, step = [], r.dtype.itemsize
+    for size, own in zip(reversed(r.shape), reversed(r.strides), strict=True):
+        if own == 0 and size == 1:
+            own = step
+        steps.append(own)
+        step = own * size
+    steps.reverse()
+    return strided(r, r.shape, tuple(steps))
+
+
+def _basic_op(name: str, grad_name: str) -> Any:
+    return part_op(
+        name,
+        _basic,
+        lambda F, g, index, input_shape: F.embed(g, shape=input_shape, op=name, how={"index": index}),
+        grad_name=grad_name,
+    )
+
+
+# One operation under the name that PyTorch's graph shows, which is that of the last step.
+_BY_LAST = {
+    int: _basic_op("index_select_int", "Select"),
+    slice: _basic_op("index_slice", "Slice"),
+    type(None): _basic_op("index_unsqueeze", "Unsqueeze"),
+    EllipsisType: _basic_op("index_alias", "Alias"),
+}
+
+
+def _getitem(self: Tensor, index: Any) -> Tensor:
+    """`x[index]`: a view for integers, slices, None and Ellipsis; a copy for index tensors, lists and masks."""
+    kind = type(index)
+    own = type(self)
+    if (own is Tensor or own is Parameter) and not state.slow:
+        a = self._array
+        if type(a) is ndarray:
+            try:
+                if kind is int:
+                    return view_result(select_op, self, a[index, ...], {"dim": 0, "index": index})
+                if kind is slice:
+                    step = index.step
+                    if step is None or (type(step) is int and step > 0):
+                        return view_result(
+                            slice_op, self, a[index], {"dim": 0, "start": index.start, "end": index.stop, "step": step}
+                        )
+                elif kind is Tensor:
+                    picks = index._array
+                    if type(picks) is ndarray and picks.ndim and a.ndim and (picks.dtype == np.int64 or picks.dtype.kind == "b"):
+                        return index_op.call(self, index, spec=(True,))  # type: ignore[no-any-return]
+                elif index is None:
+                    return unsqueeze(self, 0)
+                elif index is ...:
+                    return alias_op.call(self)  # type: ignore[no-any-return]
+                elif kind is tuple:
+                    full, last, new = _tuple(index)
+                    if full is not None:
+                        r = a[full]
+                        if new:
+                            r = _torch_strides(r)
+                        return view_result(_BY_LAST[type(last)], self, r, {"index": full})
+            except (IndexError, TypeError):
+                pass
+    basic, spec, tensors = parse(require_tensor(self, "__getitem__"), index)
+    view = _take_view(self, basic)
+    if spec:
+        return index_op.call(view, *tensors, spec=spec)  # type: ignore[no-any-return]
+    return view if view is not self else alias_op.call(self)  # type: ignore[no-any-return]
+
+
+def _tuple(index: tuple[Any, ...]) -> tuple[Any, Any, bool]:
+    """A basic index with an Ellipsis (so that NumPy returns an array always), its last step, and whether it has a None.
+
+    (None, None, False) when it is not basic.
+    """
+    dots = new = False
+    last: Any = ...
+    for item in index:
+        kind = type(item)
+        if kind is int:
+            last = item
+        elif item is None:
+            last = item
+            new = True
+        elif kind is slice:
+            step = item.step
+            if step is not None and not (type(step) is int and step > 0):
+                return None, None, False
+            if item != ALL or last is ...:
+                last = item
+        elif item is ...:
+            if dots:
+                return None, None, False
+            dots = True
+        else:
+            return None, None, False
+    return (index if dots else (*index, ...)), last, new
+
+
+def _take_view(x: Tensor, basic: tuple[Any, ...]) -> Tensor:
+    """The view that integers, slices and None make; `x` itself when there is nothing but full slices."""
+    if all(item == ALL if isinstance(item, slice) else item is ... for item in basic):
+        return x
+    last = [item for item in basic if item is not ...]
+    chosen = next((item for item in reversed(last) if item != ALL), ALL)
+    return _BY_LAST[type(chosen)].call(x, index=basic)  # type: ignore[no-any-return]
+
+
+# ---- reading an index ------------------------------------------------------------------------
+def _as_tuple(index: Any) -> tuple[Any, ...]:
+    """PyTorch's reading of a list as a tuple of indices: when it holds sequences, tensors, slices, None or Ellipsis."""
+    if isinstance(index, tuple):
+        return index
+    if isinstance(index, (Tensor, ndarray)) or not isinstance(index, Sequence) or isinstance(index, (str, bytes)):
+        return (index,)
+    if len(index) < 32 and any(
+        isinstance(item, (Tensor, ndarray, slice, Sequence)) or item is None or item is ... for item in index
+    ):
+        return tuple(index)
+    return (index,)
+
+
+def _index_tensor(item: Any) -> Tensor:
+    """An index tensor of a list, array or tensor."""
+    if isinstance(item, Tensor):
+        tensor = item
+    elif isinstance(item, ndarray):
+        tensor = make_tensor(item)
+    elif isinstance(item, Sequence):
+        tensor = FUNCTIONS["torch"]["tensor"](list(item) if not isinstance(item, str) else item)
+        if tensor._array.size == 0 and tensor._array.dtype.kind == "f":
+            tensor = make_tensor(constant(np.empty(tensor._array.shape, np.int64)))
+    else:
+        raise IndexOutOfRangeError(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
+            f"{type(item).__name__})"
+        )
+    return checked_index(tensor)
+
+
+def checked_index(tensor: Tensor) -> Tensor:
+    """The index tensor, bytes as a mask."""
+    kind = tensor._array.dtype
+    if kind.kind == "b" or kind == np.int64 or kind == np.int32:
+        return tensor
+    if kind == np.uint8:
+        from warnings import warn
+
+        warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", UserWarning, stacklevel=4)
+        return F.cast(tensor, dtype=np.dtype(bool))  # type: ignore[no-any-return]
+    raise IndexOutOfRangeError("tensors used as indices must be long, int, byte or bool tensors")
+
+
+def _consumed(item: Any) -> int:
+    """How many dimensions of the indexed tensor an item takes."""
+    if item is None or item is ... or isinstance(item, (bool, np.bool_)):
+        return 0
+    if isinstance(item, Tensor) and item._array.dtype.kind in "b" or isinstance(item, Tensor) and item._array.dtype == np.uint8:
+        return item._array.ndim  # type: ignore[no-any-return]
+    return 1
+
+
+def parse(x: Tensor, index: Any) -> tuple[tuple[Any, ...], tuple[bool, ...], list[Tensor]]:
+    """An index as (basic NumPy index, which dimensions of that view have an index tensor, the tensors)."""
+    shape = x._array.shape
+    items = []
+    for item in _as_tuple(index):
+        kind = type(item)
+        if kind not in BASIC and kind is not bool and not isinstance(item, (np.bool_, slice)):
+            if (
+                isinstance(item, Tensor)
+                and not item._array.ndim
+                and item._array.dtype.kind in "iu"
+                and item._array.dtype != np.uint8
+            ):
+                # Mapped by `vmap`, it is a number per sample and stays a tensor.
+                item = item if hasattr(type(item), "__pellucid_bind__") else int(item)
+            elif not isinstance(item, Tensor) and hasattr(item, "__index__") and not isinstance(item, ndarray):
+                item = as_index(item)
+            elif isinstance(item, ndarray) and not item.ndim and item.dtype.kind in "iu":
+                item = int(item)
+            else:
+                item = _index_tensor(item)
+        items.append(item)
+    if not shape and len(items) == 1:
+        if isinstance(items[0], int) and not isinstance(items[0], bool):
+            raise IndexOutOfRangeError(
+                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
+                "tensor to a number"
+            )
+        if isinstance(items[0], slice):
+            raise IndexOutOfRangeError("slice() cannot be applied to a 0-dim tensor.")
+    taken = sum(_consumed(item) for item in items)
+    if taken > len(shape):
+        raise IndexOutOfRangeError(
+            f"too many indices for tensor of dimension {len(shape)}", op="index", found=f"{taken} indices for sizes {list(shape)}"
+        )
+    basic: list[Any] = []
+    spec: list[bool] = []
+    tensors: list[Tensor] = []
+    dim = 0
+    dots = False
+    for item in items:
+        if item is None:
+            basic.append(None)
+            spec.append(False)
+        elif item is ...:
+            if not dots:
+                free = len(shape) - taken
+                basic += [ALL] * free
+                spec += [False] * free
+                dim += free
+                dots = True
+        elif (
+            isinstance(item, (bool, np.bool_))
+            or isinstance(item, Tensor)
+            and not item._array.ndim
+            and item._array.dtype.kind == "b"
+        ):
+            basic.append(None)
+            spec.append(True)
+            tensors.append(make_tensor(constant(np.zeros(1 if bool(item) else 0, np.int64))))
+        elif isinstance(item, int):
+            basic.append(shapes.index_position(item, shape, dim))
+            dim += 1
+        elif isinstance(item, slice):
+            try:
+                start, length, step = shapes.slice_range(item, shape[dim])
+            except TypeError:
+                raise ArgumentTypeError("slice indices must be integers or None or have an __index__ method") from None
+            whole = start == 0 and length == shape[dim] and step == 1
+            basic.append(ALL if whole else slice(start, start + (length - 1) * step + 1 if length else start, step))
+            spec.append(False)
+            dim += 1
+        else:
+            wide = _consumed(item)
+            if item._array.dtype.kind == "b":
+                _check_mask(item._array.shape, shape, dim)
+            basic += [ALL] * wide
+            spec.append(True)
+            tensors.append(item)
+            dim += wide
+    while spec and not spec[-1]:
+        spec.pop()
+    return (*basic, ...), tuple(spec), tensors
+
+
+def _check_mask(mask: tuple[int, ...], shape: tuple[int, ...], dim: int) -> None:
+    for k, size in enumerate(mask):
+        if size != shape[dim + k]:
+            raise IndexOutOfRangeError(
+                f"The shape of the mask {shapes.text(mask)} at index {k} does not match the shape of the indexed tensor "
+                f"{shapes.text(shape)} at index {dim + k}"
+            )
+
+
+# ---- index tensors ---------------------------------------------------------------------------
+def numpy_index(indices: Sequence[Any], spec: Sequence[bool]) -> tuple[Any, ...]:
+    """The NumPy index of index arrays and full slices."""
+    arrays = iter(indices)
+    return tuple([next(arrays) if here else ALL for here in spec])
+
+
+def _index(xp: Any, x: Any, *indices: Any, spec: tuple[bool, ...]) -> Any:
+    if len(indices) == 1 and type(x) is ndarray:
+        only = indices[0]
+        if only.dtype.kind == "i" and x.flags.c_contiguous:
+            return x.take(only, axis=len(spec) - 1)
+    r = x[numpy_index(indices, spec)]
+    return r if type(r) is not ndarray or r.flags.c_contiguous else xp.ascontiguousarray(r)
+
+
+def _check_index(x: Any, *indices: Any, spec: tuple[bool, ...], **_: Any) -> None:
+    """PyTorch's errors for index arrays that do not fit."""
+    if type(x) is not ndarray:
+        return
+    dim, picked = 0, []
+    # PyTorch's message counts the index tensors, not the dimensions.
+    for item in numpy_index(indices, spec):
+        if isinstance(item, slice):
+            dim += 1
+        elif item.dtype.kind == "b":
+            if dim + item.ndim > x.ndim:
+                raise IndexOutOfRangeError(f"too many indices for tensor of dimension {x.ndim}")
+            _check_mask(item.shape, x.shape, dim)
+            picked.append((int(np.count_nonzero(item)),))
+            dim += item.ndim
+        else:
+            if dim >= x.ndim:
+                raise IndexOutOfRangeError(f"too many indices for tensor of dimension {x.ndim}")
+            size = x.shape[dim]
+            if item.size:
+                low, high = int(item.min()), int(item.max())
+                if low < -size or high >= size:
+                    raise IndexOutOfRangeError(
+                        f"index {low if low < -size else high} is out of bounds for dimension {len(picked)} with size {size}",
+                        found=f"sizes {list(x.shape)}, indexed in dimension {dim}",
+                    )
+            picked.append(item.shape)
+            dim += 1
+    try:
+        np.broadcast_shapes(*picked)
+    except ValueError:
+        raise IndexOutOfRangeError(
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {', '.join(map(shapes.text, picked))}"
+        ) from None
+
+
+def _index_grad(xp: Any, g: Any, *indices: Any, spec: tuple[bool, ...], shape: tuple[int, ...]) -> Any:
+    out = xp.zeros(shape, g.dtype)
+    add_at(out, numpy_index(indices, spec), g)
+    return out
+
+
+index_op = defop(
+    "index",
+    "input *indices",
+    forward=_index,
+    check=_check_index,
+    vjp=lambda F, g, indices, input_shape, spec, needs: (
+        F.index_grad(g, *indices, spec=spec, shape=input_shape),
+        *[None] * len(indices),
+    ),
+    onnx="GatherND",
+)
+
+index_grad_op = defop(
+    "index_grad",
+    "input *indices",
+    forward=_index_grad,
+    aval=lambda g, *indices, spec, shape: (shape, g[1]),
+    vjp=lambda F, g, indices, spec, needs: (F.index(g, *indices, spec=spec), *[None] * len(indices)),
+)
+
+
+# ---- writing ---------------------------------------------------------------------------------
+def _put_into(xp: Any, out: Any, values: Any, *indices: Any, spec: tuple[bool, ...], accumulate: bool) -> None:
+    index = numpy_index(indices, spec)
+    if not accumulate:
+        out[index] = values
+    elif out.dtype.kind == "b":
+        xp.logical_or.at(out, index, values)
+    else:
+        add_at(out, index, values)
+
+
+def _index_put(xp: Any, x: Any, values: Any, *indices: Any, spec: tuple[bool, ...], accumulate: bool) -> Any:
+    out = xp.copy(x)
+    _put_into(xp, out, values, *indices, spec=spec, accumulate=accumulate)
+    return out
+
+
+def _check_put(x: Any, values: Any, *indices: Any, spec: tuple[bool, ...], accumulate: bool = False) -> None:
+    _check_index(x, *indices, spec=spec)
+    if x.dtype != values.dtype:
+        raise OperationError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{_scalar_name(x)} for the destination and {_scalar_name(values)} for the source."
+        )
+    if type(x) is not ndarray:
+        return
+    phantom = strided(np.empty(1, np.uint8), x.shape, (0,) * x.ndim) if x.size else np.empty(x.shape, np.uint8)
+    shape = phantom[numpy_index(indices, spec)].shape if values.ndim else ()
+    own = values.shape
+    if len(own) > len(shape) or any(a not in (1, b) for a, b in zip(reversed(own), reversed(shape), strict=False)):
+        raise ShapeError(
+            f"shape mismatch: value tensor of shape {shapes.text(own)} cannot be broadcast to indexing result of shape {shapes.text(shape)}"
+        )
+
+
+def _check_fits(x: Any, values: Any, indices: Sequence[Any], spec: tuple[bool, ...]) -> None:
+    _check_put(x, values, *indices, spec=spec)
+
+
+def _scalar_name(array: Any) -> str:
+    from ...dtypes import BY_NUMPY
+
+    return BY_NUMPY[array.dtype].scalar_type_name
+
+
+def _put_grad(F: Any, g: Any, indices: Any, spec: Any, accumulate: bool, values_shape: Any, values_dtype: Any, needs: Any) -> Any:
+    base = None
+    if needs[0]:
+        base = (
+            g
+            if accumulate
+            else F.index_put(g, F.full(shape=(), value=0, dtype=values_dtype), *indices, spec=spec, accumulate=False)
+        )
+    part = F.sum_to(F.index(g, *indices, spec=spec), shape=values_shape) if needs[1] else None
+    return (base, part, *[None] * len(indices))
+
+
+index_put_op = defop(
+    "index_put",
+    "input values *indices",
+    forward=_index_put,
+    inplace=_put_into,
+    check=_check_put,
+    aval=lambda x, *rest, spec, accumulate: x,
+    vjp=_put_grad,
+    onnx="ScatterND",
+)
+
+
+def _setitem(self: Tensor, index: Any, value: Any) -> None:
+    """`x[index] = value`."""
+    own, kind = type(self), type(value)
+    if (own is Tensor or own is Parameter) and not state.slow and self._x is None:
+        plain = kind is Tensor or kind is Parameter
+        graph = local.grad and (self._rg or plain and value._rg or self._view is not None and self._view.kind != "grad")
+        if (plain or kind is float or kind is int or kind is bool) and not graph:
+            a = self._array
+            target = _target(index)
+            if type(target) is ndarray and not target.size:
+                target = None  # NumPy takes a mask of no elements for any shape
+            if target is not None and type(a) is ndarray and a.flags.writeable and 0 not in a.strides:
+                source = value._array if plain else value
+                one = plain and (value is self or value._ver is not None and value._ver is self._ver)
+                if one and np.may_share_memory(a, source):
+                    # Parts of the same memory: NumPy would write the right thing, PyTorch refuses when they meet.
+                    if type(target) is ndarray or np.may_share_memory(a[target], source):
+                        return _set_slowly(self, index, value)
+                if not plain or (
+                    type(source) is ndarray
+                    and (source.dtype is a.dtype or (type(target) is not ndarray and source.dtype.kind != "c"))
+                ):
+                    try:
+                        a[target] = source
+                    except (IndexError, ValueError, TypeError, OverflowError):
+                        pass
+                    else:
+                        bump(self, "__setitem__")
+                        return
+    _set_slowly(self, index, value)
+
+
+def _target(index: Any) -> Any:
+    """The NumPy index of a simple index: basic, or one index tensor or mask; None when it is not simple."""
+    kind = type(index)
+    if kind is int:
+        return index
+    if kind is slice:
+        step = index.step
+        return index if step is None or (type(step) is int and step > 0) else None
+    if kind is tuple:
+        return _tuple(index)[0]
+    if kind is Tensor:
+        a = index._array
+        if type(a) is ndarray and (a.dtype == np.int64 or a.dtype.kind == "b") and a.ndim:
+            return a
+    return None
+
+
+def _set_slowly(x: Tensor, index: Any, value: Any) -> None:
+    if index is False:
+        return
+    basic, spec, tensors = parse(x, index)
+    if not isinstance(value, Tensor):
+        value = _scalar(x, value)
+    else:
+        value = _without_leading_ones(value)
+    if not spec:
+        view = _BY_LAST[slice].call(x, index=basic)
+        shape = view._array.shape
+        own = value._array.shape
+        if own != shape:
+            value = expand(value, shape)
+        check_read(view, (value,))
+        view.copy_(value)
+        return
+    part = _take_view(x, basic)
+    if value._array.dtype != x._array.dtype:
+        if value._array.size != 1 or len(tensors) != 1 or tensors[0]._array.dtype.kind != "b":
+            raise OperationError(
+                "Index put requires the source and destination dtypes match, got "
+                f"{x.dtype.scalar_type_name} for the destination and {value.dtype.scalar_type_name} for the source."
+            )
+        value = F.cast(value, dtype=x._array.dtype)
+    put_(part, tensors, spec, value, False, "index_put_")
+
+
+def _scalar(x: Tensor, value: Any) -> Tensor:
+    """A number as a 0-d tensor of the dtype of `x`."""
+    if not isinstance(value, (bool, int, float, complex, np.number, np.bool_)):
+        raise ArgumentTypeError(f"can't assign a {type(value).__name__} to a {legacy_type(x)}")
+    return make_tensor(constant(number_array(value, x._array.dtype)))  # type: ignore[no-any-return]
+
+
+C_NAMES = {"int64": "int64_t", "int32": "int", "int16": "int16_t", "int8": "int8_t", "uint8": "uint8_t", "float16": "c10::Half",
+           "bfloat16": "c10::BFloat16"}  # fmt: skip
+
+
+def _integer(value: Any, kind: Any) -> int:
+    """A number as an integer of a dtype; negative ones count back from the end of the range of an unsigned dtype."""
+    if isinstance(value, (complex, np.complexfloating)):
+        if value.imag:
+            raise OverflowError
+        value = value.real
+    value = int(value)
+    largest = int(np.iinfo(kind).max)
+    return value % (largest + 1) if kind.kind == "u" and -largest <= value < 0 else value
+
+
+def number_array(value: Any, kind: Any) -> ndarray:
+    """A Python number as a 0-d array of a dtype.
+
+    Raises:
+        RuntimeError: it does not fit.
+    """
+    try:
+        if kind.kind in "iu":
+            value = _integer(value, kind)
+        if kind.kind not in "cb" and isinstance(value, (complex, np.complexfloating)):
+            if value.imag:
+                raise OverflowError
+            value = value.real
+        with np.errstate(over="ignore"):
+            made = np.array(value, kind)
+        if kind.kind not in "iubc" and np.isinf(made) and not np.isinf(value):
+            raise OverflowError
+        return constant(made)  # type: ignore[no-any-return]
+    except (OverflowError, ValueError, TypeError):
+        from ...dtypes import BY_NUMPY
+
+        name = C_NAMES.get(BY_NUMPY[kind].name, BY_NUMPY[kind].c_name)
+        raise OperationError(f"value cannot be converted to type {name} without overflow") from None
+
+
+def _without_leading_ones(value: Tensor) -> Tensor:
+    shape = value._array.shape
+    k = 0
+    while k < len(shape) and shape[k] == 1:
+        k += 1
+    if not k:
+        return value
+    return reshape(value, shape[k:])
+
+
+def put_(x: Tensor, tensors: Sequence[Tensor], spec: tuple[bool, ...], values: Tensor, accumulate: bool, name: str) -> Tensor:
+    """`index_put` into the tensor itself."""
+    a = x._array
+    check_writable(x, name)
+    check_overlap(a) if type(a) is ndarray else None
+    tracing.check(_check_fits, a, values._array, [t._array for t in tensors], spec)
+    if name != "masked_scatter_" and values._array.ndim:  # the one value of a fill is read once, before anything is written
+        check_read(x, (values, *tensors), exact=True)
+    if type(a) is ndarray and np.may_share_memory(a, values._array):
+        values = F.clone(values)
+    return write(x, name, index_put_op, (values, *tensors), {"spec": spec, "accumulate": accumulate})
+
+
+METHODS["__getitem__"] = _getitem
+METHODS["__setitem__"] = _setitem
+
+
+def _arguments(x: Tensor, indices: Any, values: Any, name: str) -> tuple[tuple[bool, ...], list[Tensor], Tensor]:
+    require_tensor(x, name)
+    if not isinstance(indices, (tuple, list)):
+        raise ArgumentTypeError(f"{name}(): argument 'indices' (position 1) must be tuple of Tensors, not {type(indices).__name__}")
+    if not isinstance(values, Tensor):
+        raise ArgumentTypeError(f"{name}(): argument 'values' (position 2) must be Tensor, not {type(values).__name__}")
+    tensors, spec = [], []
+    for item in indices:
+        spec.append(item is not None)
+        if item is not None:
+            tensors.append(checked_index(require_tensor(item, name, "indices", 2)))
+    if len(spec) > x._array.ndim:
+        raise IndexOutOfRangeError(f"too many indices for tensor of dimension {x._array.ndim} (got {len(spec)})")
+    return tuple(spec), tensors, values
+
+
+def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with `values` put at the places that the index tensors pick.
+
+    Args:
+        indices: index tensors or masks, one for each leading dimension (None: all positions).
+        values: same dtype as `input`; broadcasts to the shape of `input[indices]`.
+        accumulate: add instead of replacing; places that repeat are counted each time.
+
+    >>> import pellucid as torch
+    >>> torch.index_put(torch.zeros(3), (torch.tensor([0, 2]),), torch.tensor([1.0, 2.0]))
+    tensor([1., 0., 2.])
+    """
+    spec, tensors, values = _arguments(input, indices, values, "index_put_")
+    if type(input._array) is ndarray:
+        tracing.check(_check_fits, input._array, values._array, [t._array for t in tensors], spec)
+    return index_put_op.call(input, values, *tensors, spec=spec, accumulate=accumulate)  # type: ignore[no-any-return]
+
+
+def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """Put `values` at the places that the index tensors pick; see :func:`index_put`."""
+    spec, tensors, values = _arguments(self, indices, values, "index_put_")
+    return put_(self, tensors, spec, values, accumulate, "index_put_")
+
+
+FUNCTIONS["torch"]["index_put"] = METHODS["index_put"] = index_put
+FUNCTIONS["torch"]["index_put_"] = METHODS["index_put_"] = index_put_

@@ -1,0 +1,628 @@
+"""Picking and writing element by element along one dimension: gather, scatter and their reductions; take and put."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from ... import shapes
+from ...backends.scatter import KERNEL_SIZE, add_rows, few_places, gather_along, scatter_along, short_way, take_by
+from ...core import tracing
+from ...core.bind import wrap
+from ...core.inplace import check_overlap, check_read, check_writable, overwrite, write
+from ...core.primitive import TENSORS as F
+from ...core.primitive import Primitive, defop
+from ...core.public import FUNCTIONS, METHODS, public, with_out
+from ...core.tensor import Tensor
+from ...errors import DtypeError, IndexOutOfRangeError, OperationError, ShapeError
+from .._rules import require_tensor
+from ..reduce._reduction import everyday_dim
+from ..shape.view import broadcast_to, reshape
+from .basic import number_array
+
+
+# ---- what the families of writes share -------------------------------------------------------
+def copying(rule: Callable[..., None]) -> Callable[..., Any]:
+    """The forward rule of an operation that is given by its in-place rule."""
+
+    def forward(xp: Any, x: Any, *others: Any, **params: Any) -> Any:
+        out = xp.copy(x)
+        rule(xp, out, *others, **params)
+        return out
+
+    return forward
+
+
+def both_forms(
+    name: str, op: Primitive, prepare: Callable[..., tuple[tuple[Any, ...], dict[str, Any]]], direct: bool = True, out: bool = True
+) -> None:
+    """Publish `name` and `name_` for an operation whose arguments after the tensor `prepare` checks and makes.
+
+    Args:
+        direct: the gradient needs neither the old value nor the result, so that `name_` may write at once.
+    """
+    doc = prepare.__doc__
+
+    def function(input: Tensor, *args: Any, **named: Any) -> Tensor:
+        others, params = prepare(require_tensor(input, name), *args, **named)
+        return op.call(input, *others, **params)  # type: ignore[no-any-return]
+
+    def inplace(self: Tensor, *args: Any, **named: Any) -> Tensor:
+        check_writable(self, name + "_")
+        others, params = prepare(require_tensor(self, name + "_"), *args, **named)
+        a = self._array
+        # The value of a fill is read once, before anything is written.
+        check_read(self, others[:1] if name.endswith("_fill") else others, exact=name != "masked_fill")
+        if not direct:
+            return overwrite(self, op.call(self, *others, **params), name + "_")
+        if type(a) is ndarray:
+            check_overlap(a)
+            if op.check is not None:
+                tracing.check(partial(op.check, **params), a, *[t._array for t in others], again=True)
+            others = tuple(F.clone(t) if np.may_share_memory(a, t._array) else t for t in others)
+        return write(self, name + "_", op, others, params)
+
+    function.__name__, inplace.__name__ = name, name + "_"
+    function.__doc__, inplace.__doc__ = doc, f"In-place version of :func:`{name}`."
+    METHODS[name], METHODS[name + "_"] = function, inplace
+    FUNCTIONS["torch"][name] = with_out(function, True) if out else function
+
+
+def inside(index: Any, size: int) -> bool:
+    """Whether all positions are in 0 ... size-1."""
+    if not index.size:
+        return True
+    if index.size <= 32:
+        few = index.ravel().tolist() if index.ndim != 1 else index.tolist()
+        return min(few) >= 0 and max(few) < size
+    if index.dtype == np.int64:  # read as unsigned numbers, negative ones are greater than any size
+        return bool(np.maximum.reduce(index.view(np.uint64), axis=None) < size)
+    return bool(index.min() >= 0 and index.max() < size)
+
+
+def bounded(index: Any, size: int, dim: int, error: Any = OperationError, where: str = "") -> None:
+    """Refuse positions outside 0 ... size-1."""
+    if not inside(index, size):
+        low, high = int(index.min()), int(index.max())
+        if low < 0 or high >= size:
+            raise error(f"{where}index {low if low < 0 else high} is out of bounds for dimension {dim} with size {size}")
+
+
+def places(shape: tuple[int, ...], index: ndarray, dim: int) -> ndarray:
+    """Flat positions, in a C-ordered array of `shape`, of the elements that `index` picks along `dim`."""
+    strides = shapes.contiguous_strides(shape)
+    flat: Any = index.astype(np.int64, copy=False) * strides[dim]
+    for d, size in enumerate(index.shape):
+        if d != dim and size > 1:
+            flat = flat + (np.arange(size) * strides[d]).reshape((size,) + (1,) * (index.ndim - 1 - d))
+    return flat  # type: ignore[no-any-return]
+
+
+def _vectors(*arrays: Any) -> list[Any]:
+    """Scalars as vectors of one element (views, so that writes reach them)."""
+    return [np.asarray(a).reshape(1) if a.ndim == 0 else a for a in arrays]
+
+
+def _front(a: Any, shape: tuple[int, ...]) -> Any:
+    """The first elements of each dimension, as many as `shape` has."""
+    return a if a.shape == shape else a[tuple(slice(n) for n in shape)]
+
+
+def bounded_line(index: Any, size: int) -> None:
+    """`bounded` in PyTorch's words for `index_reduce`, and for `index_add` of vectors."""
+    if not inside(index, size):
+        raise IndexOutOfRangeError("index out of range in self")
+
+
+# ---- gather ----------------------------------------------------------------------------------
+def _gather(xp: Any, x: Any, index: Any, *, dim: int) -> Any:
+    if not isinstance(x, (ndarray, np.generic)):
+        return xp.take_along_axis(x, index, dim)
+    shape, count = index.shape, index.size
+    if count == 0:
+        return np.empty(shape, x.dtype)
+    way = short_way(x, index, dim) if shape and count <= KERNEL_SIZE and type(x) is ndarray else None
+    if way is not None and inside(index, x.shape[dim]):
+        return take_by(x, index, way)
+    x, index = _vectors(x, index)
+    try:
+        quick = gather_along(x, index, dim)
+    except IndexError:
+        quick = None
+    if quick is not None:
+        return quick
+    bounded(index, x.shape[dim], dim)
+    if shape and x.shape[:dim] == shape[:dim] and x.shape[dim + 1 :] == shape[dim + 1 :]:
+        return xp.take_along_axis(x, index, dim)
+    return xp.ascontiguousarray(x).reshape(-1).take(places(x.shape, index, dim)).reshape(shape)
+
+
+def _gather_check(x: Any, index: Any, *, dim: int) -> None:
+    if index.size:
+        bounded(index, x.shape[dim] if x.ndim else 1, dim)
+
+
+gather_op = defop(
+    "gather",
+    "input index",
+    forward=_gather,
+    check=_gather_check,
+    aval=lambda x, index, dim: (index[0], x[1]),
+    vjp={
+        "input": lambda F, g, index, dim, input_shape, input_dtype: F.scatter_add(
+            F.full(shape=input_shape, value=0, dtype=input_dtype), index, g, dim=dim
+        )
+    },
+    onnx="GatherElements",
+)
+
+
+_INT64 = np.dtype(np.int64)
+_INDEX_DTYPES = frozenset({np.dtype(np.int64), np.dtype(np.int32)})
+
+
+def _index_of(x: Tensor, dim: int, index: Any, name: str) -> tuple[int, Tensor]:
+    """Dimension and index tensor of a gather or scatter, checked but for the positions."""
+    require_tensor(index, name, "index", 3)
+    dim = shapes.normalize_dim(dim, x._array.ndim)
+    if index._array.dtype not in _INDEX_DTYPES:
+        if index._array.size == 0:
+            return dim, F.cast(index, dtype=np.dtype(np.int64))
+        raise DtypeError(f"{name}(): Expected dtype int32/int64 for index")
+    return dim, index
+
+
+@public(methods="=", out="exact")
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+    """`out[i][j] = input[index[i][j]][j]` for dim 0, and alike for the other dimensions.
+
+    Args:
+        index: as many dimensions as `input`, not larger than it outside `dim`; the result has its shape.
+
+    Raises:
+        RuntimeError: shapes that do not fit, positions outside.
+
+    >>> import pellucid as torch
+    >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[0, 0], [1, 0]]))
+    tensor([[1, 1],
+            [4, 3]])
+    """
+    if isinstance(input, Tensor) and isinstance(index, Tensor) and index._array.dtype is _INT64:
+        number = everyday_dim(input, dim)
+        if number >= 0 and input._array.ndim == index._array.ndim == 2:
+            # Along one of two dimensions the index is not longer in the other: the everyday call.
+            if index._array.shape[1 - number] <= input._array.shape[1 - number]:
+                return gather_op.call(input, index, dim=number)  # type: ignore[no-any-return]
+    dim, index = _index_of(require_tensor(input, "gather"), dim, index, "gather")
+    a, b = input._array.shape, index._array.shape
+    if not index._array.size:
+        return gather_op.call(input, index, dim=dim)  # type: ignore[no-any-return]
+    if len(a or (1,)) != len(b or (1,)):
+        raise ShapeError("Index tensor must have the same number of dimensions as input tensor")
+    if a and a != b:
+        for d, (own, wanted) in enumerate(zip(a, b or (1,), strict=True)):
+            if d != dim and wanted > own:
+                raise ShapeError(
+                    f"Size does not match at dimension {d} expected index {shapes.text(b)} to be no larger than self "
+                    f"{shapes.text(a)} apart from dimension {dim}"
+                )
+    return gather_op.call(input, index, dim=dim)  # type: ignore[no-any-return]
+
+
+# ---- scatter ---------------------------------------------------------------------------------
+def _flat(out: ndarray) -> tuple[ndarray, bool]:
+    """The array in one dimension, and whether that is a copy."""
+    return (out.reshape(-1), False) if out.flags.c_contiguous else (np.ascontiguousarray(out).reshape(-1), True)
+
+
+def _writer(write_places: Callable[..., None]) -> Callable[..., None]:
+    """An in-place rule from a function that writes values to flat places."""
+
+    def rule(xp: Any, out: Any, index: Any, src: Any, *, dim: int, **params: Any) -> None:
+        few = few_places(out, index, src, dim)
+        if few is not None and index.size and inside(index, out.shape[dim]):
+            write_places(out.reshape(-1), few, src, **params)
+            return
+        target, index, src = _vectors(out, index, src)
+        if index.size == 0:
+            return
+        src = _front(src, index.shape) if src.size > 1 or src.ndim == index.ndim and src.shape == index.shape else src
+        values = np.broadcast_to(src, index.shape)
+        try:
+            if write_places is not _reduce_places and scatter_along(target, index, values, dim, write_places is _add_places):
+                return
+        except IndexError:
+            pass  # the sentence comes from `bounded`
+        bounded(index, target.shape[dim], dim)
+        flat, copied = _flat(target)
+        write_places(flat, places(target.shape, index, dim), values, **params)
+        if copied:
+            target[...] = flat.reshape(target.shape)
+
+    return rule
+
+
+def _add_places(flat: ndarray, at: ndarray, values: Any) -> None:
+    if at.size <= 64:
+        np.add.at(flat, at, values)
+        return
+    add_rows(flat[:, None], at.reshape(-1), np.ascontiguousarray(values).reshape(-1, 1))
+
+
+def _set_places(flat: ndarray, at: ndarray, values: Any) -> None:
+    flat[at] = values
+
+
+scatter_add_rule, scatter_rule = _writer(_add_places), _writer(_set_places)
+
+
+def _pad_like(F: Any, g: Any, shape: Any) -> Any:
+    """The gradient of the part of `src` that was read, with zeros for the rest."""
+    if tuple(g.shape) == tuple(shape):
+        return g
+    if not shape:
+        return F.reshape(F.sum_to(g, shape=(1,) * g.ndim), shape=())
+    pad = [n for own, full in zip(reversed(g.shape), reversed(shape), strict=True) for n in (0, full - own)]
+    return F.constant_pad_nd(g, pad=tuple(pad), value=0)
+
+
+scatter_add_op = defop(
+    "scatter_add",
+    "input index src",
+    forward=copying(scatter_add_rule),
+    inplace=scatter_add_rule,
+    aval=lambda x, index, src, dim: x,
+    vjp={
+        "input": lambda g: g,
+        "src": lambda F, g, index, dim, src_shape: _pad_like(F, F.gather(g, index, dim=dim), src_shape),
+    },
+    onnx="ScatterElements",
+)
+
+
+def _zeroed(F: Any, g: Any, index: Any, dim: int, kind: Any) -> Any:
+    return F.scatter(g, index, F.full(shape=(), value=0, dtype=kind), dim=dim)
+
+
+scatter_op = defop(
+    "scatter",
+    "input index src",
+    forward=copying(scatter_rule),
+    inplace=scatter_rule,
+    aval=lambda x, index, src, dim: x,
+    vjp={
+        "input": lambda F, g, index, dim, input_dtype: _zeroed(F, g, index, dim, input_dtype),
+        "src": lambda F, g, index, dim, src_shape: _pad_like(F, F.gather(g, index, dim=dim), src_shape),
+    },
+    onnx="ScatterElements",
+)
+
+
+def _fits(x: Tensor, index: Tensor, src: Tensor | None, dim: int) -> None:
+    a, b = x._array.shape, index._array.shape
+    if index._array.size == 0:
+        return
+    if len(a or (1,)) != len(b or (1,)):
+        raise ShapeError("Index tensor must have the same number of dimensions as self tensor")
+    bad = any(d != dim and n > m for d, (m, n) in enumerate(zip(a or (1,), b or (1,), strict=True)))
+    if src is None:
+        if bad:
+            raise ShapeError(
+                f"Expected index {shapes.text(b)} to be no larger than self {shapes.text(a)} apart from dimension {dim}"
+            )
+        return
+    c = src._array.shape
+    if len(c or (1,)) != len(b or (1,)):
+        raise ShapeError("Index tensor must have the same number of dimensions as src tensor")
+    if bad or any(n > m for m, n in zip(c or (1,), b or (1,), strict=True)):
+        raise ShapeError(
+            f"Expected index {shapes.text(b)} to be no larger than self {shapes.text(a)} apart from dimension {dim} and to be no larger "
+            f"size than src {shapes.text(c)}"
+        )
+
+
+def _source(x: Tensor, index: Tensor, src: Any, dim: int) -> Tensor:
+    """The source of a scatter as a tensor; a number becomes a scalar tensor."""
+    if not isinstance(src, Tensor):
+        _fits(x, index, None, dim)
+        return wrap(number_array(src, x._array.dtype))
+    _fits(x, index, src, dim)
+    if src._array.dtype != x._array.dtype:
+        raise DtypeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    return src
+
+
+def _scatter_arguments(
+    input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
+) -> tuple[Primitive, tuple[Any, ...], dict[str, Any]]:
+    dim, index = _index_of(input, dim, index, "scatter")
+    source = _source(input, index, value if src is None else src, dim)
+    if reduce is None:
+        return scatter_op, (index, source), {"dim": dim}
+    if reduce == "add":
+        return scatter_add_op, (index, source), {"dim": dim}
+    if reduce != "multiply":
+        raise OperationError("reduce argument must be either add or multiply.")
+    if not source._array.ndim and index._array.ndim:
+        source = broadcast_to(source, index._array.shape)
+    return scatter_reduce_op, (index, source), {"dim": dim, "reduce": "prod", "include_self": True}
+
+
+@public(methods="=", out="exact")
+def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Tensor:
+    """A copy with `out[index[i][j]][j] = src[i][j]` for dim 0, and alike for the other dimensions.
+
+    Args:
+        index: as many dimensions as `input`.
+        src: a tensor not smaller than `index`, or a number (also as `value`).
+        reduce: "add" or "multiply" instead of replacing.
+
+    >>> import pellucid as torch
+    >>> torch.scatter(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 2.0]))
+    tensor([2., 0., 1.])
+    """
+    op, others, params = _scatter_arguments(require_tensor(input, "scatter"), dim, index, src, value=value, reduce=reduce)
+    return op.call(input, *others, **params)  # type: ignore[no-any-return]
+
+
+def scatter_(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Tensor:
+    """In-place version of :func:`scatter`."""
+    check_writable(self, "scatter_")
+    op, others, params = _scatter_arguments(self, dim, index, src, value=value, reduce=reduce)
+    check_read(self, others, exact=True)
+    if op is scatter_reduce_op:
+        return overwrite(self, op.call(self, *others, **params), "scatter_")
+    a = self._array
+    if type(a) is ndarray:
+        check_overlap(a)
+        tracing.check(bounded, index._array, a.shape[params["dim"]] if a.ndim else 1, params["dim"], again=True)
+        others = tuple(F.clone(t) if np.may_share_memory(a, t._array) else t for t in others)
+    return write(self, "scatter_", op, others, params)
+
+
+METHODS["scatter_"] = scatter_
+
+
+def _scatter_add_check(x: Any, index: Any, src: Any, *, dim: int) -> None:
+    bounded(index, x.shape[dim] if x.ndim else 1, dim)
+
+
+scatter_add_op.check = _scatter_add_check
+
+
+def _prepare_scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """A copy with `out[index[i][j]][j] += src[i][j]` for dim 0, and alike for the other dimensions.
+
+    >>> import pellucid as torch
+    >>> torch.scatter_add(torch.zeros(3), 0, torch.tensor([2, 0, 2]), torch.tensor([1.0, 2.0, 3.0]))
+    tensor([2., 0., 4.])
+    """
+    dim, index = _index_of(input, dim, index, "scatter_add")
+    return (index, _source(input, index, require_tensor(src, "scatter_add", "src", 4), dim)), {"dim": dim}
+
+
+both_forms("scatter_add", scatter_add_op, _prepare_scatter_add)
+
+
+# ---- scatter_reduce --------------------------------------------------------------------------
+_UFUNC = {"prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
+
+
+def _neutral(reduce: str, kind: Any) -> Any:
+    if reduce in ("sum", "mean"):
+        return 0
+    if reduce == "prod":
+        return 1
+    if kind.kind in "iu":
+        bounds = np.iinfo(kind)
+        return bounds.min if reduce == "amax" else bounds.max
+    if kind.kind == "b":
+        return reduce == "amin"
+    return -np.inf if reduce == "amax" else np.inf
+
+
+def _reduce_places(flat: ndarray, at: ndarray, values: Any, *, reduce: str, include_self: bool) -> None:
+    at, values = at.reshape(-1), np.ascontiguousarray(values).reshape(-1)
+    if not include_self:
+        flat[at] = _neutral(reduce, flat.dtype)
+    if reduce not in ("sum", "mean"):
+        _UFUNC[reduce].at(flat, at, values)
+        return
+    _add_places(flat, at, values)
+    if reduce == "mean":
+        counts = np.bincount(at, minlength=flat.size) + (1 if include_self else 0)
+        np.maximum(counts, 1, out=counts)
+        flat[...] = flat // counts if flat.dtype.kind in "iu" else (flat / counts.astype(flat.real.dtype))
+
+
+scatter_reduce_rule = _writer(_reduce_places)  # type: ignore[arg-type]
+
+
+def _scatter_reduce_grad(
+    F: Any, g: Any, input: Any, index: Any, src: Any, out: Any, dim: int, reduce: str, include_self: bool, input_dtype: Any,
+    src_shape: Any, needs: Any,
+) -> Any:  # fmt: skip
+    """Gradients by the reduction; for the products, zeros among the factors are counted instead of divided by."""
+    picked = src
+    if tuple(src.shape) != tuple(index.shape):
+        for d, n in enumerate(index.shape):
+            if src.shape[d] != n:
+                picked = F.slice(picked, dim=d, start=0, end=n, step=1)
+
+    def number(mask: Any) -> Any:
+        return F.cast(mask, dtype=input_dtype)
+
+    def gather(x: Any) -> Any:
+        return F.gather(x, index, dim=dim)
+
+    def sums(start: Any, values: Any) -> Any:
+        return F.scatter_add(start, index, values, dim=dim)
+
+    def full(shape: Any, value: Any) -> Any:
+        return F.full(shape=tuple(shape), value=value, dtype=input_dtype)
+
+    def reduced(start: Any, values: Any) -> Any:
+        return F.scatter_reduce(start, index, values, dim=dim, reduce=reduce, include_self=include_self)
+
+    own = part = None
+    if reduce == "sum":
+        own, part = g, gather(g)
+    elif reduce == "mean":
+        count = sums(full(input.shape, 1 if include_self else 0), full(index.shape, 1))
+        count = F.where(count == 0, full((), 1), count)
+        own = g / count
+        part = gather(own)
+    elif reduce == "prod":
+        if needs[0]:
+            start = F.where(input == 0, full((), 1), input)
+            own = g * reduced(start, picked) / start
+        if needs[2]:
+            zero = picked == 0
+            zeros = gather(sums(full(input.shape, 0), number(zero)))
+            single = zero & (zeros == 1)
+            one = full((), 1)
+            without = gather(g * reduced(input, F.where(single, one, picked)))
+            part = F.where(single, without, gather(g * out) / F.where(zero, one, picked))
+    else:
+        mine, theirs = number(input == out), number(picked == gather(out))
+        shared = g / sums(mine, theirs)  # as PyTorch: the input's own value counts in any case, and nothing equals NaN
+        own, part = mine * shared, theirs * gather(shared)
+    if not include_self and needs[0]:
+        own = _zeroed(F, own, index, dim, input_dtype)
+    return own if needs[0] else None, None, _pad_like(F, part, src_shape) if needs[2] else None
+
+
+scatter_reduce_op = defop(
+    "scatter_reduce",
+    "input index src",
+    forward=copying(scatter_reduce_rule),
+    aval=lambda x, index, src, dim, reduce, include_self: x,
+    vjp=_scatter_reduce_grad,
+    check=lambda x, index, src, *, dim, reduce, include_self: bounded(index, x.shape[dim] if x.ndim else 1, dim),
+    onnx="ScatterElements",
+)
+
+
+def _prepare_scatter_reduce(
+    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """A copy in which the values of `src` that `index` sends to one place are reduced, together with what was there.
+
+    Args:
+        reduce: "sum", "prod", "mean", "amax" or "amin".
+        include_self: whether the old value takes part.
+
+    >>> import pellucid as torch
+    >>> torch.scatter_reduce(torch.ones(2), 0, torch.tensor([0, 0]), torch.tensor([5.0, 7.0]), "amax")
+    tensor([7., 1.])
+    """
+    if reduce not in ("sum", "prod", "mean", "amax", "amin"):
+        raise OperationError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    dim, index = _index_of(input, dim, index, "scatter_reduce")
+    source = _source(input, index, require_tensor(src, "scatter_reduce", "src", 4), dim)
+    return (index, source), {"dim": dim, "reduce": reduce, "include_self": include_self}
+
+
+both_forms("scatter_reduce", scatter_reduce_op, _prepare_scatter_reduce, direct=False)
+
+
+# ---- flat positions --------------------------------------------------------------------------
+def _long(index: Any, name: str) -> Tensor:
+    require_tensor(index, name.rstrip("_"), "index", 2)
+    if index._array.dtype != np.int64:
+        raise DtypeError(f"{name}(): Expected a long tensor for index, but got {index.dtype.scalar_type_name}")
+    return index  # type: ignore[no-any-return]
+
+
+def _in_flat(index: Tensor, size: int) -> None:
+    a = index._array
+    if type(a) is ndarray and a.size:
+        tracing.check(_check_flat, a, size)
+
+
+def _check_flat(a: ndarray, size: int) -> None:
+    low, high = int(a.min()), int(a.max())
+    if low < -size or high >= size:
+        raise IndexOutOfRangeError(
+            f"out of range: tried to access index {low if low < -size else high} on a tensor of {size} elements."
+        )
+
+
+@public(methods="=", out="exact")
+def take(input: Tensor, index: Tensor) -> Tensor:
+    """The elements at positions of the flattened tensor, in the shape of `index`.
+
+    >>> import pellucid as torch
+    >>> torch.take(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, -1]))
+    tensor([1, 4])
+    """
+    size = require_tensor(input, "take")._array.size
+    index = _long(index, "take")
+    if not size and index._array.size:
+        raise IndexOutOfRangeError("take(): tried to take from an empty tensor")
+    _in_flat(index, size)
+    return F.index(reshape(input, (size,)), index, spec=(True,))  # type: ignore[no-any-return]
+
+
+@public(methods="=", inplace="=")
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with the elements of `source` at positions of the flattened tensor.
+
+    >>> import pellucid as torch
+    >>> torch.put(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, -1]), torch.tensor([7, 8]))
+    tensor([[7, 2],
+            [3, 8]])
+    """
+    a = require_tensor(input, "put")._array
+    index = _long(index, "put_")
+    if require_tensor(source, "put", "source", 3)._array.dtype != a.dtype:
+        raise DtypeError(
+            f"put_(): self and source expected to have the same dtype, but got self.dtype = {input.dtype.scalar_type_name} and source.dtype = "
+            f"{source.dtype.scalar_type_name}"
+        )
+    if source._array.size != index._array.size:
+        raise IndexOutOfRangeError(
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source._array.size}, index.numel() = {index._array.size}"
+        )
+    _in_flat(index, a.size)
+    flat = F.index_put(
+        reshape(input, (a.size,)), reshape(source, (source._array.size,)), reshape(index, (index._array.size,)), spec=(True,),
+        accumulate=accumulate,
+    )  # fmt: skip
+    return reshape(flat, a.shape)
+
+
+@public(methods="=", out="exact")
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """`gather` with `input` and `indices` broadcast against each other outside `dim`; without `dim`, on the flattened tensors.
+
+    >>> import pellucid as torch
+    >>> x = torch.tensor([[10, 30, 20], [60, 40, 50]])
+    >>> torch.take_along_dim(x, torch.tensor([[1], [0]]), dim=1)
+    tensor([[30],
+            [60]])
+    """
+    require_tensor(input, "take_along_dim")
+    if require_tensor(indices, "take_along_dim", "indices", 2)._array.dtype != np.int64:
+        raise DtypeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_type_name}")
+    if dim is None:
+        return gather(reshape(input, (input._array.size,)), 0, reshape(indices, (indices._array.size,)))
+    a, b = input._array.shape, indices._array.shape
+    if len(a) != len(b):
+        raise ShapeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{len(a)} dimensions for input, and {len(b)} dimensions for indices"
+        )
+    dim = shapes.normalize_dim(dim, len(a))
+    common = list(shapes.broadcast_shapes((*a[:dim], 1, *a[dim + 1 :]), (*b[:dim], 1, *b[dim + 1 :])))
+    wide = broadcast_to(input, (*common[:dim], a[dim], *common[dim + 1 :]))
+    # Positions may be counted from the end here.
+    picks = indices._array
+    if type(picks) is ndarray and picks.size and (tracing.tracers or picks.min() < 0):
+        indices = F.where(F.lt(indices, 0), F.add(indices, a[dim]), indices)
+    return gather(wide, dim, broadcast_to(indices, (*common[:dim], b[dim], *common[dim + 1 :])))

@@ -1,0 +1,316 @@
+"""Linear algebra made of products and factorisations: powers, exponentials, cross products, Vandermonde matrices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...backends.native import kernels
+from ...core import tracing
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import FUNCTIONS, METHODS, public
+from ...core.tensor import Tensor, make_tensor
+from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError, warn_once
+from ...shapes import broadcast_shapes, normalize_dim
+from .._rules import require_tensor
+from .._samples import cases
+from ._linalg import constant, linalg, mH, square, values
+from .solve import det, inv, slogdet
+
+
+# ---- powers and exponentials ------------------------------------------------------------------
+@public(namespace="linalg torch", names="matrix_power", methods="=", out=True)
+def matrix_power(A: Tensor, n: int) -> Tensor:  # noqa: N803
+    """The n-th power of square matrices by repeated squaring; of their inverses for negative n.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.matrix_power(torch.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
+    tensor([[1., 3.],
+            [0., 1.]])
+    """
+    shape = require_tensor(A, "linalg_matrix_power", "A")._array.shape
+    if isinstance(n, bool) or not hasattr(n, "__index__"):
+        raise ArgumentTypeError(f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type(n).__name__}")
+    if len(shape) < 2:
+        raise ShapeError("linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
+    if shape[-1] != shape[-2]:
+        raise ShapeError(
+            f"linalg.matrix_power: A must be batches of square matrices, but they are {shape[-2]} by {shape[-1]} matrices"
+        )
+    if n == 0:
+        made = tracing.constant(np.zeros(shape, A._array.dtype))
+        made[...] = np.eye(shape[-1], dtype=made.dtype)
+        # The result is constant, but it stays connected to A, as in PyTorch.
+        return A * 0 + make_tensor(made) if A._rg else make_tensor(made)  # type: ignore[operator, no-any-return]
+    if n < 0:
+        A, n = inv(A), -n  # noqa: N806
+    result: Any = None
+    while True:
+        n, odd = divmod(n, 2)
+        if odd:
+            result = A if result is None else F.matmul(result, A)
+        if not n:
+            return result.clone() if result is A else result  # type: ignore[no-any-return]
+        A = F.matmul(A, A)  # noqa: N806
+
+
+def _matrix_exp(xp: Any, x: Any) -> Any:
+    if x.size == 0:
+        return x.copy()
+    from scipy.linalg import expm
+
+    return np.asarray(kernels.matmul.blas.bounded(expm)(x), x.dtype)
+
+
+def _matrix_exp_grad(F: Any, g: Any, input: Any) -> Any:
+    # exp of [[A^H, G], [0, A^H]] has the wanted derivative in its upper right block (Mathias 1996).
+    # It is linear in G, which is brought to the size of A first: a large G would cost the blocks on the diagonal their precision.
+    ah = mH(F, input)
+    n, last = input.shape[-1], input.ndim - 1
+    if n == 0:
+        return g
+    size = [np.abs(values(F, x)).max((-2, -1), keepdims=True) for x in (g, input)]
+    scale = np.where(size[0] > 0, size[0] / np.where(size[1] > 0, size[1], 1), 1)
+    scale = constant(F, np.where(np.isfinite(scale) & (scale > 0), scale, 1).astype(values(F, F.real(g)).dtype))
+    zero = ah * 0
+    block = F.cat(F.cat(ah, g / scale, dim=last), F.cat(zero, ah, dim=last), dim=last - 1)
+    return F.matrix_exp(block)[..., :n, n:] * scale
+
+
+defop(
+    "matrix_exp",
+    "input",
+    forward=_matrix_exp,
+    aval=lambda x: x,
+    vjp={"input": _matrix_exp_grad},
+    grad_name="LinalgMatrixExp",
+    samples=cases((((2, 3, 3),), {}), complex=True),
+)
+
+
+@public(namespace="linalg torch", names="matrix_exp", methods="=")
+def matrix_exp(A: Tensor) -> Tensor:  # noqa: N803
+    """The matrix exponential of square matrices.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.matrix_exp(torch.zeros(2, 2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    kind = require_tensor(A, "linalg_matrix_exp", "A").dtype
+    if not (kind.is_floating_point or kind.is_complex):
+        raise DtypeError(f"linalg.matrix_exp: Expected a floating point or complex tensor as input. Got {kind.scalar_type_name}")
+    if kind.itemsize < 4:
+        return F.cast(F.matrix_exp(F.cast(A, dtype=np.dtype(np.float32))), dtype=kind.numpy)
+    return F.matrix_exp(square(A, "linalg.matrix_exp"))
+
+
+# ---- products of several ----------------------------------------------------------------------
+@linalg()
+def multi_dot(tensors: Any) -> Tensor:
+    """The product of two or more matrices in the order that needs fewest multiplications; the ends may be vectors.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.multi_dot([torch.ones(2, 3), torch.ones(3, 4), torch.ones(4)])
+    tensor([12., 12.])
+    """
+    if isinstance(tensors, Tensor) or not isinstance(tensors, (tuple, list)):
+        raise ArgumentTypeError(
+            f"linalg_multi_dot(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
+        )
+    n = len(tensors)
+    if n < 2:
+        raise OperationError("multi_dot(): expected at least 2 tensors but got " + str(n))
+    for t in tensors:
+        require_tensor(t, "linalg_multi_dot", "tensors")
+    chain = list(tensors)
+    kind = chain[0].dtype
+    for k, t in enumerate(chain):
+        ends = k in (0, n - 1)
+        if t._array.ndim != 2 and not (ends and t._array.ndim == 1):
+            which = {0: "the first tensor must be 1D or 2D", n - 1: "the last tensor must be 1D or 2D"}.get(
+                k, f"tensor {k} must be 2D"
+            )
+            raise ShapeError(f"multi_dot(): {which} but got {t._array.ndim}D")
+        if t.dtype is not kind:
+            raise DtypeError(
+                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {kind.scalar_type_name} and tensor {k} "
+                f"{t.dtype.scalar_type_name}"
+            )
+    front, back = chain[0]._array.ndim == 1, chain[-1]._array.ndim == 1
+    if front:
+        chain[0] = chain[0].unsqueeze(0)
+    if back:
+        chain[-1] = chain[-1].unsqueeze(-1)
+    for k in range(n - 1):
+        a, b = chain[k]._array.shape, chain[k + 1]._array.shape
+        if a[1] != b[0]:
+            raise ShapeError(f"multi_dot(): tensors {k} and {k + 1} with shapes {list(a)} and {list(b)} cannot be multiplied")
+    made = _multiply(chain, *_best_order([*(t._array.shape[0] for t in chain), chain[-1]._array.shape[1]]))
+    if front:
+        made = made.squeeze(0)
+    return made.squeeze(-1) if back else made  # type: ignore[no-any-return]
+
+
+def _best_order(sizes: list[int]) -> tuple[Any, int, int]:
+    """Where to cut each part of a chain of matrices of `sizes[i]` by `sizes[i+1]`, by dynamic programming."""
+    n = len(sizes) - 1
+    cost = [[0] * n for _ in range(n)]
+    cut = [[0] * n for _ in range(n)]
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            choices = [(cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)]
+            cost[i][j], cut[i][j] = min(choices)
+    return cut, 0, n - 1
+
+
+def _multiply(chain: list[Any], cut: Any, i: int, j: int) -> Any:
+    if i == j:
+        return chain[i]
+    k = cut[i][j]
+    return F.matmul(_multiply(chain, cut, i, k), _multiply(chain, cut, k + 1, j))
+
+
+@public()
+def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
+    """As `linalg.multi_dot`, with the matrices as separate arguments.
+
+    >>> import pellucid as torch
+    >>> torch.chain_matmul(torch.ones(2, 3), torch.ones(3, 1))
+    tensor([[3.],
+            [3.]])
+    """
+    warn_once(
+        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot instead, which "
+        "accepts a list of two or more tensors rather than multiple parameters."
+    )
+    if len(matrices) == 1:
+        return matrices[0]
+    return FUNCTIONS["linalg"]["multi_dot"](list(matrices), out=out)  # type: ignore[no-any-return]
+
+
+# ---- cross products ---------------------------------------------------------------------------
+def _cross(a: Any, b: Any, dim: int) -> Any:
+    x1, x2, x3 = (a.narrow(dim, k, 1) for k in range(3))
+    y1, y2, y3 = (b.narrow(dim, k, 1) for k in range(3))
+    return F.cat(x2 * y3 - x3 * y2, x3 * y1 - x1 * y3, x1 * y2 - x2 * y1, dim=dim)
+
+
+@linalg()
+def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+    """The vector products of the 3-vectors along `dim`; other dimensions broadcast.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]))
+    tensor([0., 0., 1.])
+    """
+    a, b = require_tensor(input, "linalg_cross")._array.shape, require_tensor(other, "linalg_cross", "other", 2)._array.shape
+    if len(a) != len(b):
+        raise ShapeError("linalg.cross: inputs must have the same number of dimensions.")
+    number = normalize_dim(dim, len(a))
+    if not a or a[number] != 3 or b[number] != 3:
+        got = f"{a[number]} and {b[number]}" if a else "1 and 1"
+        raise ShapeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {got}")
+    shape = broadcast_shapes(a, b)
+    return _cross(F.expand(input, shape=shape), F.expand(other, shape=shape), number)
+
+
+@public(names="cross", methods="=", out=True)
+def torch_cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+    """As `linalg.cross`; without `dim` the first dimension of length 3 is taken.
+
+    >>> import pellucid as torch
+    >>> torch.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]), dim=0)
+    tensor([0., 0., 1.])
+    """
+    a, b = require_tensor(input, "cross")._array.shape, require_tensor(other, "cross", "other", 2)._array.shape
+    if dim is None:
+        warn_once(
+            "Using torch.cross without specifying the dim arg is deprecated.\n"
+            "Pass dim, or use torch.linalg.cross, whose default is the last dimension."
+        )
+        shape = broadcast_shapes(a, b)
+        found = [d for d, n in enumerate(shape) if n == 3]
+        if not found:
+            raise ShapeError("no dimension of size 3 in input")
+        dim = found[0]
+    return cross(input, other, dim=dim)
+
+
+torch_cross.__name__ = "cross"
+
+
+@linalg()
+def vander(x: Tensor, *, N: int | None = None) -> Tensor:  # noqa: N803
+    """The powers 0, 1, ..., N-1 of each element, in a new last dimension (as many as elements by default).
+
+    >>> import pellucid as torch
+    >>> torch.linalg.vander(torch.tensor([2, 3]), N=3)
+    tensor([[1, 2, 4],
+            [1, 3, 9]])
+    """
+    kind = require_tensor(x, "linalg_vander", "x").dtype
+    if kind is dtypes.bool_:
+        raise DtypeError("linalg.vander: Expected x to be an integral, floating point, or complex tensor. Got Bool")
+    n = (x._array.shape[-1] if x._array.ndim else 1) if N is None else N
+    if n <= 1:
+        raise OperationError("N must be greater than 1.")
+    if x._array.ndim == 0:
+        x = x.unsqueeze(0)  # type: ignore[attr-defined]
+    lines = F.expand(x.unsqueeze(-1), shape=(*x._array.shape, n - 1))
+    ones = make_tensor(tracing.constant(np.ones((*x._array.shape, 1), np.int64 if kind.is_integral else x._array.dtype)))
+    return F.cat(ones, F.cumprod(lines, dim=x._array.ndim), dim=x._array.ndim)
+
+
+@public(names="diagonal", namespace="linalg")
+def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:  # noqa: N803
+    """A diagonal of matrices, as a view; see `torch.diagonal`.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.diagonal(torch.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
+    return require_tensor(A, "linalg_diagonal", "A").diagonal(offset, dim1, dim2)  # type: ignore[attr-defined, no-any-return]
+
+
+# ---- trace and logarithm of the determinant ---------------------------------------------------
+@public(methods="=")
+def trace(input: Tensor) -> Tensor:
+    """The sum of the elements on the diagonal of a matrix.
+
+    >>> import pellucid as torch
+    >>> torch.trace(torch.tensor([[1, 2], [3, 4]]))
+    tensor(5)
+    """
+    if require_tensor(input, "trace")._array.ndim != 2:
+        raise ShapeError("trace: expected a matrix, but got tensor with dim " + str(input._array.ndim))
+    return input.diagonal().sum()  # type: ignore[attr-defined, no-any-return]
+
+
+@public(methods="=")
+def logdet(input: Tensor) -> Tensor:
+    """The logarithm of determinants: -inf for 0, NaN for negative ones.
+
+    >>> import pellucid as torch
+    >>> torch.logdet(torch.eye(2))
+    tensor(0.)
+    """
+    sign, logabs = F.slogdet(square(input, "logdet"))
+    if input.dtype.is_complex:
+        return logabs + F.log(sign)  # type: ignore[no-any-return]
+    if sign.is_meta:
+        return logabs  # type: ignore[no-any-return]
+    if tracing.tracers or (sign._array < 0).any():
+        return logabs.masked_fill(sign < 0, math.nan)  # type: ignore[no-any-return]
+    return logabs  # type: ignore[no-any-return]
+
+
+METHODS["det"] = det
+FUNCTIONS["torch"]["det"] = FUNCTIONS["linalg"]["det"]
+METHODS["slogdet"] = slogdet
+FUNCTIONS["torch"]["slogdet"] = FUNCTIONS["linalg"]["slogdet"]

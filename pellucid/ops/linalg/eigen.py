@@ -1,0 +1,253 @@
+"""Eigenvalues and singular values. Gradients: Giles (2008), "An extended collection of matrix derivative results", and their
+complex forms with the conjugate transpose.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...backends.native import kernels
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.tensor import Tensor
+from ...errors import ArgumentTypeError, OperationError, SingularError
+from .. import return_types
+from .._samples import cases
+from ._linalg import column, constant, diag, diagonal, linalg, matrices, mH, row, square, used, values
+
+
+# ---- eigenvalues ------------------------------------------------------------------------------
+def _eigh(xp: Any, x: Any, *, uplo: str) -> Any:
+    if x.size == 0:
+        return np.zeros(x.shape[:-1], x.real.dtype), x.copy()
+    if not np.isfinite(x).all():
+        raise SingularError(
+            "linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated "
+            "eigenvalues (error code: 1)."
+        )
+    return tuple(kernels.matmul.blas.linalg.eigh(x, uplo))
+
+
+def _spread_of(F: Any, lengths: Any) -> Any:
+    """Differences of all pairs, 1 on the diagonal: [..., i, j] = x[j] - x[i]."""
+    made = row(lengths) - column(lengths)
+    return made + constant(F, np.eye(lengths.shape[-1]).astype(values(F, lengths).dtype))
+
+
+def _off_diagonal(F: Any, x: Any) -> Any:
+    return x * constant(F, 1 - np.eye(x.shape[-1]).astype(values(F, F.real(x)).dtype))
+
+
+def _eigh_grad(F: Any, g: Any, out0: Any, out1: Any) -> Any:
+    gw, gv = g
+    w, v = out0, out1
+    if used(F, gv):
+        inner = F.matmul(mH(F, v), gv) / _spread_of(F, w)
+        inner = _off_diagonal(F, inner) + diag(F, gw)
+        return F.matmul(v, F.matmul(inner, mH(F, v)))
+    return F.matmul(v * row(gw), mH(F, v))
+
+
+defop(
+    "eigh",
+    "input",
+    forward=_eigh,
+    outputs=2,
+    vjp={"input": _eigh_grad},
+    grad_name="LinalgEigh",
+    aval=lambda x, uplo: [(x[0][:-1], np.empty(0, x[1]).real.dtype), x],
+)
+_eigh_result = return_types.make("linalg_eigh", "eigenvalues eigenvectors")
+
+
+def _uplo(which: Any) -> str:
+    if not isinstance(which, str):
+        raise ArgumentTypeError(f"linalg_eigh(): argument 'UPLO' must be str, not {type(which).__name__}")
+    if which.upper() not in ("L", "U"):
+        raise OperationError(f"Expected UPLO argument to be 'L' or 'U', but got {which}")
+    return which.upper()
+
+
+@linalg()
+def eigh(A: Tensor, UPLO: str = "L") -> Any:  # noqa: N803
+    """Eigenvalues, ascending, and orthonormal eigenvectors (columns) of symmetric or Hermitian matrices.
+
+    Args:
+        A: `(..., n, n)`; only the lower triangle is read (upper with UPLO="U").
+
+    >>> import pellucid as torch
+    >>> torch.linalg.eigh(torch.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
+    tensor([1., 2.])
+    """
+    uplo = _uplo(UPLO)
+    return _eigh_result(*F.eigh(square(A, "linalg.eigh"), uplo=uplo))
+
+
+@linalg()
+def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:  # noqa: N803
+    """The eigenvalues of `eigh`.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.eigvalsh(torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
+    tensor([1., 2.])
+    """
+    uplo = _uplo(UPLO)
+    return F.eigh(square(A, "linalg.eigvalsh"), uplo=uplo)[0]  # type: ignore[no-any-return]
+
+
+def _eig(xp: Any, x: Any) -> Any:
+    kind = np.result_type(x.dtype, np.complex64)
+    if x.size == 0:
+        return np.zeros(x.shape[:-1], kind), x.astype(kind)
+    if not np.isfinite(x).all():
+        raise OperationError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
+    w, v = kernels.matmul.blas.linalg.eig(x)
+    return w.astype(kind), v.astype(kind)
+
+
+def _eig_grad(F: Any, g: Any, out0: Any, out1: Any, input_dtype: Any) -> Any:
+    gw, gv = g
+    w, v = out0, out1
+    vh = mH(F, v)
+    if used(F, gv):
+        inner = F.matmul(vh, gv)
+        # The eigenvectors have norm 1: what would change their length does not count.
+        size = F.real(diagonal(F, inner))
+        inner = inner - F.matmul(vh, v * row(F.cast(size, dtype=values(F, v).dtype)))
+        inner = _off_diagonal(F, inner / F.conj(_spread_of(F, w))) + diag(F, gw)
+        made = F.solve(vh, F.matmul(inner, vh))
+    else:
+        made = F.solve(vh, column(gw) * vh)
+    return made if input_dtype.kind == "c" else F.real(made)
+
+
+defop("eig", "input", forward=_eig, outputs=2, vjp={"input": _eig_grad}, grad_name="LinalgEig")
+_eig_result = return_types.make("linalg_eig", "eigenvalues eigenvectors")
+
+
+@linalg()
+def eig(A: Tensor) -> Any:  # noqa: N803
+    """Eigenvalues and eigenvectors (columns of norm 1) of square matrices; always complex.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.eig(torch.tensor([[0.0, 1.0], [-1.0, 0.0]])).eigenvalues.real
+    tensor([0., 0.])
+    """
+    return _eig_result(*F.eig(square(A, "linalg.eig")))
+
+
+@linalg()
+def eigvals(A: Tensor) -> Tensor:  # noqa: N803
+    """The eigenvalues of `eig`.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.eigvals(torch.eye(2)).real
+    tensor([1., 1.])
+    """
+    return F.eig(square(A, "linalg.eigvals"))[0]  # type: ignore[no-any-return]
+
+
+# ---- singular values --------------------------------------------------------------------------
+def _svd(xp: Any, x: Any, *, full: bool) -> Any:
+    m, n = x.shape[-2:]
+    k = min(m, n)
+    lead = x.shape[:-2]
+    if x.size == 0:
+        u = np.zeros((*lead, m, m if full else k), x.dtype)
+        v = np.zeros((*lead, n if full else k, n), x.dtype)
+        if full:
+            u[...], v[...] = np.eye(m), np.eye(n)
+        return u, np.zeros((*lead, k), x.real.dtype), v
+    finite = np.isfinite(x)
+    if not finite.all():
+        if not np.isnan(x).any():  # LAPACK finds nothing in a matrix with infinities
+            made = tuple(kernels.matmul.blas.linalg.svd(np.where(finite, x, 0), full_matrices=full))
+            for part in made:
+                part[~finite.all((-2, -1))] = np.nan
+            return made
+        raise SingularError("linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values.")
+    return tuple(kernels.matmul.blas.linalg.svd(x, full_matrices=full))
+
+
+def _svd_grad(F: Any, g: Any, out0: Any, out1: Any, out2: Any, input_shape: Any, full: bool) -> Any:
+    gu, gs, gv = g
+    u, s, vh = out0, out1, out2
+    m, n = input_shape[-2:]
+    k = min(m, n)
+    if full and m != n:
+        if values(F, gu)[..., k:].any() or values(F, gv)[..., k:, :].any():
+            raise OperationError(
+                "svd_backward: The singular vectors in the complement of the range are not differentiable: use full_matrices=False"
+            )
+        u, gu, vh, gv = u[..., :k], gu[..., :k], vh[..., :k, :], gv[..., :k, :]
+    has_u, has_v = used(F, gu), used(F, gv)
+    if not has_u and not has_v:
+        return F.matmul(u * row(gs), vh)
+    square_s = s * s
+    gaps = _spread_of(F, square_s)
+    skew_u = F.matmul(mH(F, u), gu)
+    skew_v = F.matmul(vh, mH(F, gv))
+    skew_u, skew_v = skew_u - mH(F, skew_u), skew_v - mH(F, skew_v)
+    inner = _off_diagonal(F, (skew_u * row(s) + column(s) * skew_v) / gaps) + diag(F, gs)
+    if values(F, u).dtype.kind == "c":
+        inner = inner + diag(F, diagonal(F, skew_u) / (s * 2.0))
+    made = F.matmul(u, inner)
+    if m > k and has_u:
+        scaled = gu / row(s)
+        made = made + scaled - F.matmul(u, F.matmul(mH(F, u), scaled))
+    made = F.matmul(made, vh)
+    if n > k and has_v:
+        scaled = gv / column(s)
+        made = made + F.matmul(u, scaled - F.matmul(F.matmul(scaled, mH(F, vh)), vh))
+    return made
+
+
+defop(
+    "svd",
+    "input",
+    forward=_svd,
+    outputs=3,
+    vjp={"input": _svd_grad},
+    grad_name="LinalgSvd",
+    samples=cases(*(((shape,), {"full": False}) for shape in ((3, 3), (2, 4, 3), (2, 4)))),
+)
+_svd_result = return_types.make("linalg_svd", "U S Vh")
+
+
+@linalg()
+def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:  # noqa: N803
+    """`A = U @ diag(S) @ Vh` with orthonormal U and V and descending singular values, as (U, S, Vh).
+
+    Args:
+        A: `(..., m, n)`.
+        full_matrices: square U and Vh; otherwise only min(m, n) vectors (the only differentiable ones).
+
+    >>> import pellucid as torch
+    >>> torch.linalg.svd(torch.eye(2)).S
+    tensor([1., 1.])
+    """
+    _check_driver("svd", driver)
+    return _svd_result(*F.svd(matrices(A, "linalg.svd"), full=bool(full_matrices)))
+
+
+def _check_driver(name: str, driver: Any) -> None:
+    if driver is not None:
+        if not isinstance(driver, str):
+            raise ArgumentTypeError(f"linalg_{name}(): argument 'driver' must be str, not {type(driver).__name__}")
+        raise OperationError(
+            f"torch.linalg.{name}: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
+        )
+
+
+@linalg()
+def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:  # noqa: N803
+    """The singular values, descending.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.svdvals(torch.eye(2))
+    tensor([1., 1.])
+    """
+    _check_driver("svdvals", driver)
+    return F.svd(matrices(A, "linalg.svdvals"), full=False)[1]  # type: ignore[no-any-return]

@@ -1,0 +1,360 @@
+"""einsum on matrix products, and its relatives tensordot and kron. The order of a product of several comes from opt_einsum."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from ...core.primitive import TENSORS as F
+from ...core.public import public
+from ...core.tensor import Tensor
+from ...errors import ArgumentTypeError, ArgumentValueError, OperationError, ShapeError
+from ...shapes import broadcast_shapes, normalize_dims
+from .._rules import require_tensor
+
+# Labels are ints: 0-25 for A-Z, 26-51 for a-z (PyTorch's order), 52 and up for the dimensions that `...` stands for.
+_ELLIPSIS = 52
+
+
+def _label(letter: str) -> int:
+    return ord(letter) - 65 if letter < "a" else ord(letter) - 71
+
+
+def _letter(label: int) -> str:
+    return chr(label + 65) if label < 26 else chr(label + 71)
+
+
+def _parse(text: str, where: str) -> list[int | None]:
+    """The labels of one operand or of the result; None for the ellipsis."""
+    labels: list[int | None] = []
+    k = 0
+    while k < len(text):
+        c = text[k]
+        if c == ".":
+            if text[k : k + 3] != "..." or None in labels:
+                if None in labels:
+                    raise OperationError(f"einsum(): found '.' for {where} for which an ellipsis was already found")
+                raise OperationError(f"einsum(): found '.' for {where} that is not part of any ellipsis")
+            labels.append(None)
+            k += 3
+            continue
+        if c != " ":
+            if not (c.isascii() and c.isalpha()):
+                raise OperationError(
+                    f"einsum(): invalid subscript given at index {k} in the equation string, subscripts must be in [a-zA-Z]"
+                )
+            labels.append(_label(c))
+        k += 1
+    return labels
+
+
+def _from_string(equation: str, operands: list[Any]) -> tuple[list[list[int | None]], list[int | None] | None]:
+    left, arrow, right = equation.partition("->")
+    terms = left.split(",")
+    if len(terms) < len(operands):
+        raise OperationError("einsum(): more operands were provided than specified in the equation")
+    if len(terms) > len(operands):
+        raise OperationError("einsum(): fewer operands were provided than specified in the equation")
+    inputs = [_parse(term, f"operand {k}") for k, term in enumerate(terms)]
+    return inputs, _parse(right, "output") if arrow else None
+
+
+def _from_lists(args: tuple[Any, ...]) -> tuple[list[Any], list[list[int | None]], list[int | None] | None]:
+    """Operands and labels of the form `einsum(x, [0, 1], y, [1, 2], [0, 2])`."""
+    operands, inputs = list(args[: len(args) // 2 * 2 : 2]), [_checked(a) for a in args[1::2]]
+    output = _checked(args[-1]) if len(args) % 2 else None
+    return operands, inputs, output
+
+
+def _checked(labels: Any) -> list[int | None]:
+    made: list[int | None] = []
+    for label in labels:
+        if label is Ellipsis:
+            made.append(None)
+        elif isinstance(label, int) and 0 <= label < 52:
+            made.append(label)
+        else:
+            raise OperationError("einsum(): subscripts in subscript list are not within the valid range [0, 52)")
+    return made
+
+
+def _expand_ellipsis(inputs: list[Any], operands: list[Any]) -> tuple[list[list[int]], int]:
+    """Labels with every ellipsis spelled out, aligned to the right, and how many dimensions the longest stands for."""
+    covered, made = 0, []
+    for k, (labels, x) in enumerate(zip(inputs, operands, strict=True)):
+        rest = x._array.ndim - (len(labels) - (None in labels))
+        if rest < 0 or (rest and None not in labels):
+            raise OperationError(
+                f"einsum(): the number of subscripts in the equation ({len(labels) - (None in labels)}) "
+                + ("does not match" if None not in labels else "is more than")
+                + f" the number of dimensions ({x._array.ndim}) for operand {k}"
+                + (" and no ellipsis was given" if None not in labels else "")
+            )
+        if None in labels:
+            covered = max(covered, rest)
+    for labels, x in zip(inputs, operands, strict=True):
+        rest = x._array.ndim - (len(labels) - (None in labels))
+        spelled: list[int] = []
+        for label in labels:
+            spelled += range(_ELLIPSIS + covered - rest, _ELLIPSIS + covered) if label is None else [label]
+        made.append(spelled)
+    return made, covered
+
+
+def _output_labels(inputs: list[list[int]], output: list[int | None] | None, covered: int) -> list[int]:
+    dots = list(range(_ELLIPSIS, _ELLIPSIS + covered))
+    if output is None:
+        every = [label for labels in inputs for label in labels]
+        return dots + sorted(label for label in set(every) if label < _ELLIPSIS and every.count(label) == 1)
+    made: list[int] = []
+    for label in output:
+        if label is None:
+            made += dots
+        elif label in made:
+            raise OperationError(f"einsum(): output subscript {_letter(label)} appears more than once in the output")
+        elif not any(label in labels for labels in inputs):
+            raise OperationError(
+                f"einsum(): output subscript {_letter(label)} does not appear in the equation for any input operand"
+            )
+        else:
+            made.append(label)
+    return made
+
+
+def _diagonals(x: Any, labels: list[int], which: int) -> tuple[Any, list[int]]:
+    """The operand with each repeated label's dimensions replaced by their diagonal."""
+    k = 0
+    while k < len(labels):
+        label = labels[k]
+        if label in labels[:k]:
+            first = labels.index(label)
+            a, b = x._array.shape[first], x._array.shape[k]
+            if a != b:
+                raise ShapeError(
+                    f"einsum(): subscript {_letter(label)} is repeated for operand {which} but the sizes don't match, {b} != {a}"
+                )
+            x = x.diagonal(0, first, k).movedim(-1, first)
+            labels = labels[:k] + labels[k + 1 :]
+        else:
+            k += 1
+    return x, labels
+
+
+def _sizes(operands: list[Any], terms: list[list[int]]) -> dict[int, int]:
+    sizes: dict[int, int] = {}
+    for k, (x, labels) in enumerate(zip(operands, terms, strict=True)):
+        for label, n in zip(labels, x._array.shape, strict=True):
+            known = sizes.get(label, 1)
+            if n != 1 and known != 1 and n != known:
+                if label >= _ELLIPSIS:
+                    broadcast_shapes((n,), (known,))
+                raise ShapeError(
+                    f"einsum(): subscript {_letter(label)} has size {n} for operand {k} which does not broadcast with previously "
+                    f"seen size {known}"
+                )
+            sizes[label] = n if known == 1 else known
+    return sizes
+
+
+def _arranged(x: Any, labels: list[int], wanted: list[int]) -> Any:
+    """The dimensions in the order of `wanted`, of which all are among `labels`."""
+    order = [labels.index(label) for label in wanted]
+    return x if order == list(range(len(order))) else x.permute(order)
+
+
+def _pair(x: Any, a: list[int], y: Any, b: list[int], keep: set[int], sizes: dict[int, int]) -> tuple[Any, list[int]]:
+    """The product of two operands, summed over the labels that are not kept: one batched matrix product."""
+    # A dimension of size 1 of one operand that the other has whole is only a broadcast: drop it.
+    x, a = _without_ones(x, a, b, sizes)
+    y, b = _without_ones(y, b, a, sizes)
+    x, a = _summed(x, a, keep | set(b))
+    y, b = _summed(y, b, keep | set(a))
+    both = [label for label in a if label in b and label in keep]
+    inner = [label for label in a if label in b and label not in keep]
+    left, right = [label for label in a if label not in b], [label for label in b if label not in a]
+    made = both + left + right
+    if not inner:
+        xs = _arranged(x, a, both + left)
+        ys = _arranged(y, b, both + right)
+        xs = xs.reshape((*xs._array.shape, *(1,) * len(right)))
+        ys = ys.reshape((*ys._array.shape[: len(both)], *(1,) * len(left), *ys._array.shape[len(both) :]))
+        return xs * ys, made
+
+    def size(labels: list[int], x: Any, own: list[int]) -> tuple[int, ...]:
+        return tuple(x._array.shape[own.index(label)] for label in labels)
+
+    batch = size(both, x, a)
+    rows, columns, depth = prod(size(left, x, a)), prod(size(right, y, b)), prod(size(inner, x, a))
+    xs = _arranged(x, a, both + left + inner)
+    ys = _arranged(y, b, both + inner + right)
+    lead = (prod(batch),) if both else ()
+    if x.dtype is not y.dtype:
+        if prod(batch) * rows * columns * depth:
+            raise OperationError(f"expected scalar type {x.dtype.scalar_type_name} but found {y.dtype.scalar_type_name}")
+        xs = F.cast(xs, dtype=ys._array.dtype)  # where there is nothing to multiply PyTorch does not look
+    product = F.matmul(_as(xs, (*lead, rows, depth)), _as(ys, (*lead, depth, columns)))
+    return _as(product, (*batch, *size(left, x, a), *size(right, y, b))), made
+
+
+def _as(x: Any, shape: tuple[int, ...]) -> Any:
+    return x if x._array.shape == shape else x.reshape(shape)
+
+
+def _without_ones(x: Any, own: list[int], other: list[int], sizes: dict[int, int]) -> tuple[Any, list[int]]:
+    gone = [k for k, label in enumerate(own) if x._array.shape[k] == 1 and sizes[label] != 1 and label in other]
+    if not gone:
+        return x, own
+    return x.squeeze(tuple(gone)), [label for k, label in enumerate(own) if k not in gone]
+
+
+def _summed(x: Any, labels: list[int], keep: set[int]) -> tuple[Any, list[int]]:
+    gone = tuple(k for k, label in enumerate(labels) if label not in keep)
+    if not gone:
+        return x, labels
+    made = F.sum(x, dim=gone, keepdim=False)
+    if made._array.dtype != x._array.dtype:  # sums of integers are int64
+        made = F.cast(made, dtype=x._array.dtype)
+    return made, [label for label in labels if label in keep]
+
+
+def _order(terms: list[list[int]], output: list[int], sizes: dict[int, int]) -> list[tuple[int, ...]]:
+    """Which two operands to multiply next, until one is left."""
+    n = len(terms)
+    if n <= 2:
+        return [tuple(range(n))]
+    import opt_einsum
+
+    # opt_einsum takes any symbols; shapes are given so that broadcast dimensions have their whole size.
+    letters = {label: opt_einsum.get_symbol(k) for k, label in enumerate(sizes)}
+    equation = ",".join("".join(letters[label] for label in t) for t in terms) + "->" + "".join(letters[label] for label in output)
+    shapes = [tuple(sizes[label] for label in t) for t in terms]
+    path, _ = opt_einsum.contract_path(equation, *shapes, shapes=True)
+    return [tuple(step) for step in path]
+
+
+@public()
+def einsum(*args: Any) -> Tensor:
+    """A sum of products of the operands' elements, described by labels of their dimensions (Einstein's convention).
+
+    Args:
+        args: an equation such as "ij,jk->ik" and the operands (or one list of them), or operands and lists of ints in turn with
+            the result's list last. `...` stands for dimensions that are broadcast; a repeated label takes a diagonal; labels
+            that are not in the result are summed; without "->" the result has the labels that occur once, in order.
+
+    Raises:
+        RuntimeError: the labels do not fit the operands. ValueError: no operands.
+
+    >>> import pellucid as torch
+    >>> torch.einsum("ij,j->i", torch.ones(2, 3), torch.tensor([1.0, 2.0, 3.0]))
+    tensor([6., 6.])
+    """
+    if len(args) < 2:
+        raise ArgumentValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list"
+        )
+    if isinstance(args[0], Tensor):
+        operands, inputs, output = _from_lists(args)
+    else:
+        equation, rest = args[0], args[1:]
+        if not isinstance(equation, str):
+            raise ArgumentTypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}")
+        operands = list(rest[0]) if len(rest) == 1 and isinstance(rest[0], (list, tuple)) else list(rest)
+        for x in operands:
+            require_tensor(x, "einsum", "tensors", 2)
+        inputs, output = _from_string(equation, operands)
+    for x in operands:
+        require_tensor(x, "einsum", "tensors", 2)
+    if not operands:
+        raise OperationError("einsum(): must provide at least one operand")
+    terms, covered = _expand_ellipsis(inputs, operands)
+    wanted = _output_labels(terms, output, covered)
+    pairs = [_diagonals(x, labels, k) for k, (x, labels) in enumerate(zip(operands, terms, strict=True))]
+    operands, terms = [p[0] for p in pairs], [p[1] for p in pairs]
+    sizes = _sizes(operands, terms)
+    for step in _order(terms, wanted, sizes):
+        taken = sorted(step, reverse=True)
+        group = [(operands.pop(k), terms.pop(k)) for k in taken][::-1]
+        keep = set(wanted).union(*terms) if terms else set(wanted)
+        x, labels = group[0]
+        for k, (y, other) in enumerate(group[1:], 2):
+            later = keep.union(*(t for _, t in group[k:]))
+            x, labels = _pair(x, labels, y, other, later, sizes)
+        if len(group) == 1:
+            x, labels = _summed(x, labels, keep)
+        operands.append(x)
+        terms.append(labels)
+    x, labels = _summed(operands[0], terms[0], set(wanted))
+    missing = [label for label in wanted if label not in labels]
+    if missing:  # a label whose every size is 1
+        x, labels = x.reshape((*x._array.shape, *(1,) * len(missing))), labels + missing
+    made = _arranged(x, labels, wanted)
+    return made if made is not args[0] and not any(made is a for a in args) else made.view(made._array.shape)  # type: ignore[no-any-return]
+
+
+@public(out=True)
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
+    """The sum of products over some dimensions of two tensors.
+
+    Args:
+        dims: a number n (the last n of a with the first n of b), or two lists of dimensions, a's and b's.
+
+    >>> import pellucid as torch
+    >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), dims=1).shape
+    torch.Size([2, 4])
+    """
+    sa, sb = require_tensor(a, "tensordot", "a")._array.shape, require_tensor(b, "tensordot", "b", 2)._array.shape
+    if isinstance(dims, Tensor):
+        dims = dims.tolist() if dims._array.ndim else dims.item()  # type: ignore[attr-defined]
+    if isinstance(dims, int) and not isinstance(dims, bool):
+        if dims < 0:
+            raise OperationError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(len(sa), len(sb)):
+            raise OperationError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        da, db = list(range(-dims, 0)), list(range(dims))
+    else:
+        if not isinstance(dims, (tuple, list)) or len(dims) != 2:
+            raise ArgumentTypeError(f"tensordot(): argument 'dims' must be int or two lists of ints, not {dims!r}")
+        da, db = ([d] if isinstance(d, int) else list(d) for d in dims)
+    if len(da) != len(db):
+        raise OperationError("both dimension lists should have same length")
+    given = list(zip(da, db, strict=True))
+    da, db = list(normalize_dims(da, len(sa))), list(normalize_dims(db, len(sb)))
+    for i, j, (first, second) in zip(da, db, given, strict=True):
+        if sa[i] != sb[j] and 1 not in (sa[i], sb[j]):
+            raise ShapeError(
+                f"contracted dimensions need to match, but first has size {sa[i]} in dim {first} and second has size {sb[j]} in dim "
+                f"{second}"
+            )
+    left, right = list(range(len(sa))), list(range(100, 100 + len(sb)))
+    for i, j in zip(da, db, strict=True):
+        right[j] = i
+    # A contracted dimension of size 1 is broadcast against the other's.
+    for i, j in zip(da, db, strict=True):
+        if sa[i] != sb[j]:
+            if sa[i] == 1:
+                b = b.sum(j, keepdim=True, dtype=b.dtype)  # type: ignore[attr-defined]
+            else:
+                a = a.sum(i, keepdim=True, dtype=a.dtype)  # type: ignore[attr-defined]
+    if a.dtype is not b.dtype:
+        raise OperationError("both inputs should have same dtype")
+    sizes = {label: n for labels, x in ((left, a), (right, b)) for label, n in zip(labels, x._array.shape, strict=True)}
+    keep = {label for k, label in enumerate(left) if k not in da} | {label for k, label in enumerate(right) if k not in db}
+    wanted = [label for label in left + right if label in keep]
+    made, labels = _pair(a, left, b, right, keep, sizes)
+    return _arranged(made, labels, wanted)  # type: ignore[no-any-return]
+
+
+@public(methods="=", out=True)
+def kron(input: Tensor, other: Tensor) -> Tensor:
+    """The Kronecker product: each element of `input` replaced by that element times `other`.
+
+    >>> import pellucid as torch
+    >>> torch.kron(torch.tensor([1, 10]), torch.tensor([1, 2]))
+    tensor([ 1,  2, 10, 20])
+    """
+    a, b = require_tensor(input, "kron")._array.shape, require_tensor(other, "kron", "other", 2)._array.shape
+    n = max(len(a), len(b))
+    a, b = (1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b
+    x = input.reshape([size for pair in zip(a, (1,) * n, strict=True) for size in pair])  # type: ignore[attr-defined]
+    y = other.reshape([size for pair in zip((1,) * n, b, strict=True) for size in pair])  # type: ignore[attr-defined]
+    return (x * y).reshape([i * j for i, j in zip(a, b, strict=True)])  # type: ignore[no-any-return]

@@ -1,0 +1,419 @@
+"""Linear algebra under the names of the `torch` namespace that are older than `torch.linalg`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...core import tracing
+from ...core.primitive import TENSORS as F
+from ...core.public import FUNCTIONS, METHODS, public
+from ...core.tensor import Tensor, make_tensor
+from ...core.tracing import constant
+from ...errors import DtypeError, OperationError, ShapeError, warn_once
+from .. import return_types
+from .._rules import require_tensor
+from ..pointwise.basic import underivable
+from ._linalg import broadcast_batches, lapack, loop, matrices, same_dtype, square
+from .factor import apply_reflections, checked_cholesky, householder_product, lu_input, unpacked
+from .lstsq import pinv as _pinv
+from .solve import cholesky_solution, inv
+from .solve import lu_solve as _linalg_lu_solve
+
+
+def _deprecated(name: str, successor: str, how: str) -> None:
+    warn_once(f"torch.{name} is deprecated in favor of {successor} will be removed in a future PyTorch release.\n{how}.")
+
+
+@public(methods="=", out=True)
+def cholesky(input: Tensor, upper: bool = False) -> Tensor:
+    """The Cholesky factors; see `linalg.cholesky`.
+
+    >>> import pellucid as torch
+    >>> torch.cholesky(torch.tensor([[4.0]]))
+    tensor([[2.]])
+    """
+    _deprecated("cholesky", "torch.linalg.cholesky and", "Its triangle is the lower one; for the upper one take the result's .mH")
+    if require_tensor(input, "cholesky").ndim >= 2 and not input._array.size:
+        return input.clone()  # type: ignore[attr-defined,no-any-return]  # of whatever shape
+    return checked_cholesky("cholesky", input, upper)
+
+
+@public(methods="=", out=True)
+def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
+    """The solution X of `A @ X = input` for the A whose Cholesky factor is `input2`.
+
+    >>> import pellucid as torch
+    >>> torch.cholesky_solve(torch.tensor([[8.0]]), torch.tensor([[2.0]]))
+    tensor([[2.]])
+    """
+    return cholesky_solution("cholesky_solve", input, input2, upper)
+
+
+@public(methods="=", out=True)
+def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
+    """The inverse of the A whose Cholesky factor is `input`.
+
+    >>> import pellucid as torch
+    >>> torch.cholesky_inverse(torch.tensor([[2.0]]))
+    tensor([[0.2500]])
+    """
+    shape = square(input, "cholesky_inverse")._array.shape
+    eye = make_tensor(constant(np.broadcast_to(np.eye(shape[-1], dtype=input._array.dtype), shape).copy()))
+    return cholesky_solution("cholesky_inverse", eye, input, upper)
+
+
+@public(names="inverse", methods="=", out=True)
+def inverse(input: Tensor) -> Tensor:
+    """As `linalg.inv`.
+
+    >>> import pellucid as torch
+    >>> torch.inverse(torch.tensor([[4.0]]))
+    tensor([[0.2500]])
+    """
+    return inv(input)
+
+
+@public(methods="=")
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
+    """As `linalg.pinv`.
+
+    >>> import pellucid as torch
+    >>> torch.pinverse(torch.tensor([[4.0]]))
+    tensor([[0.2500]])
+    """
+    return _pinv(input, rcond)
+
+
+# ---- QR ---------------------------------------------------------------------------------------
+_qr = return_types.make("qr", "Q R")
+_geqrf = return_types.make("geqrf", "a tau")
+
+
+@public(methods="=", out=True)
+def qr(input: Tensor, some: bool = True) -> Any:
+    """The QR factorisation: `linalg.qr` with mode "reduced" (some) or "complete".
+
+    >>> import pellucid as torch
+    >>> torch.qr(torch.eye(2)).Q.shape
+    torch.Size([2, 2])
+    """
+    _deprecated("qr", "torch.linalg.qr and", "some=False is mode='complete' there")
+    return _qr(*F.qr(matrices(input, "linalg.qr"), mode="reduced" if some else "complete"))
+
+
+@public(methods="=", out=True)
+def geqrf(input: Tensor) -> Any:
+    """The compact QR factorisation: Householder vectors below the diagonal, R on and above it, and their factors, as (a, tau).
+
+    >>> import pellucid as torch
+    >>> torch.geqrf(torch.eye(2)).tau
+    tensor([0., 0.])
+    """
+    x = matrices(input, "torch.geqrf", "input")._array
+    k = min(x.shape[-2:])
+    if x.size == 0:
+        made = (constant(x.copy()), constant(np.zeros((*x.shape[:-2], k), x.dtype)))
+    else:
+        made = tracing.effect(_geqrf_arrays, x)
+    return _geqrf(*(underivable(make_tensor(m), (input,), "geqrf") for m in made))
+
+
+def _geqrf_arrays(x: Any) -> tuple[Any, Any]:
+    (trf,) = lapack("geqrf", x)
+    packed, tau = loop(lambda a: trf(a)[:2], x)
+    return np.ascontiguousarray(packed), tau
+
+
+METHODS["orgqr"] = householder_product
+FUNCTIONS["torch"]["orgqr"] = FUNCTIONS["linalg"]["householder_product"]
+
+
+@public(methods="=", out=True)
+def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
+    """`Q @ other` (Q^H with transpose, `other @ Q` without left) for the Q that `geqrf` stores in `input` and `tau`.
+
+    >>> import pellucid as torch
+    >>> torch.ormqr(torch.eye(2), torch.zeros(2), torch.ones(2, 1))
+    tensor([[1.],
+            [1.]])
+    """
+    name = "torch.ormqr"
+    if require_tensor(input, "ormqr")._array.ndim < 2:
+        raise ShapeError(f"{name}: input must have at least 2 dimensions.")
+    sa = matrices(input, name, "input")._array.shape
+    so = matrices(other, name, "other")._array.shape
+    st = require_tensor(tau, "ormqr", "tau", 2)._array.shape
+    if len(st) != len(sa) - 1 or st[:-1] != sa[:-2]:
+        raise ShapeError(
+            f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {len(st)} and input.ndim is "
+            f"equal to {len(sa)}"
+            if len(st) != len(sa) - 1
+            else f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got {list(st[:-1])}"
+        )
+    where = -2 if left else -1
+    if so[where] < st[-1]:
+        raise ShapeError(f"{name}: other.shape[{where}] must be greater than or equal to tau.shape[-1]")
+    if so[where] != sa[-2]:
+        raise ShapeError(f"{name}: other.shape[{where}] must be equal to input.shape[-2]")
+    if len(so) != len(sa) or so[:-2] != sa[:-2]:
+        raise ShapeError(
+            f"{name}: Expected other to have the same number of dimensions as input, but got other.ndim equal to {len(so)} and "
+            f"input.ndim is equal to {len(sa)}"
+            if len(so) != len(sa)
+            else f"{name}: Expected batch dimensions of other to be equal to input.shape[:-2], but got {list(so[:-2])}"
+        )
+    for t in (tau, other):
+        if t.dtype is not input.dtype:
+            raise DtypeError(f"{name}: Expected input and other to have the same dtype, but input has dtype "
+                             f"{input.dtype.scalar_type_name} and other has dtype {t.dtype.scalar_type_name}")  # fmt: skip
+    if left:
+        return apply_reflections(input, tau, other, transpose)
+    turned = F.conj(other).mT
+    return F.conj(apply_reflections(input, tau, turned, not transpose)).mT
+
+
+# ---- singular values --------------------------------------------------------------------------
+_svd = return_types.make("svd", "U S V")
+
+
+@public(methods="=", out=True)
+def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
+    """`input = U @ diag(S) @ V.mH`; see `linalg.svd` (which returns V.mH).
+
+    >>> import pellucid as torch
+    >>> torch.svd(torch.eye(2)).S
+    tensor([1., 1.])
+    """
+    matrices(input, "linalg.svd")
+    if not compute_uv:
+        s = F.svd(input, full=False)[1]
+        m, n = input._array.shape[-2:]
+        lead, kind = input._array.shape[:-2], input._array.dtype
+        return _svd(make_tensor(constant(np.zeros((*lead, m, m), kind))), s, make_tensor(constant(np.zeros((*lead, n, n), kind))))
+    u, s, vh = F.svd(input, full=not some)
+    return _svd(u, s, F.conj(vh).mT)
+
+
+def _range_of(a: Any, q: int, niter: int, m: Any) -> Any:
+    """Orthonormal columns that nearly span the range of `a - m`: subspace iteration from a random start
+    (Halko, Martinsson and Tropp 2009).
+    """
+    shape = a._array.shape
+    start = FUNCTIONS["torch"]["randn"](shape[-1], q, dtype=a.dtype)
+
+    def times(x: Any) -> Any:
+        made = F.matmul(a, x)
+        return made if m is None else made - F.matmul(m, x)
+
+    def back(x: Any) -> Any:
+        made = F.matmul(F.conj(a).mT, x)
+        return made if m is None else made - F.matmul(F.conj(m).mT, x)
+
+    made = F.qr(times(start), mode="reduced")[0]
+    for _ in range(niter):
+        made = F.qr(back(made), mode="reduced")[0]
+        made = F.qr(times(made), mode="reduced")[0]
+    return made
+
+
+@public()
+def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> Any:  # noqa: N803
+    """The q largest singular values and vectors of `A - M`, approximately, as (U, S, V).
+
+    >>> import pellucid as torch
+    >>> U, S, V = torch.svd_lowrank(torch.eye(3), q=2)
+    >>> S.shape
+    torch.Size([2])
+    """
+    require_tensor(A, "svd_lowrank", "A")
+    q, niter = 6 if q is None else q, 2 if niter is None else niter
+    m = None if M is None else F.expand(M, shape=A._array.shape)
+    rows, columns = A._array.shape[-2:]
+    # The projection is made on the shorter side.
+    wide = rows < columns
+    a = F.conj(A).mT if wide else A
+    if m is not None and wide:
+        m = F.conj(m).mT
+    basis = _range_of(a, q, niter, m)
+    b = F.matmul(F.conj(basis).mT, a if m is None else a - m)
+    u, s, vh = F.svd(b, full=False)
+    u, v = F.matmul(basis, u), F.conj(vh).mT
+    return (v, s, u) if wide else (u, s, v)
+
+
+@public()
+def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> Any:  # noqa: N803
+    """The first q principal components of the rows of A, approximately, as (U, S, V); see `svd_lowrank`.
+
+    >>> import pellucid as torch
+    >>> torch.pca_lowrank(torch.eye(3), q=2)[2].shape
+    torch.Size([3, 2])
+    """
+    m, n = require_tensor(A, "pca_lowrank", "A")._array.shape[-2:]
+    q = min(6, m, n) if q is None else q
+    if not 0 <= q <= min(m, n):
+        raise ValueError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(m, n)}")
+    if niter < 0:
+        raise ValueError(f"niter(={niter}) must be non-negative integer")
+    if center:
+        A = A - A.mean(-2, True)  # type: ignore[attr-defined]  # noqa: N806
+    return svd_lowrank(A, q, niter)
+
+
+# ---- LU ---------------------------------------------------------------------------------------
+_lu = return_types.make("_lu_with_info", "LU pivots info")
+_unpack = return_types.make("lu_unpack", "P L U")
+
+
+@public(names="lu", methods="=", out=True)
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa: N803
+    """The compact LU factorisation, as (LU, pivots) or with `get_infos` (LU, pivots, info); see `linalg.lu_factor`.
+
+    >>> import pellucid as torch
+    >>> torch.lu(torch.eye(2))[1]
+    tensor([1, 2], dtype=torch.int32)
+    """
+    if not pivot:
+        raise OperationError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
+    _deprecated(
+        "lu",
+        "torch.linalg.lu_factor / torch.linalg.lu_factor_ex and",
+        "The first gives (LU, pivots), the second (LU, pivots, info)",
+    )
+    made = F.lu_factor(lu_input(A, "torch.lu_factor"))
+    return _lu(*made) if get_infos else made[:2]
+
+
+@public(out=True)
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:  # noqa: N803
+    """(P, L, U) from a compact LU factorisation; empty tensors for what is not wanted.
+
+    >>> import pellucid as torch
+    >>> torch.lu_unpack(*torch.linalg.lu_factor(torch.eye(2))).P
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    matrices(LU_data, "torch.lu_unpack", "LU_data")
+    if unpack_pivots and require_tensor(LU_pivots, "lu_unpack", "LU_pivots", 2)._array.dtype != np.int32:
+        raise OperationError(
+            "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\n"
+            "Note: this function is intended to be used with the output produced by torch.linalg.lu_factor"
+        )
+    return _unpack(*unpacked(LU_data, LU_pivots, unpack_data, unpack_pivots))
+
+
+@public(names="lu_solve", methods="=", out=True)
+def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:  # noqa: N803
+    """The solution X of `A @ X = b` from A's compact LU factorisation.
+
+    >>> import pellucid as torch
+    >>> torch.lu_solve(torch.ones(2, 1), *torch.linalg.lu_factor(torch.eye(2)))
+    tensor([[1.],
+            [1.]])
+    """
+    _deprecated("lu_solve", "torch.linalg.lu_solveand", "It takes (LU, pivots, B)")
+    require_tensor(b, "lu_solve", "b")
+    return _linalg_lu_solve(LU_data, LU_pivots, b)
+
+
+_triangular = return_types.make("triangular_solve", "solution cloned_coefficient")
+
+
+@public(methods="=", out=True)
+def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:  # noqa: N803
+    """The solution X of `A @ X = b` (A^T with transpose) for triangular A, as (solution, cloned_coefficient).
+
+    >>> import pellucid as torch
+    >>> torch.triangular_solve(torch.tensor([[6.0]]), torch.tensor([[2.0]])).solution
+    tensor([[3.]])
+    """
+    name = "triangular_solve"
+    _deprecated(name, "torch.linalg.solve_triangularand", "It takes (A, B, upper=) and returns the solution alone")
+    require_tensor(A, name, "A", 2)
+    sb = require_tensor(b, name, "b")._array.shape
+    if len(sb) < 2:
+        raise ShapeError(
+            f"torch.triangular_solve: Expected b to have at least 2 dimensions, but it has {len(sb)} dimensions instead"
+        )
+    if A._array.ndim < 2:
+        raise ShapeError(
+            f"torch.triangular_solve: Expected A to have at least 2 dimensions, but it has {A._array.ndim} dimensions instead"
+        )
+    square(A, name)
+    same_dtype(A, b, name, "A", "b")
+    matrices(b, name, "b")
+    if A._array.shape[-1] != sb[-2]:
+        raise ShapeError(
+            f"Incompatible matrix sizes for triangular_solve: each A matrix is {A._array.shape[-1]} by {A._array.shape[-1]} but each "
+            f"b matrix is {sb[-2]} by {sb[-1]}"
+        )
+    a, b = broadcast_batches(A, b)
+    clone = a.clone()  # type: ignore[attr-defined]
+    if transpose:
+        a, upper = a.mT, not upper  # type: ignore[attr-defined]
+    return _triangular(F.solve_triangular(a, b, upper=bool(upper), left=True, unit=bool(unitriangular)), clone)
+
+
+# ---- largest eigenvalues ----------------------------------------------------------------------
+@public()
+def lobpcg(
+    A: Tensor, k: int | None = None, B: Tensor | None = None, X: Tensor | None = None, n: int | None = None,  # noqa: N803
+    iK: Tensor | None = None, niter: int | None = None, tol: float | None = None, largest: bool | None = None,  # noqa: N803
+    method: str | None = None, tracker: Any = None, ortho_iparams: Any = None, ortho_fparams: Any = None, ortho_bparams: Any = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """The k largest (or smallest) eigenvalues and eigenvectors of `A x = lambda B x`, symmetric A, positive-definite B.
+
+    Computed exactly, by a full symmetric eigendecomposition: the parameters that steer an iteration (`X`, `n`, `iK`, `niter`,
+    `tol`, `method`, `tracker`, `ortho_*`) only decide how many pairs are wanted where `k` is left out.
+
+    >>> import pellucid as torch
+    >>> torch.lobpcg(torch.eye(3), k=1)[0]
+    tensor([1.])
+    """
+    shape = square(A, "lobpcg")._array.shape
+    if k is None:
+        k = 1 if X is None else X._array.shape[-1]
+    if not (n is None or n >= k):
+        k = n
+    if shape[-1] < 3 * k:
+        raise ValueError(
+            f"LOBPCG algorithm is not applicable when the number of A rows (={shape[-1]}) is smaller than 3 x the number of "
+            f"requested eigenpairs (={k})"
+        )
+    if B is not None:
+        lower = F.cholesky(B, upper=False)[0]
+        inner = F.solve_triangular(*broadcast_batches(lower, A), upper=False, left=True, unit=False)
+        inner = F.solve_triangular(*broadcast_batches(F.conj(lower).mT, inner), upper=True, left=False, unit=False)
+    else:
+        inner = A
+    w, v = F.eigh(inner, uplo="L")
+    size = shape[-1]
+    if largest is None or largest:
+        w, v = w.narrow(-1, size - k, k).flip(-1), v.narrow(-1, size - k, k).flip(-1)
+    else:
+        w, v = w.narrow(-1, 0, k), v.narrow(-1, 0, k)
+    if B is not None:
+        v = F.solve_triangular(*broadcast_batches(F.conj(lower).mT, v), upper=True, left=True, unit=False)
+    return w, v
+
+
+# ---- names that PyTorch removed ---------------------------------------------------------------
+def _removed(name: str, advice: str, method: bool = True) -> None:
+    def function(*args: Any, **kwargs: Any) -> Any:
+        raise OperationError(f"This function was deprecated since version 1.9 and is now removed.{advice}")
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Removed from PyTorch: raises RuntimeError.{advice}"
+    public(names=name, methods="=" if method else None)(function)
+
+
+_removed("eig", " `torch.linalg.eig` returns complex tensors of dtype `cfloat` or `cdouble` rather than real tensors mimicking "
+         "complex tensors.")  # fmt: skip
+_removed("symeig", " The default behavior has changed from using the upper triangular portion of the matrix by default to using "
+         "the lower triangular portion.")  # fmt: skip
+_removed("lstsq", " `torch.lstsq` is deprecated in favor of `torch.linalg.lstsq`.")
+_removed("matrix_rank", "", method=False)
+_removed("solve", " `torch.solve` is deprecated in favor of `torch.linalg.solve`. `torch.linalg.solve` has its arguments reversed "
+         "and does not return the LU factorization.")  # fmt: skip

@@ -1,0 +1,381 @@
+"""Matrix and vector products."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...core.bind import make_operators
+from ...core.modes import local
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import METHODS, public
+from ...core.tensor import Tensor, make_tensor
+from ...core.tracing import constant
+from ...dtypes import BY_NUMPY, promote_types
+from ...errors import DtypeError, OperationError, ShapeError, UnsupportedError
+from ...shapes import bmm_shape, dot_shape, expand, matmul_shape, mm_shape, mv_shape
+from .._overloads import former
+from .._rules import require_tensor
+from .._samples import REAL, Sample, cases, draw
+
+Number = bool | int | float | complex
+
+
+def check_dtypes(a: Any, b: Any) -> None:
+    """Refuse products of two dtypes, and of bools, which have none."""
+    kind = "dot" if a.ndim == b.ndim == 1 else "addmv_impl_cpu" if 1 == b.ndim else "bmm" if b.ndim > 2 else "addmm_impl_cpu_"
+    if a.dtype != b.dtype:
+        x, y = BY_NUMPY[a.dtype], BY_NUMPY[b.dtype]
+        sentence = {
+            "dot": f"dot : expected both vectors to have same dtype, but found {x.scalar_type_name} and {y.scalar_type_name}",
+            "addmv_impl_cpu": f"addmv input tensors must have the same dtype, but got {y.scalar_type_name}, {x.scalar_type_name}, "
+            f"and {y.scalar_type_name}",
+            "bmm": f"expected scalar type {x.scalar_type_name} but found {y.scalar_type_name}",
+            "addmm_impl_cpu_": f"expected m1 and m2 to have the same dtype, but got: {x.c_name} != {y.c_name}",
+        }[kind]
+        raise DtypeError(sentence, hint="convert one operand: x.to(w.dtype)")
+    if a.dtype.kind == "b" and not (kind == "bmm" and 0 in (*a.shape, *b.shape)):
+        raise UnsupportedError(f"\"{kind}\" not implemented for 'Bool'")
+
+
+def _check(a: Any, b: Any) -> None:
+    check_dtypes(a, b)
+    matmul_shape(a.shape, b.shape)
+
+
+# In the gradients of a @ b: for matrices g @ b^H and a^H @ g. Stacks of matrices times one matrix are folded into one product,
+# vectors are made rows or columns, and broadcast stacks are summed.
+def _left(F: Any, g: Any, other: Any, input_shape: Any) -> Any:
+    other = F.conj(other)
+    na, nb = len(input_shape), other.ndim
+    if nb == 2 and na >= 2:
+        return F.matmul(g, other.mT)
+    if nb == 1:
+        return g * other if na == 1 else F.mul(g.reshape((*input_shape[:-1], 1)), other)
+    if na == 1:
+        rows = g.reshape((*g.shape[:-1], 1, g.shape[-1]))
+        made = F.matmul(rows, other.mT)
+        return F.sum_to(made.reshape((*made.shape[:-2], made.shape[-1])), shape=input_shape)
+    made = F.matmul(g, other.mT)
+    return made if tuple(made.shape) == input_shape else F.sum_to(made, shape=input_shape)
+
+
+def _right(F: Any, g: Any, input: Any, other_shape: Any) -> Any:
+    input = F.conj(input)
+    na, nb = input.ndim, len(other_shape)
+    if nb == 2:
+        if na == 2:
+            return F.matmul(input.mT, g)
+        if na == 1:
+            return F.matmul(input.reshape((-1, 1)), g.reshape((1, other_shape[1])))
+        n = prod(input.shape[:-1])
+        return F.matmul(input.reshape((n, other_shape[0])).mT, g.reshape((n, other_shape[1])))
+    if nb == 1:
+        if na == 1:
+            return g * input
+        n = prod(input.shape[:-1])
+        return F.matmul(input.reshape((n, other_shape[0])).mT, g.reshape((n,)))
+    if na == 1:
+        made = F.matmul(input.reshape((-1, 1)), g.reshape((*g.shape[:-1], 1, g.shape[-1])))
+    else:
+        made = F.matmul(input.mT, g)
+    return made if tuple(made.shape) == other_shape else F.sum_to(made, shape=other_shape)
+
+
+_PAIRS = (
+    ((2, 3), (3, 4)), ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((5, 2, 3), (3, 4)), ((5, 2, 3), (5, 3, 4)), ((5, 2, 3), (3,)),
+    ((3,), (5, 3, 2)), ((2, 3), (5, 3, 4)), ((5, 1, 2, 3), (4, 3, 2)), ((0, 3), (3, 2)), ((2, 0), (0, 3)),
+)  # fmt: skip
+
+matmul_op = defop(
+    "matmul",
+    "input other",
+    forward="matmul",
+    aval=lambda a, b: (matmul_shape(a[0], b[0]), a[1]),
+    vjp={"input": _left, "other": _right},
+    onnx="MatMul",
+    autocast="lower",
+    check=_check,
+    samples=lambda rng: (
+        *cases(*((pair, {}) for pair in _PAIRS), complex=True)(rng),
+        Sample((draw(rng, (2, 3), REAL), draw(rng, (2, 3), REAL)), error=RuntimeError),
+        Sample((draw(rng, (), REAL), draw(rng, (3,), REAL)), error=RuntimeError),
+    ),
+)
+
+matmul_op.variant = lambda shape, *_: ("Dot", "Mv", "Mm", "Bmm")[min(len(shape), 3)] + "Backward0"
+
+METHODS["__matmul__"], METHODS["__rmatmul__"] = make_operators(matmul_op)
+
+
+@public(methods="=", out=True, namespace="torch linalg")
+def matmul(input: Tensor, other: Tensor) -> Tensor:
+    """The matrix product `input @ other`: of vectors, matrices, or stacks of matrices whose leading dimensions broadcast.
+
+    Args:
+        input: `(..., n, k)` or `(k,)`.
+        other: `(..., k, m)` or `(k,)`, of the same dtype.
+
+    Raises:
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+
+    >>> import pellucid as torch
+    >>> torch.matmul(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0], [4.0]]))
+    tensor([[11.]])
+    """
+    return matmul_op.call(input, other)
+
+
+def _as_it_is(a: Any, b: Any) -> Tensor:
+    """The product in the operands' own precision, where autocast would lower it."""
+    policy, local.autocast = local.autocast, None
+    try:
+        return matmul_op.call(a, b)
+    finally:
+        local.autocast = policy
+
+
+def _named_product(name: str, shape_rule: Any, names: tuple[str, str]) -> Any:
+    vectors = name in ("mv", "dot")  # products with vectors are in none of autocast's groups
+
+    def product(a: Any, b: Any) -> Tensor:
+        shape_rule(require_tensor(a, name, names[0], 1)._array.shape, require_tensor(b, name, names[1], 2)._array.shape)
+        if vectors and local.autocast is not None:
+            return _as_it_is(a, b)
+        return matmul_op.call(a, b)  # type: ignore[no-any-return]
+
+    return product
+
+
+_mm, _bmm = _named_product("mm", mm_shape, ("input", "mat2")), _named_product("bmm", bmm_shape, ("input", "mat2"))
+_mv, _dot = _named_product("mv", mv_shape, ("input", "vec")), _named_product("dot", dot_shape, ("input", "tensor"))
+
+
+@public(methods="=", out=True)
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The product of two matrices, `(n, k)` times `(k, m)`; no broadcasting.
+
+    >>> import pellucid as torch
+    >>> torch.mm(torch.eye(2), torch.ones(2, 1))
+    tensor([[1.],
+            [1.]])
+    """
+    return _mm(input, mat2)
+
+
+@public(methods="=", out=True)
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The products of two stacks of matrices, `(b, n, k)` times `(b, k, m)`; no broadcasting.
+
+    >>> import pellucid as torch
+    >>> torch.bmm(torch.ones(5, 2, 3), torch.ones(5, 3, 4)).shape
+    torch.Size([5, 2, 4])
+    """
+    return _bmm(input, mat2)
+
+
+@public(methods="=", out=True)
+def mv(input: Tensor, vec: Tensor) -> Tensor:
+    """The product of a matrix `(n, k)` and a vector `(k,)`.
+
+    >>> import pellucid as torch
+    >>> torch.mv(torch.eye(2), torch.tensor([3.0, 4.0]))
+    tensor([3., 4.])
+    """
+    return _mv(input, vec)
+
+
+def _check_dot(a: Any, b: Any) -> None:
+    sa, sb = require_tensor(a, "dot")._array.shape, require_tensor(b, "dot", "tensor", 2)._array.shape
+    if len(sa) == len(sb) == 1 and a.dtype is not b.dtype:
+        raise DtypeError(
+            f"dot : expected both vectors to have same dtype, but found {a.dtype.scalar_type_name} and {b.dtype.scalar_type_name}"
+        )
+    dot_shape(sa, sb)
+
+
+@public(methods="=", out=True)
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
+    """The sum of the products of two vectors' elements.
+
+    >>> import pellucid as torch
+    >>> torch.dot(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+    tensor(11.)
+    """
+    _check_dot(input, tensor)
+    return _dot(input, tensor)
+
+
+@public(methods="=", out=True)
+def vdot(input: Tensor, other: Tensor) -> Tensor:
+    """As `dot`, with the first vector conjugated.
+
+    >>> import pellucid as torch
+    >>> torch.vdot(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+    tensor(11.)
+    """
+    _check_dot(input, other)
+    return _dot(F.conj(input), other)
+
+
+@public(out=True, namespace="linalg")
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+    """The sum of `conj(x) * y` along a dimension of two tensors that broadcast.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.vecdot(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 4.0]]))
+    tensor([11.])
+    """
+    require_tensor(y, "linalg_vecdot", "y", 2)
+    if require_tensor(x, "linalg_vecdot", "x").dtype is not y.dtype:
+        raise DtypeError(
+            "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
+            f"{x.dtype.scalar_type_name} and y of type {y.dtype.scalar_type_name} instead"
+        )
+    return (F.conj(x) * y).sum(dim)  # type: ignore[attr-defined, no-any-return]
+
+
+@public(methods="=", out=True)
+def inner(input: Tensor, other: Tensor) -> Tensor:
+    """The sums of products over the last dimension of both: `out[i, j] = sum_k input[i, k] * other[j, k]`.
+
+    >>> import pellucid as torch
+    >>> torch.inner(torch.tensor([1.0, 2.0]), torch.tensor([[3.0, 4.0], [5.0, 6.0]]))
+    tensor([11., 17.])
+    """
+    a, b = require_tensor(input, "inner")._array.shape, require_tensor(other, "inner", "other", 2)._array.shape
+    if not a or not b:
+        return input * other  # type: ignore[operator, no-any-return]
+    if a[-1] != b[-1]:
+        raise ShapeError(f"inner() the last dimension must match on both input tensors but got shapes {list(a)} and {list(b)}")
+    if len(a) == len(b) == 1:
+        return _dot(input, other)
+    k = a[-1]
+    rows, columns = input.reshape((prod(a[:-1]), k)), other.reshape((prod(b[:-1]), k))  # type: ignore[attr-defined]
+    return matmul_op.call(rows, columns.mT).reshape((*a[:-1], *b[:-1]))  # type: ignore[no-any-return]
+
+
+@public(methods="=", names="outer ger", out=True)
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """All products of an element of one vector with one of another: `(n,)` and `(m,)` give `(n, m)`.
+
+    >>> import pellucid as torch
+    >>> torch.outer(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+    tensor([[3., 4.],
+            [6., 8.]])
+    """
+    for name, v in (("self", require_tensor(input, "outer")), ("vec2", require_tensor(vec2, "outer", "vec2", 2))):
+        if v._array.ndim != 1:
+            raise ShapeError(f"outer: Expected 1-D argument {name}, but got {v._array.ndim}-D")
+    return input.reshape((input._array.size, 1)) * vec2  # type: ignore[attr-defined, no-any-return]
+
+
+# ---- beta * input + alpha * product -----------------------------------------------------------
+def _combined(name: str, input: Any, product: Tensor, beta: Any, alpha: Any) -> Tensor:
+    """`beta * input + alpha * product`; an input with beta 0 is not read, so that its NaN does not matter."""
+    shape, target = require_tensor(input, name)._array.shape, product._array.shape
+    kind = input.dtype
+    if kind is not product.dtype:
+        raise DtypeError(
+            f"self and mat2 must have the same dtype, but got {kind.scalar_type_name} and {product.dtype.scalar_type_name}"
+        )
+    if kind.is_integral:
+        beta, alpha = int(beta), int(alpha)
+    expand(shape, (0,) * len(shape), target)
+    if alpha != 1:
+        product = product * alpha  # type: ignore[operator]
+    if beta == 0:
+        # What is not read has a gradient all the same, of zeros.
+        wanted = input._rg and local.grad  # type: ignore[attr-defined]
+        return F.where(make_tensor(constant(np.ones((), bool))), product, input) if wanted else product  # type: ignore[no-any-return]
+    return (input if beta == 1 else input * beta) + product  # type: ignore[no-any-return]
+
+
+@public(methods="=", inplace="=", out=True)
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """`beta * input + alpha * (mat1 @ mat2)` with `input` broadcast to the product's shape.
+
+    >>> import pellucid as torch
+    >>> torch.addmm(torch.ones(1), torch.eye(2), torch.ones(2, 1))
+    tensor([[2.],
+            [2.]])
+    """
+    if rest:
+        return former(addmm, input, mat1, mat2, *rest, numbers=("beta", "alpha"), beta=beta, alpha=alpha)
+    return _combined("addmm", require_tensor(input, "addmm"), _mm(mat1, mat2), beta, alpha)
+
+
+@public(methods="=", inplace="=", out=True)
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """`beta * input + alpha * (mat @ vec)`.
+
+    >>> import pellucid as torch
+    >>> torch.addmv(torch.ones(2), torch.eye(2), torch.tensor([3.0, 4.0]))
+    tensor([4., 5.])
+    """
+    if rest:
+        return former(addmv, input, mat, vec, *rest, numbers=("beta", "alpha"), beta=beta, alpha=alpha)
+    return _combined("addmv", require_tensor(input, "addmv"), _mv(mat, vec), beta, alpha)
+
+
+@public(methods="=", inplace="=", out=True)
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """`beta * input + alpha * outer(vec1, vec2)`.
+
+    >>> import pellucid as torch
+    >>> torch.addr(torch.zeros(1), torch.tensor([1.0, 2.0]), torch.tensor([3.0]))
+    tensor([[3.],
+            [6.]])
+    """
+    if rest:
+        return former(addr, input, vec1, vec2, *rest, numbers=("beta", "alpha"), beta=beta, alpha=alpha)
+    require_tensor(input, "addr")
+    for place, v in enumerate((vec1, vec2), 1):
+        dims = require_tensor(v, "addr", f"vec{place}", place + 1)._array.ndim
+        if dims != 1:
+            raise ShapeError(f"addr: Expected 1-D argument vec{place}, but got {dims}-D")
+    product = outer(vec1, vec2)
+    kind = promote_types(input.dtype, product.dtype)
+    if kind.category == 0:
+        return _bool_addr(input, product, beta, alpha)
+    if kind.is_integral and (isinstance(beta, float) or isinstance(alpha, float)):
+        which = "beta" if isinstance(beta, float) else "alpha"
+        raise OperationError(f"For integral input tensors, argument {which} must not be a floating point number.")
+    casts = [t if t.dtype is kind else F.cast(t, dtype=kind.numpy) for t in (input, product)]
+    return _combined("addr", casts[0], casts[1], beta, alpha)
+
+
+def _bool_addr(input: Any, product: Any, beta: Any, alpha: Any) -> Tensor:
+    product = product if alpha else product & False
+    return input | product if beta else product  # type: ignore[no-any-return]
+
+
+@public(methods="=", inplace="=", out=True)
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """`beta * input + alpha * sum_i (batch1[i] @ batch2[i])`.
+
+    >>> import pellucid as torch
+    >>> torch.addbmm(torch.zeros(1, 1), torch.ones(2, 1, 3), torch.ones(2, 3, 1))
+    tensor([[6.]])
+    """
+    if rest:
+        return former(addbmm, input, batch1, batch2, *rest, numbers=("beta", "alpha"), beta=beta, alpha=alpha)
+    product = _bmm(batch1, batch2)
+    summed = F.sum(product, dim=(0,), keepdim=False)
+    return _combined("addbmm", input, F.cast(summed, dtype=product._array.dtype), beta, alpha)
+
+
+@public(methods="=", inplace="=", out=True)
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """`beta * input + alpha * (batch1 @ batch2)` for stacks of matrices.
+
+    >>> import pellucid as torch
+    >>> torch.baddbmm(torch.ones(1, 1, 1), torch.ones(2, 1, 3), torch.ones(2, 3, 1)).flatten()
+    tensor([4., 4.])
+    """
+    if rest:
+        return former(baddbmm, input, batch1, batch2, *rest, numbers=("beta", "alpha"), beta=beta, alpha=alpha)
+    return _combined("baddbmm", require_tensor(input, "baddbmm"), _bmm(batch1, batch2), beta, alpha)

@@ -1,0 +1,593 @@
+"""Inverses, linear systems, determinants, least squares."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...backends.native import kernels
+from ...core import tracing
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import public
+from ...core.tensor import Tensor, make_tensor
+from ...errors import LinAlgError, OperationError, ShapeError
+from ...shapes import broadcast_shapes
+from .. import return_types
+from .._rules import require_tensor
+from .._samples import cases
+from ._linalg import (
+    batched,
+    broadcast_batches,
+    column,
+    constant,
+    floating,
+    lapack,
+    linalg,
+    loop,
+    matrices,
+    mH,
+    raise_info,
+    same_dtype,
+    square,
+    tril,
+    triu,
+    values,
+)
+from .factor import unpacked
+
+_INFO = np.dtype(np.int32)
+SINGULAR = "The solver failed because the input matrix is singular."
+_SINGULAR_INVERSE = (
+    "The diagonal element {info} is zero, the inversion could not be completed because the input matrix is singular."
+)
+
+
+def _singular(a: Any) -> Any:
+    """LAPACK's info for each matrix: 0, or the place of the first zero on the diagonal of U."""
+    (getrf,) = lapack("getrf", a)
+    return np.asarray(loop(lambda x: getrf(x)[2:], a)[0], _INFO)
+
+
+def dominant(a: Any, *others: Any) -> tuple[Any, ...]:
+    """Sample matrices far from singular."""
+    return (a + 3 * np.eye(a.shape[-1]), *others)
+
+
+# ---- triangular systems -----------------------------------------------------------------------
+def _solve_triangular(xp: Any, a: Any, b: Any, *, upper: bool, left: bool, unit: bool) -> Any:
+    if b.size == 0 or a.size == 0:
+        return np.zeros_like(b)
+    from scipy.linalg import get_blas_funcs
+
+    trsm = kernels.matmul.blas.bounded(get_blas_funcs("trsm", (a, b)))
+
+    def one(x: Any, y: Any) -> Any:
+        return (trsm(1.0, x, y, side=0 if left else 1, lower=0 if upper else 1, diag=1 if unit else 0),)
+
+    return np.ascontiguousarray(loop(one, a, b)[0])
+
+
+def _triangle(F: Any, x: Any, upper: bool, unit: bool) -> Any:
+    return triu(F, x, 1 if unit else 0) if upper else tril(F, x, -1 if unit else 0)
+
+
+def _triangular_right(F: Any, g: Any, input: Any, upper: bool, left: bool, unit: bool) -> Any:
+    return F.solve_triangular(mH(F, input), g, upper=not upper, left=left, unit=unit)
+
+
+def _triangular_left(F: Any, g: Any, input: Any, out: Any, upper: bool, left: bool, unit: bool) -> Any:
+    gb = F.solve_triangular(mH(F, input), g, upper=not upper, left=left, unit=unit)
+    product = F.matmul(gb, mH(F, out)) if left else F.matmul(mH(F, out), gb)
+    return -_triangle(F, product, upper, unit)
+
+
+defop(
+    "solve_triangular",
+    "input other",
+    forward=_solve_triangular,
+    aval=lambda a, b, upper, left, unit: b,
+    vjp={"input": _triangular_left, "other": _triangular_right},
+    grad_name="LinalgSolveTriangular",
+    samples=cases(
+        *(
+            (((2, 3, 3), (2, 3, 3)), {"upper": upper, "left": left, "unit": unit})
+            for upper in (False, True)
+            for left in (False, True)
+            for unit in (False, True)
+        ),
+        complex=True,
+        make=dominant,
+    ),  # fmt: skip
+)
+
+
+def _pair(name: str, a: Any, b: Any, first: str = "A", second: str = "B") -> None:
+    same_dtype(a, b, name, first, second)
+    matrices(b, name, second)
+
+
+@linalg()
+def solve_triangular(
+    A: Tensor,
+    B: Tensor,
+    *,
+    upper: bool,
+    left: bool = True,
+    unitriangular: bool = False,  # noqa: N803
+) -> Tensor:
+    """The solution X of `A @ X = B` (or `X @ A = B` with left=False) for triangular A, of which only that triangle is read.
+
+    Args:
+        A: `(..., n, n)`.
+        B: `(..., n, k)`; leading dimensions broadcast.
+        unitriangular: take A's diagonal as ones.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.solve_triangular(torch.tensor([[2.0]]), torch.tensor([[6.0]]), upper=True)
+    tensor([[3.]])
+    """
+    name = "linalg.solve_triangular"
+    square(A, name)
+    _pair(name, A, B)
+    _check_inner(name, A, B, left)
+    a, b = broadcast_batches(A, B)
+    return F.solve_triangular(a, b, upper=bool(upper), left=bool(left), unit=bool(unitriangular))
+
+
+def _check_inner(name: str, a: Any, b: Any, left: bool = True) -> None:
+    sa, sb = a._array.shape, b._array.shape
+    if sa[-2 if left else -1] != sb[-2 if left else -1]:
+        equation = "AX = B" if left else "XA = B"
+        raise ShapeError(
+            f"{name}: Incompatible shapes of A and B for the equation {equation} ({sa[-2]}x{sa[-1]} and {sb[-2]}x{sb[-1]})"
+        )
+
+
+# ---- general systems --------------------------------------------------------------------------
+def _solve(xp: Any, a: Any, b: Any) -> Any:
+    if not (a.size and b.size):
+        return np.zeros(b.shape, b.dtype)
+    try:
+        return kernels.matmul.blas.linalg.solve(a, b)
+    except np.linalg.LinAlgError:
+        raise_info("torch.linalg.solve", _singular(a), SINGULAR)
+        raise
+
+
+defop(
+    "solve",
+    "input other",
+    forward=_solve,
+    aval=lambda a, b: b,
+    vjp={
+        "input": lambda F, g, input, out: -F.matmul(F.solve(mH(F, input), g), mH(F, out)),
+        "other": lambda F, g, input: F.solve(mH(F, input), g),
+    },
+    grad_name="LinalgSolveEx",
+    samples=cases((((2, 3, 3), (2, 3, 2)), {}), complex=True, make=dominant),
+)
+
+
+def _solve_ex_arrays(xp: Any, a: Any, b: Any) -> Any:
+    try:
+        return _solve(xp, a, b), np.zeros(a.shape[:-2], _INFO)
+    except LinAlgError:
+        return np.full(b.shape, np.nan, b.dtype), _singular(a)
+
+
+defop(
+    "solve_ex",
+    "input other",
+    forward=_solve_ex_arrays,
+    outputs=2,
+    aval=lambda a, b: [b, (a[0][:-2], _INFO)],
+    vjp={
+        "input": lambda F, g, input, out0: -F.matmul(F.solve_ex(mH(F, input), g[0])[0], mH(F, out0)),
+        "other": lambda F, g, input: F.solve_ex(mH(F, input), g[0])[0],
+    },
+    grad_name="LinalgSolveEx",
+)
+
+
+def _solution(name: str, A: Any, B: Any, left: bool, solver: Any) -> Any:  # noqa: N803
+    """The solution of A X = B or X A = B that an operation finds, and what else it gives; B may be a stack of vectors."""
+    name = name.removeprefix("torch.")
+    square(A, name)
+    same_dtype(A, B, name)
+    floating(B, name)
+    sa, sb = A._array.shape, B._array.shape
+    if not sb:
+        raise ShapeError(f"{name}: The input tensor B must have at least 2 dimensions.")
+    vector = len(sb) == 1 or (len(sa) - 1 == len(sb) and sb == sa[:-1])
+    if vector and not left:
+        raise ShapeError(f"{name}: Vector broadcasting of the left hand side is not supported for left=False. In this case "
+                         f"{name} is equivalent to B / A.squeeze(-1)")  # fmt: skip
+    b = B.unsqueeze(-1) if vector else B
+    _check_inner(name, A, b, left)
+    a, b = broadcast_batches(A, b)
+    made = solver(a, b) if left else solver(a.mT, b.mT)
+    made, *rest = made if isinstance(made, tuple) else (made,)
+    made = made if left else made.mT
+    made = made.squeeze(-1) if vector else made
+    return (made, *[_first_of_each(info, sa[:-2]) for info in rest]) if rest else made
+
+
+def _first_of_each(info: Any, shape: tuple[int, ...]) -> Any:
+    """The info of each matrix, of which copies were made along broadcast dimensions."""
+    lead = len(info._array.shape) - len(shape)
+    places = (0,) * lead + tuple(slice(n) for n in shape)
+    return info[places] if info._array.shape != shape else info
+
+
+@linalg()
+def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:  # noqa: N803
+    """The solution X of `A @ X = B` (or `X @ A = B` with left=False) for square A.
+
+    Args:
+        A: `(..., n, n)`.
+        B: `(..., n, k)`, or vectors `(..., n)` when its shape is A's without the last dimension.
+
+    Raises:
+        LinAlgError: A is singular. RuntimeError: shapes or dtypes do not fit.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.solve(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), torch.tensor([2.0, 2.0]))
+    tensor([1.0000, 0.5000])
+    """
+
+    return _solution("torch.linalg.solve", A, B, left, F.solve)
+
+
+_solve_ex = return_types.make("linalg_solve_ex", "result info")
+
+
+@linalg()
+def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:  # noqa: N803
+    """As `solve`, with LAPACK's info instead of an error for singular matrices.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.solve_ex(torch.eye(2), torch.ones(2)).info
+    tensor(0, dtype=torch.int32)
+    """
+    made, info = _solution("torch.linalg.solve_ex", A, B, left, F.solve_ex)
+    if check_errors:
+        batched("torch.linalg.solve_ex", info._array, SINGULAR)
+    return _solve_ex(made, info)
+
+
+def _inverse(xp: Any, x: Any) -> Any:
+    try:
+        return kernels.matmul.blas.linalg.inv(x) if x.size else x.copy()
+    except np.linalg.LinAlgError:
+        raise_info("linalg.inv", _singular(x), _SINGULAR_INVERSE)
+        raise
+
+
+defop(
+    "inverse",
+    "input",
+    forward=_inverse,
+    aval=lambda x: x,
+    vjp={"input": lambda F, g, out: -F.matmul(mH(F, out), F.matmul(g, mH(F, out)))},
+    grad_name="LinalgInvEx",
+    samples=cases((((2, 3, 3),), {}), complex=True, make=dominant),
+)
+
+
+def _inverse_ex(xp: Any, x: Any) -> Any:
+    try:
+        return _inverse(xp, x), np.zeros(x.shape[:-2], _INFO)
+    except LinAlgError:
+        return np.full(x.shape, np.inf, x.dtype), _singular(x)
+
+
+defop(
+    "inverse_ex",
+    "input",
+    forward=_inverse_ex,
+    outputs=2,
+    aval=lambda x: [x, (x[0][:-2], _INFO)],
+    vjp={"input": lambda F, g, out0: -F.matmul(mH(F, out0), F.matmul(g[0], mH(F, out0)))},
+    grad_name="LinalgInvEx",
+)
+
+
+@linalg()
+def inv(A: Tensor) -> Tensor:  # noqa: N803
+    """The inverses of square matrices.
+
+    Raises:
+        LinAlgError: a matrix is singular. RuntimeError: not square.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.inv(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
+    """
+    return F.inverse(square(A, "linalg.inv"))  # type: ignore[no-any-return]
+
+
+_inv_ex = return_types.make("linalg_inv_ex", "inverse info")
+
+
+@linalg()
+def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:  # noqa: N803
+    """As `inv`, with LAPACK's info instead of an error for singular matrices.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.inv_ex(torch.eye(2)).info
+    tensor(0, dtype=torch.int32)
+    """
+    made, info = F.inverse_ex(square(A, "linalg.inv"))
+    if check_errors:
+        batched("linalg.inv_ex", info._array, _SINGULAR_INVERSE)
+    return _inv_ex(made, info)
+
+
+# ---- determinants -----------------------------------------------------------------------------
+def _det(xp: Any, x: Any) -> Any:
+    return np.asarray(kernels.matmul.blas.linalg.det(x), x.dtype)
+
+
+def _det_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
+    a = values(F, input)
+    if a.size == 0:
+        return input * 0
+    try:
+        inverse = F.inverse(input)
+        if np.isfinite(values(F, inverse)).all() and (kernels.matmul.blas.linalg.cond(a) < 1 / np.finfo(a.dtype).eps).all():
+            return column(column(g * F.conj(out))) * mH(F, inverse)
+    except RuntimeError:
+        pass  # a singular matrix: cofactors from its singular values
+    u, s, vh = F.svd(input, full=False)
+    n = a.shape[-1]
+    # cofactor = det(U) det(Vh) U diag(products of the other singular values) Vh, conjugated where complex
+    lines = F.expand(s.reshape((*s.shape[:-1], 1, n)), shape=(*s.shape[:-1], n, n))
+    eye = constant(F, np.eye(n, dtype=a.real.dtype))
+    others = F.prod(lines * (1 - eye) + eye, dim=(lines.ndim - 1,), keepdim=False)
+    sign = F.conj(F.det(u) * F.det(vh))
+    return column(column(g * sign)) * F.matmul(u * others.reshape((*others.shape[:-1], 1, n)), vh)
+
+
+defop(
+    "det", "input", forward=_det, aval=lambda x: (x[0][:-2], x[1]), vjp={"input": _det_grad}, grad_name="LinalgDet",
+    samples=lambda rng: (
+        *cases((((2, 3, 3),), {}), complex=True)(rng),
+        *cases((((3, 2), (2, 3)), {}), make=lambda a, b: (a @ b,))(rng),
+    ),
+)  # fmt: skip
+
+
+@public(namespace="linalg", out=True)
+def det(A: Tensor) -> Tensor:  # noqa: N803
+    """The determinants of square matrices.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.det(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor(8.)
+    """
+    return F.det(square(A, "linalg.det"))
+
+
+def _slogdet(xp: Any, x: Any) -> Any:
+    sign, logabs = kernels.matmul.blas.linalg.slogdet(x)
+    return np.asarray(sign, x.dtype), np.asarray(logabs, x.real.dtype)
+
+
+def _slogdet_grad(F: Any, g: Any, input: Any, out0: Any) -> Any:
+    gsign, glog = g
+    if values(F, input).dtype.kind == "c":
+        # The sign moves on the unit circle: d sign = i sign d(angle).
+        turned = gsign * F.conj(out0)
+        imag = turned - F.cast(F.real(turned), dtype=values(F, turned).dtype)
+        factor = F.cast(glog, dtype=values(F, gsign).dtype) + imag
+    else:
+        factor = glog
+    a = values(F, input)
+    try:
+        return column(column(factor)) * mH(F, F.inverse(input))
+    except RuntimeError:
+        return constant(F, np.full(a.shape, np.nan, a.dtype))
+
+
+defop(
+    "slogdet",
+    "input",
+    forward=_slogdet,
+    outputs=2,
+    vjp={"input": _slogdet_grad},
+    grad_name="LinalgSlogdet",
+    samples=cases((((2, 3, 3),), {}), complex=True, make=dominant),
+    aval=lambda x: [(x[0][:-2], x[1]), (x[0][:-2], np.empty(0, x[1]).real.dtype)],
+)
+_slogdet_result = return_types.make("linalg_slogdet", "sign logabsdet")
+
+
+@linalg()
+def slogdet(A: Tensor) -> Any:  # noqa: N803
+    """The sign and the logarithm of the absolute value of determinants, as (sign, logabsdet).
+
+    >>> import pellucid as torch
+    >>> torch.linalg.slogdet(torch.eye(2))
+    torch.return_types.linalg_slogdet(
+    sign=tensor(1.),
+    logabsdet=tensor(0.))
+    """
+    return _slogdet_result(*F.slogdet(square(A, "linalg.slogdet")))
+
+
+# ---- systems from factorisations --------------------------------------------------------------
+@linalg()
+def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:  # noqa: N803
+    """The solution X of `A @ X = B` (`X @ A = B` with left=False, A^H for A with adjoint=True) from A's `lu_factor`.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.lu_solve(*torch.linalg.lu_factor(torch.eye(2)), torch.ones(2, 1))
+    tensor([[1.],
+            [1.]])
+    """
+    name = "torch.linalg.lu_solve"
+    square(LU, name, "LU")
+    _pair("linalg.lu_solve", LU, B, "LU", "B")
+    if require_tensor(pivots, "linalg_lu_solve", "pivots", 2)._array.dtype != np.int32:
+        raise OperationError("linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
+    sp = pivots._array.shape
+    if not sp or sp[-1] != LU._array.shape[-1]:
+        raise ShapeError("linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix")
+    if sp[:-1] != LU._array.shape[:-2]:
+        raise ShapeError(
+            f"linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape {list(sp)} "
+            f"instead of {list(LU._array.shape[:-1])}"
+        )
+    _check_inner("linalg.lu_solve", LU, B, left)
+    p, lower, upper = unpacked(LU, pivots)
+    # left: P L U X = B; right: X P L U = B. The adjoint reverses the order and transposes each factor.
+    if adjoint:
+        return _adjoint_lu(p, lower, upper, B, left)  # type: ignore[no-any-return]
+    if left:
+        return _tri(upper, _tri(lower, F.matmul(*broadcast_batches(p.mT, B)), False, True, True), True, False, True)
+    return F.matmul(*broadcast_batches(_tri(lower, _tri(upper, B, True, False, False), False, True, False), p.mT))
+
+
+def _tri(a: Any, b: Any, upper: bool, unit: bool, left: bool) -> Any:
+    a, b = broadcast_batches(a, b)
+    return F.solve_triangular(a, b, upper=upper, left=left, unit=unit)
+
+
+def _adjoint_lu(p: Any, lower: Any, upper: Any, b: Any, left: bool) -> Any:
+    lower, upper = F.conj(lower).mT, F.conj(upper).mT
+    if left:
+        return F.matmul(*broadcast_batches(p, _tri(lower, _tri(upper, b, False, False, True), True, True, True)))
+    return _tri(upper, _tri(lower, F.matmul(*broadcast_batches(b, p)), True, True, False), False, False, False)
+
+
+def _cholesky_solve(xp: Any, b: Any, factor: Any, *, upper: bool) -> Any:
+    lower = factor.mT.conj() if upper else factor
+    half = _solve_triangular(xp, lower, b, upper=False, left=True, unit=False)
+    return _solve_triangular(xp, lower.mT.conj(), half, upper=True, left=True, unit=False)
+
+
+def _cholesky_solve_factor(F: Any, g: Any, factor: Any, out: Any, upper: bool) -> Any:
+    outer = F.matmul(F.cholesky_solve(g, factor, upper=upper), mH(F, out))
+    both = outer + mH(F, outer)  # A = L L^H
+    return -F.matmul(factor, both) if upper else -F.matmul(both, factor)
+
+
+defop(
+    "cholesky_solve",
+    "input factor",
+    forward=_cholesky_solve,
+    aval=lambda b, factor, upper: b,
+    vjp={
+        "input": lambda F, g, factor, upper: F.cholesky_solve(g, factor, upper=upper),
+        "factor": _cholesky_solve_factor,
+    },
+)
+
+
+def cholesky_solution(name: str, B: Any, L: Any, upper: bool) -> Tensor:  # noqa: N803
+    """X with A X = B from A's Cholesky factor."""
+    for word, x in (("b", require_tensor(B, name)), ("u", require_tensor(L, name, "input2", 2))):
+        if x._array.ndim < 2:
+            raise ShapeError(f"{word} should have at least 2 dimensions, but has {x._array.ndim} dimensions instead")
+    matrices(B, name, "b")
+    square(L, name, "u")
+    _pair(name, B, L, "b", "A")
+    if B._array.shape[-2] != L._array.shape[-1]:
+        raise ShapeError(
+            f"Incompatible matrix sizes for {name}: each A matrix is {L._array.shape[-1]} by {L._array.shape[-1]} but each b "
+            f"matrix is {B._array.shape[-2]} by {B._array.shape[-1]}"
+        )
+    return F.cholesky_solve(*broadcast_batches(B, L), upper=bool(upper))  # type: ignore[no-any-return]
+
+
+@linalg()
+def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:  # noqa: N803
+    """The solution X of `A @ X = B` from A's `ldl_factor`.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.ldl_solve(*torch.linalg.ldl_factor(torch.eye(2)), torch.ones(2, 1))
+    tensor([[1.],
+            [1.]])
+    """
+    name = "torch.linalg.ldl_solve"
+    square(LD, name, "LD")
+    if require_tensor(B, "linalg_ldl_solve", "B", 3)._array.ndim < 2:
+        raise ShapeError(f"{name}: Expected B to have at least 2 dimensions, but it has {B._array.ndim} dimensions instead")
+    shape = pivots._array.shape
+    if shape != LD._array.shape[:-1]:
+        raise ShapeError(
+            f"{name}: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape {list(shape)} instead"
+        )
+    if pivots._array.dtype.kind not in "iu":
+        raise OperationError(f"{name}: Expected pivots to be integers. Got {pivots.dtype.scalar_type_name}")
+    if LD.dtype is not B.dtype:
+        raise OperationError("ldl_solve: Expected LD and B to have the same dtype")
+    _check_inner(name, LD, B)
+    a, b = LD._array, B._array
+    lead = broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    if b.size == 0 or a.size == 0:
+        return make_tensor(tracing.constant(np.zeros((*lead, *b.shape[-2:]), b.dtype)))
+    return make_tensor(tracing.effect(_ldl_solution, a, pivots._array, b, lead, bool(hermitian)))
+
+
+def _ldl_solution(a: Any, pivots: Any, b: Any, lead: tuple[int, ...], hermitian: bool) -> Any:
+    # LAPACK would exchange rows outside of the matrix.
+    if (np.abs(pivots) > a.shape[-1]).any() or (pivots == 0).any():
+        raise OperationError(
+            "torch.linalg.ldl_solve: Expected pivots of ldl_factor, from 1 to the number of rows, or their negatives"
+        )
+    (trs,) = lapack("hetrs" if hermitian and a.dtype.kind == "c" else "sytrs", a)
+    a, pivots, b = (np.broadcast_to(x, (*lead, *x.shape[-k:])) for x, k in ((a, 2), (pivots, 1), (b, 2)))
+    out = np.empty(b.shape, b.dtype)
+    for place in np.ndindex(*b.shape[:-2]):
+        out[place] = trs(a[place], pivots[place], b[place], lower=1)[0]
+    return out
+
+
+@linalg()
+def tensorinv(A: Tensor, ind: int = 2) -> Tensor:  # noqa: N803
+    """The inverse of the linear map that `tensordot` with A is: its first `ind` dimensions are the rows.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.tensorinv(torch.eye(4).reshape(2, 2, 4)).shape
+    torch.Size([4, 2, 2])
+    """
+    shape = require_tensor(A, "linalg_tensorinv", "A")._array.shape
+    if ind <= 0:
+        raise OperationError(f"Expected a strictly positive integer for 'ind', but got {ind}")
+    rows, columns = math.prod(shape[:ind]), math.prod(shape[ind:])
+    if rows != columns:
+        raise OperationError(
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
+            f"{columns} != {rows}"
+        )
+    made = inv(A.reshape((rows, columns)))
+    return made.reshape((*shape[ind:], *shape[:ind]))
+
+
+@linalg()
+def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:  # noqa: N803
+    """The X with `tensordot(A, X, X.ndim) = B`; the dimensions `dims` of A are moved to its end first.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.tensorsolve(torch.eye(4).reshape(2, 2, 4), torch.ones(2, 2))
+    tensor([1., 1., 1., 1.])
+    """
+    require_tensor(A, "linalg_tensorsolve", "A")
+    require_tensor(B, "linalg_tensorsolve", "B", 2)
+    if dims is not None:
+        ndim = A._array.ndim
+        moved = [d % ndim for d in dims]
+        A = A.permute([d for d in range(ndim) if d not in moved] + moved)  # noqa: N806
+    rest = A._array.shape[B._array.ndim :]
+    size = math.prod(rest)
+    if math.prod(B._array.shape) != size:
+        raise OperationError(
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got "
+            f"{size} != {math.prod(B._array.shape)}"
+        )
+    return solve(A.reshape((math.prod(B._array.shape), size)), B.reshape((-1,))).reshape(rest)

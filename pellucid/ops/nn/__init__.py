@@ -1,0 +1,1 @@
+"""Layers' operations: convolution, norms, attention, losses."""

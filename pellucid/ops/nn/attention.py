@@ -1,0 +1,188 @@
+"""Scaled dot-product attention."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import config, shapes
+from ...backends.native import kernels
+from ...core.bind import wrap
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import public
+from ...core.tensor import Tensor
+from ...core.tracing import constant
+from ...errors import OperationError
+from .._rules import require_tensor
+from .dropout import dropout
+
+_F32 = np.dtype(np.float32)
+
+
+def _scores(xp: Any, q: Any, k: Any, bias: Any, causal: bool, scale: float) -> Any:
+    s = xp.matmul(q, xp.swapaxes(k, -1, -2)) * xp.asarray(scale, q.dtype)
+    if causal:
+        rows, columns = s.shape[-2:]
+        s = xp.where(xp.tri(rows, columns, 0, dtype=bool), s, xp.asarray(-xp.inf, s.dtype))
+    return s if bias is None else s + bias
+
+
+def _one_head(a: Any, flat: bool) -> Any:
+    """A stack of three dimensions with one of one head, when `flat`."""
+    return a[:, None] if flat and a is not None and a.ndim == 3 else a
+
+
+def _attention(xp: Any, q: Any, k: Any, v: Any, bias: Any, *, causal: bool, scale: float) -> Any:
+    if type(q) is np.ndarray and q.dtype is _F32 and config.kernels:
+        flat = q.ndim == 3
+        heads = [_one_head(a, flat) for a in (q, k, v)]
+        made = kernels.rows.attention.attention(*heads, _one_head(bias, flat), causal, scale)
+        if made is not None:
+            return made[0][:, 0] if flat else made[0], ("kernel", made[1])
+    s = _scores(xp, q, k, bias, causal, scale)
+    p = xp.softmax(s, -1)
+    if (causal or bias is not None) and s.size:  # a query that sees no key has no weights
+        p = xp.where(xp.max(s, -1, keepdims=True) == -xp.inf, xp.zeros((), p.dtype), p)
+    return xp.matmul(p, v), ("plain", p)
+
+
+def _weights(F: Any, s: Any, masked: bool) -> Any:
+    """The softmax of scores; zeros for a query that sees no key."""
+    last = len(s.shape) - 1
+    if not masked or not s.shape[last]:
+        return F.softmax(s, dim=last)
+    blind = F.eq(F.amax(s, dim=(last,), keepdim=True), -math.inf)
+    return F.where(blind, 0.0, F.softmax(F.where(blind, 0.0, s), dim=last))
+
+
+def _t(F: Any, x: Any) -> Any:
+    n = len(x.shape)
+    return F.transpose(x, dim0=n - 2, dim1=n - 1)
+
+
+def _attention_vjp(
+    F: Any,
+    g: Any,
+    query: Any,
+    key: Any,
+    value: Any,
+    bias: Any,
+    bias_shape: Any,
+    aux: Any,
+    needs: Any,
+    causal: bool,
+    scale: float,
+) -> tuple[Any, ...]:
+    kind, saved = aux
+    if F.raw and kind == "kernel" and not needs[3]:
+        flat = len(query.shape) == 3
+        arrays = [_one_head(a, flat) for a in (g, query, key, value)]
+        made = kernels.rows.attention.attention_backward(*arrays, saved, _one_head(bias, flat), causal, scale)
+        if made is not None:
+            return (*[a[:, 0] for a in made], None) if flat else (*made, None)
+    if F.raw and kind == "plain":
+        p = saved
+    else:
+        s = F.matmul(query, _t(F, key)) * scale
+        if causal:
+            rows, columns = query.shape[-2], key.shape[-2]
+            mask = constant(np.tri(rows, columns, 0, dtype=bool))
+            s = F.where(mask if F.raw else wrap(mask), s, -math.inf)
+        if bias is not None:
+            s = s + bias
+        p = _weights(F, s, causal or bias is not None)
+    gv = F.matmul(_t(F, p), g) if needs[2] else None
+    if not (needs[0] or needs[1] or needs[3]):
+        return None, None, gv, None
+    gp = F.matmul(g, _t(F, value))
+    last = len(p.shape) - 1
+    gs = p * (gp - F.sum(gp * p, dim=(last,), keepdim=True))
+    gq = F.matmul(gs, key) * scale if needs[0] else None
+    gk = F.matmul(_t(F, gs), query) * scale if needs[1] else None
+    return gq, gk, gv, F.sum_to(gs, shape=bias_shape) if needs[3] else None
+
+
+def _attention_aval(q: Any, k: Any, v: Any, bias: Any, **_: Any) -> Any:
+    scores = shapes.matmul_shape(q[0], (*k[0][:-2], k[0][-1], k[0][-2]))
+    return shapes.matmul_shape(scores, v[0]), q[1]
+
+
+attention_op = defop(
+    "scaled_dot_product_attention",
+    "query key value bias?",
+    forward=_attention,
+    aux=True,
+    aval=_attention_aval,
+    vjp=_attention_vjp,
+    grad_name="ScaledDotProductFlashAttentionForCpu",
+    autocast="lower",
+)
+
+
+@public(namespace="nn.functional")
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False, *,
+    scale: float | None = None, enable_gqa: bool = False,
+) -> Tensor:  # fmt: skip
+    """softmax(query key^T * scale + mask) value.
+
+    Args:
+        query: `(..., L, E)`. key: `(..., S, E)`. value: `(..., S, Ev)`.
+        attn_mask: bool (True takes part) or added to the scores; broadcast to `(..., L, S)`.
+        is_causal: position i sees positions up to i.
+        scale: 1 / sqrt(E) when left out.
+        enable_gqa: key and value may have fewer heads; each is repeated.
+
+    Source: Vaswani et al., "Attention Is All You Need", 2017.
+
+    >>> import pellucid as torch
+    >>> q = torch.ones(1, 2, 4)
+    >>> torch.nn.functional.scaled_dot_product_attention(q, q, q).shape
+    torch.Size([1, 2, 4])
+    """
+    q, k, v = (
+        require_tensor(t, "scaled_dot_product_attention", n, i)
+        for i, (n, t) in enumerate((("query", query), ("key", key), ("value", value)), start=1)
+    )
+    if not (q._array.dtype == k._array.dtype == v._array.dtype):
+        raise OperationError(
+            f"Expected query, key, and value to have the same dtype, but got query.dtype: {q.dtype} key.dtype: {k.dtype} and "
+            f"value.dtype: {v.dtype} instead."
+        )
+    if q.ndim < 2 or k.ndim < 2 or v.ndim < 2:
+        raise OperationError(
+            f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {q.ndim}, key.dim: {k.ndim} and "
+            f"value.dim: {v.ndim} instead."
+        )
+    if is_causal and attn_mask is not None:
+        raise OperationError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+    if not 0.0 <= dropout_p <= 1.0:
+        raise OperationError(f"dropout probability has to be between 0 and 1, but got {dropout_p:g}")
+    if enable_gqa and k._array.shape[-3] != q._array.shape[-3]:
+        times = q._array.shape[-3] // k._array.shape[-3]
+        k, v = k.repeat_interleave(times, -3), v.repeat_interleave(times, -3)  # type: ignore[attr-defined]
+    factor = 1.0 / math.sqrt(q._array.shape[-1] or 1) if scale is None else scale
+    bias = attn_mask
+    if bias is not None and bias._array.dtype.kind == "b":
+        kind = q._array.dtype
+        bias = F.where(bias, wrap(constant(np.zeros((), kind))), wrap(constant(np.full((), -np.inf, kind))))
+    elif bias is not None and bias._array.dtype != q._array.dtype:
+        raise OperationError(
+            f"Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: {bias.dtype} and  "
+            f"query.dtype: {q.dtype} instead."
+        )
+    if dropout_p == 0.0 and q._array.shape[:-2] == k._array.shape[:-2] == v._array.shape[:-2]:
+        return attention_op.call(q, k, v, bias, causal=bool(is_causal), scale=float(factor))  # type: ignore[no-any-return]
+    scores = F.matmul(q, k.transpose(-2, -1)) * factor  # type: ignore[attr-defined]
+    if is_causal:
+        mask = constant(np.tri(q._array.shape[-2], k._array.shape[-2], 0, dtype=bool))
+        scores = F.where(wrap(mask), scores, -math.inf)
+    if bias is not None:
+        scores = scores + bias
+    p = _weights(F, scores, is_causal or bias is not None)
+    if dropout_p > 0.0:
+        p = dropout(p, dropout_p, True)
+    return F.matmul(p, v)  # type: ignore[no-any-return]

@@ -1,0 +1,272 @@
+"""Convolutions: one operation and its two gradients, each differentiable through the other two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ... import shapes
+from ...core.explain import located, operand
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import public
+from ...core.tensor import Tensor
+from ...errors import DtypeError, facts_of
+from .._rules import per_dimension, require_tensor
+
+Sizes = int | Sequence[int]
+
+
+def _bias_grad(F: Any, g: Any) -> Any:
+    return F.sum(g, dim=(0, *range(2, g.ndim)), keepdim=False)
+
+
+def _conv_aval(x: Any, w: Any, bias: Any, *, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+    out = tuple(
+        (n + a + b - d * (k - 1) - 1) // s + 1
+        for n, k, s, (a, b), d in zip(x[0][2:], w[0][2:], stride, padding, dilation, strict=True)
+    )
+    return (x[0][0], w[0][0], *out), x[1]
+
+
+conv_op = defop(
+    "conv",
+    "input weight bias?",
+    forward=lambda xp, x, w, bias, *, stride, padding, dilation, groups: xp.conv(x, w, bias, stride, padding, dilation, groups),
+    aval=_conv_aval,
+    vjp={
+        "input": lambda F, g, weight, input_shape, stride, padding, dilation, groups: F.conv_input_grad(
+            g, F.conj(weight), x_shape=input_shape, stride=stride, padding=padding, dilation=dilation, groups=groups
+        ),
+        "weight": lambda F, g, input, weight_shape, stride, padding, dilation, groups: F.conv_weight_grad(
+            g, F.conj(input), w_shape=weight_shape, stride=stride, padding=padding, dilation=dilation, groups=groups
+        ),
+        "bias": lambda F, g: _bias_grad(F, g),
+    },
+    grad_name="Convolution",
+    onnx="Conv",
+    autocast="lower",
+)
+
+conv_input_grad = defop(
+    "conv_input_grad",
+    "grad weight",
+    forward=lambda xp, g, w, *, x_shape, stride, padding, dilation, groups: xp.conv_input_grad(
+        g, w, x_shape, stride, padding, dilation, groups
+    ),
+    aval=lambda g, w, x_shape, **_: (tuple(x_shape), g[1]),
+    vjp={
+        "grad": lambda F, g, weight, stride, padding, dilation, groups: F.conv(
+            g, F.conj(weight), None, stride=stride, padding=padding, dilation=dilation, groups=groups
+        ),
+        "weight": lambda F, g, grad, weight_shape, stride, padding, dilation, groups: F.conv_weight_grad(
+            F.conj(grad), g, w_shape=weight_shape, stride=stride, padding=padding, dilation=dilation, groups=groups
+        ),
+    },
+    grad_name="Convolution",
+    onnx="ConvTranspose",
+    autocast="lower",
+)
+
+conv_weight_grad = defop(
+    "conv_weight_grad",
+    "grad input",
+    forward=lambda xp, g, x, *, w_shape, stride, padding, dilation, groups: xp.conv_weight_grad(
+        g, x, w_shape, stride, padding, dilation, groups
+    ),
+    aval=lambda g, x, w_shape, **_: (tuple(w_shape), g[1]),
+    vjp={
+        "grad": lambda F, g, input, stride, padding, dilation, groups: F.conv(
+            F.conj(input), g, None, stride=stride, padding=padding, dilation=dilation, groups=groups
+        ),
+        "input": lambda F, g, grad, input_shape, stride, padding, dilation, groups: F.conv_input_grad(
+            F.conj(grad), g, x_shape=input_shape, stride=stride, padding=padding, dilation=dilation, groups=groups
+        ),
+    },
+    grad_name="ConvolutionBackward",
+    autocast="lower",
+)
+
+
+def _check_dtypes(name: str, x: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    if x._array.dtype != weight._array.dtype:
+        raise DtypeError(
+            f"Input type ({x.dtype.c_name}) and weight type ({weight.dtype.c_name}) should be the same"
+            if not (x.dtype.is_floating_point and weight.dtype.is_floating_point)
+            else f"Input type ({x.type()}) and weight type ({weight.type()}) should be the same",  # type: ignore[attr-defined]
+            op=name,
+        )
+    if bias is not None and bias._array.dtype != x._array.dtype:
+        raise DtypeError(
+            f"Input type ({x.type()}) and bias type ({bias.type()}) should be the same",  # type: ignore[attr-defined]
+            op=name,
+        )
+
+
+def _explained(error: Exception, name: str, input: Tensor, weight: Tensor, bias: Tensor | None) -> Exception:
+    operands = [operand(n, t) for n, t in (("input", input), ("weight", weight), ("bias", bias)) if t is not None]
+    x, w = input._array.shape, weight._array.shape
+    known = facts_of(error)
+    if known is None:
+        return error
+    if known.hint is None and len(x) == len(w) and x[-1] == w[1] and x[1] != w[1]:
+        known.hint = "the channels look last: convolutions want (N, C, H, W); use permute(0, 3, 1, 2)"
+    return located(error, name, operands)
+
+
+def _convolve(n: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Tensor:
+    name = f"conv{n}d"
+    x = require_tensor(input, name)
+    require_tensor(weight, name, "weight", 2)
+    try:
+        shapes.conv_shape(
+            n, x._array.shape, weight._array.shape, None if bias is None else bias._array.shape, stride, padding, dilation, groups
+        )
+    except (RuntimeError, ValueError, TypeError, IndexError) as error:
+        raise _explained(error, name, input, weight, bias) from None
+    _check_dtypes(name, x, weight, bias)
+    single = x.ndim == n + 1
+    if single:
+        x = F.unsqueeze(x, dim=0)
+    stride, dilation = per_dimension(stride, n), per_dimension(dilation, n)
+    if isinstance(padding, str):
+        pads = ((0, 0),) * n if padding == "valid" else shapes.same_padding(weight._array.shape[2:], dilation)
+    else:
+        pads = tuple((p, p) for p in per_dimension(padding, n))
+    out = conv_op.call(x, weight, bias, stride=stride, padding=pads, dilation=dilation, groups=groups)
+    if not weight._array.shape[1] and weight._array.shape[0]:  # of no channels PyTorch makes none
+        out = F.slice(out, dim=1, start=0, end=0, step=1)
+    return F.squeeze(out, dims=(0,)) if single else out  # type: ignore[no-any-return]
+
+
+@public(namespace="nn.functional torch")
+def conv1d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes | str = 0, dilation: Sizes = 1,
+    groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """Cross-correlation over one dimension.
+
+    Args:
+        input: `(N, C, L)` or `(C, L)`.
+        weight: `(O, C / groups, K)`.
+        bias: `(O,)` or None.
+        padding: a number, or "same" / "valid".
+
+    Returns:
+        `(N, O, L_out)`, L_out = (L + 2 padding - dilation (K - 1) - 1) // stride + 1.
+
+    Raises:
+        RuntimeError: the shapes do not fit.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.conv1d(torch.ones(1, 1, 4), torch.ones(1, 1, 2))
+    tensor([[[2., 2., 2.]]])
+    """
+    return _convolve(1, input, weight, bias, stride, padding, dilation, groups)
+
+
+@public(namespace="nn.functional torch")
+def conv2d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes | str = 0, dilation: Sizes = 1,
+    groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """Cross-correlation over two dimensions; see `conv1d`. Input `(N, C, H, W)`, weight `(O, C / groups, KH, KW)`.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2)).shape
+    torch.Size([1, 1, 2, 2])
+    """
+    return _convolve(2, input, weight, bias, stride, padding, dilation, groups)
+
+
+@public(namespace="nn.functional torch")
+def conv3d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes | str = 0, dilation: Sizes = 1,
+    groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """Cross-correlation over three dimensions; see `conv1d`. Input `(N, C, D, H, W)`.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.conv3d(torch.ones(1, 1, 3, 3, 3), torch.ones(2, 1, 2, 2, 2)).shape
+    torch.Size([1, 2, 2, 2, 2])
+    """
+    return _convolve(3, input, weight, bias, stride, padding, dilation, groups)
+
+
+def _transpose(
+    n: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, output_padding: Any, groups: int, dilation: Any
+) -> Tensor:
+    name = f"conv_transpose{n}d"
+    x = require_tensor(input, name)
+    require_tensor(weight, name, "weight", 2)
+    out_shape = shapes.conv_transpose_shape(
+        n, x._array.shape, weight._array.shape, None if bias is None else bias._array.shape, stride, padding, output_padding, groups,
+        dilation,
+    )  # fmt: skip
+    _check_dtypes(name, x, weight, bias)
+    single = x.ndim == n + 1
+    if single:
+        x, out_shape = F.unsqueeze(x, dim=0), (1, *out_shape)
+    # The output padding is a smaller padding at the end: the convolution of the result then has the input's size exactly.
+    pads = tuple((p, p - extra) for p, extra in zip(per_dimension(padding, n), per_dimension(output_padding, n), strict=True))
+    out = conv_input_grad.call(
+        x,
+        weight,
+        x_shape=tuple(out_shape),
+        stride=per_dimension(stride, n),
+        padding=pads,
+        dilation=per_dimension(dilation, n),
+        groups=groups,
+    )
+    if bias is not None:
+        out = out + bias.reshape(1, -1, *(1,) * n)  # type: ignore[attr-defined]
+    return F.squeeze(out, dims=(0,)) if single else out  # type: ignore[no-any-return]
+
+
+@public(namespace="nn.functional torch")
+def conv_transpose1d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes = 0, output_padding: Sizes = 0,
+    groups: int = 1, dilation: Sizes = 1,
+) -> Tensor:  # fmt: skip
+    """Transposed convolution (the gradient of `conv1d` in its input) over one dimension.
+
+    Args:
+        input: `(N, C, L)` or `(C, L)`.
+        weight: `(C, O / groups, K)`.
+
+    Returns:
+        `(N, O, (L - 1) stride - 2 padding + dilation (K - 1) + output_padding + 1)`.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.conv_transpose1d(torch.ones(1, 1, 2), torch.ones(1, 1, 2), stride=2)
+    tensor([[[1., 1., 1., 1.]]])
+    """
+    return _transpose(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+@public(namespace="nn.functional torch")
+def conv_transpose2d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes = 0, output_padding: Sizes = 0,
+    groups: int = 1, dilation: Sizes = 1,
+) -> Tensor:  # fmt: skip
+    """Transposed convolution over two dimensions; see `conv_transpose1d`.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.conv_transpose2d(torch.ones(1, 1, 2, 2), torch.ones(1, 3, 2, 2), stride=2).shape
+    torch.Size([1, 3, 4, 4])
+    """
+    return _transpose(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+@public(namespace="nn.functional torch")
+def conv_transpose3d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes = 0, output_padding: Sizes = 0,
+    groups: int = 1, dilation: Sizes = 1,
+) -> Tensor:  # fmt: skip
+    """Transposed convolution over three dimensions; see `conv_transpose1d`.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.conv_transpose3d(torch.ones(1, 1, 2, 2, 2), torch.ones(1, 3, 2, 2, 2), stride=2).shape
+    torch.Size([1, 3, 4, 4, 4])
+    """
+    return _transpose(3, input, weight, bias, stride, padding, output_padding, groups, dilation)

@@ -1,0 +1,215 @@
+"""Dropouts. The mask is drawn as PyTorch draws it: one Bernoulli number per element (or per channel) that is kept."""
+
+from __future__ import annotations
+
+from typing import Any
+from warnings import warn
+
+import numpy as np
+
+from ...backends.native import fused
+from ...core import tracing
+from ...core.bind import wrap
+from ...core.inplace import check_writable, overwrite
+from ...core.primitive import defop
+from ...core.public import public
+from ...core.streams import generator as random
+from ...core.streams.distributions import bernoulli
+from ...core.tensor import Tensor
+from ...core.tracing import constant
+from ...errors import ArgumentValueError, DtypeError, UnsupportedError
+from .._rules import require_tensor
+
+
+def _apply_mask(xp: Any, x: Any, *, keep: Any, scale: float) -> Any:
+    run = fused("dropout", x) if keep.shape == x.shape else None
+    if run is not None:
+        return run(x, keep, scale)
+    return x * (keep * xp.asarray(scale, x.dtype)).astype(x.dtype)
+
+
+dropout_op = defop(
+    "dropout",
+    "input",
+    forward=_apply_mask,
+    vjp={"input": lambda F, g, keep, scale: F.dropout(g, keep=keep, scale=scale)},
+    aval=lambda x, keep, scale: x,
+    jvp="linear",
+    grad_name="Mul",
+    onnx="Dropout",
+)
+
+
+def _check_p(p: float) -> None:
+    if not 0.0 <= p <= 1.0:
+        raise ArgumentValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _mask_of(a: Any, p: float, kind: Any) -> Any:
+    """A number for each element, drawn in the order in which the elements lie in memory: so PyTorch fills a tensor like the input."""
+    like: Any = a.shape if type(a) is not np.ndarray or a.flags.c_contiguous else np.empty_like(a, kind)
+    return bernoulli(random.default_generator, like, 1.0 - p, kind)
+
+
+def _check_kind(x: Tensor) -> None:
+    """The mask has the type of `x`, and is divided by a number."""
+    kind = x.dtype
+    if kind.is_complex:
+        raise UnsupportedError(f"\"bernoulli_scalar_cpu_\" not implemented for '{kind.scalar_type_name}'")
+    if not kind.is_floating_point:
+        raise DtypeError(
+            f"result type Float can't be cast to the desired output type {'Long' if kind.category == 0 else kind.scalar_type_name}"
+        )
+
+
+def _drop(x: Tensor, p: float, training: bool, channels: bool = False) -> Tensor:
+    """`x` with a share `p` of its elements (or of its channels) zeroed and the rest scaled by 1 / (1 - p)."""
+    if not training or p == 0.0 or x._array.size == 0:
+        return x
+    if p == 1.0:
+        return x * wrap(constant(np.zeros((), x._array.dtype)))  # type: ignore[no-any-return, operator]
+    _check_kind(x)
+    if channels and x.ndim > 1:
+        shape = x._array.shape
+        keep = bernoulli(random.default_generator, (*shape[:2], *(1,) * (x.ndim - 2)), 1.0 - p, bool)
+    else:
+        keep = _mask_of(x._array, p, bool)
+    return dropout_op.call(x, keep=keep, scale=1.0 / (1.0 - p))  # type: ignore[no-any-return]
+
+
+def _in_place(x: Tensor, result: Tensor, name: str) -> Tensor:
+    return x if result is x else overwrite(x, result, name)
+
+
+@public(namespace="nn.functional")
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Zero each element with probability `p` and scale the others by 1 / (1 - p); the input itself when not training.
+
+    Raises:
+        ValueError: p outside [0, 1].
+
+    Source: Srivastava et al., "Dropout", 2014.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.dropout(torch.ones(3), training=False)
+    tensor([1., 1., 1.])
+    """
+    _check_p(p)
+    x = require_tensor(input, "dropout")
+    if inplace:
+        check_writable(x, "dropout_")
+        return _in_place(x, _drop(x, p, training), "dropout_")
+    return _drop(x, p, training)
+
+
+@public(names="dropout")
+def dropout_positional(input: Tensor, p: float, train: bool) -> Tensor:
+    """`dropout(input, p, train)`."""
+    return dropout(input, p, train)
+
+
+@public()
+def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """In-place dropout."""
+    return dropout(input, p, train, True)
+
+
+def _feature(name: str, x: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
+    _check_p(p)
+    require_tensor(x, name)
+    result = _drop(x, p, training, channels=True)
+    return _in_place(x, result, name + "_") if inplace else result
+
+
+def _warn_dims(name: str, ndim: int, wanted: str) -> None:
+    warn(
+        f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in an error in a future release. To retain the "
+        f"behavior and silence this warning, please use dropout instead. Note that {name} exists to provide channel-wise dropout on inputs "
+        f"with {wanted} inputs).",
+        stacklevel=3,
+    )
+
+
+@public(namespace="nn.functional")
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Zero whole channels of `(N, C, L)` or `(C, L)`."""
+    _check_p(p)
+    if input.ndim not in (2, 3):
+        raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. ")
+    if input.ndim == 2:
+        batched = input.unsqueeze_(0) if inplace else input.unsqueeze(0)  # type: ignore[attr-defined]
+        result = _feature("dropout1d", batched, p, training, inplace)
+        return result.squeeze_(0) if inplace else result.squeeze(0)  # type: ignore[no-any-return, attr-defined]
+    return _feature("dropout1d", input, p, training, inplace)
+
+
+@public(namespace="nn.functional")
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Zero whole channels of `(N, C, H, W)`."""
+    if input.ndim == 3:
+        warn(
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - input is "
+            "interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future release to interpret the "
+            "input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise dropout behavior, please "
+            "switch to using dropout1d instead.",
+            stacklevel=2,
+        )
+    elif input.ndim != 4:
+        _warn_dims(
+            "dropout2d", input.ndim, "2 spatial dimensions, a channel dimension, and an optional batch dimension (i.e. 3D or 4D"
+        )
+    return _feature("dropout2d", input, p, training, inplace)
+
+
+@public(namespace="nn.functional")
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Zero whole channels of `(N, C, D, H, W)`."""
+    if input.ndim not in (4, 5):
+        _warn_dims(
+            "dropout3d", input.ndim, "3 spatial dimensions, a channel dimension, and an optional batch dimension (i.e. 4D or 5D"
+        )
+    if input.ndim == 5:
+        return _feature("dropout3d", input, p, training, inplace)
+    # Without a batch: the first dimension is the channels', for the numbers that are drawn, too.
+    return _feature("dropout3d", input.unsqueeze(0), p, training, inplace).squeeze(0)  # type: ignore[attr-defined, no-any-return]
+
+
+def _alpha(x: Tensor, p: float, training: bool, channels: bool) -> Tensor:
+    if not training or p == 0.0 or x._array.size == 0:
+        return x
+    if p == 1.0:
+        return x * wrap(constant(np.zeros((), x._array.dtype)))  # type: ignore[no-any-return, operator]
+    _check_kind(x)
+    if channels:
+        shape = x._array.shape
+        keep = bernoulli(random.default_generator, (*shape[:2], *(1,) * (x.ndim - 2)), 1.0 - p, x._array.dtype)
+    else:
+        keep = _mask_of(x._array, p, x._array.dtype)
+    factor, shift = tracing.effect(_alpha_terms, keep, p, x._array.dtype)
+    return x * wrap(factor) + wrap(shift)  # type: ignore[no-any-return, operator]
+
+
+def _alpha_terms(keep: np.ndarray, p: float, kind: Any) -> tuple[np.ndarray, np.ndarray]:
+    """What the elements are multiplied with, and what is added."""
+    alpha = 1.7580993408473766
+    a = 1.0 / np.sqrt((alpha * alpha * p + 1) * (1 - p))
+    shift = (keep - 1) * (alpha * a) + alpha * a * p
+    return np.asarray(keep * a, kind), np.asarray(shift, kind)
+
+
+@public(namespace="nn.functional")
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Dropout that keeps mean and variance of self-normalising activations. Source: Klambauer et al., 2017."""
+    _check_p(p)
+    x = require_tensor(input, "alpha_dropout")
+    result = _alpha(x, p, training, False)
+    return _in_place(x, result, "alpha_dropout_") if inplace else result
+
+
+@public(namespace="nn.functional")
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """`alpha_dropout` of whole channels."""
+    _check_p(p)
+    x = require_tensor(input, "feature_alpha_dropout")
+    result = _alpha(x, p, training, True)
+    return _in_place(x, result, "feature_alpha_dropout_") if inplace else result

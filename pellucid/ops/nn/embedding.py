@@ -1,0 +1,375 @@
+"""Lookup tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import config
+from ...backends.native import kernels
+from ...core import tracing
+from ...core.bind import wrap
+from ...core.inplace import bump
+from ...core.modes import no_grad
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import public
+from ...core.tape import reads_later
+from ...core.tensor import Tensor
+from ...core.tracing import constant
+from ...errors import ArgumentValueError, IndexOutOfRangeError, OperationError, UnsupportedError
+from .._rules import require_tensor
+from ..index.scatter import inside
+
+_F32 = np.dtype(np.float32)
+
+
+def _rows_grad(xp: Any, g: Any, *, index: Any, rows: int) -> Any:
+    """Rows of `g` added up at their index."""
+    flat, where = g.reshape(index.size, g.shape[-1]), index.reshape(-1)
+    if g.dtype is _F32 and config.kernels and flat.size:
+        made = kernels.indexing.embedding.scatter_add_rows(flat, where, rows)
+        if made is not None:
+            return made
+    out = xp.zeros((rows, g.shape[-1]), g.dtype)
+    order = xp.argsort(where, kind="stable")
+    ordered = where[order]
+    if flat.size:
+        starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+        out[ordered[starts]] = np.add.reduceat(flat[order], starts, axis=0)
+    return out
+
+
+embedding_grad = defop(
+    "embedding_grad",
+    "grad",
+    forward=_rows_grad,
+    aval=lambda g, index, rows: ((rows, g[0][-1]), g[1]),
+    vjp={"grad": lambda F, g, index: F.embedding(g, index=index, padding=-1, by_frequency=False)},
+    jvp="linear",
+    grad_name="EmbeddingDenseBackward",
+)
+
+
+def _embedding_vjp(F: Any, g: Any, weight_shape: Any, index: Any, padding: int, by_frequency: bool) -> Any:
+    if padding >= 0:
+        kept = (index != padding)[..., None].astype(g.dtype if F.raw else g._array.dtype)
+        g = g * (kept if F.raw else wrap(kept))
+    if by_frequency:
+        counts = np.bincount(index.reshape(-1), minlength=weight_shape[0])[index]
+        scale = (1.0 / counts)[..., None].astype(g.dtype if F.raw else g._array.dtype)
+        g = g * (scale if F.raw else wrap(scale))
+    return F.embedding_grad(g, index=index, rows=weight_shape[0])
+
+
+embedding_op = defop(
+    "embedding",
+    "weight",
+    forward=lambda xp, w, *, index, padding, by_frequency: w.take(index, 0) if type(w) is np.ndarray else xp.take(w, index, 0),
+    aval=lambda w, index, **_: ((*index.shape, w[0][-1]), w[1]),
+    vjp={"weight": _embedding_vjp},
+    jvp="linear",
+    onnx="Gather",
+)
+
+
+_INDEX_DTYPES = frozenset({np.dtype(np.int64), np.dtype(np.int32)})
+
+
+def _indices(name: str, input: Tensor, rows: int, check: Callable[..., None] | None = None) -> np.ndarray:
+    index = require_tensor(input, name)._array
+    if index.dtype not in _INDEX_DTYPES:
+        shown = input.type()  # type: ignore[attr-defined]
+        raise OperationError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"{shown} instead (while checking arguments for {name})",
+            op=name,
+            hint="indices are whole numbers: use .long()",
+        )
+    if index.size:
+        tracing.check(check or _check_rows, name, index, rows)
+    return index
+
+
+def _check_rows(name: str, index: np.ndarray, rows: int) -> None:
+    """Refuse indices outside of the table."""
+    if not inside(index, rows):
+        raise IndexOutOfRangeError("index out of range in self", op=name, found=_outside(index, rows)[2])
+
+
+def _check_bag_rows(name: str, index: np.ndarray, rows: int) -> None:
+    """The same in bags, of which PyTorch has words of its own."""
+    if not inside(index, rows):
+        _, bad, found = _outside(index, rows)
+        raise OperationError(f"{name}: Expected idx >= 0 && idx < num_embeddings but found idx to be {bad}", op=name, found=found)
+
+
+def _check_summed_rows(name: str, index: np.ndarray, rows: int) -> None:
+    """The same where whole rows are added."""
+    if not inside(index, rows):
+        place, bad, found = _outside(index, rows)
+        sentence = f"Index {place} of input takes value {bad} which is not in the valid range [0, {rows})"
+        raise OperationError(sentence, op=name, found=found)
+
+
+def _outside(index: np.ndarray, rows: int) -> tuple[int, int, str]:
+    """The first index outside of the table: its place, its value, and both in words."""
+    place = int(np.flatnonzero((index < 0) | (index >= rows))[0])
+    bad = int(index.reshape(-1)[place])
+    return place, bad, f"index {bad} at element {place}; the table has {rows} rows (0 to {rows - 1})"
+
+
+def _renormalise(weight: Tensor, index: np.ndarray, max_norm: float, norm_type: float) -> None:
+    """Shrink the rows that are looked up to at most `max_norm`, in place, without recording."""
+    with no_grad():
+        changed = tracing.effect(_shrink_rows, weight._array, index, max_norm, norm_type, writes=(0,))
+        if tracing.tracers or changed:
+            bump(weight, "embedding_renorm_")
+
+
+def _shrink_rows(w: np.ndarray, index: np.ndarray, max_norm: float, norm_type: float) -> bool:
+    """Bring rows to a norm of at most `max_norm`; whether there was one to change."""
+    rows = np.unique(index)
+    norms = np.linalg.norm(w[rows].astype(np.float64), ord=norm_type, axis=1)
+    over = norms > max_norm
+    if not over.any():
+        return False
+    w[rows[over]] *= (max_norm / (norms[over] + 1e-7))[:, None].astype(w.dtype)
+    return True
+
+
+@public(namespace="nn.functional")
+def embedding(
+    input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False, sparse: bool = False,
+) -> Tensor:  # fmt: skip
+    """Rows of `weight` at integer indices.
+
+    Args:
+        input: int32 or int64 indices of any shape.
+        weight: `(rows, columns)`.
+        padding_idx: this row gets no gradient.
+        max_norm: rows that are looked up are first shrunk in place to this norm.
+        sparse: accepted; the gradient is dense.
+
+    Raises:
+        IndexError: an index out of range. RuntimeError: indices that are no integers.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.embedding(torch.tensor([1, 0]), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[3., 4.],
+            [1., 2.]])
+    """
+    w = require_tensor(weight, "embedding", "weight", 2)
+    if w.ndim != 2:
+        raise OperationError("'weight' must be 2-D")
+    rows = w._array.shape[0]
+    if padding_idx is not None:
+        if not -rows <= padding_idx < rows:
+            raise AssertionError("Padding_idx must be within num_embeddings")
+        padding_idx %= rows
+    index = _indices("embedding", input, rows)
+    if max_norm is not None:
+        _renormalise(w, index, max_norm, norm_type)
+    out = embedding_op.call(
+        w, index=index, padding=-1 if padding_idx is None else padding_idx, by_frequency=bool(scale_grad_by_freq)
+    )
+    return out if out._node is None else reads_later(out, input)
+
+
+@public(namespace="nn.functional")
+def embedding_bag(
+    input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2,
+    scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False, padding_idx: int | None = None,
+) -> Tensor:  # fmt: skip
+    """Sum, mean or maximum of the rows of each bag of indices.
+
+    Args:
+        input: `(B, N)`, bags of equal size, or `(N,)` with `offsets` where each bag starts.
+        mode: "sum", "mean" or "max".
+        per_sample_weights: weights of the shape of `input`, for "sum" only.
+        include_last_offset: the last offset is the end of the last bag.
+
+    Returns:
+        `(B, columns)`.
+    """
+    require_tensor(input, "embedding_bag"), require_tensor(weight, "embedding_bag", "weight", 2)
+    if weight._array.dtype.kind in "iu" and input._array.dtype.kind == "f":
+        raise ArgumentValueError(
+            "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
+            "deprecated, and should now be `embedding_bag(input, weight, ...)`."
+        )
+    if weight.ndim != 2:
+        raise ArgumentValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
+    if per_sample_weights is not None and per_sample_weights.shape != input.shape:
+        raise ArgumentValueError(
+            f"embedding_bag: If per_sample_weights ({tuple(per_sample_weights.shape)}) is not None, "
+            f"then it must have the same shape as the input ({tuple(input.shape)})"
+        )
+    if mode not in ("sum", "mean", "max"):
+        raise ArgumentValueError("mode has to be one of sum, mean or max")
+    if per_sample_weights is not None and mode != "sum":
+        raise UnsupportedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
+            f"(got mode='{mode}'). Please open a feature request on GitHub."
+        )
+    rows = weight._array.shape[0]
+    whole = mode != "max" and padding_idx is None
+    index = _indices("embedding_bag", input, rows, _check_summed_rows if whole else _check_bag_rows)
+    if input.ndim == 2:
+        if offsets is not None:
+            raise ArgumentValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. However, found "
+                f"offsets of type {type(offsets)}"
+            )
+        starts = constant(np.arange(0, index.size, index.shape[1]) if index.shape[1] else np.zeros(index.shape[0], np.int64))
+        index = F.reshape(input, shape=(-1,))._array
+        if per_sample_weights is not None:
+            per_sample_weights = per_sample_weights.reshape(-1)  # type: ignore[attr-defined]
+    elif input.ndim == 1:
+        if offsets is None:
+            raise ArgumentValueError("offsets has to be a 1D Tensor but got None")
+        if offsets.ndim != 1:
+            raise ArgumentValueError("offsets has to be a 1D Tensor")
+        starts = offsets._array[:-1] if include_last_offset else offsets._array
+        if len(starts):
+            tracing.check(_check_offsets, starts, index.size)
+    else:
+        raise ArgumentValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
+    if padding_idx is not None:
+        if not -rows <= padding_idx < rows:
+            raise AssertionError("padding_idx must be within the number of embeddings")
+        padding_idx %= rows
+    if max_norm is not None:
+        _renormalise(weight, index, max_norm, norm_type)
+    bags = len(starts)
+    kind = weight._array.dtype
+    if input.ndim == 2 and padding_idx is None and index.size:  # bags of one size
+        size = input._array.shape[1]
+        bag, counts = constant(np.repeat(np.arange(bags), size)), constant(np.full((bags, 1), size, kind))
+    else:
+        bag, counts = tracing.effect(_bags, starts, index, padding_idx, kind)
+    looked = embedding_op.call(weight, index=index, padding=-1, by_frequency=bool(scale_grad_by_freq))
+    if looked._node is not None:
+        reads_later(looked, input)
+    if per_sample_weights is not None:
+        looked = looked * per_sample_weights.unsqueeze(1)  # type: ignore[attr-defined]
+    if mode == "max":
+        return _bag_max(looked, bag, bags)
+    total = F.embedding_grad(looked, index=bag, rows=bags + 1)[:bags]
+    return total if mode == "sum" else total / wrap(counts)  # type: ignore[no-any-return]
+
+
+def _check_offsets(starts: np.ndarray, size: int) -> None:
+    if starts[0] != 0:
+        raise OperationError(
+            f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {starts[0]}"
+        )
+    falls = np.flatnonzero(starts[1:] < starts[:-1])
+    if len(falls):
+        k = int(falls[0])
+        raise OperationError(f"offsets must not decrease, but offsets[{k}] is {starts[k]} and offsets[{k + 1}] is {starts[k + 1]}")
+    if starts[-1] > size:
+        raise OperationError(f"offsets[-1] can not be greater than input's length({size}) but got offsets[-1] of {starts[-1]}")
+
+
+def _bags(starts: np.ndarray, index: np.ndarray, padding: int | None, kind: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The bag of each index (one more than there are for padding), and how many each bag has, at least 1, as a column."""
+    if config.kernels:
+        made = kernels.indexing.embedding_bag.bags(starts, index, padding, kind)
+        if made is not None:
+            return made  # type: ignore[no-any-return]
+    bags, bag = len(starts), np.zeros(index.size, np.int64)
+    np.add.at(bag, starts[1:][starts[1:] < index.size], 1)
+    bag = np.cumsum(bag)
+    if padding is not None:
+        bag[index == padding] = bags
+    return bag, np.maximum(np.bincount(bag, minlength=bags)[:bags], 1).astype(kind)[:, None].copy()
+
+
+def _bag_max(looked: Tensor, bag: np.ndarray, bags: int) -> Tensor:
+    """The largest element of each column in each bag; zeros for an empty bag. The gradient goes to the first maximum."""
+    a = looked._array
+    if not a.size:
+        return F.embedding_grad(looked, index=bag, rows=bags + 1)[:bags]  # type: ignore[no-any-return]
+    winner, filled = tracing.effect(_winners, a, bag, bags)
+    picked = F.take_along(looked, wrap(winner), dim=0, unique=True)
+    return F.where(wrap(filled), picked, 0.0)  # type: ignore[no-any-return]
+
+
+def _winners(a: np.ndarray, bag: np.ndarray, bags: int) -> tuple[np.ndarray, np.ndarray]:
+    """The row of the largest element of each column in each bag, and which bags have one, as a column."""
+    if config.kernels:
+        made = kernels.indexing.embedding_bag.winners(a, bag, bags)
+        if made is not None:
+            return made  # type: ignore[no-any-return]
+    winner = np.zeros((bags, a.shape[1]), np.int64)
+    order = np.argsort(bag, kind="stable")
+    counts = np.bincount(bag, minlength=bags)
+    starts = np.concatenate(([0], np.cumsum(counts)))
+    for b in range(bags):
+        if counts[b]:
+            own = order[starts[b] : starts[b + 1]]
+            winner[b] = own[np.argmax(a[own], axis=0)]
+    return winner, (counts[:bags] > 0)[:, None].copy()
+
+
+@public(names="embedding_bag")
+def embedding_bag_parts(
+    weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
+    per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+    """`nn.functional.embedding_bag` in the form of PyTorch's native function: `mode` is a number, the weight stands first.
+
+    Args:
+        mode: 0 sum, 1 mean, 2 maximum.
+
+    Returns:
+        The rows `(B, columns)`; the bag of each index; how many indices each bag has (without `padding_idx`); and, for the maximum,
+        which index each element came from (-1 in an empty bag), zeros `(B,)` otherwise.
+
+    >>> import pellucid as torch
+    >>> torch.embedding_bag(torch.eye(3), torch.tensor([0, 1, 2, 2]), torch.tensor([0, 2]))[0]
+    tensor([[1., 1., 0.],
+            [0., 0., 2.]])
+    """
+    if mode not in (0, 1, 2):
+        raise ArgumentValueError(f"embedding_bag: expected mode to be 0 (sum), 1 (mean) or 2 (max), got {mode}")
+    out = embedding_bag(
+        indices, weight, offsets, None, 2.0, scale_grad_by_freq, ("sum", "mean", "max")[mode], sparse, per_sample_weights,
+        include_last_offset, padding_idx,
+    )  # fmt: skip
+    bags, padding = out._array.shape[0], None if padding_idx is None else padding_idx % weight._array.shape[0]
+    parts = tracing.effect(_parts, indices._array, offsets._array, weight._array, bags, mode, padding)
+    return (out, *map(wrap, parts))  # type: ignore[return-value]
+
+
+def _parts(index: Any, offsets: Any, weight: Any, bags: int, mode: int, padding: int | None) -> tuple[np.ndarray, ...]:
+    """The bag of each index, how many each bag has, and where each element of a maximum came from."""
+    bag = np.searchsorted(offsets[:bags], np.arange(index.size), side="right") - 1
+    kept = np.ones(index.size, bool) if padding is None else index != padding
+    sizes = np.bincount(bag[kept], minlength=bags)
+    source = np.zeros(bags, np.int64)
+    if mode == 2:
+        source = np.full((bags, weight.shape[1]), -1, np.int64)
+        for b in range(bags):
+            own = index[(bag == b) & kept]
+            if own.size:
+                source[b] = own[np.argmax(weight[own], axis=0)]
+    return bag, sizes, source
+
+
+@public(names="embedding_renorm_")
+def embedding_renorm(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
+    """Scale the rows that are looked up down to a norm of `max_norm`, in place; returns `input`.
+
+    >>> import pellucid as torch
+    >>> torch.embedding_renorm_(torch.tensor([[3.0, 4.0], [3.0, 4.0]]), torch.tensor([1]), 1.0, 2.0)
+    tensor([[3.0000, 4.0000],
+            [0.6000, 0.8000]])
+    """
+    _renormalise(input, _indices("embedding_renorm_", indices, input._array.shape[0]), max_norm, norm_type)
+    return input

@@ -1,0 +1,167 @@
+"""Affine maps."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from numpy import ndarray
+
+from ... import shapes
+from ...core.explain import located, operand
+from ...core.modes import local, state
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import public
+from ...core.tensor import Tensor
+from ...errors import DtypeError, ShapeError, facts_of
+from .._rules import require_tensor
+
+
+def _linear_vjp(F: Any, g: Any, input: Any, weight: Any, needs: Any) -> tuple[Any, ...]:
+    real = F.raw and weight.dtype.kind != "c"
+    gx = F.matmul(g, weight if real else F.conj(weight)) if needs[0] else None
+    gw = gb = None
+    rows, columns = weight.shape
+    if needs[1] or needs[2]:
+        flat = g if g.ndim == 2 else F.reshape(g, shape=(prod(g.shape[:-1]), rows)) if _size(g) else None
+        if needs[1]:
+            if flat is None:
+                gw = F.full(shape=tuple(weight.shape), value=0, dtype=_numpy_dtype(g))
+            else:
+                x = input if input.ndim == 2 else F.reshape(input, shape=(prod(input.shape[:-1]), columns))
+                gw = F.matmul(F.transpose(flat, dim0=0, dim1=1), x if real else F.conj(x))
+        if needs[2]:
+            gb = g if g.ndim == 1 else F.sum(g, dim=tuple(range(g.ndim - 1)), keepdim=False)
+    return gx, gw, gb
+
+
+def _size(g: Any) -> int:
+    return g._array.size if isinstance(g, Tensor) else g.size  # type: ignore[no-any-return]
+
+
+def _numpy_dtype(g: Any) -> Any:
+    return g._array.dtype if isinstance(g, Tensor) else g.dtype
+
+
+linear_op = defop(
+    "linear",
+    "input weight bias?",
+    forward=lambda xp, x, w, b: xp.linear(x, w, b),
+    aval=lambda x, w, b: ((*x[0][:-1], w[0][0]), x[1]),
+    vjp=_linear_vjp,
+    grad_name="Addmm",
+    onnx="Gemm",
+    autocast="lower",
+)
+
+
+@public(namespace="nn.functional", out=True)
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`input @ weight.T + bias`.
+
+    Args:
+        input: `(..., in)`.
+        weight: `(out, in)`, or `(in,)` for a result without the last dimension.
+        bias: `(out,)` or None.
+
+    Returns:
+        `(..., out)`.
+
+    Raises:
+        RuntimeError: the sizes `in` differ, or the dtypes do.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.linear(torch.ones(2, 3), torch.ones(4, 3), torch.zeros(4))
+    tensor([[3., 3., 3., 3.],
+            [3., 3., 3., 3.]])
+    """
+    a, w = require_tensor(input, "linear")._array, require_tensor(weight, "linear", "weight", 2)._array
+    if w.ndim != 2 or a.ndim < 2 or a.shape[-1] != w.shape[1] or (bias is not None and bias._array.shape != (w.shape[0],)):
+        return _unusual(input, weight, bias)
+    if a.dtype is not w.dtype and a.dtype != w.dtype and not _autocasting():
+        raise DtypeError(
+            f"mat1 and mat2 must have the same dtype, but got {input.dtype.scalar_type_name} and {weight.dtype.scalar_type_name}",
+            op="linear",
+        )
+    return linear_op.call(input, weight, bias)  # type: ignore[no-any-return]
+
+
+def _autocasting() -> bool:
+    return local.autocast is not None
+
+
+def _unusual(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """Vectors, and shapes that do not fit."""
+    a, w = input._array, weight._array
+    if a.ndim == 1 and w.ndim == 2 and a.shape == w.shape[1:] and type(a) is type(w) is ndarray and not state.slow:
+        if a.dtype is w.dtype and a.dtype.kind == "f" and (bias is None or bias._array.shape == w.shape[:1]):
+            return linear_op.call(input, weight, bias)  # type: ignore[no-any-return]
+    bias_shape = None if bias is None else bias._array.shape
+    try:
+        shapes.linear_shape(input._array.shape, weight._array.shape, bias_shape)
+    except RuntimeError as error:
+        known = facts_of(error)
+        if known is None:
+            raise
+        known.hint = _hint(tuple(input._array.shape), tuple(weight._array.shape)) or known.hint
+        operands = [operand(n, t) for n, t in (("input", input), ("weight", weight), ("bias", bias)) if t is not None]
+        raise located(error, "linear", operands) from None
+    if weight.ndim == 1:
+        out = F.matmul(input, weight)
+    else:
+        out = F.matmul(input, F.transpose(weight, dim0=0, dim1=1))
+    return out if bias is None else out + bias
+
+
+def _hint(x: tuple[int, ...], weight: tuple[int, ...]) -> str | None:
+    """The usual reasons for a wrong number of features."""
+    if len(weight) != 2 or not x:
+        return None
+    out, features = weight
+    if prod(x[1:]) == features and len(x) > 2:
+        return "the input still has several dimensions for each example: flatten(1) them first"
+    if prod(x) == features:
+        return "the batch dimension is missing, or was flattened away: use flatten(1), not flatten()"
+    if x[-1] == out:
+        return "the weight looks transposed: it is (out_features, in_features)"
+    return (
+        f"the input has {x[-1]} features in its last dimension and the layer expects {features}: make in_features {x[-1]}, or change the "
+        "layer before"
+    )
+
+
+@public(namespace="nn.functional")
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`input1^T weight[o] input2 + bias[o]` for each output o.
+
+    Args:
+        input1: `(..., in1)`. input2: `(..., in2)`. weight: `(out, in1, in2)`. bias: `(out,)` or None.
+
+    Returns:
+        `(..., out)`.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.bilinear(torch.ones(2, 3), torch.ones(2, 4), torch.ones(5, 3, 4)).shape
+    torch.Size([2, 5])
+    """
+    for k, (name, t) in enumerate((("input1", input1), ("input2", input2), ("weight", weight)), start=1):
+        require_tensor(t, "bilinear", name, k)
+    a, b, w = input1._array.shape, input2._array.shape, weight._array.shape
+    if len(a) != len(b):
+        raise ShapeError(f"bilinear(): input dimensions do not match: got {len(a)} and {len(b)}")
+    for k in range(len(a) - 1):
+        if a[k] != b[k]:
+            raise ShapeError(f"bilinear(): input batch dimensions do not match at dim {k}: got {a[k]} and {b[k]}")
+    if len(w) != 3:
+        raise ShapeError(f"bilinear(): weight must be 3-dimensional, got {len(w)}")
+    if a[-1] != w[1]:
+        raise ShapeError(f"bilinear(): input1 size does not match weight size: got {a[-1]} but expected {w[1]}")
+    if b[-1] != w[2]:
+        raise ShapeError(f"bilinear(): input2 size does not match weight size: got {b[-1]} but expected {w[2]}")
+    if bias is not None and tuple(bias._array.shape) != (w[0],):
+        raise ShapeError(f"bilinear(): bias size does not match weight size: got {bias._array.shape[0]} but expected {w[0]}")
+    x, y = input1.reshape(-1, w[1]), input2.reshape(-1, w[2])  # type: ignore[attr-defined]
+    inner = F.matmul(x, weight.permute(1, 0, 2).reshape(w[1], -1)).reshape(-1, w[0], w[2])  # type: ignore[attr-defined]
+    out = (inner * y.unsqueeze(1)).sum(dim=-1, dtype=inner.dtype).reshape(*a[:-1], w[0])
+    return out if bias is None else out + bias  # type: ignore[no-any-return]

@@ -1,0 +1,620 @@
+"""Losses of `nn.functional`: cross entropy and its kin, regression losses, embeddings' losses."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ... import config
+from ...backends.native import kernels
+from ...core import tracing
+from ...core.bind import wrap
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import public
+from ...core.tape import reads_later, titled
+from ...core.tensor import Tensor
+from ...core.tracing import constant
+from ...dtypes import BY_NUMPY, promote_types
+from ...errors import ArgumentValueError, DtypeError, IndexOutOfRangeError, OperationError, ShapeError, ShapeValueError
+from ...shapes import broadcast_shapes
+from .._rules import full_precision, require_tensor
+from ..index.scatter import inside
+from .linear import linear
+
+_F32, _INT64 = np.dtype(np.float32), np.dtype(np.int64)
+
+
+def get_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+    """The reduction that PyTorch's two old flags stand for, when they are given."""
+    if size_average is None and reduce is None:
+        return reduction
+    warnings.warn(
+        "size_average and reduce args will be deprecated, please use reduction='{}' instead.".format(
+            name := "none" if reduce is False else "mean" if size_average in (None, True) else "sum"
+        ),
+        UserWarning,
+        stacklevel=4,
+    )
+    return name
+
+
+def reduce_loss(loss: Tensor, reduction: str, title: str = "") -> Tensor:
+    """Apply "mean", "sum" or "none"; a title is what the result's node is called."""
+    if reduction == "mean":
+        loss = loss.mean()  # type: ignore[attr-defined]
+    elif reduction == "sum":
+        loss = loss.sum()  # type: ignore[attr-defined]
+    elif reduction != "none":
+        raise ArgumentValueError(f"{reduction} is not a valid value for reduction")
+    return titled(loss, title) if title else loss
+
+
+def _const(F: Any, array: np.ndarray) -> Any:
+    """A constant for a rule: the array, or a tensor on it."""
+    return array if F.raw else wrap(array)
+
+
+# ---- classes ----------------------------------------------------------------------------------
+def _check_classes(x: np.ndarray, t: np.ndarray, weight: Tensor | None, ignore_index: int, reduction: str) -> None:
+    if reduction not in ("none", "mean", "sum"):
+        raise ArgumentValueError(f"{reduction} is not a valid value for reduction")
+    if x.ndim == 0:
+        raise (
+            ShapeValueError("Expected input batch_size to match target batch_size.")
+            if t.ndim
+            else OperationError("input tensor should be 1D or 2D")
+        )
+    if x.ndim == 1:
+        if t.ndim > 1 or (t.ndim == 1 and t.size != 1):
+            raise OperationError(
+                f"For 1D input, 1D target must have size 1, but got target size: {t.size}"
+                if t.ndim == 1
+                else f"size mismatch (got input: {list(x.shape)}, target: {list(t.shape)})",
+                hint="one row of logits wants one class number",
+            )
+    elif x.ndim == 2:
+        if t.ndim > 1:
+            raise OperationError("0D or 1D target tensor expected, multi-target not supported", op="nll_loss")
+        if x.shape[0] != (t.shape[0] if t.ndim else 1) or t.ndim == 0:
+            raise ShapeValueError(
+                f"Expected input batch_size ({x.shape[0]}) to match target batch_size ({t.shape[0] if t.ndim else 1})."
+            )
+    else:
+        wanted = (x.shape[0], *x.shape[2:])
+        if x.shape[0] != (t.shape[0] if t.ndim else -1):
+            raise ShapeValueError(
+                f"Expected input batch_size ({x.shape[0]}) to match target batch_size ({t.shape[0] if t.ndim else 0})."
+            )
+        if t.ndim != x.ndim - 1:
+            if x.ndim == 4:
+                raise OperationError(
+                    f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {t.ndim}"
+                )
+            raise ShapeError(f"Expected target size {list(wanted)}, got {list(t.shape)}")
+        if t.shape != wanted:
+            if x.ndim == 4:
+                raise OperationError(f"size mismatch (got input: {list(x.shape)} , target: {list(t.shape)}")
+            raise ShapeError(f"Expected target size {list(wanted)}, got {list(t.shape)}")
+    classes = x.shape[1] if x.ndim > 1 else x.shape[0]
+    if weight is not None and (weight.ndim != 1 or weight._array.shape[0] != classes):
+        shown = list(weight._array.shape)
+        raise OperationError(
+            f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of shape: {shown}"
+        )
+    if weight is not None and weight._array.dtype != x.dtype and x.dtype in BY_NUMPY:
+        raise OperationError(
+            f"expected scalar type {BY_NUMPY[x.dtype].scalar_type_name} but found {weight.dtype.scalar_type_name}",
+            op="nll_loss",
+            hint=f"the weights have the dtype of the input: use weight.to({BY_NUMPY[x.dtype]})",
+        )
+    if t.dtype != np.int64 and t.dtype != np.uint8:
+        name = BY_NUMPY[t.dtype].scalar_type_name
+        hint = "class labels are int64: use target.long()"
+        raise DtypeError(f"expected target dtype to be Long or Byte, but got {name}", op="nll_loss", hint=hint)
+
+
+def _out_of_range(t: np.ndarray, classes: int, ignore_index: int) -> None:
+    if inside(t, classes):
+        return
+    bad = (t != ignore_index) & ((t < 0) | (t >= classes))
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise IndexOutOfRangeError(
+            f"Target {int(t.reshape(-1)[row])} is out of bounds.",
+            op="cross_entropy",
+            found=f"label {int(t.reshape(-1)[row])} in element {row} of the target; there are {classes} classes (0 to {classes - 1})",
+        )
+
+
+def _nll_title(shape: tuple[int, ...]) -> str:
+    return "NllLoss2D" if len(shape) == 4 else "NllLoss"
+
+
+@public(namespace="nn.functional")
+@full_precision
+def nll_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
+    reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """Negative log-likelihood of class labels under log-probabilities.
+
+    Args:
+        input: log-probabilities, `(N, C)`, `(C,)` or `(N, C, d1, ...)`.
+        target: classes, int64, `(N,)`, `()` or `(N, d1, ...)`.
+        weight: `(C,)`, weight of each class.
+        ignore_index: label that does not count.
+
+    Raises:
+        ValueError: batch sizes differ. IndexError: a label out of range. RuntimeError: wrong dtype or number of dimensions.
+
+    >>> import pellucid as torch
+    >>> logp = torch.tensor([[-0.5, -1.0], [-2.0, -0.1]])
+    >>> torch.nn.functional.nll_loss(logp, torch.tensor([0, 1]))
+    tensor(0.3000)
+    """
+    reduction = get_reduction(size_average, reduce, reduction)
+    x, t = require_tensor(input, "nll_loss")._array, require_tensor(target, "nll_loss", "target", 2)._array
+    _check_classes(x, t, weight, ignore_index, reduction)
+    dim = 1 if x.ndim > 1 else 0
+    tracing.check(_out_of_range, t, x.shape[dim], ignore_index)
+    if x.ndim == 1:
+        t = t.reshape(())
+    valid, safe, factor, count = _weights_of_rows(t, weight, ignore_index, x.dtype)
+    picked = F.take_along(input, wrap(np.expand_dims(safe, dim)), dim=dim, unique=True)
+    picked = F.squeeze(picked, dims=(dim,))
+    loss = -picked * wrap(factor)
+    if tracing.tracers or not valid.all():
+        loss = F.where(wrap(valid), loss, 0.0)
+    if reduction != "none":
+        loss = loss.sum() if reduction == "sum" else loss.sum() / wrap(count)
+    return titled(loss, _nll_title(x.shape))
+
+
+def _weights_of_rows(t: np.ndarray, weight: Tensor | None, ignore_index: int, kind: Any) -> tuple[np.ndarray, ...]:
+    """Which rows count, their labels (0 where they do not), their weights, and the sum of those."""
+    if tracing.tracers:
+        return _recorded_weights(wrap(t), weight, ignore_index, kind)
+    valid = np.asarray(t != ignore_index)
+    safe = np.where(valid, t, 0).astype(np.int64, copy=False)
+    factor = valid.astype(kind)
+    if weight is not None:
+        factor = factor * weight._array.astype(kind, copy=False)[safe]
+    return valid, np.asarray(safe), np.asarray(factor), np.asarray(factor.sum(dtype=np.float64)).astype(kind)
+
+
+def _recorded_weights(t: Tensor, weight: Tensor | None, ignore_index: int, kind: Any) -> tuple[np.ndarray, ...]:
+    """The same in operations, which a program repeats."""
+    valid = F.ne(t, ignore_index)
+    safe = F.where(valid, F.cast(t, dtype=np.dtype(np.int64)), 0)
+    factor = F.cast(valid, dtype=kind)
+    if weight is not None:
+        picked = F.index_select(F.cast(weight.detach(), dtype=kind), F.reshape(safe, shape=(-1,)), dim=0)  # type: ignore[attr-defined]
+        factor = factor * F.reshape(picked, shape=t.shape)
+    return valid._array, safe._array, factor._array, factor.sum()._array
+
+
+@public(namespace="nn.functional")
+def nll_loss2d(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"
+) -> Tensor:
+    """`nll_loss` of images; kept for old code."""
+    return nll_loss(input, target, weight, None, ignore_index, None, reduction)
+
+
+def _ce_forward(xp: Any, x: Any, *, target: Any, ignore_index: int, reduction: str) -> Any:
+    if x.dtype is _F32 and config.kernels:
+        made = kernels.rows.softmax.cross_entropy(np.ascontiguousarray(x), target, None, ignore_index, 0.0, reduction)
+        if made is not None:
+            loss, saved = made
+            return loss, ("kernel", saved)
+    _out_of_range(target, x.shape[1], ignore_index)  # a compiled step leaves the check to whoever computes
+    valid = target != ignore_index
+    safe = xp.where(valid, target, 0)
+    picked = xp.take_along_axis(xp.log_softmax(x, 1), safe[:, None], 1)[:, 0]
+    rows = xp.where(valid, -picked, 0).astype(x.dtype)
+    count = int(valid.sum())
+    if reduction == "none":
+        return rows, ("plain", 1.0)
+    total = xp.sum(rows)
+    if reduction == "sum":
+        return total, ("plain", 1.0)
+    return (total / count if count else total * np.nan), ("plain", float(count))
+
+
+def _ce_vjp(F: Any, g: Any, input: Any, aux: Any, target: Any, ignore_index: int, reduction: str) -> Any:
+    kind, saved = aux
+    if kind == "kernel" and F.raw:
+        made = kernels.rows.softmax.cross_entropy_backward(
+            np.asarray(g), np.ascontiguousarray(input), target, saved, None, ignore_index, 0.0
+        )
+        if made is not None:
+            return made
+    count = saved if kind == "plain" else 1.0 if saved[1] is None else float(saved[1].sum())
+    array = input if F.raw else input._array
+    valid = target != ignore_index
+    onehot = np.zeros(array.shape, array.dtype)
+    onehot[np.arange(len(target)), np.where(valid, target, 0)] = 1
+    scale = (valid / count if count else valid * np.nan).astype(array.dtype)[:, None]
+    rows = F.reshape(g, shape=(-1, 1)) if reduction == "none" else g
+    return (F.softmax(input, dim=1) - _const(F, onehot)) * _const(F, scale) * rows
+
+
+cross_entropy_op = defop(
+    "cross_entropy",
+    "input",
+    forward=_ce_forward,
+    aux=True,
+    vjp={"input": _ce_vjp},
+    grad_name="NllLoss",
+    onnx="SoftmaxCrossEntropyLoss",
+    autocast="float32",
+)
+cross_entropy_op.variant = lambda _, shape: f"{_nll_title(shape)}Backward0"
+
+
+@public(namespace="nn.functional")
+@full_precision
+def cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
+    reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0,
+) -> Tensor:  # fmt: skip
+    """Cross entropy between logits and classes, or between logits and class probabilities.
+
+    Args:
+        input: logits (raw scores, not probabilities), `(N, C)`, `(C,)` or `(N, C, d1, ...)`.
+        target: classes (int64) `(N,)`, `()`, `(N, d1, ...)`, or probabilities of the shape of `input`.
+        weight: `(C,)`, weight of each class.
+        ignore_index: label that does not count.
+        reduction: "mean" (weighted), "sum" or "none".
+        label_smoothing: share of the target spread evenly over the classes, in [0, 1].
+
+    Raises:
+        ValueError: batch sizes differ. IndexError: a label out of range. RuntimeError: wrong dtype.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.cross_entropy(torch.zeros(2, 10), torch.tensor([3, 7]))
+    tensor(2.3026)
+    """
+    reduction = get_reduction(size_average, reduce, reduction)
+    x = require_tensor(input, "cross_entropy_loss", "input")._array
+    t = require_tensor(target, "cross_entropy_loss", "target", 2)._array
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise OperationError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
+    if (
+        x.ndim == 2 and weight is None and label_smoothing == 0.0 and t.dtype is _INT64 and t.shape == x.shape[:1]
+        and reduction in ("mean", "sum", "none") and type(x) is np.ndarray and x.dtype.kind == "f"
+    ):  # fmt: skip
+        tracing.check(_out_of_range, t, x.shape[1], ignore_index, again=True)
+        out = cross_entropy_op.call(input, target=t, ignore_index=ignore_index, reduction=reduction)
+        return out if out._node is None else reads_later(out, target)
+    if t.shape == x.shape and t.dtype.kind not in "iub":
+        return _soft_cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
+    if t.shape == x.shape and x.ndim:
+        name = target.dtype.scalar_type_name
+        raise DtypeError(f"Expected floating point type for target with class probabilities, got {name}", op="cross_entropy")
+    if x.dtype.kind not in "f" and not input.dtype.is_floating_point:
+        raise OperationError(
+            f"\"log_softmax_lastdim_kernel_impl\" not implemented for '{input.dtype.scalar_type_name}'", op="cross_entropy"
+        )
+    if x.ndim:
+        _check_classes(x, t, weight, ignore_index, reduction)
+    dim = 1 if x.ndim > 1 else 0
+    logp = F.log_softmax(input, dim=dim)
+    plain = nll_loss(logp, target, weight, None, ignore_index, None, reduction)
+    if label_smoothing == 0.0:
+        return plain
+    classes = x.shape[dim]
+    valid, _, _, count = _weights_of_rows(t, weight, ignore_index, x.dtype)
+    spread = -(logp * _class_weights(weight, x.ndim, dim)).sum(dim=dim) if weight is not None else -logp.sum(dim=dim)
+    if tracing.tracers or not valid.all():
+        spread = F.where(wrap(valid), spread, 0.0)
+    if reduction == "mean":
+        spread = spread.sum() / wrap(count)
+    elif reduction == "sum":
+        spread = spread.sum()
+    return plain * (1.0 - label_smoothing) + spread * (label_smoothing / classes)  # type: ignore[no-any-return]
+
+
+def _class_weights(weight: Tensor, ndim: int, dim: int) -> Tensor:
+    shape = [1] * ndim
+    shape[dim] = -1
+    return weight.reshape(shape)  # type: ignore[no-any-return, attr-defined]
+
+
+def _soft_cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignore: int, reduction: str, smoothing: float
+) -> Tensor:
+    if ignore >= 0:
+        raise OperationError("ignore_index is not supported for floating point target")
+    dim = 1 if input.ndim > 1 else 0
+    if input.ndim == 0:
+        raise OperationError("cross_entropy of a 0-d tensor has no class dimension")
+    classes = input._array.shape[dim]
+    if weight is not None and (weight.ndim != 1 or weight._array.size != classes):
+        raise OperationError(
+            "cross_entropy: weight tensor should be defined either for all "
+            f"{classes} classes or no classes but got weight tensor of shape: {list(weight._array.shape)}"
+        )
+    if smoothing:
+        target = target * (1 - smoothing) + smoothing / classes
+    logp = F.log_softmax(input, dim=dim)
+    if weight is not None:
+        logp = logp * _class_weights(weight, input.ndim, dim)
+    loss = -(logp * target).sum(dim=dim)
+    if reduction == "mean":
+        rows = loss._array.size
+        return loss.sum() / rows if rows else loss.sum() / wrap(constant(np.zeros((), loss._array.dtype)))  # type: ignore[no-any-return]
+    return reduce_loss(loss, reduction)
+
+
+# ---- probabilities ----------------------------------------------------------------------------
+def _bce_forward(xp: Any, x: Any, t: Any) -> Any:
+    # PyTorch clamps the logarithms at -100, so that the loss stays finite.
+    return (t - 1) * xp.maximum(xp.log1p(-x), -100) - t * xp.maximum(xp.log(x), -100)
+
+
+def _bce_grad(F: Any, g: Any, input: Any, target: Any) -> Any:
+    return g * (input - target) / F.clamp_min_number(input * (1 - input), low=1e-12)
+
+
+def _clamp_min_number(xp: Any, x: Any, *, low: float) -> Any:
+    return xp.maximum(x, xp.asarray(low, x.dtype))
+
+
+clamp_min_number = defop(
+    "clamp_min_number",
+    "input",
+    forward=_clamp_min_number,
+    vjp={"input": lambda g, input, low: g * (input >= low)},
+    elementwise=True,
+)
+
+bce_op = defop(
+    "binary_cross_entropy",
+    "input target",
+    forward=_bce_forward,
+    vjp={
+        "input": _bce_grad,
+        "target": lambda F, g, input: (
+            g * (F.clamp_min_number(F.log1p(-input), low=-100.0) - F.clamp_min_number(F.log(input), low=-100.0))
+        ),
+    },
+    elementwise=True,
+)
+
+
+def _weighted(loss: Tensor, weight: Tensor | None) -> Tensor:
+    if weight is None:
+        return loss
+    broadcast_shapes(loss._array.shape, weight._array.shape)
+    return loss * weight  # type: ignore[no-any-return, operator]
+
+
+@public(namespace="nn.functional")
+def binary_cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """Cross entropy of probabilities in [0, 1] with targets in [0, 1], element by element.
+
+    Raises:
+        ValueError: the shapes differ. RuntimeError: an input outside [0, 1].
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.binary_cross_entropy(torch.tensor([0.5, 0.5]), torch.tensor([1.0, 0.0]))
+    tensor(0.6931)
+    """
+    reduction = get_reduction(size_average, reduce, reduction)
+    x, t = require_tensor(input, "binary_cross_entropy")._array, require_tensor(target, "binary_cross_entropy", "target", 2)._array
+    if x.shape != t.shape:
+        raise ShapeValueError(
+            f"Using a target size (torch.Size({list(t.shape)})) that is different to the input size (torch.Size({list(x.shape)})) is "
+            "deprecated. Please ensure they have the same size.",
+            op="binary_cross_entropy",
+            hint=shape_hint(x.shape, t.shape),
+        )
+    if x.dtype != t.dtype:
+        raise OperationError(
+            f"Found dtype {target.dtype.scalar_type_name} but expected {input.dtype.scalar_type_name}", op="binary_cross_entropy"
+        )
+    if x.size and type(x) is np.ndarray:
+        tracing.check(_check_probabilities, x)
+    if t.size and type(t) is np.ndarray:
+        tracing.check(_check_targets, t)
+    return reduce_loss(_weighted(bce_op.call(input, target), weight), reduction, "BinaryCrossEntropy")
+
+
+def _check_targets(t: np.ndarray) -> None:
+    if not bool(((t >= 0) & (t <= 1)).all()):
+        raise OperationError(
+            "all elements of target should be between 0 and 1",
+            op="binary_cross_entropy",
+            hint="targets are 0 and 1, or probabilities between them",
+        )
+
+
+def _check_probabilities(x: np.ndarray) -> None:
+    if not bool(((x >= 0) & (x <= 1)).all()):
+        raise OperationError(
+            "all elements of input should be between 0 and 1",
+            op="binary_cross_entropy",
+            hint="the input must be probabilities: apply sigmoid, or use binary_cross_entropy_with_logits on raw scores",
+        )
+
+
+def _bce_logits_forward(xp: Any, x: Any, t: Any) -> Any:
+    return (1 - t) * x + (xp.maximum(-x, 0) + xp.log1p(xp.exp(-xp.abs(x))))  # infinite logits with the right label cost nothing
+
+
+bce_logits_op = defop(
+    "binary_cross_entropy_with_logits",
+    "input target",
+    forward=_bce_logits_forward,
+    vjp={"input": lambda F, g, input, target: g * (F.sigmoid(input) - target), "target": lambda g, input: -g * input},
+    elementwise=True,
+    autocast="float32",
+)
+
+
+@public(namespace="nn.functional")
+@full_precision
+def binary_cross_entropy_with_logits(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean", pos_weight: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Binary cross entropy of raw scores: sigmoid and logarithm in one, without overflow.
+
+    Args:
+        pos_weight: weight of the positive examples, broadcast with the target.
+
+    Raises:
+        ValueError: target and input have different shapes.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.binary_cross_entropy_with_logits(torch.zeros(3), torch.ones(3))
+    tensor(0.6931)
+    """
+    reduction = get_reduction(size_average, reduce, reduction)
+    name = "binary_cross_entropy_with_logits"
+    x, t = require_tensor(input, name)._array, require_tensor(target, name, "target", 2)._array
+    if x.shape != t.shape:
+        raise ShapeValueError(
+            f"Target size (torch.Size({list(t.shape)})) must be the same as input size (torch.Size({list(x.shape)}))",
+            op=name,
+            hint=shape_hint(x.shape, t.shape),
+        )
+    if t.dtype.kind == "b":
+        raise DtypeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.",
+            op=name,
+            hint="the target has the dtype of the input: use target.float()",
+        )
+    if t.dtype.kind in "iu":
+        raise DtypeError(
+            f"result type {input.dtype.scalar_type_name} can't be cast to the desired output type {target.dtype.scalar_type_name}",
+            op=name,
+            hint="the target has the dtype of the input: use target.float()",
+        )
+    mixed = t.dtype != x.dtype
+    if mixed:  # computed in the wider of the two; the loss has the target's type, as in PyTorch
+        common = promote_types(input.dtype, target.dtype).numpy
+        input, target = (v if v._array.dtype == common else F.cast(v, dtype=common) for v in (input, target))
+    if pos_weight is None:
+        loss = bce_logits_op.call(input, target)
+    else:
+        log_weight = (pos_weight - 1) * target + 1  # type: ignore[operator]
+        loss = (1 - target) * input + log_weight * F.softplus_of(-input)  # type: ignore[operator]
+    if mixed and loss._array.dtype != t.dtype:
+        loss = F.cast(loss, dtype=t.dtype)
+    return reduce_loss(_weighted(loss, weight), reduction, "BinaryCrossEntropyWithLogits")
+
+
+softplus_of = defop(
+    "softplus_of",
+    "input",
+    forward=lambda xp, x: xp.maximum(x, 0) + xp.log1p(xp.exp(-xp.abs(x))),
+    vjp={"input": lambda F, g, input: g * F.sigmoid(input)},
+    elementwise=True,
+)
+
+
+@public(namespace="nn.functional torch")
+@full_precision
+def kl_div(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:  # fmt: skip
+    """Kullback-Leibler divergence: target * (log target - input), input given as log-probabilities.
+
+    Args:
+        reduction: "batchmean" divides the sum by the first dimension, which is the divergence's definition; "mean" divides by all.
+        log_target: the target is given as log-probabilities too.
+
+    >>> import pellucid as torch
+    >>> p = torch.tensor([[0.5, 0.5]])
+    >>> torch.nn.functional.kl_div(p.log(), p, reduction="batchmean")
+    tensor(0.)
+    """
+    reduction = get_reduction(size_average, reduce, reduction)
+    require_tensor(input, "kl_div"), require_tensor(target, "kl_div", "target", 2)
+    if reduction == "mean":
+        warnings.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by the "
+            "batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as 'batchmean' in the "
+            "next major release.",
+            UserWarning,
+            stacklevel=2,
+        )
+    if log_target:
+        loss = target.exp() * (target - input)  # type: ignore[attr-defined, operator]
+    else:
+        loss = F.xlogy(target, target) - target * input  # type: ignore[operator]
+    if reduction == "batchmean":
+        return loss.sum() / input._array.shape[0] if input.ndim else loss.sum()  # type: ignore[no-any-return]
+    return reduce_loss(loss, reduction)
+
+
+def shape_hint(a: tuple[int, ...], b: tuple[int, ...]) -> str | None:
+    """The repair for the usual mismatch, a missing or extra dimension of size 1."""
+    if (*a, 1) == b:
+        return "the target has one dimension of size 1 too many: target.squeeze(-1)"
+    if a == (*b, 1):
+        return "the input has one dimension of size 1 too many: input.squeeze(-1), or target.unsqueeze(-1)"
+    return None
+
+
+def check_pair(name: str, input: Tensor, target: Tensor) -> None:
+    """Tensors of shapes that broadcast; a difference is warned about as PyTorch does."""
+    x, t = require_tensor(input, name)._array.shape, require_tensor(target, name, "target", 2)._array.shape
+    if x == t:
+        return
+    warnings.warn(
+        f"Using a target size (torch.Size({list(t)})) that is different to the input size (torch.Size({list(x)})). This will likely lead "
+        "to incorrect results due to broadcasting. Please ensure they have the same size.",
+        UserWarning,
+        stacklevel=3,
+    )
+    broadcast_shapes(x, t)
+
+
+@public(namespace="nn.functional")
+def linear_cross_entropy(
+    input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None, weight: Tensor | None = None,
+    reduction: str = "mean", ignore_index: int | None = None, label_smoothing: float = 0.0, options: Any = None,
+) -> Tensor:  # fmt: skip
+    """`cross_entropy(linear(input, linear_weight, linear_bias), target, ...)`; `options` about chunks are accepted and change nothing."""
+    _check_linear_loss(input, linear_weight, linear_bias)
+    classes = linear_weight._array.shape[:-1]
+    if len(classes) > 1:  # one class axis and positions: a loss over several dimensions
+        flat = linear_weight.reshape(-1, linear_weight._array.shape[-1])  # type: ignore[attr-defined]
+        logits = linear(input, flat).reshape(*input._array.shape[:-1], *classes)  # type: ignore[attr-defined]
+        if linear_bias is not None:
+            logits = logits + linear_bias.reshape(-1, *linear_bias._array.shape[1:], *(1,) * (len(classes) - linear_bias.ndim))  # type: ignore[attr-defined]
+    else:
+        logits = linear(input, linear_weight, linear_bias)
+    return cross_entropy(
+        logits, target, weight, None, -100 if ignore_index is None else ignore_index, None, reduction, label_smoothing
+    )
+
+
+def _check_linear_loss(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    """PyTorch's errors for shapes that do not fit together in `linear_cross_entropy`."""
+    x = tuple(require_tensor(input, "linear_cross_entropy")._array.shape)
+    w = tuple(require_tensor(weight, "linear_cross_entropy", "linear_weight", 2)._array.shape)
+    if not 1 <= len(x) <= 2:
+        raise ShapeError(f"expected input with dimensionality 1 or 2, got {len(x)}")
+    if len(w) < 2:
+        raise ShapeError(f"expected linear_weight with dimensionality at least 2, got {len(w)}")
+    if x[-1] != w[-1]:
+        raise ShapeError(
+            f"expected equal input and linear_weight last dimensions (in_features), got {x[-1]} and {w[-1]}, respectively"
+        )
+    if bias is not None and tuple(bias._array.shape) != w[:-1]:
+        raise ShapeError(f"expected linear_bias shape {w[:-1]}, got {tuple(bias._array.shape)}")
+    if len(w) > 2 and len(x) == 1:
+        raise ShapeError(
+            f"K-dimensional loss defined by linear_weight shape {w} requires batched input, (N, {x[-1]}), got unbatched input with shape {x}"
+        )

@@ -1,0 +1,504 @@
+"""Losses between tensors of one shape, and between embeddings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...core import tracing
+from ...core.bind import wrap
+from ...core.modes import state
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import public
+from ...core.tensor import Tensor
+from ...core.tracing import constant
+from ...errors import ArgumentTypeError, ArgumentValueError, OperationError, ShapeValueError
+from ...shapes import broadcast_shapes
+from .._rules import full_precision, require_tensor
+from .._samples import Sample
+from .loss import check_pair, get_reduction, reduce_loss
+
+mse_op = defop(
+    "squared_difference",
+    "input target",
+    forward=lambda xp, x, t: xp.square(x - t),
+    vjp={
+        "input": lambda g, input, target: g * (2.0 * (input - target)),
+        "target": lambda g, input, target: g * (2.0 * (target - input)),
+    },
+    promote="common",
+    elementwise=True,
+    batch="elementwise",
+    grad_name="MseLoss",
+    autocast="float32",
+)
+
+
+def _huber(xp: Any, x: Any, t: Any, *, delta: float, scale: float) -> Any:
+    d = abs(x - t)
+    made = xp.where(d < delta, d * d * (0.5 * scale), (d - 0.5 * delta) * (delta * scale))
+    return made if made.dtype == x.dtype else made.astype(x.dtype)
+
+
+def _huber_slope(F: Any, input: Any, target: Any, delta: float, scale: float) -> Any:
+    """The derivative in the difference: the difference itself, cut off at delta."""
+    away = input - target
+    if F.raw:
+        return F.clamp(away, min=-delta, max=delta) * scale
+    # The slope of the slope is 0 at delta itself.
+    return -F.minimum_number(-F.minimum_number(away, high=delta), high=delta) * scale
+
+
+huber_op = defop(
+    "huber",
+    "input target",
+    forward=_huber,
+    vjp={
+        "input": lambda F, g, input, target, delta, scale: g * _huber_slope(F, input, target, delta, scale),
+        "target": lambda F, g, input, target, delta, scale: -g * _huber_slope(F, input, target, delta, scale),
+    },
+    promote="common",
+    elementwise=True,
+    grad_name="SmoothL1Loss",
+    autocast="float32",
+    samples=lambda rng: [
+        Sample((rng.standard_normal((3, 4)) * 3, rng.standard_normal(shape)), {"delta": delta, "scale": scale})
+        for shape, delta, scale in (((3, 4), 1.0, 1.0), ((4,), 0.7, 1 / 0.7), ((3, 1), 2.0, 1.0))
+    ],
+)
+
+
+def _single(input: Tensor, target: Tensor) -> bool:
+    """Whether one operation serves: plain floats of one type, not two bytes wide, and nobody who watches the steps."""
+    kind = input._array.dtype
+    return not state.slow and kind.kind == "f" and kind.itemsize >= 4 and target._array.dtype == kind
+
+
+def _reduce_weighted(loss: Tensor, weight: Tensor | None, reduction: str, title: str = "") -> Tensor:
+    """Reduce a loss whose elements may have weights; its mean is then divided by the sum of the weights."""
+    if weight is None:
+        return reduce_loss(loss, reduction, title)
+    loss = loss * weight  # type: ignore[operator]
+    if reduction == "mean":
+        return loss.sum() / weight.sum()  # type: ignore[no-any-return, attr-defined]
+    return reduce_loss(loss, reduction)
+
+
+@public(namespace="nn.functional")
+@full_precision
+def mse_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Mean squared difference of two tensors of one shape.
+
+    A difference in shape that broadcasts is warned about: it is nearly always a mistake, as (N, 1) with (N,).
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+    tensor(2.)
+    """
+    reduction = get_reduction(size_average, reduce, reduction)
+    check_pair("mse_loss", input, target)
+    loss = mse_op.call(input, target)
+    if weight is not None and tuple(weight._array.shape) != tuple(input._array.shape):
+        raise ShapeValueError("Weights and input must have the same size.")
+    return _reduce_weighted(loss, weight, reduction, "MseLoss")
+
+
+@public(namespace="nn.functional")
+@full_precision
+def l1_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Mean absolute difference of two tensors of one shape.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+    tensor(1.)
+    """
+    reduction = get_reduction(size_average, reduce, reduction)
+    check_pair("l1_loss", input, target)
+    return _reduce_weighted((input - target).abs(), weight, reduction)  # type: ignore[operator]
+
+
+@public(namespace="nn.functional")
+@full_precision
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
+    """Squared error below `beta` and absolute error above, joined smoothly. Source: Girshick, "Fast R-CNN", 2015."""
+    reduction = get_reduction(size_average, reduce, reduction)
+    check_pair("smooth_l1_loss", input, target)
+    if beta < 0:
+        raise OperationError("smooth_l1_loss does not support negative values for beta.")
+    if beta == 0:
+        return l1_loss(input, target, reduction=reduction)
+    if _single(input, target):
+        return reduce_loss(huber_op.call(input, target, delta=beta, scale=1.0 / beta), reduction, "SmoothL1Loss")
+    d = (input - target).abs()  # type: ignore[operator]
+    return reduce_loss(F.where(d < beta, d * d * (0.5 / beta), d - 0.5 * beta), reduction, "SmoothL1Loss")
+
+
+@public(namespace="nn.functional")
+@full_precision
+def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None) -> Tensor:
+    """Squared error below `delta` and delta times absolute error above. Source: Huber, 1964."""
+    check_pair("huber_loss", input, target)
+    if not isinstance(delta, (int, float)):
+        raise ArgumentTypeError(f"huber_loss(): argument 'delta' (position 4) must be float, not {type(delta).__name__}")
+    if delta <= 0:
+        raise OperationError("huber_loss does not support non-positive values for delta.")
+    if _single(input, target):
+        return _reduce_weighted(huber_op.call(input, target, delta=delta, scale=1.0), weight, reduction, "HuberLoss")
+    d = (input - target).abs()  # type: ignore[operator]
+    return _reduce_weighted(F.where(d <= delta, d * d * 0.5, (d - 0.5 * delta) * delta), weight, reduction, "HuberLoss")
+
+
+@public(namespace="nn.functional")
+@full_precision
+def soft_margin_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+) -> Tensor:
+    """log(1 + exp(-target * input)), targets 1 or -1."""
+    reduction = get_reduction(size_average, reduce, reduction)
+    require_tensor(target, "soft_margin_loss", "target", 2)
+    loss = F.softplus_of(-target * require_tensor(input, "soft_margin_loss"))  # type: ignore[operator]
+    if input.dtype.is_floating_point and target.dtype.is_floating_point and loss.dtype is not input.dtype:
+        loss = F.cast(loss, dtype=input._array.dtype)  # as PyTorch, whatever the target's type
+    return reduce_loss(loss, reduction, "SoftMarginLoss")
+
+
+@public(namespace="nn.functional")
+def gaussian_nll_loss(
+    input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Tensor:
+    """Negative log-likelihood of `target` under normal distributions with mean `input` and variance `var`.
+
+    Raises:
+        ValueError: a negative variance, or one of a shape that does not fit.
+    """
+    if not isinstance(var, Tensor):
+        if var < 0:
+            raise ArgumentValueError("var has negative entry/entries")
+        var = input * 0 + var  # type: ignore[operator]
+    shape, v = tuple(input._array.shape), tuple(var._array.shape)
+    if v != shape:
+        if shape[:-1] == v:
+            var = var.unsqueeze(-1)  # type: ignore[attr-defined]
+        elif not (shape[:-1] == v[:-1] and v[-1:] == (1,)) and not (
+            len(v) == len(shape) and all(a in (1, b) for a, b in zip(v, shape, strict=True))
+        ):
+            raise ArgumentValueError("var is of incorrect size")
+    if reduction not in ("none", "mean", "sum"):
+        raise ArgumentValueError(reduction + " is not valid")
+    tracing.check(_check_variance, var._array)  # type: ignore[union-attr]
+    safe = F.where(var < eps, wrap(constant(np.asarray(eps, var._array.dtype))), var)  # type: ignore[operator, union-attr]
+    # PyTorch clamps the variance outside of the graph: its gradient is that of the clamped value.
+    safe = var + (safe - var).detach()
+    loss = 0.5 * (safe.log() + (input - target) ** 2 / safe)  # type: ignore[operator]
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return reduce_loss(loss, reduction)
+
+
+def _check_variance(a: np.ndarray) -> None:
+    if bool((a < 0).any()):
+        raise ArgumentValueError("var has negative entry/entries")
+
+
+@public(namespace="nn.functional")
+@full_precision
+def poisson_nll_loss(
+    input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: bool | None = None, eps: float = 1e-8,
+    reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """Negative log-likelihood of counts under Poisson distributions with (log) rate `input`.
+
+    Args:
+        full: add Stirling's approximation of log(target!).
+    """
+    reduction = get_reduction(size_average, reduce, reduction)
+    if reduction not in ("none", "mean", "sum"):
+        raise ArgumentValueError(reduction + " is not a valid value for reduction")
+    x, t = require_tensor(input, "poisson_nll_loss"), require_tensor(target, "poisson_nll_loss", "target", 2)
+    loss = x.exp() - t * x if log_input else x - t * (x + eps).log()  # type: ignore[operator, attr-defined]
+    if full:
+        stirling = t * t.log() - t + 0.5 * (2 * math.pi * t).log()  # type: ignore[operator, attr-defined]
+        loss = loss + F.where(t > 1, stirling, 0.0)  # type: ignore[operator]
+    return reduce_loss(loss, reduction)
+
+
+@public(namespace="nn.functional torch")
+@full_precision
+def margin_ranking_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """max(0, -target * (input1 - input2) + margin): target 1 wants input1 ranked higher."""
+    reduction = get_reduction(size_average, reduce, reduction)
+    for k, (name, t) in enumerate((("input1", input1), ("input2", input2), ("target", target)), start=1):
+        require_tensor(t, "margin_ranking_loss", name, k)
+    if not input1.ndim == input2.ndim == target.ndim:
+        raise OperationError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
+            f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
+        )
+    return reduce_loss((-target * (input1 - input2) + float(margin)).clamp(min=0), reduction)  # type: ignore[operator]
+
+
+@public(namespace="nn.functional torch")
+@full_precision
+def hinge_embedding_loss(
+    input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """`input` where target is 1, max(0, margin - input) where it is -1."""
+    reduction = get_reduction(size_average, reduce, reduction)
+    x, t = require_tensor(input, "hinge_embedding_loss"), require_tensor(target, "hinge_embedding_loss", "target", 2)
+    far = F.where(t != 1, (margin - x).clamp(min=0), 0.0)  # type: ignore[operator]
+    near = F.where(t != -1, x, 0.0)  # type: ignore[operator]
+    return reduce_loss(far + near, reduction)
+
+
+@public(namespace="nn.functional")
+def multilabel_soft_margin_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """Mean over the classes of binary cross entropies with logits."""
+    reduction = get_reduction(size_average, reduce, reduction)
+    x, t = require_tensor(input, "multilabel_soft_margin_loss"), require_tensor(target, "multilabel_soft_margin_loss", "target", 2)
+    loss = t * F.softplus_of(-x) + (1 - t) * F.softplus_of(x)  # type: ignore[operator]
+    if weight is not None:
+        loss = loss * weight
+    classes = x._array.shape[-1] if x.ndim else 1
+    loss = loss.sum(dim=-1) / classes
+    return reduce_loss(loss, reduction)
+
+
+def _check_multi(name: str, x: Tensor, t: Tensor, label_rows: bool) -> tuple[int, int]:
+    require_tensor(x, name), require_tensor(t, name, "target", 2)
+    a, b = x._array.shape, t._array.shape
+    if x.ndim > 2 or (x.ndim == 2 and a[1] == 0) or (x.ndim == 1 and a[0] == 0):
+        raise OperationError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(a)}")
+    rows = a[0] if x.ndim == 2 else 1
+    classes = a[1] if x.ndim == 2 else (a[0] if x.ndim else 1)
+    if label_rows:
+        if tuple(b) != tuple(a):
+            raise OperationError(f"inconsistent target size: {list(b)} for input of size: {list(a)}")
+    elif t.ndim > 1 or t._array.size != rows:
+        raise OperationError(f"inconsistent target size, expected {rows} but got {list(b)}")
+    return rows, classes
+
+
+def _classes_of(target: np.ndarray, rows: int, classes: int) -> tuple[np.ndarray, ...]:
+    """The class of each row as a column and as a vector, and a mask of the other classes."""
+    t = target.reshape(rows).astype(np.int64)
+    if t.size and (t.min() < 0 or t.max() >= classes):
+        raise OperationError("target out of range")
+    others = np.ones((rows, classes), bool)
+    others[np.arange(rows), t] = False
+    return t[:, None].copy(), t, others
+
+
+def _wanted_classes(target: np.ndarray, rows: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """The classes listed in each row (0 after the end of its list), and a mask of the pairs of a listed and an unlisted class."""
+    t = target.reshape(rows, classes)
+    if t.size and (t.min() < -1 or t.max() >= classes):
+        raise OperationError("target out of range")
+    wanted = ~(np.cumsum(t < 0, axis=1) > 0)
+    is_target = np.zeros((rows, classes), bool)
+    row, column = np.nonzero(wanted)
+    is_target[row, t[row, column]] = True
+    return np.where(wanted, t, 0).astype(np.int64), wanted[:, :, None] & ~is_target[:, None, :]
+
+
+@public(namespace="nn.functional")
+@full_precision
+def multi_margin_loss(
+    input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """Mean over the other classes of max(0, margin - x[label] + x[class]) ** p.
+
+    Raises:
+        ValueError: p is neither 1 nor 2.
+    """
+    reduction = get_reduction(size_average, reduce, reduction)
+    if p not in (1, 2):
+        raise ArgumentValueError("only p == 1 and p == 2 supported")
+    rows, classes = _check_multi("multi_margin_loss", input, target, False)
+    if weight is not None and (weight.ndim != 1 or weight._array.size != classes):
+        raise (
+            ArgumentValueError("weight must be one-dimensional")
+            if weight.ndim != 1
+            else OperationError(f"inconsistent weight size, expected {classes} but got {list(weight._array.shape)}")
+        )
+    x = input.reshape(rows, classes)  # type: ignore[attr-defined]
+    column, t, others = tracing.effect(_classes_of, target._array, rows, classes)
+    own = F.take_along(x, wrap(column), dim=1, unique=True)
+    slack = F.relu(margin - own + x)  # whose gradient at the margin is 0
+    if p == 2:
+        slack = slack * slack
+    if weight is not None:
+        slack = slack * weight.index_select(0, wrap(t)).unsqueeze(1)  # type: ignore[attr-defined]
+    loss = F.where(wrap(others), slack, 0.0).sum(dim=1) / classes
+    if input.ndim < 2 and reduction == "none":
+        loss = loss.reshape(())
+    return reduce_loss(loss, reduction, "MultiMarginLoss")
+
+
+@public(namespace="nn.functional")
+@full_precision
+def multilabel_margin_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+) -> Tensor:
+    """Sum over pairs of a wanted and an unwanted class of max(0, 1 - (x[wanted] - x[unwanted])), divided by the number of classes.
+
+    Each row of the target lists the wanted classes; -1 ends the list.
+    """
+    reduction = get_reduction(size_average, reduce, reduction)
+    rows, classes = _check_multi("multilabel_margin_loss", input, target, True)
+    x = input.reshape(rows, classes)  # type: ignore[attr-defined]
+    listed, counted = tracing.effect(_wanted_classes, target._array, rows, classes)
+    own = F.take_along(x, wrap(listed), dim=1, unique=False)
+    slack = F.relu(1 - (own.unsqueeze(2) - x.unsqueeze(1)))
+    loss = F.where(wrap(counted), slack, 0.0).sum(dim=(1, 2)) / classes
+    if input.ndim < 2 and reduction == "none":
+        loss = loss.reshape(())
+    return reduce_loss(loss, reduction, "MultilabelMarginLoss")
+
+
+# ---- distances ----------------------------------------------------------------------------------
+@public(namespace="nn.functional torch")
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """x1 . x2 / (max(|x1|, eps) max(|x2|, eps)) along `dim`; the shapes broadcast.
+
+    >>> import pellucid as torch
+    >>> torch.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
+    tensor([0.7071])
+    """
+    a, b = require_tensor(x1, "cosine_similarity", "x1"), require_tensor(x2, "cosine_similarity", "x2", 2)
+    if not (a.dtype.is_floating_point and b.dtype.is_floating_point):
+        common = (a + b).dtype  # type: ignore[operator]
+        if not common.is_floating_point:
+            raise OperationError(f"expected common dtype to be floating point, yet common dtype is {common.scalar_type_name}")
+    shape = broadcast_shapes(a._array.shape, b._array.shape)
+    # Norms are taken after broadcasting, which matters when `dim` itself is broadcast.
+    a, b = F.expand(a, shape=shape), F.expand(b, shape=shape)
+    na = _norm(a, dim).clamp_min(eps)
+    nb = _norm(b, dim).clamp_min(eps)
+    return ((a / na) * (b / nb)).sum(dim=dim)  # type: ignore[no-any-return, operator]
+
+
+def _norm(x: Tensor, dim: int) -> Any:
+    return x.norm(2, dim=dim, keepdim=True)  # type: ignore[attr-defined]
+
+
+@public(namespace="nn.functional torch")
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    """The p-norm of `x1 - x2 + eps` over the last dimension."""
+    require_tensor(x1, "pairwise_distance", "x1"), require_tensor(x2, "pairwise_distance", "x2", 2)
+    return (x1 - x2 + eps).norm(p, dim=-1, keepdim=keepdim)  # type: ignore[no-any-return, operator, attr-defined]
+
+
+@public(namespace="nn.functional torch")
+@full_precision
+def cosine_embedding_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """1 - cos(x1, x2) where target is 1, max(0, cos(x1, x2) - margin) where it is -1."""
+    reduction = get_reduction(size_average, reduce, reduction)
+    for k, (name, t) in enumerate((("input1", input1), ("input2", input2), ("target", target)), start=1):
+        require_tensor(t, "cosine_embedding_loss", name, k)
+    if target.ndim not in (0, 1):
+        raise OperationError("0D or 1D target tensor expected, multi-target not supported")
+    if target.ndim == 1 and (input1.ndim != 2 or input2.ndim != 2) or target.ndim == 0 and (input1.ndim != 1 or input2.ndim != 1):
+        sizes = f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found inputs with sizes "
+        raise OperationError(sizes + f"{list(input1._array.shape)} and {list(input2._array.shape)}.")
+    # PyTorch's own epsilon here: added to the squared norms.
+    eps = 1e-12
+    dot = (input1 * input2).sum(dim=-1)  # type: ignore[operator]
+    cos = dot / (((input1 * input1).sum(dim=-1) + eps) * ((input2 * input2).sum(dim=-1) + eps)).sqrt()  # type: ignore[operator]
+    positive = F.where(target == 1, 1 - cos, 0.0)
+    negative = F.where(target == -1, (cos - margin).clamp(min=0), 0.0)
+    return reduce_loss(positive + negative, reduction)
+
+
+@public(namespace="nn.functional torch")
+@full_precision
+def triplet_margin_loss(
+    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6, swap: bool = False,
+    size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin) with p-norm distances.
+
+    Args:
+        swap: use the smaller of d(anchor, negative) and d(positive, negative). Source: Balntas et al., 2016.
+    """
+    reduction = get_reduction(size_average, reduce, reduction)
+    for k, (name, t) in enumerate((("anchor", anchor), ("positive", positive), ("negative", negative)), start=1):
+        require_tensor(t, "triplet_margin_loss", name, k)
+    if margin <= 0:
+        raise ArgumentValueError(f"margin must be greater than 0, got {margin}")
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise OperationError(
+            f"The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
+            f"{anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+        )
+    return _triplet(anchor, positive, negative, lambda a, b: pairwise_distance(a, b, p, eps), margin, swap, reduction)
+
+
+def _triplet(
+    anchor: Tensor, positive: Tensor, negative: Tensor, distance: Callable[[Tensor, Tensor], Tensor], margin: float, swap: bool,
+    reduction: str,
+) -> Tensor:  # fmt: skip
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = far.minimum(distance(positive, negative))  # type: ignore[attr-defined]
+    return reduce_loss((near - far + margin).clamp(min=0), reduction)  # type: ignore[operator]
+
+
+@public(namespace="nn.functional")
+def triplet_margin_with_distance_loss(
+    anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0, swap: bool = False, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """`triplet_margin_loss` with any distance function."""
+    if reduction not in ("mean", "sum", "none"):
+        raise ArgumentValueError(f"{reduction} is not a valid value for reduction")
+    if margin <= 0:
+        raise ArgumentValueError(f"margin must be greater than 0, got {margin}")
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise OperationError(
+            f"The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
+            f"{anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+        )
+    return _triplet(anchor, positive, negative, distance_function or pairwise_distance, margin, swap, reduction)
+
+
+@public(namespace="nn.functional")
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
+    """`input` divided by its p-norm along `dim`, the norm taken as at least `eps`.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.normalize(torch.tensor([[3.0, 4.0]]))
+    tensor([[0.6000, 0.8000]])
+    """
+    x = require_tensor(input, "normalize")
+    result = x / x.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(x)  # type: ignore[operator, attr-defined]
+    if out is None:
+        return result  # type: ignore[no-any-return]
+    return out.copy_(result)  # type: ignore[no-any-return, attr-defined]

@@ -1,0 +1,516 @@
+"""Normalisation layers. Ordinary backward uses fused rules on arrays; under `create_graph` the same gradient is written in operations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import config
+from ...backends.native import kernels
+from ...core import tracing
+from ...core.bind import wrap
+from ...core.inplace import bump
+from ...core.modes import local
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import public
+from ...core.tensor import Tensor
+from ...errors import ArgumentValueError, DtypeError, OperationError, ShapeError
+from .._rules import require_tensor
+
+_F32 = np.dtype(np.float32)
+
+
+def _wide(x: Any) -> Any:
+    """Two-byte floats are normalised in float32."""
+    return x if x.dtype.itemsize > 2 else x.astype(np.float32)
+
+
+# Every norm here is (x - mean) * rstd over some axes, then an affine map: the rules below serve them all.
+def _normalize(xp: Any, x: Any, axes: tuple[int, ...], eps: float, centered: bool) -> tuple[Any, Any, Any]:
+    x = _wide(x)
+    if centered:
+        mean = xp.mean(x, axis=axes, keepdims=True)
+        d = x - mean
+    else:
+        mean, d = None, x
+    var = xp.mean(d * d.conj() if d.dtype.kind == "c" else d * d, axis=axes, keepdims=True)
+    rstd = 1 / xp.sqrt(var + eps)
+    return d * rstd, mean, rstd
+
+
+def _input_grad(F: Any, g: Any, xhat: Any, rstd: Any, axes: tuple[int, ...], count: int, centered: bool) -> Any:
+    """Gradient through (x - mean) * rstd."""
+    inner = F.sum(g * xhat, dim=axes, keepdim=True) / count
+    out = g - xhat * inner
+    if centered:
+        out = out - F.sum(g, dim=axes, keepdim=True) / count
+    return out * rstd
+
+
+def _recompute(F: Any, x: Any, axes: tuple[int, ...], count: int, eps: float, centered: bool) -> tuple[Any, Any]:
+    """xhat and rstd from operations, so that they can be differentiated again."""
+    d = x - F.sum(x, dim=axes, keepdim=True) / count if centered else x
+    rstd = (F.sum(d * d, dim=axes, keepdim=True) / count + eps) ** -0.5
+    return d * rstd, rstd
+
+
+# ---- layer and RMS norm ------------------------------------------------------------------------
+def _layer_norm(xp: Any, x: Any, weight: Any, bias: Any, *, shape: tuple[int, ...], eps: float, centered: bool) -> Any:
+    if type(x) is np.ndarray:
+        x = np.ascontiguousarray(x)  # the result is contiguous whatever the input is
+    if x.dtype is _F32 and config.kernels:
+        if centered:
+            made = kernels.rows.norm.layer_norm(x, shape, weight, bias, eps)
+            if made is not None:
+                return made[0], ("kernel", made[1], made[2])
+        else:
+            made = kernels.rows.norm.rms_norm(x, shape, weight, eps)
+            if made is not None:
+                return made[0], ("kernel", None, made[1])
+    axes = tuple(range(x.ndim - len(shape), x.ndim))
+    xhat, mean, rstd = _normalize(xp, x, axes, eps, centered)
+    out = xhat
+    if weight is not None:
+        out = out * weight
+    if bias is not None:
+        out = out + bias
+    return out.astype(x.dtype, copy=False), ("plain", mean, rstd)
+
+
+def _layer_norm_vjp(
+    F: Any, g: Any, input: Any, weight: Any, bias_shape: Any, aux: Any, needs: Any, shape: Any, eps: float, centered: bool
+) -> tuple[Any, ...]:
+    kind, mean, rstd = aux
+    if F.raw and kind == "kernel":
+        if centered:
+            made = kernels.rows.norm.layer_norm_backward(g, input, mean, rstd, weight)
+        else:
+            made = kernels.rows.norm.rms_norm_backward(g, input, rstd, weight)
+        if made is not None:
+            gw = made[1].reshape(shape) if needs[1] else None
+            return made[0], gw, made[2].reshape(shape) if needs[2] else None
+    ndim = len(input.shape)
+    axes = tuple(range(ndim - len(shape), ndim))
+    lead = tuple(range(ndim - len(shape)))
+    count = math.prod(shape)
+    if F.raw:
+        x = _wide(input)
+        rows = input.shape[: ndim - len(shape)] + (1,) * len(shape)
+        rstd = rstd.reshape(rows)
+        xhat = (x - mean.reshape(rows)) * rstd if centered else x * rstd
+    else:
+        xhat, rstd = _recompute(F, input, axes, count, eps, centered)
+    gw = F.sum(g * xhat, dim=lead, keepdim=False) if needs[1] else None
+    gb = F.sum(g, dim=lead, keepdim=False) if needs[2] else None
+    gx = None
+    if needs[0]:
+        gx = _input_grad(F, g * weight if weight is not None else g, xhat, rstd, axes, count, centered)
+    return gx, gw, gb
+
+
+layer_norm_op = defop(
+    "layer_norm",
+    "input weight? bias?",
+    forward=_layer_norm,
+    aux=True,
+    aval=lambda x, w, b, **_: x,
+    vjp=_layer_norm_vjp,
+    grad_name="NativeLayerNorm",
+    onnx="LayerNormalization",
+)
+
+
+_INTEGERS = {int}
+
+
+def _check_normalized(name: str, x: Tensor, shape: Any, weight: Tensor | None, bias: Tensor | None) -> tuple[int, ...]:
+    require_tensor(x, name)
+    if type(shape) is not tuple or {*map(type, shape)} != _INTEGERS:
+        shape = tuple(int(s) for s in shape) if not isinstance(shape, int) else (shape,)
+    if not shape:
+        raise OperationError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got normalized_shape = []"
+        )
+    for what, t in (("weight", weight), ("bias", bias)):
+        if t is not None and t._array.shape != shape:
+            raise ShapeError(
+                f"Expected {what} to be of same shape as normalized_shape, but got {what} of shape {list(t._array.shape)} and "
+                f"normalized_shape = {list(shape)}",
+                op=name,
+            )
+    if x._array.shape[-len(shape) :] != shape:
+        inner = ", ".join(str(s) for s in shape)
+        raise ShapeError(
+            f"Given normalized_shape=[{inner}], expected input with shape [*, {inner}], but got input of size{list(x._array.shape)}",
+            op=name,
+        )
+    return shape
+
+
+@public(namespace="nn.functional torch")
+def layer_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """Zero mean and unit variance over the last dimensions, then `* weight + bias`.
+
+    Args:
+        input: `(*, *normalized_shape)`.
+        weight, bias: of shape `normalized_shape`, or None.
+
+    Source: Ba, Kiros, Hinton, "Layer Normalization", 2016.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.layer_norm(torch.tensor([[1.0, 3.0]]), (2,))
+    tensor([[-1.0000,  1.0000]])
+    """
+    shape = _check_normalized("layer_norm", input, normalized_shape, weight, bias)
+    return layer_norm_op.call(input, weight, bias, shape=shape, eps=float(eps), centered=True)  # type: ignore[no-any-return]
+
+
+@public(namespace="nn.functional torch")
+def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+    """Divide by the root mean square over the last dimensions, then `* weight`.
+
+    Source: Zhang, Sennrich, "Root Mean Square Layer Normalization", 2019. `eps` is the dtype's machine epsilon when left out.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.rms_norm(torch.tensor([[3.0, 4.0]]), (2,))
+    tensor([[0.8485, 1.1314]])
+    """
+    shape = _check_normalized("rms_norm", input, normalized_shape, weight, None)
+    if eps is None:
+        kind = input._array.dtype
+        eps = float(np.finfo(kind).eps) if kind.kind == "f" and kind.itemsize > 2 else float(np.finfo(np.float32).eps)
+    if input._array.dtype.kind == "c":
+        scale = (F.mean(input.abs() ** 2, dim=tuple(range(-len(shape), 0)), keepdim=True) + eps) ** -0.5  # type: ignore[attr-defined]
+        out = input * scale  # type: ignore[operator]
+        return out if weight is None else out * weight
+    return layer_norm_op.call(input, weight, None, shape=shape, eps=float(eps), centered=False)  # type: ignore[no-any-return]
+
+
+# ---- batch norm --------------------------------------------------------------------------------
+def _channel_shape(ndim: int) -> tuple[int, ...]:
+    return (1, -1) + (1,) * (ndim - 2)
+
+
+def _batch_norm(xp: Any, x: Any, weight: Any, bias: Any, *, eps: float) -> Any:
+    if x.dtype is _F32 and x.size and config.kernels:
+        made = kernels.rows.channel_norm.batch_norm(x, weight, bias, None, None, 0.0, eps)
+        if made is not None:
+            return made[0], ("kernel", made[1], made[2])
+    axes = (0, *range(2, x.ndim))
+    xhat, mean, rstd = _normalize(xp, x, axes, eps, True)
+    out = xhat
+    shape = _channel_shape(x.ndim)
+    if weight is not None:
+        out = out * weight.reshape(shape)
+    if bias is not None:
+        out = out + bias.reshape(shape)
+    return out.astype(x.dtype, copy=False), ("plain", mean.reshape(-1), rstd.reshape(-1))
+
+
+def _batch_norm_vjp(F: Any, g: Any, input: Any, weight: Any, bias_shape: Any, aux: Any, needs: Any, eps: float) -> tuple[Any, ...]:
+    kind, mean, rstd = aux
+    if F.raw and kind == "kernel":
+        made = kernels.rows.channel_norm.batch_norm_backward(g, input, mean, rstd, weight)
+        if made is not None:
+            return made[0], made[1] if needs[1] else None, made[2] if needs[2] else None
+    ndim = len(input.shape)
+    axes = (0, *range(2, ndim))
+    count = math.prod(input.shape) // max(input.shape[1], 1)
+    shape = _channel_shape(ndim)
+    if F.raw:
+        rstd = rstd.reshape(shape)
+        xhat = (_wide(input) - mean.reshape(shape)) * rstd
+    else:
+        xhat, rstd = _recompute(F, input, axes, count, eps, True)
+    gw = F.sum(g * xhat, dim=axes, keepdim=False) if needs[1] else None
+    gb = F.sum(g, dim=axes, keepdim=False) if needs[2] else None
+    scaled = g * F.reshape(weight, shape=shape) if weight is not None else g
+    gx = _input_grad(F, scaled, xhat, rstd, axes, count, True) if needs[0] else None
+    return gx, gw, gb
+
+
+batch_norm_op = defop(
+    "batch_norm",
+    "input weight? bias?",
+    forward=_batch_norm,
+    aux=True,
+    aval=lambda x, w, b, **_: x,
+    vjp=_batch_norm_vjp,
+    grad_name="NativeBatchNorm",
+    onnx="BatchNormalization",
+)
+
+
+@public(namespace="nn.functional")
+def batch_norm(
+    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None,
+    training: bool = False, momentum: float | None = 0.1, eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
+    """Zero mean and unit variance over each channel of `(N, C, ...)`, then `* weight + bias`.
+
+    In training the batch's own statistics are used, and `running_mean` / `running_var` move towards them by `momentum` (the variance
+    without bias); otherwise the running ones are used.
+
+    Raises:
+        ValueError: one value per channel in training.
+
+    Source: Ioffe, Szegedy, "Batch Normalization", 2015.
+
+    >>> import pellucid as torch
+    >>> x = torch.tensor([[1.0], [3.0]])
+    >>> torch.nn.functional.batch_norm(x, None, None, training=True)
+    tensor([[-1.0000],
+            [ 1.0000]])
+    """
+    a = require_tensor(input, "batch_norm")._array
+    if a.ndim == 1 and a.size == 0:
+        return input.clone()  # type: ignore[no-any-return, attr-defined]
+    if training:
+        if eps <= 0.0:
+            raise ArgumentValueError(f"batch_norm eps must be positive during training, but got {eps}")
+        check_several_values(a.shape)
+    if a.ndim < 2:
+        raise ShapeError(f"Expected at least 2 dimensions, but got {a.ndim}-dimensional tensor", op="batch_norm")
+    if training:
+        _check_pair(running_mean, running_var)
+    channels = a.shape[1]
+    for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
+        if t is not None and t._array.size != channels:
+            raise ShapeError(f"{name} should contain {channels} elements not {t._array.size}", op="batch_norm")
+    if not training:
+        if running_mean is None or running_var is None:
+            missing = "running_mean" if running_mean is None else "running_var"
+            raise OperationError(f"{missing} must be defined in evaluation mode", op="batch_norm")
+        shape = _channel_shape(a.ndim)
+        rstd = _reciprocal_deviation(running_var, eps, shape, a.dtype)
+        out = (input - F.cast(_shaped(running_mean, shape), dtype=a.dtype)) * wrap(rstd)
+        if running_var._rg or running_mean._rg:
+            out = (input - running_mean.reshape(shape)) / (running_var.reshape(shape) + eps).sqrt()  # type: ignore[attr-defined]
+        if weight is not None:
+            out = out * weight.reshape(shape)  # type: ignore[attr-defined]
+        if bias is not None:
+            out = out + bias.reshape(shape)  # type: ignore[attr-defined]
+        return out if out._array.dtype == a.dtype else F.cast(out, dtype=a.dtype)  # type: ignore[no-any-return]
+    moves = (running_mean is not None or running_var is not None) and type(a) is np.ndarray and a.size
+    share = 0.0 if momentum is None else momentum
+    if moves and local.saved_hooks:  # which may end the call when it saves (a checkpoint's): PyTorch has moved them by then
+        _update_running(a, running_mean, running_var, share, None, eps)
+        moves = False
+    out = batch_norm_op.call(input, weight, bias, eps=float(eps))
+    if moves:
+        _update_running(a, running_mean, running_var, share, out, eps)
+    return out  # type: ignore[no-any-return]
+
+
+def _shaped(t: Tensor, shape: tuple[int, ...]) -> Tensor:
+    return wrap(t._array.reshape(shape))
+
+
+def check_several_values(shape: tuple[int, ...]) -> None:
+    """Training statistics need more than one value per channel."""
+    if len(shape) >= 2 and math.prod(shape) // max(shape[1], 1) == 1:
+        raise ArgumentValueError(
+            f"Expected more than 1 value per channel when training, got input size torch.Size({list(shape)})",
+            op="batch_norm",
+            hint="a batch of one row has no variance: use a larger batch, drop_last=True in the DataLoader, or eval() mode",
+        )
+
+
+def _update_running(
+    a: np.ndarray, mean: Tensor | None, var: Tensor | None, momentum: float, out: Tensor | None, eps: float
+) -> None:
+    """Move the running statistics towards the batch's; statistics already computed by the forward rule are reused."""
+    node = None if out is None else out.grad_fn
+    saved = None
+    if node is not None and node.saved:
+        saved = next((v for v in node.saved if isinstance(v, tuple) and len(v) == 3 and isinstance(v[0], str)), None)
+    running = [None if t is None else t._array for t in (mean, var)]
+    if saved is not None:
+        tracing.effect(_move_by_saved, running, np.asarray(saved[1]), np.asarray(saved[2]), a.shape, momentum, eps, writes=(0,))
+    else:
+        tracing.effect(_move_by_batch, running, a, momentum, writes=(0,))
+    for t in (mean, var):
+        if t is not None:
+            bump(t, "batch_norm")
+
+
+def _reciprocal_deviation(variance: Tensor, eps: float, shape: tuple[int, ...], kind: Any) -> Any:
+    """1 / sqrt(variance + eps), in double, as an array."""
+    if tracing.tracers:  # in operations, which a program repeats
+        wide = F.cast(variance.detach(), dtype=np.dtype(np.float64))  # type: ignore[attr-defined]
+        return F.reshape(F.cast(F.div(1.0, F.sqrt(F.add(wide, eps))), dtype=kind), shape=shape)._array
+    return (1 / np.sqrt(_wide(variance._array) + eps)).astype(kind).reshape(shape)
+
+
+def _move_by_saved(running: list[Any], mean: Any, rstd: Any, shape: tuple[int, ...], momentum: float, eps: float) -> None:
+    """Move running statistics towards the batch's, which the forward rule knows."""
+    _move(running, mean.reshape(-1), 1 / np.square(rstd.astype(np.float64).reshape(-1)) - eps, shape, momentum)
+
+
+def _move_by_batch(running: list[Any], a: Any, momentum: float) -> None:
+    """Move running statistics towards those of the batch `a`."""
+    axes = (0, *range(2, a.ndim))
+    wide = _wide(a)
+    _move(running, wide.mean(axis=axes), wide.var(axis=axes), a.shape, momentum)
+
+
+def _move(running: list[Any], mean: Any, var: Any, shape: tuple[int, ...], momentum: float) -> None:
+    count = math.prod(shape) // max(shape[1], 1)
+    for r, value in zip(running, (mean, var * (count / max(count - 1, 1))), strict=True):
+        if r is not None:
+            r *= r.dtype.type(1 - momentum)
+            r += (momentum * value).astype(r.dtype).reshape(r.shape)
+
+
+def _move_by_instances(running: list[Any], a: Any, momentum: float) -> None:
+    """Move running statistics towards the mean over the batch of each instance's."""
+    wide = _wide(a)
+    axes = tuple(range(2, a.ndim))
+    count = math.prod(a.shape[2:])
+    for r, value in zip(running, (wide.mean(axis=axes), wide.var(axis=axes) * count / max(count - 1, 1)), strict=True):
+        r *= r.dtype.type(1 - momentum)
+        r += (momentum * value.mean(axis=0)).astype(r.dtype)
+
+
+# ---- group, instance, local response -----------------------------------------------------------
+@public(namespace="nn.functional torch")
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """Zero mean and unit variance over each group of channels of each image, then `* weight + bias` per channel.
+
+    Args:
+        input: `(N, C, ...)`; `num_groups` divides C.
+
+    Source: Wu, He, "Group Normalization", 2018.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.group_norm(torch.tensor([[1.0, 3.0]]), 1)
+    tensor([[-1.0000,  1.0000]])
+    """
+    shape = require_tensor(input, "group_norm")._array.shape
+    if len(shape) < 2:
+        raise ShapeError(f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
+    if num_groups <= 0:
+        raise OperationError("Expected num groups to be greater than 0, got " + str(num_groups))
+    if shape[1] % num_groups:
+        raise OperationError(
+            f"Expected number of channels in input to be divisible by num_groups, but got input of shape {list(shape)} and "
+            f"num_groups={num_groups}",
+            op="group_norm",
+        )
+    for name, t in (("weight", weight), ("bias", bias)):
+        if t is not None and tuple(require_tensor(t, "group_norm", name, 3 + (name == "bias"))._array.shape) != (shape[1],):
+            raise ShapeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
+                f"{list(t._array.shape)} and input of shape {list(shape)}",
+                op="group_norm",
+            )
+    if math.prod(shape) == 0:
+        out = input.clone()  # type: ignore[attr-defined]
+    else:
+        inner = math.prod(shape[1:]) // num_groups
+        rows = input.reshape(shape[0], num_groups, inner)  # type: ignore[attr-defined]
+        out = layer_norm_op.call(rows, None, None, shape=(inner,), eps=float(eps), centered=True).reshape(shape)
+    affine = _channel_shape(len(shape))
+    if weight is not None:
+        out = out * weight.reshape(affine)  # type: ignore[attr-defined]
+    if bias is not None:
+        out = out + bias.reshape(affine)  # type: ignore[attr-defined]
+    return out  # type: ignore[no-any-return]
+
+
+def _check_pair(running_mean: Tensor | None, running_var: Tensor | None) -> None:
+    if (running_mean is None) is not (running_var is None):
+        raise ArgumentValueError("running_mean and running_var must either both be None or neither be None")
+
+
+@public(namespace="nn.functional")
+def instance_norm(
+    input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None,
+    bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
+    """Zero mean and unit variance over each channel of each image of `(N, C, ...)`.
+
+    Raises:
+        ValueError: one value per channel and image.
+
+    Source: Ulyanov, Vedaldi, Lempitsky, "Instance Normalization", 2016.
+    """
+    shape = require_tensor(input, "instance_norm")._array.shape
+    if use_input_stats and math.prod(shape[2:]) == 1:
+        raise ArgumentValueError(
+            f"Expected more than 1 spatial element when training, got input size torch.Size({list(shape)})", op="instance_norm"
+        )
+    if not use_input_stats and (running_mean is None or running_var is None):
+        raise OperationError(
+            "Expected running_mean and running_var to be defined when use_input_stats is false", op="instance_norm"
+        )
+    _check_pair(running_mean, running_var)
+    if len(shape) > 1:
+        for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
+            if t is None:
+                continue
+            if t._array.ndim > 1:
+                raise ShapeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+            if t._array.size != shape[1]:
+                wanted, own = shape[0] * shape[1], shape[0] * t._array.size
+                raise ShapeError(f"{name} should contain {wanted} elements not {own}", op="instance_norm")
+    kind = input._array.dtype
+    for name, t in (("weight", weight), ("bias", bias)):
+        if t is not None and t._array.dtype != kind and not (kind.itemsize == 2 and t._array.dtype == _F32):
+            wrong = (
+                "all inputs must share same datatype."
+                if t._array.dtype == _F32
+                else "expect parameter to have scalar type of Float"
+            )
+            raise DtypeError(
+                f"mixed dtype (CPU): {wrong}", op="instance_norm", hint=f"the {name} is {t.dtype}, the input {input.dtype}"
+            )
+    if not use_input_stats:
+        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+    if len(shape) < 3:
+        raise ShapeError(f"Expected at least 3 dimensions, but got {len(shape)}-dimensional tensor", op="instance_norm")
+    n, c = shape[0], shape[1]
+    if running_mean is not None and running_var is not None:
+        tracing.effect(_move_by_instances, [running_mean._array, running_var._array], input._array, momentum, writes=(0,))
+        for t in (running_mean, running_var):
+            bump(t, "instance_norm")
+    rows = input.reshape(1, n * c, *shape[2:])  # type: ignore[attr-defined]
+    out = batch_norm_op.call(rows, None, None, eps=float(eps)).reshape(shape)
+    affine = _channel_shape(len(shape))
+    if weight is not None:
+        out = out * weight.reshape(affine)  # type: ignore[attr-defined]
+    if bias is not None:
+        out = out + bias.reshape(affine)  # type: ignore[attr-defined]
+    if out.dtype is not input.dtype:  # two-byte images with parameters in float32
+        out = F.cast(out, dtype=input._array.dtype)
+    return out  # type: ignore[no-any-return]
+
+
+@public(namespace="nn.functional")
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+    """Divide each channel by (k + alpha * mean of squares over `size` neighbouring channels) ** beta.
+
+    Source: Krizhevsky, Sutskever, Hinton, "ImageNet Classification with Deep Convolutional Neural Networks", 2012.
+    """
+    shape = require_tensor(input, "local_response_norm")._array.shape
+    if len(shape) < 3:
+        raise ArgumentValueError(
+            f"Expected 3D or higher dimensionality                          input (got {len(shape)} dimensions)"
+        )
+    if math.prod(shape) == 0:
+        return input
+    squares = (input * input).reshape(shape[0], 1, shape[1], -1)  # type: ignore[operator]
+    before, after = size // 2, (size - 1) // 2
+    padded = F.constant_pad_nd(squares, pad=(0, 0, before, after), value=0.0)
+    mean = F.avg_pool(
+        padded, kernel=(size, 1), stride=(1, 1), padding=(0, 0), ceil_mode=False, include_pad=True, divisor=None
+    ).reshape(shape)
+    return input / (mean * alpha + k) ** beta  # type: ignore[no-any-return]

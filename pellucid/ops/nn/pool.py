@@ -1,0 +1,411 @@
+"""Pooling over windows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import shapes
+from ...core import tracing
+from ...core.bind import wrap
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import public
+from ...core.tensor import Tensor
+from ...errors import OperationError
+from .._rules import per_dimension, require_tensor
+
+Sizes = int | Sequence[int]
+
+
+def _max_pool(xp: Any, x: Any, *, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Any:
+    return xp.max_pool(x, kernel, stride, padding, dilation, ceil_mode)
+
+
+max_pool_op = defop(
+    "max_pool",
+    "input",
+    forward=_max_pool,
+    aux=True,
+    vjp={"input": lambda F, g, aux, input_shape: F.max_pool_grad(g, index=aux, x_shape=input_shape)},
+    jvp=lambda F, tangents, aux: F.pool_gather(tangents[0], index=aux),
+    grad_name="MaxPool2DWithIndices",
+    onnx="MaxPool",
+)
+
+max_pool_grad = defop(
+    "max_pool_grad",
+    "grad",
+    forward=lambda xp, g, *, index, x_shape: xp.max_pool_grad(g, index, x_shape),
+    aval=lambda g, index, x_shape: (tuple(x_shape), g[1]),
+    vjp={"grad": lambda F, g, index: F.pool_gather(g, index=index)},
+    jvp="linear",
+    grad_name="MaxPool2DWithIndicesBackward",
+)
+
+
+def _pool_gather(xp: Any, x: Any, *, index: Any) -> Any:
+    flat = x.reshape(*x.shape[:2], math.prod(x.shape[2:]))
+    return xp.take_along_axis(flat, index.reshape(*index.shape[:2], math.prod(index.shape[2:])), -1).reshape(index.shape)
+
+
+# Values at flat spatial positions: the transpose of max_pool_grad.
+pool_gather = defop(
+    "pool_gather",
+    "input",
+    forward=_pool_gather,
+    aval=lambda x, index: (tuple(index.shape), x[1]),
+    vjp={"input": lambda F, g, input_shape, index: F.max_pool_grad(g, index=index, x_shape=input_shape)},
+    jvp="linear",
+)
+
+adaptive_max_op = defop(
+    "adaptive_max_pool",
+    "input",
+    forward=lambda xp, x, *, output_size: xp.adaptive_max_pool(x, output_size),
+    aux=True,
+    vjp={"input": lambda F, g, aux, input_shape: F.max_pool_grad(g, index=aux, x_shape=input_shape)},
+    jvp=lambda F, tangents, aux: F.pool_gather(tangents[0], index=aux),
+    grad_name="AdaptiveMaxPool2D",
+)
+
+avg_pool_op = defop(
+    "avg_pool",
+    "input",
+    forward=lambda xp, x, *, kernel, stride, padding, ceil_mode, include_pad, divisor: xp.avg_pool(
+        x, kernel, stride, padding, ceil_mode, include_pad, divisor
+    ),
+    vjp={
+        "input": lambda F, g, input_shape, kernel, stride, padding, ceil_mode, include_pad, divisor: F.avg_pool_grad(
+            g,
+            x_shape=input_shape,
+            kernel=kernel,
+            stride=stride,
+            padding=padding,
+            ceil_mode=ceil_mode,
+            include_pad=include_pad,
+            divisor=divisor,
+        )
+    },  # fmt: skip
+    jvp="linear",
+    grad_name="AvgPool2D",
+    onnx="AveragePool",
+)
+
+avg_pool_grad = defop(
+    "avg_pool_grad",
+    "grad",
+    forward=lambda xp, g, *, x_shape, kernel, stride, padding, ceil_mode, include_pad, divisor: xp.avg_pool_grad(
+        g, x_shape, kernel, stride, padding, ceil_mode, include_pad, divisor
+    ),
+    aval=lambda g, x_shape, **_: (tuple(x_shape), g[1]),
+    vjp={
+        "grad": lambda F, g, kernel, stride, padding, ceil_mode, include_pad, divisor: F.avg_pool(
+            g, kernel=kernel, stride=stride, padding=padding, ceil_mode=ceil_mode, include_pad=include_pad, divisor=divisor
+        )
+    },
+    jvp="linear",
+    grad_name="AvgPool2DBackward",
+)
+
+adaptive_avg_op = defop(
+    "adaptive_avg_pool",
+    "input",
+    forward=lambda xp, x, *, output_size: xp.adaptive_avg_pool(x, output_size),
+    vjp={"input": lambda F, g, input_shape: F.adaptive_avg_pool_grad(g, x_shape=input_shape)},
+    jvp="linear",
+    grad_name="AdaptiveAvgPool2D",
+)
+
+adaptive_avg_grad = defop(
+    "adaptive_avg_pool_grad",
+    "grad",
+    forward=lambda xp, g, *, x_shape: xp.adaptive_avg_pool_grad(g, x_shape),
+    aval=lambda g, x_shape: (tuple(x_shape), g[1]),
+    vjp={"grad": lambda F, g, grad_shape: F.adaptive_avg_pool(g, output_size=tuple(grad_shape[2:]))},
+    jvp="linear",
+    grad_name="AdaptiveAvgPool2DBackward",
+)
+
+
+def _stride(stride: Any, kernel: tuple[int, ...], n: int) -> tuple[int, ...]:
+    if stride is None or (not isinstance(stride, int) and not tuple(stride)):
+        return kernel
+    return per_dimension(stride, n)
+
+
+def _batched(x: Tensor, n: int) -> tuple[Tensor, int]:
+    """The input with exactly two dimensions in front of the windows' ones, and how many it had."""
+    lead = x.ndim - n
+    if lead == 2:
+        return x, 2
+    if lead == 1:
+        return F.unsqueeze(x, dim=0), 1
+    raise AssertionError("checked by the shape rules")
+
+
+def _back(x: Tensor, lead: int) -> Tensor:
+    return F.squeeze(x, dims=(0,)) if lead == 1 else x  # type: ignore[no-any-return]
+
+
+def _max(
+    n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, return_indices: bool
+) -> Any:
+    name = f"max_pool{n}d"
+    x = require_tensor(input, name)
+    shapes.pool_shape(name, x._array.shape, kernel_size, stride, padding, dilation, ceil_mode)
+    kernel = per_dimension(kernel_size, n)
+    x, lead = _batched(x, n)
+    out = max_pool_op.call(
+        x, kernel=kernel, stride=_stride(stride, kernel, n), padding=per_dimension(padding, n), dilation=per_dimension(dilation, n),
+        ceil_mode=bool(ceil_mode),
+    )  # fmt: skip
+    if not return_indices:
+        return _back(out, lead)
+    index = tracing.effect(
+        _maxima,
+        x._array,
+        kernel,
+        _stride(stride, kernel, n),
+        per_dimension(padding, n),
+        per_dimension(dilation, n),
+        bool(ceil_mode),
+    )
+    return _back(out, lead), _back(wrap(index), lead)
+
+
+def _maxima(x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Any:
+    """Where the maxima of `max_pool` are."""
+    return max_pool_op.numpy_forward(
+        x, kernel=kernel, stride=stride, padding=padding, dilation=dilation, ceil_mode=ceil_mode
+    )[1]  # fmt: skip
+
+
+def _with_indices(n: int) -> Any:
+    def function(
+        input: Tensor, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, dilation: Sizes = 1, ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:  # fmt: skip
+        return _max(n, input, kernel_size, stride, padding, dilation, ceil_mode, True)
+
+    function.__name__ = f"max_pool{n}d_with_indices"
+    function.__doc__ = f"`max_pool{n}d` with the flat position of each maximum in the input's spatial dimensions (int64)."
+    return function
+
+
+for _n in (1, 2, 3):
+    public(namespace="nn.functional torch" if _n == 1 else "nn.functional")(_with_indices(_n))
+
+
+@public(namespace="nn.functional torch")
+def max_pool1d(
+    input: Tensor, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, dilation: Sizes = 1, ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """The largest value of each window.
+
+    Args:
+        input: `(N, C, L)` or `(C, L)`.
+        kernel_size: size of the window.
+        stride: step between windows; the kernel size when left out.
+        padding: added at both sides, never chosen.
+        ceil_mode: keep a last window that sticks out.
+        return_indices: also return where the maxima are.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.max_pool1d(torch.tensor([[[1.0, 3.0, 2.0, 0.0]]]), 2)
+    tensor([[[3., 2.]]])
+    """
+    return _max(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+@public(namespace="nn.functional torch")
+def max_pool2d(
+    input: Tensor, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, dilation: Sizes = 1, ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """The largest value of each window of `(N, C, H, W)`; see `max_pool1d`.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.max_pool2d(torch.arange(16.0).reshape(1, 1, 4, 4), 2)
+    tensor([[[[ 5.,  7.],
+              [13., 15.]]]])
+    """
+    return _max(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+@public(namespace="nn.functional torch")
+def max_pool3d(
+    input: Tensor, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, dilation: Sizes = 1, ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """The largest value of each window of `(N, C, D, H, W)`; see `max_pool1d`.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.max_pool3d(torch.ones(1, 1, 2, 2, 2), 2).shape
+    torch.Size([1, 1, 1, 1, 1])
+    """
+    return _max(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+def _avg(
+    n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, include_pad: bool, divisor: int | None
+) -> Tensor:
+    name = f"avg_pool{n}d"
+    x = require_tensor(input, name)
+    shapes.pool_shape(name, x._array.shape, kernel_size, stride, padding, 1, ceil_mode)
+    if divisor is not None and divisor == 0:
+        raise RuntimeError("divisor must be not zero")
+    kernel = per_dimension(kernel_size, n)
+    x, lead = _batched(x, n)
+    out = avg_pool_op.call(
+        x, kernel=kernel, stride=_stride(stride, kernel, n), padding=per_dimension(padding, n), ceil_mode=bool(ceil_mode),
+        include_pad=bool(include_pad), divisor=divisor,
+    )  # fmt: skip
+    return _back(out, lead)
+
+
+@public(namespace="nn.functional torch")
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Any = None,
+    padding: Sizes = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
+    """The mean of each window of `(N, C, L)`.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.avg_pool1d(torch.tensor([[[1.0, 3.0, 2.0, 0.0]]]), 2)
+    tensor([[[2., 1.]]])
+    """
+    return _avg(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
+
+
+@public(namespace="nn.functional", out=True)
+def avg_pool2d(
+    input: Tensor, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, ceil_mode: bool = False, count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:  # fmt: skip
+    """The mean of each window of `(N, C, H, W)`.
+
+    Args:
+        count_include_pad: padding counts in the divisor.
+        divisor_override: divide by this instead of the window's size.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.avg_pool2d(torch.ones(1, 1, 4, 4), 2).shape
+    torch.Size([1, 1, 2, 2])
+    """
+    return _avg(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+@public(namespace="nn.functional", out=True)
+def avg_pool3d(
+    input: Tensor, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, ceil_mode: bool = False, count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:  # fmt: skip
+    """The mean of each window of `(N, C, D, H, W)`; see `avg_pool2d`."""
+    return _avg(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+def _adaptive(name: str, n: int, input: Tensor, output_size: Any) -> tuple[Tensor, int, tuple[int, ...]]:
+    x = require_tensor(input, name)
+    shape = shapes.adaptive_pool_shape(name, x._array.shape, output_size)
+    _check_fits(shape, x._array.dtype.itemsize)
+    x, lead = _batched(x, n)
+    return x, lead, tuple(shape[-n:])
+
+
+_LARGE = 1 << 34
+
+
+def _check_fits(shape: Sequence[int], itemsize: int) -> None:
+    """Refuse a result that no memory holds before the work on its windows begins."""
+    size = math.prod(shape)
+    if size * itemsize < _LARGE:
+        return
+    if size * itemsize >= 1 << 63:
+        raise OperationError("numel: integer multiplication overflow")
+    try:
+        np.empty(size * itemsize, np.uint8)
+    except MemoryError:
+        raise OperationError(
+            "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate "
+            f"{size * itemsize} bytes. Error code 12 (Cannot allocate memory)"
+        ) from None
+
+
+def _adaptive_avg(n: int, input: Tensor, output_size: Any) -> Tensor:
+    x, lead, size = _adaptive(f"adaptive_avg_pool{n}d", n, input, output_size)
+    return _back(adaptive_avg_op.call(x, output_size=size), lead)
+
+
+def _adaptive_max(n: int, input: Tensor, output_size: Any, return_indices: bool) -> Any:
+    x, lead, size = _adaptive(f"adaptive_max_pool{n}d", n, input, output_size)
+    out = _back(adaptive_max_op.call(x, output_size=size), lead)
+    if not return_indices:
+        return out
+    return out, _back(wrap(tracing.effect(_adaptive_maxima, x._array, size)), lead)
+
+
+def _adaptive_maxima(x: Any, size: tuple[int, ...]) -> Any:
+    return adaptive_max_op.numpy_forward(x, output_size=size)[1]
+
+
+@public(namespace="nn.functional torch")
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """Means over windows chosen so that the result has `output_size`. Input `(N, C, L)`.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.adaptive_avg_pool1d(torch.tensor([[[1.0, 2.0, 3.0, 4.0]]]), 2)
+    tensor([[[1.5000, 3.5000]]])
+    """
+    return _adaptive_avg(1, input, output_size)
+
+
+@public(namespace="nn.functional")
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """Means over windows chosen so that the result is `(N, C, *output_size)`; None keeps a size."""
+    return _adaptive_avg(2, input, output_size)
+
+
+@public(namespace="nn.functional")
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """Means over windows chosen so that the result is `(N, C, *output_size)`; None keeps a size."""
+    return _adaptive_avg(3, input, output_size)
+
+
+@public(namespace="nn.functional")
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Maxima over windows chosen so that the result has `output_size`."""
+    return _adaptive_max(1, input, output_size, return_indices)
+
+
+@public(namespace="nn.functional")
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Maxima over windows chosen so that the result is `(N, C, *output_size)`."""
+    return _adaptive_max(2, input, output_size, return_indices)
+
+
+@public(namespace="nn.functional")
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Maxima over windows chosen so that the result is `(N, C, *output_size)`."""
+    return _adaptive_max(3, input, output_size, return_indices)
+
+
+def _adaptive_indices(n: int) -> Any:
+    def function(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+        return _adaptive_max(n, input, output_size, True)
+
+    function.__name__ = f"adaptive_max_pool{n}d_with_indices"
+    function.__doc__ = f"`adaptive_max_pool{n}d` with the positions of the maxima."
+    return function
+
+
+for _n in (1, 2, 3):
+    public(namespace="nn.functional")(_adaptive_indices(_n))

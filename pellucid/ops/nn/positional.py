@@ -1,0 +1,281 @@
+"""Operations of networks in the argument order that `torch.name` has where `torch.nn.functional.name` has another one.
+
+Every argument is positional and required, as in PyTorch's operator table; numbers stand for the reductions and modes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ... import dtypes
+from ...core.primitive import TENSORS as F
+from ...core.public import public
+from ...core.tensor import Tensor
+from ...errors import OperationError
+from .._rules import require_tensor
+from . import conv as nn_conv
+from . import dropout as nn_dropout
+from . import embedding as nn_embedding
+from . import grid as nn_grid
+from . import linear as nn_linear
+from . import loss as nn_loss
+from . import loss_pairs as nn_loss_pairs
+from . import norm as nn_norm
+from . import pool as nn_pool
+
+Maybe = Tensor | None
+_REDUCTIONS = ("none", "mean", "sum")
+_MODES = ("bilinear", "nearest", "bicubic")
+_PADDINGS = ("zeros", "border", "reflection")
+
+
+# ---- normalisation ----------------------------------------------------------------------------
+@public(names="batch_norm")
+def _batch_norm(
+    input: Tensor, weight: Maybe, bias: Maybe, running_mean: Maybe, running_var: Maybe, training: bool, momentum: float, eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:  # fmt: skip
+    """`nn.functional.batch_norm`, weight and bias first."""
+    return nn_norm.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+@public(names="instance_norm")
+def _instance_norm(
+    input: Tensor, weight: Maybe, bias: Maybe, running_mean: Maybe, running_var: Maybe, use_input_stats: bool, momentum: float,
+    eps: float, cudnn_enabled: bool,
+) -> Tensor:  # fmt: skip
+    """`nn.functional.instance_norm`, weight and bias first."""
+    return nn_norm.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
+
+
+def _statistics(x: Any, dims: Any, eps: float, keepdim: bool) -> tuple[Tensor, Tensor]:
+    """Mean and reciprocal standard deviation over `dims`."""
+    return x.mean(dims, keepdim), (x.var(dims, correction=0, keepdim=keepdim) + eps).rsqrt()
+
+
+@public(out=True)
+def native_layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Maybe, bias: Maybe, eps: float) -> Any:
+    """`layer_norm` with the means and reciprocal standard deviations it used; those are outside of the graph.
+
+    >>> import pellucid as torch
+    >>> out, mean, rstd = torch.native_layer_norm(torch.tensor([[1.0, 3.0]]), [2], None, None, 0.0)
+    >>> mean, rstd
+    (tensor([[2.]]), tensor([[1.]]))
+    """
+    out = nn_norm.layer_norm(input, normalized_shape, weight, bias, eps)
+    dims = tuple(range(-len(normalized_shape), 0))
+    return (out, *_statistics(input.detach(), dims, eps, True))
+
+
+@public(out=True)
+def native_group_norm(input: Tensor, weight: Maybe, bias: Maybe, N: int, C: int, HxW: int, group: int, eps: float) -> Any:
+    """`group_norm` with the means and reciprocal standard deviations, `(N, group)`, that it used."""
+    out = nn_norm.group_norm(input, group, weight, bias, eps)
+    return (out, *_statistics(input.reshape(N, group, C // group * HxW), -1, eps, False))  # type: ignore[attr-defined]
+
+
+@public(out=True)
+def native_batch_norm(
+    input: Tensor, weight: Maybe, bias: Maybe, running_mean: Maybe, running_var: Maybe, training: bool, momentum: float, eps: float
+) -> Any:
+    """`batch_norm` with the means and reciprocal standard deviations of the batch, which are empty without `training`."""
+    out = nn_norm.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    if not training:
+        return out, input.new_empty(0), input.new_empty(0)  # type: ignore[attr-defined]
+    return (out, *_statistics(input.detach(), [d for d in range(input.ndim) if d != 1], eps, False))
+
+
+# ---- dropout ----------------------------------------------------------------------------------
+@public()
+def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """`nn.functional.alpha_dropout` with all arguments given."""
+    return nn_dropout.alpha_dropout(input, p, train)
+
+
+@public()
+def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """In-place `alpha_dropout`."""
+    return nn_dropout.alpha_dropout(input, p, train, True)
+
+
+@public()
+def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """`nn.functional.feature_alpha_dropout` with all arguments given."""
+    return nn_dropout.feature_alpha_dropout(input, p, train)
+
+
+@public()
+def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """In-place `feature_alpha_dropout`."""
+    return nn_dropout.feature_alpha_dropout(input, p, train, True)
+
+
+@public()
+def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Zero whole channels, `input[n, c]`, with probability `p`, and scale the others by `1 / (1 - p)`.
+
+    Raises:
+        RuntimeError: an input of fewer than two dimensions; a probability outside [0, 1].
+    """
+    _two_dims(input, train)
+    return nn_dropout._feature("feature_dropout", input, p, train, False)
+
+
+@public()
+def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """In-place `feature_dropout`."""
+    _two_dims(input, train)
+    return nn_dropout._feature("feature_dropout", input, p, train, True)
+
+
+def _two_dims(x: Tensor, train: bool) -> None:
+    if train and require_tensor(x, "feature_dropout").ndim < 2:
+        raise OperationError("Feature dropout requires at least 2 dimensions in the input")
+
+
+@public(out=True)
+def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+    """Dropout with the mask, bool, of the elements that stayed.
+
+    >>> import pellucid as torch
+    >>> torch.native_dropout(torch.ones(2), 0.5, False)
+    (tensor([1., 1.]), tensor([True, True]))
+    """
+    x: Any = require_tensor(input, "native_dropout")
+    if train is False or not x.numel():
+        return x.clone(), x.new_ones(x.shape, dtype=dtypes.bool_)
+    if not 0 <= p <= 1:
+        raise OperationError(f"bernoulli_ expects p to be in [0, 1], but got p={1 - p:g}")
+    mask = x.detach().new_empty(x.shape).bernoulli_(1 - p).to(dtypes.bool_)
+    return x * mask * (0.0 if p == 1 else 1 / (1 - p)), mask
+
+
+# ---- embeddings, products, losses ---------------------------------------------------------------
+@public(names="embedding")
+def _embedding(
+    weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Tensor:
+    """`nn.functional.embedding`, the weight first; a negative `padding_idx` is none."""
+    row = padding_idx if padding_idx >= 0 else None
+    return nn_embedding.embedding(indices, weight, row, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
+
+
+public(names="bilinear")(nn_linear.bilinear)
+
+
+@public(names="binary_cross_entropy_with_logits")
+def _bce_with_logits(input: Tensor, target: Tensor, weight: Maybe = None, pos_weight: Maybe = None, reduction: int = 1) -> Tensor:
+    """`nn.functional.binary_cross_entropy_with_logits`; `reduction` is 0 for none, 1 for the mean, 2 for the sum."""
+    return nn_loss.binary_cross_entropy_with_logits(input, target, weight, reduction=_REDUCTIONS[reduction], pos_weight=pos_weight)
+
+
+@public(names="poisson_nll_loss")
+def _poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
+    """`nn.functional.poisson_nll_loss`; `reduction` is 0 for none, 1 for the mean, 2 for the sum."""
+    return nn_loss_pairs.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=_REDUCTIONS[reduction])
+
+
+@public(names="adaptive_max_pool1d")
+def _adaptive_max_pool1d(input: Tensor, output_size: Any) -> Any:
+    """The maxima of `nn.functional.adaptive_max_pool1d` and their positions."""
+    return nn_pool.adaptive_max_pool1d(input, output_size, return_indices=True)
+
+
+# ---- convolution, grids -----------------------------------------------------------------------
+@public()
+def convolution(
+    input: Tensor, weight: Tensor, bias: Maybe, stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int],
+    transposed: bool, output_padding: Sequence[int], groups: int,
+) -> Tensor:  # fmt: skip
+    """Convolution, or its transpose, over as many dimensions as `weight` has after its first two.
+
+    Raises:
+        RuntimeError: the weight has not 3, 4 or 5 dimensions.
+    """
+    n = require_tensor(weight, "convolution", "weight", 2).ndim - 2
+    if n not in (1, 2, 3):
+        raise OperationError(f"convolution: expected a weight of 3, 4 or 5 dimensions, got {n + 2}")
+    if transposed:
+        function: Any = (nn_conv.conv_transpose1d, nn_conv.conv_transpose2d, nn_conv.conv_transpose3d)[n - 1]
+        return function(input, weight, bias, stride, padding, output_padding, groups, dilation)  # type: ignore[no-any-return]
+    function = (nn_conv.conv1d, nn_conv.conv2d, nn_conv.conv3d)[n - 1]
+    return function(input, weight, bias, stride, padding, dilation, groups)  # type: ignore[no-any-return]
+
+
+@public()
+def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
+    """`nn.functional.affine_grid` with all arguments given."""
+    return nn_grid.affine_grid(theta, size, align_corners)
+
+
+@public(names="grid_sampler grid_sampler_2d grid_sampler_3d")
+def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
+    """`nn.functional.grid_sample`; the modes are 0 bilinear, 1 nearest, 2 bicubic, and 0 zeros, 1 border, 2 reflection."""
+    mode, padding = _MODES[interpolation_mode], _PADDINGS[padding_mode]
+    return nn_grid.grid_sample(input, grid, mode, padding, align_corners)
+
+
+# ---- recurrent cells ----------------------------------------------------------------------------
+@public()
+def lstm_cell(
+    input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Maybe = None, b_hh: Maybe = None
+) -> tuple[Tensor, Tensor]:
+    """Hidden state and cell after one step of an LSTM from `hx = (h, c)`; the gates are stacked as input, forget, cell, output.
+
+    Source: Hochreiter, Schmidhuber, "Long Short-Term Memory", 1997, with the forget gate of Gers et al., 2000.
+    """
+    gates: Any = nn_linear.linear(input, w_ih, b_ih) + nn_linear.linear(hx[0], w_hh, b_hh)  # type: ignore[operator]
+    i, f, g, o = gates.chunk(4, -1)
+    c = F.sigmoid(f) * hx[1] + F.sigmoid(i) * F.tanh(g)
+    return F.sigmoid(o) * F.tanh(c), c
+
+
+@public()
+def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Maybe = None, b_hh: Maybe = None) -> Tensor:
+    """The state after one step of a GRU; the gates are stacked as reset, update, new. Source: Cho et al., 2014."""
+    r_x, z_x, n_x = nn_linear.linear(input, w_ih, b_ih).chunk(3, -1)  # type: ignore[attr-defined]
+    r_h, z_h, n_h = nn_linear.linear(hx, w_hh, b_hh).chunk(3, -1)  # type: ignore[attr-defined]
+    z = F.sigmoid(z_x + z_h)
+    new = F.tanh(n_x + F.sigmoid(r_x + r_h) * n_h)
+    return (hx - new) * z + new  # type: ignore[no-any-return]
+
+
+@public()
+def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Maybe = None, b_hh: Maybe = None) -> Tensor:
+    """The state after one step of a recurrent network with tanh. Source: Elman, 1990."""
+    return F.tanh(nn_linear.linear(input, w_ih, b_ih) + nn_linear.linear(hx, w_hh, b_hh))  # type: ignore[no-any-return, operator]
+
+
+@public()
+def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Maybe = None, b_hh: Maybe = None) -> Tensor:
+    """The state after one step of a recurrent network with ReLU."""
+    total: Any = nn_linear.linear(input, w_ih, b_ih) + nn_linear.linear(hx, w_hh, b_hh)  # type: ignore[operator]
+    return total.relu()  # type: ignore[no-any-return]
+
+
+@public(namespace="torch nn.functional", out=True)
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """Convolution over time of `(time, batch, channels)`.
+
+    Args:
+        input: `(T, B, C_in)`.
+        weight: `(width, C_in, C_out)`.
+        bias: `(C_out,)`.
+        pad: zeros at both ends of the time.
+
+    Returns:
+        `(T + 2 * pad - width + 1, B, C_out)`.
+
+    Raises:
+        RuntimeError: other numbers of dimensions.
+    """
+    x: Any = require_tensor(input, "conv_tbc")
+    w: Any = require_tensor(weight, "conv_tbc", "weight", 2)
+    if x.ndim != 3:
+        raise OperationError("Input must have 3 dims: time, batch, in_channel")
+    if w.ndim != 3:
+        raise OperationError("Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.")
+    if require_tensor(bias, "conv_tbc", "bias", 3).ndim != 1:
+        raise OperationError("Bias must be 1-D")
+    return nn_conv.conv1d(x.permute(1, 2, 0), w.permute(2, 1, 0), bias, padding=pad).permute(2, 0, 1)  # type: ignore[no-any-return, attr-defined]

@@ -1,0 +1,251 @@
+"""Recurrent layers over a sequence, one direction of one layer as one operation; under `create_graph` backward differentiates the cells'
+operations instead.
+
+Packed sequences have operations of their own (`gru_packed`), whose input is (N, in) and whose parameter `sizes` says how many sequences
+have each step. A cell called by itself is an operation as well (`gru_step`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...backends import rnn
+from ...core.modes import state
+from ...core.observe import observers
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.tensor import Parameter, Tensor
+from .._rules import differentiated
+from . import positional as cells
+
+_CELLS = {"gru": cells.gru_cell, "rnn_tanh": cells.rnn_tanh_cell, "rnn_relu": cells.rnn_relu_cell}
+_PLAIN = (Tensor, Parameter, type(None))
+_GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+def _cell(mode: str, x: Any, state: Any, weights: Any) -> Any:
+    """The state, (h,) or (h, c), after a step."""
+    return cells.lstm_cell(x, state, *weights) if mode == "lstm" else (_CELLS[mode](x, state[0], *weights),)
+
+
+def _composite(mode: str, x: Any, hx: Any, cx: Any, weights: Any, reverse: bool, sizes: Any = None) -> tuple[Any, ...]:
+    """The same results from operations, step by step."""
+    state = (hx, cx) if mode == "lstm" else (hx,)
+    if sizes is not None:
+        return _packed_composite(mode, x, state, weights, reverse, sizes)
+    outs = []
+    for t in reversed(range(x.shape[0])) if reverse else range(x.shape[0]):
+        state = _cell(mode, x[t], state, weights)
+        outs.append(state[0])
+    if reverse:
+        outs.reverse()
+    return (F.stack(*outs, dim=0), *state)
+
+
+def _packed_composite(mode: str, x: Any, first: Any, weights: Any, reverse: bool, sizes: Any) -> tuple[Any, ...]:
+    steps = x.split(list(sizes))
+    outs, ended = [], []
+    state = tuple(s[: sizes[-1]] for s in first) if reverse else first
+    for n, step in zip(reversed(sizes), reversed(steps)) if reverse else zip(sizes, steps):
+        rows = state[0].shape[0]
+        if n > rows:  # backwards in time the shorter sequences join in
+            state = tuple(F.cat(s, more[rows:n], dim=0) for s, more in zip(state, first))
+        elif n < rows:
+            ended.append(tuple(s[n:] for s in state))
+            state = tuple(s[:n] for s in state)
+        state = _cell(mode, step, state, weights)
+        outs.append(state[0])
+    if reverse:
+        outs.reverse()
+    ended.append(state)
+    return (F.cat(*outs, dim=0), *(F.cat(*parts, dim=0) for parts in zip(*reversed(ended))))
+
+
+def _vjp(
+    F: Any, mode: str, g: Any, args: tuple[Any, ...], aux: Any, needs: Any, reverse: bool, sizes: Any = None
+) -> tuple[Any, ...]:
+    """Gradients of (input, hx, cx, w_ih, w_hh, b_ih, b_hh)."""
+    if F.raw:
+        return rnn.backward(mode, g, args[0], args[3], args[4], aux, needs, reverse, sizes)
+    return differentiated(lambda x, hx, cx, *weights: _composite(mode, x, hx, cx, weights, reverse, sizes), g, args, needs)
+
+
+def _step_vjp(F: Any, mode: str, g: Any, args: tuple[Any, ...], aux: Any, needs: Any) -> tuple[Any, ...]:
+    """The same for a single step."""
+    if F.raw:
+        return rnn.cell_backward(mode, g, args[0], args[3], args[4], aux, needs)
+    results = g if mode == "lstm" else (g,)
+    return differentiated(lambda x, hx, cx, *weights: _cell(mode, x, (hx, cx), weights), results, args, needs)
+
+
+def _avals(x: Any, h: Any, *rest: Any, **params: Any) -> list[Any]:
+    return [((*x[0][:-1], h[0][-1]), x[1]), h]
+
+
+def _rule(mode: str, packed: bool) -> Any:
+    """The joint gradient rule. Its parameters name what it is given, so there is one for each set of arguments."""
+
+    def without_cell(F: Any, g: Any, x: Any, h: Any, weights: Any, aux: Any, needs: Any, reverse: bool, sizes: Any = None) -> Any:
+        made = _vjp(F, mode, g, (x, h, None, *weights), aux, (*needs[:2], False, *needs[2:]), reverse, sizes)
+        return (*made[:2], *made[3:])
+
+    def lstm(
+        F: Any,
+        g: Any,
+        input: Any,
+        hx: Any,
+        cx: Any,
+        w_ih: Any,
+        w_hh: Any,
+        b_ih: Any,
+        b_hh: Any,
+        aux: Any,
+        needs: Any,
+        reverse: bool,
+    ) -> Any:
+        return _vjp(F, mode, g, (input, hx, cx, w_ih, w_hh, b_ih, b_hh), aux, needs, reverse)
+
+    def lstm_packed(
+        F: Any, g: Any, input: Any, hx: Any, cx: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, aux: Any, needs: Any, reverse: bool,
+        sizes: Any,
+    ) -> Any:  # fmt: skip
+        return _vjp(F, mode, g, (input, hx, cx, w_ih, w_hh, b_ih, b_hh), aux, needs, reverse, sizes)
+
+    def other(
+        F: Any, g: Any, input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, aux: Any, needs: Any, reverse: bool
+    ) -> Any:
+        return without_cell(F, g, input, hx, (w_ih, w_hh, b_ih, b_hh), aux, needs, reverse)
+
+    def other_packed(
+        F: Any,
+        g: Any,
+        input: Any,
+        hx: Any,
+        w_ih: Any,
+        w_hh: Any,
+        b_ih: Any,
+        b_hh: Any,
+        aux: Any,
+        needs: Any,
+        reverse: bool,
+        sizes: Any,
+    ) -> Any:
+        return without_cell(F, g, input, hx, (w_ih, w_hh, b_ih, b_hh), aux, needs, reverse, sizes)
+
+    if mode == "lstm":
+        return lstm_packed if packed else lstm
+    return other_packed if packed else other
+
+
+def _layer(mode: str, packed: bool) -> Any:
+    """The record of a layer, over whole batches at each step or over packed sequences."""
+
+    def forward(xp: Any, x: Any, h: Any, *rest: Any, reverse: bool, sizes: Any = None) -> Any:
+        c, w_ih, w_hh, b_ih, b_hh = rest if lstm else (None, *rest)
+        return rnn.forward(mode, x, h, c, w_ih, w_hh, b_ih, b_hh, reverse, sizes)
+
+    lstm = mode == "lstm"
+    return defop(
+        f"{mode}_{'packed' if packed else 'layer'}",
+        f"input hx {'cx ' * lstm}w_ih w_hh b_ih? b_hh?",
+        forward=forward,
+        aux=True,
+        outputs=3 if lstm else 2,
+        aval=(lambda x, h, c, *rest, **params: [*_avals(x, h), c]) if lstm else _avals,
+        vjp=_rule(mode, packed),
+    )
+
+
+def _step(mode: str) -> Any:
+    """The record of a cell's single step."""
+
+    def lstm_vjp(
+        F: Any, g: Any, input: Any, hx: Any, cx: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, aux: Any, needs: Any
+    ) -> Any:
+        return _step_vjp(F, mode, g, (input, hx, cx, w_ih, w_hh, b_ih, b_hh), aux, needs)
+
+    def other_vjp(F: Any, g: Any, input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, aux: Any, needs: Any) -> Any:
+        made = _step_vjp(F, mode, g, (input, hx, None, w_ih, w_hh, b_ih, b_hh), aux, (*needs[:2], False, *needs[2:]))
+        return (*made[:2], *made[3:])
+
+    def forward(xp: Any, x: Any, h: Any, *rest: Any) -> Any:
+        c, w_ih, w_hh, b_ih, b_hh = rest if lstm else (None, *rest)
+        return rnn.cell_forward(mode, x, h, c, w_ih, w_hh, b_ih, b_hh)
+
+    lstm = mode == "lstm"
+    return defop(
+        f"{mode}_step",
+        f"input hx {'cx ' * lstm}w_ih w_hh b_ih? b_hh?",
+        forward=forward,
+        aux=True,
+        outputs=2 if lstm else 1,
+        aval=(lambda x, h, c, *rest: [h, c]) if lstm else (lambda x, h, *rest: h),
+        vjp=lstm_vjp if lstm else other_vjp,
+    )
+
+
+_MODES = {"LSTM": "lstm", "GRU": "gru", "RNN_TANH": "rnn_tanh", "RNN_RELU": "rnn_relu"}
+_OPS = {name: _layer(mode, False) for name, mode in _MODES.items()}
+_PACKED = {name: _layer(mode, True) for name, mode in _MODES.items()}
+_STEPS = {name: _step(mode) for name, mode in _MODES.items()}
+
+
+def _watched_as_a_whole() -> bool:
+    """Whether those who watch, and nobody else is there, want a layer as one operation: the exporters do."""
+    return state.slow == len(observers) and all(getattr(o, "whole_layers", False) for o in observers)
+
+
+def _fit(tensors: Any) -> bool:
+    """Whether these (Tensors or None) are plain arrays of one of the dtypes that the operations here know."""
+    dtype = tensors[0]._array.dtype
+    for t in tensors:
+        if type(t) not in _PLAIN or t is not None and (type(t._array) is not np.ndarray or t._array.dtype is not dtype):
+            return False
+    return dtype in _DTYPES
+
+
+def _shapes_fit(mode: str, rows: int, input: Tensor, states: Any, weights: Any) -> bool:
+    """Whether states and weights are as large as the kernels take them to be: parameters can be replaced by others."""
+    w_ih, w_hh = (w._array.shape for w in weights[:2])
+    biases = [None if b is None else b._array.shape for b in weights[2:]]
+    if len(w_hh) != 2 or w_ih != (w_hh[0], input._array.shape[-1]) or w_hh[0] != _GATES[mode] * w_hh[1]:
+        return False
+    return all(b is None or b == w_hh[:1] for b in biases) and all(s._array.shape == (rows, w_hh[1]) for s in states)
+
+
+def layer(
+    mode: str, input: Tensor, states: Any, weights: Any, reverse: bool, sizes: Any = None
+) -> tuple[Tensor, tuple[Tensor, ...]] | None:
+    """One direction of one layer: the output of each step and the last states; None where the cells must run one by one.
+
+    Args:
+        mode: "LSTM", "GRU", "RNN_TANH" or "RNN_RELU".
+        input: (T, B, in), or of packed sequences (N, in).
+        states: (h,) or (h, c), (B, H) each.
+        weights: (w_ih, w_hh, b_ih or None, b_hh or None).
+        sizes: of packed sequences, how many of them have each step: never more than before, and as many in all as the input has rows.
+    """
+    if state.slow and (sizes is not None or not _watched_as_a_whole()):  # somebody watches the operations, or changes them
+        return None
+    if not _fit((input, *states, *weights)) or not input._array.size or (weights[2] is None) != (weights[3] is None):
+        return None
+    if not _shapes_fit(mode, input._array.shape[1] if sizes is None else sizes[0], input, states, weights):
+        return None
+    if sizes is None:
+        made = _OPS[mode].call(input, *states, *weights, reverse=reverse)
+    else:
+        made = _PACKED[mode].call(input, *states, *weights, reverse=reverse, sizes=tuple(sizes))
+    return made[0], made[1:]
+
+
+def step(mode: str, input: Tensor, states: Any, weights: Any) -> tuple[Tensor, ...] | None:
+    """The state (h,) or (h, c) after one step of a cell; None where its operations must run one by one. Arguments as `layer`'s."""
+    if state.slow or not _fit((input, *states, *weights)) or not input._array.size or (weights[2] is None) != (weights[3] is None):
+        return None
+    if not _shapes_fit(mode, input._array.shape[0], input, states, weights):
+        return None
+    made = _STEPS[mode].call(input, *states, *weights)
+    return made if mode == "LSTM" else (made,)

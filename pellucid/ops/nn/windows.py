@@ -1,0 +1,356 @@
+"""Sliding windows as columns (fold, unfold), unpooling, and pools built from other operations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import config, shapes
+from ...backends.native import kernels
+from ...core import tracing
+from ...core.bind import wrap
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import public
+from ...core.streams import generator as random
+from ...core.streams.fill import uniform
+from ...core.tape import reads_later
+from ...core.tensor import Tensor
+from ...errors import ArgumentValueError, OperationError
+from .._rules import per_dimension, require_tensor
+from .._samples import cases
+from .pool import _back, _batched, _stride, avg_pool1d, avg_pool2d, avg_pool3d
+
+Sizes = int | Sequence[int]
+
+
+def _window_view(xp: Any, x: Any, kernel: Any, dilation: Any, stride: Any, out: Any) -> Any:
+    """(N, C, KH, KW, OH, OW) view of a padded (N, C, H, W)."""
+    n, c = x.shape[:2]
+    sn, sc, sh, sw = x.strides
+    return xp.lib.stride_tricks.as_strided(
+        x,
+        (n, c, *kernel, *out),
+        (sn, sc, sh * dilation[0], sw * dilation[1], sh * stride[0], sw * stride[1]),
+    )
+
+
+def _out_sizes(size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> tuple[int, ...]:
+    return tuple(
+        (s + 2 * p - d * (k - 1) - 1) // t + 1 for s, k, d, p, t in zip(size, kernel, dilation, padding, stride, strict=True)
+    )
+
+
+def _unfold(xp: Any, x: Any, *, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
+    if type(x) is np.ndarray and config.kernels:
+        made = kernels.windows.fold.columns(x, kernels.windows.fold.Windows(x.shape[2:], kernel, dilation, padding, stride))
+        if made is not None:
+            return made
+    out = _out_sizes(x.shape[2:], kernel, dilation, padding, stride)
+    padded = xp.pad(x, ((0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2))
+    return _window_view(xp, padded, kernel, dilation, stride, out).reshape(
+        x.shape[0], x.shape[1] * math.prod(kernel), math.prod(out)
+    )
+
+
+def _fold(xp: Any, x: Any, *, size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
+    if type(x) is np.ndarray and config.kernels:
+        made = kernels.windows.fold.images(x, kernels.windows.fold.Windows(size, kernel, dilation, padding, stride))
+        if made is not None:
+            return made
+    out = _out_sizes(size, kernel, dilation, padding, stride)
+    n = x.shape[0]
+    channels = x.shape[1] // math.prod(kernel)
+    columns = x.reshape(n, channels, *kernel, *out)
+    total = xp.zeros((n, channels, size[0] + 2 * padding[0], size[1] + 2 * padding[1]), x.dtype)
+    for i in range(kernel[0]):
+        for j in range(kernel[1]):
+            top, left = i * dilation[0], j * dilation[1]
+            total[
+                :, :, top : top + stride[0] * (out[0] - 1) + 1 : stride[0], left : left + stride[1] * (out[1] - 1) + 1 : stride[1]
+            ] += columns[:, :, i, j]
+    return xp.ascontiguousarray(total[:, :, padding[0] : padding[0] + size[0], padding[1] : padding[1] + size[1]])
+
+
+_OPTIONS = (
+    {"kernel": (2, 2), "dilation": (1, 1), "padding": (0, 0), "stride": (1, 1)},
+    {"kernel": (3, 2), "dilation": (1, 2), "padding": (1, 1), "stride": (2, 3)},
+)
+
+unfold_op = defop(
+    "im2col",
+    "input",
+    forward=_unfold,
+    vjp={
+        "input": lambda F, g, input_shape, kernel, dilation, padding, stride: F.col2im(
+            g, size=tuple(input_shape[2:]), kernel=kernel, dilation=dilation, padding=padding, stride=stride
+        )
+    },
+    jvp="linear",
+    grad_name="Im2Col",
+    samples=cases(*((((2, 3, 5, 4),), options) for options in _OPTIONS)),
+)
+
+fold_op = defop(
+    "col2im",
+    "input",
+    forward=_fold,
+    vjp={
+        "input": lambda F, g, kernel, dilation, padding, stride: F.im2col(
+            g, kernel=kernel, dilation=dilation, padding=padding, stride=stride
+        )
+    },
+    jvp="linear",
+    grad_name="Col2Im",
+    samples=cases((((2, 12, 12),), {"size": (5, 4), **_OPTIONS[0]}), (((2, 18, 6),), {"size": (5, 4), **_OPTIONS[1]})),
+)
+
+
+@public(namespace="nn.functional")
+def unfold(input: Tensor, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1) -> Tensor:
+    """Every window of `(N, C, H, W)` as a column: `(N, C * KH * KW, L)`.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.unfold(torch.ones(1, 2, 4, 4), 2).shape
+    torch.Size([1, 8, 9])
+    """
+    x = require_tensor(input, "im2col")
+    kernel, dil, pad, step = (per_dimension(v, 2) for v in (kernel_size, dilation, padding, stride))
+    shapes.unfold_windows_shape(x._array.shape, kernel, dil, pad, step)
+    x, lead = _batched(x, 2)
+    return _back(unfold_op.call(x, kernel=kernel, dilation=dil, padding=pad, stride=step), lead)
+
+
+@public(namespace="nn.functional")
+def fold(
+    input: Tensor, output_size: Sizes, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
+) -> Tensor:
+    """Add columns back into the image they were windows of; the transpose of `unfold`.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.fold(torch.ones(1, 4, 9), (4, 4), 2).shape
+    torch.Size([1, 1, 4, 4])
+    """
+    x = require_tensor(input, "col2im")
+    size, kernel, dil, pad, step = (per_dimension(v, 2) for v in (output_size, kernel_size, dilation, padding, stride))
+    shapes.fold_shape(x._array.shape, size, kernel, dil, pad, step)
+    single = x.ndim == 2
+    if single:
+        x = F.unsqueeze(x, dim=0)
+    return _back(fold_op.call(x, size=size, kernel=kernel, dilation=dil, padding=pad, stride=step), 1 if single else 2)
+
+
+# ---- unpooling ----------------------------------------------------------------------------------
+def _unpool(
+    n: int, input: Tensor, indices: Tensor, kernel_size: Any, stride: Any, padding: Any, output_size: Sequence[int] | None
+) -> Tensor:
+    x, i = require_tensor(input, f"max_unpool{n}d"), require_tensor(indices, f"max_unpool{n}d", "indices", 2)
+    kernel = per_dimension(kernel_size, n)
+    steps, pads = _stride(stride, kernel, n), per_dimension(padding, n)
+    usual = [(s - 1) * t - 2 * p + k for s, t, p, k in zip(x._array.shape[-n:], steps, pads, kernel, strict=True)]
+    if output_size is None:
+        size = usual
+    else:
+        size = list(output_size)
+        if len(size) == n + 2:
+            size = size[2:]
+        if len(size) != n:
+            raise ArgumentValueError(
+                f"output_size should be a sequence containing {n} or {n + 2} elements, but it has a length of '{len(size)}'"
+            )
+        for d in range(n):
+            low, high = usual[d] - steps[d], usual[d] + steps[d]
+            if not low < size[d] < high:
+                raise ArgumentValueError(f'invalid output_size "{size}" (dim {d} must be between {low} and {high})')
+    if i._array.dtype != np.int64:
+        raise OperationError(f"elements in indices should be type int64 but got: {i.dtype.scalar_type_name}")
+    if x._array.shape != i._array.shape:
+        raise OperationError(
+            f"Expected shape of indices to be same as that of the input tensor ({list(x._array.shape)}) but got indices tensor with "
+            f"shape: {list(i._array.shape)}"
+        )
+    empty = [d for d in range(x.ndim) if not x._array.shape[d] and (d or x.ndim < n + 2)]
+    if empty:
+        raise OperationError(
+            f"max_unpooling{max(n, 2)}d_forward_out_cpu(): Expected input to have non-zero size for non-batch dimensions, but got "
+            f"{list(x._array.shape)} with dimension {empty[0]} being empty."
+        )
+    x, lead = _batched(x, n)
+    index = i._array.reshape(x._array.shape)
+    if index.size:
+        tracing.check(_check_places, index, tuple(size))
+    shape = (*x._array.shape[:2], *size)
+    # Values at positions: several windows may name one position, and then the last one counts, as in PyTorch.
+    out = reads_later(unpool_op.call(x, index=index, shape=shape), i)
+    return _back(out, lead)
+
+
+def _check_places(index: np.ndarray, size: tuple[int, ...]) -> None:
+    total = math.prod(size)
+    if index.min() < 0 or index.max() >= total:
+        bad = int(index.reshape(-1)[np.flatnonzero((index < 0).ravel() | (index >= total).ravel())[0]])
+        raise OperationError(f"Found an invalid max index: {bad} (output volumes are of size {'x'.join(map(str, size))}")
+
+
+def _unpool_forward(xp: Any, x: Any, *, index: Any, shape: Any) -> Any:
+    out = xp.zeros((shape[0], shape[1], math.prod(shape[2:])), x.dtype)
+    flat = (*shape[:2], math.prod(x.shape[2:]))
+    xp.put_along_axis(out, index.reshape(flat), x.reshape(flat), -1)
+    return out.reshape(shape)
+
+
+unpool_op = defop(
+    "max_unpool",
+    "input",
+    forward=_unpool_forward,
+    vjp={"input": lambda F, g, index: F.pool_gather(g, index=index)},
+    aval=lambda x, index, shape: (shape, x[1]),
+    jvp="linear",
+)
+
+
+def _make_unpool(n: int) -> None:
+    def function(
+        input: Tensor, indices: Tensor, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0,
+        output_size: Sequence[int] | None = None,
+    ) -> Tensor:  # fmt: skip
+        return _unpool(n, input, indices, kernel_size, stride, padding, output_size)
+
+    function.__name__ = f"max_unpool{n}d"
+    function.__doc__ = f"Put the values of a `max_pool{n}d` back at their positions, zeros elsewhere."
+    public(namespace="nn.functional")(function)
+
+
+for _n in (1, 2, 3):
+    _make_unpool(_n)
+
+
+# ---- p-norm pools -------------------------------------------------------------------------------
+def _lp(n: int, input: Tensor, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool) -> Tensor:
+    pool: Any = (avg_pool1d, avg_pool2d, avg_pool3d)[n - 1]
+    kernel = per_dimension(kernel_size, n)
+    x = require_tensor(input, f"lp_pool{n}d")
+    out = pool(x**norm_type, kernel_size, stride, 0, ceil_mode)  # type: ignore[operator]
+    return (out.sign() * out.abs().relu() * math.prod(kernel)) ** (1.0 / norm_type)  # type: ignore[no-any-return]
+
+
+@public(namespace="nn.functional")
+def lp_pool1d(input: Tensor, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+    """The p-norm of each window of `(N, C, L)`."""
+    return _lp(1, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+@public(namespace="nn.functional")
+def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Sizes, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+    """The p-norm of each window of `(N, C, H, W)`."""
+    return _lp(2, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+@public(namespace="nn.functional")
+def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Sizes, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+    """The p-norm of each window of `(N, C, D, H, W)`."""
+    return _lp(3, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+# ---- fractional pools ---------------------------------------------------------------------------
+def _starts(sample: np.ndarray, size: int, out: int, kernel: int, dtype: Any) -> np.ndarray:
+    """Where the windows begin: a pseudo-random sequence of steps. Source: Graham, "Fractional Max-Pooling", 2014."""
+    if out == 1:
+        return np.full((*sample.shape, 1), size - kernel, np.int64)
+    alpha = np.asarray((size - kernel) / (out - 1), dtype)
+    i = np.arange(out - 1)
+    s = sample[..., None].astype(dtype)
+    starts = ((i + s) * alpha).astype(np.int64) - (s * alpha).astype(np.int64)
+    return np.concatenate([starts, np.full((*sample.shape, 1), size - kernel, np.int64)], -1)
+
+
+def _fractional(
+    n: int, input: Tensor, kernel_size: Any, output_size: Any, output_ratio: Any, return_indices: bool, samples: Tensor | None
+) -> Any:
+    x = require_tensor(input, f"fractional_max_pool{n}d")
+    if output_size is None and output_ratio is None:
+        raise ArgumentValueError(f"fractional_max_pool{n}d requires specifying either an output_size or an output_ratio")
+    kernel = per_dimension(kernel_size, n)
+    if x.ndim not in (n + 1, n + 2):
+        raise OperationError(f"fractional_max_pool{n}d(): Expected {n + 1}D or {n + 2}D tensor, but got: {list(x._array.shape)}")
+    if output_size is None:
+        ratio = (output_ratio,) * n if isinstance(output_ratio, float) else tuple(output_ratio)
+        out = tuple(int(s * r) for s, r in zip(x._array.shape[-n:], ratio, strict=True))
+    else:
+        out = per_dimension(output_size, n)
+    for d in range(n):
+        if out[d] + kernel[d] - 1 > x._array.shape[d - n]:
+            raise OperationError(
+                f"fractional_max_pool{n}d(): pool size {kernel[d]} too large relative to input size {x._array.shape[d - n]}"
+            )
+    x, lead = _batched(x, n)
+    batch, channels = x._array.shape[:2]
+    if samples is None:
+        drawn = uniform(random.default_generator, (batch, channels, n), dtype=x._array.dtype)
+    else:
+        drawn = samples._array
+        if drawn.ndim != 3 or samples.dtype != x.dtype:
+            raise OperationError(f"Expect _random_samples to have 3 dimensions and the dtype {x.dtype} of the input")
+        if drawn.shape[0] < batch:
+            raise OperationError("Expect _random_samples.size(0) no less then input batch size.")
+        if drawn.shape[1] != channels:
+            raise OperationError("Expect _random_samples.size(1) equals to input channel size.")
+        if drawn.shape[2] != n:
+            raise OperationError(f"Expect _random_samples.size(2) equals to {n}; got {drawn.shape[2]}.")
+        drawn = drawn[:batch]
+    index = tracing.effect(_fractional_maxima, x._array, drawn, out, kernel)
+    places = wrap(index)
+    result = _back(reads_later(F.pool_gather(x, index=index), places), lead)
+    return (result, _back(places, lead)) if return_indices else result
+
+
+def _fractional_maxima(x: np.ndarray, drawn: np.ndarray, out: tuple[int, ...], kernel: tuple[int, ...]) -> np.ndarray:
+    """Where the maxima of windows at pseudo-random steps are.
+
+    Windows differ from plane to plane, so positions are gathered; samples are ordered (width, height) as PyTorch reads them.
+    """
+    (batch, channels), size = x.shape[:2], x.shape[2:]
+    n = len(size)
+    flat = np.zeros((batch, channels, *(1,) * (2 * n)), np.int64)
+    for d in range(n):
+        which = n - 1 - d if n == 2 else d
+        starts = _starts(drawn[:, :, which], size[d], out[d], kernel[d], x.dtype)
+        where = starts[..., :, None] + np.arange(kernel[d])
+        shape = [batch, channels] + [1] * (2 * n)
+        shape[2 + d], shape[2 + n + d] = out[d], kernel[d]
+        flat = flat * size[d] + where.reshape(shape)
+    windows = math.prod(out) * math.prod(kernel)
+    planes = flat.reshape(batch, channels, windows)
+    values = np.take_along_axis(x.reshape(batch, channels, math.prod(size)), planes, -1)
+    values = values.reshape(batch, channels, *out, math.prod(kernel))
+    ranked = np.where(np.isnan(values), np.inf, values) if values.dtype.kind == "f" else values
+    best = np.argmax(ranked, -1)
+    return np.take_along_axis(flat.reshape(batch, channels, *out, math.prod(kernel)), best[..., None], -1)[..., 0]
+
+
+def _make_fractional(n: int) -> None:
+    def function(
+        input: Tensor, kernel_size: Sizes, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ) -> Any:  # fmt: skip
+        return _fractional(n, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
+
+    def with_indices(
+        input: Tensor, kernel_size: Sizes, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ) -> Any:  # fmt: skip
+        return _fractional(n, input, kernel_size, output_size, output_ratio, True, _random_samples)
+
+    function.__name__ = f"fractional_max_pool{n}d"
+    function.__doc__ = "Maxima over windows of one size at pseudo-random steps. Source: Graham, 2014."
+    with_indices.__name__ = f"fractional_max_pool{n}d_with_indices"
+    with_indices.__doc__ = function.__doc__
+    public(namespace="nn.functional")(function)
+    public(namespace="nn.functional")(with_indices)
+
+
+for _n in (2, 3):
+    _make_fractional(_n)

@@ -1,0 +1,72 @@
+"""The short way of in-place operations: straight into the tensor's memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...core.inplace import bump
+from ...core.modes import local, state
+from ...core.public import FUNCTIONS, METHODS
+from ...core.tensor import FAST_TYPES, Tensor
+
+
+def direct_form(slow: Callable[..., Tensor], write: Callable[..., Any], name: str) -> Callable[..., Tensor]:
+    """The in-place form `slow` with a short way for its common case: no gradient to record, no view, one floating-point dtype.
+
+    `write(array, array)` or `write(array, other, array)` is a ufunc that writes into its last argument and refuses, before it
+    writes anything, what does not fit; then, and in every other case, `slow` is called.
+    """
+
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if (
+            len(args) < 2
+            and not kwargs
+            and not state.slow
+            and type(self) in FAST_TYPES
+            and not (self._rg and local.grad)
+            and self._view is None
+            and self._x is None
+            and self._array.dtype.char in "fd"
+            and 0 not in self._array.strides  # a detached expanded tensor is no view to autograd
+        ):
+            a = self._array
+            try:
+                if not args:
+                    write(a, a)
+                    bump(self, name)
+                    return self
+                other = args[0]
+                kind = type(other)
+                if kind is float or kind is int:
+                    write(a, other, a)
+                    bump(self, name)
+                    return self
+                if (
+                    kind in FAST_TYPES
+                    and other._array.dtype is a.dtype
+                    and not (other._rg and local.grad)
+                    and (a.base is None is other._array.base or not np.may_share_memory(a, other._array))
+                ):
+                    write(a, other._array, a)
+                    bump(self, name)
+                    return self
+            except (TypeError, ValueError):
+                pass
+        return slow(self, *args, **kwargs)
+
+    method.__name__ = name
+    method.__qualname__ = f"Tensor.{name}"
+    method.__doc__ = slow.__doc__
+    return method
+
+
+def write_directly(names: str, write: Callable[..., Any]) -> None:
+    """Give registered in-place methods (and functions of their names) the short way."""
+    for name in names.split():
+        form = direct_form(METHODS[name], write, name)
+        METHODS[name] = form
+        if name in FUNCTIONS["torch"]:
+            FUNCTIONS["torch"][name] = form

@@ -1,0 +1,181 @@
+"""How most operations on one or two tensors are recorded and published: one call each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...core.bind import NUMBERS
+from ...core.inplace import inplace_form, into
+from ...core.primitive import Primitive, Rule, defop
+from ...core.public import FUNCTIONS, METHODS
+from ...core.tensor import Tensor
+from .._rules import mismatch, require_tensor
+from .._samples import REAL, Domain, elementwise
+from ._direct import direct_form
+
+
+def document(function: Any, doc: str, example: str, shows: str) -> None:
+    """A docstring of one sentence and an example."""
+    text = f"{doc}\n\n    >>> import pellucid as torch\n    >>> {example}\n"
+    function.__doc__ = text + "".join(f"    {line}\n" for line in shows.splitlines())
+
+
+def publish(
+    op: Primitive,
+    call: Callable[..., Any],
+    function: Callable[..., Any],
+    *,
+    names: str,
+    namespace: str,
+    methods: str | None,
+    inplace: bool,
+) -> None:
+    """Register `function` (with `out=`) in a namespace and `call` as methods, with in-place forms of them."""
+    own = names.split()
+    function.__name__ = function.__qualname__ = call.__name__ = call.__qualname__ = own[0]
+    call.__doc__ = function.__doc__
+    for space in namespace.split():
+        for name in own:
+            FUNCTIONS.setdefault(space, {})[name] = function
+    for name in own if methods == "=" else (methods or "").split():
+        METHODS[name] = call
+        if inplace:
+            form = inplace_form(call, name + "_")
+            if isinstance(op.numpy_forward, np.ufunc) and op.promote != "compare":
+                form = direct_form(form, op.numpy_forward, name + "_")
+            METHODS[name + "_"] = form
+            FUNCTIONS.setdefault("torch", {})[name + "_"] = form
+
+
+def unary(
+    names: str,
+    forward: Rule | str,
+    vjp: Rule | None = None,
+    *,
+    doc: str,
+    example: str,
+    shows: str = "",
+    promote: str | None = "float",
+    namespace: str = "torch",
+    methods: str | None = "=",
+    inplace: bool = True,
+    jvp: Any = "elementwise",
+    op_name: str = "",
+    domain: Domain = REAL,
+    complex: bool = False,
+    **fields: Any,
+) -> Primitive:
+    """Record an element-wise operation on one tensor and publish it.
+
+    Args:
+        names: public names, the first being the record's.
+        forward, promote, jvp, fields: as for `defop`.
+        vjp: the gradient rule for the input.
+        doc, example, shows: docstring: a sentence, an expression, and what it prints.
+        namespace, methods, inplace: where it is published, as for `public`.
+        domain, complex: where its samples lie, and whether it takes complex numbers.
+    """
+    op = defop(
+        op_name or names.split()[0],
+        "input",
+        forward=forward,
+        vjp=None if vjp is None else {"input": vjp},
+        jvp=None if vjp is None else jvp,
+        promote=promote,
+        elementwise=True,
+        batch="elementwise",
+        samples=elementwise(domain, complex=complex),
+        **fields,
+    )
+    call = op.call
+
+    def function(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+        result = call(input)
+        return result if out is None else into(out, result, op.name)
+
+    document(function, doc, example, shows)
+    publish(op, call, function, names=names, namespace=namespace, methods=methods, inplace=inplace)
+    return op
+
+
+def binary(
+    names: str,
+    forward: Rule | str,
+    vjp: dict[str, Rule] | None = None,
+    *,
+    doc: str,
+    example: str,
+    shows: str = "",
+    promote: str | None = "common",
+    namespace: str = "torch",
+    methods: str | None = "=",
+    inplace: bool = True,
+    numbers: str = "",
+    args: str = "input other",
+    op_name: str = "",
+    domains: tuple[Domain, Domain] = (REAL, REAL),
+    complex: bool = False,
+    constant: tuple[int, ...] = (),
+    **fields: Any,
+) -> Primitive:
+    """Record an element-wise operation on two tensors and publish it.
+
+    Args:
+        numbers: which arguments may be Python numbers: "", "other", "input other".
+        domains, complex, constant: as for `elementwise`. The others are as for `unary`.
+    """
+    op = defop(
+        op_name or names.split()[0],
+        args,
+        forward=forward,
+        vjp=vjp,
+        promote=promote,
+        elementwise=True,
+        batch="elementwise",
+        samples=elementwise(*domains, complex=complex, constant=constant),
+        **fields,
+    )
+    raw = op.call
+    first, second = args.split()
+    title = names.split()[0]
+    first_may, second_may = first in numbers.split(), second in numbers.split()
+
+    if first_may and second_may:
+
+        def call(x: Any, y: Any) -> Any:
+            if not (isinstance(x, Tensor) and (isinstance(y, Tensor) or isinstance(y, NUMBERS))) and not (
+                isinstance(y, Tensor) and isinstance(x, NUMBERS)
+            ):
+                raise mismatch(title, x, y)
+            return raw(x, y)
+    elif second_may:
+
+        def call(x: Any, y: Any) -> Any:
+            if not isinstance(x, Tensor) or not (isinstance(y, Tensor) or isinstance(y, NUMBERS)):
+                raise mismatch(title, x, y)
+            return raw(x, y)
+
+    else:
+
+        def call(x: Any, y: Any) -> Any:
+            if not (isinstance(x, Tensor) and isinstance(y, Tensor)):
+                require_tensor(x, title, first)
+                require_tensor(y, title, second, 2)
+            return raw(x, y)
+
+    def function(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
+        result = call(input, other)
+        return result if out is None else into(out, result, title)
+
+    method = call
+    if (first, second) == ("input", "other"):
+
+        def method(self: Tensor, other: Any) -> Tensor:  # type: ignore[misc]
+            return call(self, other)
+
+    document(function, doc, example, shows)
+    publish(op, method, function, names=names, namespace=namespace, methods=methods, inplace=inplace)
+    return op

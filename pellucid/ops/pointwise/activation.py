@@ -1,0 +1,652 @@
+"""Activation functions. Forward and ordinary backward are one generated kernel each; the formulas serve every other case."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...backends.native import fused
+from ...core.bind import wrap
+from ...core.inplace import check_writable, overwrite
+from ...core.primitive import TENSORS as F
+from ...core.primitive import Primitive, defop
+from ...core.public import METHODS, public
+from ...core.streams import generator as random
+from ...core.streams.distributions import exponential, rrelu_noise
+from ...core.tensor import Tensor
+from ...core.tracing import constant
+from ...errors import ArgumentValueError, OperationError, UnsupportedError
+from ...shapes import normalize_dim
+from .._rules import require_tensor
+from ..reduce.softmax import log_softmax_op, softmax_along, softmax_op
+from ._unary import document
+
+
+def activation(
+    name: str,
+    plain: Callable[..., Any],
+    slope: Callable[..., Any],
+    *,
+    kernel: str = "",
+    save_out: bool = False,
+    grad_name: str | None = None,
+    onnx: str | None = None,
+) -> Primitive:
+    """Record `name`: `plain(xp, x, **params)`, and `slope(F, g, x_or_out, **params)`, the gradient in operations.
+
+    `kernel` names the fused forward; the fused backward is `<kernel>_backward` and takes (g, x or out, params in order).
+    """
+
+    def with_params(xp: Any, x: Any, **params: Any) -> Any:
+        run = fused(kernel, x) if kernel else None
+        return plain(xp, x, **params) if run is None else run(x, *params.values())
+
+    def alone(xp: Any, x: Any) -> Any:
+        run = fused(kernel, x) if kernel else None
+        return plain(xp, x) if run is None else run(x)
+
+    forward = alone if plain.__code__.co_argcount == 2 else with_params
+
+    def gradient(F: Any, g: Any, value: Any, params: dict[str, Any]) -> Any:
+        if kernel and F.raw and type(g) is np.ndarray:
+            run = fused(kernel + "_backward", g, value)
+            if run is not None:
+                return run(g, value, *params.values())
+        return slope(F, g, value, **params)
+
+    if save_out:
+
+        def rule(F: Any, g: Any, out: Any, params: Any) -> Any:
+            return gradient(F, g, out, params)
+    else:
+
+        def rule(F: Any, g: Any, input: Any, params: Any) -> Any:  # type: ignore[misc]
+            return gradient(F, g, input, params)
+
+    return defop(
+        name, "input", forward=forward, vjp={"input": rule}, jvp="elementwise", aval=lambda x, **_: x, elementwise=True,
+        batch="elementwise", grad_name=grad_name, onnx=onnx,
+    )  # fmt: skip
+
+
+def _inplace(function: Callable[..., Tensor], name: str, x: Tensor, *args: Any, **params: Any) -> Tensor:
+    check_writable(x, name)
+    return overwrite(x, function(x, *args, **params), name)
+
+
+def _floating(x: Any, name: str, complex: bool = False) -> Tensor:
+    x = require_tensor(x, name)
+    if not (x.dtype.is_floating_point or complex and x.dtype.is_complex):
+        raise UnsupportedError(f"\"{name}\" not implemented for '{x.dtype.scalar_type_name}'", op=name)
+    return x
+
+
+# ---- relu ---------------------------------------------------------------------------------------
+def _relu_grad(F: Any, g: Any, out: Any) -> Any:
+    if F.raw:
+        run = fused("relu_backward", g, out)
+        if run is not None:
+            return run(g, out)
+    return F.where(out <= 0, 0.0, g)  # at NaN the gradient passes
+
+
+def _check_relu(x: Any) -> None:
+    if x.dtype.kind == "b":
+        raise OperationError("Boolean inputs not supported for relu")
+    if x.dtype.kind == "c":
+        raise UnsupportedError("clamp is not supported for complex types")
+
+
+relu_op = defop(
+    "relu",
+    "input",
+    forward="relu",
+    vjp={"input": _relu_grad},
+    aval=lambda x: x,
+    jvp="elementwise",
+    elementwise=True,
+    batch="elementwise",
+    check=_check_relu,
+    onnx="Relu",
+)
+relu = relu_op.call
+document(relu, "max(input, 0), element by element; NaN stays.", "torch.relu(torch.tensor([-1.0, 2.0]))", "tensor([0., 2.])")
+public(methods="=", inplace="relu_")(relu)
+
+
+@public(namespace="nn.functional", names="relu")
+def relu_functional(input: Tensor, inplace: bool = False) -> Tensor:
+    """max(input, 0), element by element."""
+    return METHODS["relu_"](input) if inplace else relu(input)
+
+
+@public(namespace="nn.functional", names="relu_")
+def relu_inplace(input: Tensor) -> Tensor:
+    """In-place `relu`."""
+    return METHODS["relu_"](input)  # type: ignore[no-any-return]
+
+
+hardtanh_op = activation(
+    "hardtanh",
+    lambda xp, x, low, high: xp.minimum(xp.maximum(x, xp.asarray(low, x.dtype)), xp.asarray(high, x.dtype)),
+    lambda F, g, x, low, high: F.where((x <= low) | (x >= high), 0.0, g),
+    kernel="hardtanh",
+    onnx="Clip",
+)
+
+
+@public(namespace="nn.functional")
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    """`input` limited to [min_val, max_val].
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.hardtanh(torch.tensor([-2.0, 0.5, 2.0]))
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
+    x = require_tensor(input, "hardtanh")
+    if min_val > max_val:
+        raise ArgumentValueError("min_val cannot be greater than max_val")
+    if x._array.dtype.kind in "bc":
+        raise OperationError(
+            "Bool inputs not supported for hardtanh"
+            if x._array.dtype.kind == "b"
+            else "hardtanh is not defined for complex numbers"
+        )
+    if inplace:
+        return _inplace(hardtanh, "hardtanh_", x, min_val, max_val)
+    if x._array.dtype.kind in "iu":
+        return x.clamp(int(min_val), int(max_val))  # type: ignore[no-any-return, attr-defined]
+    return hardtanh_op.call(x, low=float(min_val), high=float(max_val))  # type: ignore[no-any-return]
+
+
+@public(namespace="nn.functional")
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """min(max(input, 0), 6)."""
+    return hardtanh(input, 0.0, 6.0, inplace)
+
+
+@public(namespace="nn.functional")
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    """In-place `hardtanh`."""
+    return hardtanh(input, min_val, max_val, True)
+
+
+leaky_op = activation(
+    "leaky_relu",
+    lambda xp, x, slope: xp.where(x > 0, x, x * xp.asarray(slope, x.dtype)),
+    lambda F, g, x, slope: F.where(x > 0, g, g * slope),
+    kernel="leaky_relu",
+    onnx="LeakyRelu",
+)
+
+
+@public(namespace="nn.functional")
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """`input` where positive, `negative_slope * input` elsewhere.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.leaky_relu(torch.tensor([-1.0, 2.0]), 0.1)
+    tensor([-0.1000,  2.0000])
+    """
+    x = _floating(input, "leaky_relu_cpu")
+    if inplace:
+        return _inplace(leaky_relu, "leaky_relu_", x, negative_slope)
+    return leaky_op.call(x, slope=float(negative_slope))  # type: ignore[no-any-return]
+
+
+@public(namespace="nn.functional")
+def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
+    """In-place `leaky_relu`."""
+    return leaky_relu(input, negative_slope, True)
+
+
+elu_op = defop(
+    "elu",
+    "input",
+    forward=lambda xp, x, *, alpha, scale, input_scale: xp.where(
+        x <= 0, (alpha * scale) * xp.expm1(x * xp.asarray(input_scale, x.dtype)), x * scale
+    ).astype(x.dtype),
+    vjp={
+        "input": lambda F, g, input, alpha, scale, input_scale: (
+            g * F.where(input <= 0, (alpha * scale * input_scale) * F.exp(F.minimum_number(input, high=0.0) * input_scale), scale)
+        )
+    },
+    aval=lambda x, **_: x,
+    jvp="elementwise",
+    elementwise=True,
+    batch="elementwise",
+    onnx="Elu",
+)
+
+defop(
+    "minimum_number",
+    "input",
+    forward=lambda xp, x, *, high: xp.minimum(x, xp.asarray(high, x.dtype)),
+    vjp={"input": lambda g, input, high: g * (input < high)},
+    elementwise=True,
+    aval=lambda x, high: x,
+)
+
+
+@public(namespace="nn.functional")
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """`input` where positive, `alpha * (exp(input) - 1)` elsewhere.
+
+    Source: Clevert, Unterthiner, Hochreiter, "Fast and Accurate Deep Network Learning by Exponential Linear Units", 2015.
+    """
+    x = _floating(input, "elu_cpu")
+    if inplace:
+        return _inplace(elu, "elu_", x, alpha)
+    return elu_op.call(x, alpha=float(alpha), scale=1.0, input_scale=1.0)  # type: ignore[no-any-return]
+
+
+@public(namespace="nn.functional")
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """In-place `elu`."""
+    return elu(input, alpha, True)
+
+
+_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+
+def _selu(input: Tensor) -> Tensor:
+    return elu_op.call(_floating(input, "elu_cpu"), alpha=_SELU_ALPHA, scale=_SELU_SCALE, input_scale=1.0)  # type: ignore[no-any-return]
+
+
+@public(namespace="torch")
+def selu(input: Tensor) -> Tensor:
+    """scale * elu(input, alpha) with the constants that keep activations normalised.
+
+    Source: Klambauer et al., "Self-Normalizing Neural Networks", 2017.
+    """
+    return _selu(input)
+
+
+@public(namespace="nn.functional", names="selu")
+def selu_functional(input: Tensor, inplace: bool = False) -> Tensor:
+    """scale * elu(input, alpha) with the constants of Klambauer et al., 2017."""
+    return _inplace(_selu, "selu_", require_tensor(input, "selu")) if inplace else _selu(input)
+
+
+@public(namespace="nn.functional torch")
+def selu_(input: Tensor) -> Tensor:
+    """In-place `selu`."""
+    return selu_functional(input, True)
+
+
+def _celu(input: Tensor, alpha: float = 1.0) -> Tensor:
+    if alpha == 0:
+        raise OperationError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return elu_op.call(_floating(input, "elu_cpu"), alpha=float(alpha), scale=1.0, input_scale=1.0 / alpha)  # type: ignore[no-any-return]
+
+
+@public(namespace="torch")
+def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """`input` where positive, `alpha * (exp(input / alpha) - 1)` elsewhere. Source: Barron, 2017."""
+    return _celu(input, alpha)
+
+
+@public(namespace="nn.functional", names="celu")
+def celu_functional(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """`input` where positive, `alpha * (exp(input / alpha) - 1)` elsewhere."""
+    return _inplace(_celu, "celu_", require_tensor(input, "celu"), alpha) if inplace else _celu(input, alpha)
+
+
+@public(namespace="nn.functional torch")
+def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """In-place `celu`."""
+    return celu_functional(input, alpha, True)
+
+
+# ---- smooth ones --------------------------------------------------------------------------------
+_SQRT_HALF, _RSQRT_2PI, _TANH_SCALE = math.sqrt(0.5), 1 / math.sqrt(2 * math.pi), math.sqrt(2 / math.pi)
+
+
+def _gelu_plain(xp: Any, x: Any) -> Any:
+    wide = x if x.dtype.itemsize > 2 else x.astype(np.float32)
+    return (wide * (0.5 * (1 + xp.erf(wide * wide.dtype.type(_SQRT_HALF))))).astype(x.dtype)
+
+
+def _gelu_slope_plain(xp: Any, x: Any) -> Any:
+    wide = x if x.dtype.itemsize > 2 else x.astype(np.float32)
+    number = wide.dtype.type
+    near = xp.clip(wide, number(-40), number(40))  # infinity times zero is no number
+    density = xp.exp(near * near * number(-0.5)) * number(_RSQRT_2PI)
+    return (number(0.5) * (1 + xp.erf(wide * number(_SQRT_HALF))) + near * density).astype(x.dtype)
+
+
+activation("gelu_slope", _gelu_slope_plain, lambda F, g, x: g * (2 - x * x) * F.exp(x * x * -0.5) * _RSQRT_2PI, kernel="gelu_slope")
+gelu_op = activation("gelu", _gelu_plain, lambda F, g, x: g * F.gelu_slope(x), kernel="gelu", onnx="Gelu")
+
+
+def _tanh_inner(F: Any, x: Any) -> Any:
+    return F.tanh((x + x * x * x * 0.044715) * _TANH_SCALE)
+
+
+def _gelu_tanh_slope(F: Any, g: Any, x: Any) -> Any:
+    t = _tanh_inner(F, x)
+    return g * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * (_TANH_SCALE * (1 + 3 * 0.044715 * x * x)))
+
+
+gelu_tanh_op = activation(
+    "gelu_tanh",
+    lambda xp, x: (0.5 * x * (1 + xp.tanh((x + x * x * x * 0.044715) * x.dtype.type(_TANH_SCALE)))).astype(x.dtype),
+    _gelu_tanh_slope,
+    kernel="gelu_tanh",
+    grad_name="Gelu",
+)
+
+
+@public(namespace="nn.functional", out=True)
+def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
+    """`input * Phi(input)` with the normal distribution function Phi.
+
+    Args:
+        approximate: "tanh" uses 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
+
+    Source: Hendrycks, Gimpel, "Gaussian Error Linear Units", 2016.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.gelu(torch.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.1587,  0.0000,  0.8413])
+    """
+    x = _floating(input, "GeluKernelImpl")
+    if approximate == "none":
+        return gelu_op.call(x)  # type: ignore[no-any-return]
+    if approximate == "tanh":
+        return gelu_tanh_op.call(x)  # type: ignore[no-any-return]
+    raise OperationError("approximate argument must be either none or tanh.")
+
+
+silu_op = activation(
+    "silu",
+    lambda xp, x: (x / (1 + xp.exp(-x))).astype(x.dtype),
+    lambda F, g, x: g * (F.sigmoid(x) * (1 + x * (1 - F.sigmoid(x)))),
+    kernel="silu",
+)
+
+
+@public(namespace="nn.functional")
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """`input * sigmoid(input)`, also called swish.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.silu(torch.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.2689,  0.0000,  0.7311])
+    """
+    x = _floating(input, "silu_cpu", complex=True)
+    return _inplace(silu, "silu_", x) if inplace else silu_op.call(x)
+
+
+mish_op = activation(
+    "mish",
+    lambda xp, x: (x * xp.tanh(xp.maximum(x, 0) + xp.log1p(xp.exp(-xp.abs(x))))).astype(x.dtype),
+    lambda F, g, x: _mish_slope(F, g, x),
+    kernel="mish",
+)
+
+
+def _mish_slope(F: Any, g: Any, x: Any) -> Any:
+    t = F.tanh(F.softplus_of(x))
+    return g * (t + x * F.sigmoid(x) * (1 - t * t))
+
+
+@public(namespace="nn.functional")
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """`input * tanh(softplus(input))`. Source: Misra, "Mish", 2019."""
+    x = _floating(input, "mish_cpu")
+    return _inplace(mish, "mish_", x) if inplace else mish_op.call(x)
+
+
+softplus_op = activation(
+    "softplus",
+    lambda xp, x, beta, threshold: xp.where(
+        x * beta > threshold, x, (xp.maximum(x * beta, 0) + xp.log1p(xp.exp(-xp.abs(x * beta)))) / beta
+    ).astype(x.dtype),
+    lambda F, g, x, beta, threshold: g * F.where(x * beta > threshold, 1.0, F.sigmoid(F.minimum_number(x * beta, high=threshold))),
+    kernel="softplus",
+    onnx="Softplus",
+)
+
+
+@public(namespace="nn.functional", out=True)
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """log(1 + exp(beta * input)) / beta; the identity where beta * input > threshold.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.softplus(torch.zeros(1))
+    tensor([0.6931])
+    """
+    return softplus_op.call(_floating(input, "softplus_cpu"), beta=float(beta), threshold=float(threshold))  # type: ignore[no-any-return]
+
+
+logsigmoid_op = activation(
+    "log_sigmoid",
+    lambda xp, x: (xp.minimum(x, 0) - xp.log1p(xp.exp(-xp.abs(x)))).astype(x.dtype),
+    lambda F, g, x: g * F.sigmoid(-x),
+    kernel="log_sigmoid",
+)
+
+
+@public(namespace="nn.functional", out=True)
+def logsigmoid(input: Tensor) -> Tensor:
+    """log(sigmoid(input)) without underflow."""
+    return logsigmoid_op.call(_floating(input, "log_sigmoid_cpu"))  # type: ignore[no-any-return]
+
+
+hardsigmoid_op = activation(
+    "hardsigmoid",
+    lambda xp, x: (xp.minimum(xp.maximum(x + 3, 0), 6) / 6).astype(x.dtype),
+    lambda F, g, x: g * ((x > -3) & (x < 3)) / 6.0,
+)
+
+
+@public(namespace="nn.functional")
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """min(max(input + 3, 0), 6) / 6. Source: Howard et al., "Searching for MobileNetV3", 2019."""
+    x = _floating(input, "hardsigmoid_cpu")
+    return _inplace(hardsigmoid, "hardsigmoid_", x) if inplace else hardsigmoid_op.call(x)
+
+
+hardswish_op = activation(
+    "hardswish",
+    lambda xp, x: (x * xp.minimum(xp.maximum(x + 3, 0), 6) / 6).astype(x.dtype),
+    lambda F, g, x: g * F.where(x <= -3, 0.0, F.where(x < 3, x / 3.0 + 0.5, 1.0)),
+    kernel="hardswish",
+)
+
+
+@public(namespace="nn.functional")
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """`input * hardsigmoid(input)`. Source: Howard et al., 2019."""
+    x = _floating(input, "hardswish_cpu")
+    return _inplace(hardswish, "hardswish_", x) if inplace else hardswish_op.call(x)
+
+
+@public(namespace="nn.functional torch", out=True)
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """`input` where |input| > lambd, else 0."""
+    x = _floating(input, "hardshrink_cpu")
+    return F.where((x >= -lambd) & (x <= lambd), 0.0, x)  # type: ignore[no-any-return, operator]
+
+
+METHODS["hardshrink"] = hardshrink
+
+
+@public(namespace="nn.functional", out=True)
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """`input` moved towards zero by lambd, and 0 where |input| <= lambd."""
+    x = _floating(input, "softshrink_check")
+    if lambd < 0:
+        raise OperationError(f"lambda must be greater or equal to 0, but found to be {lambd:g}.")
+    moved = F.where(x > lambd, x - lambd, x + lambd)  # type: ignore[operator]
+    inside = (x >= -lambd) & (x <= lambd)  # type: ignore[operator]
+    return F.where(inside, x * 0.0, moved)  # type: ignore[no-any-return, operator]
+
+
+@public(namespace="nn.functional")
+def tanhshrink(input: Tensor) -> Tensor:
+    """`input - tanh(input)`."""
+    return require_tensor(input, "tanhshrink") - input.tanh()  # type: ignore[no-any-return, operator, attr-defined]
+
+
+@public(namespace="nn.functional")
+def softsign(input: Tensor) -> Tensor:
+    """`input / (1 + |input|)`."""
+    return require_tensor(input, "softsign") / (input.abs() + 1)  # type: ignore[no-any-return, operator, attr-defined]
+
+
+@public(namespace="nn.functional")
+def tanh(input: Tensor) -> Tensor:
+    """Hyperbolic tangent."""
+    return require_tensor(input, "tanh").tanh()  # type: ignore[no-any-return, attr-defined]
+
+
+@public(namespace="nn.functional")
+def sigmoid(input: Tensor) -> Tensor:
+    """1 / (1 + exp(-input))."""
+    return require_tensor(input, "sigmoid").sigmoid()  # type: ignore[no-any-return, attr-defined]
+
+
+@public(namespace="nn.functional torch")
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """`input` where it exceeds `threshold`, else `value`."""
+    x = require_tensor(input, "threshold")
+    if inplace:
+        return _inplace(_threshold, "threshold_", x, threshold, value)
+    return _threshold(x, threshold, value)
+
+
+def _threshold(x: Tensor, level: float, value: float) -> Tensor:
+    if x.dtype.category == 0 or x.dtype.is_complex:
+        raise UnsupportedError(f"\"threshold_cpu\" not implemented for '{x.dtype.scalar_type_name}'", op="threshold")
+    return F.where(x <= level, wrap(constant(np.asarray(value, x._array.dtype))), x)  # type: ignore[no-any-return, operator]
+
+
+@public(namespace="nn.functional torch")
+def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
+    """In-place `threshold`."""
+    return _inplace(_threshold, "threshold_", require_tensor(input, "threshold_"), threshold, value)
+
+
+@public(namespace="nn.functional")
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half along `dim` times the sigmoid of the second. Source: Dauphin et al., 2016.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.glu(torch.tensor([2.0, 0.0]))
+    tensor([1.])
+    """
+    x = require_tensor(input, "glu")
+    if x.ndim == 0:
+        raise OperationError("glu does not support 0-dimensional tensors")
+    dim = normalize_dim(dim, x.ndim)
+    size = x._array.shape[dim]
+    if size % 2:
+        raise OperationError(f"Halving dimension must be even, but dimension {dim} is size {size}")
+    _floating(x, "glu_cpu")
+    first, second = x.narrow(dim, 0, size // 2), x.narrow(dim, size // 2, size // 2)  # type: ignore[attr-defined]
+    return first * second.sigmoid()  # type: ignore[no-any-return]
+
+
+@public(namespace="nn.functional torch")
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """`input` where positive, `weight * input` elsewhere; one weight, or one for each channel (dimension 1).
+
+    Source: He et al., "Delving Deep into Rectifiers", 2015.
+    """
+    x, w = require_tensor(input, "prelu"), require_tensor(weight, "prelu", "weight", 2)
+    if w._array.size != 1:
+        if x.ndim == 0:
+            raise OperationError("Not allow zero-dim input tensor.")
+        channels = x._array.shape[1] if x.ndim > 1 else 1
+        if w._array.size != channels:
+            raise OperationError(
+                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {w._array.size} and channel size = "
+                f"{channels}."
+            )
+    if w.ndim > 1:
+        raise OperationError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {w.ndim}")
+    if w._array.dtype != x._array.dtype:
+        raise OperationError(
+            "prelu: Type promoting not supported. Got " + f"{x.dtype.scalar_type_name} and {w.dtype.scalar_type_name}"
+        )
+    _floating(x, "prelu_cpu")
+    if w._array.size != 1 or x.ndim > 0:
+        w = w.reshape((1, -1) + (1,) * (x.ndim - 2) if x.ndim > 1 else (-1,))  # type: ignore[attr-defined]
+    else:
+        w = w.reshape(())  # type: ignore[attr-defined]
+    return F.where(x > 0, x, w * x)  # type: ignore[no-any-return, operator]
+
+
+METHODS["prelu"] = prelu
+
+
+def _rrelu(x: Tensor, lower: float, upper: float, training: bool) -> Tensor:
+    if not training:
+        return leaky_relu(x, (lower + upper) / 2)
+    noise = rrelu_noise(random.default_generator, x._array, lower, upper)
+    return x * wrap(noise)  # type: ignore[no-any-return, operator]
+
+
+@public(namespace="nn.functional torch")
+def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False) -> Tensor:
+    """Leaky ReLU whose negative slopes are drawn from [lower, upper) in training, their mean otherwise. Source: Xu et al., 2015."""
+    x = _floating(input, "rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu")
+    if lower > upper:
+        raise OperationError(f"Lower bound should be less than or equal to the upper bound, got lower={lower} and upper={upper}")
+    return _inplace(_rrelu, "rrelu_", x, lower, upper, training) if inplace else _rrelu(x, lower, upper, training)
+
+
+@public(namespace="nn.functional torch")
+def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
+    """In-place `rrelu`."""
+    return rrelu(input, lower, upper, training, True)
+
+
+def _with_default_dim(name: str) -> None:
+    op, title = (log_softmax_op, name) if name == "log_softmax" else (softmax_op, "softmax")
+
+    def function(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+        x = require_tensor(input, name)
+        if dim is None:
+            warnings.warn(
+                f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+                UserWarning,
+                stacklevel=_stacklevel - 1,
+            )
+            dim = 0 if x.ndim in (0, 1, 3) else 1
+        return softmax_along(op, title, -x if name == "softmin" else x, dim, dtype)  # type: ignore[operator]
+
+    function.__name__ = name
+    function.__doc__ = f"`torch.{name}` with a default dimension." if name != "softmin" else "`softmax(-input, dim)`."
+    public(namespace="nn.functional")(function)
+
+
+for _name in ("softmax", "log_softmax", "softmin"):
+    _with_default_dim(_name)
+
+
+@public(namespace="nn.functional")
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """A sample of the Gumbel-softmax distribution: softmax((logits + Gumbel noise) / tau).
+
+    Args:
+        hard: one-hot in the forward pass, with the soft sample's gradient.
+
+    Source: Jang, Gu, Poole, "Categorical Reparameterization with Gumbel-Softmax", 2016.
+    """
+    x = require_tensor(logits, "gumbel_softmax", "logits")
+    if eps != 1e-10:
+        warnings.warn("`eps` parameter is deprecated and has no effect.", UserWarning, stacklevel=2)
+    noise = F.log(wrap(exponential(random.default_generator, x._array.shape, 1.0, x._array.dtype)))
+    soft = METHODS["softmax"]((x - noise) / tau, dim)  # type: ignore[operator]
+    if not hard:
+        return soft  # type: ignore[no-any-return]
+    best = METHODS["argmax"](soft, dim, keepdim=True)
+    onehot = METHODS["scatter"](METHODS["new_zeros"](soft, soft.shape), dim, best, 1.0)
+    return onehot - soft.detach() + soft  # type: ignore[no-any-return]

@@ -1,0 +1,157 @@
+"""The operations that the engine itself and nearly every gradient rule call: casts, expansion, sums back to a shape, constants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ...core.modes import local
+from ...core.primitive import defop
+from ...errors import OperationError, UnsupportedError
+from .._samples import REAL, Sample, Samples, draw, elementwise
+
+
+def _cast(xp: Any, x: Any, *, dtype: Any) -> Any:
+    if x.dtype.kind == "c" and dtype.kind not in "cb":
+        x = x.real
+    return x.astype(dtype)
+
+
+cast = defop(
+    "cast",
+    "input",
+    forward=_cast,
+    aval=lambda x, dtype: (x[0], dtype),
+    vjp={"input": lambda F, g, input_dtype: F.cast(g, dtype=input_dtype)},
+    jvp="linear",
+    batch="elementwise",
+    grad_name="ToCopy",
+    onnx="Cast",
+    samples=elementwise(REAL, params=({"dtype": np.dtype(np.float64)}, {"dtype": np.dtype(np.float32)})),
+)
+
+
+# ---- values without a gradient rule ------------------------------------------------------------
+def refused_derivative(what: str) -> Any:
+    """Raise PyTorch's error for a backward through `what`: a name of PyTorch's kernel where it begins with "aten::"."""
+    if what.startswith("aten::"):
+        raise OperationError(f"derivative for {what} is not implemented")
+    raise UnsupportedError(f"the derivative for '{what}' is not implemented.")
+
+
+# Values that depend on `source` in a way that has no gradient rule: a backward that comes here says so.
+without_derivative = defop(
+    "without_derivative",
+    "value source",
+    forward=lambda xp, value, source, *, what: value,
+    aval=lambda value, source, *, what: value,
+    vjp={"source": lambda F, what: refused_derivative(what)},
+)
+
+
+def underivable(value: Any, sources: Iterable[Any], what: str) -> Any:
+    """The tensor `value`, which requires grad as the `sources` it was made of do; a backward through it is refused."""
+    if local.grad:
+        for source in sources:
+            if getattr(source, "_rg", False):
+                value = without_derivative.call(value, source, what=what)
+    return value
+
+
+def _shaped(pairs: dict[tuple[int, ...], tuple[int, ...]]) -> Samples:
+    def samples(rng: np.random.Generator) -> Iterator[Sample]:
+        for shape, target in pairs.items():
+            yield Sample((draw(rng, shape, REAL),), {"shape": target})
+
+    return samples
+
+
+def _sum_to(xp: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
+    extra = x.ndim - len(shape)
+    axes = (*range(extra), *(i + extra for i, s in enumerate(shape) if s == 1 and x.shape[i + extra] != 1))
+    return xp.sum(x, axis=axes, keepdims=True, dtype=x.dtype).reshape(shape)
+
+
+sum_to = defop(
+    "sum_to",
+    "input",
+    forward=_sum_to,
+    aval=lambda x, shape: (shape, x[1]),
+    vjp={"input": lambda F, g, input_shape: F.expand(g, shape=input_shape)},
+    jvp="linear",
+    grad_name="Sum",
+    samples=_shaped({(3, 4): (1, 4), (2, 3, 4): (3, 1), (): (), (0, 2): (1,)}),
+)
+
+
+def _expand(xp: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
+    return xp.broadcast_to(x, shape)
+
+
+expand = defop(
+    "expand",
+    "input",
+    forward=_expand,
+    view=True,
+    aval=lambda x, shape: (shape, x[1]),
+    vjp={"input": lambda F, g, input_shape: F.sum_to(g, shape=input_shape)},
+    jvp="linear",
+    onnx="Expand",
+    samples=_shaped({(1, 4): (3, 4), (3, 1): (2, 3, 4), (): (2,), (1, 2): (0, 2)}),
+)
+
+full = defop(
+    "full",
+    "",
+    forward=lambda xp, *, shape, value, dtype: xp.full(shape, value, dtype),
+    aval=lambda shape, value, dtype: (shape, np.dtype(dtype)),
+)
+
+
+def _real(xp: Any, x: Any) -> Any:
+    return x.real if x.dtype.kind == "c" else x
+
+
+real = defop(
+    "real",
+    "input",
+    forward=_real,
+    view=True,
+    aval=lambda x: (x[0], np.empty(0, x[1]).real.dtype),
+    vjp={"input": lambda F, g, input_dtype: F.cast(g, dtype=input_dtype)},
+    jvp="linear",
+    batch="elementwise",
+    samples=elementwise(REAL, complex=True),
+)
+
+
+def _conj(xp: Any, x: Any) -> Any:
+    try:
+        return xp.conj(x) if x.dtype.kind == "c" else x
+    except AttributeError:  # a Python number that was an operand
+        return x.conjugate()
+
+
+conj = defop(
+    "conj",
+    "input",
+    forward=_conj,
+    vjp={"input": lambda F, g: F.conj(g)},
+    jvp="linear",
+    elementwise=True,
+    batch="elementwise",
+    samples=elementwise(REAL, complex=True),
+)
+_record_conj = conj.call
+
+
+def _conj_call(x: Any) -> Any:
+    """Gradient rules call `conj` on every factor: numbers and real tensors are returned as they are, unrecorded."""
+    if isinstance(x, (int, float, complex)):
+        return x.conjugate()
+    return _record_conj(x) if x._array.dtype.kind == "c" else x
+
+
+conj.call = _conj_call

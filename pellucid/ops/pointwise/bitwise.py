@@ -1,0 +1,73 @@
+"""Operations on the bits of integers, and on bools; greatest common divisors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.bind import make_operators
+from ...core.inplace import inplace_form
+from ...core.public import METHODS
+from ._unary import binary, unary
+
+
+def _whole(input: Any, other: Any) -> None:
+    """NumPy shifts bools as bytes; PyTorch refuses them."""
+    if all(x.dtype.kind == "b" if hasattr(x, "dtype") else isinstance(x, bool) for x in (input, other)):
+        raise TypeError("ufunc not supported")
+
+
+for _name, _ufunc, _dunder, _doc, _example, _shows in (
+    ("bitwise_and", "bitwise_and", "and", "Bits set in both; logical and of bools.", "3]), 5", "tensor([1])"),
+    ("bitwise_or", "bitwise_or", "or", "Bits set in one or both; logical or of bools.", "3]), 5", "tensor([7])"),
+    ("bitwise_xor", "bitwise_xor", "xor", "Bits set in exactly one; logical xor of bools.", "3]), 5", "tensor([6])"),
+    ("bitwise_left_shift", "left_shift", "lshift", "`input * 2 ** other` by moving bits.", "3]), 2", "tensor([12])"),
+    (
+        "bitwise_right_shift",
+        "right_shift",
+        "rshift",
+        "`input / 2 ** other` rounded down, by moving bits.",
+        "13]), 2",
+        "tensor([3])",
+    ),
+):
+    _op = binary(
+        _name,
+        _ufunc,
+        numbers="input other",
+        doc=_doc,
+        example=f"torch.{_name}(torch.tensor([{_example})",
+        shows=_shows,
+        domains=("signed", "int"),
+        check=_whole if "shift" in _name else None,
+    )
+    METHODS[f"__{_dunder}__"], METHODS[f"__r{_dunder}__"] = make_operators(_op)
+    METHODS[f"__i{_dunder}__"] = inplace_form(_op.call, f"__i{_dunder}__")
+
+bitwise_not = unary(
+    "bitwise_not",
+    "invert",
+    promote=None,
+    domain="signed",
+    doc="Each bit turned over; logical not of bools.",
+    example="torch.bitwise_not(torch.tensor([0, 1]))",
+    shows="tensor([-1, -2])",
+)
+METHODS["__invert__"] = bitwise_not.call
+
+gcd = binary(
+    "gcd",
+    "gcd",
+    domains=("int", "int"),
+    doc="Greatest common divisor; gcd(0, 0) is 0.",
+    example="torch.gcd(torch.tensor([12]), torch.tensor([18]))",
+    shows="tensor([6])",
+)
+
+lcm = binary(
+    "lcm",
+    "lcm",
+    domains=("int", "int"),
+    doc="Least common multiple; 0 when one of the two is 0.",
+    example="torch.lcm(torch.tensor([4]), torch.tensor([6]))",
+    shows="tensor([12])",
+)

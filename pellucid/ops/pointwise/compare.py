@@ -1,0 +1,350 @@
+"""Comparisons, logic, predicates, and `where`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...core import tracing
+from ...core.bind import OPERANDS, common_dtype, make_operators, wrap
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import METHODS, public
+from ...core.tensor import Tensor, make_tensor
+from ...core.tracing import constant
+from ...errors import DtypeError, UnsupportedError, warn_once
+from ...shapes import broadcast_shapes
+from .._rules import mismatch, require_tensor
+from .._samples import REAL, Sample, draw
+from ._unary import binary, unary
+
+
+# ---- order and equality -----------------------------------------------------------------------
+def _no_order(*arrays: Any) -> None:
+    """Complex numbers have no order."""
+    if any(getattr(a, "dtype", None) is not None and a.dtype.kind == "c" for a in arrays):
+        raise TypeError("ufunc not supported")
+
+
+def _comparison(names: str, ufunc: str, doc: str, shows: str, ordered: bool = True) -> Any:
+    return binary(
+        names,
+        ufunc,
+        promote="compare",
+        numbers="other",
+        doc=f"True where {doc}; broadcast, dtype bool.",
+        example=f"torch.{names.split()[0]}(torch.tensor([1, 2, 3]), 2)",
+        shows=f"tensor([{shows}])",
+        check=_no_order if ordered else None,
+    )
+
+
+eq = _comparison("eq", "equal", "the elements are equal", "False,  True, False", ordered=False)
+ne = _comparison("ne not_equal", "not_equal", "the elements differ", " True, False,  True", ordered=False)
+lt = _comparison("lt less", "less", "`input < other`", " True, False, False")
+le = _comparison("le less_equal", "less_equal", "`input <= other`", " True,  True, False")
+gt = _comparison("gt greater", "greater", "`input > other`", "False, False,  True")
+ge = _comparison("ge greater_equal", "greater_equal", "`input >= other`", "False,  True,  True")
+for _op in (eq, ne, lt, le, gt, ge):
+    METHODS[f"__{_op.name}__"] = make_operators(_op)[0]
+METHODS["__hash__"] = Tensor.__hash__
+
+
+@public(methods="=")
+def equal(input: Tensor, other: Tensor) -> bool:
+    """True when two tensors have the same shape and the same elements.
+
+    >>> import pellucid as torch
+    >>> torch.equal(torch.tensor([1, 2]), torch.tensor([1, 2]))
+    True
+    """
+    a = require_tensor(input, "equal")._array
+    b = require_tensor(other, "equal", "other", 2)._array
+    if tracing.tracers:  # a decision of the program
+        return a.shape == b.shape and bool(eq.call(input, other).all())
+    return bool(np.array_equal(a, b))
+
+
+# ---- logic ------------------------------------------------------------------------------------
+for _name, _doc, _shows in (
+    ("logical_and", "both elements are non-zero", " True, False, False"),
+    ("logical_or", "at least one of the elements is non-zero", " True,  True, False"),
+    ("logical_xor", "exactly one of the elements is non-zero", "False,  True, False"),
+):
+    binary(
+        _name,
+        _name,
+        promote="compare",
+        doc=f"True where {_doc}; broadcast, dtype bool.",
+        example=f"torch.{_name}(torch.tensor([True, True, False]), torch.tensor([True, False, False]))",
+        shows=f"tensor([{_shows}])",
+    )
+
+logical_not = unary(
+    "logical_not",
+    "logical_not",
+    promote=None,
+    aval=lambda x: (x[0], np.dtype(bool)),
+    doc="True where the element is zero.",
+    example="torch.logical_not(torch.tensor([0, 1, 2]))",
+    shows="tensor([ True, False, False])",
+)
+
+
+# ---- predicates -------------------------------------------------------------------------------
+def _predicate(name: str, forward: Any, doc: str, example: str, shows: str = "tensor([False,  True])") -> Any:
+    return unary(
+        name,
+        forward,
+        promote=None,
+        aval=lambda x: (x[0], np.dtype(bool)),
+        doc=doc,
+        example=example,
+        shows=shows,
+        inplace=False,
+    )
+
+
+def _isreal(xp: Any, x: Any) -> Any:
+    return xp.equal(x.imag, 0) if x.dtype.kind == "c" else xp.ones_like(x, dtype=bool)
+
+
+def _infinite(name: str, sign: int) -> Any:
+    def forward(xp: Any, x: Any) -> Any:
+        if x.dtype.kind == "c":
+            raise DtypeError(f"{name} does not support complex inputs.")
+        return xp.equal(x, sign * math.inf) if x.dtype.kind in "fV" else xp.zeros_like(x, dtype=bool)
+
+    return forward
+
+
+isnan = _predicate("isnan", "isnan", "True where the element is not a number.", "torch.isnan(torch.tensor([1.0, float('nan')]))")
+isinf = _predicate("isinf", "isinf", "True where the element is infinite.", "torch.isinf(torch.tensor([1.0, float('inf')]))")
+isfinite = _predicate("isfinite", "isfinite", "True where the element is neither infinite nor NaN.",
+                      "torch.isfinite(torch.tensor([1.0, float('inf')]))", "tensor([ True, False])")  # fmt: skip
+isposinf = _predicate(
+    "isposinf", _infinite("isposinf", 1), "True where the element is +inf.", "torch.isposinf(torch.tensor([1.0, float('inf')]))"
+)
+isneginf = _predicate(
+    "isneginf", _infinite("isneginf", -1), "True where the element is -inf.", "torch.isneginf(torch.tensor([1.0, float('-inf')]))"
+)
+isreal = _predicate("isreal", _isreal, "True where the imaginary part is 0.", "torch.isreal(torch.tensor([1.0]))", "tensor([True])")
+
+
+def _signbit(xp: Any, x: Any) -> Any:
+    if x.dtype.kind == "c":
+        raise UnsupportedError("signbit is not implemented for complex tensors.")
+    if x.dtype.kind == "b":
+        return xp.zeros_like(x)
+    return xp.signbit(x) if x.dtype.kind in "fV" else xp.less(x, 0)
+
+
+signbit = _predicate(
+    "signbit", _signbit, "True where the sign bit is set, so for -0.0 too.", "torch.signbit(torch.tensor([1.0, -0.0]))"
+)
+
+
+@public(methods="=")
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+    """True where `|input - other| <= atol + rtol * |other|`.
+
+    Args:
+        input, other: tensors of one dtype whose shapes broadcast.
+        rtol, atol: relative and absolute tolerance.
+        equal_nan: count NaN as equal to NaN.
+
+    >>> import pellucid as torch
+    >>> torch.isclose(torch.tensor([1.0, 2.0]), torch.tensor([1.0 + 1e-9, 2.1]))
+    tensor([ True, False])
+    """
+    require_tensor(input, "isclose")
+    require_tensor(other, "isclose", "other", 2)
+    if input.dtype is not other.dtype:
+        raise DtypeError(f"{input.dtype.scalar_type_name} did not match {other.dtype.scalar_type_name}")
+    broadcast_shapes(input._array.shape, other._array.shape)
+    if rtol < 0:
+        raise DtypeError(f"rtol must be greater than or equal to zero, but got {rtol:g}")
+    if atol < 0:
+        raise DtypeError(f"atol must be greater than or equal to zero, but got {atol:g}")
+    return make_tensor(tracing.effect(_close, input._array, other._array, rtol, atol, equal_nan))
+
+
+def _close(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+    close = a == b
+    if a.dtype.kind in "fcV" and equal_nan:
+        close = close | (np.isnan(a) & np.isnan(b))
+    if rtol == 0 and atol == 0:
+        return np.asarray(close)
+    if a.dtype.kind in "fcV":
+        wide = np.float32 if a.dtype.itemsize < 4 else a.dtype
+        a, b = a.astype(wide), b.astype(wide)
+        kind = a.real.dtype.type
+        allowed = kind(atol) + np.abs(kind(rtol) * b)
+        error = np.abs(a - b)
+        close = close | (np.isfinite(error) & (error <= allowed))
+    elif a.dtype.kind != "b":
+        wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
+        close = close | (np.abs(wide_a - wide_b) <= atol + np.abs(rtol * wide_b))
+    return np.asarray(close)
+
+
+@public(methods="=")
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """True when `isclose` holds for all elements.
+
+    >>> import pellucid as torch
+    >>> torch.allclose(torch.tensor([1.0]), torch.tensor([1.0 + 1e-9]))
+    True
+    """
+    close = isclose(input, other, rtol, atol, equal_nan)
+    if tracing.tracers:  # a decision of the program
+        return bool(close.all())  # type: ignore[attr-defined]
+    return bool(close._array.all())
+
+
+@public(methods="=")
+def is_nonzero(input: Tensor) -> bool:
+    """The truth of a tensor with one element.
+
+    Raises:
+        RuntimeError: not exactly one element.
+    """
+    return bool(require_tensor(input, "is_nonzero"))
+
+
+@public(methods="=")
+def is_floating_point(input: Tensor) -> bool:
+    """True for a real floating-point dtype."""
+    return require_tensor(input, "is_floating_point").dtype.is_floating_point
+
+
+@public(methods="=")
+def is_complex(input: Tensor) -> bool:
+    """True for a complex dtype."""
+    return require_tensor(input, "is_complex").dtype.is_complex
+
+
+@public(methods="=")
+def is_signed(input: Tensor) -> bool:
+    """True when the dtype holds negative numbers."""
+    return require_tensor(input, "is_signed").dtype.is_signed
+
+
+@public(methods="=")
+def is_conj(input: Tensor) -> bool:
+    """False: conjugation is carried out at once here, never left as a mark on the tensor."""
+    require_tensor(input, "is_conj")
+    return False
+
+
+@public(methods="=")
+def is_neg(input: Tensor) -> bool:
+    """False: negation is carried out at once here, never left as a mark on the tensor."""
+    require_tensor(input, "is_neg")
+    return False
+
+
+@public()
+def is_tensor(obj: Any) -> bool:
+    """True for a Tensor."""
+    return isinstance(obj, Tensor)
+
+
+@public(methods="=")
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """True when two tensors have one shape."""
+    return require_tensor(input, "is_same_size")._array.shape == require_tensor(other, "is_same_size", "other", 2)._array.shape
+
+
+# ---- where ------------------------------------------------------------------------------------
+def _where_aval(condition: Any, input: Any, other: Any) -> Any:
+    from ...shapes import broadcast_shapes
+
+    return broadcast_shapes(condition[0], input[0], other[0]), input[1]
+
+
+def _where_samples(rng: np.random.Generator) -> Iterator[Sample]:
+    for shapes in (((3, 4),) * 3, ((2, 1, 3), (4, 1), ()), ((0, 2), (2,), (0, 1))):
+        yield Sample((draw(rng, shapes[0], "bool"), draw(rng, shapes[1], REAL), draw(rng, shapes[2], REAL)))
+
+
+where_op = defop(
+    "where",
+    "condition input other",
+    forward="where",
+    aval=_where_aval,
+    vjp={
+        "input": lambda F, g, condition: F.where(condition, g, 0),
+        "other": lambda F, g, condition: F.where(condition, 0, g),
+    },
+    elementwise=True,
+    batch="elementwise",
+    onnx="Where",
+    samples=_where_samples,
+)
+_record_where = where_op.call
+_PLAIN = (float, int)
+
+
+def _where_call(condition: Any, input: Any, other: Any) -> Tensor:
+    """Gradient rules give numbers as branches, and conditions of any shape."""
+    if isinstance(input, Tensor) and type(other) in _PLAIN and input._array.dtype.char in "fd":
+        other = wrap(constant(np.asarray(other, input._array.dtype)))
+    elif isinstance(other, Tensor) and type(input) in _PLAIN and other._array.dtype.char in "fd":
+        input = wrap(constant(np.asarray(input, other._array.dtype)))
+    elif not isinstance(input, Tensor) or not isinstance(other, Tensor) or input._array.dtype is not other._array.dtype:
+        kind = common_dtype([input, other]).numpy
+        input = F.cast(input, dtype=kind) if isinstance(input, Tensor) else wrap(constant(np.asarray(input, kind)))
+        other = F.cast(other, dtype=kind) if isinstance(other, Tensor) else wrap(constant(np.asarray(other, kind)))
+    return _record_where(condition, input, other)
+
+
+where_op.call = _where_call
+
+
+@public(out=True)
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    """Elements of `input` where the condition holds and of `other` elsewhere; broadcast and promoted.
+
+    Args:
+        condition: bool (or uint8) tensor. Alone: the indices of its true elements, as `nonzero(as_tuple=True)`.
+        input, other: tensors or numbers.
+
+    >>> import pellucid as torch
+    >>> x = torch.tensor([-1.0, 2.0])
+    >>> torch.where(x > 0, x, 0.0)
+    tensor([0., 2.])
+    """
+    if isinstance(condition, Tensor) and isinstance(input, Tensor) and isinstance(other, Tensor):
+        if condition._array.dtype.kind == "b" and input._array.dtype is other._array.dtype:  # the everyday call
+            return _record_where(condition, input, other)
+    if input is None and other is None:
+        require_tensor(condition, "where", "condition")
+        true = tracing.seen(condition._array, "the shapes of where(condition) depend on values")
+        return tuple(wrap(i.astype(np.int64)) for i in np.nonzero(np.atleast_1d(true)))
+    if not (isinstance(condition, Tensor) and isinstance(input, OPERANDS) and isinstance(other, OPERANDS)):
+        raise mismatch("where", *[v for v in (condition, input, other) if v is not None])
+    kind = condition._array.dtype.kind
+    if kind != "b":
+        if condition.dtype is not dtypes.uint8:
+            raise DtypeError(
+                f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.scalar_type_name}"
+            )
+        warn_once(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of PyTorch. "
+            "Use a boolean condition instead."
+        )
+        condition = condition != 0
+    return _where_call(condition, input, other)
+
+
+def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """`torch.where(condition, self, other)`."""
+    return where(condition, self, other)
+
+
+METHODS["where"] = _where_method

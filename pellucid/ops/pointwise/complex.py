@@ -1,0 +1,302 @@
+"""Complex numbers: their parts, conjugates and angles, and views as pairs of real numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import FUNCTIONS, public, tensor_property
+from ...core.tensor import Tensor
+from ...errors import DtypeError, ShapeError
+from .._rules import require_tensor
+from .._samples import REAL, Sample, draw, elementwise
+from ..create._factory import deliver
+from ._unary import unary
+
+
+def _real_kind(kind: np.dtype[Any]) -> np.dtype[Any]:
+    return kind if kind.kind != "c" else np.dtype(f"f{kind.itemsize // 2}")
+
+
+# ---- parts ------------------------------------------------------------------------------------
+def real(input: Tensor) -> Tensor:
+    """The real part, a view of the tensor; a real tensor is returned as it is.
+
+    >>> import pellucid as torch
+    >>> torch.real(torch.tensor([1 + 2j]))
+    tensor([1.])
+    """
+    return F.real(input) if require_tensor(input, "real").dtype.is_complex else input
+
+
+def _complex_samples(rng: np.random.Generator) -> Iterator[Sample]:
+    for shape in ((3, 4), (), (0, 2)):
+        yield Sample((draw(rng, shape, REAL, "complex"),))
+
+
+imag_op = defop(
+    "imag",
+    "input",
+    forward=lambda xp, x: x.imag,
+    view=True,
+    aval=lambda x: (x[0], _real_kind(x[1])),
+    vjp={"input": lambda g: g * 1j},
+    jvp="linear",
+    batch="elementwise",
+    samples=_complex_samples,
+)
+
+
+def imag(input: Tensor) -> Tensor:
+    """The imaginary part, a view of the tensor.
+
+    Raises:
+        RuntimeError: a real tensor has none.
+
+    >>> import pellucid as torch
+    >>> torch.imag(torch.tensor([1 + 2j]))
+    tensor([2.])
+    """
+    if not require_tensor(input, "imag").dtype.is_complex:
+        raise DtypeError("imag is not implemented for tensors with non-complex dtypes.")
+    return imag_op.call(input)
+
+
+FUNCTIONS["torch"].update(real=real, imag=imag)
+tensor_property(real)
+tensor_property(imag)
+
+
+# ---- conjugates -------------------------------------------------------------------------------
+@public(methods="=")
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugate; a real tensor is returned as it is.
+
+    >>> import pellucid as torch
+    >>> torch.conj(torch.tensor([1 + 2j]))
+    tensor([1.-2.j])
+    """
+    return F.conj(require_tensor(input, "conj"))
+
+
+@public(methods="=", inplace="=", out=True)
+def conj_physical(input: Tensor) -> Tensor:
+    """The complex conjugate, computed at once (as `conj` is here, too)."""
+    return F.conj(require_tensor(input, "conj_physical"))
+
+
+@public(methods="=")
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself: conjugation is never left pending here."""
+    return require_tensor(input, "resolve_conj")
+
+
+@public(methods="=")
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself: negation is never left pending here."""
+    return require_tensor(input, "resolve_neg")
+
+
+# ---- making and taking apart ------------------------------------------------------------------
+make_complex = defop(
+    "complex",
+    "real imag",
+    forward="make_complex",
+    aval=lambda re, im: (_broadcast(re[0], im[0]), np.dtype(f"c{2 * re[1].itemsize}")),
+    vjp={"real": lambda F, g: F.real(g), "imag": lambda F, g: F.imag(g)},
+    elementwise=True,
+    batch="elementwise",
+    samples=elementwise(REAL, REAL),
+)
+
+
+def _broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    from ...shapes import broadcast_shapes
+
+    return broadcast_shapes(*shapes)
+
+
+def _check_parts(a: Tensor, b: Tensor) -> None:
+    allowed = (dtypes.float16, dtypes.float32, dtypes.float64)
+    if a.dtype not in allowed or b.dtype not in allowed:
+        raise DtypeError(
+            "Expected both inputs to be Half, Float or Double tensors but got "
+            f"{a.dtype.scalar_type_name} and {b.dtype.scalar_type_name}"
+        )
+    if a.dtype is not b.dtype:
+        raise DtypeError(
+            f"Expected object of scalar type {a.dtype.scalar_type_name} but got scalar type {b.dtype.scalar_type_name} "
+            "for second argument"
+        )
+    if a.dtype is dtypes.float16:
+        raise DtypeError("torch.complex32 has no NumPy counterpart, so tensors of it are not supported")
+
+
+def _deliver(result: Tensor, out: Tensor | None, name: str) -> Tensor:
+    if out is not None and isinstance(out, Tensor) and out.dtype is not result.dtype:
+        raise DtypeError(
+            f"Expected object of scalar type {result.dtype.scalar_type_name} but got scalar type "
+            f"{out.dtype.scalar_type_name} for argument 'out'"
+        )
+    return deliver(result, out, name)
+
+
+@public()
+def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`real + i imag`.
+
+    Args:
+        real, imag: tensors of one floating-point dtype whose shapes broadcast.
+
+    >>> import pellucid as torch
+    >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))
+    tensor([1.+2.j])
+    """
+    _check_parts(require_tensor(real, "complex", "real"), require_tensor(imag, "complex", "imag", 2))
+    return _deliver(make_complex.call(real, imag), out, "complex")
+
+
+@public()
+def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`abs * exp(i angle)`.
+
+    Args:
+        abs, angle: tensors of one floating-point dtype whose shapes broadcast.
+
+    >>> import pellucid as torch
+    >>> torch.polar(torch.tensor([2.0]), torch.tensor([0.0]))
+    tensor([2.+0.j])
+    """
+    _check_parts(require_tensor(abs, "polar", "abs"), require_tensor(angle, "polar", "angle", 2))
+    return _deliver(make_complex.call(F.mul(abs, F.cos(angle)), F.mul(abs, F.sin(angle))), out, "polar")
+
+
+def _view_as_real(xp: Any, x: Any) -> Any:
+    part = x.real
+    step = part.itemsize
+    return np.lib.stride_tricks.as_strided(part, (*x.shape, 2), (*x.strides, step))
+
+
+view_as_real_op = defop(
+    "view_as_real",
+    "input",
+    forward=_view_as_real,
+    view=True,
+    aval=lambda x: ((*x[0], 2), _real_kind(x[1])),
+    vjp={"input": lambda F, g: F.complex(g[..., 0], g[..., 1])},
+    jvp="linear",
+    samples=_complex_samples,
+)
+
+
+@public()
+def view_as_real(input: Tensor) -> Tensor:
+    """A complex tensor seen as real, with a last dimension of 2: real and imaginary part.
+
+    Raises:
+        RuntimeError: the tensor is not complex.
+
+    >>> import pellucid as torch
+    >>> torch.view_as_real(torch.tensor([1 + 2j]))
+    tensor([[1., 2.]])
+    """
+    if not require_tensor(input, "view_as_real").dtype.is_complex:
+        raise DtypeError("view_as_real is only supported for complex tensors")
+    return view_as_real_op.call(input)
+
+
+def _view_as_complex(xp: Any, x: Any) -> Any:
+    kind = f"c{2 * x.itemsize}"
+    return (x.view(kind) if x.size else x.astype(kind))[..., 0]
+
+
+def _check_view_as_complex(x: Any) -> None:
+    if x.ndim == 0:
+        raise ShapeError("Input tensor must have one or more dimensions")
+    if x.shape[-1] != 2:
+        raise ShapeError("Tensor must have a last dimension of size 2")
+    if x.size == 0:
+        return
+    steps = [s // x.itemsize for s in x.strides]
+    if steps[-1] != 1:
+        raise ShapeError("Tensor must have a last dimension with stride 1")
+    if any(s % 2 for s in steps[:-1]):
+        raise ShapeError("Tensor must have a stride divisible by 2 for all but last dimension")
+
+
+def _pair_samples(rng: np.random.Generator) -> Iterator[Sample]:
+    for shape in ((3, 2), (2,), (0, 2)):
+        yield Sample((draw(rng, shape, REAL),))
+    yield Sample((draw(rng, (), REAL),), error=RuntimeError)
+    yield Sample((draw(rng, (4, 3), REAL),), error=RuntimeError)
+
+
+view_as_complex_op = defop(
+    "view_as_complex",
+    "input",
+    forward=_view_as_complex,
+    view=True,
+    aval=lambda x: (x[0][:-1], np.dtype(f"c{2 * x[1].itemsize}")),
+    vjp={"input": lambda F, g: F.view_as_real(g)},
+    jvp="linear",
+    check=_check_view_as_complex,
+    samples=_pair_samples,
+)
+
+
+@public()
+def view_as_complex(input: Tensor) -> Tensor:
+    """A real tensor whose last dimension is 2 seen as complex.
+
+    Raises:
+        RuntimeError: the last dimension is not 2, or its two elements are not side by side in memory.
+
+    >>> import pellucid as torch
+    >>> torch.view_as_complex(torch.tensor([[1.0, 2.0]]))
+    tensor([1.+2.j])
+    """
+    require_tensor(input, "view_as_complex")
+    if input.dtype not in (dtypes.float16, dtypes.float32, dtypes.float64):
+        raise DtypeError(
+            "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
+            f"{input.dtype.scalar_type_name}"
+        )
+    if input.dtype is dtypes.float16:
+        raise DtypeError("torch.complex32 has no NumPy counterpart, so tensors of it are not supported")
+    _check_view_as_complex(input._array)
+    return view_as_complex_op.call(input)
+
+
+# ---- angle ------------------------------------------------------------------------------------
+def _angle(xp: Any, x: Any) -> Any:
+    if x.dtype.kind == "c":
+        return xp.arctan2(x.imag, x.real)
+    zero = xp.zeros((), x.dtype)
+    return xp.where(xp.isnan(x), x, xp.where(x < 0, xp.asarray(math.pi, x.dtype), zero))
+
+
+def _angle_gradient(F: Any, g: Any, input: Any, input_shape: Any, input_dtype: Any) -> Any:
+    if input_dtype.kind != "c":
+        return F.full(shape=input_shape, value=0, dtype=input_dtype)
+    size = F.real(input * F.conj(input))
+    return F.where(size == 0, 0, g * (input * 1j) / size)
+
+
+angle = unary(
+    "angle",
+    _angle,
+    _angle_gradient,
+    jvp=None,
+    aval=lambda x: (x[0], _real_kind(x[1])),
+    inplace=False,
+    complex=True,
+    doc="Angle of each complex number in radians; for real numbers 0, or pi below zero.",
+    example="torch.angle(torch.tensor([1j, -1 + 0j]))",
+    shows="tensor([1.5708, 3.1416])",
+)

@@ -1,0 +1,217 @@
+"""Exponentials, logarithms, roots and powers of e."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...backends.native import fused
+from ...core.primitive import defop
+from ...core.public import public
+from ...core.tensor import Tensor
+from .._rules import require_tensor
+from .._samples import POSITIVE, elementwise
+from ._direct import write_directly
+from ._unary import binary, unary
+
+LN2 = math.log(2.0)
+LN10 = math.log(10.0)
+
+exp = unary(
+    "exp",
+    "exp",
+    lambda F, g, out: g * F.conj(out),
+    complex=True,
+    doc="e to the power of each element.",
+    example="torch.exp(torch.tensor([0.0, 1.0]))",
+    shows="tensor([1.0000, 2.7183])",
+    onnx="Exp",
+)
+
+exp2 = unary(
+    "exp2",
+    "exp2",
+    lambda F, g, out: g * F.conj(out) * LN2,
+    complex=True,
+    doc="2 to the power of each element.",
+    example="torch.exp2(torch.tensor([0.0, 3.0]))",
+    shows="tensor([1., 8.])",
+    namespace="torch special",
+)
+
+expm1 = unary(
+    "expm1",
+    "expm1",
+    lambda F, g, out: g * F.conj(out + 1),
+    complex=True,
+    doc="`exp(input) - 1`, exact to rounding near 0 too.",
+    example="torch.expm1(torch.tensor([0.0, 1e-6]))",
+    shows="tensor([0.0000e+00, 1.0000e-06])",
+    namespace="torch special",
+)
+
+log = unary(
+    "log",
+    "log",
+    lambda F, g, input: g / F.conj(input),
+    domain=POSITIVE,
+    complex=True,
+    doc="Natural logarithm of each element; NaN for negative numbers.",
+    example="torch.log(torch.tensor([1.0, 10.0]))",
+    shows="tensor([0.0000, 2.3026])",
+    onnx="Log",
+)
+
+log2 = unary(
+    "log2",
+    "log2",
+    lambda F, g, input: g / (F.conj(input) * LN2),
+    domain=POSITIVE,
+    complex=True,
+    doc="Logarithm to base 2 of each element.",
+    example="torch.log2(torch.tensor([1.0, 8.0]))",
+    shows="tensor([0., 3.])",
+)
+
+log10 = unary(
+    "log10",
+    "log10",
+    lambda F, g, input: g / (F.conj(input) * LN10),
+    domain=POSITIVE,
+    complex=True,
+    doc="Logarithm to base 10 of each element.",
+    example="torch.log10(torch.tensor([1.0, 1000.0]))",
+    shows="tensor([0., 3.])",
+)
+
+log1p = unary(
+    "log1p",
+    "log1p",
+    lambda F, g, input: g / F.conj(input + 1),
+    domain=(-0.8, 3.0),
+    complex=True,
+    grad_name="Log1P",
+    doc="`log(1 + input)`, exact to rounding near 0 too.",
+    example="torch.log1p(torch.tensor([0.0, 1e-6]))",
+    shows="tensor([0.0000e+00, 1.0000e-06])",
+    namespace="torch special",
+)
+
+sqrt = unary(
+    "sqrt",
+    "sqrt",
+    lambda F, g, out: g / (F.conj(out) * 2),
+    domain=POSITIVE,
+    complex=True,
+    doc="Square root of each element; NaN for negative numbers.",
+    example="torch.sqrt(torch.tensor([4.0, 2.0]))",
+    shows="tensor([2.0000, 1.4142])",
+    onnx="Sqrt",
+)
+
+rsqrt = unary(
+    "rsqrt",
+    "rsqrt",
+    lambda F, g, out: g * F.conj(out * out * out) * -0.5,
+    domain=POSITIVE,
+    complex=True,
+    doc="1 divided by the square root of each element.",
+    example="torch.rsqrt(torch.tensor([4.0, 0.25]))",
+    shows="tensor([0.5000, 2.0000])",
+)
+
+
+def _sigmoid_grad(F: Any, g: Any, out: Any) -> Any:
+    if F.raw:
+        kernel = fused("sigmoid_backward", g, out)
+        if kernel is not None:
+            return kernel(g, out)
+    return g * F.conj((1 - out) * out)
+
+
+sigmoid = unary(
+    "sigmoid",
+    "sigmoid",
+    _sigmoid_grad,
+    complex=True,
+    doc="The logistic function `1 / (1 + exp(-input))` of each element.",
+    example="torch.sigmoid(torch.tensor([-1.0, 0.0, 1.0]))",
+    shows="tensor([0.2689, 0.5000, 0.7311])",
+    onnx="Sigmoid",
+)
+public(namespace="nn.functional", names="sigmoid")(sigmoid.call)
+public(namespace="special", names="expit", out=True)(sigmoid.call)
+
+logaddexp = binary(
+    "logaddexp",
+    "logaddexp",
+    {
+        "input": lambda F, g, input, other: g / F.conj(1 + F.exp(other - input)),
+        "other": lambda F, g, input, other: g / F.conj(1 + F.exp(input - other)),
+    },
+    complex=True,
+    doc="`log(exp(input) + exp(other))`, without overflow.",
+    example="torch.logaddexp(torch.tensor([-1000.0]), torch.tensor([-1000.0]))",
+    shows="tensor([-999.3068])",
+    inplace=False,
+)
+
+logaddexp2 = binary(
+    "logaddexp2",
+    "logaddexp2",
+    {
+        "input": lambda F, g, input, other: g / (1 + F.exp2(other - input)),
+        "other": lambda F, g, input, other: g / (1 + F.exp2(input - other)),
+    },
+    doc="`log2(2 ** input + 2 ** other)`, without overflow.",
+    example="torch.logaddexp2(torch.tensor([-1000.0]), torch.tensor([-1000.0]))",
+    shows="tensor([-999.])",
+    inplace=False,
+)
+
+
+def _logit(xp: Any, x: Any, *, eps: float | None) -> Any:
+    if eps is not None:
+        x = xp.clip(x, x.dtype.type(eps), x.dtype.type(1 - eps)).astype(x.dtype)
+    return xp.log(x / (1 - x))
+
+
+def _logit_grad(F: Any, g: Any, input: Any, eps: float | None) -> Any:
+    slope = g / (input * (1 - input))
+    if eps is None:
+        return F.where((input < 0) | (input > 1), math.nan, slope)
+    return F.where((input < eps) | (input > 1 - eps), 0.0, slope)
+
+
+logit_op = defop(
+    "logit",
+    "input",
+    forward=_logit,
+    vjp={"input": _logit_grad},
+    jvp="elementwise",
+    promote="float",
+    elementwise=True,
+    batch="elementwise",
+    samples=elementwise((0.1, 0.9), params=({"eps": None}, {"eps": 0.3})),
+)
+
+
+@public(namespace="torch special", methods="=", inplace="=", out=True)
+def logit(input: Tensor, eps: float | None = None) -> Tensor:
+    """`log(input / (1 - input))`, the inverse of the sigmoid.
+
+    Args:
+        input: probabilities.
+        eps: clamp `input` to [eps, 1 - eps] first; None: NaN outside [0, 1].
+
+    >>> import pellucid as torch
+    >>> torch.logit(torch.tensor([0.5, 0.75]))
+    tensor([0.0000, 1.0986])
+    """
+    return logit_op.call(require_tensor(input, "logit"), eps=eps)
+
+
+write_directly("exp_", np.exp)
+write_directly("log_", np.log)

@@ -1,0 +1,239 @@
+"""Element-wise minima and maxima, clamping, and the Heaviside step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ...core.bind import NUMBERS, common_dtype
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import public
+from ...core.tensor import Tensor
+from ...errors import ArgumentTypeError, DtypeError, OperationError, UnsupportedError
+from .._rules import require_tensor
+from .._samples import REAL, Sample, draw, elementwise
+from ..create.basic import fitting
+from ._unary import binary
+from .basic import refused_derivative
+
+
+def _refuse_complex(name: str) -> Any:
+    def check(*arrays: Any, **params: Any) -> None:
+        if any(a.dtype.kind == "c" if hasattr(a, "dtype") else isinstance(a, complex) for a in arrays):
+            raise OperationError(f"{name} not implemented for complex tensors.")
+
+    return check
+
+
+def _larger(a: Any, b: Any) -> Any:
+    return a > b
+
+
+def _smaller(a: Any, b: Any) -> Any:
+    return a < b
+
+
+def _share(mine: str, wins: Any) -> Any:
+    """The gradient rule of a maximum (`wins` is `>`) or minimum for the argument `mine`: half to each where both are equal."""
+    if mine == "input":
+        return lambda F, g, input, other: F.where(wins(other, input), 0, F.where(input == other, g / 2, g))
+    return lambda F, g, input, other: F.where(wins(input, other), 0, F.where(input == other, g / 2, g))
+
+
+def _extremum(name: str, wins: Any, doc: str, shows: str) -> None:
+    binary(
+        name,
+        name,
+        {"input": _share("input", wins), "other": _share("other", wins)},
+        inplace=False,
+        doc=f"The {doc} of two elements; NaN when one of them is NaN.",
+        example=f"torch.{name}(torch.tensor([1.0, 5.0]), torch.tensor([3.0, 2.0]))",
+        shows=shows,
+        check=_refuse_complex(name),
+    )
+
+
+def _number_extremum(name: str, wins: Any, doc: str, shows: str) -> None:
+    def first(input: Any, other: Any, F: Any) -> Any:
+        """Where the first argument is the result: it wins ties."""
+        return wins(input, other) | (input == other) | F.isnan(other)
+
+    binary(
+        name,
+        name,
+        {
+            "input": lambda F, g, input, other: F.where(first(input, other, F), g, 0),
+            "other": lambda F, g, input, other: F.where(first(input, other, F), 0, g),
+        },
+        inplace=False,
+        doc=f"The {doc} of two elements; a number wins over NaN.",
+        example=f"torch.{name}(torch.tensor([1.0, float('nan')]), torch.tensor([3.0, 2.0]))",
+        shows=shows,
+        check=_refuse_complex(name),
+    )
+
+
+_extremum("maximum", _larger, "larger", "tensor([3., 5.])")
+_extremum("minimum", _smaller, "smaller", "tensor([1., 2.])")
+_number_extremum("fmax", _larger, "larger", "tensor([3., 2.])")
+_number_extremum("fmin", _smaller, "smaller", "tensor([1., 2.])")
+
+
+# ---- clamp ------------------------------------------------------------------------------------
+def _clamp(xp: Any, x: Any, *, min: Any, max: Any) -> Any:
+    if x.dtype.kind == "c":
+        raise UnsupportedError("clamp is not supported for complex types")
+    return xp.clip_numbers(x, min, max)
+
+
+def _inside(input: Any, min: Any, max: Any) -> Any:
+    if min is None:
+        return input <= max
+    return input >= min if max is None else (input >= min) & (input <= max)
+
+
+clamp_op = defop(
+    "clamp",
+    "input",
+    forward=_clamp,
+    vjp={"input": lambda F, g, input, min, max: F.where(_inside(input, min, max), g, 0)},
+    jvp="elementwise",
+    elementwise=True,
+    batch="elementwise",
+    onnx="Clip",
+    samples=elementwise(REAL, params=({"min": -0.5, "max": 0.7}, {"min": None, "max": 0.5}, {"min": 0.0, "max": None})),
+)
+
+
+def _clamp_tensors(xp: Any, x: Any, low: Any, high: Any) -> Any:
+    if low is not None:
+        x = xp.maximum(x, low)
+    return x if high is None else xp.minimum(x, high)
+
+
+def _low_gradient(F: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
+    return F.where(input < min if max is None else (input < min) & (min < max), g, 0)
+
+
+def _high_gradient(F: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
+    return F.where(input > max if min is None else (input > max) | (max < min), g, 0)
+
+
+def _clamp_aval(input: Any, min: Any, max: Any) -> Any:
+    from ...shapes import broadcast_shapes
+
+    return broadcast_shapes(*[a[0] for a in (input, min, max) if a is not None]), input[1]
+
+
+def _clamp_samples(rng: np.random.Generator) -> Iterator[Sample]:
+    x, low, high = (draw(rng, shape, REAL) for shape in ((3, 4), (4,), (3, 1)))
+    for args in ((x, low, high), (x, None, high), (x, low, None), (draw(rng, (), REAL), low, None)):
+        yield Sample(args)
+
+
+clamp_tensor_op = defop(
+    "clamp_tensor",
+    "input min? max?",
+    forward=_clamp_tensors,
+    aval=_clamp_aval,
+    vjp={
+        "input": lambda F, g, input, min, max: F.where(_inside(input, min, max), g, 0),
+        "min": _low_gradient,
+        "max": _high_gradient,
+    },
+    promote="common",
+    elementwise=True,
+    batch="elementwise",
+    grad_name="Clamp",
+    check=_refuse_complex("clamp"),
+    samples=_clamp_samples,
+)
+
+
+def _clamp_any(name: str, input: Tensor, min: Any, max: Any) -> Tensor:
+    if require_tensor(input, name)._array.dtype.char in "fd" and type(min) is type(max) is float:  # the everyday call
+        return clamp_op.call(input, min=min, max=max)
+    if min is None and max is None:
+        raise OperationError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    low, high = isinstance(min, Tensor), isinstance(max, Tensor)
+    if not low and not high:
+        for word, value in (("min", min), ("max", max)):
+            if value is not None and not isinstance(value, NUMBERS):
+                raise ArgumentTypeError(f"{name}(): argument '{word}' must be Number, not {type(value).__name__}")
+        if not input.dtype.is_floating_point:
+            kind = common_dtype([x for x in (input, min, max) if x is not None]).numpy
+            input = F.cast(input, dtype=kind) if kind != input._array.dtype else input
+            min, max = (None if v is None else fitting(v, input.dtype) for v in (min, max))
+        return clamp_op.call(input, min=min, max=max)
+    return clamp_tensor_op.call(input, min, max)
+
+
+@public(names="clamp clip", methods="=", inplace="=", out=True)
+def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """Elements below `min` become `min`, those above `max` become `max`.
+
+    Args:
+        min, max: two numbers, or two tensors that broadcast with `input`; one of them may be left out.
+
+    Raises:
+        RuntimeError: neither bound is given.
+
+    >>> import pellucid as torch
+    >>> torch.clamp(torch.tensor([-1.0, 0.5, 2.0]), min=0, max=1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    return _clamp_any("clamp", input, min, max)
+
+
+@public(methods="=", inplace="=", out=True)
+def clamp_min(input: Tensor, min: Any) -> Tensor:
+    """Elements below `min` become `min`.
+
+    >>> import pellucid as torch
+    >>> torch.clamp_min(torch.tensor([-1.0, 2.0]), 0)
+    tensor([0., 2.])
+    """
+    return _clamp_any("clamp_min", input, min, None)
+
+
+@public(methods="=", inplace="=", out=True)
+def clamp_max(input: Tensor, max: Any) -> Tensor:
+    """Elements above `max` become `max`.
+
+    >>> import pellucid as torch
+    >>> torch.clamp_max(torch.tensor([-1.0, 2.0]), 0)
+    tensor([-1.,  0.])
+    """
+    return _clamp_any("clamp_max", input, None, max)
+
+
+# ---- heaviside --------------------------------------------------------------------------------
+heaviside_op = defop(
+    "heaviside",
+    "input values",
+    forward="heaviside",
+    vjp=dict.fromkeys(("input", "values"), lambda F: refused_derivative("aten::heaviside")),
+    elementwise=True,
+    batch="elementwise",
+    samples=elementwise(REAL, REAL, constant=(0, 1)),
+)
+
+
+@public(methods="=", inplace="=", out=True)
+def heaviside(input: Tensor, values: Tensor) -> Tensor:
+    """0 for negative elements, 1 for positive ones, `values` at zero.
+
+    >>> import pellucid as torch
+    >>> torch.heaviside(torch.tensor([-1.0, 0.0, 2.0]), torch.tensor(0.5))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    require_tensor(input, "heaviside")
+    require_tensor(values, "heaviside", "values", 2)
+    if input.dtype.is_complex or values.dtype.is_complex:
+        raise DtypeError("heaviside is not yet implemented for complex tensors.")
+    if input.dtype is not values.dtype:
+        raise DtypeError("heaviside is not yet implemented for tensors with different dtypes.")
+    return heaviside_op.call(input, values)

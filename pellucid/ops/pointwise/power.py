@@ -1,0 +1,138 @@
+"""Powers."""
+
+from __future__ import annotations
+
+import cmath
+import math
+from typing import Any
+
+from ... import dtypes
+from ...core.bind import NUMBERS, make_operators
+from ...core.inplace import overwrite
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import METHODS, method, public
+from ...core.tensor import Tensor
+from ...errors import DtypeError, OperationError
+from .._rules import mismatch
+from .._samples import POSITIVE, REAL, elementwise
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, (bool, int, float, complex))
+
+
+def _base_gradient(F: Any, g: Any, input: Any, other: Any, input_shape: Any, input_dtype: Any) -> Any:
+    if not _is_number(other):
+        # where: at exponent 0 the slope is 0, also where input ** -1 is infinite.
+        return F.where(other == 0, 0, g * F.conj(other * F.pow(input, other - 1)))
+    if other == 0:
+        return F.full(shape=input_shape, value=0, dtype=input_dtype)
+    return g * F.conj(input * 2 if other == 2 else F.pow(input, other - 1) * other)
+
+
+def _exponent_gradient(F: Any, g: Any, input: Any, other: Any, out: Any) -> Any:
+    flat = _real(F, other) >= 0  # 0 ** other is constant there
+    if not _is_number(input):
+        return F.where((input == 0) & flat, 0, g * F.conj(out * F.log(input)))
+    if input == 0:
+        return F.where(flat, 0, g * F.conj(out * -math.inf))
+    slope: Any = cmath.log(input) if isinstance(input, complex) else math.log(input) if input > 0 else math.nan
+    return g * F.conj(out * slope)
+
+
+def _real(F: Any, x: Any) -> Any:
+    return x.real if _is_number(x) else F.real(x)
+
+
+def _check_pow(input: Any, other: Any) -> None:
+    if all(x.dtype.kind == "b" if hasattr(x, "dtype") else isinstance(x, bool) for x in (input, other)):
+        raise TypeError("ufunc not supported")
+
+
+pow_op = defop(
+    "pow",
+    "input other",
+    forward="pow",
+    vjp={"input": _base_gradient, "other": _exponent_gradient},
+    promote="common",
+    elementwise=True,
+    batch="elementwise",
+    onnx="Pow",
+    check=_check_pow,
+    samples=elementwise(POSITIVE, REAL, complex=True),
+)
+_record_pow = pow_op.call
+
+
+def _pow_call(input: Any, other: Any) -> Tensor:
+    if isinstance(other, int) and other < 0 and isinstance(input, Tensor) and input.dtype.is_integral:
+        raise OperationError("Integers to negative integer powers are not allowed.")
+    return _record_pow(input, other)
+
+
+pow_op.call = _pow_call
+
+
+@public(methods="=", inplace="pow_ __ipow__", out=True)
+def pow(input: Tensor | float, exponent: Tensor | float) -> Tensor:
+    """`input ** exponent`, broadcast and promoted; at least one of the two is a tensor.
+
+    Raises:
+        RuntimeError: an integer tensor to a negative integer power.
+
+    >>> import pellucid as torch
+    >>> torch.pow(torch.tensor([1.0, 2.0, 3.0]), 2)
+    tensor([1., 4., 9.])
+    """
+    if not isinstance(exponent, Tensor) and not (isinstance(input, Tensor) and isinstance(exponent, NUMBERS)):
+        raise mismatch("pow", input, exponent)
+    return _pow_call(input, exponent)
+
+
+_forward, _reflected = make_operators(pow_op)
+
+
+def _power_operator(self: Tensor, other: Any) -> Any:
+    if isinstance(other, int) and other < 0:
+        return _pow_call(self, other)
+    return _forward(self, other)
+
+
+METHODS["__pow__"], METHODS["__rpow__"] = _power_operator, _reflected
+
+
+@public(methods="=", out=True)
+def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
+    """`input ** exponent` in double precision.
+
+    >>> import pellucid as torch
+    >>> torch.float_power(torch.tensor([1, 2]), -1)
+    tensor([1.0000, 0.5000], dtype=torch.float64)
+    """
+    if not isinstance(exponent, Tensor) and not isinstance(input, Tensor):
+        raise mismatch("float_power", input, exponent)
+    kind = dtypes.complex128 if _is_complex(input) or _is_complex(exponent) else dtypes.float64
+    return _pow_call(_as(input, kind), _as(exponent, kind))
+
+
+def _is_complex(x: Any) -> bool:
+    return x.dtype.is_complex if isinstance(x, Tensor) else isinstance(x, complex)
+
+
+def _as(x: Any, kind: dtypes.dtype) -> Any:
+    if isinstance(x, Tensor):
+        return x if x.dtype is kind else F.cast(x, dtype=kind.numpy)
+    return complex(x) if kind.is_complex else float(x)
+
+
+@method()
+def float_power_(self: Tensor, exponent: Tensor | float) -> Tensor:
+    """In-place `float_power`; the tensor must be double."""
+    result = float_power(self, exponent)
+    if self.dtype is not result.dtype:
+        raise DtypeError(
+            f"the base given to float_power_ has dtype {self.dtype.scalar_type_name} but the operation's result requires dtype "
+            f"{result.dtype.scalar_type_name}"
+        )
+    return overwrite(self, result, "float_power_")

@@ -1,0 +1,241 @@
+"""Rounding, and floating-point numbers taken apart."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import public
+from ...core.tensor import Tensor
+from ...errors import OperationError, UnsupportedError
+from .._rules import require_tensor, zero_gradient
+from .._samples import POSITIVE, REAL, elementwise
+from ..return_types import make as named
+from ._unary import binary, unary
+
+floor = unary(
+    "floor",
+    "floor",
+    zero_gradient,
+    promote=None,
+    onnx="Floor",
+    doc="The largest whole number that is not above each element.",
+    example="torch.floor(torch.tensor([-1.5, 1.5]))",
+    shows="tensor([-2.,  1.])",
+)
+
+ceil = unary(
+    "ceil",
+    "ceil",
+    zero_gradient,
+    promote=None,
+    onnx="Ceil",
+    doc="The smallest whole number that is not below each element.",
+    example="torch.ceil(torch.tensor([-1.5, 1.5]))",
+    shows="tensor([-1.,  2.])",
+)
+
+trunc = unary(
+    "trunc fix",
+    "trunc",
+    zero_gradient,
+    promote=None,
+    doc="Each element without its digits after the point.",
+    example="torch.trunc(torch.tensor([-1.5, 1.5]))",
+    shows="tensor([-1.,  1.])",
+)
+
+frac = unary(
+    "frac",
+    "frac",
+    lambda g: g,
+    promote=None,
+    doc="The digits after the point: `input - trunc(input)`.",
+    example="torch.frac(torch.tensor([-1.5, 1.25]))",
+    shows="tensor([-0.5000,  0.2500])",
+)
+
+round_op = defop(
+    "round",
+    "input",
+    forward="round_half_even",
+    vjp={"input": zero_gradient},
+    jvp="elementwise",
+    elementwise=True,
+    batch="elementwise",
+    onnx="Round",
+    samples=elementwise(REAL),
+)
+
+
+def _round_decimals(xp: Any, x: Any, *, decimals: int) -> Any:
+    if x.dtype.kind not in "fV":
+        raise UnsupportedError(f"\"round_cpu\" not implemented for '{dtypes.BY_NUMPY[x.dtype].scalar_type_name}'")
+    ten = x.dtype.type(10.0 ** abs(decimals))
+    return xp.rint(x * ten) / ten if decimals > 0 else xp.rint(x / ten) * ten
+
+
+round_decimals_op = defop(
+    "round_decimals",
+    "input",
+    forward=_round_decimals,
+    vjp={"input": zero_gradient},
+    jvp="elementwise",
+    elementwise=True,
+    batch="elementwise",
+    grad_name="Round",
+    samples=elementwise(REAL, params=({"decimals": 1}, {"decimals": -1})),
+)
+
+
+@public(methods="=", inplace="=", out=True)
+def round(input: Tensor, *, decimals: int = 0) -> Tensor:
+    """Each element rounded to the nearest number with `decimals` digits after the point, halves to the even digit.
+
+    >>> import pellucid as torch
+    >>> torch.round(torch.tensor([0.5, 1.5, 2.51]))
+    tensor([0., 2., 3.])
+    """
+    require_tensor(input, "round")
+    return round_op.call(input) if decimals == 0 else round_decimals_op.call(input, decimals=decimals)
+
+
+public(namespace="special", names="round", out=True)(round)
+
+
+def _nan_to_num(xp: Any, x: Any, *, nan: float | None, posinf: float | None, neginf: float | None) -> Any:
+    kind = x.dtype
+    if kind.kind not in "fVc":
+        return x.copy()
+    if kind.kind == "c":
+        parts = [_nan_to_num(xp, part, nan=nan, posinf=posinf, neginf=neginf) for part in (x.real, x.imag)]
+        return xp.make_complex(*parts)
+    limits = dtypes.finfo(dtypes.BY_NUMPY[kind])
+    number = kind.type
+    x = xp.where(x == math.inf, number(limits.max if posinf is None else posinf), x)
+    x = xp.where(x == -math.inf, number(limits.min if neginf is None else neginf), x)
+    return xp.where(xp.isnan(x), number(0.0 if nan is None else nan), x)
+
+
+nan_to_num_op = defop(
+    "nan_to_num",
+    "input",
+    forward=_nan_to_num,
+    vjp={"input": lambda F, g, input: F.where(F.isfinite(input), g, 0)},
+    jvp="elementwise",
+    elementwise=True,
+    batch="elementwise",
+    samples=elementwise(REAL, params=({"nan": None, "posinf": None, "neginf": None},)),
+)
+
+
+@public(methods="=", inplace="=", out=True)
+def nan_to_num(input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Tensor:
+    """NaN and infinities replaced by numbers.
+
+    Args:
+        nan: what NaN becomes; 0 when left out.
+        posinf, neginf: what the infinities become; the largest and smallest finite number of the dtype when left out.
+
+    >>> import pellucid as torch
+    >>> torch.nan_to_num(torch.tensor([float("nan"), float("-inf"), 1.0]), neginf=-5.0)
+    tensor([ 0., -5.,  1.])
+    """
+    return nan_to_num_op.call(require_tensor(input, "nan_to_num"), nan=nan, posinf=posinf, neginf=neginf)
+
+
+# ---- floating-point numbers taken apart -------------------------------------------------------
+def _copysign_input(F: Any, g: Any, input: Any, out: Any) -> Any:
+    return F.where(input == 0, 0, g * (out / input))
+
+
+copysign = binary(
+    "copysign",
+    "copysign",
+    {"input": _copysign_input, "other": lambda F, other_shape, other_dtype: zero_gradient(F, other_shape, other_dtype)},
+    promote="float",
+    numbers="other",
+    domains=(POSITIVE, POSITIVE),
+    doc="The size of `input` with the sign of `other`.",
+    example="torch.copysign(torch.tensor([1.0, -2.0]), -1)",
+    shows="tensor([-1., -2.])",
+)
+
+nextafter = binary(
+    "nextafter",
+    "nextafter",
+    {"input": lambda g: g, "other": lambda F, other_shape, other_dtype: zero_gradient(F, other_shape, other_dtype)},
+    doc="The next number after `input` towards `other`.",
+    example="torch.nextafter(torch.tensor([1.0]), torch.tensor([2.0])) > 1",
+    shows="tensor([True])",
+)
+
+Frexp = named("frexp", "mantissa exponent")
+
+
+def _frexp(xp: Any, x: Any) -> Any:
+    if x.dtype.kind not in "fV":
+        raise OperationError("torch.frexp() only supports floating-point dtypes")
+    mantissa, exponent = xp.frexp(x)
+    return mantissa, exponent.astype(np.int32)
+
+
+frexp_op = defop(
+    "frexp",
+    "input",
+    forward=_frexp,
+    vjp=lambda F, g, out1: (g[0] * F.pow(2.0, -out1) if not F.raw else g[0] * np.exp2(-out1.astype(g[0].dtype)),),
+    outputs=2,
+    aval=lambda x: [x, (x[0], np.dtype(np.int32))],
+    samples=elementwise(REAL),
+)
+
+
+@public(methods="=", out=True)
+def frexp(input: Tensor) -> Any:
+    """Mantissas in [0.5, 1) and integer exponents: `input = mantissa * 2 ** exponent`.
+
+    >>> import pellucid as torch
+    >>> torch.frexp(torch.tensor([8.0])).exponent
+    tensor([4], dtype=torch.int32)
+    """
+    return Frexp(*frexp_op.call(require_tensor(input, "frexp")))
+
+
+_EXPONENTS = (dtypes.uint8, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64)
+
+
+def _ldexp(xp: Any, x: Any, exponent: Any) -> Any:
+    # No number has an exponent beyond these bounds, and NumPy's exponents are C's int.
+    return np.ldexp(x, np.clip(exponent.astype(np.int64), -5000, 5000).astype(np.int32))
+
+
+# A number times an integer power of two: exact, also where the power alone would overflow, in the number's own dtype.
+ldexp_op = defop(
+    "ldexp",
+    "input other",
+    forward=_ldexp,
+    vjp={"input": lambda F, g, other: F.ldexp(g, other)},
+    aval=lambda x, other: (np.broadcast_shapes(x[0], other[0]), x[1]),
+    elementwise=True,
+)
+
+
+@public(methods="=", inplace="=", out=True)
+def ldexp(input: Tensor, other: Tensor) -> Tensor:
+    """`input * 2 ** other`.
+
+    >>> import pellucid as torch
+    >>> torch.ldexp(torch.tensor([1.0]), torch.tensor([3]))
+    tensor([8.])
+    """
+    require_tensor(input, "ldexp")
+    require_tensor(other, "ldexp", "other", 2)
+    if input.dtype.is_floating_point and other.dtype in _EXPONENTS:
+        return ldexp_op.call(input, other)
+    return F.mul(input, F.pow(2.0, other))

@@ -1,0 +1,239 @@
+"""Trigonometric and hyperbolic functions, their inverses, and angles."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...backends.native import fused
+from ...core.public import public
+from .._samples import POSITIVE, REAL, UNIT
+from ._unary import binary, unary
+
+sin = unary(
+    "sin",
+    "sin",
+    lambda F, g, input: g * F.conj(F.cos(input)),
+    complex=True,
+    doc="Sine of each element, in radians.",
+    example="torch.sin(torch.tensor([0.0, 1.0]))",
+    shows="tensor([0.0000, 0.8415])",
+    onnx="Sin",
+)
+
+cos = unary(
+    "cos",
+    "cos",
+    lambda F, g, input: -g * F.conj(F.sin(input)),
+    complex=True,
+    doc="Cosine of each element, in radians.",
+    example="torch.cos(torch.tensor([0.0, 1.0]))",
+    shows="tensor([1.0000, 0.5403])",
+    onnx="Cos",
+)
+
+tan = unary(
+    "tan",
+    "tan",
+    lambda F, g, out: g * F.conj(1 + out * out),
+    domain=(-1.2, 1.2),
+    complex=True,
+    doc="Tangent of each element, in radians.",
+    example="torch.tan(torch.tensor([0.0, 1.0]))",
+    shows="tensor([0.0000, 1.5574])",
+    onnx="Tan",
+)
+
+asin = unary(
+    "asin arcsin",
+    "arcsin",
+    lambda F, g, input: g * F.conj(F.rsqrt(1 - input * input)),
+    domain=UNIT,
+    complex=True,
+    doc="Angle in [-pi/2, pi/2] whose sine is the element; NaN outside [-1, 1].",
+    example="torch.asin(torch.tensor([0.0, 1.0]))",
+    shows="tensor([0.0000, 1.5708])",
+    onnx="Asin",
+)
+
+acos = unary(
+    "acos arccos",
+    "arccos",
+    lambda F, g, input: -g * F.conj(F.rsqrt(1 - input * input)),
+    domain=UNIT,
+    complex=True,
+    doc="Angle in [0, pi] whose cosine is the element; NaN outside [-1, 1].",
+    example="torch.acos(torch.tensor([0.0, 1.0]))",
+    shows="tensor([1.5708, 0.0000])",
+    onnx="Acos",
+)
+
+atan = unary(
+    "atan arctan",
+    "arctan",
+    lambda F, g, input: g / F.conj(input * input + 1),
+    complex=True,
+    doc="Angle in (-pi/2, pi/2) whose tangent is the element.",
+    example="torch.atan(torch.tensor([0.0, 1.0]))",
+    shows="tensor([0.0000, 0.7854])",
+    onnx="Atan",
+)
+
+sinh = unary(
+    "sinh",
+    "sinh",
+    lambda F, g, input: g * F.conj(F.cosh(input)),
+    complex=True,
+    doc="Hyperbolic sine of each element.",
+    example="torch.sinh(torch.tensor([0.0, 1.0]))",
+    shows="tensor([0.0000, 1.1752])",
+    onnx="Sinh",
+)
+
+cosh = unary(
+    "cosh",
+    "cosh",
+    lambda F, g, input: g * F.conj(F.sinh(input)),
+    complex=True,
+    doc="Hyperbolic cosine of each element.",
+    example="torch.cosh(torch.tensor([0.0, 1.0]))",
+    shows="tensor([1.0000, 1.5431])",
+    onnx="Cosh",
+)
+
+
+def _tanh_grad(F: Any, g: Any, out: Any) -> Any:
+    if F.raw:
+        kernel = fused("tanh_backward", g, out)
+        if kernel is not None:
+            return kernel(g, out)
+    return g * F.conj(1 - out * out)
+
+
+tanh = unary(
+    "tanh",
+    "tanh",
+    _tanh_grad,
+    complex=True,
+    doc="Hyperbolic tangent of each element.",
+    example="torch.tanh(torch.tensor([0.0, 1.0]))",
+    shows="tensor([0.0000, 0.7616])",
+    onnx="Tanh",
+)
+
+public(namespace="nn.functional", names="tanh")(tanh.call)
+
+asinh = unary(
+    "asinh arcsinh",
+    "arcsinh",
+    lambda F, g, input: g * F.conj(F.rsqrt(input * input + 1)),
+    complex=True,
+    doc="Inverse hyperbolic sine of each element.",
+    example="torch.asinh(torch.tensor([0.0, 1.0]))",
+    shows="tensor([0.0000, 0.8814])",
+    onnx="Asinh",
+)
+
+acosh = unary(
+    "acosh arccosh",
+    "arccosh",
+    lambda F, g, input: g * (F.conj(F.rsqrt(input - 1) * F.rsqrt(input + 1)) if _complex(input) else F.rsqrt(input * input - 1)),
+    domain=(1.2, 3.0),
+    complex=True,
+    doc="Inverse hyperbolic cosine of each element; NaN below 1.",
+    example="torch.acosh(torch.tensor([1.0, 2.0]))",
+    shows="tensor([0.0000, 1.3170])",
+    onnx="Acosh",
+)
+
+atanh = unary(
+    "atanh arctanh",
+    "arctanh",
+    lambda F, g, input: g / F.conj(1 - input * input),
+    domain=UNIT,
+    complex=True,
+    doc="Inverse hyperbolic tangent of each element; NaN outside [-1, 1].",
+    example="torch.atanh(torch.tensor([0.0, 0.5]))",
+    shows="tensor([0.0000, 0.5493])",
+    onnx="Atanh",
+)
+
+
+def _complex(x: Any) -> bool:
+    return x.dtype.kind == "c" if isinstance(x.dtype, np.dtype) else bool(x.dtype.is_complex)
+
+
+def _atan2_grad(F: Any, g: Any, top: Any, input: Any, other: Any) -> Any:
+    # At (0, 0) the gradient is taken as 0.
+    size = input * input + other * other
+    return g * top * F.where(size == 0, 0.0, 1 / F.where(size == 0, 1.0, size))
+
+
+atan2 = binary(
+    "atan2 arctan2",
+    "arctan2",
+    {
+        "input": lambda F, g, input, other: _atan2_grad(F, g, other, input, other),
+        "other": lambda F, g, input, other: _atan2_grad(F, -g, input, input, other),
+    },
+    promote="float",
+    domains=(REAL, POSITIVE),
+    doc="Angle in [-pi, pi] of the point (other, input): y comes first.",
+    example="torch.atan2(torch.tensor([1.0, 1.0]), torch.tensor([1.0, -1.0]))",
+    shows="tensor([0.7854, 2.3562])",
+)
+
+hypot = binary(
+    "hypot",
+    "hypot",
+    {"input": lambda g, input, out: g * (input / out), "other": lambda g, other, out: g * (other / out)},
+    domains=(POSITIVE, POSITIVE),
+    doc="Length of the hypotenuse: `sqrt(input ** 2 + other ** 2)`, without overflow.",
+    example="torch.hypot(torch.tensor([3.0]), torch.tensor([4.0]))",
+    shows="tensor([5.])",
+)
+
+deg2rad = unary(
+    "deg2rad",
+    lambda xp, x: x * _as(x, math.pi / 180),
+    lambda g: g * (math.pi / 180),
+    doc="Degrees to radians.",
+    example="torch.deg2rad(torch.tensor([180.0, 90.0]))",
+    shows="tensor([3.1416, 1.5708])",
+)
+
+rad2deg = unary(
+    "rad2deg",
+    lambda xp, x: x * _as(x, 180 / math.pi),
+    lambda g: g * (180 / math.pi),
+    doc="Radians to degrees.",
+    example="torch.rad2deg(torch.tensor([3.1416, 1.5708]))",
+    shows="tensor([180.0004,  90.0002])",
+)
+
+
+def _as(x: Any, value: float) -> Any:
+    """The number in the dtype of `x`, so that two-byte floats stay what they are."""
+    return x.dtype.type(value)
+
+
+def _sinc_grad(F: Any, g: Any, input: Any) -> Any:
+    turns = input * math.pi
+    slope = (F.cos(turns) * turns - F.sin(turns)) / (turns * input)
+    # Near 0 the difference cancels; the series' first term, -pi^2 x / 3, is exact at 0 and has the right derivative.
+    return g * F.conj(F.where(input == 0, input * (-math.pi * math.pi / 3), slope))
+
+
+sinc = unary(
+    "sinc",
+    "sinc",
+    _sinc_grad,
+    domain=POSITIVE,
+    complex=True,
+    doc="`sin(pi x) / (pi x)`, and 1 at 0.",
+    example="torch.sinc(torch.tensor([0.0, 0.5]))",
+    shows="tensor([1.0000, 0.6366])",
+    namespace="torch special",
+)

@@ -1,0 +1,107 @@
+"""What the reductions share: dimension numbers, NumPy's keyword names, and gradients spread back over what was reduced."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from ... import dtypes
+from ...core.primitive import TENSORS as F
+from ...core.tensor import Tensor
+from ...errors import ArgumentTypeError, UnsupportedError
+from ...shapes import normalize_dim, reduce_dims
+from .._rules import require_tensor
+
+Dims = int | tuple[int, ...] | list[int] | None
+NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
+
+
+def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function taking NumPy's `axis=` and `keepdims=` for `dim=` and `keepdim=` as well, as PyTorch's do."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if "axis" in kwargs or "keepdims" in kwargs:
+            for old, new in NUMPY_NAMES.items():
+                if old in kwargs:
+                    if new in kwargs:
+                        raise ArgumentTypeError(f"{function.__name__}() received both {old!r} and {new!r}")
+                    kwargs[new] = kwargs.pop(old)
+        return function(*args, **kwargs)
+
+    wrapper.positional = function  # type: ignore[attr-defined]
+    return wrapper
+
+
+def everyday_dim(x: Any, dim: Any) -> int:
+    """The dimension, counted from 0, of a call that needs no closer look: real numbers, some of them, and an int in range; else -1."""
+    if type(dim) is int and isinstance(x, Tensor):
+        a = x._array
+        if a.dtype.kind in "fiu" and a.size and -a.ndim <= dim < a.ndim:
+            return dim if dim >= 0 else dim + a.ndim
+    return -1
+
+
+def dims_of(dim: Any, ndim: int, name: str) -> Any:
+    """The dimensions to reduce, counted from 0; None for all."""
+    if dim is None:
+        return None
+    if type(dim) is int:
+        return (normalize_dim(dim, ndim),) if ndim else (normalize_dim(dim, 0), ())[1]
+    if isinstance(dim, bool) or not isinstance(dim, (int, tuple, list)):
+        if isinstance(dim, str) or not hasattr(dim, "__index__"):
+            raise ArgumentTypeError(f"{name}(): argument 'dim' must be tuple of ints, not {type(dim).__name__}")
+        dim = dim.__index__()
+    return reduce_dims(dim, ndim)
+
+
+def kept(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
+    """The shape after reducing `dim` (all for None) with `keepdim=True`."""
+    if dim is None:
+        return (1,) * len(shape)
+    gone = dim if isinstance(dim, tuple) else (dim,)
+    return tuple([1 if d in gone else n for d, n in enumerate(shape)])
+
+
+def restore(x: Any, shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
+    """A reduction's result or gradient with the reduced dimensions back as 1, so that it broadcasts."""
+    return x if keepdim or not shape else x.reshape(kept(shape, dim))
+
+
+def spread(F: Any, g: Any, shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
+    """The gradient of a sum: the same for every element that was added."""
+    if shape and not keepdim and dim is not None:
+        g = g.reshape(kept(shape, dim))
+    return F.expand(g, shape=shape)
+
+
+def count(shape: tuple[int, ...], dim: Any) -> int:
+    """How many elements make one result."""
+    n = 1
+    for d in range(len(shape)) if dim is None else (dim if isinstance(dim, tuple) else (dim,)):
+        n *= shape[d] if shape else 1
+    return n
+
+
+def as_dtype(input: Tensor, dtype: dtypes.dtype | None) -> Tensor:
+    """The tensor in the dtype that the caller asked a reduction to compute in."""
+    if dtype is None or dtype is input.dtype:
+        return input
+    if not isinstance(dtype, dtypes.dtype):
+        raise ArgumentTypeError(f"argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+    return F.cast(input, dtype=dtype.numpy)
+
+
+def to_float(input: Tensor) -> Tensor:
+    """Integers and bools as the default float type."""
+    kind = input.dtype
+    return input if kind.is_floating_point or kind.is_complex else F.cast(input, dtype=dtypes.get_default_dtype().numpy)
+
+
+def require_float(input: Any, name: str, complex_too: bool = True) -> Tensor:
+    """The tensor, refused unless its elements are floating point (or complex)."""
+    kind = require_tensor(input, name).dtype
+    if not (kind.is_floating_point or (complex_too and kind.is_complex)):
+        raise UnsupportedError(f"\"{name}\" not implemented for '{kind.scalar_type_name}'")
+    return input  # type: ignore[no-any-return]

@@ -1,0 +1,523 @@
+"""Sums and their kin over dimensions: sum, mean, prod, all, any, amax, amin."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...core.inplace import into
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import method, public
+from ...core.tensor import Tensor
+from ...errors import ArgumentTypeError, DimensionError, DtypeError, OperationError, UnsupportedError
+from ...shapes import broadcast_shapes, reduce_shape
+from .. import return_types
+from .._rules import require_tensor
+from .._samples import cases
+from ._reduction import Dims, as_dtype, count, dims_of, everyday_dim, numpy_names, restore, spread
+
+
+def reduced_aval(x: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
+    """Shape and dtype of a reduction over `dim` (all dimensions for None) that keeps the dtype."""
+    return reduce_shape(x[0], range(len(x[0])) if dim is None else dim, keepdim), x[1]
+
+
+OVER_DIMS = tuple((((2, 3, 4),), {"dim": dim, "keepdim": keepdim}) for dim in (None, (1,), (0, 2)) for keepdim in (False, True))
+_OVER_ALL: Any = ((((3, 4),), {}), (((),), {}))
+
+
+def _sum_aval(x: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
+    return reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.dtype(np.int64) if x[1].kind in "biu" else x[1]
+
+
+sum_op = defop(
+    "sum",
+    "input",
+    forward=lambda xp, x, *, dim=None, keepdim=False: xp.sum(x, dim, None, None, keepdim),
+    aval=_sum_aval,
+    vjp={"input": lambda F, g, input_shape, dim, keepdim: spread(F, g, input_shape, dim, keepdim)},
+    jvp="linear",
+    grad_name="SumBackward1",
+    onnx="ReduceSum",
+    samples=cases(*OVER_DIMS, complex=True),
+)
+
+sum_all_op = defop(
+    "sum_all",
+    "input",
+    forward="sum",
+    aval=_sum_aval,
+    vjp={"input": lambda F, g, input_shape: F.expand(g, shape=input_shape)},
+    jvp="linear",
+    grad_name="Sum",
+    onnx="ReduceSum",
+    samples=cases(*_OVER_ALL, complex=True),
+)
+
+
+@public(methods="=", out="computes")
+def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, **axis: Any) -> Tensor:
+    """The sum of all elements, or over the dimensions `dim`; integers and bools give int64.
+
+    Args:
+        input: any shape and dtype.
+        dim: a dimension or several; None or an empty list for all.
+        keepdim: keep the summed dimensions with size 1.
+        dtype: convert to this type before adding.
+
+    Raises:
+        IndexError: `dim` is out of range. RuntimeError: `dim` names a dimension twice.
+
+    >>> import pellucid as torch
+    >>> torch.sum(torch.ones(2, 3), dim=1)
+    tensor([3., 3.])
+    """
+    if axis:
+        dim, keepdim = _renamed("sum", axis, dim, keepdim)
+    if dtype is not None:
+        made = sum(as_dtype(require_tensor(input, "sum"), dtype), dim, keepdim)
+        return as_dtype(made, dtype)
+    if dim is None and not keepdim:
+        return sum_all_op.call(input)
+    dims = dims_of(dim, require_tensor(input, "sum")._array.ndim, "sum")
+    return sum_op.call(input, dim=dims, keepdim=keepdim)
+
+
+def _renamed(name: str, given: dict[str, Any], dim: Any, keepdim: Any) -> tuple[Any, Any]:
+    """`dim` and `keepdim` when the caller wrote NumPy's `axis=` and `keepdims=`."""
+    for word in given:
+        if word not in ("axis", "keepdims"):
+            raise ArgumentTypeError(f"{name}() got an unexpected keyword argument '{word}'")
+    return given.get("axis", dim), given.get("keepdims", keepdim)
+
+
+mean_op = defop(
+    "mean",
+    "input",
+    forward=lambda xp, x, *, dim=None, keepdim=False: xp.mean(x, dim, keepdim),
+    aval=reduced_aval,
+    vjp={"input": lambda F, g, input_shape, dim, keepdim: spread(F, g / float(count(input_shape, dim)), input_shape, dim, keepdim)},
+    jvp="linear",
+    grad_name="MeanBackward1",
+    onnx="ReduceMean",
+    samples=cases(*OVER_DIMS, complex=True),
+)
+
+
+mean_all_op = defop(
+    "mean_all",
+    "input",
+    forward="mean",
+    aval=reduced_aval,
+    vjp={"input": lambda F, g, input_shape: F.expand(g / float(count(input_shape, None)), shape=input_shape)},
+    jvp="linear",
+    grad_name="Mean",
+    onnx="ReduceMean",
+    samples=cases(*_OVER_ALL, complex=True),
+)
+
+
+@public(methods="=", out="computes")
+def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, **axis: Any) -> Tensor:
+    """The mean of all elements, or over the dimensions `dim`.
+
+    Args:
+        input: floating point or complex, any shape.
+        dim, keepdim, dtype: as for `sum`.
+
+    Raises:
+        RuntimeError: integers and bools, unless `dtype` says what to compute in. IndexError: `dim` is out of range.
+
+    >>> import pellucid as torch
+    >>> torch.mean(torch.tensor([1.0, 2.0, 6.0]))
+    tensor(3.)
+    """
+    if axis:
+        dim, keepdim = _renamed("mean", axis, dim, keepdim)
+    if dtype is not None:
+        input = as_dtype(require_tensor(input, "mean"), dtype)
+    kind = require_tensor(input, "mean").dtype
+    if not (kind.is_floating_point or kind.is_complex):
+        where = "Optional dtype" if dtype is not None else "Input dtype"
+        raise DtypeError(
+            f"mean(): could not infer output dtype. {where} must be either a floating point or complex dtype. "
+            f"Got: {kind.scalar_type_name}",
+            hint="convert first: x.float().mean()",
+        )
+    if dim is None and not keepdim:
+        return mean_all_op.call(input)
+    return mean_op.call(input, dim=dims_of(dim, input._array.ndim, "mean"), keepdim=keepdim)
+
+
+def _nansum(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:
+    return xp.sum(xp.where(x != x, x.dtype.type(0), x), dim, None, None, keepdim)
+
+
+defop(
+    "nansum",
+    "input",
+    forward=_nansum,
+    aval=reduced_aval,
+    vjp={
+        "input": lambda F, g, input, input_shape, dim, keepdim: (
+            spread(F, g, input_shape, dim, keepdim) * F.cast(input == input, dtype=g.dtype if F.raw else g._array.dtype)
+        )
+    },
+    samples=cases(*OVER_DIMS),
+)
+
+
+@public(methods="=", out="computes")
+@numpy_names
+def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    """As `sum`, with NaN counted as 0.
+
+    >>> import pellucid as torch
+    >>> torch.nansum(torch.tensor([1.0, float("nan"), 2.0]))
+    tensor(3.)
+    """
+    input = as_dtype(require_tensor(input, "nansum"), dtype)
+    kind = input.dtype
+    if kind.is_complex:
+        raise DtypeError("nansum on CPU does not support complex inputs")
+    if not kind.is_floating_point:
+        return as_dtype(sum(input, dim, keepdim), dtype)
+    return F.nansum(input, dim=dims_of(dim, input._array.ndim, "nansum"), keepdim=keepdim)
+
+
+@public(methods="=", out="computes")
+@numpy_names
+def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    """The mean of the elements that are not NaN; NaN where all are.
+
+    >>> import pellucid as torch
+    >>> torch.nanmean(torch.tensor([1.0, float("nan"), 2.0]))
+    tensor(1.5000)
+    """
+    kind = require_tensor(input, "nanmean").dtype
+    if not (kind.is_floating_point or kind.is_complex):
+        raise DtypeError("nanmean(): expected input to have floating point or complex dtype but got " + kind.scalar_type_name)
+    numbers = sum(input.detach() == input.detach(), dim, keepdim)  # type: ignore[attr-defined]
+    return nansum(input, dim, keepdim, dtype=dtype) / numbers  # type: ignore[operator]
+
+
+def _prod(xp: Any, x: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
+    kind = x.dtype
+    if kind in xp.ACCUMULATE:
+        wide = xp.ACCUMULATE[kind]
+        made = np.multiply.reduce(x, dim, wide, None, keepdim)
+        return made if wide.kind == "i" else made.astype(kind)
+    return xp.multiply.reduce(x, dim, None, None, keepdim)
+
+
+def _prod_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
+    if dim is None or not input_shape:
+        if not input_shape:
+            return g
+        flat = (math.prod(input_shape),)
+        return _prod_grad(F, g.reshape((1,)), input.reshape(flat), out.reshape((1,)), flat, (0,), True).reshape(input_shape)
+    g, out = restore(g, input_shape, dim, keepdim), restore(out, input_shape, dim, keepdim)
+    values = input if F.raw else input._array
+    if 0 not in values:
+        return g * F.conj(out / input)
+    return g * F.conj(_prod_of_others(F, input, dim[0], input_shape))
+
+
+def _prod_of_others(F: Any, x: Any, dim: int, shape: tuple[int, ...]) -> Any:
+    """For every element the product of all others along `dim`, without division (some are 0)."""
+    if F.raw:
+        x = np.moveaxis(x, dim, -1)
+        left, right = np.ones_like(x), np.ones_like(x)
+        np.cumprod(x[..., :-1], -1, out=left[..., 1:])
+        np.cumprod(x[..., :0:-1], -1, out=right[..., -2::-1])
+        return np.moveaxis(left * right, -1, dim)
+    # Recorded: n copies of the line, the k-th with its k-th element replaced by 1. Quadratic, but differentiable to any order.
+    n = shape[dim]
+    x = x.transpose(dim, -1)
+    hole = F.full(shape=(n, n), value=0, dtype=x._array.dtype)
+    hole._array = np.eye(n, dtype=x._array.dtype)
+    lines = x.unsqueeze(-2) * (1 - hole) + hole
+    return F.prod(lines, dim=(lines._array.ndim - 1,), keepdim=False).transpose(dim, -1)
+
+
+def _with_zeros(x: Any) -> Any:
+    x = x.copy()
+    x.flat[::3] = 0
+    return (x,)
+
+
+_LINES = ((((3, 4),), {"dim": (1,), "keepdim": False}), (((2, 3),), {"dim": None, "keepdim": False}))
+prod_op = defop(
+    "prod",
+    "input",
+    forward=_prod,
+    aval=_sum_aval,
+    vjp={"input": _prod_grad},
+    onnx="ReduceProd",
+    samples=lambda rng: (
+        *cases(*_LINES, complex=True)(rng),
+        *cases(*_LINES, make=_with_zeros)(rng),
+    ),
+)
+
+
+@public(methods="=", out="computes")
+@numpy_names
+def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    """The product of all elements, or along one dimension; integers and bools give int64.
+
+    >>> import pellucid as torch
+    >>> torch.prod(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1)
+    tensor([ 2., 12.])
+    """
+    if isinstance(dim, (tuple, list)):
+        raise ArgumentTypeError(f"prod(): argument 'dim' (position 2) must be int, not {type(dim).__name__}")
+    input = as_dtype(require_tensor(input, "prod"), dtype)
+    return as_dtype(prod_op.call(input, dim=dims_of(dim, input._array.ndim, "prod"), keepdim=keepdim), dtype)
+
+
+@method()
+def sum_to_size(self: Tensor, *size: Any) -> Tensor:
+    """The tensor summed down to `size`, from which it could have been expanded.
+
+    >>> import pellucid as torch
+    >>> torch.ones(2, 3).sum_to_size(1, 3)
+    tensor([[2., 2., 2.]])
+    """
+    shape = require_tensor(self, "sum_to_size")._array.shape
+    target = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    if len(target) > len(shape) or broadcast_or_none(target, shape) != shape:
+        raise OperationError(f"size {{{list(target)}}} is not expandable to size {{{list(shape)}}}.")
+    if not target:
+        return sum_all_op.call(self)
+    extra = len(shape) - len(target)
+    dims = (*range(extra), *(extra + d for d, n in enumerate(target) if n == 1 and shape[extra + d] != 1))
+    return sum_op.call(self, dim=dims, keepdim=True).reshape(target) if dims else self
+
+
+def broadcast_or_none(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The common shape, or None."""
+    try:
+        return broadcast_shapes(a, b)
+    except RuntimeError:
+        return None
+
+
+# ---- largest and smallest, gradient shared among ties -----------------------------------------
+def _extreme_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
+    g, out = restore(g, input_shape, dim, keepdim), restore(out, input_shape, dim, keepdim)
+    if F.raw and type(out) is not np.ndarray:  # traced
+        mask = (input == out).astype(out.dtype)
+        dims = tuple(range(len(input_shape))) if dim is None else dim
+        return g * (mask / F.sum(mask, dim=dims, keepdim=True)) if dims else g * mask
+    values, top = (input, out) if F.raw else (input._array, out._array)
+    mask = (values == top).astype(values.dtype)
+    share = mask / np.asarray(mask.sum(axis=dim, keepdims=True)).astype(values.dtype)
+    if not F.raw:
+        from ...core.tensor import make_tensor
+
+        share = make_tensor(share)
+    return g * share
+
+
+amax_op = defop(
+    "amax", "input", forward=lambda xp, x, *, dim, keepdim: xp.max(x, dim, keepdim), aval=reduced_aval, vjp={"input": _extreme_grad},
+    onnx="ReduceMax", samples=cases(*OVER_DIMS),
+)  # fmt: skip
+amin_op = defop(
+    "amin", "input", forward=lambda xp, x, *, dim, keepdim: xp.min(x, dim, keepdim), aval=reduced_aval, vjp={"input": _extreme_grad},
+    onnx="ReduceMin", samples=cases(*OVER_DIMS),
+)  # fmt: skip
+
+
+def _shared_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any) -> Any:
+    value = out if F.raw else out._array
+    if type(value) is np.ndarray and np.isnan(value):  # NaN shares it, too
+        return F.where(input == input, 0.0, g / float(np.isnan(input if F.raw else input._array).sum()))
+    return _extreme_grad(F, g, input, out, input_shape, None, False)
+
+
+def whole(name: str, onnx: str | None = None, forward: Any = None) -> Any:
+    """The largest, smallest or median element of all; those that are equal to it share the gradient."""
+    return defop(
+        f"{name}_all",
+        "input",
+        forward=forward or name,
+        aval=lambda x: ((), x[1]),
+        vjp={"input": _shared_grad},
+        grad_name=name.capitalize() if forward else f"{name.capitalize()}Backward1",
+        onnx=onnx,
+        samples=cases(*_OVER_ALL),
+    )
+
+
+max_all_op, min_all_op = whole("max", "ReduceMax"), whole("min", "ReduceMin")
+
+
+def check_nonempty(name: str, shape: tuple[int, ...], dims: Any) -> None:
+    """Refuse a reduction without neutral element over no elements."""
+    if 0 not in shape:
+        return
+    if dims is None or len(dims) == len(shape):
+        raise OperationError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
+            "Specify the reduction dim with the 'dim' argument."
+        )
+    for d in dims:
+        if shape[d] == 0:
+            title = name if name == "aminmax" else f"{name}()"
+            raise DimensionError(f"{title}: Expected reduction dim {d} to have non-zero size.")
+
+
+def _extreme(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool, out: Any = None) -> Tensor:
+    shape = require_tensor(input, name)._array.shape
+    if input.dtype.is_complex:
+        kernel = {"amax": "max_values_cpu", "amin": "min_values_cpu"}.get(name, "aminmax_cpu")
+        raise UnsupportedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_type_name}'")
+    dims = dims_of(None if dim == () else dim, len(shape), name)
+    check_nonempty(name, shape, dims)
+    if out is None:
+        return op.call(input, dim=dims, keepdim=keepdim)  # type: ignore[no-any-return]
+    if isinstance(out, Tensor) and out.dtype is not input.dtype:
+        raise DtypeError(
+            f"Expected the dtype for input and out to match, but got {input.dtype.scalar_type_name} for input's dtype and "
+            f"{out.dtype.scalar_type_name} for out's dtype."
+        )
+    return into(out, op.call(input, dim=dims, keepdim=keepdim), name)
+
+
+@public(methods="=")
+@numpy_names
+def amax(input: Tensor, dim: Dims = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The largest element over dimensions; the gradient is shared evenly among ties.
+
+    Raises:
+        IndexError: a reduced dimension is empty, or out of range.
+
+    >>> import pellucid as torch
+    >>> torch.amax(torch.tensor([[1.0, 5.0], [7.0, 3.0]]), dim=1)
+    tensor([5., 7.])
+    """
+    return _extreme(amax_op, "amax", input, dim, keepdim, out)
+
+
+@public(methods="=")
+@numpy_names
+def amin(input: Tensor, dim: Dims = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The smallest element over dimensions; the gradient is shared evenly among ties.
+
+    >>> import pellucid as torch
+    >>> torch.amin(torch.tensor([[1.0, 5.0], [7.0, 3.0]]), dim=0)
+    tensor([1., 3.])
+    """
+    return _extreme(amin_op, "amin", input, dim, keepdim, out)
+
+
+_aminmax = return_types.make("aminmax", "min max")
+
+
+@public(methods="=")
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None) -> Any:
+    """The smallest and the largest element, over all dimensions or along one, as (min, max).
+
+    >>> import pellucid as torch
+    >>> torch.aminmax(torch.tensor([3.0, 1.0, 2.0])).max
+    tensor(3.)
+    """
+    number = everyday_dim(input, dim)
+    if number >= 0 and out is None:
+        dims = (number,)
+        return _aminmax(amin_op.call(input, dim=dims, keepdim=keepdim), amax_op.call(input, dim=dims, keepdim=keepdim))
+    shape = require_tensor(input, "aminmax")._array.shape
+    if dim is None and 0 in shape:
+        raise OperationError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
+    if input.dtype.is_complex:
+        raise UnsupportedError(f"\"aminmax_cpu\" not implemented for '{input.dtype.scalar_type_name}'")
+    made = _extreme(amin_op, "aminmax", input, dim, keepdim), _extreme(amax_op, "aminmax", input, dim, keepdim)
+    if out is not None:
+        for target in out:
+            if target.dtype is not input.dtype:
+                raise DtypeError(f"Expected out tensor to have dtype {input.dtype.c_name}, but got {target.dtype.c_name} instead")
+        made = tuple(into(target, value, "aminmax") for target, value in zip(out, made, strict=True))  # type: ignore[assignment]
+    return _aminmax(*made)
+
+
+# ---- truth and counting -----------------------------------------------------------------------
+def _all(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:
+    if dim is None and not keepdim and x.dtype.kind == "b" and x.size and type(x) is np.ndarray:
+        return x.item(x.argmin())  # the first False: a quarter of the cost, and the rest is not looked at
+    return np.logical_and.reduce(x, dim, None, None, keepdim)
+
+
+def _any(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:
+    if dim is None and not keepdim and x.dtype.kind == "b" and x.size and type(x) is np.ndarray:
+        return x.item(x.argmax())
+    return np.logical_or.reduce(x, dim, None, None, keepdim)
+
+
+all_op = defop(
+    "all", "input", forward=_all,
+    aval=lambda x, dim, keepdim: (reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.dtype(bool)),
+    samples=cases(*OVER_DIMS),
+)  # fmt: skip
+any_op = defop(
+    "any", "input", forward=_any,
+    aval=lambda x, dim, keepdim: (reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.dtype(bool)),
+    samples=cases(*OVER_DIMS),
+)  # fmt: skip
+
+
+def _truth(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
+    if dim is None and isinstance(input, Tensor) and input._array.dtype.kind == "b" and input._array.ndim:
+        return op.call(input, dim=None, keepdim=keepdim)  # type: ignore[no-any-return]
+    dims = dims_of(dim, require_tensor(input, name)._array.ndim, name)
+    if isinstance(dim, (tuple, list)) and not dim and input._array.ndim:
+        dims = ()  # an empty list reduces nothing here
+    made = op.call(input if dims != () else input != 0, dim=dims, keepdim=keepdim)
+    return F.cast(made, dtype=np.dtype(np.uint8)) if input.dtype is dtypes.uint8 else made  # PyTorch keeps uint8
+
+
+@public(methods="=", out=True)
+@numpy_names
+def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """True where all elements (over `dim`) are not zero; NaN is not zero. uint8 gives uint8, everything else bool.
+
+    >>> import pellucid as torch
+    >>> torch.all(torch.tensor([[True, False], [True, True]]), dim=1)
+    tensor([False,  True])
+    """
+    return _truth(all_op, "all", input, dim, keepdim)
+
+
+@public(methods="=", out=True)
+@numpy_names
+def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """True where some element (over `dim`) is not zero. uint8 gives uint8, everything else bool.
+
+    >>> import pellucid as torch
+    >>> torch.any(torch.tensor([[True, False], [False, False]]), dim=1)
+    tensor([ True, False])
+    """
+    return _truth(any_op, "any", input, dim, keepdim)
+
+
+count_nonzero_op = defop(
+    "count_nonzero", "input", forward=lambda xp, x, *, dim: xp.sum(x != 0, dim, np.int64),
+    aval=lambda x, dim: (reduced_aval(x, dim=dim)[0], np.dtype(np.int64)),
+    samples=cases((((3, 4),), {"dim": (0,)})),
+)  # fmt: skip
+
+
+@public(methods="=")
+def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
+    """How many elements are not zero, in all or over `dim`, as int64.
+
+    >>> import pellucid as torch
+    >>> torch.count_nonzero(torch.tensor([0.0, 3.0, 4.0]))
+    tensor(2)
+    """
+    return count_nonzero_op.call(input, dim=dims_of(dim, require_tensor(input, "count_nonzero")._array.ndim, "count_nonzero"))

@@ -1,0 +1,233 @@
+"""Differences of neighbours, numerical gradients, integrals by the trapezoid rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import dtypes
+from ...core.public import FUNCTIONS, public
+from ...core.tensor import Tensor
+from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
+from ...shapes import normalize_dim, normalize_dims
+from .._rules import require_tensor
+from ._reduction import numpy_names, to_float
+
+
+# ---- differences and the trapezoid rule -------------------------------------------------------
+def _slice(x: Any, dim: int, start: int, stop: int) -> Any:
+    return x.narrow(dim, start, stop - start)
+
+
+@public(methods="=", out=True)
+@numpy_names
+def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
+    """The n-th differences of neighbours along `dim`.
+
+    Args:
+        prepend, append: values put before and after along `dim` first.
+
+    >>> import pellucid as torch
+    >>> torch.diff(torch.tensor([1, 4, 9]))
+    tensor([3, 5])
+    """
+    shape = require_tensor(input, "diff")._array.shape
+    if not shape:
+        raise ShapeError("diff expects input to be at least one-dimensional")
+    number = normalize_dim(dim, len(shape))
+    for name, other in (("prepend", prepend), ("append", append)):
+        if other is None:
+            continue
+        theirs = require_tensor(other, "diff", name)._array.shape
+        if len(theirs) != len(shape):
+            raise ShapeError("diff expects prepend or append to be the same dimension as input")
+        for d, (a, b) in enumerate(zip(shape, theirs, strict=True)):
+            if a != b and d != number:
+                raise ShapeError(
+                    "diff expects the shape of tensor to prepend or append to match that of input except along the differencing "
+                    f"dimension; input.size({d}) = {a}, but got tensor.size({d}) = {b}"
+                )
+    if n < 0:
+        raise OperationError(f"order must be non-negative but got {n}")
+    if n == 0:
+        return input.clone()  # type: ignore[no-any-return, attr-defined]
+    parts = [t for t in (prepend, input, append) if t is not None]
+    x: Any = FUNCTIONS["torch"]["cat"](parts, number) if len(parts) > 1 else input
+    for _ in range(n):
+        size = x._array.shape[number]
+        if size == 0:
+            break
+        after, before = _slice(x, number, 1, size), _slice(x, number, 0, size - 1)
+        x = after.logical_xor(before) if x.dtype is dtypes.bool_ else after - before
+    return x  # type: ignore[no-any-return]
+
+
+def _trapezoids(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
+    """Areas under neighbouring values along `dim`, doubled."""
+    shape = require_tensor(y, name, "y")._array.shape
+    number = normalize_dim(dim, len(shape))
+    if not shape:
+        raise ShapeError(f"{name}: `y` must have at least one dimension")
+    if y.dtype is dtypes.bool_:
+        which = "`y`" if x is None else "`x` or `y`"
+        raise DtypeError(f"{name}: received a bool input for {which}, but bool is not supported")
+    n = shape[number]
+    if x is None:
+        if isinstance(dx, bool):
+            raise DtypeError(f"{name}: Currently, we only support dx as a real number.")
+        if isinstance(dx, complex):
+            raise DtypeError(f"{name}: Currently, we only support dx as a real number.")
+        width: Any = dx
+    else:
+        steps = require_tensor(x, name, "x")
+        if steps.dtype is dtypes.bool_:
+            raise DtypeError(f"{name}: received a bool input for `x` or `y`, but bool is not supported")
+        width = _widths(name, y, x, number)
+    if n < 2:
+        return None, number
+    return (_slice(y, number, 1, n) + _slice(y, number, 0, n - 1)) * width, number
+
+
+def _widths(name: str, y: Any, x: Any, dim: int) -> Any:
+    ndim = y._array.ndim
+    if x._array.ndim == 1 and ndim != 1:
+        if x._array.shape[0] != y._array.shape[dim]:
+            raise ShapeError(f"{name}: There must be one `x` value for each sample point")
+        x = x.reshape([-1 if d == dim else 1 for d in range(ndim)])
+        where = dim
+    else:
+        where = dim - ndim
+        if x._array.ndim == 0:
+            return 0
+        if x._array.ndim + where < 0 or x._array.shape[where] != y._array.shape[dim]:
+            if x._array.ndim == ndim or x._array.ndim == 1:
+                raise ShapeError(f"{name}: There must be one `x` value for each sample point")
+    n = x._array.shape[where]
+    where = where % x._array.ndim
+    if n == 0:
+        return x
+    return _slice(x, where, 1, n) - _slice(x, where, 0, n - 1)
+
+
+def _integral(name: str, y: Any, x: Any, dx: Any, dim: int) -> Tensor:
+    areas, number = _trapezoids(name, y, x, dx, dim)
+    if areas is None:
+        # PyTorch's dtypes: the values' own where there are none, else that of a sum divided by two.
+        zero = y.sum(number) * 0
+        return zero.to(y.dtype) if y._array.shape[number] == 0 else zero / 2.0
+    return areas.sum(number) / 2.0  # type: ignore[no-any-return]
+
+
+@public()
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
+    """The integral of samples `y` along `dim` by the trapezoid rule, at places `x` or `dx` apart (1 by default).
+
+    >>> import pellucid as torch
+    >>> torch.trapezoid(torch.tensor([1.0, 5.0, 10.0]))
+    tensor(10.5000)
+    """
+    return _integral("trapezoid", y, x, 1 if dx is None else dx, dim)
+
+
+@public()
+def trapz(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
+    """As `trapezoid`.
+
+    >>> import pellucid as torch
+    >>> torch.trapz(torch.tensor([1.0, 5.0, 10.0]), dx=2)
+    tensor(21.)
+    """
+    return _integral("trapezoid", y, x, dx, dim)
+
+
+@public()
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
+    """The running integral of samples `y` along `dim` by the trapezoid rule; one value fewer than `y` has.
+
+    >>> import pellucid as torch
+    >>> torch.cumulative_trapezoid(torch.tensor([1.0, 5.0, 10.0]))
+    tensor([ 3.0000, 10.5000])
+    """
+    areas, number = _trapezoids("cumulative_trapezoid", y, x, 1 if dx is None else dx, dim)
+    if areas is None:
+        return _slice(y, number, 0, 0) / 2.0  # type: ignore[no-any-return]
+    return areas.cumsum(number) / 2.0  # type: ignore[no-any-return]
+
+
+# ---- numerical gradient -----------------------------------------------------------------------
+def _steps(input: Any, spacing: Any, given: Any, dims: tuple[int, ...]) -> list[Any]:
+    """For each dimension the distance of samples, a number, or their places, a vector."""
+    if spacing is None or isinstance(spacing, (int, float, complex)):
+        return [1 if spacing is None else spacing] * len(dims)
+    each = list(spacing)
+    if len(each) != len(dims):
+        wanted = f"'self.dim() = {input._array.ndim}', since dim argument was not given" if given is None else f"'{len(dims)}'"
+        raise OperationError(
+            f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to {wanted}, but got a list of "
+            f"length {len(each)}"
+        )
+    for k, step in enumerate(each):
+        if isinstance(step, Tensor) != isinstance(each[0], Tensor):
+            raise ArgumentTypeError(f"expected Tensor as element {k} in argument 1, but got {type(step).__name__}")
+        if isinstance(step, Tensor) and (step._array.ndim != 1 or step._array.shape[0] != input._array.shape[dims[k]]):
+            raise ShapeError(
+                "torch.gradient expected each element of spacing to have one value for each sample along its dimension"
+            )
+    return each
+
+
+def _gradient_along(x: Any, dim: int, step: Any, edge_order: int) -> Any:
+    """Differences of second order inside, for samples at any places; one-sided at the ends."""
+    n = x._array.shape[dim]
+
+    def at(start: int, stop: int) -> Any:
+        return _slice(x, dim, start, stop)
+
+    if isinstance(step, Tensor):
+        shape = [-1 if d == dim else 1 for d in range(x._array.ndim)]
+        width = (_slice(step, 0, 1, n) - _slice(step, 0, 0, n - 1)).reshape(shape)
+        h1, h2 = _slice(width, dim, 0, n - 2), _slice(width, dim, 1, n - 1)
+        inner = (
+            at(0, n - 2) * (-h2 / (h1 * (h1 + h2))) + at(1, n - 1) * ((h2 - h1) / (h1 * h2)) + at(2, n) * (h1 / (h2 * (h1 + h2)))
+        )
+        first, last = _slice(width, dim, 0, 1), _slice(width, dim, n - 2, n - 1)
+        second, before = (_slice(width, dim, 1, 2), _slice(width, dim, n - 3, n - 2)) if edge_order == 2 else (None, None)
+    else:
+        inner = (at(2, n) - at(0, n - 2)) / (2 * step)
+        first = last = second = before = step
+    if edge_order == 1:
+        low, high = (at(1, 2) - at(0, 1)) / first, (at(n - 1, n) - at(n - 2, n - 1)) / last
+    else:
+        low, high = (
+            _edge(at(0, 1), at(1, 2), at(2, 3), first, second),
+            _edge(at(n - 1, n), at(n - 2, n - 1), at(n - 3, n - 2), last, before),
+        )
+        high = -high
+    return FUNCTIONS["torch"]["cat"]([low, inner, high], dim)
+
+
+def _edge(x0: Any, x1: Any, x2: Any, h1: Any, h2: Any) -> Any:
+    """The slope at x0 of the parabola through three samples, going towards x2."""
+    return -x0 * ((2 * h1 + h2) / (h1 * (h1 + h2))) + x1 * ((h1 + h2) / (h1 * h2)) - x2 * (h1 / (h2 * (h1 + h2)))
+
+
+@public()
+def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
+    """The numerical derivatives of samples along dimensions (all by default), by central differences, one tensor for each.
+
+    Args:
+        spacing: distance of samples, one for all dimensions or a list; or a list of vectors with their places.
+        edge_order: 1 or 2, the order of the one-sided differences at the ends.
+
+    >>> import pellucid as torch
+    >>> torch.gradient(torch.tensor([1.0, 4.0, 9.0]))
+    (tensor([3., 4., 5.]),)
+    """
+    shape = require_tensor(input, "gradient")._array.shape
+    dims = tuple(range(len(shape))) if dim is None else normalize_dims((dim,) if isinstance(dim, int) else dim, len(shape))
+    if edge_order not in (1, 2):
+        raise OperationError("torch.gradient only supports edge_order=1 and edge_order=2.")
+    steps = _steps(input, spacing, dim, dims)
+    if any(shape[d] < edge_order + 1 for d in dims):
+        raise ShapeError("torch.gradient expected each dimension size to be at least edge_order+1")
+    x: Any = input if input.dtype.is_floating_point or input.dtype.is_complex else to_float(input)
+    return tuple(_gradient_along(x, d, step, edge_order) for d, step in zip(dims, steps, strict=True))

@@ -1,0 +1,303 @@
+"""Distances between vectors, covariances, correlations."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...core import tracing
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import public
+from ...core.tensor import Tensor, make_tensor
+from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
+from ...shapes import broadcast_shapes
+from .._rules import require_tensor
+from .._samples import cases
+from ..linalg._linalg import constant, values
+
+
+# ---- all pairs of two sets --------------------------------------------------------------------
+def _distances(gap: Any, p: float) -> Any:
+    size = np.abs(gap)
+    if p == 0:
+        return (size != 0).sum(-1).astype(gap.dtype)
+    if p == 1:
+        return size.sum(-1)
+    if p == 2:
+        return np.sqrt((size * size).sum(-1))
+    if p == math.inf:
+        return size.max(-1) if size.shape[-1] else size.sum(-1)
+    return np.power(np.power(size, gap.dtype.type(p)).sum(-1), gap.dtype.type(1 / p))
+
+
+def _by_products(x: Any, y: Any) -> Any:
+    """Euclidean distances from |x|^2 - 2 x.y + |y|^2: one matrix product, less exact for near points."""
+    square = (x * x).sum(-1)[..., :, None] + (y * y).sum(-1)[..., None, :] - 2 * (x @ y.mT)
+    return np.sqrt(np.maximum(square, 0))
+
+
+# Pairs are handled in blocks of rows so that no (rows, columns, width) array gets larger than this many elements.
+_BLOCK = 1 << 22
+
+
+def _cdist(xp: Any, x: Any, y: Any, *, p: float, by_products: bool) -> Any:
+    if by_products:
+        return _by_products(x, y).astype(x.dtype, copy=False)
+    rows, columns, width = x.shape[-2], y.shape[-2], x.shape[-1]
+    out = np.zeros((*x.shape[:-1], columns), x.dtype)
+    step = max(1, _BLOCK // max(1, columns * width * math.prod(x.shape[:-2])))
+    for start in range(0, rows, step):
+        gap = x[..., start : start + step, None, :] - y[..., None, :, :]
+        out[..., start : start + step, :] = _distances(gap, p)
+    return out
+
+
+def _some(F: Any, mask: Any) -> bool:
+    """Whether anything is marked; while a rule is traced something may be, in another call."""
+    return bool(mask.any()) if not F.raw or type(mask) is np.ndarray else True
+
+
+def _pair_slopes(F: Any, g: Any, x: Any, y: Any, d: Any, p: float) -> Any:
+    """g * d(distance)/d(x - y) for every pair, (..., rows, columns, width)."""
+    shape = (*x.shape[:-1], 1, x.shape[-1])
+    gap = x.reshape(shape) - y.reshape((*y.shape[:-2], 1, *y.shape[-2:]))
+    g, d = g.reshape((*g.shape, 1)), d.reshape((*d.shape, 1))
+    if p == 1:
+        return F.sgn(gap) * g
+    zero = values(F, d) == 0
+    safe = d + constant(F, zero.astype(values(F, d).dtype)) if _some(F, zero) else d
+    if p == math.inf:
+        top = abs(values(F, gap)) == values(F, d)
+        return F.sgn(gap) * constant(F, (top & ~zero).astype(values(F, d).dtype)) * g
+    if p == 2:
+        return gap * (g / safe)
+    none = (values(F, gap) == 0) | zero
+    mask = none.astype(values(F, d).dtype)
+    size = F.abs(gap) + constant(F, mask)
+    return F.sgn(gap) * (F.pow(size, p - 1) * constant(F, 1 - mask)) * (g / F.pow(safe, p - 1))
+
+
+def _cdist_left(F: Any, g: Any, input: Any, other: Any, out: Any, p: float) -> Any:
+    if p == 0 or values(F, out).size == 0:
+        return input * 0
+    if p == 2:
+        # sum_j g_ij (x_i - y_j) / d_ij, as products of matrices.
+        w = _weights(F, g, out)
+        return input * F.sum(w, dim=(w.ndim - 1,), keepdim=True) - F.matmul(w, other)
+    slopes = _pair_slopes(F, g, input, other, out, p)
+    return F.sum(slopes, dim=(slopes.ndim - 2,), keepdim=False)
+
+
+def _cdist_right(F: Any, g: Any, input: Any, other: Any, out: Any, p: float) -> Any:
+    if p == 0 or values(F, out).size == 0:
+        return other * 0
+    if p == 2:
+        w = _weights(F, g, out).mT
+        return other * F.sum(w, dim=(w.ndim - 1,), keepdim=True) - F.matmul(w, input)
+    slopes = _pair_slopes(F, g, input, other, out, p)
+    return -F.sum(slopes, dim=(slopes.ndim - 3,), keepdim=False)
+
+
+def _weights(F: Any, g: Any, d: Any) -> Any:
+    zero = values(F, d) == 0
+    if not _some(F, zero):
+        return g / d
+    mask = zero.astype(values(F, d).dtype)
+    return (g * constant(F, 1 - mask)) / (d + constant(F, mask))
+
+
+defop(
+    "cdist",
+    "input other",
+    forward=_cdist,
+    aval=lambda x, y, p, by_products: ((*x[0][:-1], y[0][-2]), x[1]),
+    vjp={"input": _cdist_left, "other": _cdist_right},
+    samples=cases(*((((2, 3, 4), (2, 5, 4)), {"p": p, "by_products": p == 2}) for p in (1.0, 1.5, 2.0, 3.0, math.inf))),
+)
+
+_MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+
+
+@public()
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = _MODES[0]) -> Tensor:
+    """The p-norm distances between all rows of two sets.
+
+    Args:
+        x1: `(..., n, d)`.
+        x2: `(..., m, d)`; leading dimensions broadcast.
+        p: order of the norm, 0 to inf.
+        compute_mode: whether Euclidean distances may come from one matrix product: with more than 25 rows (the default,
+            "use_mm_for_euclid_dist_if_necessary"), always ("use_mm_for_euclid_dist") or never ("donot_use_mm_for_euclid_dist").
+
+    >>> import pellucid as torch
+    >>> torch.cdist(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
+    tensor([[5.]])
+    """
+    a, b = require_tensor(x1, "cdist", "x1")._array.shape, require_tensor(x2, "cdist", "x2", 2)._array.shape
+    for k, (t, shape) in enumerate(((x1, a), (x2, b)), 1):
+        if not t.dtype.is_floating_point:
+            raise DtypeError(f"cdist only supports floating-point dtypes, X{k} got: {t.dtype.scalar_type_name}")
+        if len(shape) < 2:
+            raise ShapeError(f"cdist only supports at least 2D tensors, X{k} got: {len(shape)}D")
+    if a[-1] != b[-1]:
+        raise ShapeError(f"X1 and X2 must have the same number of columns. X1: {a[-1]} X2: {b[-1]}")
+    if isinstance(p, bool) or not isinstance(p, (int, float)):
+        raise ArgumentTypeError(f"cdist(): argument 'p' (position 3) must be float, not {type(p).__name__}")
+    if not p >= 0:
+        raise OperationError("cdist only supports non-negative p values")
+    if compute_mode not in _MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    lead = broadcast_shapes(a[:-2], b[:-2])
+    x, y = (t if t._array.shape[:-2] == lead else F.expand(t, shape=(*lead, *t._array.shape[-2:])) for t in (x1, x2))
+    if x.dtype is not y.dtype:
+        kind = np.result_type(x._array.dtype, y._array.dtype)
+        x, y = F.cast(x, dtype=kind), F.cast(y, dtype=kind)
+    large = a[-2] > 25 or b[-2] > 25
+    fast = p == 2 and (compute_mode == _MODES[1] or (compute_mode == _MODES[0] and large))
+    return F.cdist(x, y, p=float(p), by_products=fast)
+
+
+@public(namespace="torch nn.functional")
+def pdist(input: Tensor, p: float = 2) -> Tensor:
+    """The p-norm distances between all pairs of rows of a matrix, as a vector: (0, 1), (0, 2), ... (1, 2), ...
+
+    >>> import pellucid as torch
+    >>> torch.pdist(torch.tensor([[0.0], [1.0], [3.0]]))
+    tensor([1., 3., 2.])
+    """
+    if require_tensor(input, "pdist")._array.ndim != 2:
+        raise ShapeError(f"pdist only supports 2D tensors, got: {input._array.ndim}D")
+    if not input.dtype.is_floating_point:
+        raise DtypeError("pdist only supports floating-point dtypes")
+    if not p >= 0:
+        raise OperationError("pdist only supports non-negative p values")
+    n = input._array.shape[0]
+    rows, columns = (make_tensor(tracing.constant(np.ascontiguousarray(places))) for places in _pairs(n))
+    gap = input.index_select(0, rows) - input.index_select(0, columns)  # type: ignore[attr-defined]
+    return F.vector_norm(gap, ord=float(p), dim=(1,), keepdim=False)
+
+
+@tracing.independent
+def _pairs(n: int) -> Any:
+    """First and second of each pair of n things."""
+    return np.triu_indices(n, 1)
+
+
+# ---- covariance -------------------------------------------------------------------------------
+@public(methods="=")
+def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
+    """The covariances of the rows of a matrix (variables), whose columns are observations; of one variable for a vector.
+
+    Args:
+        correction: subtracted from the number of observations.
+        fweights: how often each observation counts, integers.
+        aweights: how much each observation counts, floats.
+
+    >>> import pellucid as torch
+    >>> torch.cov(torch.tensor([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]))
+    tensor([[1., 1.],
+            [1., 1.]])
+    """
+    ndim = require_tensor(input, "cov")._array.ndim
+    if ndim > 2:
+        raise ShapeError(f"cov(): expected input to have two or fewer dimensions but got an input with {ndim} dimensions")
+    if input._array.dtype.kind == "b":
+        raise DtypeError("cov(): bool dtype is not supported for input")
+    x: Any = input.reshape((1, -1)) if ndim < 2 else input  # type: ignore[attr-defined]
+    n = x._array.shape[1]
+    weights = _observation_weights(fweights, aweights, n)
+    if weights is None:
+        total: Any = n
+        mean = x.sum(1, keepdim=True) / n if n else x.sum(1, keepdim=True)
+        factor = n - correction
+    else:
+        total = weights.sum()
+        if n:
+            tracing.check(_check_total, total._array)
+        mean = (x * weights).sum(1, keepdim=True) / total
+        if aweights is None:
+            factor = total - correction
+        elif correction == 0:
+            factor = total
+        else:
+            factor = total - correction * ((weights * aweights).sum() / total)
+    if isinstance(factor, Tensor):
+        factor = factor.clamp(min=0) if tracing.tracers or factor._array <= 0 else factor  # type: ignore[attr-defined]
+        tracing.check(_warn_of_freedom, factor._array)
+    else:
+        factor = max(factor, 0)
+        _warn_of_freedom(factor)
+    away = x - mean
+    scaled = away if weights is None else away * weights
+    product = F.matmul(away, F.conj(scaled.t()))
+    made = product / factor
+    return made.squeeze()  # type: ignore[no-any-return]
+
+
+def _check_total(total: np.ndarray) -> None:
+    if total == 0:
+        raise OperationError("cov(): weights sum to zero, can't be normalized")
+
+
+def _warn_of_freedom(factor: Any) -> None:
+    if factor <= 0:
+        import warnings
+
+        warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
+                      UserWarning, stacklevel=3)  # fmt: skip
+
+
+def _check_not_negative(w: np.ndarray, name: str) -> None:
+    if w.min() < 0:
+        raise OperationError(f"cov(): {name} cannot be negative")
+
+
+def _observation_weights(fweights: Any, aweights: Any, n: int) -> Any:
+    weights = None
+    for name, w in (("fweights", fweights), ("aweights", aweights)):
+        if w is None:
+            continue
+        shape = require_tensor(w, "cov", name)._array.shape
+        if len(shape) > 1:
+            raise ShapeError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with {len(shape)} dimensions")
+        if name == "fweights" and not (w.dtype.is_integral and w._array.dtype.kind != "b"):
+            raise DtypeError(
+                "cov(): expected fweights to have integral dtype but got fweights with " + w.dtype.scalar_type_name + " dtype"
+            )
+        if name == "aweights" and not w.dtype.is_floating_point:
+            raise DtypeError("cov(): expected aweights to have floating point dtype but got aweights with "
+                             + w.dtype.scalar_type_name + " dtype")  # fmt: skip
+        if w._array.size != n:
+            raise ShapeError(f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+                             f"{w._array.size} != {n}")  # fmt: skip
+        if w._array.size:
+            tracing.check(_check_not_negative, w._array, name)
+        weights = w if weights is None else weights * w
+    return weights
+
+
+@public(methods="=")
+def corrcoef(input: Tensor) -> Tensor:
+    """The correlation coefficients of the rows of a matrix (variables), whose columns are observations.
+
+    >>> import pellucid as torch
+    >>> torch.corrcoef(torch.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
+    if require_tensor(input, "corrcoef")._array.ndim > 2:
+        raise ShapeError(
+            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input._array.ndim} dimensions"
+        )
+    c = cov(input)
+    if c._array.ndim == 0:
+        return c / c  # type: ignore[operator, no-any-return]
+    spread = F.real(c.diagonal()).sqrt()  # type: ignore[attr-defined]
+    made = c / spread.unsqueeze(-1) / spread.unsqueeze(0)  # type: ignore[operator]
+    if made.dtype.is_complex:
+        real, imag = F.real(made).clamp(-1, 1), made.imag.clamp(-1, 1)
+        return F.complex(real, imag)
+    return made.clamp(-1, 1)  # type: ignore[no-any-return]

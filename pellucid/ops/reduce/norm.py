@@ -1,0 +1,474 @@
+"""Norms of vectors and matrices, and what is made of them: norm, dist, renorm, cond, matrix_rank."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...backends.native import kernels
+from ...core import tracing
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import public
+from ...core.tensor import Tensor, make_tensor
+from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
+from ...shapes import normalize_dim, reduce_shape
+from .._rules import require_tensor
+from .._samples import cases
+from ..linalg._linalg import constant, linalg, matrices, square, values
+from ._reduction import as_dtype, count, dims_of, numpy_names, restore
+
+INF = math.inf
+
+
+# ---- vector norms -----------------------------------------------------------------------------
+def _vector_norm(xp: Any, x: Any, *, ord: float, dim: Any, keepdim: bool) -> Any:
+    kind = x.dtype
+    size = np.abs(x.astype(xp.ACCUMULATE[kind]) if kind in xp.ACCUMULATE else x)
+    real = kind if kind.kind != "c" else size.dtype
+    if ord == INF:
+        made = xp.max(size, dim, keepdim) if x.size else xp.sum(size, dim, None, None, keepdim)
+    elif ord == -INF:
+        made = xp.min(size, dim, keepdim)
+    elif ord == 0:
+        made = xp.sum((size != 0).astype(size.dtype), dim, None, None, keepdim)
+    elif ord == 1 or count(x.shape, dim) == 1:  # the square of a single element might overflow
+        made = xp.sum(size, dim, None, None, keepdim)
+    elif ord == 2:
+        made = np.sqrt(xp.sum(size * size, dim, None, None, keepdim))
+    else:
+        p = size.dtype.type(ord)
+        made = np.power(xp.sum(np.power(size, p), dim, None, None, keepdim), 1 / p)
+    return np.asarray(made).astype(real, copy=False)
+
+
+def _vector_norm_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, ord: float, dim: Any, keepdim: bool) -> Any:
+    g, out = restore(g, input_shape, dim, keepdim), restore(out, input_shape, dim, keepdim)
+    if ord == 0:
+        return input * 0
+    if ord == 1:
+        return F.sgn(input) * g
+    # Where the norm is 0 the gradient is taken as 0 instead of 0/0 (the second derivative stays NaN there, as it should).
+    if F.raw and type(out) is not np.ndarray and input.dtype.kind == "f":  # traced: it may be 0 in another call
+        share = g if math.isinf(ord) else g / (out if ord == 2 else F.pow(out, ord - 1))
+        return F.where(out == 0, 0.0, _slope(F, input, out, ord, dim) * share)
+    zero = values(F, out) == 0
+    if ord == 2:
+        made = input * (g / out)
+        return _zero_where(F, zero, made) if zero.any() else made
+    if math.isinf(ord):
+        top = np.abs(values(F, input)) == values(F, out)
+        share = top.astype(values(F, out).dtype)
+        share = share / np.asarray(share.sum(axis=dim, keepdims=True)).astype(share.dtype)
+        return F.sgn(input) * (constant(F, share) * g)
+    size = F.abs(input)
+    if ord < 2 or zero.any():
+        slope = F.sgn(input) * F.pow(size, ord - 1)
+        nothing = (values(F, input) == 0) & (ord < 1)
+        if nothing.any():
+            slope = _zero_where(F, nothing, slope)
+    else:
+        slope = input * F.pow(size, ord - 2)
+    if ord > 2 and zero.any():  # nothing is infinite then, in the second derivative either
+        return input * F.pow(size, ord - 2) * (g / F.pow(_one_where(F, zero, out), ord - 1))
+    made = slope * (g / F.pow(out, ord - 1))
+    return _zero_where(F, zero, made) if zero.any() else made
+
+
+def _slope(F: Any, input: Any, out: Any, ord: float, dim: Any) -> Any:
+    """The gradient but for a factor of each norm, for all values."""
+    if ord == 2:
+        return input
+    if math.isinf(ord):
+        top = (abs(input) == out).astype(out.dtype)
+        dims = tuple(range(len(input.shape))) if dim is None else tuple(dim)
+        return F.sgn(input) * (top / F.sum(top, dim=dims, keepdim=True))
+    slope = F.sgn(input) * F.pow(abs(input), ord - 1)
+    return F.where(input == 0, 0.0, slope) if ord < 1 else slope
+
+
+def _one_where(F: Any, mask: Any, x: Any) -> Any:
+    return np.where(mask, x.dtype.type(1), x) if F.raw else x.masked_fill(make_tensor(np.broadcast_to(mask, x.shape).copy()), 1)
+
+
+def _zero_where(F: Any, mask: Any, x: Any) -> Any:
+    mask = np.broadcast_to(mask, x.shape)
+    return np.where(mask, x.dtype.type(0), x) if F.raw else x.masked_fill(make_tensor(mask.copy()), 0)
+
+
+defop(
+    "vector_norm",
+    "input",
+    forward=_vector_norm,
+    vjp={"input": _vector_norm_grad},
+    grad_name="LinalgVectorNorm",
+    samples=cases(
+        *((((3, 4),), {"ord": p, "dim": dim, "keepdim": False}) for p in (0, 0.5, 1, 1.5, 2, 3, INF, -INF) for dim in (None, (1,))),
+        complex=True,
+    ),
+    aval=lambda x, ord, dim, keepdim: (
+        reduce_shape(x[0], range(len(x[0])) if dim is None else dim, keepdim),
+        np.empty(0, x[1]).real.dtype,
+    ),
+)
+
+
+def _in_dtype(name: str, x: Tensor, dtype: Any) -> Tensor:
+    """The tensor in the type that a norm is asked to compute in."""
+    if dtype is None:
+        return x
+    if not isinstance(dtype, dtypes.dtype):
+        raise ArgumentTypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+    if not (dtype.is_floating_point or dtype.is_complex):
+        raise DtypeError(f"{name}: dtype should be floating point or complex. Got {dtype.scalar_type_name}")
+    if x.dtype.is_complex != dtype.is_complex:
+        wanted, got = ("complex", "real") if x.dtype.is_complex else ("real", "complex")
+        raise DtypeError(f"{name}: dtype should be {wanted} for {wanted} inputs, but got {dtype.scalar_type_name}")
+    if dtypes.promote_types(x.dtype, dtype) is not dtype:
+        raise DtypeError(
+            f"{name}: the dtype of the input ({x.dtype.scalar_type_name}) should be convertible without narrowing to the specified "
+            f"dtype ({dtype.scalar_type_name})"
+        )
+    return as_dtype(x, dtype)
+
+
+def vector_norm_of(name: str, x: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Tensor:
+    """The vector norm with PyTorch's checks."""
+    kind = require_tensor(x, name, "x").dtype
+    if not (kind.is_floating_point or kind.is_complex):
+        raise DtypeError(f"{name}: Expected a floating point or complex tensor as input. Got {kind.scalar_type_name}")
+    if isinstance(ord, str) or not isinstance(ord, (int, float)):
+        raise ArgumentTypeError(f"{name.replace('.', '_')}(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
+    x = _in_dtype(name, x, dtype)
+    shape = x._array.shape
+    dims = dims_of(dim, len(shape), name)
+    if isinstance(dim, (tuple, list)) and not dim:
+        dims = None
+    if (ord < 0 or ord == INF) and 0 in shape:
+        if dims is None:
+            raise OperationError(
+                f"{name} cannot compute the {ord} norm on an empty tensor because the operation does not have an identity"
+            )
+        for d in dims:
+            if shape[d] == 0:
+                raise OperationError(
+                    f"{name} cannot compute the {ord} norm on the dimension {d} because this dimension is empty and the "
+                    "operation does not have an identity"
+                )
+    return F.vector_norm(x, ord=float(ord), dim=dims, keepdim=bool(keepdim))
+
+
+Dims = int | tuple[int, ...] | list[int] | None
+
+
+@linalg()
+def vector_norm(x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    """The vector norm over `dim` (all dimensions, flattened, for None).
+
+    Args:
+        x: floating point or complex.
+        ord: 2, 1, any number p for `sum(|x|^p)^(1/p)`, 0 for the count of non-zeros, inf and -inf for largest and smallest.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.vector_norm(torch.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
+    return vector_norm_of("linalg.vector_norm", x, ord, dim, keepdim, dtype)
+
+
+# ---- matrix norms -----------------------------------------------------------------------------
+@linalg()
+def matrix_norm(
+    A: Tensor,
+    ord: Any = "fro",
+    dim: Any = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,  # noqa: N803
+) -> Tensor:
+    """The matrix norm over two dimensions.
+
+    Args:
+        ord: "fro" (root of the sum of squares), "nuc" (sum of singular values), 2 and -2 (largest and smallest singular value),
+            1 and -1 (largest and smallest column sum), inf and -inf (row sums).
+
+    >>> import pellucid as torch
+    >>> torch.linalg.matrix_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]))
+    tensor(5.)
+    """
+    name = "linalg.matrix_norm"
+    ndim = require_tensor(A, "linalg_matrix_norm", "A")._array.ndim
+    kind = A.dtype
+    if ndim < 2:
+        raise ShapeError(f"{name}: The input tensor A must have at least 2 dimensions.")
+    if not (kind.is_floating_point or kind.is_complex):
+        raise DtypeError(f"{name}: Expected a floating point or complex tensor as input. Got {kind.scalar_type_name}")
+    if isinstance(dim, int) or dim is None or len(dim) != 2:
+        raise OperationError(
+            f"{name}: dim must be a 2-tuple. Got {'' if dim is None else dim if isinstance(dim, int) else ', '.join(map(str, dim))}"
+        )
+    first, second = (normalize_dim(d, ndim) for d in dim)
+    if first == second:
+        raise OperationError(f"{name}: dims must be different. Got ({dim[0]}, {dim[1]})")
+    if isinstance(ord, str):
+        if ord not in ("fro", "nuc"):
+            raise OperationError(f"{name}: Order {ord} not supported.")
+        if ord == "fro":
+            return vector_norm_of(name, A, 2, (first, second), keepdim, dtype)
+    elif not isinstance(ord, (int, float)):
+        raise ArgumentTypeError(f"linalg_matrix_norm(): argument 'ord' must be Number or str, not {type(ord).__name__}")
+    elif abs(ord) not in (1, 2, INF):
+        raise OperationError(f"{name}: Order {ord} not supported.")
+    x = _in_dtype(name, A, dtype)
+    if ord == "nuc" or abs(ord) == 2:
+        if x._array.dtype not in (np.float32, np.float64, np.complex64, np.complex128):
+            raise DtypeError(f"{name}: Low precision dtypes not supported. Got {kind.scalar_type_name}")
+        s = F.svd(x.movedim((first, second), (-2, -1)), full=False)[1]
+        made = s.sum(-1) if ord == "nuc" else _largest(s, -1, ord)
+    else:
+        over, along = (first, second) if abs(ord) == 1 else (second, first)
+        sums = vector_norm_of(name, x, 1, over, True, None)
+        made = _largest(sums, along, ord)
+        made = made.squeeze(over if over < along else over - 1) if not keepdim else made
+        return made.unsqueeze(along) if keepdim else made
+    if keepdim:
+        for d in sorted((first, second)):
+            made = made.unsqueeze(d)
+    return made
+
+
+def _largest(x: Any, dim: int, ord: Any) -> Any:
+    if ord > 0 and x._array.shape[dim] == 0:
+        return x.sum(dim)  # a norm over nothing is 0
+    return x.amax(dim) if ord > 0 else x.amin(dim)
+
+
+@linalg()
+def norm(
+    A: Tensor,
+    ord: Any = None,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,  # noqa: N803
+) -> Tensor:
+    """A vector norm (`dim` is one number, or A a vector) or a matrix norm (`dim` is two numbers, or A a matrix).
+
+    Args:
+        ord: as for `vector_norm` and `matrix_norm`; None is the root of the sum of squares over `dim`.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.norm(torch.tensor([3.0, 4.0]), ord=1)
+    tensor(7.)
+    """
+    ndim = require_tensor(A, "linalg_norm", "A")._array.ndim
+    if isinstance(dim, (tuple, list)) and len(dim) not in (1, 2) and ord is not None:
+        raise OperationError("linalg.norm: If dim is specified, it must be of length 1 or 2. Got " + str(list(dim)))
+    if ord is None:
+        return vector_norm_of("linalg.vector_norm", A, 2, dim, keepdim, dtype)
+    if dim is None:
+        if ndim not in (1, 2):
+            raise OperationError(
+                "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got " + str(ndim) + "D."
+            )
+        pair = ndim == 2
+    else:
+        pair = isinstance(dim, (tuple, list)) and len(dim) == 2
+    if isinstance(ord, str) and not pair:
+        if ndim < 2:
+            raise ShapeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+        raise OperationError(
+            f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim if isinstance(dim, (tuple, list)) else [dim]))}"
+        )
+    if pair:
+        return matrix_norm(A, ord, (0, 1) if dim is None else tuple(dim), keepdim, dtype=dtype)
+    return vector_norm_of("linalg.vector_norm", A, ord, dim, keepdim, dtype)
+
+
+@public(names="norm", methods="=", out=True)
+@numpy_names
+def torch_norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: dtypes.dtype | None = None) -> Tensor:
+    """The p-norm over `dim` (of all elements for None); "fro" is 2, "nuc" the sum of singular values of matrices.
+
+    >>> import pellucid as torch
+    >>> torch.norm(torch.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
+    require_tensor(input, "norm")
+    kind = input.dtype if dtype is None else dtype
+    if isinstance(p, str):
+        if p == "nuc":
+            return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+        if p != "fro":
+            raise OperationError(f"linalg.matrix_norm: Order {p} not supported.")
+        p = 2
+    if p is None:
+        p = 2
+    if not (kind.is_floating_point or kind.is_complex):
+        raise DtypeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {kind.scalar_type_name}")
+    return vector_norm_of("linalg.vector_norm", as_dtype(input, dtype), p, dim, keepdim, None)
+
+
+torch_norm.__name__ = "norm"
+
+
+@public(out=True)
+def frobenius_norm(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+    """The root of the sum of squares over `dim`.
+
+    >>> import pellucid as torch
+    >>> torch.frobenius_norm(torch.tensor([3.0, 4.0]), dim=0)
+    tensor(5.)
+    """
+    return vector_norm_of("linalg.vector_norm", input, 2, dim, keepdim, None)
+
+
+@public(out=True)
+def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> Tensor:
+    """The sum of the singular values of matrices.
+
+    >>> import pellucid as torch
+    >>> torch.nuclear_norm(torch.eye(2))
+    tensor(2.)
+    """
+    return matrix_norm(input, "nuc", dim, keepdim)
+
+
+@public()
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    """The norms of the slices along `dim`, with the other dimensions kept as 1 (of everything for -1).
+
+    >>> import pellucid as torch
+    >>> torch.norm_except_dim(torch.tensor([[3.0, 4.0]]), 2, 0)
+    tensor([[5.]])
+    """
+    ndim = require_tensor(v, "norm_except_dim", "v")._array.ndim
+    if dim == -1:
+        return vector_norm_of("linalg.vector_norm", v, pow, None, False, None)
+    keep = normalize_dim(dim, ndim)
+    others = tuple(d for d in range(ndim) if d != keep)
+    return vector_norm_of("linalg.vector_norm", v, pow, others, True, None) if others else v.abs()  # type: ignore[attr-defined]
+
+
+@public(methods="=")
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The p-norm of `input - other`.
+
+    >>> import pellucid as torch
+    >>> torch.dist(torch.tensor([3.0, 4.0]), torch.zeros(2))
+    tensor(5.)
+    """
+    require_tensor(other, "dist", "other", 2)
+    gap = require_tensor(input, "dist") - other  # type: ignore[operator]
+    return vector_norm_of("linalg.vector_norm", gap, p, None, False, None)
+
+
+@public(methods="=", inplace="=", out=True)
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    """The slices along `dim` scaled down so that none has a p-norm above `maxnorm`.
+
+    >>> import pellucid as torch
+    >>> torch.renorm(torch.tensor([[3.0, 4.0]]), p=2, dim=0, maxnorm=1.0)
+    tensor([[0.6000, 0.8000]])
+    """
+    ndim = require_tensor(input, "renorm")._array.ndim
+    if isinstance(p, complex):
+        raise OperationError("renorm: p must be real-valued")
+    if p <= 0:
+        raise OperationError("renorm: non-positive-norm not supported")
+    if isinstance(maxnorm, complex):
+        raise OperationError("renorm: maxnorm must be real-valued")
+    if maxnorm < 0:
+        raise OperationError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    if ndim <= 1:
+        raise ShapeError(f"renorm: input needs at least 2 dimensions, got {ndim} dimensions")
+    keep = normalize_dim(dim, ndim)
+    sizes = F.vector_norm(input, ord=float(p), dim=tuple(d for d in range(ndim) if d != keep), keepdim=True)
+    over = sizes.detach() > maxnorm
+    factor = F.where(over, maxnorm / (sizes + 1e-7), 1.0)
+    return input * factor  # type: ignore[no-any-return]
+
+
+# ---- condition and rank -----------------------------------------------------------------------
+@linalg()
+def cond(A: Tensor, p: Any = None) -> Tensor:  # noqa: N803
+    """The condition number of matrices in a norm: `norm(A) * norm(inv(A))`; the ratio of extreme singular values by default.
+
+    Args:
+        p: None or 2, -2 (by singular values), or "fro", "nuc", 1, -1, inf, -inf (square matrices; inf where singular).
+
+    >>> import pellucid as torch
+    >>> torch.linalg.cond(torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
+    tensor(2.)
+    """
+    matrices(A, "linalg.cond")
+    if p is None or p in (2, -2):
+        s = F.svd(A, full=False)[1]
+        if s._array.shape[-1] == 0:
+            return make_tensor(tracing.constant(np.zeros(s._array.shape[:-1], s._array.dtype)))
+        low, high = s.select(-1, s._array.shape[-1] - 1), s.select(-1, 0)
+        return low / high if p == -2 else high / low
+    if isinstance(p, str) and p not in ("fro", "nuc"):
+        raise OperationError(f"linalg.cond got an invalid norm type: {p}")
+    if not isinstance(p, str) and (not isinstance(p, (int, float)) or abs(p) not in (1, INF)):
+        raise OperationError(f"linalg.cond got an invalid norm type: {p}")
+    shape = A._array.shape
+    if shape[-1] != shape[-2]:
+        raise ShapeError(
+            f"linalg.cond(ord={p}): A must be batches of square matrices, but they are {shape[-2]} by {shape[-1]} matrices"
+        )
+    if A._array.size == 0:
+        return make_tensor(tracing.constant(np.zeros(shape[:-2], A._array.real.dtype)))
+    from ..linalg.solve import inv_ex
+
+    inverse, info = inv_ex(A)
+    made = matrix_norm(A, p) * matrix_norm(inverse, p)  # type: ignore[operator]
+    if tracing.tracers or (info._array > 0).any():
+        return made.masked_fill(info > 0, INF)  # type: ignore[no-any-return]
+    return made  # type: ignore[no-any-return]
+
+
+@linalg()
+def matrix_rank(
+    A: Tensor,
+    tol: Any = None,
+    hermitian: bool = False,
+    *,
+    atol: Any = None,
+    rtol: Any = None,  # noqa: N803
+) -> Tensor:
+    """The number of singular values above a tolerance, as int64.
+
+    Args:
+        atol, rtol: they count when above max(atol, rtol * largest); rtol defaults to eps * max(m, n). `tol` stands for atol alone.
+
+    >>> import pellucid as torch
+    >>> torch.linalg.matrix_rank(torch.tensor([[1.0, 1.0], [1.0, 1.0]]))
+    tensor(1)
+    """
+    from ..linalg.lstsq import number_or_array
+
+    x = matrices(A, "torch.linalg.matrix_rank", "input")._array
+    for tolerance in (tol, atol, rtol):
+        if isinstance(tolerance, Tensor) and tolerance.dtype.is_complex:
+            raise DtypeError("torch.linalg.matrix_rank: tolerance tensor of complex type is not supported.")
+        if isinstance(tolerance, str):
+            raise ArgumentTypeError("linalg_matrix_rank(): tolerances must be numbers or Tensors, not str")
+    if tol is not None:
+        atol, rtol = tol, 0.0
+    if hermitian:
+        square(A, "torch.linalg.matrix_rank")
+    if x.size == 0:
+        return make_tensor(tracing.constant(np.zeros(x.shape[:-2], np.int64)))
+    return make_tensor(tracing.effect(_ranks, x, number_or_array(atol), number_or_array(rtol), bool(hermitian)))
+
+
+def _ranks(x: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
+    from ..linalg.lstsq import cutoff
+
+    s = np.abs(kernels.matmul.blas.linalg.eigvalsh(x)) if hermitian else kernels.matmul.blas.linalg.svd(x, compute_uv=False)
+    least = cutoff(s.max(-1), x.shape, atol, rtol, x.dtype)
+    return np.asarray((s > np.asarray(least)[..., None]).sum(-1), np.int64)

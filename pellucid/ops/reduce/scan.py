@@ -1,0 +1,276 @@
+"""Running sums, products and extremes along a dimension."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import config, dtypes
+from ...backends.native import kernels
+from ...backends.numpy_fast import positions
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import public
+from ...core.tensor import Tensor, make_tensor
+from ...core.tracing import constant
+from ...errors import UnsupportedError
+from ...shapes import normalize_dim
+from .. import return_types
+from .._rules import require_tensor
+from .._samples import cases
+from ._reduction import as_dtype, everyday_dim, numpy_names
+
+_F32 = np.dtype(np.float32)
+
+
+def _flip(F: Any, x: Any, dim: int) -> Any:
+    if not F.raw:
+        return x.flip(dim)
+    return np.flip(x, dim) if type(x) is np.ndarray else F.flip(x, dims=(dim,))
+
+
+def _cumsum(xp: Any, x: Any, *, dim: int) -> Any:
+    kind = x.dtype
+    if kind is _F32 and x.ndim:
+        return xp.cumsum(x, dim)
+    if x.ndim == 0:
+        return x.astype(np.int64) if kind.kind in "biu" else x.copy()
+    if kind in xp.ACCUMULATE:
+        wide = xp.ACCUMULATE[kind]
+        return xp.cumsum(x, dim, wide) if wide.kind == "i" else xp.cumsum(x, dim, wide).astype(kind)
+    return xp.cumsum(x, dim)
+
+
+def _scan_aval(x: Any, *, dim: int) -> Any:
+    return x[0], np.dtype(np.int64) if x[1].kind in "biu" else x[1]
+
+
+_ALONG = ((((3, 4),), {"dim": 0}), (((2, 5),), {"dim": 1}))
+
+
+def _cumsum_grad(F: Any, g: Any, input_shape: Any, dim: int) -> Any:
+    return _flip(F, F.cumsum(_flip(F, g, dim), dim=dim), dim) if input_shape else g
+
+
+cumsum_op = defop(
+    "cumsum", "input", forward=_cumsum, aval=_scan_aval, vjp={"input": _cumsum_grad}, jvp="linear", onnx="CumSum",
+    samples=cases(*_ALONG, complex=True),
+)  # fmt: skip
+
+
+def _cumprod(xp: Any, x: Any, *, dim: int) -> Any:
+    kind = x.dtype
+    if x.ndim == 0:
+        return x.astype(np.int64) if kind.kind in "biu" else x.copy()
+    if kind in xp.ACCUMULATE:
+        wide = xp.ACCUMULATE[kind]
+        return xp.cumprod(x, dim, wide) if wide.kind == "i" else xp.cumprod(x, dim, wide).astype(kind)
+    return xp.cumprod(x, dim)
+
+
+def _cumprod_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: int) -> Any:
+    if not input_shape:
+        return g
+    values = input if F.raw else input._array
+    if F.raw and type(values) is np.ndarray and type(g) is np.ndarray and values.dtype == np.float32 and config.kernels:
+        made = kernels.ordering.scan.cumprod_backward(values, out, np.ascontiguousarray(g), dim)
+        if made is not None:
+            return made
+    if 0 not in values:
+        return _cumsum_grad(F, g * F.conj(out), input_shape, dim) / F.conj(input)
+    # With a zero, dividing by it is replaced by products that leave one element out: line k has its k-th element set to 1.
+    n = input_shape[dim]
+    eye = np.eye(n, dtype=values.dtype)
+    keep = np.triu(np.ones((n, n), values.dtype))  # element k takes part in results k, k+1, ...
+    swap = (lambda t: np.moveaxis(t, dim, -1)) if F.raw else (lambda t: t.movedim(dim, -1))
+    back = (lambda t: np.moveaxis(t, -1, dim)) if F.raw else (lambda t: t.movedim(-1, dim))
+    if not F.raw:
+        eye, keep = make_tensor(eye), make_tensor(keep)
+    x, g = swap(input), swap(g)
+    wide = (*x.shape[:-1], 1, n)
+    lines = F.cumprod(x.reshape(wide) * (1 - eye) + eye, dim=len(wide) - 1)
+    return back(F.sum(g.reshape(wide) * F.conj(lines) * keep, dim=(len(wide) - 1,), keepdim=False))
+
+
+def _with_zeros(x: Any) -> Any:
+    x = x.copy()
+    x.flat[::3] = 0
+    return (x,)
+
+
+cumprod_op = defop(
+    "cumprod",
+    "input",
+    forward=_cumprod,
+    aval=_scan_aval,
+    vjp={"input": _cumprod_grad},
+    samples=lambda rng: (*cases(*_ALONG, complex=True)(rng), *cases(*_ALONG, make=_with_zeros)(rng)),
+)
+
+
+@public(methods="=", inplace="=", out="computes")
+@numpy_names
+def cumsum(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    """The running sum along `dim`; integers and bools give int64.
+
+    >>> import pellucid as torch
+    >>> torch.cumsum(torch.tensor([1, 2, 3]), dim=0)
+    tensor([1, 3, 6])
+    """
+    number = everyday_dim(input, dim)
+    if number >= 0 and dtype is None:
+        return cumsum_op.call(input, dim=number)  # type: ignore[no-any-return]
+    if dtype is dtypes.bool_:
+        raise UnsupportedError("\"cumsum_out_cpu\" not implemented for 'Bool'")
+    input = as_dtype(require_tensor(input, "cumsum"), dtype)
+    made = cumsum_op.call(input, dim=normalize_dim(dim, input._array.ndim))
+    return as_dtype(made, dtype)
+
+
+@public(methods="=", inplace="=", out="computes")
+@numpy_names
+def cumprod(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    """The running product along `dim`; integers and bools give int64.
+
+    >>> import pellucid as torch
+    >>> torch.cumprod(torch.tensor([1, 2, 3]), dim=0)
+    tensor([1, 2, 6])
+    """
+    if dtype is dtypes.bool_:
+        raise UnsupportedError("\"cumprod_out_cpu\" not implemented for 'Bool'")
+    input = as_dtype(require_tensor(input, "cumprod"), dtype)
+    made = cumprod_op.call(input, dim=normalize_dim(dim, input._array.ndim))
+    return as_dtype(made, dtype)
+
+
+# ---- running extremes -------------------------------------------------------------------------
+def _running(x: Any, dim: int, better: Any) -> Any:
+    """(running extreme, index of its last occurrence so far); a NaN stays once met."""
+    if x.ndim == 0:
+        return x.copy(), np.zeros((), np.int64)
+    values = better.accumulate(x, dim)
+    here = x == values
+    if x.dtype.kind not in "biu":
+        here |= x != x
+    places = here * positions(x.shape[dim], x.ndim, dim)
+    return values, np.maximum.accumulate(places, dim, None, places)
+
+
+def _running_grad(F: Any, g: Any, out1: Any, input_shape: Any, dim: int) -> Any:
+    g = g[0]
+    return F.put_along(g, out1, shape=input_shape, dim=dim, unique=False) if input_shape else g
+
+
+def _running_aval(x: Any, *, dim: int) -> Any:
+    return [x, (x[0], np.dtype(np.int64))]
+
+
+cummax_op = defop(
+    "cummax", "input", forward=lambda xp, x, *, dim: _running(x, dim, np.maximum), outputs=2, aval=_running_aval,
+    vjp={"input": _running_grad}, samples=cases(*_ALONG),
+)  # fmt: skip
+cummin_op = defop(
+    "cummin", "input", forward=lambda xp, x, *, dim: _running(x, dim, np.minimum), outputs=2, aval=_running_aval,
+    vjp={"input": _running_grad}, samples=cases(*_ALONG),
+)  # fmt: skip
+_cummax, _cummin = return_types.make("cummax", "values indices"), return_types.make("cummin", "values indices")
+
+
+def _real_dim(input: Any, name: str, dim: int) -> int:
+    number = everyday_dim(input, dim)
+    if number >= 0:
+        return number
+    if require_tensor(input, name).dtype.is_complex:
+        raise UnsupportedError(f"\"{name}_cpu\" not implemented for '{input.dtype.scalar_type_name}'")
+    return normalize_dim(dim, input._array.ndim)
+
+
+@public(methods="=", out=True)
+@numpy_names
+def cummax(input: Tensor, dim: int) -> Any:
+    """The largest element so far along `dim`, and its index, as (values, indices).
+
+    >>> import pellucid as torch
+    >>> torch.cummax(torch.tensor([1.0, 3.0, 2.0]), dim=0).values
+    tensor([1., 3., 3.])
+    """
+    return _cummax(*cummax_op.call(input, dim=_real_dim(input, "cummax", dim)))
+
+
+@public(methods="=", out=True)
+@numpy_names
+def cummin(input: Tensor, dim: int) -> Any:
+    """The smallest element so far along `dim`, and its index, as (values, indices).
+
+    >>> import pellucid as torch
+    >>> torch.cummin(torch.tensor([2.0, 3.0, 1.0]), dim=0).values
+    tensor([2., 2., 1.])
+    """
+    return _cummin(*cummin_op.call(input, dim=_real_dim(input, "cummin", dim)))
+
+
+# ---- running log-sum-exp ----------------------------------------------------------------------
+def _logcumsumexp(xp: Any, x: Any, *, dim: int) -> Any:
+    if x.ndim == 0 or x.size == 0:
+        return x.copy()
+    kind = x.dtype
+    if kind.kind == "c":
+        return _complex_logcumsumexp(x, dim)
+    wide = x.astype(xp.ACCUMULATE[kind]) if kind in xp.ACCUMULATE else x
+    return np.logaddexp.accumulate(wide, dim).astype(kind, copy=False)
+
+
+def _complex_logcumsumexp(x: Any, dim: int) -> Any:
+    top = np.maximum.accumulate(np.where(np.isfinite(x.real), x.real, -np.inf), dim).max(dim, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0)
+    return (np.log(np.cumsum(np.exp(x - top), dim)) + top).astype(x.dtype)
+
+
+def _logcumsumexp_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: int) -> Any:
+    # d out_j / d x_i = exp(x_i - out_j) for i <= j. Positive and negative gradients are summed apart, in logarithms, so that
+    # exp(-out_j) cannot overflow.
+    if not input_shape:
+        return g
+    input = F.conj(input)
+    out = F.conj(out)
+    if (input.dtype.kind if F.raw else input._array.dtype.kind) == "c":
+        return _cumsum_grad(F, g * F.exp(-out), input_shape, dim) * F.exp(input)
+    if not F.raw:
+        return _logcumsumexp_grad_recorded(g, input, out, dim)
+    total = None
+    for sign in (1.0, -1.0):
+        part = np.where(g * sign > 0, g * sign, 0).astype(out.dtype)
+        made = np.exp(np.flip(F.logcumsumexp(np.flip(np.log(part) - out, dim), dim=dim), dim) + input)
+        total = made if total is None else total - made
+    return total
+
+
+def _logcumsumexp_grad_recorded(g: Any, input: Any, out: Any, dim: int) -> Any:
+    """The same sum with all pairs (i, j) spelled out: quadratic, but differentiable to any order."""
+    x, out, g = (t.movedim(dim, -1) for t in (input, out, g))
+    n = x._array.shape[-1]
+    later = make_tensor(constant(np.triu(np.ones((n, n), bool))))  # row i, column j >= i
+    gap = F.where(later, x.unsqueeze(-1) - out.unsqueeze(-2), -float("inf"))
+    return (F.exp(gap) * g.unsqueeze(-2)).sum(-1).movedim(-1, dim)
+
+
+logcumsumexp_op = defop(
+    "logcumsumexp", "input", forward=_logcumsumexp, aval=lambda x, dim: x, vjp={"input": _logcumsumexp_grad},
+    samples=cases(*_ALONG),
+)  # fmt: skip
+
+
+@public(methods="=", out=True)
+@numpy_names
+def logcumsumexp(input: Tensor, dim: int) -> Tensor:
+    """log(cumsum(exp(x))) along `dim`, without overflow.
+
+    >>> import pellucid as torch
+    >>> torch.logcumsumexp(torch.tensor([0.0, 0.0]), dim=0)
+    tensor([0.0000, 0.6931])
+    """
+    kind = require_tensor(input, "logcumsumexp").dtype
+    if not (kind.is_floating_point or kind.is_complex):
+        raise UnsupportedError(f"\"logcumsumexp_out_cpu\" not implemented for '{kind.scalar_type_name}'")
+    return logcumsumexp_op.call(input, dim=normalize_dim(dim, input._array.ndim))

@@ -1,0 +1,366 @@
+"""Looking values up and counting them: searchsorted, bucketize, isin, histograms. None has a gradient."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...backends.meta import MetaArray
+from ...backends.numpy_extra import comparable
+from ...core import tracing
+from ...core.bind import common_dtype
+from ...core.public import public
+from ...core.tensor import Tensor, make_tensor
+from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError, UnsupportedError
+from .. import return_types
+from .._rules import require_tensor
+from ..pointwise.basic import underivable
+
+
+# ---- places in an ordered sequence ------------------------------------------------------------
+def _places(ordered: Any, values: Any, right: bool, kind: Any) -> Any:
+    side = "right" if right else "left"
+    ordered, values = comparable(ordered), comparable(values)
+    if ordered.ndim == 1:
+        return np.asarray(np.searchsorted(ordered, values, side), kind)
+    n = math.prod(ordered.shape[:-1])
+    rows, wanted = ordered.reshape(n, ordered.shape[-1]), values.reshape(n, values.shape[-1])
+    made = [np.searchsorted(row, w, side) for row, w in zip(rows, wanted, strict=True)]
+    return np.asarray((np.stack(made) if made else np.zeros(values.shape, np.int64)).reshape(values.shape), kind)
+
+
+def _right(right: bool, side: str | None) -> bool:
+    if side is None:
+        return bool(right)
+    if side not in ("left", "right"):
+        raise OperationError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+    if right and side == "left":
+        raise OperationError(
+            "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True"
+        )
+    return side == "right"
+
+
+@public(out=True)
+def searchsorted(
+    sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Where each value would go in an ascending sequence (its last dimension) to keep it ordered.
+
+    Args:
+        sorted_sequence: `(n,)`, or `(..., n)` with the leading dimensions of `input`.
+        input: a number or tensor.
+        right: put equals after the values already there (also `side="right"`).
+        sorter: indices that put `sorted_sequence` in order.
+
+    >>> import pellucid as torch
+    >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 6]))
+    tensor([1, 3])
+    """
+    require_tensor(sorted_sequence, "searchsorted", "sorted_sequence")
+    ordered = sorted_sequence._array
+    number = not isinstance(input, Tensor)
+    if number and not isinstance(input, (bool, int, float)):
+        raise ArgumentTypeError(f"searchsorted(): argument 'input' (position 2) must be Tensor, not {type(input).__name__}")
+    values = tracing.constant(np.asarray(input)) if number else input._array
+    if ordered.ndim == 0:
+        raise ShapeError("torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we "
+                         "got boundaries tensor dim(0) and input value's dim(0) numel(1)" if number else
+                         "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension")  # fmt: skip
+    if number and ordered.ndim != 1:
+        raise ShapeError(
+            "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
+            f"boundaries tensor dim({ordered.ndim}) and input value's dim(0) numel(1)"
+        )
+    if ordered.ndim != 1 and ordered.shape[:-1] != values.shape[:-1]:
+        raise ShapeError(
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and "
+            f"input value tensor must match, but we got boundaries tensor {list(ordered.shape)} and input value tensor "
+            f"{list(values.shape)}"
+        )
+    if sorter is not None:
+        order = require_tensor(sorter, "searchsorted", "sorter")._array
+        if order.shape != ordered.shape:
+            raise ShapeError(
+                f"torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor {list(ordered.shape)} "
+                f"and got sorter tensor {list(order.shape)}"
+            )
+        if sorter.dtype is not dtypes.int64:
+            raise DtypeError(
+                f"torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {sorter.dtype.scalar_type_name}"
+            )
+        ordered = tracing.effect(_in_order, ordered, order)
+    if MetaArray in (type(ordered), type(values)):
+        return make_tensor(MetaArray(values.shape, np.int32 if out_int32 else np.int64))
+    return make_tensor(tracing.effect(_places, ordered, values, _right(right, side), np.int32 if out_int32 else np.int64))
+
+
+def _in_order(ordered: Any, order: Any) -> Any:
+    if order.size and (order.min() < 0 or order.max() >= ordered.shape[-1]):
+        raise OperationError("torch.searchsorted(): sorter index out of range")
+    return np.take_along_axis(ordered, order, -1)
+
+
+@public(out=True)
+def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    """The bucket of each value between ascending `boundaries`, a vector.
+
+    >>> import pellucid as torch
+    >>> torch.bucketize(torch.tensor([0, 4]), torch.tensor([1, 3, 5]))
+    tensor([0, 2])
+    """
+    edges = require_tensor(boundaries, "bucketize", "boundaries", 2)._array
+    if edges.ndim != 1:
+        raise ShapeError(f"boundaries tensor must be 1 dimension, but got dim({edges.ndim})")
+    if not isinstance(input, (Tensor, bool, int, float)):
+        raise ArgumentTypeError(f"bucketize(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    values = input._array if isinstance(input, Tensor) else tracing.constant(np.asarray(input))
+    if MetaArray in (type(edges), type(values)):
+        return make_tensor(MetaArray(values.shape, np.int32 if out_int32 else np.int64))
+    return make_tensor(tracing.effect(_places, edges, values, bool(right), np.int32 if out_int32 else np.int64))
+
+
+@public(out=True)
+def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    """True where an element occurs among `test_elements`.
+
+    Args:
+        elements, test_elements: tensors, or one of them a number.
+        invert: True where it does not.
+
+    >>> import pellucid as torch
+    >>> torch.isin(torch.tensor([1, 2, 3]), torch.tensor([2, 3]))
+    tensor([False,  True,  True])
+    """
+    for position, (name, value) in enumerate((("elements", elements), ("test_elements", test_elements)), 1):
+        if not isinstance(value, (Tensor, bool, int, float)):
+            raise ArgumentTypeError(f"isin(): argument '{name}' (position {position}) must be Tensor, not {type(value).__name__}")
+    if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
+        raise ArgumentTypeError("isin(): argument 'elements' (position 1) must be Tensor")
+    if isinstance(elements, Tensor) and elements.is_meta:
+        return make_tensor(MetaArray(elements._array.shape, np.bool_))
+    common = common_dtype((elements, test_elements)).numpy
+    a, b = (x._array if isinstance(x, Tensor) else tracing.constant(np.asarray(x, common)) for x in (elements, test_elements))
+    return make_tensor(tracing.effect(_occurs, a, b, common, bool(assume_unique), bool(invert)))
+
+
+def _occurs(a: Any, b: Any, common: Any, assume_unique: bool, invert: bool) -> Any:
+    found = np.isin(a.astype(common), b.astype(common), assume_unique=assume_unique and a.ndim == 1, invert=invert)
+    return np.asarray(found).reshape(a.shape)
+
+
+def _held(t: Tensor, name: str) -> Any:
+    """The tensor's array, refused when it is without data: the result's values would be needed."""
+    if t.is_meta:
+        raise UnsupportedError(f"{name} on a meta tensor: it reads the values")
+    return t._array
+
+
+# ---- counts -----------------------------------------------------------------------------------
+@public(methods="=")
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each of 0, 1, 2, ... occurs in a vector of non-negative integers, or the sum of the weights there.
+
+    >>> import pellucid as torch
+    >>> torch.bincount(torch.tensor([0, 2, 2]))
+    tensor([1, 0, 2])
+    """
+    x = _held(require_tensor(input, "bincount"), "bincount")
+    if not (input.dtype.is_integral and x.dtype.kind in "iu"):
+        raise UnsupportedError(f"\"bincount_cpu\" not implemented for '{input.dtype.scalar_type_name}'")
+    if minlength < 0:
+        raise OperationError("minlength should be >= 0")
+    if x.ndim != 1 or (x.size and x.min() < 0):
+        raise OperationError("bincount only supports 1-d non-negative integral inputs.")
+    if weights is None:
+        return make_tensor(np.bincount(x, minlength=minlength).astype(np.int64))
+    w = require_tensor(weights, "bincount", "weights", 2)._array
+    if w.shape != x.shape:
+        raise ShapeError("weights should be 1-d and have the same length as input")
+    kind = np.float32 if w.dtype == np.float32 else np.float64
+    return make_tensor(np.bincount(x, w, minlength).astype(kind))
+
+
+@public(methods="=", out=True)
+def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    """How many elements lie in each of `bins` equal parts of [min, max] (of the data's range when both are 0).
+
+    >>> import pellucid as torch
+    >>> torch.histc(torch.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
+    tensor([0., 2., 1., 0.])
+    """
+    x = _held(require_tensor(input, "histc"), "histc")
+    if x.dtype.kind in "bc":
+        kernel = "aminmax_cpu" if x.dtype.kind == "c" else "linspace_cpu"
+        raise UnsupportedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_type_name}'")
+    if bins <= 0:
+        raise OperationError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    return make_tensor(tracing.effect(_bars, x, bins, float(min), float(max)))
+
+
+def _bars(x: Any, bins: int, low: float, high: float) -> Any:
+    if low == high and x.size:
+        low, high = float(x.min()), float(x.max())
+    if low == high:
+        low, high = low - 1, high + 1
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise OperationError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
+    if low > high:
+        raise OperationError("torch.histc: max must be larger than min")
+    flat = x.reshape(-1)
+    flat = flat[(flat >= low) & (flat <= high)]
+    if x.dtype.kind == "f":
+        kind = x.dtype.type
+        place = ((flat - kind(low)) * kind(bins) / (kind(high) - kind(low))).astype(np.int64)
+    else:
+        place = ((flat.astype(np.float64) - low) * bins / (high - low)).astype(np.int64)
+    return np.bincount(np.clip(place, 0, bins - 1), minlength=bins).astype(x.dtype)
+
+
+_histogram = return_types.make("histogram", "hist bin_edges")
+_histogramdd = return_types.make("histogramdd", "hist bin_edges")
+
+
+def _edges(x: Any, bins: Any, low_high: Any, name: str) -> Any:
+    """The bins' edges: given, or `bins` equal parts of a range (the data's own by default)."""
+    if isinstance(bins, Tensor):
+        return bins._array
+    if bins <= 0:
+        raise OperationError(f"torch.{name}(): bins must be > 0, but got {bins}")
+    return tracing.effect(_parts_of_range, x, bins, low_high, x.dtype, name)
+
+
+def _parts_of_range(x: Any, bins: int, low_high: Any, kind: Any, name: str) -> Any:
+    if low_high is not None:
+        low, high = low_high
+        if not (math.isfinite(low) and math.isfinite(high)):
+            raise OperationError(f"torch.{name}(): dimension range [{low}, {high}] is not finite")
+        if low > high:
+            raise OperationError(f"torch.histogramdd: min should not exceed max, but got min {low} max {high}")
+    elif x.size:
+        low, high = float(x.min()), float(x.max())
+        if not (math.isfinite(low) and math.isfinite(high)):
+            raise OperationError(f"torch.{name}(): dimension input range is not finite")
+    else:
+        low, high = 0.0, 1.0
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    # In the element type, from both ends towards the middle, as PyTorch's linspace.
+    step, k = kind.type((kind.type(high) - kind.type(low)) / kind.type(bins)), np.arange(bins + 1).astype(kind)
+    return np.where(k < (bins + 1) // 2, kind.type(low) + step * k, kind.type(high) - step * (kind.type(bins) - k)).astype(kind)
+
+
+def _count(x: Any, d: int, edges: list[Any], weight: Any, density: bool) -> Any:
+    """The weights (1 without) of the points `(..., d)` in each cell of the grid of edges."""
+    points = x.reshape(-1, d)
+    weight = None if weight is None else weight.reshape(-1)
+    kind = points.dtype
+    shape = tuple(len(e) - 1 for e in edges)
+    inside = np.ones(len(points), bool)
+    cell = np.zeros(len(points), np.int64)
+    for d, e in enumerate(edges):
+        place = np.searchsorted(e, points[:, d], "right") - 1
+        place[points[:, d] == e[-1]] = len(e) - 2  # the last bin includes its upper edge
+        inside &= (points[:, d] >= e[0]) & (points[:, d] <= e[-1]) & (place >= 0) & (place < shape[d])
+        cell = cell * shape[d] + place
+    total = np.bincount(cell[inside], None if weight is None else weight[inside], math.prod(shape)).reshape(shape).astype(kind)
+    if density:
+        total = total / total.sum()
+        for d, e in enumerate(edges):
+            total = total / np.diff(e).reshape([-1 if k == d else 1 for k in range(len(edges))])
+    return total.astype(kind)
+
+
+def _weights(weight: Any, shape: tuple[int, ...], kind: Any, name: str) -> Any:
+    if weight is None:
+        return None
+    if require_tensor(weight, name, "weight").dtype is not kind:
+        raise DtypeError(
+            f"torch.{name}(): if weight tensor is provided, input tensor and weight tensor should have the same dtype, "
+            f"but got input {kind.c_name}, and weight {weight.dtype.c_name}"
+        )
+    if weight._array.shape != shape:
+        raise ShapeError(
+            f"torch.{name}(): if weight tensor is provided it should have the same shape as the input tensor excluding its "
+            f"innermost dimension, but got input with shape {list(shape)} and weight with shape {list(weight._array.shape)}"
+        )
+    return weight._array
+
+
+def _floats(input: Any, name: str) -> None:
+    if require_tensor(input, name).dtype not in (dtypes.float32, dtypes.float64):
+        raise UnsupportedError(f"\"histogramdd\" not implemented for '{input.dtype.scalar_type_name}'")
+
+
+@public(methods="=", out=True)
+def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
+    """How many elements lie in each bin, as (hist, bin_edges); the last bin includes its upper edge.
+
+    Args:
+        bins: a number of equal bins, or their ascending edges as a vector.
+        range: (low, high) for equal bins; the data's own by default.
+        weight: count each element this much.
+        density: divide so that the integral is 1.
+
+    >>> import pellucid as torch
+    >>> torch.histogram(torch.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 4.0)).hist
+    tensor([2., 1.])
+    """
+    _floats(input, "histogram")
+    x = _held(input, "histogram")
+    if isinstance(bins, Tensor):
+        if bins._array.ndim != 1:
+            raise ShapeError(
+                f"torch.histogramdd: bins tensor should have one dimension, but got {bins._array.ndim} dimensions in the bins tensor "
+                "for dimension 0"
+            )
+        if bins.dtype is not input.dtype:
+            raise DtypeError("torch.histogramdd: input tensor and bins tensors should have the same dtype")
+    weights = _weights(weight, x.shape, input.dtype, "histogramdd")
+    if range is not None and len(range) != 2:
+        raise ShapeError(f"torch.histogramdd: range should have 2 elements, but got {len(range)}")
+    edges = _edges(x, bins, range, "histogram")
+    made = tracing.effect(_count, x, 1, [edges], weights, bool(density))
+    hist, places = (underivable(make_tensor(m), (input, bins, weight), "aten::histogram") for m in (made, edges))
+    return _histogram(hist, places)
+
+
+@public(methods="=")
+def histogramdd(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
+    """How many points of `(..., d)` lie in each cell of a d-dimensional grid, as (hist, bin_edges).
+
+    Args:
+        bins: one number for all dimensions, d numbers, or d vectors of ascending edges.
+        range: low and high for each dimension, 2 d numbers.
+        weight, density: as for `histogram`.
+
+    >>> import pellucid as torch
+    >>> torch.histogramdd(torch.tensor([[0.0, 1.0], [1.0, 0.0]]), bins=[2, 2]).hist
+    tensor([[0., 1.],
+            [1., 0.]])
+    """
+    _floats(input, "histogramdd")
+    x = _held(input, "histogramdd")
+    if x.ndim < 2:
+        raise ShapeError("torch.histogramdd: input tensor should have at least 2 dimensions")
+    d = x.shape[-1]
+    each = list(bins) if isinstance(bins, (tuple, list)) else [bins] * d
+    if len(each) != d:
+        raise ShapeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
+    if range is not None and len(range) != 2 * d:
+        raise ShapeError(
+            f"torch.histogramdd: for a {d}-dimensional histogram range should have {2 * d} elements, but got {len(range)}"
+        )
+    pairs = [None if range is None else (range[2 * k], range[2 * k + 1]) for k in np.arange(d)]
+    edges = [_edges(x[..., k], b, pairs[k], "histogramdd") for k, b in enumerate(each)]
+    weights = _weights(weight, x.shape[:-1], input.dtype, "histogramdd")
+    made = tracing.effect(_count, x, d, edges, weights, bool(density))
+    kernel = "aten::_histogramdd_from_bin_" + ("tensors" if isinstance(each[0], Tensor) else "cts")
+    sources = (input, *each, weight)
+    return _histogramdd(
+        underivable(make_tensor(made), sources, kernel), tuple(underivable(make_tensor(e), sources, kernel) for e in edges)
+    )

@@ -1,0 +1,507 @@
+"""Reductions that choose elements: max, min, argmax, median, mode, kthvalue, quantile. Their gradient goes to what was chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import config, dtypes
+from ...backends.native import SMALL, kernels
+from ...backends.numpy_extra import comparable
+from ...backends.scatter import put_few, take_few
+from ...core import tracing
+from ...core.inplace import into
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import FUNCTIONS, public
+from ...core.tensor import Tensor, make_tensor
+from ...core.tracing import constant
+from ...errors import ArgumentTypeError, DimensionError, DtypeError, OperationError, UnsupportedError
+from ...shapes import check_nonempty_reduction, normalize_dim
+from .. import return_types
+from .._rules import require_tensor
+from .._samples import REAL, Sample, cases, draw
+from ._reduction import everyday_dim, kept, numpy_names
+from .basic import max_all_op, min_all_op, whole
+
+_F32 = np.dtype(np.float32)
+
+
+# ---- elements by position along a dimension ---------------------------------------------------
+def put_along_array(src: Any, index: Any, shape: tuple[int, ...], dim: int, unique: bool) -> Any:
+    """Zeros of `shape` with `src` added at positions `index` along `dim`."""
+    if not shape:
+        return np.array(src).reshape(())
+    out = np.zeros(shape, src.dtype)
+    if unique:
+        put_few(out, index, src, dim)
+        return out
+    places = list(np.ogrid[tuple(slice(n) for n in index.shape)])
+    places[dim] = index
+    np.add.at(out, tuple(places), src)
+    return out
+
+
+take_along_op = defop(
+    "take_along",
+    "input index",
+    forward=lambda xp, x, index, *, dim, unique: xp.take_along_axis(x, index, dim) if x.ndim else x.copy(),
+    aval=lambda x, index, dim, unique: (index[0], x[1]),
+    vjp={"input": lambda F, g, index, input_shape, dim, unique: F.put_along(g, index, shape=input_shape, dim=dim, unique=unique)},
+    samples=lambda rng: [
+        Sample((draw(rng, (3, 4), REAL), rng.integers(0, 4, (3, 6))), {"dim": 1, "unique": False}),
+        Sample((draw(rng, (3, 4), REAL), rng.permuted(np.tile(np.arange(3), (4, 1)), axis=1).T[:2]), {"dim": 0, "unique": True}),
+    ],
+)
+
+defop(
+    "put_along",
+    "src index",
+    forward=lambda xp, src, index, *, shape, dim, unique: put_along_array(src, index, shape, dim, unique),
+    aval=lambda src, index, shape, dim, unique: (shape, src[1]),
+    vjp={"src": lambda F, g, index, dim, unique: F.take_along(g, index, dim=dim, unique=unique)},
+    samples=lambda rng: [
+        Sample((draw(rng, (3, 6), REAL), rng.integers(0, 4, (3, 6))), {"shape": (3, 4), "dim": 1, "unique": False})
+    ],
+)
+
+
+def chosen_grad(F: Any, g: Any, out1: Any, input_shape: Any, dim: int, keepdim: bool) -> Any:
+    """The gradient of the values that a reduction chose along `dim`: it lands where the index (`out1`) says."""
+    g = g[0]
+    if not input_shape:
+        return g.reshape(())
+    if not keepdim:
+        shape = kept(input_shape, dim)
+        g, out1 = g.reshape(shape), out1.reshape(shape)
+    return F.put_along(g, out1, shape=input_shape, dim=dim, unique=True)
+
+
+def _chosen_aval(x: Any, *, dim: int, keepdim: bool, **rest: Any) -> Any:
+    shape = kept(x[0], dim)
+    if not keepdim and shape:
+        shape = (*shape[:dim], *shape[dim + 1 :])
+    return [(shape, x[1]), (shape, np.dtype(np.int64))]
+
+
+_ALONG = tuple((((3, 5),), {"dim": dim, "keepdim": keepdim}) for dim in (0, 1) for keepdim in (False, True))
+
+
+def _choose(name: str, index_rule: Any, **given: Any) -> Any:
+    """An operation (values, indices) along `dim` whose rule gives the index of the chosen element, keeping the dimension."""
+
+    def forward(xp: Any, x: Any, *, dim: int, keepdim: bool, **params: Any) -> Any:
+        if x.ndim == 0:
+            return x.copy(), np.zeros((), np.int64)
+        if name != "mode" and type(x) is np.ndarray and x.dtype.kind == "f" and x.size >= SMALL and config.kernels:
+            made = kernels.ordering.select.select(x, dim, "kth" if name == "kthvalue" else name, **params)
+            if made is not None:
+                return made if keepdim else (np.squeeze(made[0], dim), np.squeeze(made[1], dim))
+        index = index_rule(x, dim, **params)
+        values = take_few(x, index, dim)
+        return (values, index) if keepdim else (np.squeeze(values, dim), np.squeeze(index, dim))
+
+    samples = cases(*((shapes, {**params, **given}) for shapes, params in _ALONG))
+    return defop(name, "input", forward=forward, aval=_chosen_aval, vjp={"input": chosen_grad}, outputs=2, samples=samples)
+
+
+def _extreme_op(which: str) -> Any:
+    reduce = np.maximum.reduce if which == "max" else np.minimum.reduce
+
+    def forward(xp: Any, x: Any, *, dim: int, keepdim: bool) -> Any:
+        if x.ndim == 0:
+            return x.copy(), np.zeros((), np.int64)
+        if x.size < 1024 and type(x) is np.ndarray:
+            place = x.argmax if which == "max" else x.argmin
+            return reduce(x, dim, None, None, keepdim), place(dim, keepdims=keepdim)
+        if type(x) is np.ndarray and x.dtype is _F32 and config.kernels:
+            made = kernels.ordering.order.extreme(x, dim, which == "max")
+            if made is not None:
+                return made if keepdim else (np.squeeze(made[0], dim), np.squeeze(made[1], dim))
+        return getattr(xp, which)(x, dim, keepdim), getattr(xp, "arg" + which)(x, dim, keepdims=keepdim)
+
+    return defop(
+        which + "_dim", "input", forward=forward, aval=_chosen_aval, vjp={"input": chosen_grad}, outputs=2,
+        grad_name=which.capitalize(), samples=cases(*_ALONG),
+    )  # fmt: skip
+
+
+max_op, min_op = _extreme_op("max"), _extreme_op("min")
+
+_RESULTS = {name: return_types.make(name, "values indices") for name in ("max", "min", "median", "nanmedian", "mode", "kthvalue")}
+
+
+def _along(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool, **params: Any) -> Any:
+    number = everyday_dim(input, dim)
+    if number < 0:
+        if isinstance(dim, bool) or not hasattr(dim, "__index__"):
+            raise ArgumentTypeError(f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}")
+        number = normalize_dim(dim.__index__(), input._array.ndim)
+        check_nonempty_reduction(name, input._array.shape, number)
+    values, indices = op.call(input, dim=number, keepdim=bool(keepdim), **params)
+    return _RESULTS[name](values, indices)
+
+
+def _real_only(input: Any, name: str, kernel: str) -> None:
+    """Refuse complex numbers, which have no order, in the words of PyTorch's kernel (a whole sentence, or its name)."""
+    if require_tensor(input, name).dtype.is_complex:
+        if " " in kernel:
+            raise DtypeError(kernel)
+        raise UnsupportedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_type_name}'")
+
+
+def _extreme(name: str, op: Any, whole: Any, pairwise: str, input: Any, dim: Any, keepdim: Any, other: Any) -> Any:
+    if other is None:
+        if everyday_dim(input, dim) >= 0:
+            return _along(op, name, input, dim, keepdim)
+        if dim is None and isinstance(input, Tensor) and input._array.size and input._array.dtype.kind in "fiu":
+            return whole.call(input)
+    _real_only(input, name, f"{name}_all" if dim is None else f"{name}(): does not support complex input")
+    if isinstance(dim, Tensor) or other is not None:
+        return FUNCTIONS["torch"][pairwise](input, dim if other is None else other)
+    if dim is None:
+        check_nonempty_reduction(name, input._array.shape, None)
+        return whole.call(input)
+    return _along(op, name, input, dim, keepdim)
+
+
+@public(methods="=", out=True)
+@numpy_names
+def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor | None = None) -> Any:
+    """The largest element: of all, along one dimension with its index, or of two tensors element by element.
+
+    Args:
+        input: real, any shape. NaN counts as largest.
+        dim: a dimension; then the result is (values, indices). A tensor in its place is compared with (`maximum`).
+        keepdim: keep the dimension with size 1.
+
+    Raises:
+        RuntimeError: no elements. IndexError: `dim` is empty or out of range.
+
+    >>> import pellucid as torch
+    >>> torch.max(torch.tensor([[1.0, 5.0], [7.0, 3.0]]), dim=1)
+    torch.return_types.max(
+    values=tensor([5., 7.]),
+    indices=tensor([1, 0]))
+    """
+    return _extreme("max", max_op, max_all_op, "maximum", input, dim, keepdim, other)
+
+
+@public(methods="=", out=True)
+@numpy_names
+def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor | None = None) -> Any:
+    """The smallest element: of all, along one dimension with its index, or of two tensors element by element; see `max`.
+
+    >>> import pellucid as torch
+    >>> torch.min(torch.tensor([3.0, 1.0, 2.0]))
+    tensor(1.)
+    """
+    return _extreme("min", min_op, min_all_op, "minimum", input, dim, keepdim, other)
+
+
+def _arg_aval(x: Any, *, dim: Any, keepdim: bool) -> Any:
+    if dim is None:
+        return ((1,) * len(x[0]) if keepdim else ()), np.dtype(np.int64)
+    return _chosen_aval(x, dim=dim, keepdim=keepdim)[1]
+
+
+argmax_op = defop(
+    "argmax", "input", forward=lambda xp, x, *, dim, keepdim: xp.argmax(x, dim, keepdims=keepdim), aval=_arg_aval, onnx="ArgMax",
+    samples=cases(*_ALONG),
+)  # fmt: skip
+argmin_op = defop(
+    "argmin", "input", forward=lambda xp, x, *, dim, keepdim: xp.argmin(x, dim, keepdims=keepdim), aval=_arg_aval, onnx="ArgMin",
+    samples=cases(*_ALONG),
+)  # fmt: skip
+
+
+def _arg(op: Any, name: str, input: Any, dim: Any, keepdim: bool) -> Tensor:
+    number = everyday_dim(input, dim)
+    if number >= 0:
+        return op.call(input, dim=number, keepdim=bool(keepdim))  # type: ignore[no-any-return]
+    _real_only(input, name, f"{name}(): does not support complex input")
+    if input.dtype is dtypes.bool_:
+        raise DtypeError(f"{name}(): does not support bool input")
+    if dim is not None:
+        if isinstance(dim, bool) or not hasattr(dim, "__index__"):
+            raise ArgumentTypeError(f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}")
+        dim = normalize_dim(dim.__index__(), input._array.ndim)
+    check_nonempty_reduction(name, input._array.shape, dim)
+    return op.call(input, dim=dim if input._array.ndim else None, keepdim=bool(keepdim))  # type: ignore[no-any-return]
+
+
+@public(methods="=", out=True)
+@numpy_names
+def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    """The index of the largest element, in the flattened tensor or along `dim`; the first one of equals.
+
+    >>> import pellucid as torch
+    >>> torch.argmax(torch.tensor([[1.0, 5.0], [7.0, 3.0]]), dim=1)
+    tensor([1, 0])
+    """
+    return _arg(argmax_op, "argmax", input, dim, keepdim)
+
+
+@public(methods="=", out=True)
+@numpy_names
+def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    """The index of the smallest element, in the flattened tensor or along `dim`; the first one of equals.
+
+    >>> import pellucid as torch
+    >>> torch.argmin(torch.tensor([3.0, 1.0, 2.0]))
+    tensor(1)
+    """
+    return _arg(argmin_op, "argmin", input, dim, keepdim)
+
+
+# ---- order statistics -------------------------------------------------------------------------
+def _median_index(x: Any, dim: int, ignore_nan: bool) -> Any:
+    """Index of the lower median along `dim`; of the first NaN where there is one, unless those are left out."""
+    order = np.argsort(comparable(x), dim, kind="stable")  # NaN comes last
+    n = x.shape[dim]
+    nan = x != x
+    if ignore_nan:
+        rank = np.maximum(n - np.asarray(nan.sum(dim, keepdims=True)) - 1, 0) // 2
+    else:
+        rank = np.full(kept(x.shape, dim), (n - 1) // 2)
+    index = np.take_along_axis(order, rank, dim)
+    if not ignore_nan and nan.any():
+        index = np.where(nan.any(dim, keepdims=True), np.argmax(nan, dim, keepdims=True), index)
+    return index
+
+
+def _mode_index(x: Any, dim: int) -> Any:
+    """Index of the last of the most frequent elements (the smallest such element where several are as frequent)."""
+    moved = np.moveaxis(x, dim, -1)
+    order = np.argsort(moved, -1, kind="stable")
+    ordered = np.take_along_axis(moved, order, -1)
+    places = np.arange(moved.shape[-1])
+    fresh = np.ones(moved.shape, bool)
+    fresh[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
+    start = np.maximum.accumulate(np.where(fresh, places, 0), -1)
+    run = places - start  # how many equals stand before
+    last = np.argmax(run, -1, keepdims=True)
+    return np.moveaxis(np.take_along_axis(order, last, -1), -1, dim)
+
+
+def _kth_index(x: Any, dim: int, k: int) -> Any:
+    return np.take(np.argsort(comparable(x), dim, kind="stable"), [k - 1], dim)
+
+
+median_op = _choose("median", lambda x, dim: _median_index(x, dim, False))
+nanmedian_op = _choose("nanmedian", lambda x, dim: _median_index(x, dim, True))
+mode_op = _choose("mode", _mode_index)
+kthvalue_op = _choose("kthvalue", _kth_index, k=2)
+
+
+def _median_of_all(xp: Any, x: Any, ignore_nan: bool) -> Any:
+    flat = x.reshape(-1)
+    return flat[_median_index(flat, 0, ignore_nan)].reshape(())
+
+
+median_all_op = whole("median", forward=lambda xp, x: _median_of_all(xp, x, False))
+nanmedian_all_op = whole("nanmedian", forward=lambda xp, x: _median_of_all(xp, x, True))
+
+
+def _median(op: Any, whole_op: Any, name: str, input: Any, dim: Any, keepdim: bool) -> Any:
+    kernel = "median_cpu" if dim is None else "median_out"
+    _real_only(input, name, kernel)
+    if input.dtype is dtypes.bool_:
+        raise UnsupportedError(f"\"{kernel}\" not implemented for 'Bool'")
+    if dim is not None:
+        return _along(op, name, input, dim, keepdim)
+    if input._array.size == 0:
+        if not input.dtype.is_floating_point:
+            fill: Any = np.iinfo(input._array.dtype).min
+        else:
+            fill = np.nan
+        return make_tensor(constant(np.full((), fill, input._array.dtype)))
+    return whole_op.call(input)
+
+
+@public(methods="=", out=True)
+@numpy_names
+def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The median (the lower of the two middle elements), of all or along `dim` with its index; NaN where there is a NaN.
+
+    >>> import pellucid as torch
+    >>> torch.median(torch.tensor([4.0, 1.0, 3.0, 2.0]))
+    tensor(2.)
+    """
+    return _median(median_op, median_all_op, "median", input, dim, keepdim)
+
+
+@public(methods="=", out=True)
+@numpy_names
+def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """As `median`, with NaN left out.
+
+    >>> import pellucid as torch
+    >>> torch.nanmedian(torch.tensor([float("nan"), 1.0, 3.0]))
+    tensor(1.)
+    """
+    return _median(nanmedian_op, nanmedian_all_op, "nanmedian", input, dim, keepdim)
+
+
+@public(methods="=", out=True)
+@numpy_names
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
+    """The most frequent element along `dim` and where it stands, as (values, indices); the smallest of equally frequent ones.
+
+    >>> import pellucid as torch
+    >>> torch.mode(torch.tensor([3, 1, 3, 2])).values
+    tensor(3)
+    """
+    _real_only(input, "mode", "mode_cpu")
+    return _along(mode_op, "mode", input, dim, keepdim)
+
+
+@public(methods="=")
+@numpy_names
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
+    """The k-th smallest element along `dim` (k counts from 1) and its index, as (values, indices).
+
+    >>> import pellucid as torch
+    >>> torch.kthvalue(torch.tensor([4.0, 1.0, 3.0]), 2).values
+    tensor(3.)
+    """
+    shape = require_tensor(input, "kthvalue")._array.shape
+    _real_only(input, "kthvalue", "kthvalue_cpu")
+    if input.dtype is dtypes.bool_:
+        raise UnsupportedError("\"kthvalue_cpu\" not implemented for 'Bool'")
+    number = normalize_dim(dim, len(shape))
+    size = shape[number] if shape else 1
+    if shape and size == 0:
+        raise DimensionError(f"kthvalue(): Expected reduction dim {number} to have non-zero size.")
+    if not 1 <= k <= size:
+        raise OperationError(f"kthvalue(): selected number k out of range for dimension {number}")
+    if out is not None and any(np.may_share_memory(t._array, input._array) for t in out):
+        raise OperationError(
+            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
+    made = _along(kthvalue_op, "kthvalue", input, dim, keepdim, k=k)
+    return made if out is None else type(made)(*[into(t, v, "kthvalue") for t, v in zip(out, made, strict=True)])
+
+
+# ---- quantiles --------------------------------------------------------------------------------
+_MODES = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+def _quantile(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, ignore_nan: bool) -> Tensor:
+    kind = require_tensor(input, name).dtype
+    if kind not in (dtypes.float32, dtypes.float64):
+        raise DtypeError(f"{name}() input tensor must be either float or double dtype")
+    if interpolation not in _MODES:
+        raise OperationError(
+            f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
+        )
+    if isinstance(q, Tensor):
+        if q.dtype is not kind:
+            raise DtypeError(f"{name}() q tensor must be same dtype as the input tensor")
+        if q._array.ndim > 1:
+            raise OperationError(f"{name}() q must be a scalar or 1D tensor")
+        tracing.check(_check_fractions, q._array, name)
+    else:
+        if not isinstance(q, (int, float)) or isinstance(q, bool):
+            raise ArgumentTypeError(f"{name}(): argument 'q' (position 2) must be Tensor or float, not {type(q).__name__}")
+        if not 0 <= q <= 1:
+            raise OperationError(f"{name}() q must be in the range [0, 1] but got {q:g}")
+        q = make_tensor(constant(np.asarray(q, input._array.dtype)))
+    if input.is_meta:
+        raise UnsupportedError(f"{name} on a meta tensor: it reads the values")
+    ndim = input._array.ndim
+    if dim is None:
+        x, axis = input.reshape((-1,)), 0
+    else:
+        axis = normalize_dim(dim, ndim)
+        x = input if ndim else input.reshape((1,))
+        x = x.transpose(axis, -1)
+    if x._array.size == 0:
+        raise OperationError(f"{name}() input tensor must be non-empty")
+    ordered = F.sort(x, dim=x._array.ndim - 1, descending=False)[0]
+    low, high, part, last, start = map(
+        make_tensor, tracing.effect(_quantile_spots, ordered._array, q._array, interpolation, ignore_nan)
+    )
+    made = F.take_along(ordered, low, dim=ordered._array.ndim - 1, unique=False)
+    if interpolation in ("linear", "midpoint"):
+        weight = q.reshape((-1,)) * last - start if q._rg and interpolation == "linear" else part
+        above = F.take_along(ordered, high, dim=ordered._array.ndim - 1, unique=False)
+        made = FUNCTIONS["torch"]["lerp"](made, above, weight)
+    # (lines..., q) -> (q, lines...) with the reduced dimension kept or not
+    count = made._array.shape[-1]
+    if dim is None:
+        shape = (1,) * ndim if keepdim else ()
+        made = made.reshape((count, *shape))
+    else:
+        made = made.movedim(-1, 0)
+        if ndim == 0:
+            made = made.reshape((count,))
+        else:
+            made = made.unsqueeze(-1).transpose(axis + 1, -1)
+            if not keepdim:
+                made = made.squeeze(axis + 1)
+    return made if q._array.ndim else made.squeeze(0)  # type: ignore[no-any-return]
+
+
+def _check_fractions(q: np.ndarray, name: str) -> None:
+    if not ((q >= 0) & (q <= 1)).all():
+        raise OperationError(f"{name}() q values must be in the range [0, 1]")
+
+
+def _quantile_spots(values: np.ndarray, q: np.ndarray, interpolation: str, ignore_nan: bool) -> tuple[np.ndarray, ...]:
+    """Where the quantiles of ordered lines lie: the places below and above, the part of the way between them, the last place that
+    counts, and the place below as a float.
+    """
+    n = values.shape[-1]
+    nan = values != values
+    if ignore_nan:
+        last = np.maximum(n - nan.sum(-1, keepdims=True) - 1, 0)
+    else:
+        last = np.where(nan.any(-1, keepdims=True), -1, n - 1)
+    spots = np.clip(q.reshape((-1,)) * last.astype(values.dtype), 0, None)
+    if not ignore_nan:
+        spots = np.where(last < 0, values.dtype.type(n - 1), spots)  # a line with NaN: its last element is one
+    if interpolation == "lower":
+        spots = np.floor(spots)
+    elif interpolation == "higher":
+        spots = np.ceil(spots)
+    elif interpolation == "nearest":
+        spots = np.round(spots)
+    start = np.floor(spots)
+    part = np.full_like(spots, 0.5) if interpolation == "midpoint" else spots - start
+    return start.astype(np.int64), np.ceil(spots).astype(np.int64), part, last.astype(values.dtype), start
+
+
+@public(methods="=", out=True)
+@numpy_names
+def quantile(
+    input: Tensor, q: float | Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Tensor:
+    """The values below which fractions `q` of the elements lie, of all or along `dim`; a vector `q` adds a first dimension.
+
+    Args:
+        input: float32 or float64.
+        q: a number or vector between 0 and 1.
+        interpolation: "linear", "lower", "higher", "midpoint" or "nearest", for a place between two elements.
+
+    >>> import pellucid as torch
+    >>> torch.quantile(torch.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
+    tensor(2.5000)
+    """
+    return _quantile("quantile", input, q, dim, keepdim, interpolation, False)
+
+
+@public(methods="=", out=True)
+@numpy_names
+def nanquantile(
+    input: Tensor, q: float | Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Tensor:
+    """As `quantile`, with NaN left out.
+
+    >>> import pellucid as torch
+    >>> torch.nanquantile(torch.tensor([1.0, float("nan"), 3.0]), 0.5)
+    tensor(2.)
+    """
+    return _quantile("nanquantile", input, q, dim, keepdim, interpolation, True)

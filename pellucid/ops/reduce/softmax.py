@@ -1,0 +1,138 @@
+"""softmax, log_softmax, logsumexp: computed with the largest element taken out, so that nothing overflows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import config, dtypes
+from ...backends.native import kernels
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import public
+from ...core.tensor import Tensor
+from ...errors import UnsupportedError
+from ...shapes import normalize_dim, reduce_shape
+from .._rules import require_tensor
+from .._samples import cases
+from ._reduction import Dims, as_dtype, dims_of, numpy_names, restore, to_float
+
+_ALONG = ((((3, 4),), {"dim": 0}), (((2, 3, 4),), {"dim": 2}))
+
+
+def _softmax_grad(F: Any, g: Any, out: Any, dim: int) -> Any:
+    if F.raw and config.kernels and type(out) is np.ndarray and out.dtype == np.float32:
+        made = kernels.rows.softmax.softmax_backward(g, out, dim)
+        if made is not None:
+            return made
+    weighted = g * out
+    return weighted - out * F.sum(weighted, dim=(dim,), keepdim=True)
+
+
+def _log_softmax_grad(F: Any, g: Any, out: Any, dim: int) -> Any:
+    if F.raw and config.kernels and type(out) is np.ndarray and out.dtype == np.float32:
+        made = kernels.rows.softmax.log_softmax_backward(g, out, dim)
+        if made is not None:
+            return made
+    return g - F.exp(out) * F.sum(g, dim=(dim,), keepdim=True)
+
+
+softmax_op = defop(
+    "softmax", "input", forward=lambda xp, x, *, dim: xp.softmax(x, dim) if x.ndim else x / x, aval=lambda x, dim: x,
+    vjp={"input": lambda F, g, out, out_shape, dim: _softmax_grad(F, g, out, dim) if out_shape else g * 0.0},
+    onnx="Softmax", samples=cases(*_ALONG),
+)  # fmt: skip
+
+log_softmax_op = defop(
+    "log_softmax", "input", forward=lambda xp, x, *, dim: xp.log_softmax(x, dim) if x.ndim else x - x, aval=lambda x, dim: x,
+    vjp={"input": lambda F, g, out, out_shape, dim: _log_softmax_grad(F, g, out, dim) if out_shape else g * 0.0},
+    onnx="LogSoftmax", samples=cases(*_ALONG),
+)  # fmt: skip
+
+
+def _logsumexp_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
+    g, out = restore(g, input_shape, dim, keepdim), restore(out, input_shape, dim, keepdim)
+    # A line of -inf has -inf as its result: its softmax is taken as 0 (PyTorch does), not exp(-inf + inf).
+    if F.raw and type(out) is not np.ndarray and out.dtype.kind == "f":  # traced: it may be so in another call
+        return g * F.exp(input - F.where(out == -np.inf, 0.0, out))
+    values = out if F.raw else out._array
+    if not np.isfinite(values).all():
+        finite = np.where(np.isinf(values) & (values.real < 0), 0, values).astype(values.dtype)
+        if F.raw:
+            out = finite
+        else:
+            out = out.masked_fill(out == -float("inf"), 0)
+    return g * F.conj(F.exp(input - out))
+
+
+logsumexp_op = defop(
+    "logsumexp", "input", forward=lambda xp, x, *, dim, keepdim: xp.logsumexp(x, dim, keepdim) if x.ndim else x.copy(),
+    aval=lambda x, dim, keepdim: (reduce_shape(x[0], dim, keepdim), x[1]),
+    vjp={"input": _logsumexp_grad}, onnx="ReduceLogSumExp",
+    samples=cases(*((((3, 4),), {"dim": dim, "keepdim": keepdim}) for dim in ((0,), (0, 1)) for keepdim in (False, True)), complex=True),
+)  # fmt: skip
+
+
+def softmax_along(op: Any, name: str, input: Tensor, dim: Any, dtype: dtypes.dtype | None) -> Tensor:
+    """softmax or log_softmax of a tensor, checked, in another dtype where one is given."""
+    if dtype is None and type(dim) is int and isinstance(input, Tensor):
+        a = input._array
+        if a.dtype.kind == "f" and 0 < a.ndim > dim >= -a.ndim:  # the everyday call, without further questions
+            return op.call(input, dim=dim % a.ndim)  # type: ignore[no-any-return]
+    input = as_dtype(require_tensor(input, name), dtype)
+    if dim is None:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')
+    number = normalize_dim(dim, input._array.ndim)
+    kind = input.dtype
+    if not kind.is_floating_point:
+        kernel = f"{name}_lastdim_kernel_impl" if number >= input._array.ndim - 1 else f"{name}_kernel_impl"
+        raise UnsupportedError(f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'", hint="convert first: x.float()")
+    return op.call(input, dim=number)  # type: ignore[no-any-return]
+
+
+@public(methods="=", out=True, namespace="torch special")
+@numpy_names
+def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
+    """exp(x) / sum(exp(x)) along `dim`.
+
+    Args:
+        input: floating point, any shape (other types with `dtype=`).
+        dtype: convert to this type first.
+
+    Raises:
+        IndexError: `dim` is out of range. RuntimeError: integers without `dtype`.
+
+    >>> import pellucid as torch
+    >>> torch.softmax(torch.tensor([0.0, 0.0]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+    return softmax_along(softmax_op, "softmax", input, dim, dtype)
+
+
+@public(methods="=", out=True, namespace="torch special")
+@numpy_names
+def log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
+    """log(softmax(x)) along `dim`, without the loss of precision of the two steps.
+
+    >>> import pellucid as torch
+    >>> torch.log_softmax(torch.tensor([0.0, 0.0]), dim=0)
+    tensor([-0.6931, -0.6931])
+    """
+    return softmax_along(log_softmax_op, "log_softmax", input, dim, dtype)
+
+
+@public(methods="=", out=True, namespace="torch special")
+@numpy_names
+def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
+    """log(sum(exp(x))) over the dimensions `dim`.
+
+    >>> import pellucid as torch
+    >>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), dim=0)
+    tensor(1000.6932)
+    """
+    input = to_float(require_tensor(input, "logsumexp"))
+    if dim is None:
+        raise TypeError("logsumexp(): argument 'dim' (position 2) must be tuple of ints, not NoneType")
+    dims = dims_of(dim, input._array.ndim, "logsumexp")
+    return F.logsumexp(input, dim=dims, keepdim=keepdim)

@@ -1,0 +1,279 @@
+"""Ordering: sort, argsort, topk, unique. NaN comes last in ascending order; gradients follow the elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import config, dtypes
+from ...backends.native import SMALL, kernels
+from ...backends.numpy_extra import comparable
+from ...backends.scatter import take_few
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import public
+from ...core.tensor import Tensor, make_tensor
+from ...errors import ArgumentTypeError, DtypeError, OperationError, UnsupportedError
+from ...shapes import normalize_dim
+from .. import return_types
+from .._rules import require_tensor
+from .._samples import cases
+from ..pointwise.basic import underivable
+from ._reduction import everyday_dim, numpy_names
+from .select import chosen_grad
+
+_F32 = np.dtype(np.float32)
+
+
+def order_of(x: Any, dim: int, descending: bool) -> Any:
+    """Indices that sort `x` along `dim`, equals in their order; NaN last, or first when descending."""
+    if not descending:
+        return comparable(x).argsort(dim, kind="stable")
+    return largest_of(x, dim, x.shape[dim])
+
+
+def largest_of(x: Any, dim: int, k: int) -> Any:
+    """Indices of the k largest elements along `dim`, in falling order."""
+    # Sorting the reversed array and reading the result backwards keeps equals in their order.
+    n = x.shape[dim]
+    before = (slice(None),) * dim
+    order = comparable(x)[(*before, _BACKWARDS)].argsort(dim, kind="stable")
+    return np.subtract(n - 1, order[(*before, slice(None, n - k - 1 if k < n else None, -1))])
+
+
+_BACKWARDS = slice(None, None, -1)
+
+
+def _sort(xp: Any, x: Any, *, dim: int, descending: bool) -> Any:
+    if x.ndim == 0:
+        return x.copy(), np.zeros((), np.int64)
+    if type(x) is np.ndarray and x.dtype is _F32 and x.size >= SMALL and config.kernels:
+        made = kernels.ordering.order.sort(x, dim, descending)
+        if made is not None:
+            return made
+    order = order_of(x, dim, descending)
+    return _taken(xp, x, order, dim), order
+
+
+def _taken(xp: Any, x: Any, index: Any, dim: int) -> Any:
+    return take_few(x, index, dim) if type(x) is np.ndarray else xp.take_along_axis(x, index, dim)
+
+
+def _order_grad(F: Any, g: Any, out1: Any, input_shape: Any, dim: int) -> Any:
+    return chosen_grad(F, g, out1, input_shape, dim, True)
+
+
+defop(
+    "sort", "input", forward=_sort, outputs=2, vjp={"input": _order_grad},
+    aval=lambda x, dim, descending: [x, (x[0], np.dtype(np.int64))],
+    samples=cases(*((((3, 5),), {"dim": dim, "descending": down}) for dim in (0, 1) for down in (False, True))),
+)  # fmt: skip
+
+
+def _topk(xp: Any, x: Any, *, k: int, dim: int, largest: bool) -> Any:
+    if x.ndim == 0:
+        return x.copy(), np.zeros((), np.int64)
+    n = x.shape[dim]
+    if type(x) is np.ndarray and x.dtype is _F32 and (x.size >= SMALL or k > 1) and config.kernels:
+        made = kernels.ordering.order.first(x, dim, k, largest)
+        if made is not None:
+            return made
+    if k == 1 and largest and type(x) is np.ndarray and x.dtype.kind in "fiu":
+        index = x.argmax(dim, keepdims=True)  # the first one of equals, and a NaN before all numbers
+        return take_few(x, index, dim), index
+    if 0 < k < n // 8 and x.dtype.kind == "f":
+        # Select first, then order the few: NaN counts as largest for argpartition as for PyTorch.
+        rough = np.argpartition(x, n - k if largest else k - 1, dim)
+        rough = np.take(rough, range(n - k, n) if largest else range(k), dim)
+        rough.sort(dim)
+        values = np.take_along_axis(x, rough, dim)
+        index = np.take_along_axis(rough, order_of(values, dim, largest), dim)
+    else:
+        index = largest_of(x, dim, k) if largest else order_of(x, dim, False)[(*[slice(None)] * dim, slice(k))].copy()
+    return _taken(xp, x, index, dim), index
+
+
+def _topk_aval(x: Any, *, k: int, dim: int, largest: bool) -> Any:
+    shape = (*x[0][:dim], k, *x[0][dim + 1 :]) if x[0] else ()
+    return [(shape, x[1]), (shape, np.dtype(np.int64))]
+
+
+defop(
+    "topk", "input", forward=_topk, outputs=2, vjp={"input": _order_grad}, aval=_topk_aval, onnx="TopK",
+    samples=cases(*((((3, 40),), {"k": 3, "dim": 1, "largest": largest}) for largest in (False, True))),
+)  # fmt: skip
+
+_sorted = return_types.make("sort", "values indices")
+_top = return_types.make("topk", "values indices")
+
+
+def _dim(input: Any, name: str, dim: Any) -> int:
+    number = everyday_dim(input, dim)
+    if number >= 0:
+        return number
+    shape = require_tensor(input, name)._array.shape
+    if input._array.dtype.kind == "c":
+        raise DtypeError(f" {'topk' if name == 'topk' else 'Sort'} does not support complex dtypes on CPU")
+    if type(dim) is int:
+        return normalize_dim(dim, len(shape))
+    if isinstance(dim, bool) or not hasattr(dim, "__index__"):
+        raise ArgumentTypeError(f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}")
+    return normalize_dim(dim.__index__(), len(shape))
+
+
+@public(methods="=", out=True)
+@numpy_names
+def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
+    """The elements in order along `dim` and where they stood, as (values, indices).
+
+    Args:
+        input: real, any shape. NaN counts as largest.
+        descending: largest first.
+        stable: keep equals in their order (always done).
+
+    >>> import pellucid as torch
+    >>> torch.sort(torch.tensor([3.0, 1.0, 2.0])).indices
+    tensor([1, 2, 0])
+    """
+    if isinstance(dim, bool):
+        dim, descending = -1, dim  # type: ignore[assignment]
+    return _sorted(*F.sort(input, dim=_dim(input, "sort", dim), descending=bool(descending)))
+
+
+@public(methods="=", out=True)
+@numpy_names
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+    """The indices that sort along `dim`.
+
+    >>> import pellucid as torch
+    >>> torch.argsort(torch.tensor([3.0, 1.0, 2.0]))
+    tensor([1, 2, 0])
+    """
+    if isinstance(dim, bool):
+        dim, descending = -1, dim  # type: ignore[assignment]
+    return F.sort(input, dim=_dim(input, "argsort", dim), descending=bool(descending))[1]
+
+
+@public(methods="=", out=True)
+def msort(input: Tensor) -> Tensor:
+    """The elements in ascending order along the first dimension.
+
+    >>> import pellucid as torch
+    >>> torch.msort(torch.tensor([3.0, 1.0, 2.0]))
+    tensor([1., 2., 3.])
+    """
+    return F.sort(input, dim=_dim(input, "msort", 0), descending=False)[0]
+
+
+@public(methods="=", out=True)
+@numpy_names
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    """The k largest (or smallest) elements along `dim`, in order, and where they stand, as (values, indices).
+
+    Raises:
+        RuntimeError: the dimension has fewer than k elements.
+
+    >>> import pellucid as torch
+    >>> torch.topk(torch.tensor([3.0, 1.0, 2.0]), 2).values
+    tensor([3., 2.])
+    """
+    number = _dim(input, "topk", dim)
+    shape = input._array.shape
+    if type(k) is not int and (isinstance(k, bool) or not hasattr(k, "__index__")):
+        raise ArgumentTypeError(f"topk(): argument 'k' (position 2) must be int, not {type(k).__name__}")
+    if not 0 <= k <= (shape[number] if shape else 1):
+        raise OperationError("selected index k out of range")
+    if input.dtype is dtypes.bool_:
+        raise DtypeError("topk does not support bool dtypes on CPU")
+    return _top(*F.topk(input, k=int(k), dim=number, largest=bool(largest)))
+
+
+# ---- distinct elements (no gradient) ----------------------------------------------------------
+def _lines(x: Any, dim: int) -> Any:
+    """(lines, as one comparable row each) along `dim`."""
+    moved = np.moveaxis(x, dim, 0)
+    return moved, moved.reshape(moved.shape[0], int(np.prod(moved.shape[1:])))
+
+
+def _groups(rows: Any, ordered: bool) -> Any:
+    """(position of each group's first row, group of each row, sizes); rows in lexicographic order unless `ordered`."""
+    n = rows.shape[0]
+    order = np.arange(n) if ordered else np.lexsort(rows.T[::-1]) if rows.shape[1] else np.arange(n)
+    put = rows[order]
+    fresh = np.ones(n, bool)
+    fresh[1:] = (put[1:] != put[:-1]).any(1)
+    group = np.cumsum(fresh) - 1
+    inverse = np.empty(n, np.int64)
+    inverse[order] = group
+    first = order[fresh]
+    return first, inverse, np.bincount(group, minlength=len(first)) if n else np.zeros(0, np.int64)
+
+
+def _distinct(x: Any, dim: int | None, ordered: bool) -> tuple[Any, Any, Any]:
+    if dim is None:
+        first, inverse, sizes = _groups(x.reshape(-1, 1), ordered)
+        return x.reshape(-1)[first], inverse.reshape(x.shape), sizes
+    moved, rows = _lines(x, dim)
+    first, inverse, sizes = _groups(rows, ordered)
+    return np.moveaxis(moved[first], 0, dim), inverse, sizes
+
+
+def _answer(parts: tuple[Any, Any, Any], return_inverse: bool, return_counts: bool) -> Any:
+    made = [make_tensor(np.asarray(parts[0], order="C"))]
+    if return_inverse:
+        made.append(make_tensor(np.asarray(parts[1], np.int64, order="C")))
+    if return_counts:
+        made.append(make_tensor(np.ascontiguousarray(parts[2], np.int64)))
+    return made[0] if len(made) == 1 else tuple(made)
+
+
+def _unique(name: str, input: Any, dim: Any, return_inverse: bool, return_counts: bool, ordered: bool) -> Any:
+    x = require_tensor(input, name)._array
+    if input.is_meta:
+        raise UnsupportedError(f"{name} on a meta tensor: the shape of its result depends on the values")
+    if input.dtype.is_complex:
+        raise UnsupportedError(f"\"unique\" not implemented for '{input.dtype.scalar_type_name}'")
+    if dim is not None:
+        dim = normalize_dim(dim, x.ndim)
+        others = (*x.shape[:dim], *x.shape[dim + 1 :])
+        if x.ndim == 0:
+            dim = None
+        elif 0 in others:
+            if x.shape[dim] == 0:
+                empty = np.zeros(0, np.int64)
+                return _answer((x.copy(), empty, empty), return_inverse, return_counts)
+            raise OperationError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
+    made = _answer(_distinct(x, dim, ordered), return_inverse, return_counts)
+    first, *rest = made if isinstance(made, tuple) else (made,)
+    what = "_unique2" if name == "unique" and dim is None else name if dim is None else "unique_dim"
+    first = underivable(first, (input,), what)
+    return (first, *rest) if rest else first
+
+
+@public(methods="=")
+def unique(
+    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The distinct elements in ascending order (or distinct slices along `dim`), with their places and counts on request.
+
+    Args:
+        return_inverse: also the index of each element in the result.
+        return_counts: also how often each occurs.
+
+    >>> import pellucid as torch
+    >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
+    (tensor([1, 3]), tensor([1, 2]))
+    """
+    return _unique("unique", input, dim, return_inverse, return_counts, False)
+
+
+@public(methods="=")
+def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+    """The elements (or slices along `dim`) with each run of equals made one.
+
+    >>> import pellucid as torch
+    >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
+    """
+    return _unique("unique_consecutive", input, dim, return_inverse, return_counts, True)

@@ -1,0 +1,197 @@
+"""Variance and standard deviation."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...backends import numpy_cpu
+from ...core.bind import wrap
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import public
+from ...core.tensor import Tensor
+from ...errors import ArgumentTypeError, DtypeError
+from .._rules import is_direct, require_tensor
+from .._samples import cases
+from ._reduction import count, dims_of, numpy_names, restore
+from .basic import OVER_DIMS, mean_op, reduced_aval
+
+
+# ---- variance ---------------------------------------------------------------------------------
+def _spread(xp: Any, x: Any, dim: Any, correction: Any, keepdim: bool, root: bool) -> Any:
+    """The variance; with `root` its square root, which may be a number where the variance itself is not."""
+    kind = x.dtype
+    n = count(x.shape, dim)
+    if n > correction and n and type(x) is np.ndarray:
+        made = xp.variance(x, dim, correction, keepdim)
+        # Squares that overflow, or vanish, need not do so in double.
+        if made is not None and ((made[0] > _LEAST) & (made[0] < _MOST)).all():
+            return np.sqrt(made[0]) if root else made[0]
+    wide = x.astype(np.float64) if kind == np.float32 or kind in xp.ACCUMULATE else x
+    real = wide.real.dtype.type
+    if n == 0:
+        made = xp.sum(abs(wide), dim, None, None, keepdim) * real(np.nan)
+    else:
+        away = wide - xp.sum(wide, dim, None, None, True) / real(n)
+        square = away * away if kind.kind != "c" else away.real**2 + away.imag**2
+        made = xp.sum(square, dim, None, None, keepdim)
+        if n > correction:
+            made = made / real(n - correction)
+        else:
+            with np.errstate(all="ignore"):
+                made = made / real(0)
+    made = np.sqrt(made) if root else made
+    return made if kind.kind == "c" else made.astype(kind, copy=False)
+
+
+def _var(xp: Any, x: Any, *, dim: Any, correction: Any, keepdim: bool) -> Any:
+    return _spread(xp, x, dim, correction, keepdim, False)
+
+
+_LEAST, _MOST = 2.0**-100, 2.0**120  # what float32 holds of a variance without losing digits on the way
+
+
+def _var_grad(F: Any, g: Any, input: Any, input_shape: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+    n = count(input_shape, dim)
+    left = n - correction if n > correction else 0
+    away = input - F.mean(input, dim=dim, keepdim=True)
+    return restore(g, input_shape, dim, keepdim) * away * (2.0 / left if left else math.inf)
+
+
+defop(
+    "var", "input", forward=_var, vjp={"input": _var_grad},
+    aval=lambda x, dim, correction, keepdim: (reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.empty(0, x[1]).real.dtype),
+    samples=cases(*((shapes, {**params, "correction": 1}) for shapes, params in OVER_DIMS), complex=True),
+)  # fmt: skip
+
+
+def _std(xp: Any, x: Any, *, dim: Any, correction: Any, keepdim: bool) -> Any:
+    return _spread(xp, x, dim, correction, keepdim, True)
+
+
+def _std_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+    # Where all elements are equal the gradient is taken as 0, as PyTorch does, instead of 0/0.
+    if F.raw and type(out) is not np.ndarray:  # traced: they may be equal in another call
+        slope = F.where(out == 0, 0.0, g / (out * 2.0))
+        return _var_grad(F, slope, input, input_shape, dim, correction, keepdim)
+    values = out if F.raw else out._array
+    flat = values == 0
+    if not flat.any():
+        slope = g / (out * 2.0)
+    elif F.raw:
+        slope = np.where(flat, values.dtype.type(0), g / (out * 2.0)).astype(values.dtype)
+    else:
+        slope = (g / (out * 2.0)).masked_fill(out == 0, 0)
+    return _var_grad(F, slope, input, input_shape, dim, correction, keepdim)
+
+
+defop(
+    "std", "input", forward=_std, vjp={"input": _std_grad},
+    aval=lambda x, dim, correction, keepdim: (reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.empty(0, x[1]).real.dtype),
+    samples=cases(*((shapes, {**params, "correction": 1}) for shapes, params in OVER_DIMS), complex=True),
+)  # fmt: skip
+
+
+def _spread_arguments(name: str, input: Any, dim: Any, unbiased: Any, correction: Any) -> tuple[Any, Any]:
+    """(dims, correction) from the two forms `var(x, dim, correction=1)` and `var(x, unbiased)` / `var(x, dim, unbiased)`."""
+    kind = require_tensor(input, name).dtype
+    if not (kind.is_floating_point or kind.is_complex):
+        raise DtypeError("std and var only support floating point and complex dtypes")
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    if unbiased is not None:
+        if not isinstance(unbiased, bool):
+            raise ArgumentTypeError(f"{name}(): argument 'unbiased' must be bool, not {type(unbiased).__name__}")
+        if correction is not _DEFAULT:
+            raise ArgumentTypeError(f"{name}() received both 'unbiased' and 'correction'")
+        correction = int(unbiased)
+    correction = 1 if correction is _DEFAULT or correction is None else correction
+    dims = dims_of(dim, input._array.ndim, name)
+    n = count(input._array.shape, dims)
+    if n <= correction and input._array.size:
+        import warnings
+
+        warnings.warn(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+            "(input numel divided by output numel).",
+            UserWarning,
+            stacklevel=4,
+        )
+    return dims, correction
+
+
+_DEFAULT: Any = object()
+
+
+@public(methods="=", out=True)
+@numpy_names
+def var(
+    input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = _DEFAULT
+) -> Tensor:
+    """The variance over `dim`: squared distances from the mean, divided by the count less `correction` (1 by default).
+
+    Args:
+        input: floating point or complex; a complex variance is real.
+        dim: a dimension or several; None for all.
+        unbiased: True for correction 1, False for 0.
+
+    >>> import pellucid as torch
+    >>> torch.var(torch.tensor([1.0, 2.0, 3.0, 6.0]))
+    tensor(4.6667)
+    """
+    dims, correction = _spread_arguments("var", input, dim, unbiased, correction)
+    return F.var(input, dim=dims, correction=correction, keepdim=keepdim)
+
+
+@public(methods="=", out=True)
+@numpy_names
+def std(
+    input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = _DEFAULT
+) -> Tensor:
+    """The standard deviation over `dim`, the square root of `var`.
+
+    >>> import pellucid as torch
+    >>> torch.std(torch.tensor([1.0, 2.0, 3.0]), correction=0)
+    tensor(0.8165)
+    """
+    dims, correction = _spread_arguments("std", input, dim, unbiased, correction)
+    return F.std(input, dim=dims, correction=correction, keepdim=keepdim)
+
+
+@public()
+@numpy_names
+def var_mean(
+    input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = _DEFAULT
+) -> Any:
+    """(variance, mean) over `dim`; see `var`.
+
+    >>> import pellucid as torch
+    >>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
+    """
+    dims, correction = _spread_arguments("var_mean", input, dim, unbiased, correction)
+    if is_direct(input) and count(input._array.shape, dims) > correction:
+        made = numpy_cpu.variance(input._array, dims, correction, keepdim)
+        if made is not None and np.isfinite(made[0]).all():
+            return wrap(made[0]), wrap(made[1])
+    mean = mean_op.call(input, dim=dims, keepdim=keepdim)
+    return F.var(input, dim=dims, correction=correction, keepdim=keepdim), mean
+
+
+@public()
+@numpy_names
+def std_mean(
+    input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = _DEFAULT
+) -> Any:
+    """(standard deviation, mean) over `dim`; see `std`.
+
+    >>> import pellucid as torch
+    >>> torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
+    """
+    dims, correction = _spread_arguments("std_mean", input, dim, unbiased, correction)
+    mean = mean_op.call(input, dim=dims, keepdim=keepdim)
+    return F.std(input, dim=dims, correction=correction, keepdim=keepdim), mean

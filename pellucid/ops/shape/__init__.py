@@ -1,0 +1,1 @@
+"""Views, copies of them, joining and padding."""

@@ -1,0 +1,141 @@
+"""Copies in place of views (`view_copy`, ...), and a part of a tensor replaced (`slice_scatter`, ...)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ... import shapes
+from ...core.primitive import TENSORS as F
+from ...core.public import FUNCTIONS, METHODS, public
+from ...core.tensor import Tensor
+from ...errors import OperationError, ShapeError
+from .._rules import require_tensor
+from . import parts as view_parts
+from . import storage as view_storage
+from . import view
+from .storage import contiguous_op
+
+
+def _copy(x: Tensor) -> Tensor:
+    return contiguous_op.call(x, order=None)  # type: ignore[no-any-return]
+
+
+def _copying(name: str, function: Callable[..., Any]) -> None:
+    def copied(*args: Any, **named: Any) -> Any:
+        made = function(*args, **named)
+        return tuple(_copy(x) for x in made) if isinstance(made, tuple) else _copy(made)
+
+    copied.__name__ = name
+    copied.__doc__ = f"As :func:`{name.removesuffix('_copy')}`, with memory of its own."
+    public(names=name, out=True)(copied)
+
+
+_VIEWS: dict[str, Callable[..., Any]] = {
+    "view_copy": view.view,
+    "permute_copy": lambda input, dims: view.permute(input, dims),
+    "transpose_copy": view.transpose,
+    "t_copy": view.t,
+    "squeeze_copy": view.squeeze,
+    "unsqueeze_copy": view.unsqueeze,
+    "expand_copy": lambda input, size, implicit=False: view.expand(input, size),
+    "alias_copy": lambda input: view.alias_op.call(input),
+    "detach_copy": lambda input: FUNCTIONS["torch"]["detach"](input),
+    "select_copy": view_parts.select,
+    "slice_copy": view_parts.slice_dim,
+    "diagonal_copy": view_parts.diagonal,
+    "narrow_copy": view_parts.narrow,
+    "unfold_copy": view_parts.unfold,
+    "as_strided_copy": view_storage.as_strided,
+    "split_copy": view_parts.split,
+    "split_with_sizes_copy": view_parts.split_with_sizes,
+    "unbind_copy": view_parts.unbind,
+    "view_as_real_copy": lambda input: FUNCTIONS["torch"]["view_as_real"](input),
+    "view_as_complex_copy": lambda input: FUNCTIONS["torch"]["view_as_complex"](input),
+}
+for _name, _function in _VIEWS.items():
+    _copying(_name, _function)  # type: ignore[arg-type]
+
+METHODS["narrow_copy"] = FUNCTIONS["torch"]["narrow_copy"]
+
+
+def _replaced(input: Tensor, src: Tensor, op: Any, params: dict[str, Any], name: str) -> Tensor:
+    """`input` with the part that a view operation shows replaced by `src`."""
+    part = op.call(input, **params)._array
+    if src._array.shape != part.shape:
+        raise ShapeError(
+            f"expected src to have a size equal to the {name} of self. src size = {shapes.text(src._array.shape)}, {name} size = "
+            f"{shapes.text(part.shape)}"
+        )
+    if src._array.dtype != part.dtype:
+        src = F.cast(src, dtype=part.dtype)
+    return F.copy_slices(input, src, chain=((op, params, None),))  # type: ignore[no-any-return]
+
+
+@public(methods="=", out=True)
+def slice_scatter(
+    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    """A copy with `src` in place of `input[..., start:end:step]` of dimension `dim`.
+
+    >>> import pellucid as torch
+    >>> torch.slice_scatter(torch.zeros(4), torch.ones(2), start=1, end=3)
+    tensor([0., 1., 1., 0.])
+    """
+    shape = require_tensor(input, "slice_scatter")._array.shape
+    require_tensor(src, "slice_scatter", "src", 2)
+    dim = shapes.normalize_dim(dim, len(shape))
+    if step <= 0:
+        raise OperationError("slice step must be positive")
+    first, length, step = shapes.slice_range(slice(start, end, step), shape[dim])
+    params = {"dim": dim, "start": first, "end": first + (length - 1) * step + 1 if length else first, "step": step}
+    return _replaced(input, src, view_parts.slice_op, params, "slice")
+
+
+@public(methods="=", out=True)
+def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    """A copy with `src` at position `index` of dimension `dim`.
+
+    >>> import pellucid as torch
+    >>> torch.select_scatter(torch.zeros(2, 2), torch.ones(2), 0, 0)
+    tensor([[1., 1.],
+            [0., 0.]])
+    """
+    dim, index = shapes.select_position(index, require_tensor(input, "select_scatter")._array.shape, dim)
+    require_tensor(src, "select_scatter", "src", 2)
+    return _replaced(input, src, view_parts.select_op, {"dim": dim, "index": index}, "slice")
+
+
+@public(methods="=", out=True)
+def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """A copy with `src` on a diagonal.
+
+    >>> import pellucid as torch
+    >>> torch.diagonal_scatter(torch.zeros(2, 2), torch.ones(2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    shape = require_tensor(input, "diagonal_scatter")._array.shape
+    require_tensor(src, "diagonal_scatter", "src", 2)
+    shapes.diagonal_shape(shape, offset, dim1, dim2)
+    params = {"offset": offset, "dim1": shapes.normalize_dim(dim1, len(shape)), "dim2": shapes.normalize_dim(dim2, len(shape))}
+    return _replaced(input, src, view_parts.diagonal_op, params, "slice")
+
+
+@public(methods="=", out=True)
+def as_strided_scatter(
+    input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
+    """A copy with `src` in the places that `as_strided` would show.
+
+    >>> import pellucid as torch
+    >>> torch.as_strided_scatter(torch.zeros(4), torch.ones(2), (2,), (3,))
+    tensor([1., 0., 0., 1.])
+    """
+    require_tensor(src, "as_strided_scatter", "src", 2)
+    if not require_tensor(input, "as_strided_scatter")._array.flags.c_contiguous:
+        input = _copy(input)
+    window = view_storage.as_strided(input, size, stride, storage_offset)
+    chain = window._view.chain if window._view is not None else ()
+    op, params, _ = chain[-1]  # type: ignore[misc]
+    return _replaced(input, src, op, params, "slice")

@@ -1,0 +1,681 @@
+"""Tensors put together or repeated: cat, stack and kin, repeat, tile, flip, roll, triangles, diagonals, meshgrid."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from operator import index as as_index
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes, shapes
+from ...core import tracing
+from ...core.bind import common_dtype, wrap
+from ...core.modes import local, state
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import FUNCTIONS, METHODS, method, public
+from ...core.tensor import Tensor, make_tensor
+from ...core.tracing import constant
+from ...errors import ArgumentTypeError, DimensionError, OperationError, ShapeError
+from .._rules import keyword, require_tensor
+from .view import expand, reshape, sizes_of, transpose_op
+
+
+# ---- cat and stack ---------------------------------------------------------------------------
+def _cat(xp: Any, *tensors: Any, dim: int) -> Any:
+    ndim = tensors[0].ndim
+    for x in tensors:
+        if x.ndim != ndim:  # PyTorch leaves empty vectors out
+            tensors = tuple(x for x in tensors if x.shape != (0,))
+            break
+    return xp.concatenate(tensors, axis=dim)
+
+
+def _cat_grad(F: Any, g: Any, tensors_shapes: Any, dim: int, needs: Any) -> Any:
+    ndim = max(len(s) for s in tensors_shapes)
+    out, start = [], 0
+    for shape, need in zip(tensors_shapes, needs, strict=True):
+        if shape == (0,) != g.shape and ndim > 1:
+            out.append(F.full(shape=shape, value=0, dtype=np.dtype(np.float32)) if need else None)
+            continue
+        end = start + shape[dim]
+        out.append(F.slice(g, dim=dim, start=start, end=end, step=1) if need else None)
+        start = end
+    return out
+
+
+def _cat_aval(*avals: Any, dim: int) -> Any:
+    return shapes.cat_shape([a[0] for a in avals], dim), avals[0][1]
+
+
+cat_op = defop(
+    "cat",
+    "*tensors",
+    forward=_cat,
+    aval=_cat_aval,
+    vjp=_cat_grad,
+    jvp="linear",
+    promote="common",
+    onnx="Concat",
+    autocast="promote",
+)
+
+
+def _stack(xp: Any, *tensors: Any, dim: int) -> Any:
+    if len(tensors) > 64 or dim > tensors[0].ndim:  # an index each is no longer cheaper, or is refused in NumPy's words
+        return xp.stack(tensors, axis=dim)
+    if dim == 0 and type(tensors[0]) is np.ndarray and len({x.shape for x in tensors}) == 1:
+        return np.array(tensors)
+    place = (*[slice(None)] * dim, None)
+    return xp.concatenate([x[place] for x in tensors], dim)
+
+
+stack_op = defop(
+    "stack",
+    "*tensors",
+    forward=_stack,
+    aval=lambda *avals, dim: (shapes.stack_shape([a[0] for a in avals], dim), avals[0][1]),
+    vjp=lambda F, g, dim, needs: [F.select(g, dim=dim, index=i) if need else None for i, need in enumerate(needs)],
+    jvp="linear",
+    promote="common",
+    autocast="promote",
+)
+
+
+def tensors_of(tensors: Any, name: str) -> Sequence[Tensor]:
+    """The tensors of a call, checked."""
+    if isinstance(tensors, Tensor) or not isinstance(tensors, (list, tuple)):
+        raise ArgumentTypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}")
+    for k, x in enumerate(tensors):
+        if not isinstance(x, Tensor):
+            raise ArgumentTypeError(f"expected Tensor as element {k} in argument 0, but got {type(x).__name__}")
+    return tensors
+
+
+def _plain(tensors: Any) -> tuple[list[np.ndarray], bool] | None:
+    """The arrays of plain tensors of one dtype and number of dimensions, and whether a gradient is wanted; None for all other arguments."""
+    if state.slow or type(tensors) not in (list, tuple) or not tensors:
+        return None
+    arrays = []
+    kind = ndim = None
+    wanted = False
+    for x in tensors:
+        if type(x) is not Tensor:
+            return None
+        a = x._array
+        if a.dtype is not kind or a.ndim != ndim:
+            if kind is not None:
+                return None
+            kind, ndim = a.dtype, a.ndim
+        if type(a) is not np.ndarray:
+            return None
+        wanted = wanted or x._rg
+        arrays.append(a)
+    return arrays, wanted and local.grad
+
+
+@public(names="cat concat concatenate", out=True)
+def cat(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
+    """The tensors one after the other along `dim`.
+
+    Args:
+        tensors: of shapes that are equal but for dimension `dim`; promoted to a common dtype.
+
+    >>> import pellucid as torch
+    >>> torch.cat((torch.tensor([1, 2]), torch.tensor([3])))
+    tensor([1, 2, 3])
+    """
+    if alias:
+        dim = keyword(alias, "cat", "axis")
+    plain = _plain(tensors)
+    if plain is not None and plain[0][0].ndim:
+        arrays, recorded = plain
+        if recorded:
+            return cat_op.call(*tensors, dim=shapes.normalize_dim(dim, arrays[0].ndim))  # type: ignore[no-any-return]
+        try:
+            return wrap(np.concatenate(arrays, dim))
+        except (TypeError, ValueError):
+            pass  # refused below, in PyTorch's words
+    given = [x._array.shape for x in tensors_of(tensors, "cat")]
+    shape = shapes.cat_shape(given, dim)
+    return cat_op.call(*tensors, dim=shapes.normalize_dim(dim, len(shape)))  # type: ignore[no-any-return]
+
+
+@public(out=True)
+def stack(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
+    """Equal tensors one after the other along a new dimension `dim`.
+
+    >>> import pellucid as torch
+    >>> torch.stack((torch.tensor([1, 2]), torch.tensor([3, 4])), 1)
+    tensor([[1, 3],
+            [2, 4]])
+    """
+    if alias:
+        dim = keyword(alias, "stack", "axis")
+    plain = _plain(tensors)
+    if plain is not None:
+        arrays, recorded = plain
+        if not recorded and dim == 0 and len({a.shape for a in arrays}) == 1:
+            return wrap(np.array(arrays))
+        return stack_op.call(*tensors, dim=shapes.normalize_dim(dim, arrays[0].ndim + 1))  # type: ignore[no-any-return]
+    shape = shapes.stack_shape([x._array.shape for x in tensors_of(tensors, "stack")], dim)
+    return stack_op.call(*tensors, dim=dim + len(shape) if dim < 0 else dim)  # type: ignore[no-any-return]
+
+
+def _joiner(name: str, least: int, dim: Any, doc: str) -> None:
+
+    def function(tensors: Sequence[Tensor]) -> Tensor:
+        if not tensors_of(tensors, name):
+            raise OperationError(f"{name} expects a non-empty TensorList")
+        grown = FUNCTIONS["torch"][f"atleast_{least}d"](tuple(tensors))
+        return cat(grown, dim(grown) if callable(dim) else dim)
+
+    function.__name__, function.__doc__ = name, doc
+    public(names={"vstack": "vstack row_stack"}.get(name, name), out=True)(function)
+
+
+_joiner("hstack", 1, lambda xs: 0 if xs[0]._array.ndim == 1 else 1, "The tensors side by side (along dimension 1; 0 for vectors).")
+_joiner("vstack", 2, 0, "The tensors below each other, vectors as rows.")
+_joiner("dstack", 3, 2, "The tensors behind each other, along dimension 2.")
+
+
+@public(out=True)
+def column_stack(tensors: Sequence[Tensor]) -> Tensor:
+    """The tensors side by side, vectors as columns.
+
+    >>> import pellucid as torch
+    >>> torch.column_stack((torch.tensor([1, 2]), torch.tensor([3, 4])))
+    tensor([[1, 3],
+            [2, 4]])
+    """
+    if not tensors_of(tensors, "column_stack"):
+        raise OperationError("column_stack expects a non-empty TensorList")
+    return cat([reshape(x, (x._array.size, 1)) if x._array.ndim <= 1 else x for x in tensors], 1)
+
+
+@public()
+def block_diag(*tensors: Any) -> Tensor:
+    """Matrices along the diagonal of a matrix that is 0 elsewhere.
+
+    >>> import pellucid as torch
+    >>> torch.block_diag(torch.tensor([[1, 2]]), torch.tensor(3))
+    tensor([[1, 2, 0],
+            [0, 0, 3]])
+    """
+    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+        tensors = tuple(tensors[0])
+    matrices = []
+    for k, x in enumerate(tensors):
+        ndim = require_tensor(x, "block_diag", "tensors")._array.ndim
+        if ndim > 2:
+            raise ShapeError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {k} has {ndim} dimensions")
+        matrices.append(x if ndim == 2 else reshape(x, (1, x._array.size)))
+    if not matrices:
+        return make_tensor(constant(np.empty((1, 0), dtypes.get_default_dtype().numpy)))  # type: ignore[no-any-return]
+    kind = common_dtype(matrices)
+    width, left, rows = sum(m._array.shape[1] for m in matrices), 0, []
+    for m in matrices:
+        wide = m._array.shape[1]
+        m = m if m.dtype is kind else F.cast(m, dtype=kind.numpy)
+        rows.append(F.constant_pad_nd(m, pad=(left, width - wide - left), value=0))
+        left += wide
+    return cat(rows, 0)
+
+
+# ---- repeating -------------------------------------------------------------------------------
+def _repeat_grad(F: Any, g: Any, input_shape: Any, repeats: Any) -> Any:
+    added = len(repeats) - len(input_shape)
+    full = (1,) * added + tuple(input_shape)
+    split = tuple(n for pair in zip(repeats, full, strict=True) for n in pair)
+    keep = tuple(n for pair in zip((1,) * len(full), full, strict=True) for n in pair)
+    return F.reshape(F.sum_to(F.reshape(g, shape=split), shape=keep), shape=tuple(input_shape))
+
+
+repeat_op = defop(
+    "repeat",
+    "input",
+    forward=lambda xp, x, *, repeats: xp.tile(x, repeats),
+    aval=lambda x, repeats: (
+        tuple(n * r for n, r in zip((1,) * (len(repeats) - len(x[0])) + tuple(x[0]), repeats, strict=True)),
+        x[1],
+    ),
+    vjp={"input": _repeat_grad},
+    jvp="linear",
+    onnx="Tile",
+)
+
+
+def repeat(input: Tensor, *repeats: Any, **named: Any) -> Tensor:
+    """The tensor repeated along each dimension; more counts than dimensions put new ones in front.
+
+    >>> import pellucid as torch
+    >>> torch.tensor([1, 2]).repeat(2, 2)
+    tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]])
+    """
+    if named:
+        repeats = (keyword(named, "repeat", "repeats"),)
+    counts = sizes_of(repeats, "repeat", "repeats")
+    if len(counts) < require_tensor(input, "repeat")._array.ndim:
+        raise OperationError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    if any(n < 0 for n in counts):
+        own = input._array.shape
+        whole = [n * size for n, size in zip(counts, (1,) * (len(counts) - len(own)) + own, strict=True)]
+        raise ShapeError(f"Trying to create tensor with negative dimension {min(whole)}: {shapes.text(whole)}")
+    return repeat_op.call(input, repeats=counts)  # type: ignore[no-any-return]
+
+
+METHODS["repeat"] = repeat
+
+
+@public(methods="=")
+def tile(input: Tensor, *dims: Any, **named: Any) -> Tensor:
+    """As `repeat`, with missing counts in front taken as 1.
+
+    >>> import pellucid as torch
+    >>> torch.tile(torch.tensor([1, 2]), (2,))
+    tensor([1, 2, 1, 2])
+    """
+    if named:
+        dims = (keyword(named, "tile", "dims"),)
+    counts = sizes_of(dims, "tile", "dims")
+    return repeat(input, (1,) * (require_tensor(input, "tile")._array.ndim - len(counts)) + counts)
+
+
+def _repeat_each_grad(F: Any, g: Any, input_shape: Any, count: int, dim: int) -> Any:
+    split = (*input_shape[: dim + 1], count, *input_shape[dim + 1 :])
+    keep = (*input_shape[: dim + 1], 1, *input_shape[dim + 1 :])
+    return F.reshape(F.sum_to(F.reshape(g, shape=split), shape=keep), shape=tuple(input_shape))
+
+
+repeat_each_op = defop(
+    "repeat_each",
+    "input",
+    forward=lambda xp, x, *, count, dim: xp.repeat(x, count, axis=dim),
+    aval=lambda x, count, dim: ((*x[0][:dim], x[0][dim] * count, *x[0][dim + 1 :]), x[1]),
+    vjp={"input": _repeat_each_grad},
+    jvp="linear",
+    grad_name="RepeatInterleave",
+)
+
+
+@public(methods="=")
+def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
+    """Each element (or each position of `dim`) repeated, as often as `repeats` says.
+
+    Args:
+        repeats: a number, or an integer tensor with one for each position. Without it, `input` itself is that tensor and the
+            result holds the positions.
+
+    >>> import pellucid as torch
+    >>> torch.repeat_interleave(torch.tensor([1, 2]), torch.tensor([2, 3]))
+    tensor([1, 1, 2, 2, 2])
+    """
+    require_tensor(input, "repeat_interleave")
+    if repeats is None:
+        counts = input._array
+        if counts.ndim != 1:
+            raise OperationError("repeat_interleave only accept 1D vector as repeat")
+        _check_repeats(input)
+        return make_tensor(_repeated(input, output_size))  # type: ignore[no-any-return]
+    if dim is not None and not input._array.ndim:
+        if isinstance(repeats, Tensor):
+            raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
+        raise DimensionError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
+    if dim is None:
+        input, dim = reshape(input, (-1,) if input._array.size else (0,)), 0
+    shape = input._array.shape
+    dim = shapes.normalize_dim(dim, len(shape))
+    if isinstance(repeats, (list, tuple)):
+        if output_size is None:
+            output_size = sum(repeats) if len(repeats) > 1 else None
+        repeats = make_tensor(constant(np.array(repeats, np.int64)))
+    if isinstance(repeats, Tensor):
+        _check_repeats(repeats)
+        counts = repeats._array
+        if counts.ndim == 0 or counts.shape == (1,):
+            repeats = repeats.item()
+        else:
+            if counts.ndim != 1:
+                raise OperationError("repeats must be 0-dim or 1-dim tensor")
+            if len(counts) != shape[dim]:
+                raise OperationError(
+                    "repeats must have the same size as input along dim, but got repeats.size(0) = "
+                    f"{len(counts)} and input.size({dim}) = {shape[dim]}"
+                )
+            return F.index_select(input, make_tensor(_repeated(repeats, output_size)), dim=dim)  # type: ignore[no-any-return]
+    count = as_index(repeats)
+    if count < 0:
+        raise OperationError("Repeats must be non-negative")
+    return repeat_each_op.call(input, count=count, dim=dim)  # type: ignore[no-any-return]
+
+
+def _check_repeats(repeats: Tensor) -> None:
+    if repeats._array.dtype not in (np.int32, np.int64):
+        raise OperationError("repeats has to be Long or Int tensor")
+    tracing.check(_check_not_negative, repeats._array)
+
+
+def _check_not_negative(counts: np.ndarray) -> None:
+    if (counts < 0).any():
+        raise OperationError("repeats can not be negative")
+
+
+def _repeated(repeats: Tensor, output_size: int | None) -> np.ndarray:
+    """Each position as often as `repeats` says."""
+    if output_size is None:
+        tracing.seen(repeats._array)
+    else:
+        output_size = as_index(output_size)
+    return tracing.effect(_positions, repeats._array, output_size)  # type: ignore[no-any-return]
+
+
+def _positions(counts: np.ndarray, size: int | None) -> np.ndarray:
+    made = np.repeat(np.arange(len(counts)), counts)
+    if size is not None and len(made) != size:
+        raise OperationError("allocated size does not match required size")
+    return made
+
+
+# ---- turning ---------------------------------------------------------------------------------
+roll_op = defop(
+    "roll",
+    "input",
+    forward=lambda xp, x, *, shifts, dims: xp.roll(x, shifts, dims),
+    aval=lambda x, shifts, dims: x,
+    vjp={"input": lambda F, g, shifts, dims: F.roll(g, shifts=tuple(-s for s in shifts), dims=dims)},
+    jvp="linear",
+)
+
+
+@public(methods="=")
+def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Tensor:
+    """Elements moved along dimensions, those that leave at the end put in at the start; without `dims`, of the flattened tensor.
+
+    >>> import pellucid as torch
+    >>> torch.roll(torch.tensor([1, 2, 3]), 1)
+    tensor([3, 1, 2])
+    """
+    steps = tuple(shifts) if isinstance(shifts, Sequence) else (as_index(shifts),)  # type: ignore[arg-type]
+    axes = tuple(dims) if isinstance(dims, Sequence) else (as_index(dims),)  # type: ignore[arg-type]
+    a = require_tensor(input, "roll")._array
+    if not steps:
+        raise OperationError("`shifts` required")
+    if not axes and len(steps) == 1:
+        flat = reshape(input, (a.size,))
+        return reshape(roll_op.call(flat, shifts=steps, dims=(0,)), a.shape)
+    if len(steps) != len(axes):
+        raise OperationError(f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(axes)}")
+    return roll_op.call(input, shifts=steps, dims=tuple(shapes.normalize_dim(d, a.ndim, scalar_is_vector=False) for d in axes))  # type: ignore[no-any-return]
+
+
+def _flip(xp: Any, x: Any, *, dims: tuple[int, ...]) -> Any:
+    return xp.copy(x[tuple([slice(None, None, -1) if d in dims else slice(None) for d in range(x.ndim)])])
+
+
+flip_op = defop(
+    "flip",
+    "input",
+    forward=_flip,
+    aval=lambda x, dims: x,
+    vjp={"input": lambda F, g, dims: F.flip(g, dims=dims)},
+    jvp="linear",
+)
+
+
+@public()
+def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
+    """The elements in reverse order along `dims`, as a copy.
+
+    >>> import pellucid as torch
+    >>> torch.flip(torch.tensor([1, 2, 3]), (0,))
+    tensor([3, 2, 1])
+    """
+    ndim = require_tensor(input, "flip")._array.ndim
+    if not isinstance(dims, (tuple, list)):
+        raise ArgumentTypeError(f"flip(): argument 'dims' (position 2) must be tuple of ints, not {type(dims).__name__}")
+    axes = shapes.normalize_dims(sizes_of((dims,), "flip", "dims"), ndim)
+    return flip_op.call(input, dims=axes if ndim else ())  # type: ignore[no-any-return]
+
+
+@method("flip")
+def _flip_of_tensor(self: Tensor, *dims: Any, **named: Any) -> Tensor:
+    if named:
+        return flip(self, keyword(named, "flip", "dims"))  # type: ignore[no-any-return]
+    if not dims:
+        raise ArgumentTypeError('flip() missing 1 required positional arguments: "dims"')
+    return flip(self, dims if len(dims) > 1 or isinstance(dims[0], int) else dims[0])  # type: ignore[no-any-return]
+
+
+@public(methods="=")
+def fliplr(input: Tensor) -> Tensor:
+    """Dimension 1 in reverse order."""
+    if require_tensor(input, "fliplr")._array.ndim < 2:
+        raise OperationError("Input must be >= 2-d.")
+    return flip_op.call(input, dims=(1,))  # type: ignore[no-any-return]
+
+
+@public(methods="=")
+def flipud(input: Tensor) -> Tensor:
+    """Dimension 0 in reverse order."""
+    if require_tensor(input, "flipud")._array.ndim < 1:
+        raise OperationError("Input must be >= 1-d.")
+    return flip_op.call(input, dims=(0,))  # type: ignore[no-any-return]
+
+
+@public(methods="=")
+def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+    """Turned by 90 degrees `k` times in the plane of two dimensions, from the first towards the second.
+
+    >>> import pellucid as torch
+    >>> torch.rot90(torch.tensor([[0, 1], [2, 3]]))
+    tensor([[1, 3],
+            [0, 2]])
+    """
+    ndim = require_tensor(input, "rot90")._array.ndim
+    dims = tuple(dims)
+    if len(dims) != 2:
+        raise OperationError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if ndim < 2:
+        raise OperationError(f"expected total dims >= 2, but got total dims = {ndim}")
+    if dims[0] == dims[1] or abs(dims[0] - dims[1]) == ndim:
+        raise OperationError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+    for which, d in zip("01", dims, strict=True):
+        if not -ndim <= d < ndim:
+            raise OperationError(f"Rotation dim{which} out of range, dim{which} = {d}")
+    first, second = (d % ndim for d in dims)
+    k %= 4
+    if k == 1:
+        return flip_op.call(transpose_op.call(input, dim0=first, dim1=second), dims=(first,))  # type: ignore[no-any-return]
+    if k == 2:
+        return flip_op.call(input, dims=(first, second))  # type: ignore[no-any-return]
+    if k == 3:
+        return flip_op.call(transpose_op.call(input, dim0=first, dim1=second), dims=(second,))  # type: ignore[no-any-return]
+    return F.clone(input)  # type: ignore[no-any-return]
+
+
+# ---- triangles and diagonals -----------------------------------------------------------------
+def _triangle(name: str, which: str) -> None:
+    op = defop(
+        name,
+        "input",
+        forward=lambda xp, x, *, diagonal: xp.triangle(x, diagonal, name == "tril"),
+        aval=lambda x, diagonal: x,
+        vjp={"input": lambda F, g, diagonal: getattr(F, name)(g, diagonal=diagonal)},
+        jvp="linear",
+        onnx="Trilu",
+    )
+
+    def function(input: Tensor, diagonal: int = 0) -> Tensor:
+        if require_tensor(input, name)._array.ndim < 2:
+            raise OperationError(f"{name}: input tensor must have at least 2 dimensions")
+        return op.call(input, diagonal=diagonal)  # type: ignore[no-any-return]
+
+    function.__name__ = name
+    function.__doc__ = f"The matrices' elements on and {which} the diagonal number `diagonal`, 0 elsewhere."
+    public(names=name, methods="=", inplace="=", out=True)(function)
+
+
+_triangle("tril", "below")
+_triangle("triu", "above")
+
+
+def _diag_embed(xp: Any, x: Any, *, offset: int, dim1: int, dim2: int) -> Any:
+    size = x.shape[-1] + abs(offset)
+    shape = list(x.shape[:-1])
+    for d in sorted((dim1, dim2)):
+        shape.insert(d, size)
+    out = xp.zeros(tuple(shape), x.dtype)
+    n = x.shape[-1]
+    rows, columns = np.arange(n) - min(offset, 0), np.arange(n) + max(offset, 0)
+    window = xp.moveaxis(out, (dim1, dim2), (-2, -1))
+    window[..., rows, columns] = x
+    return out
+
+
+diag_embed_op = defop(
+    "diag_embed",
+    "input",
+    forward=_diag_embed,
+    vjp={"input": lambda F, g, offset, dim1, dim2: F.diagonal(g, offset=offset, dim1=dim1, dim2=dim2)},
+    jvp="linear",
+)
+
+
+@public(methods="=")
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """The last dimension on a diagonal of new matrices that are 0 elsewhere.
+
+    >>> import pellucid as torch
+    >>> torch.diag_embed(torch.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+    ndim = require_tensor(input, "diag_embed")._array.ndim + 1
+    first, second = shapes.normalize_dim(dim1, ndim), shapes.normalize_dim(dim2, ndim)
+    if first == second:
+        raise OperationError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return diag_embed_op.call(input, offset=offset, dim1=first, dim2=second)  # type: ignore[no-any-return]
+
+
+@public(methods="=", out=True)
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+    """A vector as the diagonal of a matrix, or the diagonal of a matrix as a vector (a copy).
+
+    >>> import pellucid as torch
+    >>> torch.diag(torch.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
+    ndim = require_tensor(input, "diag")._array.ndim
+    if ndim not in (1, 2):
+        raise ShapeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
+    if ndim == 1:
+        return diag_embed(input, diagonal)
+    return F.clone(F.diagonal(input, offset=diagonal, dim1=0, dim2=1))  # type: ignore[no-any-return]
+
+
+@public(methods="=")
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """All elements on the diagonal of a matrix.
+
+    >>> import pellucid as torch
+    >>> torch.diagflat(torch.tensor([[1], [2]]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+    return diag_embed(reshape(require_tensor(input, "diagflat"), (input._array.size,)), offset)
+
+
+# ---- grids and selections --------------------------------------------------------------------
+@public()
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+    """Grids of coordinates: each vector expanded over the product of all.
+
+    Args:
+        indexing: "ij" (the k-th dimension belongs to the k-th vector, the default) or "xy" (the first two exchanged).
+
+    >>> import pellucid as torch
+    >>> torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4]), indexing="ij")[0]
+    tensor([[1, 1],
+            [2, 2]])
+    """
+    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+        tensors = tuple(tensors[0])
+    if not tensors:
+        raise OperationError("meshgrid expects a non-empty TensorList")
+    if indexing is None:
+        from warnings import warn
+
+        warn(
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", UserWarning, stacklevel=2
+        )
+        indexing = "ij"
+    if indexing not in ("ij", "xy"):
+        raise OperationError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    for x in tensors:
+        ndim = require_tensor(x, "meshgrid", "tensors")._array.ndim
+        if ndim > 1:
+            raise ShapeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {legacy_text(x)}")
+        if x.dtype is not tensors[0].dtype:
+            raise OperationError("torch.meshgrid expects all tensors to have the same dtype")
+    swap = indexing == "xy" and len(tensors) > 1
+    vectors = [tensors[1], tensors[0], *tensors[2:]] if swap else list(tensors)
+    shape = tuple(x._array.size for x in vectors)
+    grids = [expand(reshape(x, (1,) * k + (shape[k],) + (1,) * (len(shape) - 1 - k)), shape) for k, x in enumerate(vectors)]
+    if swap:
+        # The vectors were exchanged first, so the grids come back in their order with the first two dimensions exchanged.
+        grids[0], grids[1] = grids[1], grids[0]
+    return tuple(grids)
+
+
+def legacy_text(x: Tensor) -> str:
+    """Type and sizes as in older messages."""
+    return f"{shapes.text(x._array.shape)}"
+
+
+@public()
+def cartesian_prod(*tensors: Any) -> Tensor:
+    """Every combination of one element of each vector, as rows.
+
+    >>> import pellucid as torch
+    >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([3, 4]))
+    tensor([[1, 3],
+            [1, 4],
+            [2, 3],
+            [2, 4]])
+    """
+    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+        tensors = tuple(tensors[0])
+    for x in tensors:
+        ndim = require_tensor(x, "cartesian_prod", "tensors")._array.ndim
+        if ndim != 1:
+            raise ShapeError(f"Expect a 1D vector, but got shape {shapes.text(x._array.shape)}")
+    if len(tensors) == 1:
+        return tensors[0]  # type: ignore[no-any-return]
+    grids = meshgrid(*tensors, indexing="ij")
+    return stack([reshape(grid, (-1,)) for grid in grids], 1)
+
+
+@public()
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """Every selection of `r` elements of a vector, as rows, as `itertools.combinations` orders them.
+
+    >>> import pellucid as torch
+    >>> torch.combinations(torch.tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
+    """
+    ndim = require_tensor(input, "combinations")._array.ndim
+    if ndim != 1:
+        raise ShapeError(f"Expect a 1D vector, but got shape {shapes.text(input._array.shape)}")
+    if r < 0:
+        raise OperationError(f"Expect a non-negative number, but got {r}")
+    if r == 0:
+        return make_tensor(constant(np.empty(0, input._array.dtype)))  # type: ignore[no-any-return]
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = constant(np.array(list(choose(range(input._array.size), r)), np.int64)).reshape(-1, r)
+    flat = F.index_select(input, make_tensor(rows.reshape(-1)), dim=0)
+    return reshape(flat, rows.shape)

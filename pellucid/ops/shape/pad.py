@@ -1,0 +1,240 @@
+"""Padding, and shuffles between channels and pixels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from operator import index as as_index
+from typing import Any
+
+import numpy as np
+
+from ... import shapes
+from ...core.bind import wrap
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import public
+from ...core.tensor import Tensor
+from ...core.tracing import constant
+from ...errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError
+from .._rules import require_tensor
+from ..index.basic import number_array
+from .view import permute, reshape
+
+
+# ---- constants -------------------------------------------------------------------------------
+def _sides(pad: Sequence[int], ndim: int) -> list[tuple[int, int]]:
+    """(before, after) for each dimension; `pad` begins with the last one."""
+    sides = [(0, 0)] * ndim
+    for k in range(len(pad) // 2):
+        sides[ndim - 1 - k] = (pad[2 * k], pad[2 * k + 1])
+    return sides
+
+
+def _pad(xp: Any, x: Any, *, pad: tuple[int, ...], value: Any) -> Any:
+    sides = _sides(pad, x.ndim)
+    inner = x[tuple(slice(max(0, -a), n - max(0, -b)) for n, (a, b) in zip(x.shape, sides, strict=True))]
+    shape = tuple(n + a + b for n, (a, b) in zip(x.shape, sides, strict=True))
+    out = xp.full(shape, value, x.dtype)
+    out[tuple(slice(max(0, a), n - max(0, b)) for n, (a, b) in zip(shape, sides, strict=True))] = inner
+    return out
+
+
+constant_pad_op = defop(
+    "constant_pad_nd",
+    "input",
+    forward=_pad,
+    aval=lambda x, pad, value: (tuple(n + a + b for n, (a, b) in zip(x[0], _sides(pad, len(x[0])), strict=True)), x[1]),
+    vjp={"input": lambda F, g, pad: F.constant_pad_nd(g, pad=tuple(-n for n in pad), value=0)},
+    onnx="Pad",
+)
+
+
+@public()
+def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor:
+    """The tensor with `value` around it.
+
+    Args:
+        pad: (before, after) for the last dimension, then for the one before it, ...; negative numbers cut off.
+
+    >>> import pellucid as torch
+    >>> torch.constant_pad_nd(torch.tensor([1, 2]), (1, 0), 9)
+    tensor([9, 1, 2])
+    """
+    a = require_tensor(input, "constant_pad_nd")._array
+    pad = tuple(as_index(n) for n in pad)
+    if len(pad) % 2:
+        raise OperationError(f"Length of pad must be even but instead it equals {len(pad)}")
+    if len(pad) > 2 * a.ndim:
+        raise OperationError(
+            f"Length of pad should be no more than twice the number of dimensions of the input. Pad length is {len(pad)}while the input "
+            f"has {a.ndim}dimensions."
+        )
+    for d, (before, after) in enumerate(_sides(pad, a.ndim)):
+        size = a.shape[d]
+        if size + before + after < 0:
+            raise OperationError(
+                f"The input size {size}, plus negative padding {before} and {after} resulted in a negative output size, which is invalid. "
+                f"Check dimension {d} of your input."
+            )
+        if (before < 0 and -before > size) or (after < 0 and size + min(before, 0) + after < 0):
+            raise OperationError("narrow(): length must be non-negative.")
+    number = number_array(value, a.dtype)[()]
+    return constant_pad_op.call(input, pad=pad, value=number if number.dtype.kind == "V" else number.item())  # type: ignore[no-any-return]
+
+
+# ---- other modes -----------------------------------------------------------------------------
+def _positions(size: int, before: int, after: int, mode: str) -> np.ndarray:
+    """Which position of a dimension each position of the padded one shows."""
+    at = np.arange(-before, size + after)
+    if mode == "replicate":
+        return np.clip(at, 0, size - 1)
+    if mode == "circular":  # what negative padding cuts off does not come back on the other side
+        first, kept = max(-before, 0), size + min(before, 0) + min(after, 0)
+        return (at - first) % max(kept, 1) + first
+    at = np.abs(at)
+    return np.where(at >= size, 2 * (size - 1) - at, at)
+
+
+def _check(shape: tuple[int, ...], pad: Sequence[int], mode: str) -> None:
+    ndim, dims = len(shape), len(pad) // 2
+    if not ((ndim == dims + 1 or ndim == dims + 2) and dims <= 3):
+        raise UnsupportedError(
+            f"Padding size {len(pad)} is not supported for {ndim}D input tensor.\n"
+            "Supported combinations for non-constant padding:\n  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
+            "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
+        )
+    for d, (before, after) in enumerate(_sides(pad, ndim)):
+        if not before and not after:
+            continue
+        size = shape[d]
+        if mode == "circular":
+            if before > size or after > size:
+                raise OperationError("Padding value causes wrapping around more than once.")
+            if size + before + after < 0:
+                raise OperationError("Negative padding value is resulting in an empty dimension")
+        elif mode == "reflect" and (before >= size or after >= size):
+            k = 2 * (ndim - 1 - d)
+            raise OperationError(
+                f"Argument #{4 + k}: Padding size should be less than the corresponding input dimension, but got: padding ({before}, "
+                f"{after}) at dimension {d} of input {shapes.text(shape)}"
+            )
+        if size + before + after < 1 and mode != "circular":
+            raise OperationError(f"input (W: {size}) is too small. Calculated output W: {size + before + after}")
+
+
+@public(namespace="nn.functional")
+def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
+    """The tensor with a border.
+
+    Args:
+        pad: (before, after) for the last dimension, then for the one before it, ...; negative numbers cut off.
+        mode: "constant" (with `value`, any dimensions), "reflect", "replicate" or "circular" (the last 1 to 3 dimensions).
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.pad(torch.tensor([[1, 2, 3]]), (1, 1), mode="reflect")
+    tensor([[2, 1, 2, 3, 2]])
+    """
+    a = require_tensor(input, "pad")._array
+    if not isinstance(pad, (tuple, list)):
+        raise ArgumentTypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}")
+    pad = tuple(as_index(n) for n in pad)
+    if len(pad) % 2:
+        raise OperationError("Padding length must be divisible by 2")
+    if len(pad) > 2 * a.ndim:
+        raise OperationError(
+            "Padding length should be less than or equal to two times the input dimension but got padding length "
+            f"{len(pad)} and input of dimension {a.ndim}"
+        )
+    if mode == "constant":
+        return constant_pad_nd(input, pad, 0 if value is None else value)
+    if value is not None and value != 0:
+        raise OperationError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    if mode not in ("reflect", "replicate", "circular"):
+        raise UnsupportedError(f"Unrecognised padding mode {mode}")
+    _check(a.shape, pad, mode)
+    if any(n == 0 for n in a.shape[1:]):
+        raise OperationError(
+            f"Expected {a.ndim - 1}D or {a.ndim}D tensor with possibly 0 batch size and other non-zero dimensions for input, but got: "
+            f"{shapes.text(a.shape)}"
+        )
+    for d, (before, after) in enumerate(_sides(pad, a.ndim)):
+        if before or after:
+            input = F.index_select(input, wrap(constant(_positions(a.shape[d], before, after, mode))), dim=d)
+    return input
+
+
+# ---- shuffles --------------------------------------------------------------------------------
+def _three(input: Any, name: str) -> tuple[int, ...]:
+    shape = require_tensor(input, name)._array.shape
+    if len(shape) < 3:
+        raise ShapeError(f"{name} expects input to have at least 3 dimensions, but got input with {len(shape)} dimension(s)")
+    return shape  # type: ignore[no-any-return]
+
+
+@public(namespace="torch nn.functional")
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """(..., C r^2, H, W) to (..., C, H r, W r): channels become pixels (Shi et al. 2016, arXiv:1609.05158).
+
+    >>> import pellucid as torch
+    >>> torch.pixel_shuffle(torch.zeros(1, 9, 4, 4), 3).shape
+    torch.Size([1, 1, 12, 12])
+    """
+    shape, r = _three(input, "pixel_shuffle"), upscale_factor
+    if r <= 0:
+        raise OperationError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
+    *lead, channels, height, width = shape
+    if channels % (r * r):
+        raise ShapeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
+            f"input.size(-3)={channels} is not divisible by {r * r}"
+        )
+    n = len(lead)
+    x = reshape(input, (*lead, channels // (r * r), r, r, height, width))
+    x = permute(x, (*range(n), n, n + 3, n + 1, n + 4, n + 2))
+    return reshape(x, (*lead, channels // (r * r), height * r, width * r))
+
+
+@public(namespace="torch nn.functional")
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """(..., C, H r, W r) to (..., C r^2, H, W): the inverse of `pixel_shuffle`.
+
+    >>> import pellucid as torch
+    >>> torch.pixel_unshuffle(torch.zeros(1, 1, 12, 12), 3).shape
+    torch.Size([1, 9, 4, 4])
+    """
+    shape, r = _three(input, "pixel_unshuffle"), downscale_factor
+    if r <= 0:
+        raise OperationError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
+    *lead, channels, height, width = shape
+    for name, d, size in (("height", -2, height), ("width", -1, width)):
+        if size % r:
+            raise ShapeError(
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({d})={size} is not divisible by {r}"
+            )
+    if not math.prod(shape):
+        return input.clone()  # type: ignore[attr-defined,no-any-return]  # PyTorch leaves the shape of an empty tensor as it is
+    n = len(lead)
+    x = reshape(input, (*lead, channels, height // r, r, width // r, r))
+    x = permute(x, (*range(n), n, n + 2, n + 4, n + 1, n + 3))
+    return reshape(x, (*lead, channels * r * r, height // r, width // r))
+
+
+@public(namespace="torch nn.functional", names="channel_shuffle native_channel_shuffle")
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """(N, C, ...) with the channels of `groups` groups interleaved (Zhang et al. 2018, arXiv:1707.01083).
+
+    >>> import pellucid as torch
+    >>> torch.channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
+    tensor([0, 2, 1, 3])
+    """
+    shape = require_tensor(input, "channel_shuffle")._array.shape
+    if len(shape) <= 2:
+        raise ShapeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {shapes.text(shape)}")
+    if groups <= 0:
+        raise OperationError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
+    batch, channels, *rest = shape
+    if channels % groups:
+        raise ShapeError(f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups.")
+    x = reshape(input, (batch, groups, channels // groups, *rest))
+    return reshape(permute(x, (0, 2, 1, *range(3, len(rest) + 3))), shape)

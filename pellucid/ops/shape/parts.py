@@ -1,0 +1,447 @@
+"""Views of a part of the elements: narrow, select, slices, diagonals, windows, strides, and the splits into several views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import index as as_index
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from ... import shapes
+from ...core import tracing
+from ...core.bind import views_result
+from ...core.primitive import PRIMITIVES, defop
+from ...core.public import METHODS, method, public
+from ...core.tensor import Tensor
+from ...errors import ArgumentTypeError, DimensionError, OperationError
+from .._rules import keyword, require_tensor
+from .view import is_fast
+
+
+# ---- the gradient of a part ------------------------------------------------------------------
+def _embed(xp: Any, g: Any, *, shape: tuple[int, ...], op: str, how: dict[str, Any]) -> Any:
+    out = xp.zeros(shape, g.dtype)
+    PRIMITIVES[op].run_forward(xp, (out,), how)[...] = g
+    return out
+
+
+# Zeros of `shape` in which the part that the view operation `op`, with the parameters `how`, shows is `g`.
+embed_op = defop(
+    "embed",
+    "input",
+    forward=_embed,
+    aval=lambda g, shape, op, how: (shape, g[1]),
+    vjp={"input": lambda F, g, op, how: getattr(F, op)(g, **how)},
+    jvp="linear",
+)
+
+
+def part_op(name: str, forward: Any, rule: Any, grad_name: str | None = None, onnx: str | None = None) -> Any:
+    return defop(name, "input", forward=forward, view=True, vjp={"input": rule}, jvp="linear", grad_name=grad_name, onnx=onnx)
+
+
+select_op = part_op(
+    "select",
+    lambda xp, x, *, dim, index: x[(slice(None),) * dim + (index, ...)],
+    lambda F, g, dim, index, input_shape: F.embed(g, shape=input_shape, op="select", how={"dim": dim, "index": index}),
+    onnx="Gather",
+)
+
+slice_op = part_op(
+    "slice",
+    lambda xp, x, *, dim, start, end, step: x[(slice(None),) * dim + (slice(start, end, step),)],
+    lambda F, g, dim, start, end, step, input_shape: F.embed(
+        g, shape=input_shape, op="slice", how={"dim": dim, "start": start, "end": end, "step": step}
+    ),
+    onnx="Slice",
+)
+
+diagonal_op = part_op(
+    "diagonal",
+    lambda xp, x, *, offset, dim1, dim2: _diagonal(xp, x, offset, dim1, dim2),
+    lambda F, g, offset, dim1, dim2, input_shape: F.embed(
+        g, shape=input_shape, op="diagonal", how={"offset": offset, "dim1": dim1, "dim2": dim2}
+    ),
+)
+
+
+def _diagonal(xp: Any, x: Any, offset: int, dim1: int, dim2: int) -> Any:
+    if type(x) is not ndarray:
+        return xp.diagonal(x, offset, dim1, dim2)
+    shape = shapes.diagonal_shape(x.shape, offset, dim1, dim2)
+    steps = [s for d, s in enumerate(x.strides) if d not in (dim1, dim2)]
+    shift = max(offset, 0) * x.strides[dim2] - min(offset, 0) * x.strides[dim1] if shape[-1] else 0
+    return xp.strided(x, shape, (*steps, x.strides[dim1] + x.strides[dim2]), shift)
+
+
+# ---- one dimension ---------------------------------------------------------------------------
+@public(methods="=")
+def select(input: Tensor, dim: int, index: int) -> Tensor:
+    """Position `index` of dimension `dim`, which disappears; a view.
+
+    Raises:
+        IndexError: out of range.
+
+    >>> import pellucid as torch
+    >>> torch.select(torch.tensor([[1, 2], [3, 4]]), 1, 0)
+    tensor([1, 3])
+    """
+    dim, index = shapes.select_position(as_index(index), require_tensor(input, "select")._array.shape, dim)
+    return select_op.call(input, dim=dim, index=index)  # type: ignore[no-any-return]
+
+
+@public(methods="=")
+def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
+    """`length` positions of dimension `dim` from `start`, as a view.
+
+    >>> import pellucid as torch
+    >>> torch.narrow(torch.tensor([1, 2, 3, 4]), 0, 1, 2)
+    tensor([2, 3])
+    """
+    if isinstance(start, Tensor) and (start._array.ndim or start._array.dtype.kind not in "iu"):
+        raise OperationError("start must be an 0-dim integral Tensor.")
+    if isinstance(start, Tensor) and tracing.tracers:
+        start = start.item()  # type: ignore[attr-defined]
+    dim, first = shapes.narrow_range(require_tensor(input, "narrow")._array.shape, dim, as_index(start), length)
+    return slice_op.call(input, dim=dim, start=first, end=first + length, step=1)  # type: ignore[no-any-return]
+
+
+def slice_dim(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+    """`input[..., start:end:step]` in dimension `dim`."""
+    shape = input._array.shape
+    if not shape:
+        raise OperationError("slice() cannot be applied to a 0-dim tensor.")
+    dim = shapes.normalize_dim(dim, len(shape))
+    if step <= 0:
+        raise OperationError("slice step must be positive")
+    first, length, step = shapes.slice_range(slice(start, end, step), shape[dim])
+    last = first + (length - 1) * step + 1 if length else first
+    return slice_op.call(input, dim=dim, start=first, end=last, step=step)  # type: ignore[no-any-return]
+
+
+@public(methods="=")
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """The diagonal of dimensions `dim1` and `dim2` as a new last dimension; a view.
+
+    >>> import pellucid as torch
+    >>> torch.diagonal(torch.tensor([[1, 2], [3, 4]]), 1)
+    tensor([2])
+    """
+    shape = require_tensor(input, "diagonal")._array.shape
+    shapes.diagonal_shape(shape, offset, dim1, dim2)
+    first, second = shapes.normalize_dim(dim1, len(shape)), shapes.normalize_dim(dim2, len(shape))
+    return diagonal_op.call(input, offset=offset, dim1=first, dim2=second)  # type: ignore[no-any-return]
+
+
+# ---- windows and strides ---------------------------------------------------------------------
+def _unfold(xp: Any, x: Any, *, dim: int, size: int, step: int) -> Any:
+    if x.ndim == 0:
+        return xp.strided(x, (size,), (x.dtype.itemsize,))
+    shape = shapes.unfold_shape(x.shape, dim, size, step)
+    own = x.strides[dim]
+    return xp.strided(x, shape, (*x.strides[:dim], own * step, *x.strides[dim + 1 :], own))
+
+
+def _unfold_grad(xp: Any, g: Any, *, shape: tuple[int, ...], dim: int, size: int, step: int) -> Any:
+    out = xp.zeros(shape, g.dtype)
+    if not shape:
+        out[...] = g.sum()
+        return out
+    count = g.shape[dim]
+    if step >= size:
+        _unfold(xp, out, dim=dim, size=size, step=step)[...] = g
+        return out
+    moved = out if dim == 0 else xp.moveaxis(out, dim, 0)
+    parts = g if dim == 0 else xp.moveaxis(g, dim, 0)
+    for k in range(size):
+        moved[k : k + (count - 1) * step + 1 : step] += parts[..., k]
+    return out
+
+
+unfold_op = part_op(
+    "unfold",
+    _unfold,
+    lambda F, g, dim, size, step, input_shape: F.unfold_grad(g, shape=input_shape, dim=dim, size=size, step=step),
+)
+unfold_grad_op = defop(
+    "unfold_grad",
+    "input",
+    forward=_unfold_grad,
+    aval=lambda g, shape, dim, size, step: (shape, g[1]),
+    vjp={"input": lambda F, g, dim, size, step: F.unfold(g, dim=dim, size=size, step=step)},
+    jvp="linear",
+    grad_name="UnfoldBackward",
+)
+
+
+@method()
+def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """All windows of `size` positions, `step` apart, of a dimension; the windows' elements are a new last dimension. A view.
+
+    >>> import pellucid as torch
+    >>> torch.arange(5).unfold(0, 3, 2)
+    tensor([[0, 1, 2],
+            [2, 3, 4]])
+    """
+    shape = require_tensor(self, "unfold")._array.shape
+    shapes.unfold_shape(shape, dimension, size, step)
+    return unfold_op.call(self, dim=shapes.normalize_dim(dimension, len(shape)), size=size, step=step)  # type: ignore[no-any-return]
+
+
+# ---- several views ---------------------------------------------------------------------------
+def _pieces(xp: Any, x: Any, *, sizes: tuple[int, ...], dim: int) -> Any:
+    before, out, start = (slice(None),) * dim, [], 0
+    for size in sizes:
+        out.append(x[(*before, slice(start, start + size))])
+        start += size
+    return out
+
+
+split_op = defop(
+    "split",
+    "input",
+    forward=_pieces,
+    outputs=-1,
+    view=True,
+    vjp={"input": lambda F, g, dim: F.cat(*g, dim=dim)},
+    jvp="linear",
+    onnx="Split",
+)
+
+unbind_op = defop(
+    "unbind",
+    "input",
+    forward=lambda xp, x, *, dim: [x[(slice(None),) * dim + (i, ...)] for i in range(x.shape[dim])],
+    outputs=-1,
+    view=True,
+    vjp={"input": lambda F, g, dim: F.stack(*g, dim=dim)},
+    jvp="linear",
+)
+
+
+def _split(x: Tensor, sizes: tuple[int, ...], dim: int) -> tuple[Tensor, ...]:
+    if is_fast(x):
+        return views_result(split_op, x, _pieces(None, x._array, sizes=sizes, dim=dim), {"sizes": sizes, "dim": dim})
+    return split_op.call(x, sizes=sizes, dim=dim)  # type: ignore[no-any-return]
+
+
+def _splittable(x: Any, dim: int, name: str) -> tuple[int, int]:
+    """(dimension counted from 0, its size)."""
+    shape = require_tensor(x, name)._array.shape
+    if not shape:
+        raise OperationError(f"{name} expects at least a 1-dimensional tensor")
+    dim = shapes.normalize_dim(dim, len(shape))
+    return dim, shape[dim]
+
+
+@public()
+def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of the parts along `dim`: of one size with a smaller rest, or of the sizes listed.
+
+    >>> import pellucid as torch
+    >>> torch.split(torch.arange(5), 2)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
+    dim, size = _splittable(tensor, dim, "split")
+    sections = split_size_or_sections
+    if not isinstance(sections, Iterable) or isinstance(sections, Tensor):
+        sections = as_index(sections)
+    return _split(tensor, shapes.split_sizes(size, sections, dim), dim)
+
+
+@method("split")
+def split_method(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """See :func:`split`."""
+    return split(self, split_size, dim)
+
+
+@public(methods="=")
+def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of the parts of the sizes listed.
+
+    >>> import pellucid as torch
+    >>> torch.split_with_sizes(torch.arange(3), [1, 2])
+    (tensor([0]), tensor([1, 2]))
+    """
+    dim, size = _splittable(input, dim, "split_with_sizes")
+    return _split(input, shapes.split_sizes(size, list(split_sizes), dim), dim)
+
+
+@public(methods="=")
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """At most `chunks` views of parts along `dim`, all but the last of one size.
+
+    >>> import pellucid as torch
+    >>> torch.chunk(torch.arange(5), 2)
+    (tensor([0, 1, 2]), tensor([3, 4]))
+    """
+    dim, size = _splittable(input, dim, "chunk")
+    return _split(input, shapes.chunk_sizes(size, chunks), dim)
+
+
+@public(names="tensor_split", methods="=")
+def tensor_split(input: Tensor, indices_or_sections: Any = None, dim: int = 0, **named: Any) -> tuple[Tensor, ...]:
+    """Views of as many parts as asked for, as equal as possible, or cut at the positions listed.
+
+    >>> import pellucid as torch
+    >>> torch.tensor_split(torch.arange(5), 2)
+    (tensor([0, 1, 2]), tensor([3, 4]))
+    """
+    given = keyword(named, "tensor_split", "sections", "indices") if named else indices_or_sections
+    shape = require_tensor(input, "tensor_split")._array.shape
+    if not shape:
+        raise OperationError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    if isinstance(given, Tensor):
+        array = given._array
+        if array.ndim > 1:
+            raise OperationError(
+                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor "
+                f"with {array.ndim} dims"
+            )
+        if array.dtype != np.int64:
+            raise OperationError(
+                "tensor_split expected tensor_indices_or_sections to have dtype of long, but got " + given.dtype.scalar_type_name
+            )
+        if tracing.tracers:  # which follows numbers, and no lists
+            given = [mark.item() for mark in given] if array.ndim else given.item()
+        else:
+            given = array.tolist()
+    elif not isinstance(given, (int, list, tuple)):
+        raise ArgumentTypeError(
+            f"tensor_split(): argument 'indices_or_sections' (position 2) must be int or tuple of ints, not {type(given).__name__}"
+        )
+    dim = shapes.normalize_dim(dim, len(shape))
+    size = shape[dim]
+    if isinstance(given, int):
+        cuts, at = [], 0
+        for length in shapes.tensor_split_sizes(size, given):
+            cuts.append((at, at + length))
+            at += length
+    else:
+        marks = [0, *given, size]
+        cuts = [slice(a, b).indices(size)[:2] for a, b in zip(marks, marks[1:], strict=False)]
+    return tuple(slice_op.call(input, dim=dim, start=a, end=max(a, b), step=1) for a, b in cuts)
+
+
+def _directional(name: str, dim: int, least: int) -> None:
+    def function(input: Tensor, *args: Any, **named: Any) -> tuple[Tensor, ...]:
+        ndim = require_tensor(input, name)._array.ndim
+        if ndim < least:
+            raise OperationError(
+                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {ndim} dimensions!"
+            )
+        given = args[0] if args else None
+        if named:
+            given = keyword(named, name, *(() if args else ("sections", "indices", "indices_or_sections")))
+        axis = 0 if name == "hsplit" and ndim == 1 else dim
+        size = input._array.shape[axis]
+        if isinstance(given, int) and (given == 0 or size % given):
+            raise OperationError(
+                f"torch.{name} attempted to split along dimension {axis}, but the size of the dimension {size} is not divisible by the "
+                f"split_size {given}!"
+            )
+        return tensor_split(input, given, axis)
+
+    function.__name__ = name
+    function.__doc__ = f"`tensor_split` along dimension {dim}{' (0 for a vector)' if name == 'hsplit' else ''}."
+    public(names=name, methods="=")(function)
+
+
+_directional("hsplit", 1, 1)
+_directional("vsplit", 0, 2)
+_directional("dsplit", 2, 3)
+
+
+def _unbind(x: Tensor, dim: int) -> tuple[Tensor, ...]:
+    if is_fast(x):
+        a = x._array
+        front = a if dim == 0 else np.moveaxis(a, dim, 0)
+        parts = list(front) if a.ndim > 1 else [front[i, ...] for i in range(len(front))]
+        return views_result(unbind_op, x, parts, {"dim": dim})
+    return unbind_op.call(x, dim=dim)  # type: ignore[no-any-return]
+
+
+@public(methods="=")
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """A view for each position of dimension `dim`.
+
+    >>> import pellucid as torch
+    >>> torch.unbind(torch.tensor([[1, 2], [3, 4]]))
+    (tensor([1, 2]), tensor([3, 4]))
+    """
+    ndim = require_tensor(input, "unbind")._array.ndim
+    if not ndim:
+        raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return _unbind(input, shapes.normalize_dim(dim, ndim))
+
+
+unsafe_split_op = defop(
+    "unsafe_split",
+    "input",
+    forward=_pieces,
+    outputs=-1,
+    vjp={"input": lambda F, g, dim: F.cat(*g, dim=dim)},
+    jvp="linear",
+)
+
+
+def _unsafe(name: str, sizes: Callable[[int, Any, int], tuple[int, ...]], argument: str) -> None:
+    def function(input: Tensor, *args: Any, **named: Any) -> tuple[Tensor, ...]:
+        given = list(args)
+        if not given:
+            given.append(named.pop(argument))
+        dim = given[1] if len(given) > 1 else named.pop("dim", 0)
+        keyword(named, name)
+        number, size = _splittable(input, dim, name)
+        return unsafe_split_op.call(input, sizes=sizes(size, given[0], number), dim=number)  # type: ignore[no-any-return]
+
+    function.__name__ = name
+    function.__doc__ = (
+        f"As :func:`{name.removeprefix('unsafe_')}`, without noting that the parts share memory: they may be written in place when "
+        "neither the input nor another part is used afterwards."
+    )
+    public(names=name, methods="=")(function)
+
+
+_unsafe("unsafe_split", lambda size, given, dim: shapes.split_sizes(size, given, dim), "split_size")
+_unsafe("unsafe_split_with_sizes", lambda size, given, dim: shapes.split_sizes(size, list(given), dim), "split_sizes")
+_unsafe("unsafe_chunk", lambda size, given, dim: shapes.chunk_sizes(size, given), "chunks")
+
+
+# ---- Python's protocols ----------------------------------------------------------------------
+def _iterate(self: Tensor) -> Iterator[Tensor]:
+    if not self._array.ndim:
+        raise ArgumentTypeError("iteration over a 0-d tensor")
+    return iter(_unbind(self, 0))
+
+
+def _length(self: Tensor) -> int:
+    shape = self._array.shape
+    if not shape:
+        raise ArgumentTypeError("len() of a 0-d tensor")
+    return shape[0]
+
+
+def _contains(self: Tensor, element: Any) -> bool:
+    if isinstance(element, (Tensor, bool, int, float, complex, np.number)):
+        value = element._array if isinstance(element, Tensor) else element
+        return bool((self._array == value).any())
+    raise OperationError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+
+
+def _reversed(self: Tensor) -> Tensor:
+    """`reversed(x)`: a copy with dimension 0 in reverse order."""
+    return self.flip(0) if self._array.ndim else self  # type: ignore[no-any-return, attr-defined]
+
+
+def _delete(self: Tensor, index: Any) -> None:
+    raise ArgumentTypeError("Tensor does not support deleting items")
+
+
+METHODS["__reversed__"] = _reversed
+METHODS["__delitem__"] = _delete
+METHODS["__iter__"] = _iterate
+METHODS["__len__"] = _length
+METHODS["__contains__"] = _contains

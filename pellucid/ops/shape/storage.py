@@ -1,0 +1,514 @@
+"""Memory below the tensors: storages, strides, offsets, contiguity, and views with any strides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index as as_index
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from ... import dtypes, shapes
+from ...backends.meta import MetaArray
+from ...backends.numpy_cpu import address, owner
+from ...backends.shared_memory import map_of
+from ...core.inplace import bump
+from ...core.modes import local
+from ...core.primitive import defop
+from ...core.public import FUNCTIONS, METHODS, method, public, tensor_property
+from ...core.tensor import Tensor
+from ...errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError, warn_once
+from .._rules import require_tensor
+from .parts import part_op
+from .view import element_strides, sizes_of
+
+
+# ---- where a tensor lies ---------------------------------------------------------------------
+def storage_offset_of(x: Tensor) -> int:
+    """Elements between the start of the storage and the tensor's first element."""
+    a = x._array
+    if type(a) is not ndarray or a.base is None or not a.size:
+        return 0
+    return (address(a) - address(owner(a))) // a.dtype.itemsize
+
+
+@method()
+def storage_offset(self: Tensor) -> int:
+    """Elements between the start of the storage and the tensor's first element."""
+    return storage_offset_of(self)
+
+
+def _strides(a: Any) -> tuple[int, ...]:
+    if 0 in a.shape:  # NumPy gives empty arrays strides of 0
+        return shapes.contiguous_strides(a.shape)
+    return element_strides(a)
+
+
+@method()
+def stride(self: Tensor, dim: int | None = None) -> Any:
+    """Elements between neighbours in memory, for each dimension or one.
+
+    >>> import pellucid as torch
+    >>> torch.ones(2, 3).t().stride()
+    (1, 3)
+    """
+    strides = _strides(self._array)
+    return strides if dim is None else strides[shapes.normalize_dim(dim, len(strides), scalar_is_vector=False)]
+
+
+@method("size")
+def size_method(self: Tensor, dim: int | None = None) -> Any:
+    """The shape, or the size of one dimension."""
+    shape = self._array.shape
+    return dtypes.Size(shape) if dim is None else shape[shapes.normalize_dim(as_index(dim), len(shape), scalar_is_vector=False)]
+
+
+@method("dim ndimension")
+def dim_method(self: Tensor) -> int:
+    """The number of dimensions."""
+    return self._array.ndim  # type: ignore[no-any-return]
+
+
+@public(names="numel", methods="numel nelement")
+def numel(input: Tensor) -> int:
+    """The number of elements.
+
+    >>> import pellucid as torch
+    >>> torch.numel(torch.ones(2, 3))
+    6
+    """
+    return int(require_tensor(input, "numel")._array.size)
+
+
+@method()
+def element_size(self: Tensor) -> int:
+    """Bytes of one element."""
+    return self._array.dtype.itemsize  # type: ignore[no-any-return]
+
+
+@tensor_property
+def itemsize(self: Tensor) -> int:
+    """Bytes of one element."""
+    return self._array.dtype.itemsize  # type: ignore[no-any-return]
+
+
+@tensor_property
+def nbytes(self: Tensor) -> int:
+    """Bytes of all elements."""
+    return int(self._array.size) * self._array.dtype.itemsize  # type: ignore[no-any-return]
+
+
+@method()
+def data_ptr(self: Tensor) -> int:
+    """The address of the first element; 0 for an empty tensor."""
+    a = self._array
+    return address(a) if type(a) is ndarray and a.size else 0
+
+
+METHODS["const_data_ptr"] = data_ptr
+
+
+@method()
+def dim_order(self: Tensor, ambiguity_check: bool = False) -> tuple[int, ...]:
+    """The dimensions from the outermost in memory to the innermost."""
+    strides = _strides(self._array)
+    return tuple(sorted(range(len(strides)), key=lambda d: (-strides[d], d)))
+
+
+# ---- contiguity ------------------------------------------------------------------------------
+def _order(memory_format: Any, ndim: int) -> tuple[int, ...] | None:
+    """The dimensions from the outermost in memory to the innermost; None: as they come."""
+    if memory_format in (dtypes.contiguous_format, None):
+        return None
+    if memory_format is dtypes.preserve_format:
+        raise OperationError("preserve memory format is unsupported by the contiguous operator")
+    wanted = 4 if memory_format is dtypes.channels_last else 5
+    if ndim != wanted:
+        raise ShapeError(f"required rank {wanted} tensor to use {'channels_last' if wanted == 4 else 'channels_last_3d'} format")
+    return (0, *range(2, ndim), 1)
+
+
+@method()
+def is_contiguous(self: Tensor, memory_format: Any = dtypes.contiguous_format) -> bool:
+    """Whether the elements lie in memory in the order of the dimensions (or of `memory_format`), without gaps."""
+    a = self._array
+    if memory_format is dtypes.contiguous_format:
+        return a.flags.c_contiguous if type(a) is ndarray else shapes.is_contiguous(a.shape, element_strides(a))  # type: ignore[no-any-return]
+    wanted = 4 if memory_format is dtypes.channels_last else 5
+    return a.ndim == wanted and shapes.is_channels_last(a.shape, element_strides(a))
+
+
+def _contiguous(xp: Any, x: Any, *, order: tuple[int, ...] | None) -> Any:
+    if order is None:
+        return xp.copy(x, "C")
+    inverse = [0] * len(order)
+    for place, d in enumerate(order):
+        inverse[d] = place
+    return xp.transpose(xp.copy(xp.transpose(x, order), "C"), inverse)
+
+
+def _contiguous_aval(x: Any, order: Any) -> Any:
+    shape, kind = x
+    return (shape, kind) if order is None else (shape, kind, tuple(s * kind.itemsize for s in shapes.channels_last_strides(shape)))
+
+
+contiguous_op = defop(
+    "contiguous",
+    "input",
+    forward=_contiguous,
+    aval=_contiguous_aval,
+    vjp={"input": lambda g: g},
+    jvp="linear",
+    grad_name="Clone",
+    onnx="Identity",
+)
+
+
+@method()
+def contiguous(self: Tensor, memory_format: Any = dtypes.contiguous_format) -> Tensor:
+    """The tensor itself when it is contiguous, else a contiguous copy.
+
+    >>> import pellucid as torch
+    >>> torch.ones(2, 3).t().contiguous().stride()
+    (2, 1)
+    """
+    a = self._array
+    if memory_format is dtypes.contiguous_format and type(a) is ndarray and a.flags.c_contiguous:
+        return self
+    order = _order(memory_format, a.ndim)
+    return self if is_contiguous(self, memory_format) else contiguous_op.call(self, order=order)  # type: ignore[no-any-return]
+
+
+# ---- any strides -----------------------------------------------------------------------------
+def _as_strided(xp: Any, x: Any, *, size: Any, stride: Any, shift: int, geometry: Any) -> Any:
+    if element_strides(x) != geometry:  # a gradient, or a copy of the base, that lies in memory in another way
+        return _as_strided_read(xp, x, size=size, stride=stride, shift=shift, geometry=geometry)
+    item = x.dtype.itemsize
+    return xp.strided(x, size, tuple([s * item for s in stride]), shift * item)
+
+
+def _places(shape: Any, stride: Any, shift: int) -> Any:
+    """Where each element of a strided tensor lies, as an array of flat positions."""
+    out = np.zeros(shape, np.int64)
+    for d, (n, step) in enumerate(zip(shape, stride, strict=True)):
+        out += (np.arange(n) * step).reshape((n,) + (1,) * (len(shape) - 1 - d))
+    return out + shift
+
+
+def _as_strided_grad(xp: Any, g: Any, *, shape: Any, size: Any, stride: Any, shift: int, geometry: Any) -> Any:
+    """Gradients of all places in memory, read back where the input's elements lie (an input that overlaps itself shares)."""
+    inside, outside = _places(shape, geometry, 0), _places(size, stride, shift)
+    low = min(outside.min(initial=0), 0)
+    length = max(inside.max(initial=0), outside.max(initial=0)) - low + 1
+    flat = xp.zeros(length, g.dtype)
+    xp.add.at(flat, (outside - low).reshape(-1), g.reshape(-1))
+    if any(s == 0 and n > 1 for s, n in zip(geometry, shape, strict=True)):
+        flat = flat / np.maximum(np.bincount((inside - low).reshape(-1), minlength=length), 1).astype(flat.real.dtype)
+    return flat[inside - low]
+
+
+def _as_strided_read(xp: Any, x: Any, *, size: Any, stride: Any, shift: int, geometry: Any) -> Any:
+    """What `as_strided` reads, from values that lie anywhere."""
+    inside, outside = _places(x.shape, geometry, 0), _places(size, stride, shift)
+    low = min(outside.min(initial=0), 0)
+    flat = xp.zeros(max(inside.max(initial=0), outside.max(initial=0)) - low + 1, x.dtype)
+    flat[inside - low] = x
+    return flat[outside - low]
+
+
+def _as_strided_regrad(F: Any, g: Any, input_shape: Any, size: Any, stride: Any, shift: int, geometry: Any) -> Any:
+    return F.as_strided_grad(g, shape=input_shape, size=size, stride=stride, shift=shift, geometry=geometry)
+
+
+as_strided_op = part_op("as_strided", _as_strided, _as_strided_regrad)
+as_strided_grad_op = defop(
+    "as_strided_grad",
+    "input",
+    forward=_as_strided_grad,
+    aval=lambda g, shape, size, stride, shift, geometry: (shape, g[1]),
+    vjp={
+        "input": lambda F, g, size, stride, shift, geometry: F.as_strided(
+            g, size=size, stride=stride, shift=shift, geometry=geometry
+        )
+    },
+    jvp="linear",
+)
+
+
+@public(methods="=")
+def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+    """A view of the tensor's storage with any sizes, strides and offset (in elements).
+
+    Raises:
+        RuntimeError: outside the storage, negative strides.
+
+    >>> import pellucid as torch
+    >>> torch.as_strided(torch.arange(5), (3, 2), (1, 1))
+    tensor([[0, 1],
+            [1, 2],
+            [2, 3]])
+    """
+    a = require_tensor(input, "as_strided")._array
+    size, stride = tuple(map(as_index, size)), tuple(map(as_index, stride))
+    own = storage_offset_of(input)
+    offset = own if storage_offset is None else as_index(storage_offset)
+    item = a.dtype.itemsize
+    shapes.check_as_strided(size, stride, offset, owner(a).nbytes // item if type(a) is ndarray else a.size, item)
+    return as_strided_op.call(input, size=size, stride=stride, shift=offset - own, geometry=element_strides(a))  # type: ignore[no-any-return]
+
+
+# ---- storages --------------------------------------------------------------------------------
+class UntypedStorage:
+    """The bytes that a tensor and its views lie in."""
+
+    __slots__ = ("_keep", "_owner")
+
+    def __init__(self, owner: Any) -> None:
+        if isinstance(owner, int):
+            owner = np.empty(owner, np.uint8)
+        self._owner = owner
+
+    def _bytes(self) -> ndarray:
+        owner = self._owner
+        if type(owner) is not ndarray:
+            raise UnsupportedError("a tensor without data has no bytes")
+        if not owner.flags.c_contiguous:
+            owner = owner.transpose(sorted(range(owner.ndim), key=lambda d: -owner.strides[d]))
+        return owner.reshape(-1).view(np.uint8)
+
+    def nbytes(self) -> int:
+        """The size in bytes."""
+        return int(self._owner.nbytes)
+
+    size = nbytes
+
+    def __len__(self) -> int:
+        return self.nbytes()
+
+    def data_ptr(self) -> int:
+        """The address of the first byte; 0 when there is none."""
+        return address(self._owner) if type(self._owner) is ndarray and self._owner.size else 0
+
+    @property
+    def _cdata(self) -> int:
+        return id(self._owner)
+
+    @property
+    def device(self) -> Any:
+        return dtypes.device("meta" if type(self._owner) is MetaArray else "cpu")
+
+    @property
+    def is_cuda(self) -> bool:
+        return False
+
+    def is_shared(self) -> bool:
+        """Whether other processes can share the memory; see `Tensor.share_memory_`."""
+        return map_of(self._owner) is not None
+
+    def element_size(self) -> int:
+        """1: a storage counts bytes."""
+        return 1
+
+    def tolist(self) -> list[int]:
+        """The bytes."""
+        return self._bytes().tolist()  # type: ignore[no-any-return]
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self._bytes()[index]
+        return UntypedStorage(found) if isinstance(index, slice) else int(found)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._bytes()[index] = value
+
+    def fill_(self, value: int) -> UntypedStorage:
+        """Set every byte."""
+        self._bytes()[:] = value
+        return self
+
+    def copy_(self, source: UntypedStorage, non_blocking: bool = False) -> UntypedStorage:
+        """Take the bytes of another storage of the same size."""
+        self._bytes()[:] = source._bytes()
+        return self
+
+    def clone(self) -> UntypedStorage:
+        """A copy with memory of its own."""
+        return UntypedStorage(self._bytes().copy())
+
+    def cpu(self) -> UntypedStorage:
+        """The storage itself."""
+        return self
+
+    def resize_(self, size: int) -> None:
+        """Refused: NumPy's memory cannot grow below the tensors that lie in it."""
+        if size != self.nbytes():
+            raise UnsupportedError("UntypedStorage.resize_: the memory of an array cannot change its size")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UntypedStorage) and other._owner is self._owner
+
+    def __hash__(self) -> int:
+        return id(self._owner)
+
+    def __repr__(self) -> str:
+        return f"[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
+
+
+class TypedStorage:
+    """The older face of a storage, which counts elements."""
+
+    __slots__ = ("_untyped", "dtype")
+
+    def __init__(self, untyped: UntypedStorage, dtype: dtypes.dtype) -> None:
+        self._untyped = untyped
+        self.dtype = dtype
+
+    def _elements(self) -> ndarray:
+        raw = self._untyped._bytes()
+        item = self.dtype.numpy.itemsize
+        return raw[: len(raw) // item * item].view(self.dtype.numpy)
+
+    def untyped(self) -> UntypedStorage:
+        """The storage in bytes."""
+        return self._untyped
+
+    def size(self) -> int:
+        """The number of elements."""
+        return self._untyped.nbytes() // self.dtype.numpy.itemsize
+
+    def __len__(self) -> int:
+        return self.size()
+
+    def nbytes(self) -> int:
+        """The size in bytes."""
+        return self._untyped.nbytes()
+
+    def element_size(self) -> int:
+        """Bytes of one element."""
+        return self.dtype.numpy.itemsize
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return self._untyped.data_ptr()
+
+    def tolist(self) -> list[Any]:
+        """The elements."""
+        return self._elements().tolist()  # type: ignore[no-any-return]
+
+    def __getitem__(self, index: int) -> Any:
+        return self._elements()[index].item()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._elements()[index] = value
+
+    def __iter__(self) -> Any:
+        return iter(self.tolist())
+
+
+@method()
+def untyped_storage(self: Tensor) -> UntypedStorage:
+    """The bytes that the tensor and its views lie in."""
+    a = self._array
+    return UntypedStorage(owner(a) if type(a) is ndarray else a)
+
+
+@method()
+def storage(self: Tensor) -> TypedStorage:
+    """The storage counted in elements."""
+    warn_once(
+        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This should "
+        "only matter to you if you are using storages directly.  To access UntypedStorage directly, use tensor.untyped_storage() "
+        "instead of tensor.storage()"
+    )
+    return TypedStorage(untyped_storage(self), self.dtype)
+
+
+@method()
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether both show the same memory with the same sizes and strides."""
+    a, b = self._array, tensor._array
+    same = a.shape == b.shape and element_strides(a) == element_strides(b) and a.dtype == b.dtype
+    return same and data_ptr(self) == data_ptr(tensor)
+
+
+# ---- changing the geometry in place ----------------------------------------------------------
+@method()
+def resize_(self: Tensor, *sizes: Any, memory_format: Any = dtypes.contiguous_format) -> Tensor:
+    """Take another shape in the same storage; where that is too small, in new memory that begins with the old elements.
+
+    New elements are not initialised.
+    """
+    if self._rg:
+        raise OperationError("cannot resize variables that require grad")
+    shape = shapes.checked_sizes(sizes_of(sizes, "resize_"))
+    a = self._array
+    if shape == a.shape:
+        return self
+    if type(a) is MetaArray:
+        self._array = MetaArray(shape, a.dtype)
+        return self
+    strides = shapes.contiguous_strides(shape)
+    if memory_format is dtypes.channels_last:
+        strides = shapes.channels_last_strides(shape)
+    self._array = _placed(a, shape, strides, storage_offset_of(self))
+    return self
+
+
+@method()
+def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = dtypes.contiguous_format) -> Tensor:
+    """`self.resize_(the_template.size())`."""
+    return resize_(self, the_template._array.shape)
+
+
+FUNCTIONS["torch"]["resize_as_"] = resize_as_
+
+
+def _placed(a: ndarray, shape: Any, strides: Any, offset: int) -> ndarray:
+    """The storage of `a` in another geometry, grown (copied) when it is too small."""
+    held, item = owner(a), a.dtype.itemsize
+    needed = offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if 0 not in shape else 0
+    steps = tuple([s * item for s in strides])
+    if needed * item > held.nbytes:
+        grown = np.empty(needed, a.dtype)
+        old = UntypedStorage(held)._bytes()
+        grown.view(np.uint8)[: len(old)] = old
+        return np.ndarray(shape, a.dtype, grown, offset * item, steps)  # type: ignore[arg-type]
+    return np.ndarray(shape, a.dtype, UntypedStorage(held)._bytes(), offset * item, steps)  # type: ignore[arg-type]
+
+
+@method()
+def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
+    """Show another tensor's memory, or a storage in the geometry given."""
+    if self._rg and self._node is not None and local.grad:
+        raise OperationError("set_() on a tensor that an operation made is not supported")
+    if source is None:
+        self._array = np.empty(0, self._array.dtype)
+    elif isinstance(source, Tensor) and size is None:
+        if source._array.dtype != self._array.dtype:
+            raise OperationError(
+                f"Could not set tensor of type {TYPE_TEXT.get(source.dtype, source.dtype)} "
+                f"to a tensor of type {TYPE_TEXT.get(self.dtype, self.dtype)}"
+            )
+        self._array = source._array
+    else:
+        held = (
+            untyped_storage(source)
+            if isinstance(source, Tensor)
+            else source.untyped()
+            if isinstance(source, TypedStorage)
+            else source
+        )
+        if not isinstance(held, UntypedStorage):
+            raise ArgumentTypeError(f"set_(): argument 'source' (position 1) must be Tensor, not {type(source).__name__}")
+        item = self._array.dtype.itemsize
+        shape = tuple(size) if size is not None else (held.nbytes() // item,)
+        strides = tuple(stride) if stride is not None else shapes.contiguous_strides(shape)
+        shapes.check_as_strided(shape, strides, storage_offset, held.nbytes() // item, item)
+        steps = tuple([s * item for s in strides])
+        self._array = np.ndarray(shape, self._array.dtype, held._bytes(), storage_offset * item, steps)  # type: ignore[arg-type]
+    self._ver = None
+    bump(self, "set_")
+    return self
+
+
+TYPE_TEXT = {kind: kind.scalar_type_name if hasattr(kind, "scalar_type_name") else str(kind) for kind in dtypes.BY_NAME.values()}

@@ -1,0 +1,519 @@
+"""Discrete Fourier transforms on numpy.fft, which keeps single precision: complex to complex, real to half-spectrum and back.
+
+Every transform is one of three operations. Scaling is a number `scale` that multiplies the plain sums, so that gradients, which
+are the opposite plain sums, need no knowledge of normalisation modes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import public
+from ...core.tensor import Tensor, make_tensor
+from ...errors import ArgumentTypeError, DtypeError, OperationError
+from ...shapes import normalize_dim
+from .._rules import require_tensor
+from .._samples import REAL, Sample, cases, draw
+
+COMPLEX = {"f": np.complex64, "d": np.complex128, "F": np.complex64, "D": np.complex128}
+
+
+# ---- the three transforms ---------------------------------------------------------------------
+def _scaled(x: Any, scale: float) -> Any:
+    return x if scale == 1 else x * x.real.dtype.type(scale)
+
+
+def _c2c(xp: Any, x: Any, *, dim: tuple[int, ...], forward: bool, scale: float) -> Any:
+    if x.size == 0:
+        return x.copy()
+    made = xp.fft.fftn(x, axes=dim) if forward else xp.fft.ifftn(x, axes=dim, norm="forward")
+    return _scaled(made, scale).astype(x.dtype, copy=False)
+
+
+def _r2c(xp: Any, x: Any, *, dim: tuple[int, ...], forward: bool, scale: float, onesided: bool) -> Any:
+    kind = COMPLEX[x.dtype.char]
+    shape = list(x.shape)
+    if onesided:
+        shape[dim[-1]] = shape[dim[-1]] // 2 + 1
+    if x.size == 0:
+        return np.zeros(shape, kind)
+    if onesided:
+        made = xp.fft.rfftn(x, axes=dim)
+        if not forward:
+            made = made.conj()
+    else:
+        made = xp.fft.fftn(x, axes=dim) if forward else xp.fft.ifftn(x, axes=dim, norm="forward")
+    return _scaled(made, scale).astype(kind, copy=False)
+
+
+def _c2r(xp: Any, x: Any, *, dim: tuple[int, ...], forward: bool, scale: float, n: int) -> Any:
+    shape = list(x.shape)
+    shape[dim[-1]] = n
+    if x.size == 0:
+        return np.zeros(shape, x.real.dtype)
+    if forward:
+        x = x.conj()
+    sizes = [shape[d] for d in dim]
+    made = xp.fft.irfftn(x, s=sizes, axes=dim, norm="forward")
+    return _scaled(made, scale).astype(x.real.dtype, copy=False)
+
+
+def _r2c_grad(F: Any, g: Any, input_shape: Any, dim: Any, forward: bool, scale: float, onesided: bool) -> Any:
+    # The missing half of the spectrum took no part in the result: its gradient is 0.
+    if onesided:
+        g = F.fit_sizes(g, shape=tuple(input_shape[d] if d == dim[-1] else n for d, n in enumerate(g.shape)))
+    return F.real(F.fft_c2c(g, dim=dim, forward=not forward, scale=scale))
+
+
+def _c2r_grad(F: Any, g: Any, input_shape: Any, dim: Any, forward: bool, scale: float, n: int) -> Any:
+    made = F.fft_r2c(g, dim=dim, forward=not forward, scale=scale, onesided=True)
+    # Every element of the half-spectrum but the first (and the middle one of an even length) stands for two of the whole.
+    half = input_shape[dim[-1]]
+    twice = np.ones(half)
+    twice[1 : n - half + 1] = 2
+    twice = twice.reshape([half if d == dim[-1] else 1 for d in range(len(input_shape))])
+    kind = (g if F.raw else g._array).dtype
+    weights = twice.astype(kind)
+    return made * (weights if F.raw else make_tensor(weights))
+
+
+defop(
+    "fft_c2c", "input", forward=_c2c, aval=lambda x, **params: x, jvp="linear",
+    vjp={"input": lambda F, g, dim, forward, scale: F.fft_c2c(g, dim=dim, forward=not forward, scale=scale)},
+    grad_name="FftC2C",
+    samples=lambda rng: [
+        Sample((draw(rng, (3, 4), REAL, "complex"),), {"dim": dim, "forward": way, "scale": 0.5}) for dim in ((1,), (0, 1)) for way in (True, False)
+    ],
+)  # fmt: skip
+defop(
+    "fft_r2c", "input", forward=_r2c, jvp="linear", vjp={"input": _r2c_grad}, grad_name="FftR2C",
+    samples=cases(
+        *((((3, n),), {"dim": dim, "forward": way, "scale": 2.0, "onesided": half})
+          for n in (4, 5) for dim in ((1,), (0, 1)) for way in (True, False) for half in (True, False)),
+    ),
+)  # fmt: skip
+defop(
+    "fft_c2r", "input", forward=_c2r, jvp="linear", vjp={"input": _c2r_grad}, grad_name="FftC2R",
+    samples=lambda rng: [
+        Sample((draw(rng, (3, 3), REAL, "complex"),), {"dim": dim, "forward": way, "scale": 0.5, "n": n})
+        for n in (4, 5) for dim in ((1,), (0, 1)) for way in (True, False)
+    ],
+)  # fmt: skip
+
+
+def _fit_sizes(xp: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
+    part = x[tuple(slice(min(a, b)) for a, b in zip(x.shape, shape, strict=True))]
+    if part.shape == shape:
+        return part.copy()
+    out = xp.zeros(shape, x.dtype)
+    out[tuple(slice(n) for n in part.shape)] = part
+    return out
+
+
+defop(
+    "fit_sizes", "input", forward=_fit_sizes, aval=lambda x, shape: (shape, x[1]), jvp="linear",
+    vjp={"input": lambda F, g, input_shape: F.fit_sizes(g, shape=input_shape)}, grad_name="ConstantPadNd",
+    samples=cases((((3, 4),), {"shape": (2, 6)}), complex=True),
+)  # fmt: skip
+
+
+# ---- arguments --------------------------------------------------------------------------------
+def _typed(input: Any, name: str, complex_: bool) -> Tensor:
+    """The input in a floating-point type, or complex where the transform needs it."""
+    kind = require_tensor(input, name).dtype
+    if kind.itemsize < 4 and (kind.is_floating_point or kind.is_complex):
+        raise DtypeError(f"Unsupported dtype {kind.scalar_type_name}")
+    if kind.is_integral:
+        kind = dtypes.get_default_dtype()
+    if complex_:
+        kind = kind.to_complex()
+    return input if input.dtype is kind else F.cast(input, dtype=kind.numpy)  # type: ignore[no-any-return]
+
+
+def _scale(norm: Any, forward: bool, count: int, name: str) -> float:
+    if norm is not None and not isinstance(norm, str):
+        raise ArgumentTypeError(f"{name}(): argument 'norm' must be str, not {type(norm).__name__}")
+    if norm == "ortho":
+        return 1 / math.sqrt(count) if count else 1.0
+    if norm in (None, "backward"):
+        return 1.0 if forward or not count else 1 / count
+    if norm == "forward":
+        return (1 / count if count else 1.0) if forward else 1.0
+    raise OperationError(f'Invalid normalization mode: "{norm}"')
+
+
+def _one(input: Any, n: Any, dim: Any, name: str) -> tuple[int, int]:
+    """(dimension, length) of a one-dimensional transform."""
+    shape = require_tensor(input, name)._array.shape
+    if not isinstance(dim, int) or isinstance(dim, bool):
+        raise ArgumentTypeError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}")
+    number = normalize_dim(dim, len(shape), scalar_is_vector=False)
+    if n is not None and (not hasattr(n, "__index__") or isinstance(n, bool)):
+        raise ArgumentTypeError(f"{name}(): argument 'n' must be int, not {type(n).__name__}")
+    size = shape[number] if n is None else int(n)
+    if size < 1:
+        raise OperationError(f"Invalid number of data points ({size}) specified")
+    return number, size
+
+
+def _several(input: Any, s: Any, dim: Any, name: str) -> tuple[tuple[int, ...], list[int]]:
+    """(dimensions, lengths) of a transform over several dimensions."""
+    shape = require_tensor(input, name)._array.shape
+    ndim = len(shape)
+    if isinstance(s, int):
+        s = (s,)
+    if isinstance(dim, int) and not isinstance(dim, bool):
+        dim = (dim,)
+    for word, value in (("s", s), ("dim", dim)):
+        if value is not None and not isinstance(value, (tuple, list)):
+            raise ArgumentTypeError(f"{name}(): argument '{word}' must be tuple of ints, not {type(value).__name__}")
+    if dim is not None:
+        dims = tuple(normalize_dim(d, ndim, scalar_is_vector=False) for d in dim)
+        if len(set(dims)) != len(dims):
+            raise OperationError("FFT dims must be unique")
+        if s is not None and len(s) != len(dims):
+            raise OperationError("When given, dim and shape arguments must have the same length")
+    elif s is not None:
+        if len(s) > ndim:
+            raise OperationError(f"Got shape with {len(s)} values but input tensor only has {ndim} dimensions.")
+        dims = tuple(range(ndim - len(s), ndim))
+    else:
+        dims = tuple(range(ndim))
+    sizes = [shape[d] for d in dims] if s is None else [shape[d] if n == -1 else int(n) for n, d in zip(s, dims, strict=True)]
+    for n in sizes:
+        if n < 1:
+            raise OperationError(f"Invalid number of data points ({n}) specified")
+    return dims, sizes
+
+
+def _fit(x: Tensor, dims: Any, sizes: Any) -> Tensor:
+    shape = list(x._array.shape)
+    for d, n in zip(dims, sizes, strict=True):
+        shape[d] = n
+    return x if tuple(shape) == x._array.shape else F.fit_sizes(x, shape=tuple(shape))
+
+
+def _full(name: str, input: Any, sizes: Any, dims: Any, norm: Any, forward: bool) -> Tensor:
+    """Complex to complex; a real input is transformed as it is."""
+    scale = _scale(norm, forward, math.prod(sizes), name)
+    x = _fit(_typed(input, name, False), dims, sizes)
+    if x.dtype.is_complex:
+        return F.fft_c2c(x, dim=dims, forward=forward, scale=scale) if dims else x.clone()  # type: ignore[attr-defined, no-any-return]
+    if not dims:
+        return _typed(x, name, True)
+    return F.fft_r2c(x, dim=dims, forward=forward, scale=scale, onesided=False)
+
+
+def _half(name: str, input: Any, sizes: Any, dims: Any, norm: Any, forward: bool) -> Tensor:
+    """Real to the half-spectrum of non-negative frequencies."""
+    if not dims:
+        raise OperationError(f"{name}() must transform at least one axis")
+    x = _typed(input, name, False)
+    if x.dtype.is_complex:
+        raise DtypeError(
+            f"{name} expects a real{'-valued' if name.endswith('n') else ''} input tensor, but got {x.dtype.scalar_type_name}"
+        )
+    scale = _scale(norm, forward, math.prod(sizes), name)
+    return F.fft_r2c(_fit(x, dims, sizes), dim=dims, forward=forward, scale=scale, onesided=True)
+
+
+def _whole(name: str, input: Any, sizes: Any, dims: Any, norm: Any, forward: bool) -> Tensor:
+    """From the half-spectrum to the real signal; `sizes` are the signal's."""
+    if not dims:
+        raise OperationError(f"{name}() must transform at least one axis")
+    scale = _scale(norm, forward, math.prod(sizes), name)
+    x = _fit(_typed(input, name, True), dims, [*sizes[:-1], sizes[-1] // 2 + 1])
+    return F.fft_c2r(x, dim=dims, forward=forward, scale=scale, n=sizes[-1])
+
+
+def _signal_sizes(input: Any, s: Any, dims: Any, sizes: Any) -> Any:
+    """Lengths of the real signal: those given, else 2 (n - 1) for the last dimension."""
+    if not dims:
+        return sizes
+    if s is None or (s[-1] if isinstance(s, (tuple, list)) else s) == -1:
+        sizes = [*sizes[:-1], 2 * (input._array.shape[dims[-1]] - 1)]
+    if sizes[-1] < 1:
+        raise OperationError(f"Invalid number of data points ({sizes[-1]}) specified")
+    return sizes
+
+
+# ---- one dimension ----------------------------------------------------------------------------
+@public(namespace="fft", out=True)
+def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The discrete Fourier transform along `dim`.
+
+    Args:
+        input: real or complex, any shape.
+        n: length, to which the dimension is cut or padded with zeros.
+        norm: "backward" (scale the inverse by 1/n, the default), "ortho" (both by 1/sqrt(n)) or "forward".
+
+    Raises:
+        RuntimeError: no data points, or an unknown `norm`. IndexError: `dim` is out of range.
+
+    >>> import pellucid as torch
+    >>> torch.fft.fft(torch.tensor([1.0, 0.0, 0.0])).real
+    tensor([1., 1., 1.])
+    """
+    number, size = _one(input, n, dim, "fft")
+    return _full("fft", input, [size], (number,), norm, True)
+
+
+@public(namespace="fft", out=True)
+def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The inverse of `fft`.
+
+    >>> import pellucid as torch
+    >>> torch.fft.ifft(torch.fft.fft(torch.tensor([1.0, 2.0]))).real
+    tensor([1., 2.])
+    """
+    number, size = _one(input, n, dim, "ifft")
+    return _full("ifft", input, [size], (number,), norm, False)
+
+
+@public(namespace="fft", out=True)
+def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The Fourier transform of a real signal: the n//2 + 1 non-negative frequencies.
+
+    >>> import pellucid as torch
+    >>> torch.fft.rfft(torch.ones(4)).real
+    tensor([4., 0., 0.])
+    """
+    number, size = _one(input, n, dim, "rfft")
+    return _half("rfft", input, [size], (number,), norm, True)
+
+
+@public(namespace="fft", out=True)
+def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The real signal of `n` samples (2 (m - 1) for m frequencies) that has a half-spectrum.
+
+    >>> import pellucid as torch
+    >>> torch.fft.irfft(torch.fft.rfft(torch.tensor([1.0, 2.0, 3.0])), n=3)
+    tensor([1., 2., 3.])
+    """
+    return _to_real("irfft", input, n, dim, norm, False)
+
+
+@public(namespace="fft", out=True)
+def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The real Fourier transform of a signal with Hermitian symmetry, of which the first half is given.
+
+    >>> import pellucid as torch
+    >>> torch.fft.hfft(torch.tensor([1.0, 0.0]))
+    tensor([1., 1.])
+    """
+    return _to_real("hfft", input, n, dim, norm, True)
+
+
+def _to_real(name: str, input: Any, n: Any, dim: Any, norm: Any, forward: bool) -> Tensor:
+    number, _ = _one(input, 1, dim, name)
+    if n is not None:
+        _one(input, n, dim, name)
+    size = 2 * (input._array.shape[number] - 1) if n is None else n
+    if size < 1:
+        raise OperationError(f"Invalid number of data points ({size}) specified")
+    return _whole(name, input, [size], (number,), norm, forward)
+
+
+@public(namespace="fft", out=True)
+def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The inverse of `hfft`: the first half of the Hermitian signal of a real spectrum.
+
+    >>> import pellucid as torch
+    >>> torch.fft.ihfft(torch.tensor([1.0, 1.0])).real
+    tensor([1., 0.])
+    """
+    number, size = _one(input, n, dim, "ihfft")
+    return _half("ihfft", input, [size], (number,), norm, False)
+
+
+# ---- several dimensions -----------------------------------------------------------------------
+Sizes = tuple[int, ...] | list[int] | int | None
+
+
+@public(namespace="fft", out=True)
+def fftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
+    """The Fourier transform over several dimensions (all by default), of lengths `s`.
+
+    >>> import pellucid as torch
+    >>> torch.fft.fftn(torch.ones(2, 2)).real
+    tensor([[4., 0.],
+            [0., 0.]])
+    """
+    dims, sizes = _several(input, s, dim, "fftn")
+    return _full("fftn", input, sizes, dims, norm, True)
+
+
+@public(namespace="fft", out=True)
+def ifftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
+    """The inverse of `fftn`.
+
+    >>> import pellucid as torch
+    >>> torch.fft.ifftn(torch.ones(2, 2)).real
+    tensor([[1., 0.],
+            [0., 0.]])
+    """
+    dims, sizes = _several(input, s, dim, "ifftn")
+    return _full("ifftn", input, sizes, dims, norm, False)
+
+
+@public(namespace="fft", out=True)
+def rfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
+    """The Fourier transform of a real signal over several dimensions: half of the last one's frequencies.
+
+    >>> import pellucid as torch
+    >>> torch.fft.rfftn(torch.ones(2, 4)).shape
+    torch.Size([2, 3])
+    """
+    dims, sizes = _several(input, s, dim, "rfftn")
+    return _half("rfftn", input, sizes, dims, norm, True)
+
+
+@public(namespace="fft", out=True)
+def irfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
+    """The inverse of `rfftn`: a real signal.
+
+    >>> import pellucid as torch
+    >>> torch.fft.irfftn(torch.fft.rfftn(torch.ones(2, 2)))
+    tensor([[1., 1.],
+            [1., 1.]])
+    """
+    dims, sizes = _several(input, s, dim, "irfftn")
+    return _whole("irfftn", input, _signal_sizes(input, s, dims, sizes), dims, norm, False)
+
+
+@public(namespace="fft", out=True)
+def hfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
+    """The real Fourier transform of a Hermitian signal over several dimensions; see `hfft`.
+
+    >>> import pellucid as torch
+    >>> torch.fft.hfftn(torch.ones(2, 2)).shape
+    torch.Size([2, 2])
+    """
+    dims, sizes = _several(input, s, dim, "hfftn")
+    return _whole("hfftn", input, _signal_sizes(input, s, dims, sizes), dims, norm, True)
+
+
+@public(namespace="fft", out=True)
+def ihfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
+    """The inverse of `hfftn`.
+
+    >>> import pellucid as torch
+    >>> torch.fft.ihfftn(torch.ones(2, 2)).shape
+    torch.Size([2, 2])
+    """
+    dims, sizes = _several(input, s, dim, "ihfftn")
+    return _half("ihfftn", input, sizes, dims, norm, False)
+
+
+def _two(name: str, of: Any) -> Any:
+    """The two-dimensional form of a transform over several dimensions."""
+
+    def transform(input: Tensor, s: Sizes = None, dim: Sizes = (-2, -1), norm: str | None = None) -> Tensor:
+        return of(input, s, dim, norm)  # type: ignore[no-any-return]
+
+    transform.__name__ = transform.__qualname__ = name
+    transform.__doc__ = f"`{of.__name__}` over the last two dimensions, or the two in `dim`."
+    return public(namespace="fft", out=True)(transform)
+
+
+fft2, ifft2, rfft2 = _two("fft2", fftn), _two("ifft2", ifftn), _two("rfft2", rfftn)
+irfft2, hfft2, ihfft2 = _two("irfft2", irfftn), _two("hfft2", hfftn), _two("ihfft2", ihfftn)
+
+
+# ---- frequencies and their order --------------------------------------------------------------
+def _frequencies(values: Any, n: int, d: float, dtype: Any, requires_grad: bool, device: Any) -> Tensor:
+    kind = dtype or dtypes.get_default_dtype()
+    made = make_tensor((values(n) / (n * d) if n else np.zeros(0)).astype(kind.numpy))
+    if device is not None:
+        made = made.to(device)
+    return made.requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
+
+
+def _check_count(n: Any, name: str) -> int:
+    if isinstance(n, bool) or not hasattr(n, "__index__"):
+        raise ArgumentTypeError(f"{name}(): argument 'n' (position 1) must be int, not {type(n).__name__}")
+    return int(n)
+
+
+@public(namespace="fft", out=True)
+def fftfreq(
+    n: int,
+    d: float = 1.0,
+    *,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The frequencies, in cycles per unit of the spacing `d`, that `fft` of n samples gives.
+
+    >>> import pellucid as torch
+    >>> torch.fft.fftfreq(4)
+    tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
+    """
+    n = _check_count(n, "fft_fftfreq")
+
+    def values(n: int) -> Any:
+        k = np.arange(n)
+        return np.where(k < (n + 1) // 2, k, k - n).astype(np.float64)
+
+    return _frequencies(values, n, d, dtype, requires_grad, device)
+
+
+@public(namespace="fft", out=True)
+def rfftfreq(
+    n: int,
+    d: float = 1.0,
+    *,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The frequencies that `rfft` of n samples gives.
+
+    >>> import pellucid as torch
+    >>> torch.fft.rfftfreq(4)
+    tensor([0.0000, 0.2500, 0.5000])
+    """
+    n = _check_count(n, "fft_rfftfreq")
+    return _frequencies(lambda n: np.arange(n // 2 + 1, dtype=np.float64), n, d, dtype, requires_grad, device)
+
+
+def _shifted(name: str, input: Any, dim: Any, way: int) -> Tensor:
+    shape = require_tensor(input, name)._array.shape
+    if dim is None:
+        dims = tuple(range(len(shape)))
+    else:
+        dims = tuple(normalize_dim(d, len(shape)) for d in ((dim,) if isinstance(dim, int) else dim))
+    if not dims:
+        return input.clone()  # type: ignore[no-any-return]
+    return input.roll([shape[d] // 2 if way > 0 else (shape[d] + 1) // 2 for d in dims], dims)  # type: ignore[no-any-return]
+
+
+@public(namespace="fft")
+def fftshift(input: Tensor, dim: Sizes = None) -> Tensor:
+    """The spectrum with the zero frequency moved to the middle.
+
+    >>> import pellucid as torch
+    >>> torch.fft.fftshift(torch.tensor([0, 1, 2, -2, -1]))
+    tensor([-2, -1,  0,  1,  2])
+    """
+    return _shifted("fft_fftshift", input, dim, 1)
+
+
+@public(namespace="fft")
+def ifftshift(input: Tensor, dim: Sizes = None) -> Tensor:
+    """The inverse of `fftshift`.
+
+    >>> import pellucid as torch
+    >>> torch.fft.ifftshift(torch.tensor([-2, -1, 0, 1, 2]))
+    tensor([ 0,  1,  2, -2, -1])
+    """
+    return _shifted("fft_ifftshift", input, dim, -1)

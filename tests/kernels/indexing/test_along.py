@@ -1,0 +1,49 @@
+import numpy as np
+import pytest
+
+from pellucid.kernels.indexing import along
+
+RNG = np.random.default_rng(11)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64])
+@pytest.mark.parametrize(
+    "outer, n, k, inner", [(3, 5, 4, 1), (1, 7, 9, 6), (4, 1, 2, 3), (2, 6, 0, 3), (0, 3, 2, 2), (40, 33, 21, 17)]
+)
+def test_along_the_middle(outer, n, k, inner, dtype, thread_count):
+    x = RNG.integers(-9, 9, (outer, n, inner)).astype(dtype)
+    index = np.asarray(RNG.integers(0, n, (outer, k, inner)))
+    np.testing.assert_array_equal(along.gather_along(x, index), np.take_along_axis(x, index, 1))
+    values = RNG.integers(-9, 9, index.shape).astype(dtype)
+    want, out = x.copy(), x.copy()
+    o, _, i = np.ogrid[:outer, :k, :inner]
+    np.add.at(want, (o, index, i), values)
+    if along.scatter_along(out, index, values, add=True):
+        np.testing.assert_array_equal(out, want)
+    else:
+        assert x.dtype.kind == "i"
+    out, want = x.copy(), x.copy()
+    for j in range(k):  # the last of several writes to one place stays
+        np.put_along_axis(want, index[:, j : j + 1], values[:, j : j + 1], 1)
+    assert along.scatter_along(out, index, values)
+    np.testing.assert_array_equal(out, want)
+
+
+def test_indices_are_checked_before_anything_is_written():
+    x = np.zeros((2, 3, 2), np.float32)
+    for bad in (3, -1, 2**40):
+        index = np.zeros((2, 3, 2), np.int64)
+        index[1, 2, 1] = bad
+        with pytest.raises(IndexError):
+            along.gather_along(x, index)
+        with pytest.raises(IndexError):
+            along.scatter_along(x, index, np.ones_like(x), add=True)
+    assert not x.any()
+
+
+def test_others_are_left_to_the_caller():
+    x, index = np.zeros((2, 3, 2), np.float32), np.zeros((2, 3, 2), np.int64)
+    assert along.gather_along(x.astype(np.float16), index) is None
+    assert along.gather_along(x.transpose(0, 2, 1), index) is None
+    assert along.gather_along(x, index.astype(np.int32)) is None
+    assert not along.scatter_along(x, index, np.ones((2, 3, 2)))

@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+
+from pellucid.kernels.ordering import scan
+
+RNG = np.random.default_rng(3)
+
+
+@pytest.mark.parametrize("shape", [(1,), (100_000,), (3, 5), (70, 1001), (2, 3, 0), (0, 4), (4, 2, 33)])
+def test_running_sums_are_added_in_double(shape, thread_count):
+    x = RNG.standard_normal(shape).astype(np.float32)
+    want = np.cumsum(x, -1, np.float64).astype(np.float32)
+    np.testing.assert_array_equal(scan.cumsum(x, -1), want)
+    np.testing.assert_array_equal(scan.cumsum(x, len(shape) - 1), want)
+
+
+def test_nan_and_infinity_stay_from_where_they_are():
+    x = np.array([1.0, np.inf, 2.0, -np.inf, 1.0], np.float32)
+    np.testing.assert_array_equal(scan.cumsum(x, 0), [1.0, np.inf, np.inf, np.nan, np.nan])
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (7, 4, 3), (6, 40), (2, 5, 33), (0, 9), (4, 0, 9), (1, 300)])
+def test_any_dimension(shape, thread_count):
+    x = RNG.standard_normal(shape).astype(np.float32)
+    for dim in range(len(shape)):
+        np.testing.assert_array_equal(scan.cumsum(x, dim), np.cumsum(x, dim, np.float64).astype(np.float32))
+        np.testing.assert_array_equal(scan.cumprod(x, dim), np.cumprod(x, dim, np.float64).astype(np.float32))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int64])
+def test_other_dtypes(dtype, thread_count):
+    for shape in ((5,), (6, 40), (2, 5, 33), (0, 9), (3, 1, 4)):
+        x = RNG.integers(-9, 9, shape).astype(dtype) * dtype(3)
+        for dim in range(len(shape)):
+            for name in ("cumsum", "cumprod"):
+                made = getattr(scan, name)(x, dim)
+                np.testing.assert_array_equal(made, getattr(np, name)(x, dim))
+                assert made.dtype == dtype
+
+
+@pytest.mark.parametrize("zeros", [0, 1, 2])
+@pytest.mark.parametrize("dim", [0, 1, 2])
+def test_the_gradient_of_running_products(dim, zeros):
+    """Against the sum over all results of the products that leave one element out."""
+    x, g = RNG.standard_normal((2, 4, 5, 3)).astype(np.float32)
+    moved, along = np.moveaxis(x, dim, 0), np.moveaxis(g, dim, 0)
+    moved[:zeros] = 0
+    want = np.zeros_like(moved, np.float64)
+    for k in range(len(moved)):
+        for j in range(k, len(moved)):
+            want[k] += along[j] * np.delete(moved[: j + 1].astype(float), k, 0).prod(0)
+    product = np.cumprod(x, dim, np.float64).astype(np.float32)
+    made = scan.cumprod_backward(x, product, g, dim)
+    np.testing.assert_allclose(np.moveaxis(made, dim, 0), want, rtol=1e-5, atol=1e-6)
+
+
+def test_what_is_not_served():
+    x = np.ones((3, 4), np.float32)
+    assert scan.cumsum(x.T, 1) is None
+    assert scan.cumsum(x.astype(np.int32), 1) is None

@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+
+from pellucid.kernels.pointwise import reduce
+
+RNG = np.random.default_rng(5)
+CASES = [
+    ((7,), None),
+    ((1,), 0),
+    ((5, 33), 1),
+    ((5, 33), 0),
+    ((5, 33), None),
+    ((3, 4, 5), (0, 1)),
+    ((3, 4, 5), (1, 2)),
+    ((3, 4, 5), 1),
+    ((2, 300, 70), 1),
+    ((300, 64), 0),
+    ((1000, 3), 0),
+    ((4, 200_001), 1),
+    ((300_000,), None),
+    ((2, 8, 16, 16), (2, 3)),
+    ((), None),
+    ((0, 3), 1),
+]
+
+
+def data(shape):
+    return (RNG.standard_normal(shape) + 0.5).astype(np.float32)
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("shape, axis", CASES)
+def test_against_float64(shape, axis, keepdims, thread_count):
+    x = np.asarray(data(shape))
+    wide = x.astype(np.float64)
+    scale = np.abs(wide).sum(axis, keepdims=keepdims)
+    got = reduce.sum(x, axis, keepdims)
+    want = wide.sum(axis, keepdims=keepdims)
+    assert got.shape == want.shape and got.dtype == np.float32
+    assert (np.abs(got - want) <= 1e-6 * scale).all()
+    np.testing.assert_allclose(reduce.mean(x, axis, keepdims), wide.mean(axis, keepdims=keepdims), rtol=1e-5, atol=1e-6)
+    for correction in (0, 1):
+        length = x.size // max(1, want.size)
+        if length > correction:
+            v, m = reduce.var(x, axis, correction, keepdims)
+            np.testing.assert_allclose(v, wide.var(axis, ddof=correction, keepdims=keepdims), rtol=1e-5, atol=1e-9)
+            np.testing.assert_allclose(m, wide.mean(axis, keepdims=keepdims), rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(reduce.amax(x, axis, keepdims), x.max(axis, keepdims=keepdims))
+    np.testing.assert_array_equal(reduce.amin(x, axis, keepdims), x.min(axis, keepdims=keepdims))
+
+
+def test_nan_and_infinities(thread_count):
+    for shape, axis in (((6, 200), 1), ((200, 6), 0), ((200_000, 1), 0)):
+        x = data(shape)
+        flat = np.moveaxis(x, axis, -1)
+        flat[0, 150] = np.nan
+        if len(flat) > 1:
+            flat[1, 20] = np.inf
+            flat[2, :] = -np.inf
+            flat[3, 30:32] = np.inf, -np.inf
+        with np.errstate(invalid="ignore"):
+            np.testing.assert_allclose(reduce.sum(x, axis), x.sum(axis), rtol=1e-5)
+        np.testing.assert_array_equal(reduce.amax(x, axis), x.max(axis))
+        np.testing.assert_array_equal(reduce.amin(x, axis), x.min(axis))
+
+
+def test_nothing_to_reduce():
+    x = np.zeros((3, 0), np.float32)
+    assert reduce.sum(x, 1).tolist() == [0, 0, 0]
+    assert np.isnan(reduce.mean(x, 1)).all()
+    assert reduce.amax(x, 1) is None
+    assert reduce.sum(np.zeros((0, 3), np.float32), 0).tolist() == [0, 0, 0]
+    v, _ = reduce.var(np.ones((2, 1), np.float32), 1)
+    assert np.isnan(v).all()
+
+
+def test_long_sums_keep_their_precision():
+    x = np.full(10_000_000, 0.1, np.float32)
+    assert abs(reduce.sum(x) - 10_000_000 * float(np.float32(0.1))) < 0.5
+    tall = x.reshape(-1, 100)
+    np.testing.assert_allclose(reduce.sum(tall, 0), 100_000 * float(np.float32(0.1)), rtol=2e-6)
+
+
+def test_refusals():
+    x = data((3, 4, 5))
+    assert reduce.sum(x, (0, 2)) is None
+    assert reduce.sum(x.T) is None
+    assert reduce.sum(x.astype(np.float64)) is None
+    assert reduce.sum(x, 3) is None

@@ -1,0 +1,86 @@
+"""Random words a vector at a time against NumPy's generator, on the same state."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pellucid as torch
+from pellucid import config
+from pellucid.core.streams import generator as random
+from pellucid.kernels.random.twister import library
+from pellucid.llvm import target
+
+pytestmark = pytest.mark.skipif(not target.available(), reason="no compiler")
+MASK53 = np.uint64((1 << 53) - 1)
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 226, 227, 228, 623, 624, 625, 1249, 5000])
+def test_words_and_numbers(n):
+    ours, numpy = np.random.MT19937(5), np.random.MT19937(5)
+    state = ours.ctypes.state_address
+    for skipped in (0, 17, 606):
+        ours.random_raw(skipped)
+        numpy.random_raw(skipped)
+        out = np.empty(n, np.uint32)
+        library.words(state, out, n)
+        assert np.array_equal(out, numpy.random_raw(n))
+        assert ours.state["state"]["pos"] == numpy.state["state"]["pos"]
+        assert np.array_equal(ours.state["state"]["key"], numpy.state["state"]["key"])
+        words = numpy.random_raw(2 * n)
+        uniform = (((words[::2] << np.uint64(32)) | words[1::2]) & MASK53).astype(np.float64) * 2.0**-53
+        out = np.empty(n)
+        library.uniform53(state, out, n)
+        assert np.array_equal(out, uniform)
+        words = numpy.random_raw(2 * n)
+        uniform = (((words[::2] << np.uint64(32)) | words[1::2]) & MASK53).astype(np.float64) * 2.0**-53
+        out = np.empty(n, np.float32)
+        library.bernoulli(state, out, n, 0.3)
+        assert np.array_equal(out, uniform < 0.3)
+        words = numpy.random_raw(2 * n)
+        uniform = (((words[::2] << np.uint64(32)) | words[1::2]) & MASK53).astype(np.float64) * 2.0**-53
+        out = np.empty(n, bool)
+        library.hits(state, out, n, 0.7)
+        assert np.array_equal(out, uniform < 0.7)
+        out = np.empty(n, np.int64)
+        library.integers(state, out, n, -5, 2**28 - 1)
+        assert np.array_equal(out, (numpy.random_raw(n) % np.uint64(2**28 - 1)).astype(np.int64) - 5)
+        words = numpy.random_raw(n)
+        out = np.empty(n, np.float32)
+        library.uniform24(state, out, n)
+        assert np.array_equal(out, (words & np.uint64(0xFFFFFF)).astype(np.float32) * np.float32(2**-24))
+
+
+def draws():
+    torch.manual_seed(3)
+    made = [torch.rand(n) for n in (3, 5000, 7)]
+    made += [
+        torch.rand(4000, dtype=torch.float64),
+        torch.randn(3000),
+        torch.randn(5),
+        torch.randperm(3000),
+        torch.randint(0, 9, (2500,)),
+    ]
+    made += [torch.bernoulli(torch.full((3000,), 0.4)), torch.nn.functional.dropout(torch.ones(60, 50), 0.3), torch.rand(2)]
+    made += [torch.empty(3000, 2).t().uniform_(), torch.empty(40, 80, dtype=torch.bool).bernoulli_(0.5), torch.rand(3)]
+    return [*made, torch.get_rng_state()]
+
+
+def test_streams_are_the_same_with_and_without(monkeypatch):
+    random._native("words", 10_000)
+    assert random._twister
+    native = draws()
+    monkeypatch.setattr(config, "kernels", False)
+    for a, b in zip(native, draws(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_another_layout_is_noticed(monkeypatch):
+    class Library:
+        @staticmethod
+        def words(state, out, n):
+            out[...] = 0
+
+    monkeypatch.setattr(random, "_twister", None)
+    monkeypatch.setattr("pellucid.kernels.random.twister.library", Library)
+    assert random._native("words", 10_000) is None and random._twister is False
