@@ -61,10 +61,10 @@ def fused(name: str, *arrays: Any, least: int = SMALL) -> Callable[..., Any] | N
 
 def activation(name: str, elements: int) -> Callable[..., Any] | None:
     """The element-wise kernel `name` for so many elements; None where NumPy serves."""
-    made = vars(kernels.activations)
+    made = vars(kernels.pointwise.activations)
     if name not in made and name not in _COSTLY and spared(name, elements):
         return None
-    kernel: Callable[..., Any] | None = made[name] if name in made else getattr(kernels.activations, name)
+    kernel: Callable[..., Any] | None = made[name] if name in made else getattr(kernels.pointwise.activations, name)
     return kernel
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import pellucid as torch
 from pellucid import nn
-from pellucid.compiler.trace.tracer.tracer import Tracer
+from pellucid.compiler.trace.tracer import Tracer
 from pellucid.core.primitive import PRIMITIVES
 
 X = torch.linspace(-1, 1, 12).reshape(4, 3)

@@ -15,7 +15,7 @@ from pellucid.compiler.function import CompiledFunction
 from pellucid.compiler.passes import memory
 from pellucid.compiler.passes.fuse import Item
 from pellucid.compiler.run import execute
-from pellucid.compiler.trace.tracer.tracer import Tracer
+from pellucid.compiler.trace.tracer import Tracer
 from pellucid.ir import Buffer, Program
 from pellucid.llvm import jit, target
 

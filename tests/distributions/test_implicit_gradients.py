@@ -5,7 +5,7 @@ import pytest
 from scipy import special
 
 import pellucid as torch
-from pellucid.ops.create.basic.gamma import _beta_slope, _gamma_slope
+from pellucid.ops.create.gamma import _beta_slope, _gamma_slope
 
 LEVELS = np.array([1e-4, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 1 - 1e-4])
 

@@ -7,6 +7,7 @@ the reference as `html:PAGE.html#PLACE`; whoever builds the site makes real ones
 from __future__ import annotations
 
 import ast
+import fnmatch
 import functools
 import importlib
 import inspect
@@ -33,32 +34,38 @@ from pellucid.core.public import FUNCTIONS, METHODS, PROPERTIES  # noqa: E402
 from pellucid.core.tensor import Tensor, make_tensor  # noqa: E402
 from pellucid.debug.pictures.stepping import rule_text  # noqa: E402
 
-# Pages of functions: title, and the modules whose functions they hold (names of files in ops and api, or beginnings of them: "nn_*").
+# Pages of functions: title, and the files whose functions they hold (patterns of paths in the package; the first that fits).
 CHAPTERS = {
-    "create": ("Making tensors", "construct create create_range fill windows new"),
-    "random": ("Random numbers", "random_create random_gamma"),
-    "arithmetic": ("Arithmetic and rounding", "arith power rounding minmax bitwise complex"),
-    "elementary": ("Exponentials, logarithms, trigonometry", "explog trig"),
-    "special": ("Special functions", "special special_*"),
-    "compare": ("Comparisons and choice", "compare"),
-    "reduce": ("Sums, means, extremes", "reduce reduce_* scan segments differences basic"),
-    "sort": ("Order and search", "sort search"),
-    "matmul": ("Matrix products", "matmul einsum distance"),
-    "linalg": ("Linear algebra", "linalg linalg_*"),
-    "shape": ("Shapes and views", "view view_* pad"),
-    "join": ("Joining and repeating", "join"),
-    "indexing": ("Indexing, gathering, scattering", "index index_dim scatter"),
-    "fft": ("Fourier transforms", "fft stft"),
-    "activation": ("Activations and softmax", "nn_activation softmax"),
-    "conv": ("Convolution, pooling, resampling", "nn_conv nn_pool nn_windows nn_resample"),
+    "random": ("Random numbers", "ops/create/random ops/create/gamma"),
+    "create": ("Making tensors", "api/construct api/new ops/create/*"),
+    "arithmetic": (
+        "Arithmetic and rounding",
+        "ops/pointwise/arith ops/pointwise/power ops/pointwise/rounding ops/pointwise/minmax ops/pointwise/bitwise ops/pointwise/complex",
+    ),
+    "elementary": ("Exponentials, logarithms, trigonometry", "ops/pointwise/explog ops/pointwise/trig"),
+    "special": ("Special functions", "special ops/pointwise/special*"),
+    "compare": ("Comparisons and choice", "ops/pointwise/compare"),
+    "sort": ("Order and search", "ops/reduce/sort ops/reduce/search"),
+    "activation": ("Activations and softmax", "ops/pointwise/activation ops/reduce/softmax"),
+    "matmul": ("Matrix products", "ops/linalg/matmul ops/linalg/einsum ops/reduce/distance"),
+    "reduce": ("Sums, means, extremes", "ops/reduce/* ops/pointwise/basic"),
+    "linalg": ("Linear algebra", "linalg ops/linalg/*"),
+    "join": ("Joining and repeating", "ops/shape/join"),
+    "shape": ("Shapes and views", "ops/shape/*"),
+    "indexing": ("Indexing, gathering, scattering", "ops/index/*"),
+    "fft": ("Fourier transforms", "fft ops/signal/*"),
+    "conv": ("Convolution, pooling, resampling", "ops/nn/conv ops/nn/pool ops/nn/windows ops/nn/resample"),
     "norm": (
         "Linear maps, normalisation, dropout, attention",
-        "nn_linear nn_norm nn_dropout nn_attention _attention nn_embedding nn_rnn",
+        "ops/nn/linear ops/nn/norm ops/nn/dropout ops/nn/attention nn/_attention ops/nn/embedding ops/nn/rnn",
     ),
-    "loss": ("Losses", "nn_loss nn_loss_pairs"),
-    "positional": ("Networks' operations in the `torch` namespace", "nn_positional"),
-    "tensor": ("Tensors: conversion, memory, gradients", "convert gradients display array_api sharing formatting"),
-    "settings": ("Settings and types", "settings typing_info layouts symbols overriding transforms"),
+    "loss": ("Losses", "ops/nn/loss ops/nn/loss_pairs"),
+    "positional": ("Networks' operations in the `torch` namespace", "ops/nn/positional"),
+    "tensor": (
+        "Tensors: conversion, memory, gradients",
+        "api/convert api/gradients api/display api/array_api api/sharing core/display/formatting",
+    ),
+    "settings": ("Settings and types", "api/settings ops/typing_info api/layouts api/symbols api/overriding api/transforms"),
     "other": ("Other functions", "*"),
 }
 
@@ -196,7 +203,7 @@ def _filled(cell: Any) -> bool:
 def _recorded() -> dict[str, tuple[Path, int]]:
     """File and line of every call in ops and core whose first argument is a text, by the first word of that text."""
     places: dict[str, tuple[Path, int]] = {}
-    for path in [*sorted((ROOT / "pellucid" / "ops").glob("*.py")), *sorted((ROOT / "pellucid" / "core").glob("*.py"))]:
+    for path in [*sorted((ROOT / "pellucid" / "ops").rglob("*.py")), *sorted((ROOT / "pellucid" / "core").rglob("*.py"))]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
                 text, called = node.args[0].value, getattr(node.func, "id", "")
@@ -215,7 +222,7 @@ def place_of(op: Primitive) -> tuple[Path, int]:
         code = getattr(rule, "__code__", None)
         if code is not None and not Path(code.co_filename).name.startswith("_"):
             return Path(code.co_filename), code.co_firstlineno
-    for path in sorted((ROOT / "pellucid" / "ops").glob("*.py")):  # recorded in a loop over names
+    for path in sorted((ROOT / "pellucid" / "ops").rglob("*.py")):  # recorded in a loop over names
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             if re.search(rf'"{op.name}\b', line):
                 return path, number
@@ -355,10 +362,10 @@ def facts(entry: Entry) -> Iterator[str]:
 
 def chapter_of(entry: Entry) -> str:
     path = entry.home[0]
-    for key, (_, modules) in CHAPTERS.items():
-        for pattern in modules.split():
-            if pattern == "*" or path.stem == pattern or (pattern.endswith("*") and path.stem.startswith(pattern[:-1])):
-                return key
+    where = path.resolve().relative_to(ROOT / "pellucid").with_suffix("").as_posix()
+    for key, (_, patterns) in CHAPTERS.items():
+        if any(fnmatch.fnmatchcase(where, pattern) for pattern in patterns.split()):
+            return key
     raise AssertionError(f"no chapter for {path}")
 
 

@@ -295,7 +295,7 @@ def test_transpose(rows, columns):
 
 NARROW = """
 import numpy as np
-from pellucid.backends import conv_reference as reference
+from pellucid.kernels.convolution import reference
 from pellucid.kernels.convolution import call as conv
 rng = np.random.default_rng(0)
 for x_shape, w_shape in (((1, 1, 2, 5), (1, 1, 1, 2)), ((2, 3, 9, 11), (5, 3, 3, 3)), ((1, 2, 3, 5, 6), (3, 2, 2, 1, 2)), ((1, 2, 40), (3, 2, 4))):

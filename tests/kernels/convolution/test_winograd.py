@@ -434,7 +434,7 @@ def test_bias_and_relu():
 
 NARROW = """
 import numpy as np
-from pellucid.backends import conv_reference as reference
+from pellucid.kernels.convolution import reference
 from pellucid.kernels.convolution import call as conv
 rng = np.random.default_rng(0)
 for x_shape, outputs, padding in (((3, 20, 14, 15), 37, 1), ((2, 16, 9, 23), 16, 0)):

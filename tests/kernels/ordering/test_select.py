@@ -3,7 +3,7 @@ import pytest
 
 from pellucid.kernels.ordering import select
 from pellucid.llvm import target
-from pellucid.ops.reduce.basic import select as reduce_select
+from pellucid.ops.reduce import select as reduce_select
 
 pytestmark = pytest.mark.skipif(not target.available(), reason="there is no compiler")
 RNG = np.random.default_rng(0)

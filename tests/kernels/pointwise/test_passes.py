@@ -12,7 +12,7 @@ from pellucid.kernels.pointwise import loop as loops
 from pellucid.kernels.pointwise.loop import Access, Loop, Reduce, Step, Write
 
 from .loops_reference import access, dtype, evaluate, run
-from .test_loops import X, check, dense, operands, reduced
+from .test_loop import X, check, dense, operands, reduced
 
 G = ("in", 1)
 
