@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from pellucid.backends import kernels
+from pellucid.backends import native
 from pellucid.llvm import target
 
 pytestmark = pytest.mark.skipif(not target.available(), reason="no compiler")
@@ -55,8 +55,8 @@ def test_a_traced_call_compiles_no_kernel_that_its_program_does_not_call(tmp_pat
 
 
 def test_numpy_serves_for_so_many_elements_only(monkeypatch):
-    monkeypatch.setattr(kernels, "_spared", {})
-    assert not kernels.spared("some", 10)  # nothing is traced
-    monkeypatch.setattr(kernels, "tracing", [1])
-    assert kernels.spared("some", 1 << 20) and kernels.spared("some", 1 << 20)
-    assert not kernels.spared("some", 1) and kernels.spared("other", 1)
+    monkeypatch.setattr(native, "_spared", {})
+    assert not native.spared("some", 10)  # nothing is traced
+    monkeypatch.setattr(native, "tracing", [1])
+    assert native.spared("some", 1 << 20) and kernels.spared("some", 1 << 20)
+    assert not native.spared("some", 1) and kernels.spared("other", 1)
