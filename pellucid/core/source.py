@@ -13,7 +13,8 @@ from .display import notebook
 
 # The package itself and Python's own modules; frames of these files, and of installed packages, are not the user's.
 _CORE = os.path.dirname(os.path.abspath(__file__))
-_ROOTS = (os.path.dirname(_CORE) + os.sep, os.path.dirname(os.path.abspath(os.__file__)) + os.sep)
+PACKAGE = os.path.dirname(_CORE) + os.sep
+_ROOTS = (PACKAGE, os.path.dirname(os.path.abspath(os.__file__)) + os.sep)
 _INSTALLED = tuple(f"{os.sep}{folder}{os.sep}" for folder in ("site-packages", "dist-packages"))
 _library: dict[str, bool] = {}
 

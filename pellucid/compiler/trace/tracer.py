@@ -490,7 +490,7 @@ class Tracer(Deciding, Events):
                     outputs.append(value)
             self.program.add(
                 function.__name__, (), tuple(outputs), kind="call", writes=tuple(written), params=params, record=(function, returned),
-                phase="random" if "random" in function.__module__ else "update" if written else self.phase, site=self.site(),
+                phase="random" if ".streams." in function.__module__ else "update" if written else self.phase, site=self.site(),
             )  # fmt: skip
         return result
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
+from ...core.source import PACKAGE
+
 F = TypeVar("F", bound=Callable[..., Any])
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 def is_own(filename: str) -> bool:
     """True for a file of this package."""
-    return filename.startswith(_PACKAGE)
+    return filename.startswith(PACKAGE)
 
 
 def module_of(thing: Any) -> str:
