@@ -128,7 +128,7 @@ class _FunctionPrimitive(Primitive):
         self.partial_backward = getattr(cls, "partial_backward", None)
         super().__init__(
             name=cls.__name__, args=(), variadic=True, forward=cls.forward, vjp=cls.backward, jvp=None, aval=None, inplace=None, view=False,
-            promote=None, elementwise=False, outputs=1, grad_name=cls.__name__ + "Backward", batch=None, lower=None, onnx=None,
+            promote=None, elementwise=False, outputs=1, grad_name=cls.__name__ + "Backward", batch=None, onnx=None,
             samples=None, autocast=None, check=None,
         )  # fmt: skip
         self.cls = cls

@@ -70,7 +70,6 @@ copy_slices = defop(
     jvp="linear",
     grad_name="CopySlices",
 )
-copy_slices.grad_name = "CopySlices"
 
 
 # A tensor after a constant was written over all of it.
@@ -80,8 +79,8 @@ replaced = defop(
     forward=lambda xp, x: xp.copy(x),
     aval=lambda x: x,
     vjp={"input": lambda F, input_shape, input_dtype: F.full(shape=input_shape, value=0, dtype=input_dtype)},
+    grad_name="CopyBackwards",
 )
-replaced.grad_name = "CopyBackwards"
 
 
 def check_writable(t: Tensor, name: str) -> None:

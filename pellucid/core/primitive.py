@@ -66,17 +66,16 @@ class Primitive:
     outputs: int
     grad_name: str
     batch: Any
-    lower: Any
     onnx: str | None
     samples: Rule | None
     autocast: str | None
     check: Rule | None
     wide_numbers: bool
     aux: bool
-    call: Callable[..., Any]
-    # `variant(result shape, *argument shapes)`: the node's name where that depends on them; None for an argument without gradient.
     variant: Callable[..., str] | None = None
-    partial_backward: str | None = None  # why gradients of some leaves alone are refused
+    partial_backward: str | None = None  # of a Function: why gradients of some leaves alone are refused
+    call: Callable[..., Any]
+    plain: Callable[..., Any]  # the caller made from the other fields, before `call=` of `defop` was put around it
 
     def __repr__(self) -> str:
         return f"<primitive {self.name}({', '.join(self.args)})>"
@@ -175,13 +174,14 @@ def defop(
     outputs: int = 1,
     grad_name: str | None = None,
     batch: Any = None,
-    lower: Any = None,
     onnx: str | None = None,
     samples: Rule | None = None,
     autocast: str | None = None,
     check: Rule | None = None,
     wide_numbers: bool = False,
     aux: bool = False,
+    variant: Callable[..., str] | None = None,
+    call: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None,
 ) -> Primitive:
     """Record an operation.
 
@@ -201,9 +201,11 @@ def defop(
             default float type as well), "compare" (promotion of the arguments; the result is bool).
         elementwise: the result's shape is the broadcast shape of the arguments; the engine undoes broadcasting of gradients.
         outputs: number of results; -1 when it depends on the arguments.
-        grad_name: name of the node in the graph (`MulBackward0` for "Mul"; "SumBackward1" is one already).
+        grad_name: name of the node in the graph (`MulBackward0` for "Mul"; "SumBackward1", "CopyBackwards" and "CopySlices" are one
+            already).
+        variant: `variant(result shape, *argument shapes) -> str`, the node's whole name where that depends on shapes; None stands for
+            an argument without gradient.
         batch: batching rule for vmap: "elementwise", or `rule(batch_size, args, dims, **params)`; None: derived or looped.
-        lower: lowering for the compiler where the forward rule on symbolic arrays is not good enough.
         onnx: ONNX operator of the same meaning.
         samples: generator of sample and error inputs for the table-driven tests.
         autocast: "lower" (runs in the lower precision under autocast), "float32" or "promote".
@@ -213,42 +215,29 @@ def defop(
         aux: the forward rule returns (result, aux): something that only the gradient rules see, under the name `aux` (a mask, the
             positions of maxima, row statistics). It is kept as it is, in arrays, also where the rules run on Tensors.
         wide_numbers: two-byte floats and a Python number are computed in float32: the number is not rounded to two bytes first.
+        call: `call(plain)` is the caller in place of `plain`, the one made from the other fields: for arguments that it does not take.
     """
+    fields = locals()
     if name in PRIMITIVES:
         raise ValueError(f"the operation {name!r} is defined twice")
     words = args.split()
-    op = Primitive(
-        name=name,
-        args=tuple(w.strip("*?") for w in words),
-        variadic=any(w.startswith("*") for w in words),
-        forward=forward,
-        inplace=inplace,
-        aval=aval,
-        vjp=vjp,
-        jvp=jvp,
-        view=view,
-        promote=promote,
-        elementwise=elementwise,
-        outputs=outputs,
-        grad_name=_node_name(grad_name or "".join(part.capitalize() for part in name.split("_"))),
-        batch=batch,
-        lower=lower,
-        onnx=onnx,
-        samples=samples,
-        autocast=autocast,
-        check=check,
-        wide_numbers=wide_numbers,
-        aux=aux,
-    )
+    fields |= {
+        "args": tuple(w.strip("*?") for w in words),
+        "variadic": any(w.startswith("*") for w in words),
+        "grad_name": _node_name(grad_name or "".join(part.capitalize() for part in name.split("_"))),
+    }
+    op = Primitive(**fields)
     op.numpy_forward = _numpy_forward(forward)
     for make in _call_makers:
-        op.call = make(op)
+        op.call = op.plain = make(op)
+    if call is not None:
+        op.call = call(op.plain)
     PRIMITIVES[name] = op
     return op
 
 
 def _node_name(name: str) -> str:
-    return name if name.endswith("Backward1") else name + "Backward0"
+    return name if name.endswith(("Backward1", "Backwards", "Slices")) else name + "Backward0"
 
 
 def _numpy_forward(forward: Rule | str) -> Rule:

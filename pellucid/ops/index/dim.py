@@ -422,7 +422,6 @@ def _prepare_masked_fill(input: Tensor, mask: Tensor, value: Any) -> Arguments:
     return (mask, zero_dim_value(input, value, "masked_fill")), {}
 
 
-masked_fill_op.check = None
 both_forms("masked_fill", masked_fill_op, _prepare_masked_fill, out=False)
 _out_of_place_fill_ = METHODS["masked_fill_"]
 

@@ -270,6 +270,10 @@ def _pad_like(F: Any, g: Any, shape: Any) -> Any:
     return F.constant_pad_nd(g, pad=tuple(pad), value=0)
 
 
+def _scatter_add_check(x: Any, index: Any, src: Any, *, dim: int) -> None:
+    bounded(index, x.shape[dim] if x.ndim else 1, dim)
+
+
 scatter_add_op = defop(
     "scatter_add",
     "input index src",
@@ -280,6 +284,7 @@ scatter_add_op = defop(
         "input": lambda g: g,
         "src": lambda F, g, index, dim, src_shape: _pad_like(F, F.gather(g, index, dim=dim), src_shape),
     },
+    check=_scatter_add_check,
     onnx="ScatterElements",
 )
 
@@ -385,13 +390,6 @@ def scatter_(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
 
 
 METHODS["scatter_"] = scatter_
-
-
-def _scatter_add_check(x: Any, index: Any, src: Any, *, dim: int) -> None:
-    bounded(index, x.shape[dim] if x.ndim else 1, dim)
-
-
-scatter_add_op.check = _scatter_add_check
 
 
 def _prepare_scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> tuple[tuple[Any, ...], dict[str, Any]]:

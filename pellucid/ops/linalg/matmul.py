@@ -96,6 +96,7 @@ matmul_op = defop(
     forward="matmul",
     aval=lambda a, b: (matmul_shape(a[0], b[0]), a[1]),
     vjp={"input": _left, "other": _right},
+    variant=lambda shape, *_: ("Dot", "Mv", "Mm", "Bmm")[min(len(shape), 3)] + "Backward0",
     onnx="MatMul",
     autocast="lower",
     check=_check,
@@ -105,8 +106,6 @@ matmul_op = defop(
         Sample((draw(rng, (), REAL), draw(rng, (3,), REAL)), error=RuntimeError),
     ),
 )
-
-matmul_op.variant = lambda shape, *_: ("Dot", "Mv", "Mm", "Bmm")[min(len(shape), 3)] + "Backward0"
 
 METHODS["__matmul__"], METHODS["__rmatmul__"] = make_operators(matmul_op)
 

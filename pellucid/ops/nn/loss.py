@@ -249,10 +249,10 @@ cross_entropy_op = defop(
     aux=True,
     vjp={"input": _ce_vjp},
     grad_name="NllLoss",
+    variant=lambda _, shape: f"{_nll_title(shape)}Backward0",
     onnx="SoftmaxCrossEntropyLoss",
     autocast="float32",
 )
-cross_entropy_op.variant = lambda _, shape: f"{_nll_title(shape)}Backward0"
 
 
 @public(namespace="nn.functional")

@@ -272,6 +272,25 @@ def _where_samples(rng: np.random.Generator) -> Iterator[Sample]:
         yield Sample((draw(rng, shapes[0], "bool"), draw(rng, shapes[1], REAL), draw(rng, shapes[2], REAL)))
 
 
+_PLAIN = (float, int)
+
+
+def _where_call(plain: Any) -> Any:
+    def call(condition: Any, input: Any, other: Any) -> Tensor:
+        """Gradient rules give numbers as branches, and conditions of any shape."""
+        if isinstance(input, Tensor) and type(other) in _PLAIN and input._array.dtype.char in "fd":
+            other = wrap(constant(np.asarray(other, input._array.dtype)))
+        elif isinstance(other, Tensor) and type(input) in _PLAIN and other._array.dtype.char in "fd":
+            input = wrap(constant(np.asarray(input, other._array.dtype)))
+        elif not isinstance(input, Tensor) or not isinstance(other, Tensor) or input._array.dtype is not other._array.dtype:
+            kind = common_dtype([input, other]).numpy
+            input = F.cast(input, dtype=kind) if isinstance(input, Tensor) else wrap(constant(np.asarray(input, kind)))
+            other = F.cast(other, dtype=kind) if isinstance(other, Tensor) else wrap(constant(np.asarray(other, kind)))
+        return plain(condition, input, other)
+
+    return call
+
+
 where_op = defop(
     "where",
     "condition input other",
@@ -285,25 +304,8 @@ where_op = defop(
     batch="elementwise",
     onnx="Where",
     samples=_where_samples,
+    call=_where_call,
 )
-_record_where = where_op.call
-_PLAIN = (float, int)
-
-
-def _where_call(condition: Any, input: Any, other: Any) -> Tensor:
-    """Gradient rules give numbers as branches, and conditions of any shape."""
-    if isinstance(input, Tensor) and type(other) in _PLAIN and input._array.dtype.char in "fd":
-        other = wrap(constant(np.asarray(other, input._array.dtype)))
-    elif isinstance(other, Tensor) and type(input) in _PLAIN and other._array.dtype.char in "fd":
-        input = wrap(constant(np.asarray(input, other._array.dtype)))
-    elif not isinstance(input, Tensor) or not isinstance(other, Tensor) or input._array.dtype is not other._array.dtype:
-        kind = common_dtype([input, other]).numpy
-        input = F.cast(input, dtype=kind) if isinstance(input, Tensor) else wrap(constant(np.asarray(input, kind)))
-        other = F.cast(other, dtype=kind) if isinstance(other, Tensor) else wrap(constant(np.asarray(other, kind)))
-    return _record_where(condition, input, other)
-
-
-where_op.call = _where_call
 
 
 @public(out=True)
@@ -321,7 +323,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """
     if isinstance(condition, Tensor) and isinstance(input, Tensor) and isinstance(other, Tensor):
         if condition._array.dtype.kind == "b" and input._array.dtype is other._array.dtype:  # the everyday call
-            return _record_where(condition, input, other)
+            return where_op.plain(condition, input, other)
     if input is None and other is None:
         require_tensor(condition, "where", "condition")
         true = tracing.seen(condition._array, "the shapes of where(condition) depend on values")
@@ -339,7 +341,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
             "Use a boolean condition instead."
         )
         condition = condition != 0
-    return _where_call(condition, input, other)
+    return where_op.call(condition, input, other)
 
 
 def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:

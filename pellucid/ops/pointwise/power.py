@@ -50,6 +50,15 @@ def _check_pow(input: Any, other: Any) -> None:
         raise TypeError("ufunc not supported")
 
 
+def _pow_call(plain: Any) -> Any:
+    def call(input: Any, other: Any) -> Tensor:
+        if isinstance(other, int) and other < 0 and isinstance(input, Tensor) and input.dtype.is_integral:
+            raise OperationError("Integers to negative integer powers are not allowed.")
+        return plain(input, other)  # type: ignore[no-any-return]
+
+    return call
+
+
 pow_op = defop(
     "pow",
     "input other",
@@ -61,17 +70,8 @@ pow_op = defop(
     onnx="Pow",
     check=_check_pow,
     samples=elementwise(POSITIVE, REAL, complex=True),
+    call=_pow_call,
 )
-_record_pow = pow_op.call
-
-
-def _pow_call(input: Any, other: Any) -> Tensor:
-    if isinstance(other, int) and other < 0 and isinstance(input, Tensor) and input.dtype.is_integral:
-        raise OperationError("Integers to negative integer powers are not allowed.")
-    return _record_pow(input, other)
-
-
-pow_op.call = _pow_call
 
 
 @public(methods="=", inplace="pow_ __ipow__", out=True)
@@ -87,7 +87,7 @@ def pow(input: Tensor | float, exponent: Tensor | float) -> Tensor:
     """
     if not isinstance(exponent, Tensor) and not (isinstance(input, Tensor) and isinstance(exponent, NUMBERS)):
         raise mismatch("pow", input, exponent)
-    return _pow_call(input, exponent)
+    return pow_op.call(input, exponent)
 
 
 _forward, _reflected = make_operators(pow_op)
@@ -95,7 +95,7 @@ _forward, _reflected = make_operators(pow_op)
 
 def _power_operator(self: Tensor, other: Any) -> Any:
     if isinstance(other, int) and other < 0:
-        return _pow_call(self, other)
+        return pow_op.call(self, other)
     return _forward(self, other)
 
 
@@ -113,7 +113,7 @@ def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
     if not isinstance(exponent, Tensor) and not isinstance(input, Tensor):
         raise mismatch("float_power", input, exponent)
     kind = dtypes.complex128 if _is_complex(input) or _is_complex(exponent) else dtypes.float64
-    return _pow_call(_as(input, kind), _as(exponent, kind))
+    return pow_op.call(_as(input, kind), _as(exponent, kind))
 
 
 def _is_complex(x: Any) -> bool:

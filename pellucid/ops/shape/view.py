@@ -102,17 +102,6 @@ unsafe_view_op = defop(
     onnx="Reshape",
 )
 
-# What gradient rules call: `F.reshape(x, shape=...)` is a view or a copy, whichever it must be.
-reshape_op = defop(
-    "reshape",
-    "input",
-    forward=lambda xp, x, *, shape: xp.reshape(x, shape),
-    aval=lambda x, shape: (shape, x[1]),
-    vjp={"input": lambda F, g, input_shape: F.reshape(g, shape=input_shape)},
-    jvp="linear",
-    onnx="Reshape",
-)
-
 
 def _reshape_to(x: Tensor, shape: Sequence[int]) -> Tensor:
     """View or copy of known shape (one size may be -1)."""
@@ -130,7 +119,17 @@ def _reshape_to(x: Tensor, shape: Sequence[int]) -> Tensor:
     return view_op.call(x, shape=shape) if strides is not None else unsafe_view_op.call(x, shape=shape)  # type: ignore[no-any-return]
 
 
-reshape_op.call = lambda x, *, shape: _reshape_to(x, shape)
+# What gradient rules call: `F.reshape(x, shape=...)` is a view or a copy, whichever it must be.
+reshape_op = defop(
+    "reshape",
+    "input",
+    forward=lambda xp, x, *, shape: xp.reshape(x, shape),
+    aval=lambda x, shape: (shape, x[1]),
+    vjp={"input": lambda F, g, input_shape: F.reshape(g, shape=input_shape)},
+    jvp="linear",
+    onnx="Reshape",
+    call=lambda _: lambda x, *, shape: _reshape_to(x, shape),
+)
 
 
 @method()
