@@ -16,7 +16,7 @@ from ..core.modes import local
 from ..core.public import METHODS, public
 from ..core.tensor import Tensor, make_tensor, set_requires_grad
 from ..core.tracing import constant, tracers
-from ..errors import ArgumentTypeError, ArgumentValueError, DeviceError, warn_once
+from ..errors import ArgumentTypeError, ArgumentValueError, DeviceError, OperationError, warn_once
 
 
 def check_device(where: Any) -> dtypes.device:
@@ -134,7 +134,14 @@ def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
         raise ArgumentTypeError(f"Could not infer dtype of {type(first).__name__}")
     if dtype is not None:
         if array.dtype.kind == "c" and not (dtype.is_complex or dtype is dtypes.bool_):
-            raise ArgumentTypeError("can't convert complex to float")
+            what = (
+                "must be real number, not complex"
+                if dtype.is_floating_point
+                else "'complex' object cannot be interpreted as an integer"
+            )
+            raise ArgumentTypeError(what)
+        if dtype.is_integral and dtype is not dtypes.bool_ and array.dtype != dtype.numpy:
+            _check_integers(array, dtype)
         return array.astype(dtype.numpy)
     first = _scan(data)
     if isinstance(first, (np.number, np.bool_)):
@@ -149,6 +156,16 @@ def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
             raise RuntimeError("Overflow when unpacking long long")
         return array.astype(np.int64)
     return array
+
+
+def _check_integers(array: np.ndarray, dtype: dtypes.dtype) -> None:
+    """Refuse numbers that are no integers of `dtype`; negative ones count back from the end of the range of an unsigned dtype."""
+    if array.dtype.kind == "u":  # NumPy's type for what is too large for int64
+        raise ArgumentValueError("Overflow when unpacking long long")
+    limits = dtypes.iinfo(dtype)
+    low = limits.min if dtype.is_signed or array.dtype.kind == "f" else -limits.max
+    if array.dtype.kind != "b" and not ((array >= low) & (array <= limits.max)).all():
+        raise OperationError(f"value cannot be converted to type {dtype.name} without overflow")
 
 
 def place(array: np.ndarray, where: dtypes.device) -> Any:

@@ -225,7 +225,7 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def broadcast_to(x: Any, shape: tuple[int, ...]) -> ndarray:
-    """As NumPy's, at a fraction of its cost for contiguous arrays, and writeable where the array is."""
+    """As NumPy's, at a fraction of its cost, and writeable where the array is."""
     x = as_array(x)
     try:
         extra = len(shape) - x.ndim
@@ -235,10 +235,10 @@ def broadcast_to(x: Any, shape: tuple[int, ...]) -> ndarray:
                 strides[k] = stride
             elif size != 1:
                 raise ValueError
-        if extra >= 0 and x.flags.c_contiguous:
-            return ndarray(shape, x.dtype, x, 0, strides)
+        if extra >= 0 and x.flags.writeable:
+            return strided(x, tuple(shape), tuple(strides))
     except (ValueError, IndexError, TypeError, BufferError):
-        pass  # read-only, foreign element types, or a wrong shape: NumPy's own function decides
+        pass  # foreign element types, or a wrong shape: NumPy's own function decides
     return np.broadcast_to(x, shape)
 
 
@@ -343,7 +343,7 @@ def overlaps(a: Any, b: Any, exact: bool = False) -> bool:
     """
     if type(a) is not ndarray or type(b) is not ndarray or not np.may_share_memory(a, b) or not (a.size and b.size):
         return False
-    same = a is b or (address(a) == address(b) and _steps(a) == _steps(b))
+    same = a is b or (a.shape == b.shape and address(a) == address(b) and _steps(a) == _steps(b))
     return (exact or not same) and _dense(a) and _dense(b)
 
 

@@ -150,11 +150,11 @@ _SHARED = (
 )
 
 
-def check_out(out: Tensor, arguments: tuple[Any, ...], exact: bool) -> None:
+def check_out(out: Any, arguments: tuple[Any, ...], exact: bool = False) -> None:
     """Refuse an `out=` that overlaps itself or, in part (`exact`: at all), a tensor that is read."""
-    if type(out._array) is np.ndarray:
+    if isinstance(out, Tensor) and type(out._array) is np.ndarray:
         check_overlap(out._array)
-        check_read(out, arguments, exact)
+        check_read(out, [x for given in arguments for x in (given if type(given) in (list, tuple) else (given,))], exact)
 
 
 def check_read(t: Tensor, read: Iterable[Any], exact: bool = False) -> None:

@@ -524,3 +524,75 @@ def test_a_number_too_large_for_its_floats_is_refused(dtype: torch.dtype, name: 
         with pytest.raises(RuntimeError, match=f"value cannot be converted to type {name} without overflow"):
             call(1e40)
         assert call(float("-inf"))[0] == float("-inf") and call(float("nan"))[0].isnan()
+
+
+# ---- values at points where a formula divides by zero, and of no dimensions ------------------------------------------
+def test_softmax_of_a_number() -> None:
+    for dtype in (torch.float32, torch.float64, torch.bfloat16):
+        assert torch.tensor(0.0, dtype=dtype).softmax(0).item() == 1 and torch.tensor(0.0, dtype=dtype).log_softmax(0).item() == 0
+    assert torch.tensor(float("inf")).softmax(0).isnan()
+    for function in (torch.softmax, torch.log_softmax):
+        x = torch.tensor(3.0, requires_grad=True)
+        function(x, 0).backward()
+        assert x.grad.item() == 0
+        y = torch.tensor(float("nan"), requires_grad=True)
+        function(y, 0).backward()
+        assert y.grad.isnan()
+
+
+def test_xlogy_has_no_gradient_where_none_comes() -> None:
+    for function, pole in ((torch.xlogy, 0.0), (torch.special.xlog1py, -1.0)):
+        x = leaf(1.0, 2.0)
+        function(x, torch.tensor([pole, 1.0]))[1].backward()
+        assert x.grad[0] == 0 and x.grad.isfinite().all()
+
+
+def test_tangents_where_a_gradient_is_zero_by_agreement() -> None:
+    zeros, ones, tangent = torch.zeros(3), torch.ones(3), torch.tensor([1.0, 2.0, 4.0])
+    for function, x in (
+        (torch.norm, zeros),
+        (torch.std, ones),
+        (lambda t: torch.std(t.reshape(1, 3), 1, keepdim=True).sum(), ones),
+        (lambda t: torch.complex(t, t).angle().sum(), zeros),
+    ):
+        assert torch.func.jvp(function, (x,), (tangent,))[1].item() == 0
+    real = torch.func.jvp(torch.norm, (torch.tensor([3.0, 4.0]),), (torch.tensor([1.0, 1.0]),))
+    assert real[1].item() == pytest.approx(1.4)
+    z, w = torch.tensor([3.0 + 4.0j]), torch.tensor([1.0 - 1.0j])
+    assert torch.func.jvp(torch.linalg.vector_norm, (z,), (w,))[1].item() == pytest.approx(-0.2)
+
+
+# ---- memory that two tensors share ---------------------------------------------------------------------------------
+def test_the_same_memory_in_another_shape_overlaps() -> None:
+    x, row = torch.ones(2), torch.ones(1, 2)
+    for write in (
+        lambda: x[None].add_(x),
+        lambda: x[:1].add_(x[0]),
+        lambda: row.t().add_(row),
+        lambda: torch.sin(x.view(2, 1), out=x),
+        lambda: torch.neg(x, out=x[None]),
+    ):
+        with pytest.raises(
+            RuntimeError, match="some elements of the input tensor and the written-to tensor refer to a single memory"
+        ):
+            write()
+    assert x.view(2, 1)[:, 0].mul_(x).tolist() == [1.0, 1.0] and torch.exp(x, out=x) is x
+
+
+def test_a_write_through_an_expanded_view_has_a_gradient() -> None:
+    x = torch.ones(3, 1, requires_grad=True)
+    y = torch.complex(x.mT * 1, x.mT * 1).real  # every other number of its memory
+    y.expand(y.shape).mul_(2)
+    y.sum().backward()
+    assert y.tolist() == [[2.0, 2.0, 2.0]] and x.grad.flatten().tolist() == [2.0, 2.0, 2.0]
+
+
+def test_padding_images_without_channels() -> None:
+    pad = torch.nn.functional.pad
+    for mode in ("reflect", "replicate"):
+        with pytest.raises(RuntimeError, match=r"Expected 2D or 3D \(batch mode\) tensor with possibly 0 batch size"):
+            pad(torch.ones(0, 4), (1, 1), mode=mode)
+        assert pad(torch.ones(0, 2, 4), (1, 1), mode=mode).shape == (0, 2, 6)
+    assert pad(torch.ones(2, 0, 4), (1, 1), mode="circular").shape == (2, 0, 6)
+    with pytest.raises(TypeError, match=r"pad\(\): argument 'value' \(position 4\) must be float, not complex"):
+        pad(torch.ones(2), (1, 1), value=1j)

@@ -14,6 +14,7 @@ from ...core.public import FUNCTIONS, METHODS, method, public
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
 from ...errors import ArgumentTypeError, OperationError
+from .._numbers import fitting
 from .._rules import require_tensor
 from ._factory import build, check_dtype, check_layout, deliver, sizes, want_gradient
 
@@ -140,33 +141,6 @@ def _number(value: Any, name: str) -> Any:
 def _filler(value: Any, kind: dtypes.dtype) -> Fill:
     checked = fitting(value, kind)
     return lambda shape, numpy_kind: np.full(shape, checked, numpy_kind)
-
-
-_C_NAMES = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int64": "int64_t", "float16": "at::Half"}
-
-
-def _overflow(kind: dtypes.dtype) -> Exception:
-    return OperationError(f"value cannot be converted to type {_C_NAMES.get(kind.name, kind.c_name)} without overflow")
-
-
-def fitting(value: Any, kind: dtypes.dtype) -> Any:
-    """A Python number as one of `kind`, or PyTorch's error when its value would be lost."""
-    if isinstance(value, complex) and not kind.is_complex:
-        if value.imag:
-            raise _overflow(kind)
-        value = value.real
-    if kind.is_integral and not isinstance(value, bool):
-        if kind is dtypes.bool_:
-            return bool(value)
-        if value != value or value in (float("inf"), float("-inf")):
-            raise _overflow(kind)
-        value = int(value)
-        limits = dtypes.iinfo(kind)
-        low = -limits.max - 1 if not kind.is_signed else limits.min
-        if not low <= value <= limits.max:
-            raise _overflow(kind)
-        return value % (limits.max + 1) if not kind.is_signed else value
-    return value
 
 
 # ---- like another tensor ----------------------------------------------------------------------

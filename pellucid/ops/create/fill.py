@@ -16,9 +16,9 @@ from ...core.public import FUNCTIONS, method, public
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
 from ...errors import ArgumentTypeError, GraphError, OperationError
+from .._numbers import number_array
 from .._rules import require_tensor
 from .._samples import REAL, Sample, draw
-from .basic import fitting
 
 
 def _fill_array(xp: Any, x: Any, value: Any) -> Any:
@@ -57,7 +57,7 @@ def _fill_value(input: Tensor, value: Any) -> Tensor:
         return F.cast(value, dtype=input._array.dtype) if value._array.dtype != input._array.dtype else value
     if not isinstance(value, NUMBERS):
         raise ArgumentTypeError(f"fill_(): argument 'value' (position 1) must be Number, not {type(value).__name__}")
-    return make_tensor(constant(np.asarray(fitting(value, input.dtype), input._array.dtype)))
+    return make_tensor(number_array(value, input._array.dtype))
 
 
 @public()

@@ -8,6 +8,7 @@ the two steps.)
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 from operator import index as as_index
 from types import EllipsisType
 from typing import Any
@@ -27,7 +28,8 @@ from ...core.primitive import defop
 from ...core.public import FUNCTIONS, METHODS
 from ...core.tensor import Parameter, Tensor, make_tensor
 from ...core.tracing import constant
-from ...errors import ArgumentTypeError, IndexOutOfRangeError, OperationError, ShapeError
+from ...errors import ArgumentTypeError, ArgumentValueError, IndexOutOfRangeError, OperationError, ShapeError
+from .._numbers import check_fitting, scalar_array
 from .._rules import require_tensor
 from ..shape.parts import part_op, select_op, slice_op
 from ..shape.view import alias_op, expand, legacy_type, reshape, unsqueeze
@@ -466,8 +468,9 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
                     # Parts of the same memory: NumPy would write the right thing, PyTorch refuses when they meet.
                     if type(target) is ndarray or np.may_share_memory(a[target], source):
                         return _set_slowly(self, index, value)
-                if not plain or (
-                    type(source) is ndarray
+                if (not plain and _held(value, kind, a.dtype)) or (
+                    plain
+                    and type(source) is ndarray
                     and (source.dtype is a.dtype or (type(target) is not ndarray and source.dtype.kind != "c"))
                 ):
                     try:
@@ -478,6 +481,13 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
                         bump(self, "__setitem__")
                         return
     _set_slowly(self, index, value)
+
+
+def _held(value: Any, kind: Any, dtype: Any) -> bool:
+    """Whether NumPy writes a plain number into an array as PyTorch does, and refuses it where PyTorch refuses it."""
+    if kind is bool or dtype.kind in "iub":
+        return kind is bool or kind is int and -(1 << 63) <= value < 1 << 63
+    return -65504 <= value <= 65504 or (dtype.char in "df" and (-3.4e38 < value < 3.4e38 or not isfinite(value)))
 
 
 def _target(index: Any) -> Any:
@@ -521,6 +531,7 @@ def _set_slowly(x: Tensor, index: Any, value: Any) -> None:
                 "Index put requires the source and destination dtypes match, got "
                 f"{x.dtype.scalar_type_name} for the destination and {value.dtype.scalar_type_name} for the source."
             )
+        tracing.check(check_fitting, value._array, x._array.dtype)
         value = F.cast(value, dtype=x._array.dtype)
     put_(part, tensors, spec, value, False, "index_put_")
 
@@ -529,47 +540,9 @@ def _scalar(x: Tensor, value: Any) -> Tensor:
     """A number as a 0-d tensor of the dtype of `x`."""
     if not isinstance(value, (bool, int, float, complex, np.number, np.bool_)):
         raise ArgumentTypeError(f"can't assign a {type(value).__name__} to a {legacy_type(x)}")
-    return make_tensor(constant(number_array(value, x._array.dtype)))  # type: ignore[no-any-return]
-
-
-C_NAMES = {"int64": "int64_t", "int32": "int", "int16": "int16_t", "int8": "int8_t", "uint8": "uint8_t", "float16": "c10::Half",
-           "bfloat16": "c10::BFloat16"}  # fmt: skip
-
-
-def _integer(value: Any, kind: Any) -> int:
-    """A number as an integer of a dtype; negative ones count back from the end of the range of an unsigned dtype."""
-    if isinstance(value, (complex, np.complexfloating)):
-        if value.imag:
-            raise OverflowError
-        value = value.real
-    value = int(value)
-    largest = int(np.iinfo(kind).max)
-    return value % (largest + 1) if kind.kind == "u" and -largest <= value < 0 else value
-
-
-def number_array(value: Any, kind: Any) -> ndarray:
-    """A Python number as a 0-d array of a dtype.
-
-    Raises:
-        RuntimeError: it does not fit.
-    """
-    try:
-        if kind.kind in "iu":
-            value = _integer(value, kind)
-        if kind.kind not in "cb" and isinstance(value, (complex, np.complexfloating)):
-            if value.imag:
-                raise OverflowError
-            value = value.real
-        with np.errstate(over="ignore"):
-            made = np.array(value, kind)
-        if kind.kind not in "iubc" and np.isinf(made) and not np.isinf(value):
-            raise OverflowError
-        return constant(made)  # type: ignore[no-any-return]
-    except (OverflowError, ValueError, TypeError):
-        from ...dtypes import BY_NUMPY
-
-        name = C_NAMES.get(BY_NUMPY[kind].name, BY_NUMPY[kind].c_name)
-        raise OperationError(f"value cannot be converted to type {name} without overflow") from None
+    if type(value) is int and not -(1 << 63) <= value < 1 << 63:
+        raise ArgumentValueError("Overflow when unpacking long long")
+    return make_tensor(scalar_array(value, x._array.dtype))  # type: ignore[no-any-return]
 
 
 def _without_leading_ones(value: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from numpy import ndarray
 from ... import shapes
 from ...backends.scatter import add_at
 from ...core import tracing
-from ...core.bind import wrap
+from ...core.bind import NUMBERS, wrap
 from ...core.inplace import check_out, into, overwrite
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
@@ -18,9 +18,10 @@ from ...core.public import METHODS, public
 from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...errors import ArgumentTypeError, ArgumentValueError, DtypeError, IndexOutOfRangeError, OperationError, ShapeError
-from .._rules import require_tensor
+from .._numbers import check_fitting, number_array
+from .._rules import mismatch, require_tensor
 from ..shape.view import broadcast_to, expand, reshape
-from .basic import number_array, put_
+from .basic import put_
 from .scatter import both_forms, bounded, bounded_line, copying, inside, scatter_reduce_op
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
@@ -300,16 +301,19 @@ def _distinct(F: Any, index: Any, shape: Any, dim: int) -> Any:
     return once if F.raw else wrap(once)
 
 
-def zero_dim_value(x: Tensor, value: Any, name: str) -> Tensor:
-    """The value of a fill as a 0-d tensor of the dtype of `x`."""
+def zero_dim_value(name: str, x: Tensor, *between: Any, value: Any) -> Tensor:
+    """The value of a fill, which was called with `x`, `between` and it, as a 0-d tensor of the dtype of `x`."""
     if not isinstance(value, Tensor):
-        return wrap(constant(number_array(value, x._array.dtype)))
+        if not isinstance(value, NUMBERS):
+            raise mismatch(name, x, *between, value)
+        return wrap(number_array(value, x._array.dtype))
     if value._array.ndim:
         raise OperationError(
             f"{name}_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dimension(s)."
         )
     if value._array.dtype.kind == "c" and x._array.dtype.kind != "c":
         number_array(1j, x._array.dtype)
+    tracing.check(check_fitting, value._array, x._array.dtype)
     return value if value._array.dtype == x._array.dtype else F.cast(value, dtype=x._array.dtype)  # type: ignore[no-any-return]
 
 
@@ -325,8 +329,12 @@ def _prepare_index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> A
     if a.dtype != np.int64:
         raise IndexOutOfRangeError("index_fill_(): Expected dtype int64 for index.")
     if a.ndim > 1:
-        raise IndexOutOfRangeError("Index has to be a vector/scalar")
-    return (index, zero_dim_value(input, value, "index_fill")), {"dim": dim}
+        raise OperationError("Index has to be a vector/scalar")
+    if input._array.dtype.kind != "c" and (
+        value._array.dtype.kind == "c" if isinstance(value, Tensor) else isinstance(value, complex)
+    ):
+        raise DtypeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+    return (index, zero_dim_value("index_fill", input, dim, index, value=value)), {"dim": dim}
 
 
 both_forms("index_fill", index_fill_op, _prepare_index_fill, out=False)
@@ -419,7 +427,7 @@ def _prepare_masked_fill(input: Tensor, mask: Tensor, value: Any) -> Arguments:
     a, b = input._array.shape, mask._array.shape
     if a != b:
         shapes.broadcast_shapes(b, a)
-    return (mask, zero_dim_value(input, value, "masked_fill")), {}
+    return (mask, zero_dim_value("masked_fill", input, mask, value=value)), {}
 
 
 both_forms("masked_fill", masked_fill_op, _prepare_masked_fill, out=False)

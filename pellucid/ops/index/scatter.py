@@ -19,10 +19,10 @@ from ...core.primitive import Primitive, defop
 from ...core.public import FUNCTIONS, METHODS, public, with_out
 from ...core.tensor import Tensor
 from ...errors import DtypeError, IndexOutOfRangeError, OperationError, ShapeError
+from .._numbers import number_array
 from .._rules import require_tensor
 from ..reduce._reduction import everyday_dim
 from ..shape.view import broadcast_to, reshape
-from .basic import number_array
 
 
 # ---- what the families of writes share -------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...core.bind import NUMBERS
-from ...core.inplace import inplace_form, into
+from ...core.inplace import check_out, inplace_form, into
 from ...core.primitive import Primitive, Rule, defop
 from ...core.public import FUNCTIONS, METHODS
 from ...core.tensor import Tensor
@@ -93,8 +93,10 @@ def unary(
     call = op.call
 
     def function(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-        result = call(input)
-        return result if out is None else into(out, result, op.name)
+        if out is None:
+            return call(input)
+        check_out(out, (input,))
+        return into(out, call(input), op.name)
 
     document(function, doc, example, shows)
     publish(op, call, function, names=names, namespace=namespace, methods=methods, inplace=inplace)
@@ -167,8 +169,10 @@ def binary(
             return raw(x, y)
 
     def function(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
-        result = call(input, other)
-        return result if out is None else into(out, result, title)
+        if out is None:
+            return call(input, other)
+        check_out(out, (input, other))
+        return into(out, call(input, other), title)
 
     method = call
     if (first, second) == ("input", "other"):

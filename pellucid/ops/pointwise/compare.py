@@ -15,9 +15,9 @@ from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import METHODS, public
 from ...core.tensor import Tensor, make_tensor
-from ...core.tracing import constant
 from ...errors import DtypeError, UnsupportedError, warn_once
 from ...shapes import broadcast_shapes
+from .._numbers import scalar_array
 from .._rules import mismatch, require_tensor
 from .._samples import REAL, Sample, draw
 from ._unary import binary, unary
@@ -279,13 +279,13 @@ def _where_call(plain: Any) -> Any:
     def call(condition: Any, input: Any, other: Any) -> Tensor:
         """Gradient rules give numbers as branches, and conditions of any shape."""
         if isinstance(input, Tensor) and type(other) in _PLAIN and input._array.dtype.char in "fd":
-            other = wrap(constant(np.asarray(other, input._array.dtype)))
+            other = wrap(scalar_array(other, input._array.dtype))
         elif isinstance(other, Tensor) and type(input) in _PLAIN and other._array.dtype.char in "fd":
-            input = wrap(constant(np.asarray(input, other._array.dtype)))
+            input = wrap(scalar_array(input, other._array.dtype))
         elif not isinstance(input, Tensor) or not isinstance(other, Tensor) or input._array.dtype is not other._array.dtype:
             kind = common_dtype([input, other]).numpy
-            input = F.cast(input, dtype=kind) if isinstance(input, Tensor) else wrap(constant(np.asarray(input, kind)))
-            other = F.cast(other, dtype=kind) if isinstance(other, Tensor) else wrap(constant(np.asarray(other, kind)))
+            input = F.cast(input, dtype=kind) if isinstance(input, Tensor) else wrap(scalar_array(input, kind))
+            other = F.cast(other, dtype=kind) if isinstance(other, Tensor) else wrap(scalar_array(other, kind))
         return plain(condition, input, other)
 
     return call

@@ -285,7 +285,7 @@ def _angle_gradient(F: Any, g: Any, input: Any, input_shape: Any, input_dtype: A
     if input_dtype.kind != "c":
         return F.full(shape=input_shape, value=0, dtype=input_dtype)
     size = F.real(input * F.conj(input))
-    return F.where(size == 0, 0, g * (input * 1j) / size)
+    return g * F.where(size == 0, 0, input * 1j / size)  # no 0/0 that forward mode would multiply by a zero
 
 
 angle = unary(

@@ -13,9 +13,9 @@ from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, DtypeError, OperationError, UnsupportedError
+from .._numbers import fitting
 from .._rules import require_tensor
 from .._samples import REAL, Sample, draw, elementwise
-from ..create.basic import fitting
 from ._unary import binary
 from .basic import refused_derivative
 
@@ -154,7 +154,8 @@ clamp_tensor_op = defop(
 
 
 def _clamp_any(name: str, input: Tensor, min: Any, max: Any) -> Tensor:
-    if require_tensor(input, name)._array.dtype.char in "fd" and type(min) is type(max) is float:  # the everyday call
+    everyday = type(min) is type(max) is float and -3e38 < min < 3e38 and -3e38 < max < 3e38
+    if require_tensor(input, name)._array.dtype.char in "fd" and everyday:
         return clamp_op.call(input, min=min, max=max)
     if min is None and max is None:
         raise OperationError("torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -166,6 +167,7 @@ def _clamp_any(name: str, input: Tensor, min: Any, max: Any) -> Tensor:
         if not input.dtype.is_floating_point:
             kind = common_dtype([x for x in (input, min, max) if x is not None]).numpy
             input = F.cast(input, dtype=kind) if kind != input._array.dtype else input
+        if not input.dtype.is_complex:  # which is refused
             min, max = (None if v is None else fitting(v, input.dtype) for v in (min, max))
         return clamp_op.call(input, min=min, max=max)
     return clamp_tensor_op.call(input, min, max)

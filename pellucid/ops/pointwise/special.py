@@ -264,7 +264,7 @@ xlogy = binary(
     "xlogy",
     "xlogy",
     {
-        "input": lambda F, g, input, other: F.where((input == 0) & (other <= 0), 0, g * F.log(other)),
+        "input": lambda F, g, input, other: F.where((input == 0) & (other <= 0), 0, F.xlogy(g, other)),
         "other": lambda g, input, other: g * (input / other),
     },
     promote="float",
@@ -280,7 +280,7 @@ xlog1py = binary(
     "xlog1py",
     "xlog1py",
     {
-        "input": lambda F, g, input, other: F.where((input == 0) & (other <= -1), 0, g * F.log1p(other)),
+        "input": lambda F, g, input, other: F.where((input == 0) & (other <= -1), 0, F.xlog1py(g, other)),
         "other": lambda g, input, other: g * (input / (other + 1)),
     },
     promote="float",

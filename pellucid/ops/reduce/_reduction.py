@@ -76,6 +76,16 @@ def spread(F: Any, g: Any, shape: tuple[int, ...], dim: Any, keepdim: bool) -> A
     return F.expand(g, shape=shape)
 
 
+def slope_tangent(F: Any, slope: Any, tangent: Any, dim: Any, keepdim: bool) -> Any:
+    """The tangent of a real reduction with `slope` as the gradient of each result.
+
+    For rules whose gradient is 0 by agreement somewhere: the transposed rule would divide by 0 there.
+    """
+    product = F.conj(slope) * tangent
+    product = F.real(product) if product._array.dtype.kind == "c" else product
+    return F.sum(product, dim=tuple(range(product._array.ndim)) if dim is None else dim, keepdim=keepdim)
+
+
 def count(shape: tuple[int, ...], dim: Any) -> int:
     """How many elements make one result."""
     n = 1

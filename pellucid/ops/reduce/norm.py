@@ -19,7 +19,7 @@ from ...shapes import normalize_dim, reduce_shape
 from .._rules import require_tensor
 from .._samples import cases
 from ..linalg._linalg import constant, linalg, matrices, square, values
-from ._reduction import as_dtype, count, dims_of, numpy_names, restore
+from ._reduction import as_dtype, count, dims_of, numpy_names, restore, slope_tangent
 
 INF = math.inf
 
@@ -99,11 +99,18 @@ def _zero_where(F: Any, mask: Any, x: Any) -> Any:
     return np.where(mask, x.dtype.type(0), x) if F.raw else x.masked_fill(make_tensor(mask.copy()), 0)
 
 
+def _vector_norm_tangent(F: Any, tangents: Any, input: Any, out: Any, ord: float, dim: Any, keepdim: bool) -> Any:
+    one = F.full(shape=out._array.shape, value=1, dtype=out._array.dtype)
+    slope = _vector_norm_grad(F, one, input, out, input._array.shape, ord, dim, keepdim)
+    return slope_tangent(F, slope, tangents[0], dim, keepdim)
+
+
 defop(
     "vector_norm",
     "input",
     forward=_vector_norm,
     vjp={"input": _vector_norm_grad},
+    jvp=_vector_norm_tangent,
     grad_name="LinalgVectorNorm",
     samples=cases(
         *((((3, 4),), {"ord": p, "dim": dim, "keepdim": False}) for p in (0, 0.5, 1, 1.5, 2, 3, INF, -INF) for dim in (None, (1,))),

@@ -21,32 +21,32 @@ from ._reduction import Dims, as_dtype, dims_of, numpy_names, restore, to_float
 _ALONG = ((((3, 4),), {"dim": 0}), (((2, 3, 4),), {"dim": 2}))
 
 
-def _softmax_grad(F: Any, g: Any, out: Any, dim: int) -> Any:
-    if F.raw and config.kernels and type(out) is np.ndarray and out.dtype == np.float32:
+def _softmax_grad(F: Any, g: Any, out: Any, out_shape: Any, dim: int) -> Any:
+    if F.raw and config.kernels and type(out) is np.ndarray and out.dtype == np.float32 and out.ndim:
         made = kernels.rows.softmax.softmax_backward(g, out, dim)
         if made is not None:
             return made
     weighted = g * out
-    return weighted - out * F.sum(weighted, dim=(dim,), keepdim=True)
+    return weighted - out * (F.sum(weighted, dim=(dim,), keepdim=True) if out_shape else weighted)
 
 
-def _log_softmax_grad(F: Any, g: Any, out: Any, dim: int) -> Any:
-    if F.raw and config.kernels and type(out) is np.ndarray and out.dtype == np.float32:
+def _log_softmax_grad(F: Any, g: Any, out: Any, out_shape: Any, dim: int) -> Any:
+    if F.raw and config.kernels and type(out) is np.ndarray and out.dtype == np.float32 and out.ndim:
         made = kernels.rows.softmax.log_softmax_backward(g, out, dim)
         if made is not None:
             return made
-    return g - F.exp(out) * F.sum(g, dim=(dim,), keepdim=True)
+    return g - F.exp(out) * (F.sum(g, dim=(dim,), keepdim=True) if out_shape else g)
 
 
 softmax_op = defop(
-    "softmax", "input", forward=lambda xp, x, *, dim: xp.softmax(x, dim) if x.ndim else x / x, aval=lambda x, dim: x,
-    vjp={"input": lambda F, g, out, out_shape, dim: _softmax_grad(F, g, out, dim) if out_shape else g * 0.0},
+    "softmax", "input", forward=lambda xp, x, *, dim: xp.softmax(x, dim) if x.ndim else xp.exp(x - x), aval=lambda x, dim: x,
+    vjp={"input": _softmax_grad},
     onnx="Softmax", samples=cases(*_ALONG),
 )  # fmt: skip
 
 log_softmax_op = defop(
     "log_softmax", "input", forward=lambda xp, x, *, dim: xp.log_softmax(x, dim) if x.ndim else x - x, aval=lambda x, dim: x,
-    vjp={"input": lambda F, g, out, out_shape, dim: _log_softmax_grad(F, g, out, dim) if out_shape else g * 0.0},
+    vjp={"input": _log_softmax_grad},
     onnx="LogSoftmax", samples=cases(*_ALONG),
 )  # fmt: skip
 

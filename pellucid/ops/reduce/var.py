@@ -16,7 +16,7 @@ from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, DtypeError
 from .._rules import is_direct, require_tensor
 from .._samples import cases
-from ._reduction import count, dims_of, numpy_names, restore
+from ._reduction import count, dims_of, numpy_names, restore, slope_tangent
 from .basic import OVER_DIMS, mean_op, reduced_aval
 
 
@@ -88,8 +88,14 @@ def _std_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, 
     return _var_grad(F, slope, input, input_shape, dim, correction, keepdim)
 
 
+def _std_tangent(F: Any, tangents: Any, input: Any, out: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+    one = F.full(shape=out._array.shape, value=1, dtype=out._array.dtype)
+    slope = _std_grad(F, one, input, out, input._array.shape, dim, correction, keepdim)
+    return slope_tangent(F, slope, tangents[0], dim, keepdim)
+
+
 defop(
-    "std", "input", forward=_std, vjp={"input": _std_grad},
+    "std", "input", forward=_std, vjp={"input": _std_grad}, jvp=_std_tangent,
     aval=lambda x, dim, correction, keepdim: (reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.empty(0, x[1]).real.dtype),
     samples=cases(*((shapes, {**params, "correction": 1}) for shapes, params in OVER_DIMS), complex=True),
 )  # fmt: skip

@@ -17,8 +17,8 @@ from ...core.public import public
 from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError
+from .._numbers import number_array
 from .._rules import require_tensor
-from ..index.basic import number_array
 from .view import permute, reshape
 
 
@@ -147,16 +147,19 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             f"{len(pad)} and input of dimension {a.ndim}"
         )
     if mode == "constant":
-        return constant_pad_nd(input, pad, 0 if value is None else value)
+        if isinstance(value, complex):
+            raise ArgumentTypeError(f"pad(): argument 'value' (position 4) must be float, not {type(value).__name__}")
+        return constant_pad_nd(input, pad, 0 if value is None else float(value))
     if value is not None and value != 0:
         raise OperationError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in ("reflect", "replicate", "circular"):
         raise UnsupportedError(f"Unrecognised padding mode {mode}")
     _check(a.shape, pad, mode)
-    if any(n == 0 for n in a.shape[1:]):
+    one = len(pad) // 2 + 1  # dimensions of an image without a batch
+    if mode != "circular" and 0 in a.shape[a.ndim - one :]:
         raise OperationError(
-            f"Expected {a.ndim - 1}D or {a.ndim}D tensor with possibly 0 batch size and other non-zero dimensions for input, but got: "
-            f"{shapes.text(a.shape)}"
+            f"Expected {one}D or {one + 1}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but "
+            f"got: {shapes.text(a.shape)}"
         )
     for d, (before, after) in enumerate(_sides(pad, a.ndim)):
         if before or after:
