@@ -42,6 +42,14 @@ def as_array(value: Any) -> ndarray:
     return value if type(value) is ndarray else asarray(value)
 
 
+def from_host(value: Any) -> Any:
+    """The array of this namespace with the values of one of NumPy's; here that array itself."""
+    return value
+
+
+to_host = from_host  # and back
+
+
 # ---- reductions and products ------------------------------------------------------------------
 # What a sum is accumulated in: two-byte floats in float32 (rounded once, at the end), small integers in int64.
 ACCUMULATE: dict[Any, Any] = {

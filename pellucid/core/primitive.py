@@ -72,6 +72,7 @@ class Primitive:
     check: Rule | None
     wide_numbers: bool
     aux: bool
+    host: bool
     variant: Callable[..., str] | None = None
     partial_backward: str | None = None  # of a Function: why gradients of some leaves alone are refused
     call: Callable[..., Any]
@@ -92,6 +93,8 @@ class Primitive:
 
     def run_forward(self, xp: Any, arrays: Iterable[Any], params: dict[str, Any]) -> Any:
         """The forward rule over the array namespace `xp`."""
+        if self.host and xp is not numpy_cpu:
+            return xp.from_host(self.run_forward(numpy_cpu, map(xp.to_host, arrays), params))
         if isinstance(self.forward, str):
             return getattr(xp, self.forward)(*arrays, **params)
         return self.forward(xp, *arrays, **params)
@@ -180,6 +183,7 @@ def defop(
     check: Rule | None = None,
     wide_numbers: bool = False,
     aux: bool = False,
+    host: bool = False,
     variant: Callable[..., str] | None = None,
     call: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None,
 ) -> Primitive:
@@ -214,6 +218,8 @@ def defop(
             an operation always go) and when the forward rule failed.
         aux: the forward rule returns (result, aux): something that only the gradient rules see, under the name `aux` (a mask, the
             positions of maxima, row statistics). It is kept as it is, in arrays, also where the rules run on Tensors.
+        host: the forward rule computes with NumPy itself (LAPACK, sorting tables, SciPy's functions). Over another array namespace its
+            arrays go to the host by `xp.to_host`, and its results come back by `xp.from_host`.
         wide_numbers: two-byte floats and a Python number are computed in float32: the number is not rounded to two bytes first.
         call: `call(plain)` is the caller in place of `plain`, the one made from the other fields: for arguments that it does not take.
     """
@@ -276,7 +282,7 @@ class RawNamespace:
     raw = True
 
     def __init__(self, xp: Any) -> None:
-        self.xp = xp
+        self.xp, self.constant = xp, xp.from_host
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         op = PRIMITIVES.get(name)

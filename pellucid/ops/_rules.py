@@ -6,12 +6,14 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
 from numpy import ndarray
 
+from ..backends import numpy_cpu
 from ..core import reverse as engine
 from ..core.modes import enable_grad, local, state
 from ..core.primitive import TENSORS
-from ..core.tensor import FAST_TYPES, Tensor
+from ..core.tensor import FAST_TYPES, Tensor, make_tensor
 from ..errors import ArgumentTypeError
 
 
@@ -89,3 +91,19 @@ def differentiated(function: Any, g: Any, args: tuple[Any, ...], needs: Any) -> 
     made = iter(engine.grad(results, wanted, g, create_graph=create))
     local.role = role
     return tuple([next(made) if need else None for need in needs])
+
+
+# ---- rules on raw arrays and on tensors
+def constant(F: Any, array: Any) -> Any:
+    """An array that no gradient flows to, as the rule's namespace needs it."""
+    return F.constant(array) if F.raw else make_tensor(np.asarray(array))
+
+
+def values(F: Any, x: Any) -> Any:
+    """The array behind a rule's operand."""
+    return x if F.raw else x._array
+
+
+def library(F: Any) -> Any:
+    """The array namespace that `values` of a rule's operands belong to."""
+    return F.xp if F.raw else numpy_cpu

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from ...backends import numpy_cpu
 from ...core.primitive import PRIMITIVES
 from .watch import unseen
 
@@ -32,7 +33,11 @@ class Namespace:
     raw = True
 
     def __init__(self, tracer: Any) -> None:
-        self.tracer = tracer
+        self.tracer, self.xp = tracer, numpy_cpu  # whose functions refuse symbols
+
+    def constant(self, array: Any) -> Any:
+        """An array that no gradient flows to, as it is."""
+        return array
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         op = PRIMITIVES.get(name)

@@ -13,9 +13,9 @@ from ...backends.meta import MetaArray
 from ...backends.native import kernels
 from ...core import tracing
 from ...core.public import public
-from ...core.tensor import Tensor, make_tensor
+from ...core.tensor import Tensor
 from ...errors import DtypeError, ShapeError, SingularError
-from .._rules import require_tensor
+from .._rules import require_tensor, values
 
 linalg = functools.partial(public, namespace="linalg", out=True)
 
@@ -74,16 +74,6 @@ def raise_info(name: str, bad: Any, tail: str) -> None:
 def mH(F: Any, x: Any) -> Any:  # noqa: N802 (PyTorch's name of the conjugate transpose)
     """The conjugate transpose of each matrix."""
     return F.conj(x).mT
-
-
-def constant(F: Any, array: Any) -> Any:
-    """An array that no gradient flows to, as the rule's namespace needs it."""
-    return array if F.raw else make_tensor(np.asarray(array))
-
-
-def values(F: Any, x: Any) -> Any:
-    """The array behind a rule's operand."""
-    return x if F.raw else x._array
 
 
 def diagonal(F: Any, x: Any) -> Any:

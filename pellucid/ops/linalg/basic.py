@@ -16,9 +16,9 @@ from ...core.public import FUNCTIONS, METHODS, public
 from ...core.tensor import Tensor, make_tensor
 from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError, warn_once
 from ...shapes import broadcast_shapes, normalize_dim
-from .._rules import require_tensor
+from .._rules import constant, library, require_tensor, values
 from .._samples import cases
-from ._linalg import constant, linalg, mH, square, values
+from ._linalg import linalg, mH, square
 from .solve import det, inv, slogdet
 
 
@@ -66,6 +66,12 @@ def _matrix_exp(xp: Any, x: Any) -> Any:
     return np.asarray(kernels.matmul.blas.bounded(expm)(x), x.dtype)
 
 
+def _ratio(xp: Any, of: Any, to: Any) -> Any:
+    """`of / to`, and 1 where that is no positive finite number."""
+    scale = xp.where(of > 0, of / xp.where(to > 0, to, 1), 1)
+    return xp.where(xp.isfinite(scale) & (scale > 0), scale, 1)
+
+
 def _matrix_exp_grad(F: Any, g: Any, input: Any) -> Any:
     # exp of [[A^H, G], [0, A^H]] has the wanted derivative in its upper right block (Mathias 1996).
     # It is linear in G, which is brought to the size of A first: a large G would cost the blocks on the diagonal their precision.
@@ -73,9 +79,9 @@ def _matrix_exp_grad(F: Any, g: Any, input: Any) -> Any:
     n, last = input.shape[-1], input.ndim - 1
     if n == 0:
         return g
-    size = [np.abs(values(F, x)).max((-2, -1), keepdims=True) for x in (g, input)]
-    scale = np.where(size[0] > 0, size[0] / np.where(size[1] > 0, size[1], 1), 1)
-    scale = constant(F, np.where(np.isfinite(scale) & (scale > 0), scale, 1).astype(values(F, F.real(g)).dtype))
+    size = [abs(values(F, x)).max((-2, -1), keepdims=True) for x in (g, input)]
+    scale = _ratio(library(F), *size).astype(values(F, F.real(g)).dtype)
+    scale = scale if F.raw else constant(F, scale)
     zero = ah * 0
     block = F.cat(F.cat(ah, g / scale, dim=last), F.cat(zero, ah, dim=last), dim=last - 1)
     return F.matrix_exp(block)[..., :n, n:] * scale
@@ -84,6 +90,7 @@ def _matrix_exp_grad(F: Any, g: Any, input: Any) -> Any:
 defop(
     "matrix_exp",
     "input",
+    host=True,
     forward=_matrix_exp,
     aval=lambda x: x,
     vjp={"input": _matrix_exp_grad},

@@ -14,8 +14,9 @@ from ...core.primitive import defop
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, OperationError, SingularError
 from .. import return_types
+from .._rules import constant, values
 from .._samples import cases
-from ._linalg import column, constant, diag, diagonal, linalg, matrices, mH, row, square, used, values
+from ._linalg import column, diag, diagonal, linalg, matrices, mH, row, square, used
 
 
 # ---- eigenvalues ------------------------------------------------------------------------------
@@ -53,6 +54,7 @@ def _eigh_grad(F: Any, g: Any, out0: Any, out1: Any) -> Any:
 defop(
     "eigh",
     "input",
+    host=True,
     forward=_eigh,
     outputs=2,
     vjp={"input": _eigh_grad},
@@ -123,7 +125,7 @@ def _eig_grad(F: Any, g: Any, out0: Any, out1: Any, input_dtype: Any) -> Any:
     return made if input_dtype.kind == "c" else F.real(made)
 
 
-defop("eig", "input", forward=_eig, outputs=2, vjp={"input": _eig_grad}, grad_name="LinalgEig")
+defop("eig", "input", host=True, forward=_eig, outputs=2, vjp={"input": _eig_grad}, grad_name="LinalgEig")
 _eig_result = return_types.make("linalg_eig", "eigenvalues eigenvectors")
 
 
@@ -207,6 +209,7 @@ def _svd_grad(F: Any, g: Any, out0: Any, out1: Any, out2: Any, input_shape: Any,
 defop(
     "svd",
     "input",
+    host=True,
     forward=_svd,
     outputs=3,
     vjp={"input": _svd_grad},

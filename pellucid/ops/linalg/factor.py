@@ -16,10 +16,10 @@ from ...core.primitive import defop
 from ...core.tensor import Tensor, make_tensor
 from ...errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError
 from .. import return_types
-from .._rules import require_tensor
+from .._rules import constant, library, require_tensor, values
 from .._samples import cases
 from ..pointwise.basic import underivable
-from ._linalg import batched, constant, lapack, linalg, loop, matrices, mH, square, tril, triu, values
+from ._linalg import batched, lapack, linalg, loop, matrices, mH, square, tril, triu
 
 _INFO = np.dtype(np.int32)
 
@@ -52,6 +52,7 @@ def _cholesky_grad(F: Any, g: Any, out0: Any, upper: bool) -> Any:
 defop(
     "cholesky",
     "input",
+    host=True,
     forward=lambda xp, x, *, upper: cholesky_arrays(x, upper),
     outputs=2,
     vjp={"input": _cholesky_grad},
@@ -148,6 +149,7 @@ def _qr_tall(F: Any, gq: Any, gr: Any, q: Any, r: Any) -> Any:
 defop(
     "qr",
     "input",
+    host=True,
     forward=_qr,
     outputs=2,
     vjp={"input": _qr_grad},
@@ -215,7 +217,7 @@ def _lu_grad(F: Any, g: Any, out0: Any, out1: Any, input_shape: Any) -> Any:
     m, n = input_shape[-2:]
     k = min(m, n)
     kind = values(F, packed).dtype
-    p = constant(F, permutation_matrix(values(F, out1), m, kind))
+    p = constant(F, permutation_matrix(library(F).to_host(values(F, out1)), m, kind))
     top = packed[..., :k, :k]
     lower = tril(F, top, -1) + constant(F, np.eye(k, dtype=kind))
     upper = triu(F, top)
@@ -240,6 +242,7 @@ def _lu_grad(F: Any, g: Any, out0: Any, out1: Any, input_shape: Any) -> Any:
 defop(
     "lu_factor",
     "input",
+    host=True,
     forward=_getrf,
     outputs=3,
     vjp={"input": _lu_grad},

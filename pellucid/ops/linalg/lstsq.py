@@ -13,9 +13,9 @@ from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
 from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
 from .. import return_types
-from .._rules import require_tensor
+from .._rules import require_tensor, values
 from .._samples import cases
-from ._linalg import broadcast_batches, linalg, loop, matrices, mH, square, values
+from ._linalg import broadcast_batches, linalg, loop, matrices, mH, square
 
 
 # ---- pseudo-inverse and least squares ---------------------------------------------------------
@@ -56,6 +56,7 @@ def _pinv_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
 defop(
     "pinv",
     "input",
+    host=True,
     forward=_pinv,
     vjp={"input": _pinv_grad},
     grad_name="LinalgPinv",
@@ -155,6 +156,7 @@ def _lstsq_b(F: Any, g: Any, input: Any, other: Any, out0: Any, out1: Any) -> An
 defop(
     "lstsq",
     "input other",
+    host=True,
     forward=_lstsq,
     outputs=4,
     vjp={"input": _lstsq_a, "other": _lstsq_b},

@@ -16,13 +16,12 @@ from ...core.tensor import Tensor, make_tensor
 from ...errors import LinAlgError, OperationError, ShapeError
 from ...shapes import broadcast_shapes
 from .. import return_types
-from .._rules import require_tensor
+from .._rules import constant, library, require_tensor, values
 from .._samples import cases
 from ._linalg import (
     batched,
     broadcast_batches,
     column,
-    constant,
     floating,
     lapack,
     linalg,
@@ -34,7 +33,6 @@ from ._linalg import (
     square,
     tril,
     triu,
-    values,
 )
 from .factor import unpacked
 
@@ -87,6 +85,7 @@ def _triangular_left(F: Any, g: Any, input: Any, out: Any, upper: bool, left: bo
 defop(
     "solve_triangular",
     "input other",
+    host=True,
     forward=_solve_triangular,
     aval=lambda a, b, upper, left, unit: b,
     vjp={"input": _triangular_left, "other": _triangular_right},
@@ -160,6 +159,7 @@ def _solve(xp: Any, a: Any, b: Any) -> Any:
 defop(
     "solve",
     "input other",
+    host=True,
     forward=_solve,
     aval=lambda a, b: b,
     vjp={
@@ -181,6 +181,7 @@ def _solve_ex_arrays(xp: Any, a: Any, b: Any) -> Any:
 defop(
     "solve_ex",
     "input other",
+    host=True,
     forward=_solve_ex_arrays,
     outputs=2,
     aval=lambda a, b: [b, (a[0][:-2], _INFO)],
@@ -269,6 +270,7 @@ def _inverse(xp: Any, x: Any) -> Any:
 defop(
     "inverse",
     "input",
+    host=True,
     forward=_inverse,
     aval=lambda x: x,
     vjp={"input": lambda F, g, out: -F.matmul(mH(F, out), F.matmul(g, mH(F, out)))},
@@ -287,6 +289,7 @@ def _inverse_ex(xp: Any, x: Any) -> Any:
 defop(
     "inverse_ex",
     "input",
+    host=True,
     forward=_inverse_ex,
     outputs=2,
     aval=lambda x: [x, (x[0][:-2], _INFO)],
@@ -338,7 +341,11 @@ def _det_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
         return input * 0
     try:
         inverse = F.inverse(input)
-        if np.isfinite(values(F, inverse)).all() and (kernels.matmul.blas.linalg.cond(a) < 1 / np.finfo(a.dtype).eps).all():
+        xp = library(F)
+        if (
+            xp.isfinite(values(F, inverse)).all()
+            and (kernels.matmul.blas.linalg.cond(xp.to_host(a)) < 1 / np.finfo(a.dtype).eps).all()
+        ):
             return column(column(g * F.conj(out))) * mH(F, inverse)
     except RuntimeError:
         pass  # a singular matrix: cofactors from its singular values
@@ -353,7 +360,7 @@ def _det_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
 
 
 defop(
-    "det", "input", forward=_det, aval=lambda x: (x[0][:-2], x[1]), vjp={"input": _det_grad}, grad_name="LinalgDet",
+    "det", "input", host=True, forward=_det, aval=lambda x: (x[0][:-2], x[1]), vjp={"input": _det_grad}, grad_name="LinalgDet",
     samples=lambda rng: (
         *cases((((2, 3, 3),), {}), complex=True)(rng),
         *cases((((3, 2), (2, 3)), {}), make=lambda a, b: (a @ b,))(rng),
@@ -396,6 +403,7 @@ def _slogdet_grad(F: Any, g: Any, input: Any, out0: Any) -> Any:
 defop(
     "slogdet",
     "input",
+    host=True,
     forward=_slogdet,
     outputs=2,
     vjp={"input": _slogdet_grad},
@@ -479,6 +487,7 @@ def _cholesky_solve_factor(F: Any, g: Any, factor: Any, out: Any, upper: bool) -
 defop(
     "cholesky_solve",
     "input factor",
+    host=True,
     forward=_cholesky_solve,
     aval=lambda b, factor, upper: b,
     vjp={

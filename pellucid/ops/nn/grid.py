@@ -169,6 +169,7 @@ def _record(n: int) -> Primitive:
     return defop(
         f"grid_sampler_{n}d",
         "input grid",
+        host=True,
         forward=lambda xp, x, grid, **how: kernels.windows.grid.sample(x, grid, _way(x, how)),
         aval=lambda x, grid, **how: ((*x[0][:2], *grid[0][1:-1]), x[1]),
         vjp=_sampled_vjp,
@@ -181,12 +182,14 @@ _RECORDS = {n: _record(n) for n in (2, 3)}
 defop(
     "grid_image_grad",
     "grad grid",
+    host=True,
     forward=lambda xp, g, grid, *, shape, **how: kernels.windows.grid.image_gradient(g, grid, shape, _way(g, how)),
     aval=lambda g, grid, shape, **how: (shape, g[1]),
 )
 defop(
     "grid_positions_grad",
     "grad input grid",
+    host=True,
     forward=lambda xp, g, x, grid, **how: kernels.windows.grid.grid_gradient(g, x, grid, _way(g, how)),
     aval=lambda g, x, grid, **how: (grid[0], g[1]),
 )

@@ -180,7 +180,7 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
 def _view_as_real(xp: Any, x: Any) -> Any:
     part = x.real
     step = part.itemsize
-    return np.lib.stride_tricks.as_strided(part, (*x.shape, 2), (*x.strides, step))
+    return xp.lib.stride_tricks.as_strided(part, (*x.shape, 2), (*x.strides, step))
 
 
 view_as_real_op = defop(

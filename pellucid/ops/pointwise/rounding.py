@@ -189,7 +189,7 @@ frexp_op = defop(
     "frexp",
     "input",
     forward=_frexp,
-    vjp=lambda F, g, out1: (g[0] * F.pow(2.0, -out1) if not F.raw else g[0] * np.exp2(-out1.astype(g[0].dtype)),),
+    vjp=lambda F, g, out1: (g[0] * F.pow(2.0, -out1) if not F.raw else g[0] * F.exp2(-out1.astype(g[0].dtype)),),
     outputs=2,
     aval=lambda x: [x, (x[0], np.dtype(np.int32))],
     samples=elementwise(REAL),

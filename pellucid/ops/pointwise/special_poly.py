@@ -124,6 +124,7 @@ def _polynomial(name: str, doc: str, value: Rule) -> None:
     op = defop(
         name,
         "input n",
+        host=True,
         forward=forward,
         promote="float",
         elementwise=True,

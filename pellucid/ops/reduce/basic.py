@@ -209,7 +209,7 @@ def _prod(xp: Any, x: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
     kind = x.dtype
     if kind in xp.ACCUMULATE:
         wide = xp.ACCUMULATE[kind]
-        made = np.multiply.reduce(x, dim, wide, None, keepdim)
+        made = xp.multiply.reduce(x, dim, wide, None, keepdim)
         return made if wide.kind == "i" else made.astype(kind)
     return xp.multiply.reduce(x, dim, None, None, keepdim)
 
@@ -222,7 +222,7 @@ def _prod_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any,
         return _prod_grad(F, g.reshape((1,)), input.reshape(flat), out.reshape((1,)), flat, (0,), True).reshape(input_shape)
     g, out = restore(g, input_shape, dim, keepdim), restore(out, input_shape, dim, keepdim)
     values = input if F.raw else input._array
-    if 0 not in values:
+    if not (values == 0).any():
         return g * F.conj(out / input)
     return g * F.conj(_prod_of_others(F, input, dim[0], input_shape))
 
@@ -230,11 +230,12 @@ def _prod_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any,
 def _prod_of_others(F: Any, x: Any, dim: int, shape: tuple[int, ...]) -> Any:
     """For every element the product of all others along `dim`, without division (some are 0)."""
     if F.raw:
-        x = np.moveaxis(x, dim, -1)
-        left, right = np.ones_like(x), np.ones_like(x)
-        np.cumprod(x[..., :-1], -1, out=left[..., 1:])
-        np.cumprod(x[..., :0:-1], -1, out=right[..., -2::-1])
-        return np.moveaxis(left * right, -1, dim)
+        xp = F.xp
+        x = xp.moveaxis(x, dim, -1)
+        left, right = xp.ones_like(x), xp.ones_like(x)
+        xp.cumprod(x[..., :-1], -1, out=left[..., 1:])
+        xp.cumprod(x[..., :0:-1], -1, out=right[..., -2::-1])
+        return xp.moveaxis(left * right, -1, dim)
     # Recorded: n copies of the line, the k-th with its k-th element replaced by 1. Quadratic, but differentiable to any order.
     n = shape[dim]
     x = x.transpose(dim, -1)
@@ -341,12 +342,13 @@ def _shared_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any) -> Any:
     return _extreme_grad(F, g, input, out, input_shape, None, False)
 
 
-def whole(name: str, onnx: str | None = None, forward: Any = None) -> Any:
+def whole(name: str, onnx: str | None = None, forward: Any = None, host: bool = False) -> Any:
     """The largest, smallest or median element of all; those that are equal to it share the gradient."""
     return defop(
         f"{name}_all",
         "input",
         forward=forward or name,
+        host=host,
         aval=lambda x: ((), x[1]),
         vjp={"input": _shared_grad},
         grad_name=name.capitalize() if forward else f"{name.capitalize()}Backward1",
@@ -450,13 +452,13 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out
 def _all(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:
     if dim is None and not keepdim and x.dtype.kind == "b" and x.size and type(x) is np.ndarray:
         return x.item(x.argmin())  # the first False: a quarter of the cost, and the rest is not looked at
-    return np.logical_and.reduce(x, dim, None, None, keepdim)
+    return xp.logical_and.reduce(x, dim, None, None, keepdim)
 
 
 def _any(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:
     if dim is None and not keepdim and x.dtype.kind == "b" and x.size and type(x) is np.ndarray:
         return x.item(x.argmax())
-    return np.logical_or.reduce(x, dim, None, None, keepdim)
+    return xp.logical_or.reduce(x, dim, None, None, keepdim)
 
 
 all_op = defop(

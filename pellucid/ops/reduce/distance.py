@@ -14,29 +14,28 @@ from ...core.public import public
 from ...core.tensor import Tensor, make_tensor
 from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
 from ...shapes import broadcast_shapes
-from .._rules import require_tensor
+from .._rules import constant, require_tensor, values
 from .._samples import cases
-from ..linalg._linalg import constant, values
 
 
 # ---- all pairs of two sets --------------------------------------------------------------------
-def _distances(gap: Any, p: float) -> Any:
-    size = np.abs(gap)
+def _distances(xp: Any, gap: Any, p: float) -> Any:
+    size = xp.abs(gap)
     if p == 0:
         return (size != 0).sum(-1).astype(gap.dtype)
     if p == 1:
         return size.sum(-1)
     if p == 2:
-        return np.sqrt((size * size).sum(-1))
+        return xp.sqrt((size * size).sum(-1))
     if p == math.inf:
         return size.max(-1) if size.shape[-1] else size.sum(-1)
-    return np.power(np.power(size, gap.dtype.type(p)).sum(-1), gap.dtype.type(1 / p))
+    return xp.power(xp.power(size, gap.dtype.type(p)).sum(-1), gap.dtype.type(1 / p))
 
 
-def _by_products(x: Any, y: Any) -> Any:
+def _by_products(xp: Any, x: Any, y: Any) -> Any:
     """Euclidean distances from |x|^2 - 2 x.y + |y|^2: one matrix product, less exact for near points."""
     square = (x * x).sum(-1)[..., :, None] + (y * y).sum(-1)[..., None, :] - 2 * (x @ y.mT)
-    return np.sqrt(np.maximum(square, 0))
+    return xp.sqrt(xp.maximum(square, 0))
 
 
 # Pairs are handled in blocks of rows so that no (rows, columns, width) array gets larger than this many elements.
@@ -45,13 +44,13 @@ _BLOCK = 1 << 22
 
 def _cdist(xp: Any, x: Any, y: Any, *, p: float, by_products: bool) -> Any:
     if by_products:
-        return _by_products(x, y).astype(x.dtype, copy=False)
+        return _by_products(xp, x, y).astype(x.dtype, copy=False)
     rows, columns, width = x.shape[-2], y.shape[-2], x.shape[-1]
-    out = np.zeros((*x.shape[:-1], columns), x.dtype)
+    out = xp.zeros((*x.shape[:-1], columns), x.dtype)
     step = max(1, _BLOCK // max(1, columns * width * math.prod(x.shape[:-2])))
     for start in range(0, rows, step):
         gap = x[..., start : start + step, None, :] - y[..., None, :, :]
-        out[..., start : start + step, :] = _distances(gap, p)
+        out[..., start : start + step, :] = _distances(xp, gap, p)
     return out
 
 

@@ -16,9 +16,9 @@ from ...core.public import public
 from ...core.tensor import Tensor, make_tensor
 from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
 from ...shapes import normalize_dim, reduce_shape
-from .._rules import require_tensor
+from .._rules import library, require_tensor, values
 from .._samples import cases
-from ..linalg._linalg import constant, linalg, matrices, square, values
+from ..linalg._linalg import linalg, matrices, square
 from ._reduction import as_dtype, count, dims_of, numpy_names, restore, slope_tangent
 
 INF = math.inf
@@ -27,7 +27,7 @@ INF = math.inf
 # ---- vector norms -----------------------------------------------------------------------------
 def _vector_norm(xp: Any, x: Any, *, ord: float, dim: Any, keepdim: bool) -> Any:
     kind = x.dtype
-    size = np.abs(x.astype(xp.ACCUMULATE[kind]) if kind in xp.ACCUMULATE else x)
+    size = xp.abs(x.astype(xp.ACCUMULATE[kind]) if kind in xp.ACCUMULATE else x)
     real = kind if kind.kind != "c" else size.dtype
     if ord == INF:
         made = xp.max(size, dim, keepdim) if x.size else xp.sum(size, dim, None, None, keepdim)
@@ -38,11 +38,11 @@ def _vector_norm(xp: Any, x: Any, *, ord: float, dim: Any, keepdim: bool) -> Any
     elif ord == 1 or count(x.shape, dim) == 1:  # the square of a single element might overflow
         made = xp.sum(size, dim, None, None, keepdim)
     elif ord == 2:
-        made = np.sqrt(xp.sum(size * size, dim, None, None, keepdim))
+        made = xp.sqrt(xp.sum(size * size, dim, None, None, keepdim))
     else:
         p = size.dtype.type(ord)
-        made = np.power(xp.sum(np.power(size, p), dim, None, None, keepdim), 1 / p)
-    return np.asarray(made).astype(real, copy=False)
+        made = xp.power(xp.sum(xp.power(size, p), dim, None, None, keepdim), 1 / p)
+    return xp.asarray(made).astype(real, copy=False)
 
 
 def _vector_norm_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, ord: float, dim: Any, keepdim: bool) -> Any:
@@ -60,10 +60,10 @@ def _vector_norm_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, or
         made = input * (g / out)
         return _zero_where(F, zero, made) if zero.any() else made
     if math.isinf(ord):
-        top = np.abs(values(F, input)) == values(F, out)
+        top = abs(values(F, input)) == values(F, out)
         share = top.astype(values(F, out).dtype)
-        share = share / np.asarray(share.sum(axis=dim, keepdims=True)).astype(share.dtype)
-        return F.sgn(input) * (constant(F, share) * g)
+        share = share / library(F).asarray(share.sum(axis=dim, keepdims=True)).astype(share.dtype)
+        return F.sgn(input) * ((share if F.raw else make_tensor(share)) * g)
     size = F.abs(input)
     if ord < 2 or zero.any():
         slope = F.sgn(input) * F.pow(size, ord - 1)

@@ -9,15 +9,15 @@ import numpy as np
 from ... import config, dtypes
 from ...backends.native import kernels
 from ...backends.numpy_fast import positions
+from ...core import tracing
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import Tensor, make_tensor
-from ...core.tracing import constant
 from ...errors import UnsupportedError
 from ...shapes import normalize_dim
 from .. import return_types
-from .._rules import require_tensor
+from .._rules import constant, require_tensor
 from .._samples import cases
 from ._reduction import as_dtype, everyday_dim, numpy_names
 
@@ -77,16 +77,15 @@ def _cumprod_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: i
         made = kernels.ordering.scan.cumprod_backward(values, out, np.ascontiguousarray(g), dim)
         if made is not None:
             return made
-    if 0 not in values:
+    if not (values == 0).any():
         return _cumsum_grad(F, g * F.conj(out), input_shape, dim) / F.conj(input)
     # With a zero, dividing by it is replaced by products that leave one element out: line k has its k-th element set to 1.
     n = input_shape[dim]
     eye = np.eye(n, dtype=values.dtype)
     keep = np.triu(np.ones((n, n), values.dtype))  # element k takes part in results k, k+1, ...
-    swap = (lambda t: np.moveaxis(t, dim, -1)) if F.raw else (lambda t: t.movedim(dim, -1))
-    back = (lambda t: np.moveaxis(t, -1, dim)) if F.raw else (lambda t: t.movedim(-1, dim))
-    if not F.raw:
-        eye, keep = make_tensor(eye), make_tensor(keep)
+    swap = (lambda t: F.xp.moveaxis(t, dim, -1)) if F.raw else (lambda t: t.movedim(dim, -1))
+    back = (lambda t: F.xp.moveaxis(t, -1, dim)) if F.raw else (lambda t: t.movedim(-1, dim))
+    eye, keep = constant(F, eye), constant(F, keep)
     x, g = swap(input), swap(g)
     wide = (*x.shape[:-1], 1, n)
     lines = F.cumprod(x.reshape(wide) * (1 - eye) + eye, dim=len(wide) - 1)
@@ -167,11 +166,11 @@ def _running_aval(x: Any, *, dim: int) -> Any:
 
 
 cummax_op = defop(
-    "cummax", "input", forward=lambda xp, x, *, dim: _running(x, dim, np.maximum), outputs=2, aval=_running_aval,
+    "cummax", "input", host=True, forward=lambda xp, x, *, dim: _running(x, dim, np.maximum), outputs=2, aval=_running_aval,
     vjp={"input": _running_grad}, samples=cases(*_ALONG),
 )  # fmt: skip
 cummin_op = defop(
-    "cummin", "input", forward=lambda xp, x, *, dim: _running(x, dim, np.minimum), outputs=2, aval=_running_aval,
+    "cummin", "input", host=True, forward=lambda xp, x, *, dim: _running(x, dim, np.minimum), outputs=2, aval=_running_aval,
     vjp={"input": _running_grad}, samples=cases(*_ALONG),
 )  # fmt: skip
 _cummax, _cummin = return_types.make("cummax", "values indices"), return_types.make("cummin", "values indices")
@@ -240,8 +239,8 @@ def _logcumsumexp_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, d
         return _logcumsumexp_grad_recorded(g, input, out, dim)
     total = None
     for sign in (1.0, -1.0):
-        part = np.where(g * sign > 0, g * sign, 0).astype(out.dtype)
-        made = np.exp(np.flip(F.logcumsumexp(np.flip(np.log(part) - out, dim), dim=dim), dim) + input)
+        part = F.where(g * sign > 0, g * sign, 0.0).astype(out.dtype)
+        made = F.exp(F.flip(F.logcumsumexp(F.flip(F.log(part) - out, dims=(dim,)), dim=dim), dims=(dim,)) + input)
         total = made if total is None else total - made
     return total
 
@@ -250,13 +249,13 @@ def _logcumsumexp_grad_recorded(g: Any, input: Any, out: Any, dim: int) -> Any:
     """The same sum with all pairs (i, j) spelled out: quadratic, but differentiable to any order."""
     x, out, g = (t.movedim(dim, -1) for t in (input, out, g))
     n = x._array.shape[-1]
-    later = make_tensor(constant(np.triu(np.ones((n, n), bool))))  # row i, column j >= i
+    later = make_tensor(tracing.constant(np.triu(np.ones((n, n), bool))))  # row i, column j >= i
     gap = F.where(later, x.unsqueeze(-1) - out.unsqueeze(-2), -float("inf"))
     return (F.exp(gap) * g.unsqueeze(-2)).sum(-1).movedim(-1, dim)
 
 
 logcumsumexp_op = defop(
-    "logcumsumexp", "input", forward=_logcumsumexp, aval=lambda x, dim: x, vjp={"input": _logcumsumexp_grad},
+    "logcumsumexp", "input", host=True, forward=_logcumsumexp, aval=lambda x, dim: x, vjp={"input": _logcumsumexp_grad},
     samples=cases(*_ALONG),
 )  # fmt: skip
 

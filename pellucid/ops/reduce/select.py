@@ -29,17 +29,20 @@ _F32 = np.dtype(np.float32)
 
 
 # ---- elements by position along a dimension ---------------------------------------------------
-def put_along_array(src: Any, index: Any, shape: tuple[int, ...], dim: int, unique: bool) -> Any:
+def put_along_array(xp: Any, src: Any, index: Any, shape: tuple[int, ...], dim: int, unique: bool) -> Any:
     """Zeros of `shape` with `src` added at positions `index` along `dim`."""
     if not shape:
-        return np.array(src).reshape(())
-    out = np.zeros(shape, src.dtype)
+        return src.copy().reshape(())
+    out = xp.zeros(shape, src.dtype)
     if unique:
-        put_few(out, index, src, dim)
+        if type(out) is np.ndarray:
+            put_few(out, index, src, dim)
+        else:
+            xp.put_along_axis(out, index, src, dim)
         return out
-    places = list(np.ogrid[tuple(slice(n) for n in index.shape)])
+    places = [xp.from_host(at) for at in np.ogrid[tuple(slice(n) for n in index.shape)]]
     places[dim] = index
-    np.add.at(out, tuple(places), src)
+    xp.add.at(out, tuple(places), src)
     return out
 
 
@@ -58,7 +61,7 @@ take_along_op = defop(
 defop(
     "put_along",
     "src index",
-    forward=lambda xp, src, index, *, shape, dim, unique: put_along_array(src, index, shape, dim, unique),
+    forward=lambda xp, src, index, *, shape, dim, unique: put_along_array(xp, src, index, shape, dim, unique),
     aval=lambda src, index, shape, dim, unique: (shape, src[1]),
     vjp={"src": lambda F, g, index, dim, unique: F.take_along(g, index, dim=dim, unique=unique)},
     samples=lambda rng: [
@@ -103,7 +106,9 @@ def _choose(name: str, index_rule: Any, **given: Any) -> Any:
         return (values, index) if keepdim else (np.squeeze(values, dim), np.squeeze(index, dim))
 
     samples = cases(*((shapes, {**params, **given}) for shapes, params in _ALONG))
-    return defop(name, "input", forward=forward, aval=_chosen_aval, vjp={"input": chosen_grad}, outputs=2, samples=samples)
+    return defop(
+        name, "input", host=True, forward=forward, aval=_chosen_aval, vjp={"input": chosen_grad}, outputs=2, samples=samples
+    )
 
 
 def _extreme_op(which: str) -> Any:
@@ -300,8 +305,8 @@ def _median_of_all(xp: Any, x: Any, ignore_nan: bool) -> Any:
     return flat[_median_index(flat, 0, ignore_nan)].reshape(())
 
 
-median_all_op = whole("median", forward=lambda xp, x: _median_of_all(xp, x, False))
-nanmedian_all_op = whole("nanmedian", forward=lambda xp, x: _median_of_all(xp, x, True))
+median_all_op = whole("median", forward=lambda xp, x: _median_of_all(xp, x, False), host=True)
+nanmedian_all_op = whole("nanmedian", forward=lambda xp, x: _median_of_all(xp, x, True), host=True)
 
 
 def _median(op: Any, whole_op: Any, name: str, input: Any, dim: Any, keepdim: bool) -> Any:

@@ -14,7 +14,7 @@ from ...core.public import public
 from ...core.tensor import Tensor
 from ...errors import UnsupportedError
 from ...shapes import normalize_dim, reduce_shape
-from .._rules import require_tensor
+from .._rules import library, require_tensor
 from .._samples import cases
 from ._reduction import Dims, as_dtype, dims_of, numpy_names, restore, to_float
 
@@ -57,10 +57,10 @@ def _logsumexp_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim:
     if F.raw and type(out) is not np.ndarray and out.dtype.kind == "f":  # traced: it may be so in another call
         return g * F.exp(input - F.where(out == -np.inf, 0.0, out))
     values = out if F.raw else out._array
-    if not np.isfinite(values).all():
-        finite = np.where(np.isinf(values) & (values.real < 0), 0, values).astype(values.dtype)
+    xp = library(F)
+    if not xp.isfinite(values).all():
         if F.raw:
-            out = finite
+            out = xp.where(xp.isinf(values) & (values.real < 0), 0, values).astype(values.dtype)
         else:
             out = out.masked_fill(out == -float("inf"), 0)
     return g * F.conj(F.exp(input - out))

@@ -39,7 +39,7 @@ def largest_of(x: Any, dim: int, k: int) -> Any:
     n = x.shape[dim]
     before = (slice(None),) * dim
     order = comparable(x)[(*before, _BACKWARDS)].argsort(dim, kind="stable")
-    return np.subtract(n - 1, order[(*before, slice(None, n - k - 1 if k < n else None, -1))])
+    return (n - 1) - order[(*before, slice(None, n - k - 1 if k < n else None, -1))]
 
 
 _BACKWARDS = slice(None, None, -1)
@@ -84,11 +84,11 @@ def _topk(xp: Any, x: Any, *, k: int, dim: int, largest: bool) -> Any:
         return take_few(x, index, dim), index
     if 0 < k < n // 8 and x.dtype.kind == "f":
         # Select first, then order the few: NaN counts as largest for argpartition as for PyTorch.
-        rough = np.argpartition(x, n - k if largest else k - 1, dim)
-        rough = np.take(rough, range(n - k, n) if largest else range(k), dim)
+        rough = xp.argpartition(x, n - k if largest else k - 1, dim)
+        rough = xp.take(rough, range(n - k, n) if largest else range(k), dim)
         rough.sort(dim)
-        values = np.take_along_axis(x, rough, dim)
-        index = np.take_along_axis(rough, order_of(values, dim, largest), dim)
+        values = xp.take_along_axis(x, rough, dim)
+        index = xp.take_along_axis(rough, order_of(values, dim, largest), dim)
     else:
         index = largest_of(x, dim, k) if largest else order_of(x, dim, False)[(*[slice(None)] * dim, slice(k))].copy()
     return _taken(xp, x, index, dim), index

@@ -43,7 +43,7 @@ def _spread(xp: Any, x: Any, dim: Any, correction: Any, keepdim: bool, root: boo
         else:
             with np.errstate(all="ignore"):
                 made = made / real(0)
-    made = np.sqrt(made) if root else made
+    made = xp.sqrt(made) if root else made
     return made if kind.kind == "c" else made.astype(kind, copy=False)
 
 

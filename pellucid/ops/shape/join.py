@@ -529,7 +529,7 @@ def _diag_embed(xp: Any, x: Any, *, offset: int, dim1: int, dim2: int) -> Any:
         shape.insert(d, size)
     out = xp.zeros(tuple(shape), x.dtype)
     n = x.shape[-1]
-    rows, columns = np.arange(n) - min(offset, 0), np.arange(n) + max(offset, 0)
+    rows, columns = xp.arange(n) - min(offset, 0), xp.arange(n) + max(offset, 0)
     window = xp.moveaxis(out, (dim1, dim2), (-2, -1))
     window[..., rows, columns] = x
     return out

@@ -18,7 +18,7 @@ from ...core.public import public
 from ...core.tensor import Tensor, make_tensor
 from ...errors import ArgumentTypeError, DtypeError, OperationError
 from ...shapes import normalize_dim
-from .._rules import require_tensor
+from .._rules import constant, require_tensor
 from .._samples import REAL, Sample, cases, draw
 
 COMPLEX = {"f": np.complex64, "d": np.complex128, "F": np.complex64, "D": np.complex128}
@@ -80,7 +80,7 @@ def _c2r_grad(F: Any, g: Any, input_shape: Any, dim: Any, forward: bool, scale: 
     twice = twice.reshape([half if d == dim[-1] else 1 for d in range(len(input_shape))])
     kind = (g if F.raw else g._array).dtype
     weights = twice.astype(kind)
-    return made * (weights if F.raw else make_tensor(weights))
+    return made * constant(F, weights)
 
 
 defop(
