@@ -113,6 +113,11 @@ VARIABLES: dict[str, Variable] = {
         lambda: True,
         "0 stops recording which source line made each tensor (errors and drawings then say less).",
     ),
+    "verify": Variable(
+        _switch,
+        lambda: False,
+        "1 verifies the programs of compiled functions after each pass of the compiler (slower; for finding faults of the compiler).",
+    ),
     "contracts": Variable(
         _switch,
         lambda: True,
@@ -137,6 +142,7 @@ keep_memory: int
 kernels: bool
 winograd: bool
 sources: bool
+verify: bool
 contracts: bool
 progress: bool
 logs: frozenset[str]

@@ -185,11 +185,17 @@ def compile(
     return CompiledFunction(model, **settings)
 
 
-def explain(compiled: Any) -> Any:
-    """How a compiled function was traced, guarded, fused and laid out in memory: an object with `.text` and `.html`."""
+def explain(compiled: Any, *, measure: bool = True, passes: bool = False) -> Any:
+    """How a compiled function was traced, guarded, fused and laid out in memory: an object with `.text`, `.html` and `.save(path)`.
+
+    Args:
+        compiled: what `compile` returned, a function or a module.
+        measure: run each kernel by itself, on copies of what it changes, and tell its time beside what this machine can do.
+        passes: show the program after each pass of the compiler.
+    """
     if isinstance(compiled, OptimizedModule):
         compiled = compiled._compiled()
-    return compiled.explain()
+    return compiled.explain(measure, passes)
 
 
 # ---- marks on functions ------------------------------------------------------------------------

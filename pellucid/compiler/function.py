@@ -349,11 +349,15 @@ class CompiledFunction:
             self._warned = True
             warnings.warn(text, CompileWarning, stacklevel=_outside())
 
-    def explain(self) -> Any:
-        """How the versions traced so far were compiled: an object with `.text`, and `.html`."""
+    def explain(self, measure: bool = True, passes: bool = False) -> Any:
+        """How the versions traced so far were compiled: an object with `.text`, and `.html`.
+
+        With `measure` each kernel is run for some microseconds, on copies of what it changes. With `passes` the program is shown after
+        each pass of the compiler.
+        """
         from .report.explanation import explain
 
-        return explain(self)
+        return explain(self, measure, passes)
 
 
 class PartOfFunction(CompiledFunction):

@@ -18,10 +18,10 @@ What is mutated (a parameter, a running mean) is written again by a later instru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any
+from typing import Any, Protocol
 
 ITEMSIZE = {
     "bool": 1, "uint8": 1, "int8": 1, "int16": 2, "uint16": 2, "float16": 2, "bfloat16": 2, "int32": 4, "uint32": 4, "float32": 4,
@@ -94,6 +94,11 @@ class Value:
         )
 
 
+def _bytes_of(buffer: Buffer) -> Value:
+    """All of a buffer, whatever is in it."""
+    return Value(buffer, "uint8", (buffer.size,), (1,))
+
+
 def row_major(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
     """Strides in bytes of a contiguous array."""
     strides, step = [], itemsize
@@ -139,6 +144,7 @@ class Instruction:
     extras: tuple[Value, ...] = ()  # the arrays of what it hands to its gradient rule; they are among the outputs
     noted: Any = None  # the call that it checks, for its error
     hands_on: bool = False  # whether it hands anything to its gradient rule
+    again: bool = False  # whether it computes once more what another one has computed
 
     def reads(self) -> Iterator[Value]:
         """All values whose contents it uses, those among the parameters included."""
@@ -191,14 +197,32 @@ def substitute(tree: Any, get: Callable[[Any], Any]) -> Any:
     return type(tree)(*made) if hasattr(tree, "_fields") else tuple(made)
 
 
+class Step(Protocol):
+    """What the text and the verifier ask of a step of a program: an instruction, or several that run as one."""
+
+    outputs: tuple[Value, ...]
+    writes: tuple[Value, ...]
+
+    @property
+    def op(self) -> str:
+        """Its name."""
+
+    def reads(self) -> Iterable[Value]:
+        """The values whose contents it uses."""
+
+
 class Program:
-    """Buffers, instructions, and what the caller gets back."""
+    """Buffers, instructions, and what the caller gets back.
+
+    `items` is None until a pass decides which instructions run as one: then it holds those, in order.
+    """
 
     def __init__(self) -> None:
         self.buffers: list[Buffer] = []
         self.instructions: list[Instruction] = []
         self.inputs: list[Value] = []
         self.outputs: list[Value] = []
+        self.items: list[Any] | None = None
 
     # ---- building --------------------------------------------------------------------------------
     def buffer(self, kind: str, size: int, name: str = "") -> Buffer:
@@ -222,11 +246,33 @@ class Program:
         self.instructions.append(made)
         return made
 
+    # ---- parts and other forms ---------------------------------------------------------------------
+    def part(self, instructions: Iterable[Instruction], given: Iterable[Buffer], wanted: Iterable[Buffer]) -> Program:
+        """A program of some of the instructions, which gets the contents of the buffers `given` and leaves those of `wanted`."""
+        inputs = {v.buffer: v for v in self.inputs}
+        made = Program()
+        made.buffers = [*self.buffers]
+        made.instructions = [*instructions]
+        made.inputs = [inputs.get(b) or _bytes_of(b) for b in given]
+        made.outputs = [_bytes_of(b) for b in wanted]
+        return made
+
+    def but(self, instructions: Iterable[Instruction] = (), items: list[Any] | None = None) -> Program:
+        """The same program with other instructions, or with these items, which hold them."""
+        made = Program()
+        made.buffers, made.inputs, made.outputs, made.items = self.buffers, self.inputs, self.outputs, items
+        made.instructions = [*instructions] if items is None else [i for item in items for i in item.instructions]
+        return made
+
     # ---- reading ---------------------------------------------------------------------------------
     def verify(self) -> None:
-        """Raise VerificationError when something is read before it was made, or lies outside its buffer."""
+        """Raise VerificationError when something is read before it was made, or lies outside its buffer.
+
+        Where instructions run as items, an item is one step: others may read of it only what it stores.
+        """
         known = {id(b) for b in self.buffers}
-        filled = {id(b) for b in self.buffers if b.kind != "temp"}
+        filled = {id(b) for b in self.buffers if b.kind != "temp"} | {id(v.buffer) for v in self.inputs}
+        steps: Sequence[Step] = self.instructions if self.items is None else self.items
 
         def check(v: Value, what: str) -> None:
             low, high = v.extent()
@@ -235,8 +281,8 @@ class Program:
             if low < 0 or high > v.buffer.size:
                 raise VerificationError(f"{what} reaches over bytes {low} to {high} of a buffer of {v.buffer.size}")
 
-        for k, instruction in enumerate(self.instructions):
-            what = f"instruction {k} ({instruction.op})"
+        for k, instruction in enumerate(steps):
+            what = f"{'instruction' if self.items is None else 'item'} {k} ({instruction.op})"
             for v in instruction.reads():
                 check(v, f"what {what} reads")
                 if id(v.buffer) not in filled:
@@ -280,9 +326,8 @@ class Program:
             text = f"{', '.join(self.name(v) for v in i.writes)} <- {call}"
         else:
             text = call
-        if sites and i.site is not None:
-            text += f"    # {i.site}"
-        return text
+        notes = ["again"] * i.again + [str(i.site)] * (sites and i.site is not None)
+        return f"{text}    # {', '.join(notes)}" if notes else text
 
     def _shown(self, x: Any) -> str:
         if isinstance(x, Value):
@@ -301,14 +346,20 @@ class Program:
         return getattr(x, "__name__", None) or type(x).__name__
 
     def text(self, sites: bool = False) -> str:
-        """All of it, one instruction a line; with `sites` each line ends with the user's file and line."""
+        """All of it, one instruction a line, under the items where there are any; with `sites` each line ends with the user's file and
+        line.
+        """
         lines = [f"program({', '.join(self.typed(v) for v in self.inputs)})"]
         phase = "forward"
-        for i in self.instructions:
-            if i.phase != phase:
-                phase = i.phase
-                lines.append(f"  -- {phase}")
-            lines.append("  " + self.line(i, sites))
+        for item in self.items or [None]:
+            if item is not None:
+                stored = ", ".join(self.name(v) for v in (*item.outputs, *item.writes))
+                lines.append(f"  {item.op}" + (f" -> {stored}" if stored else "") + (f"  [{item.reason}]" if item.reason else ""))
+            for i in self.instructions if item is None else item.instructions:
+                if item is None and i.phase != phase:
+                    phase = i.phase
+                    lines.append(f"  -- {phase}")
+                lines.append(("  " if item is None else "    ") + self.line(i, sites))
         lines.append(f"  return {', '.join(self.name(v) for v in self.outputs)}")
         return "\n".join(lines)
 

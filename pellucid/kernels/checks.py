@@ -9,7 +9,7 @@ from typing import Any
 from ..ir import Instruction, Value
 from ..llvm.emit import Module
 from .indexing.lower import refusal
-from .lowered import OTHER, Native, row_major, steps, value_of
+from .lowered import OTHER, Executable, Lowering, Native, row_major, steps, value_of
 from .pointwise.loop import Access, Loop, Reduce, Step
 from .schedule import Place, Schedule
 
@@ -95,7 +95,7 @@ _CHECKS: dict[str, tuple[int, Rule]] = {
 }
 
 
-def check(i: Instruction, ex: Any) -> Native | str:
+def check(i: Instruction, ex: Executable) -> Native | str:
     """All elements of a value meet a condition."""
     place, rule = _CHECKS[i.op]
     args = i.params["args"]
@@ -128,7 +128,7 @@ def all_of(schedule: Schedule, places: list[Place], shape: Any, reads: Any, made
     return flag
 
 
-def require(schedule: Schedule, flag: Place, i: Instruction, ex: Any) -> None:
+def require(schedule: Schedule, flag: Place, i: Instruction, ex: Executable) -> None:
     """End the schedule where a byte is 0."""
     schedule.require(schedule.function("flag", None, _flag), [flag], refusal(i, ex), "their answer")
 
@@ -138,7 +138,7 @@ def _flag(module: Module, name: str) -> None:
     f.ret(f.emit(f"zext i8 {f.load('i8', f.flag).name} to i64", "i64"))
 
 
-def _simplex(i: Instruction, ex: Any, value: Value) -> Native | str:
+def _simplex(i: Instruction, ex: Executable, value: Value) -> Native | str:
     """Rows of numbers that are not negative, with sums of 1 within 1e-6."""
     if value.dtype != "float32" or not value.shape:
         return OTHER
@@ -161,4 +161,4 @@ def _simplex(i: Instruction, ex: Any, value: Value) -> Native | str:
     return Native(emit, f"check of {value.size} probabilities", 2 * value.nbytes, 3 * value.size)
 
 
-LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = dict.fromkeys(_CHECKS, check)
+LOWERINGS: dict[str, Lowering] = dict.fromkeys(_CHECKS, check)

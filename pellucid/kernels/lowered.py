@@ -1,13 +1,25 @@
-"""What a lowering gives: code for a schedule; and what lowerings share."""
+"""What a lowering is: the place of a family's kernels in a compiled program; and what lowerings share.
+
+A family's `lower` module declares
+
+- `LOWERINGS`: for operations, gradient rules (`name_vjp`) and calls by name, a function from an instruction and its `Executable` to a
+  `Native`, or to a text that says why the instruction stays a call of Python;
+- `HANDED`, where an operation hands arrays to its gradient rule: for its name, a function from the arrays that the kernel left in memory
+  (`Instruction.extras`, in order) to what the array function would have handed on.
+
+`compiler/lower/table.py` merges them.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from ..ir import Instruction, Ref, Value
+import numpy as np
+
+from ..ir import Buffer, Instruction, Ref, Value
 from ..ir.program import ITEMSIZE, row_major
 from ..llvm import threads
 from .pointwise.loop import Access, Loop, Step, Write
@@ -23,6 +35,31 @@ class Native:
     bytes: int = 0
     flops: int = 0
 
+
+class Executable(Protocol):
+    """What a lowering may ask of the program that an instruction is part of."""
+
+    contents: dict[Buffer, np.ndarray]  # of constants
+    before: list[Callable[[], bool]]  # called before each call of the program; False: it is to be made anew
+    refused: list[Any]  # the memory of a call that a kernel ended early
+    apart: bool  # each item is measured by itself, on copies
+    own: dict[int, Any]  # the copies of random streams that are drawn from then, by the identities of the streams
+
+    def place(self, v: Value, schedule: Schedule) -> Place:
+        """Where a value lies, for a schedule."""
+
+    def ends(self, v: Value, schedule: Schedule) -> bool:
+        """Whether nobody reads a temporary after the present item, which may so write its results there."""
+
+    def eager(self, i: Instruction) -> Callable[[list[Any]], None]:
+        """A function from the memory of a call that runs the instruction in Python."""
+
+    def tree(self, params: Any) -> Callable[[list[Any]], Any]:
+        """A function from the memory of a call to parameters with arrays in the place of references."""
+
+
+Lowering = Callable[[Instruction, Any], Native | str]
+Handed = Callable[[list[np.ndarray]], Any]
 
 OTHER = "a layout or dtype that only the eager kernel serves"
 FLOAT = Access("float32", (1,))
@@ -53,7 +90,7 @@ def room(schedule: Schedule, floats: int) -> Place:
     return schedule.room(4 * max(floats, 1))
 
 
-def team(ex: Any) -> int:
+def team(ex: Executable) -> int:
     """The threads that working memory is made for, each with room of its own; with more of them the step is compiled anew."""
     count = threads.get_num_threads()
     ex.before.append(lambda: threads.get_num_threads() <= count)
@@ -67,7 +104,7 @@ def copied(schedule: Schedule, shape: tuple[int, ...], source: Place, read: Acce
     schedule.loop(loop, [source, target], title=f"copy of {math.prod(shape)} values")
 
 
-def compact(ex: Any, schedule: Schedule, v: Value, dtype: str = "") -> Place:
+def compact(ex: Executable, schedule: Schedule, v: Value, dtype: str = "") -> Place:
     """Where a value that loops can read lies without gaps: a copy, if it is a view with gaps, or of another dtype than the one that is
     asked for.
     """
@@ -79,7 +116,7 @@ def compact(ex: Any, schedule: Schedule, v: Value, dtype: str = "") -> Place:
     return copy
 
 
-def places(ex: Any, schedule: Schedule, *values: Value | None) -> list[Place | None]:
+def places(ex: Executable, schedule: Schedule, *values: Value | None) -> list[Place | None]:
     """Where values lie."""
     return [None if v is None else ex.place(v, schedule) for v in values]
 

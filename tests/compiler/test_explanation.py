@@ -8,8 +8,10 @@ import pytest
 
 import pellucid as torch
 import pellucid.nn.functional as F
+from pellucid.compiler import passes
 from pellucid.compiler.report import measure
 from pellucid.compiler.run import execute
+from pellucid.ir.program import VerificationError
 from pellucid.kernels import schedule
 from pellucid.llvm import target
 
@@ -200,3 +202,44 @@ def test_what_was_traced_again_names_the_tensors_that_are_others():
     assert told[2].endswith(": tensor 0 differs in strides, tensor 1 differs in requires_grad")
     text = compiled.explain().text
     assert "3 traced versions" in text and "version 3 for float32 [4, 3], float32 [3], used 1 time\n" in text
+
+
+def test_the_program_after_each_pass():
+    m, step = step_of_a_network()
+    run = torch.compile(step)
+    run(*batch()), run(*batch())
+    code = run.versions[0].run
+    told = code.after_each_pass()
+    assert [name for name, _ in told] == [p.__name__ for p in passes.PASSES]
+    assert [p.text() for _, p in told][-1] == code.planned.text() and told[0][1].items is None
+    text = str(torch.compiler.explain(run, measure=False, passes=True))
+    assert all(f"forward after {name}" in text for name, _ in told) and "update\n" in text
+    assert "after fuse_loops" not in str(torch.compiler.explain(run, measure=False))
+
+
+def test_a_pass_that_breaks_the_program_is_named_by_the_verifier(monkeypatch):
+    """What nothing has made any more is found right after the pass that lost it, and the step runs without native code."""
+
+    def careless(program, context):
+        return program.but(program.instructions[1:])
+
+    monkeypatch.setattr(execute, "PASSES", (careless, *passes.PASSES))
+    f = torch.compile(lambda x: (x * 2).exp())
+    with pytest.warns(RuntimeWarning, match="VerificationError: instruction 0 .exp. reads %2, which nothing has made yet"):
+        assert f(torch.zeros(2)).tolist() == [1.0, 1.0]
+
+
+def test_an_item_leaves_only_what_it_stores():
+    @torch.compile
+    def f(x):
+        return (x * 2 + 1).sum(0)
+
+    f(torch.ones(4, 3))
+    program = f.versions[0].run.planned
+    program.verify()
+    item = program.items[0]
+    assert item.kind == "loop" and len(item.instructions) == 3 and list(item.outputs) == item.stored
+    assert [program.name(v) for v in item.reads()] == ["x"]
+    item.stored.clear()
+    with pytest.raises(VerificationError, match="the output %. is never made"):
+        program.verify()

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from ...core.primitive import PRIMITIVES
 from ...ir import Instruction, Value
 from ...ir.program import ITEMSIZE, refs, row_major
-from ...kernels.lowered import OTHER, Native, served, steps
+from ...kernels.lowered import OTHER, Executable, Lowering, Native, served, steps
 from ...kernels.pointwise.loop import Access, Loop, Step, Write
 from ...kernels.schedule import Place, Schedule
 
@@ -25,7 +24,7 @@ def view(v: Value, shape: Sequence[int], strides: Sequence[int], offset: int = 0
     return replace(v, shape=tuple(shape), strides=tuple(strides), offset=v.offset + offset)
 
 
-def copies(i: Instruction, ex: Any, parts: Sequence[Part], fill: float | None = None) -> Native:
+def copies(i: Instruction, ex: Executable, parts: Sequence[Part], fill: float | None = None) -> Native:
     """Copy parts; with `fill` the result is first filled with a number."""
     out = i.outputs[0]
 
@@ -42,7 +41,7 @@ def copies(i: Instruction, ex: Any, parts: Sequence[Part], fill: float | None = 
     return Native(emit, i.op, sum(2 * v.nbytes for v, _ in parts) + (0 if fill is None else out.nbytes), 0)
 
 
-def filled(schedule: Schedule, ex: Any, out: Value, number: float) -> None:
+def filled(schedule: Schedule, ex: Executable, out: Value, number: float) -> None:
     """Fill a value with one number."""
     if number == 0 and out.whole:
         schedule.zero(ex.place(out, schedule), out.nbytes)
@@ -51,7 +50,7 @@ def filled(schedule: Schedule, ex: Any, out: Value, number: float) -> None:
         schedule.loop(loop, [ex.place(out, schedule)], title=f"{out.size} times {number}")
 
 
-def cat(i: Instruction, ex: Any) -> Native | str:
+def cat(i: Instruction, ex: Executable) -> Native | str:
     """A copy of each input to its part of the result."""
     out = i.outputs[0]
     values = list(i.inputs)
@@ -70,7 +69,7 @@ def cat(i: Instruction, ex: Any) -> Native | str:
     return copies(i, ex, parts)
 
 
-def reshape(i: Instruction, ex: Any) -> Native | str:
+def reshape(i: Instruction, ex: Executable) -> Native | str:
     """A copy in the order of the elements, where a view would not do."""
     x, out = i.inputs[0], i.outputs[0]
     if not served(x, out) or x.dtype != out.dtype or not out.contiguous or not out.size:
@@ -78,7 +77,7 @@ def reshape(i: Instruction, ex: Any) -> Native | str:
     return copies(i, ex, [(x, view(out, x.shape, row_major(x.shape, ITEMSIZE[x.dtype])))])
 
 
-def embed(i: Instruction, ex: Any) -> Native | str:
+def embed(i: Instruction, ex: Executable) -> Native | str:
     """Zeros with the gradient at the place that a slice looked at."""
     g, out, op, how = i.inputs[0], i.outputs[0], i.params["op"], i.params["how"]
     if not served(g, out) or g.dtype != out.dtype or not out.whole or not g.size:
@@ -98,7 +97,7 @@ def embed(i: Instruction, ex: Any) -> Native | str:
     return copies(i, ex, [(g, view(out, g.shape, part.strides, offset))], 0.0 if g.size < out.size else None)
 
 
-def diagonals(i: Instruction, ex: Any) -> Native | str:
+def diagonals(i: Instruction, ex: Executable) -> Native | str:
     """Zeros with the input on diagonals of new matrices."""
     x, out = i.inputs[0], i.outputs[0]
     if not served(x, out) or x.dtype != out.dtype or not out.whole or not x.size or out.dtype.startswith("bfloat"):
@@ -109,7 +108,7 @@ def diagonals(i: Instruction, ex: Any) -> Native | str:
     return copies(i, ex, [(x, view(out, x.shape, part.strides, offset))], 0.0)
 
 
-def copy_slices(i: Instruction, ex: Any) -> Native | str:
+def copy_slices(i: Instruction, ex: Executable) -> Native | str:
     """The base with other elements where a chain of views looked at it."""
     (base, part), out = i.inputs, i.outputs[0]
     if not served(base, part, out) or not base.dtype == part.dtype == out.dtype or out.dtype.startswith("bfloat") or not out.whole:
@@ -131,7 +130,7 @@ def copy_slices(i: Instruction, ex: Any) -> Native | str:
     return copies(i, ex, parts)
 
 
-def pad(i: Instruction, ex: Any) -> Native | str:
+def pad(i: Instruction, ex: Executable) -> Native | str:
     """A number around the input, or less of it where the padding is negative."""
     x, out = i.inputs[0], i.outputs[0]
     number, given = i.params["value"], i.params["pad"]
@@ -149,7 +148,7 @@ def pad(i: Instruction, ex: Any) -> Native | str:
     return copies(i, ex, [part], None if tuple(shape) == out.shape else number)
 
 
-def repeat(i: Instruction, ex: Any) -> Native | str:
+def repeat(i: Instruction, ex: Executable) -> Native | str:
     """The input several times along each dimension."""
     x, out, counts = i.inputs[0], i.outputs[0], i.params["repeats"]
     if not served(x, out) or not out.size:
@@ -161,7 +160,7 @@ def repeat(i: Instruction, ex: Any) -> Native | str:
     return copies(i, ex, [(view(x, shape, [s for _, s, _ in dims]), view(out, shape, [s for _, _, s in dims]))])
 
 
-def repeat_each(i: Instruction, ex: Any) -> Native | str:
+def repeat_each(i: Instruction, ex: Executable) -> Native | str:
     """Each slice along a dimension several times."""
     x, out, count, dim = i.inputs[0], i.outputs[0], i.params["count"], i.params["dim"]
     if not served(x, out) or not out.size or not isinstance(dim, int) or not isinstance(count, int):
@@ -172,7 +171,7 @@ def repeat_each(i: Instruction, ex: Any) -> Native | str:
     return copies(i, ex, [(view(x, shape, (*x.strides[: dim + 1], 0, *x.strides[dim + 1 :])), view(out, shape, strides))])
 
 
-def flip(i: Instruction, ex: Any) -> Native | str:
+def flip(i: Instruction, ex: Executable) -> Native | str:
     """Dimensions the other way round."""
     x, out, dims = i.inputs[0], i.outputs[0], i.params["dims"]
     if not served(x, out) or not out.size:
@@ -182,7 +181,7 @@ def flip(i: Instruction, ex: Any) -> Native | str:
     return copies(i, ex, [(view(x, x.shape, strides, last), out)])
 
 
-def roll(i: Instruction, ex: Any) -> Native | str:
+def roll(i: Instruction, ex: Executable) -> Native | str:
     """Parts along dimensions in another order."""
     x, out, shifts, dims = i.inputs[0], i.outputs[0], i.params["shifts"], i.params["dims"]
     if not served(x, out) or not out.size or len(set(dims)) != len(dims) or len(dims) > 3:
@@ -201,7 +200,7 @@ def roll(i: Instruction, ex: Any) -> Native | str:
     return copies(i, ex, parts)
 
 
-def triangle(i: Instruction, ex: Any) -> Native | str:
+def triangle(i: Instruction, ex: Executable) -> Native | str:
     """The input on one side of a diagonal, zeros on the other."""
     x, out = i.inputs[0], i.outputs[0]
     if not served(x, out) or not out.size or x.dtype != out.dtype:
@@ -221,7 +220,7 @@ def triangle(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, i.op, 2 * x.nbytes, 0)
 
 
-LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
+LOWERINGS: dict[str, Lowering] = {
     "cat": cat, "stack": cat, "reshape": reshape, "unsafe_view": reshape, "embed": embed, "copy_slices": copy_slices, "diag_embed": diagonals,
     "constant_pad_nd": pad, "repeat": repeat,
     "repeat_each": repeat_each, "flip": flip, "roll": roll, "tril": triangle, "triu": triangle,

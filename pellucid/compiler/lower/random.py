@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from inspect import signature
 from typing import Any
 
@@ -15,7 +14,7 @@ from ...ir import Instruction, Ref, Value
 from ...ir.program import ITEMSIZE, row_major
 from ...kernels.checks import Condition, all_of, require
 from ...kernels.indexing.lower import plain, refusal
-from ...kernels.lowered import Native, compact, served, steps, team, value_of
+from ...kernels.lowered import Executable, Lowering, Native, compact, served, steps, team, value_of
 from ...kernels.ordering import order
 from ...kernels.pointwise.loop import Access, Loop, Step, Write
 from ...kernels.random.normal import library as normals
@@ -51,7 +50,7 @@ def _stream(generator: Any) -> int | None:
     return generator.stream if isinstance(generator, Generator) and words.words is not None else None
 
 
-def _drawing(schedule: Schedule, ex: Any, generator: Generator) -> Place:
+def _drawing(schedule: Schedule, ex: Executable, generator: Generator) -> Place:
     """The place of a generator's state; its lock is held while the schedule runs."""
     if ex.apart:  # to be measured: the stream stays where it is
         generator = ex.own.setdefault(id(generator), generator.clone_state())
@@ -65,7 +64,7 @@ def _twister_serves() -> bool:
     return not random_mkl.active()
 
 
-def _fill(i: Instruction, ex: Any, name: str, out: Value, generator: Any, *numbers: float) -> Native | str:
+def _fill(i: Instruction, ex: Executable, name: str, out: Value, generator: Any, *numbers: float) -> Native | str:
     """One call of a function that makes numbers of words."""
     function = getattr(words, name)
     if _stream(generator) is None or function is None or not out.size or not _dense(out):
@@ -80,7 +79,7 @@ def _fill(i: Instruction, ex: Any, name: str, out: Value, generator: Any, *numbe
     return Native(emit, f"{i.op} of {out.size}", out.nbytes, 10 * out.size)
 
 
-def bernoulli(i: Instruction, ex: Any) -> Native | str:
+def bernoulli(i: Instruction, ex: Executable) -> Native | str:
     """Ones with a probability, as bools (dropout) or float32."""
     given, out = _arguments(i)
     name = {"float32": "bernoulli", "bool": "hits"}.get(out.dtype)
@@ -89,7 +88,7 @@ def bernoulli(i: Instruction, ex: Any) -> Native | str:
     return _fill(i, ex, name, out, given["generator"], float(given["p"]))
 
 
-def uniform(i: Instruction, ex: Any) -> Native | str:
+def uniform(i: Instruction, ex: Executable) -> Native | str:
     """Numbers in a range."""
     given, out = _arguments(i)
     generator, low, high = given["generator"], given["low"], given["high"]
@@ -123,7 +122,7 @@ def uniform(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, f"uniform of {out.size}", 2 * out.nbytes, 14 * out.size)
 
 
-def bernoulli_like(i: Instruction, ex: Any) -> Native | str:
+def bernoulli_like(i: Instruction, ex: Executable) -> Native | str:
     """Ones with the probabilities of an array."""
     given, out = _arguments(i)
     generator, chances, target = given["generator"], value_of(given["p"]), given["target"]
@@ -155,7 +154,7 @@ def bernoulli_like(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, f"bernoulli of {count}", chances.nbytes + out.nbytes, 12 * count)
 
 
-def integers(i: Instruction, ex: Any) -> Native | str:
+def integers(i: Instruction, ex: Executable) -> Native | str:
     """Whole numbers of a range."""
     given, out = _arguments(i)
     low, high = given["low"], given["high"]
@@ -164,7 +163,7 @@ def integers(i: Instruction, ex: Any) -> Native | str:
     return _fill(i, ex, "integers", out, given["generator"], low, high - low)
 
 
-def _exponential(schedule: Schedule, ex: Any, generator: Generator, out: Place, dtype: str, count: int, rate: float) -> None:
+def _exponential(schedule: Schedule, ex: Executable, generator: Generator, out: Place, dtype: str, count: int, rate: float) -> None:
     """-log(1 - u) / rate, in double."""
     if _twister_serves not in ex.before:
         ex.before.append(_twister_serves)
@@ -185,7 +184,7 @@ def _exponentials_serve(generator: Any, dtype: str) -> bool:
     return known and _twister_serves() and _stream(generator) is not None and dtype in ("float32", "float64")
 
 
-def exponential(i: Instruction, ex: Any) -> Native | str:
+def exponential(i: Instruction, ex: Executable) -> Native | str:
     """Exponential numbers of a rate."""
     given, out = _arguments(i)
     generator, rate = given["generator"], float(given["lambd"])
@@ -199,7 +198,7 @@ def exponential(i: Instruction, ex: Any) -> Native | str:
 
 
 # ---- normal numbers -------------------------------------------------------------------------------------
-def _normals(schedule: Schedule, ex: Any, generator: Generator, out: Place, count: int, mean: float, std: float) -> None:
+def _normals(schedule: Schedule, ex: Executable, generator: Generator, out: Place, count: int, mean: float, std: float) -> None:
     """Box and Muller's blocks of 16; the last 16 are drawn again where the count is no multiple."""
     draw, turn = jit.address(words.words), jit.address(normals.transform)
     state, whole = _drawing(schedule, ex, generator), count // 16 * 16
@@ -217,7 +216,7 @@ def _normals_serve(generator: Any, out: Value) -> bool:
     return kernels and _stream(generator) is not None and out.dtype == "float32" and out.contiguous and out.size >= 16
 
 
-def normal(i: Instruction, ex: Any) -> Native | str:
+def normal(i: Instruction, ex: Executable) -> Native | str:
     """Normal numbers of one mean and deviation."""
     given, out = _arguments(i)
     generator, mean, std = given["generator"], given["mean"], given["std"]
@@ -239,7 +238,7 @@ def _not_negative(module: Module, name: str, size: int) -> None:
     f.ret(f.emit(f"zext i1 {good.get().name} to i64", "i64"))
 
 
-def normal_like(i: Instruction, ex: Any) -> Native | str:
+def normal_like(i: Instruction, ex: Executable) -> Native | str:
     """Normal numbers with arrays for mean, deviation or both."""
     given, out = _arguments(i)
     generator = given["generator"]
@@ -276,7 +275,7 @@ def normal_like(i: Instruction, ex: Any) -> Native | str:
 
 
 # ---- choices --------------------------------------------------------------------------------------------
-def multinomial(i: Instruction, ex: Any) -> Native | str:
+def multinomial(i: Instruction, ex: Executable) -> Native | str:
     """Places drawn by weights: searched for in running sums, or the largest weights over exponential numbers."""
     given, out = _arguments(i)
     generator, weights = given["generator"], value_of(given["weights"])
@@ -315,7 +314,7 @@ def multinomial(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, f"multinomial of {rows} rows", weights.nbytes + out.nbytes, 40 * weights.size)
 
 
-def randperm(i: Instruction, ex: Any) -> Native | str:
+def randperm(i: Instruction, ex: Executable) -> Native | str:
     """A permutation, by swaps."""
     given, out = _arguments(i)
     generator, count, permute = given["generator"], int(given["count"]), normals.permute
@@ -332,7 +331,7 @@ def randperm(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, f"randperm of {count}", 2 * out.nbytes, 4 * count)
 
 
-LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
+LOWERINGS: dict[str, Lowering] = {
     "bernoulli": bernoulli, "uniform": uniform, "randint": integers, "normal": normal, "exponential": exponential, "normal_like": normal_like,
     "bernoulli_like": bernoulli_like, "multinomial": multinomial, "randperm": randperm,
 }  # fmt: skip

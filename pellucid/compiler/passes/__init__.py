@@ -1,1 +1,36 @@
-"""Programs made into better programs."""
+"""Programs made into better programs, one pass after the other.
+
+A pass takes a program and a context and gives a program. It may not change what it gets. With `config.verify` (PELLUCID_VERIFY=1) the
+program is verified after each of them, and `explain(passes=True)` shows what each of them made of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ... import config
+from ...ir import Program
+from .context import Context, Pass
+from .copy_elision import elide_copies
+from .expand import expand_formulas
+from .fuse import call_each, fuse_loops
+from .memory import reorder_items
+from .recompute import recompute_cheap
+
+PASSES: tuple[Pass, ...] = (expand_formulas, recompute_cheap, elide_copies, fuse_loops, reorder_items)
+WITHOUT_CODE: tuple[Pass, ...] = (call_each,)  # where there is no native code
+
+
+def run_passes(program: Program, context: Context, passes: Sequence[Pass] = PASSES) -> Program:
+    """The program that the passes make of `program`, whose instructions run as items.
+
+    Raises:
+        VerificationError: a pass made a program that reads what nothing has made, and `config.verify` is on.
+    """
+    for each in passes:
+        program = each(program, context)
+        if config.verify:
+            program.verify()
+        if context.after is not None:
+            context.after(each.__name__, program)
+    return program

@@ -9,22 +9,24 @@ from collections.abc import Container, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
-from ...ir import Buffer, Instruction, Value
+from ...ir import Buffer, Instruction, Program, Value
 from ...ir.program import ITEMSIZE
+from .context import Context
 
 # Gradient rules whose native code stores results at any strides, as long as rows are contiguous.
 STRIDED = {"scaled_dot_product_attention_vjp"}
 
 
-def gathered(instructions: Sequence[Instruction], needed: Container[Buffer]) -> list[Instruction]:
-    """The same program without concatenations all of whose parts can be made in their place. `needed` are temporaries that leave it."""
-    made = list(instructions)
-    for i in instructions:
+def elide_copies(program: Program, context: Context) -> Program:
+    """The same program without concatenations all of whose parts can be made in their place."""
+    needed = {v.buffer for v in (*program.inputs, *program.outputs)}  # that somebody else looks at
+    made = list(program.instructions)
+    for i in program.instructions:
         if i.kind == "op" and i.op == "cat" and i.outputs[0].whole:
             moved = _moved(made, i, needed)
             if moved is not None:
                 made = [moved.get(r, r) for r in made if r is not i]
-    return made
+    return program.but(made)
 
 
 def _moved(made: Sequence[Instruction], cat: Instruction, needed: Container[Buffer]) -> dict[Instruction, Instruction] | None:

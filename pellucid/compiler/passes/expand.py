@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -11,25 +10,23 @@ from typing import Any
 import numpy as np
 
 from ...core.primitive import PRIMITIVES
-from ...ir import Buffer, Instruction, Value
+from ...ir import Instruction, Program, Value
 from ...ir.program import ITEMSIZE, row_major
-
-_numbers = itertools.count(-1, -1)  # of buffers that no trace knows
+from .context import Context
 
 
 class Formula:
     """What stands for an instruction, in order."""
 
-    def __init__(self, i: Instruction) -> None:
+    def __init__(self, i: Instruction, program: Program) -> None:
         self.i = i
+        self.program = program
         self.made: list[Instruction] = []
 
     def new(self, op: str, *inputs: Any, shape: Sequence[int] | None = None, dtype: str | None = None, **params: Any) -> Value:
         """A new value: an operation's result, by default of the shape and dtype of its first operand."""
         kind, shape = dtype or inputs[0].dtype, inputs[0].shape if shape is None else tuple(shape)
-        size = ITEMSIZE[kind]
-        buffer = Buffer("temp", size * math.prod(shape), next(_numbers))
-        out = Value(buffer, kind, tuple(shape), row_major(tuple(shape), size))
+        out = self.program.value(self.program.buffer("temp", ITEMSIZE[kind] * math.prod(shape)), kind, tuple(shape))
         if op == "cast":
             params["dtype"] = np.dtype(kind)
         self.give(op, *inputs, out=out, **params)
@@ -216,17 +213,17 @@ _FORMULAS: dict[str, Callable[[Formula, Value], bool]] = {
 _KINDS = {"sum": ("bool", "int32"), "sum_all": ("bool", "int32")}  # of the first operand; float32 and float64 for all others
 
 
-def expanded(instructions: Sequence[Instruction]) -> list[Instruction]:
+def expand_formulas(program: Program, context: Context) -> Program:
     """The same program with formulas in the place of such operations on float32 and float64, and of sums of booleans and int32."""
     made: list[Instruction] = []
-    for i in instructions:
+    for i in program.instructions:
         rule = _FORMULAS.get(i.op) if i.kind == "op" and not i.hands_on and len(i.outputs) == 1 else None
         x = i.inputs[0] if rule is not None else None
         kinds = _KINDS.get(i.op, ("float32", "float64"))
         if rule is not None and isinstance(x, Value) and x.dtype in kinds and x.shape and x.size:
-            formula = Formula(i)
+            formula = Formula(i, program)
             if i.outputs[0].dtype in (x.dtype, "bool", "int64") and i.outputs[0].contiguous and rule(formula, x):
                 made += formula.made
                 continue
         made.append(i)
-    return made
+    return program.but(made)

@@ -8,17 +8,18 @@ the loop itself reads is never stored.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ...ir import Buffer, Instruction, Ref, Value
+from ...ir import Buffer, Instruction, Program, Ref, Value
 from ...ir.program import ITEMSIZE
 from ...kernels.lowered import Native
 from ...kernels.pointwise.loop import Access, Loop, Reduce, Step, Write, supports
 from ...kernels.schedule import Product
+from .context import Context
 
 LARGEST_LOOP = 48  # steps of one loop: more do not fit the registers
 MOST_ACCESSES = 20
@@ -31,19 +32,49 @@ _MOVES = ("cast", "clone", "contiguous", "replaced")
 
 @dataclass(eq=False)
 class Item:
-    """One entry of the schedule."""
+    """Instructions that run as one.
 
-    kind: str  # "loop", "product", "update", "eager"
+    `kind` is "loop", "product" (of matrices), "native" (a kernel's call), "update" (of an optimizer) or "eager" (a call of Python, for a
+    `reason`). `product` says what is called: (Product, a, b, bias), a Native or an Update.
+    """
+
+    kind: str
     instructions: list[Instruction]
     shape: tuple[int, ...] = ()
     reason: str = ""
     product: Any = None
-    nodes: list[Node] = field(default_factory=list)
-    stored: list[Value] = field(default_factory=list)
+    nodes: list[Member] = field(default_factory=list)
+    stored: list[Value] = field(default_factory=list)  # of what a loop makes or writes: what is stored
+
+    @property
+    def op(self) -> str:
+        """What it is, in the text of a program."""
+        return f"loop {'x'.join(map(str, self.shape)) or 'scalar'}" if self.kind == "loop" else self.kind
+
+    def reads(self) -> Iterator[Value]:
+        """The values that it reads from memory."""
+        if self.kind != "loop":
+            for i in self.instructions:
+                yield from i.reads()
+            return
+        inside = {n.result.buffer for n in self.nodes}
+        for n in self.nodes:
+            yield from (x for x in n.args if isinstance(x, Value) and x.buffer not in inside)
+
+    @property
+    def outputs(self) -> tuple[Value, ...]:
+        """The new values that it leaves in memory."""
+        made = tuple([v for i in self.instructions for v in i.outputs])
+        return made if self.kind != "loop" else tuple([v for v in self.stored if any(v is o for o in made)])
+
+    @property
+    def writes(self) -> tuple[Value, ...]:
+        """The values that it overwrites."""
+        return tuple([v for i in self.instructions for v in i.writes])
 
 
 @dataclass(eq=False)
-class Node:
+class Member:
     """An instruction as a step, a reduction, or a move of a loop over `shape`."""
 
     instruction: Instruction
@@ -57,11 +88,11 @@ class Node:
 
 
 # ---- what an instruction can be ---------------------------------------------------------------------
-def node_of(i: Instruction, number_of: Callable[[Value], Any]) -> Node | str:
+def member_of(i: Instruction, number_of: Callable[[Value], Any]) -> Member | str:
     """The instruction as part of a loop, or why it is none."""
     if i.kind in ("copy", "constant"):
         target = i.made()[0]
-        return _checked(Node(i, target.shape, (i.inputs[0],), target, move=True), number_of)
+        return _checked(Member(i, target.shape, (i.inputs[0],), target, move=True), number_of)
     if i.kind != "op":
         return "a call of Python code" if i.kind == "call" else "a gradient rule without operations"
     if i.extras or i.hands_on or len(i.outputs) != 1:
@@ -69,7 +100,7 @@ def node_of(i: Instruction, number_of: Callable[[Value], Any]) -> Node | str:
     if i.op in _REDUCTIONS:
         return _reduction(i, number_of)
     if i.op in _MOVES:
-        return _checked(Node(i, i.outputs[0].shape, i.inputs[:1], i.outputs[0], move=True), number_of)
+        return _checked(Member(i, i.outputs[0].shape, i.inputs[:1], i.outputs[0], move=True), number_of)
     params = []
     args = list(i.inputs)
     for name, value in i.params.items():
@@ -81,10 +112,10 @@ def node_of(i: Instruction, number_of: Callable[[Value], Any]) -> Node | str:
             params.append((name, value.item()))
         else:
             return f"its parameter {name} is no number"
-    return _checked(Node(i, i.outputs[0].shape, tuple(args), i.outputs[0], tuple(params)), number_of)
+    return _checked(Member(i, i.outputs[0].shape, tuple(args), i.outputs[0], tuple(params)), number_of)
 
 
-def _reduction(i: Instruction, number_of: Callable[[Value], Any]) -> Node | str:
+def _reduction(i: Instruction, number_of: Callable[[Value], Any]) -> Member | str:
     x, out = i.inputs[0], i.outputs[0]
     kinds = ("bool",) if i.op in ("all", "any") else ("float32", "float64", "int64")
     if not isinstance(x, Value) or x.dtype != out.dtype or x.dtype not in kinds or x.size == 0:
@@ -100,12 +131,12 @@ def _reduction(i: Instruction, number_of: Callable[[Value], Any]) -> Node | str:
     if math.prod(n for k, n in enumerate(x.shape) if k not in axes) != out.size:
         return "its shape is not that of such a reduction"
     if not axes:
-        move = Node(i, out.shape, (x,), out, move=True)
+        move = Member(i, out.shape, (x,), out, move=True)
         return _checked(move, number_of) if x.shape == out.shape else "it reduces nothing"
-    return _checked(Node(i, x.shape, (x,), out, (), axes, _REDUCTIONS[i.op]), number_of)
+    return _checked(Member(i, x.shape, (x,), out, (), axes, _REDUCTIONS[i.op]), number_of)
 
 
-def _checked(node: Node, number_of: Callable[[Value], Any]) -> Node | str:
+def _checked(node: Member, number_of: Callable[[Value], Any]) -> Member | str:
     args, kinds = [], []
     for x in node.args:
         if isinstance(x, Value):
@@ -229,8 +260,8 @@ def uniform(instructions: Sequence[Instruction], number_of: Callable[[Value], An
             continue
         if any(isinstance(x, Value) and known(x) is None for x in i.inputs):
             continue
-        node = node_of(i, known)
-        if not isinstance(node, Node) or node.reduction or any(isinstance(x, Value) for x in node.args):
+        node = member_of(i, known)
+        if not isinstance(node, Member) or node.reduction or any(isinstance(x, Value) for x in node.args):
             continue
         out = i.outputs[0]
         if not out.size or out.dtype not in _PLAIN or any(isinstance(x, Value) and x.dtype not in _PLAIN for x in i.inputs):
@@ -249,15 +280,20 @@ _PLAIN = ("float32", "float64", "int64", "int32", "bool")
 
 
 # ---- grouping ---------------------------------------------------------------------------------------
-def schedule(
-    instructions: Sequence[Instruction], needed: set[Buffer], number_of: Callable[[Value], Any], lower: Callable[[Instruction], Any]
-) -> list[Item]:
-    """The items, in order. `needed` are the temporaries whose contents are used after the last instruction."""
+def call_each(program: Program, context: Context) -> Program:
+    """The same program with each instruction an item of its own, which runs eagerly."""
+    return program.but(items=[Item("eager", [i], reason="there is no compiler") for i in program.instructions])
+
+
+def fuse_loops(program: Program, context: Context) -> Program:
+    """The same program with items: loops, products, kernels' calls, updates, and calls of Python."""
+    instructions, number_of, lower = program.instructions, context.number_of, context.lower
+    needed = {v.buffer for v in program.outputs}  # whose contents are used after the last instruction
     items: list[Item] = []
     made_at: dict[Buffer, int] = {}
     written_at: dict[Buffer, int] = {}
     read_at: dict[Buffer, int] = {}
-    makers: dict[Buffer, Node] = {}
+    makers: dict[Buffer, Member] = {}
     constants = uniform(instructions, number_of)
 
     def known(v: Value) -> Any:
@@ -276,11 +312,11 @@ def schedule(
             written_at[v.buffer] = k
 
     for i in instructions:
-        node = node_of(i, known)
+        node = member_of(i, known)
         if i.outputs and i.outputs[0].buffer in constants:
             out = i.outputs[0]
-            node = Node(i, out.shape, (("const", constants[out.buffer]),), out, move=True)
-        if isinstance(node, Node):
+            node = Member(i, out.shape, (("const", constants[out.buffer]),), out, move=True)
+        if isinstance(node, Member):
             k = _place(node, items, makers, available, read_at)
             if k is None:
                 k = len(items)
@@ -311,11 +347,13 @@ def schedule(
         note(i, len(items) - 1)
     _find_stored(items, needed)
     # A loop that stores nothing made numbers that others have taken up.
-    return [item for item in items if item.kind != "loop" or item.stored or any(n.instruction.writes for n in item.nodes)]
+    return program.but(
+        items=[item for item in items if item.kind != "loop" or item.stored or any(n.instruction.writes for n in item.nodes)]
+    )
 
 
 def _place(
-    node: Node, items: list[Item], makers: dict[Buffer, Node], available: Callable[[Value], int], read_at: dict[Buffer, int]
+    node: Member, items: list[Item], makers: dict[Buffer, Member], available: Callable[[Value], int], read_at: dict[Buffer, int]
 ) -> int | None:
     """The loop that the node joins, None for a new one."""
     values = [x for x in node.args if isinstance(x, Value)]
@@ -348,7 +386,7 @@ def _place(
 LONGEST_ROW = 1 << 14  # elements of a row that is passed over again; such rows are not shared by threads
 
 
-def _spread(v: Value, n: Node, node: Node, item: Item) -> bool:
+def _spread(v: Value, n: Member, node: Member, item: Item) -> bool:
     """Whether `v` is the reduction `n` of the same loop, repeated over what was reduced, and can be taken from a register."""
     axes, shape = n.axes or (), item.shape
     first = len(shape) - len(axes)
@@ -366,7 +404,7 @@ def _spread(v: Value, n: Node, node: Node, item: Item) -> bool:
     return all(m.axes == axes for m in used)
 
 
-def _alike(node: Node, item: Item) -> bool:
+def _alike(node: Member, item: Item) -> bool:
     """Whether two unrelated computations share enough to be one loop: small ones, and those that read the same memory."""
     size = int(np.prod(node.shape)) if node.shape else 1
     if size <= 4096:

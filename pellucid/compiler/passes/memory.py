@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
-from ...ir import Buffer, Instruction, Value
+from ...ir import Buffer, Instruction, Program, Value
 from ...kernels.pointwise.loop import Access, Loop
 from ...kernels.pointwise.values import itemsize
+from .context import Context
 from .fuse import Item
 
 ALIGN = 128
@@ -97,6 +98,19 @@ def _placed(lives: Lives, order: Sequence[Any]) -> tuple[dict[Any, int], int]:
 
 # ---- the order of items ----------------------------------------------------------------------------------
 SWEEPS = 20
+
+
+def reorder_items(program: Program, context: Context) -> Program:
+    """The same program with its items in such an order."""
+    items: list[Item] = program.items or []
+    leaving = {v.buffer for v in (*program.inputs, *program.outputs)}
+    return program.but(items=ordered(items, stored_by(items), leaving))
+
+
+def stored_by(items: Iterable[Item]) -> set[Buffer]:
+    """The buffers that items store to."""
+    found = {v.buffer for item in items if item.kind == "loop" for v in item.stored}
+    return found | {v.buffer for item in items if item.kind != "loop" for i in item.instructions for v in i.made()}
 
 
 def ordered(items: Sequence[Item], stored: Container[Buffer], leaving: Container[Buffer]) -> list[Item]:

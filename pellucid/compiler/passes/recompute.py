@@ -4,23 +4,24 @@ the backward reads anyway, element by element. The loop that reads it there make
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ...ir import Buffer, Instruction, Value
+from ...ir import Buffer, Instruction, Program, Value
 from ...kernels.pointwise.steps import STEPS
-from .fuse import Node, node_of
+from .context import Context
+from .fuse import Member, member_of
 
 LEAST = 1 << 16  # bytes: less is not worth a second computation
 # Functions that cost as much as many additions, whose gradient computes the costly part by itself: it is found to be the same.
 SHARED = {"gelu", "silu"}
 
 
-def recomputed(
-    instructions: Sequence[Instruction], needed: Container[Buffer], number_of: Callable[[Value], Any]
-) -> list[Instruction]:
-    """The same program, in which such values die at the end of the forward. `needed` are temporaries that somebody else reads."""
+def recompute_cheap(program: Program, context: Context) -> Program:
+    """The same program, in which such values die at the end of the forward."""
+    instructions, number_of = program.instructions, context.number_of
+    needed = {v.buffer for v in (*program.inputs, *program.outputs)}  # that somebody else looks at
     made = list(instructions)
     written = {v.buffer for i in made for v in i.writes}
     later = {v.buffer for i in made if i.phase == "backward" for v in i.reads()}
@@ -35,17 +36,17 @@ def recomputed(
             continue
         if len(values) != 1 or values[0].buffer not in later or values[0].buffer in written or not values[0].whole:
             continue
-        node = node_of(i, number_of)
-        if not isinstance(node, Node) or node.reduction or node.move or len(node.args) != len(i.inputs):
+        node = member_of(i, number_of)
+        if not isinstance(node, Member) or node.reduction or node.move or len(node.args) != len(i.inputs):
             continue
         # Where a loop made the operand, that loop would compute the second result, too.
         maker = makers.get(values[0].buffer)
-        if maker is None or not isinstance(node_of(maker, number_of), Node):
-            _again(made, i, values[0], number_of)
-    return made
+        if maker is None or not isinstance(member_of(maker, number_of), Member):
+            _again(program, made, i, values[0], number_of)
+    return program.but(made)
 
 
-def _again(made: list[Instruction], i: Instruction, x: Value, number_of: Callable[[Value], Any]) -> None:
+def _again(program: Program, made: list[Instruction], i: Instruction, x: Value, number_of: Callable[[Value], Any]) -> None:
     """Compute the result of `i` once more where the backward first reads its operand `x`, if all who read the result can wait for that."""
     out = i.outputs[0]
     late = [k for k, r in enumerate(made) if r.phase == "backward" and any(v.buffer is out.buffer for v in r.reads())]
@@ -65,11 +66,11 @@ def _again(made: list[Instruction], i: Instruction, x: Value, number_of: Callabl
                 return
             if any(v.buffer in stores for v in r.reads()):
                 return
-    buffer = Buffer("temp", out.buffer.size, out.buffer.number)
+    buffer = program.buffer("temp", out.buffer.size)
     readers = {k: _with(made[k], out.buffer, buffer) for k in late}
     made[:] = [
         *(r for k, r in enumerate(made[:anchor]) if k not in early),
-        replace(i, outputs=(replace(out, buffer=buffer),), phase="backward"),
+        replace(i, outputs=(replace(out, buffer=buffer),), phase="backward", again=True),
         *(readers.get(k, r) for k, r in enumerate(made[anchor:end], anchor)),
         *(readers[k] for k in early),
         *(readers.get(k, r) for k, r in enumerate(made[end:], end)),
@@ -81,8 +82,8 @@ def _reads_along(r: Instruction, x: Value, shape: tuple[int, ...], number_of: Ca
 
 
 def _goes_over(r: Instruction, shape: tuple[int, ...], number_of: Callable[[Value], Any]) -> bool:
-    node = node_of(r, number_of)
-    return isinstance(node, Node) and node.shape == shape and not node.reduction
+    node = member_of(r, number_of)
+    return isinstance(node, Member) and node.shape == shape and not node.reduction
 
 
 def _by_input(r: Instruction, buffer: Buffer) -> bool:

@@ -38,21 +38,23 @@ class Explanation:
             file.write((self.html if target.suffix == ".html" else self.text + "\n").encode())
 
 
-def explain(function: Any, measure: bool = True) -> Explanation:
-    """The explanation of a CompiledFunction; with `measure` each kernel is timed, on copies of the state."""
-    title, lines, body = _told(function, measure)
+def explain(function: Any, measure: bool = True, passes: bool = False) -> Explanation:
+    """The explanation of a CompiledFunction; with `measure` each kernel is timed, on copies of the state, and with `passes` the program is
+    shown after each pass of the compiler.
+    """
+    title, lines, body = _told(function, measure, passes)
     if function.parts is not None:
         head = "what is left to Python, and its compiled parts"
         lines += ["", f"{head}:", function.parts.text]
         body += [f"<h2>{head}</h2><pre>{html.escape(function.parts.text)}</pre>"]
         for k, part in enumerate(function.parts.made.values()):
-            _, text, page = _told(part, measure, f"_part_{k}: ")
+            _, text, page = _told(part, measure, passes, f"_part_{k}: ")
             lines += ["", *text]
             body += page
     return Explanation(title, "\n".join(lines), _PAGE.format(title=html.escape(title), body="\n".join(body)))
 
 
-def _told(function: Any, measure: bool, name: str = "") -> tuple[str, list[str], list[str]]:
+def _told(function: Any, measure: bool, passes: bool, name: str = "") -> tuple[str, list[str], list[str]]:
     """Title, text and page about the versions of one function."""
     title = f"{name}{function.name}: {len(function.versions)} traced version{'s' * (len(function.versions) != 1)}"
     if getattr(function, "nothing", False):
@@ -72,6 +74,16 @@ def _told(function: Any, measure: bool, name: str = "") -> tuple[str, list[str],
         for label, run in parts:
             times = timings(run) if measure else []
             text = _part(run, times)
+            before = run.program.text()
+            for each, program in run.after_each_pass() if passes else ():
+                words, shown = f"{label} after {each}", program.text()
+                if shown == before:
+                    lines += ["", f"{words}: the same"]
+                    body.append(f"<p>{words}: the same</p>")
+                else:
+                    lines += ["", f"{words}:", shown]
+                    body.append(_details(words, shown))
+                before = shown
             lines += ["", f"{label}:" if len(parts) > 1 else "schedule:", *text]
             if len(parts) > 1:
                 body.append(f"<h3>{label}</h3>")
@@ -117,13 +129,14 @@ def _part(run: Any, times: list[Timing]) -> list[str]:
         lines += _rows(times)
     else:
         lines += [f"  {item.kind}: {', '.join(i.op for i in item.instructions)}" for item in run.items]
-    made = len({v.buffer for i in run.instructions for v in i.outputs if v.buffer.kind == "temp"}) + run.again
+    again = sum(i.again for i in run.planned.instructions)
+    made = len({v.buffer for i in run.program.instructions for v in i.outputs if v.buffer.kind == "temp"}) + again
     stored = sum(isinstance(thing, Buffer) for thing in run.lives)
     lines.append(
         f"  memory: {run.arena_bytes:,} bytes for {stored} temporaries and the working memory of {len(run.lives) - stored} kernels that share an "
         f"arena ({run.least_bytes:,} are in use at once); {made - stored - len(run.fresh)} are never stored; {len(run.fresh)} blocks "
         f"({sum(b.size for b in run.fresh):,} bytes) leave the call"
-        + (f"; {run.again} are computed again in the backward" if run.again else "")
+        + (f"; {again} are computed again in the backward" if again else "")
     )
     return lines
 

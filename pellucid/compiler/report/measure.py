@@ -125,8 +125,7 @@ def timings(run: Executable, repeat: int = 7) -> list[Timing]:
     """Run each item by itself, on copies of everything that it writes; random draws and updates in Python are not run."""
     items = run.items
     made = [Timing(item, title_of(item), None, *work_of(item)) for item in items]
-    external = {b: a.copy() for b, a in run.external.items()}
-    sandbox = Executable(run.program, run.instructions, run.contents, external, run.dynamic, run.fresh, roots=run.roots, apart=True)
+    sandbox = Executable(run.program, run.storage.copied(), apart=True)
     if sandbox.failure is not None or len(sandbox.steps) != len(items):
         return made
     sizes = {b: b.size for b in run.dynamic}

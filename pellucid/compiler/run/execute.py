@@ -6,9 +6,11 @@ each call. An instruction without native code is a call of its operation's array
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from struct import Struct
 from typing import Any
 
@@ -24,11 +26,10 @@ from ...llvm import jit, target, threads
 from ...llvm.outputs import offering
 from ..lower.table import HANDED, LOWERINGS
 from ..lower.updates import update_of
-from ..passes.copy_elision import gathered
-from ..passes.expand import expanded
-from ..passes.fuse import Item, loop_of, schedule
-from ..passes.memory import joined, least, lifetimes, ordered, plan, replaced
-from ..passes.recompute import recomputed
+from ..passes import PASSES, WITHOUT_CODE, run_passes
+from ..passes.context import Context
+from ..passes.fuse import Item, loop_of
+from ..passes.memory import joined, least, lifetimes, plan, replaced, stored_by
 from ..trace.arrays import bounds, numpy_dtype
 from .raising import placed, raised
 
@@ -50,70 +51,81 @@ def look(memory: ndarray, value: Value) -> ndarray:
     return np.ndarray(value.shape, numpy_dtype(value.dtype), memory, value.offset, value.strides)
 
 
+@dataclass(slots=True)
+class Storage:
+    """The memory that a program finds: arrays of its constants (`contents`), and of the state that outlives a call (`external`).
+
+    `roots` are the forms, shape and dtype, in which kernels make the arrays of temporaries that have other views. `extras` is what
+    instructions have handed to gradient rules, which a forward and its backward share.
+    """
+
+    contents: dict[Buffer, ndarray]
+    external: dict[Buffer, ndarray]
+    roots: dict[Buffer, Any] = field(default_factory=dict)
+    extras: dict[Instruction, Any] = field(default_factory=dict)
+
+    def copied(self) -> Storage:
+        """The same, with copies of the state."""
+        return replace(self, external={b: a.copy() for b, a in self.external.items()}, extras={})
+
+
 class Executable:
-    """A part of a program (its forward, or its backward) bound to memory."""
+    """A program bound to memory: what `inputs` lie in is given at each call, and what `outputs` lie in is made at each call."""
 
     def __init__(
         self,
         program: Program,
-        instructions: Sequence[Instruction],
-        contents: dict[Buffer, ndarray],
-        external: dict[Buffer, ndarray],
-        dynamic: Sequence[Buffer],
-        fresh: Sequence[Buffer],
-        extras: dict[Instruction, Any] | None = None,
+        storage: Storage,
         native: bool = True,
-        roots: dict[Buffer, Any] | None = None,
         apart: bool = False,
     ) -> None:
         self.program = program
-        self.instructions = list(instructions)
-        self.contents = contents
-        self.roots = roots or {}
+        self.storage = storage
+        self.contents, self.external, self.extras = storage.contents, storage.external, storage.extras
         self.apart = apart  # each item by itself, and the optimizer's state copied: to be measured
         self.failure: str | None = None
-        self.external = external
-        self.dynamic = list(dynamic)  # given at each call
-        self.fresh = list(fresh)  # made at each call
+        self.dynamic = [v.buffer for v in program.inputs]
+        self.fresh = [v.buffer for v in program.outputs]
         self.changing = {b: k for k, b in enumerate([*self.dynamic, *self.fresh])}
         # Where the first element of what is given lies: arrays may run backwards through their memory.
         self.first = {v.buffer: v.offset for v in program.inputs}
         native = native and target.available() and jit.fastcall_works()
-        self.extras: dict[Instruction, Any] = {} if extras is None else extras
         try:
-            self._lay_out(native)
+            self._counted: set[int] = set()  # counters of steps of the updates so far
+            self.before: list[Callable[[], bool]] = []  # what is computed, and checked, before a call
+            self.own: dict[int, Any] = {}  # copies of random streams, by whose they are: to be measured
+            self.planned = run_passes(program, Context(self.number_of, self.lower), PASSES if native else WITHOUT_CODE)
+            self._bind()
         except Exception as error:
             if not native:
                 raise
             self.failure = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
 
-    def _lay_out(self, native: bool) -> None:
-        """Decide what runs how, and where everything lies."""
+    @property
+    def items(self) -> list[Item]:
+        """What runs, in order."""
+        return self.planned.items or []
+
+    def after_each_pass(self) -> list[tuple[str, Program]]:
+        """The names of the passes, each with the program as it is after it: they run once more, and nothing else does."""
+        found: list[tuple[str, Program]] = []
+        again = copy.copy(self)
+        again._counted, again.before, again.own = set(), [], {}
+        run_passes(self.program, Context(again.number_of, again.lower, lambda name, program: found.append((name, program))))
+        return found
+
+    def _bind(self) -> None:
+        """Give everything its place, and make the native code."""
         self.failing = -1  # the last item that may raise
-        self._counted: set[int] = set()  # counters of steps of the updates so far
-        self.again = 0  # values that are computed once more in the backward
-        if native:
-            formulas = expanded(self.instructions)
-            instructions = recomputed(formulas, self.changing, self.number_of)
-            self.again = len(instructions) - len(formulas)
-            instructions = gathered(instructions, self.changing)
-            self.items = schedule(instructions, set(self.fresh), self.number_of, self.lower)
-        else:
-            self.items = [Item("eager", [i], reason="there is no compiler") for i in self.instructions]
         self.loops = {item: loop_of(item) for item in self.items if item.kind == "loop"}
-        stored = {v.buffer for item in self.items if item.kind == "loop" for v in item.stored}
-        stored |= {v.buffer for item in self.items if item.kind != "loop" for i in item.instructions for v in i.made()}
-        self.items = ordered(self.items, stored, self.changing)
-        lives = lifetimes((item.instructions for item in self.items), stored)
+        lives = lifetimes((item.instructions for item in self.items), stored_by(self.items))
         self.lives = {b: life for b, life in lives.items() if b not in self.changing}
         self._static: dict[Buffer, ndarray] = {}
         self._arrays: dict[Value, ndarray] = {}
         self.steps: list[Callable[[list[Any]], None]] = []
-        self.before: list[Callable[[], bool]] = []  # what is computed, and checked, before a call
         self.holders: list[tuple[Any, ndarray]] = []
         self.schedules: list[Schedule] = []
         self.kept: list[Any] = []
-        self.own: dict[int, Any] = {}  # copies of random streams, by whose they are: to be measured
         self.refused: list[Any] = []  # the memory of a call that ended early
         parts = self._parts()
         schedules = [part for part, _ in parts if isinstance(part, Schedule)]
@@ -121,7 +133,7 @@ class Executable:
         if not self.apart:
             share(schedules)
         for part, updates in parts:
-            self.steps.append(self._native(part, updates) if isinstance(part, Schedule) else self._eager(part))
+            self.steps.append(self._native(part, updates) if isinstance(part, Schedule) else self.eager(part))
 
     def _plan(self, schedules: Sequence[Schedule]) -> None:
         """Where temporaries and working memory lie in the arena."""
@@ -234,7 +246,8 @@ class Executable:
         """What has run by the time when the last item runs that may raise."""
         return [i for item in self.items[: self.failing + 1] for i in item.instructions]
 
-    def _eager(self, i: Instruction) -> Callable[[list[Any]], None]:
+    def eager(self, i: Instruction) -> Callable[[list[Any]], None]:
+        """A function from the memory of a call that runs an instruction in Python."""
         return getattr(self, "_" + i.kind)(i)  # type: ignore[no-any-return]
 
     def lower(self, i: Instruction) -> Any:
@@ -367,7 +380,7 @@ class Executable:
         """The memory of an instruction's results, in the form in which its kernels make arrays."""
         found = {}
         for v in i.outputs:
-            known = self.roots.get(v.buffer)
+            known = self.storage.roots.get(v.buffer)
             if (
                 known is not None
                 and str(known[1]) in ITEMSIZE
@@ -445,15 +458,15 @@ class Executable:
         return env
 
 
-def executable(*args: Any, **kwargs: Any) -> Executable:
-    """A part of a program bound to memory; where its native code cannot be made it runs without, and a warning says so once."""
-    made = Executable(*args, **kwargs)
+def executable(program: Program, storage: Storage) -> Executable:
+    """A program bound to memory; where its native code cannot be made it runs without, and a warning says so once."""
+    made = Executable(program, storage)
     if made.failure is None:
         return made
     if made.failure not in _warned:
         _warned.add(made.failure)
         warnings.warn(f"a compiled step runs without native code of its own: {made.failure}", RuntimeWarning, stacklevel=2)
-    return Executable(*args, **kwargs, native=False)
+    return Executable(program, storage, native=False)
 
 
 _warned: set[str] = set()

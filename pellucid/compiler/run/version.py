@@ -37,7 +37,7 @@ from ..trace.numbers import is_read, settle
 from ..trace.refusal import Refusal, refusal_of
 from ..trace.tracer import Tracer
 from .calls import Calls, flags, same_place, signature
-from .execute import executable
+from .execute import Storage, executable
 from .node import below, has_hooks, is_spent, place_of, spent_slot, view_of
 from .sharing import Sharing
 
@@ -453,7 +453,8 @@ class Version(Calls):
         leaving += [v.buffer for _, v in self.gradients if v is not None]
         fresh = list(dict.fromkeys([*leaving, *self.saved]))
         external = {b: a for b, a in tracer.external.items() if b not in dynamic}
-        self.run = executable(program, forward, tracer.contents, external, dynamic, fresh, roots=tracer.roots)
+        storage = Storage(tracer.contents, external, tracer.roots)
+        self.run = executable(program.part(forward, dynamic, fresh), storage)
         self.run_back = None
         self.undone = self._undoing(forward, dynamic, external)
         self._plan_changes()
@@ -462,9 +463,7 @@ class Version(Calls):
             fresh_back = list(dict.fromkeys(v.buffer for v in self.returned if v is not None))
             crossing = [v.buffer for i in backward for v in i.reads() if v.buffer in leaving and v.buffer not in self.saved]
             assert not crossing
-            self.run_back = executable(
-                program, backward, tracer.contents, external, dynamic_back, fresh_back, self.run.extras, roots=tracer.roots
-            )
+            self.run_back = executable(program.part(backward, dynamic_back, fresh_back), storage)
         reading = {v.buffer for i in backward for v in i.reads()}
         self.read_back: list[Any] = [k for k, v in enumerate(self.inputs) if v.buffer in reading]
         self.state = [(t, a) for a in external.values() for t in [self._holder(a)] if t is not None]

@@ -16,7 +16,7 @@ import numpy as np
 from ...ir import Instruction, Value
 from ...ir.program import row_major
 from ...llvm import jit, threads
-from ..lowered import FLOAT, OTHER, Native, compact, dense, places, room, team, value_of
+from ..lowered import FLOAT, OTHER, Executable, Handed, Lowering, Native, compact, dense, places, room, team, value_of
 from ..pointwise.loop import Access, Loop, Step, Write
 from ..pooling import call as pool
 from ..schedule import Place, Schedule
@@ -49,7 +49,7 @@ def _title(what: str, geo: ConvGeometry) -> str:
 
 
 # ---- forward and the gradient in the input -------------------------------------------------------------
-def convolution(i: Instruction, ex: Any) -> Native | str:
+def convolution(i: Instruction, ex: Executable) -> Native | str:
     """The weights' layout, then one call (or one for each band of pixels)."""
     x, w, bias = i.inputs
     out = i.outputs[0]
@@ -59,7 +59,7 @@ def convolution(i: Instruction, ex: Any) -> Native | str:
     return _correlation(ex, "convolution", geo, _both(ex, x, w), bias, out, *conv.forward_plans(x.shape, w.shape, *_described(i)))
 
 
-def input_grad(i: Instruction, ex: Any) -> Native | str:
+def input_grad(i: Instruction, ex: Executable) -> Native | str:
     """As the convolution that it is."""
     g, w = i.inputs
     out = i.outputs[0]
@@ -74,12 +74,19 @@ def input_grad(i: Instruction, ex: Any) -> Native | str:
 Operands = Callable[[Schedule], tuple[Place, Place]]
 
 
-def _both(ex: Any, x: Value, w: Value) -> Operands:
+def _both(ex: Executable, x: Value, w: Value) -> Operands:
     return lambda schedule: (compact(ex, schedule, x), compact(ex, schedule, w))
 
 
 def _correlation(
-    ex: Any, what: str, geo: ConvGeometry, given: Operands, bias: Value | None, out: Value, plans: conv.Plans | None, other: Any
+    ex: Executable,
+    what: str,
+    geo: ConvGeometry,
+    given: Operands,
+    bias: Value | None,
+    out: Value,
+    plans: conv.Plans | None,
+    other: Any,
 ) -> Native | str:
     if plans is None or not out.size:
         return OTHER
@@ -184,7 +191,7 @@ def _by_winograd(
 
 
 # ---- the gradient in the weight ------------------------------------------------------------------------
-def weight_grad(i: Instruction, ex: Any) -> Native | str:
+def weight_grad(i: Instruction, ex: Executable) -> Native | str:
     """What `conv_weight` does in eager execution, call by call."""
     g, x = i.inputs
     out = i.outputs[0]
@@ -254,7 +261,7 @@ def _weight_by_pixels(
 
 
 # ---- max pooling ---------------------------------------------------------------------------------------
-def max_pool(i: Instruction, ex: Any) -> Native | str:
+def max_pool(i: Instruction, ex: Executable) -> Native | str:
     """One call; the winners' positions go to the memory that the gradient reads."""
     out = i.outputs[0]
     if len(i.extras) > 1 or set(i.params) - _WINDOW:
@@ -263,7 +270,9 @@ def max_pool(i: Instruction, ex: Any) -> Native | str:
     return pooled(ex, i.inputs[0], out, i.extras[0] if i.extras else None, out.shape, window)
 
 
-def pooled(ex: Any, x: Any, out: Value | None, index: Value | None, shape: tuple[int, ...], window: Sequence[Any]) -> Native | str:
+def pooled(
+    ex: Executable, x: Any, out: Value | None, index: Value | None, shape: tuple[int, ...], window: Sequence[Any]
+) -> Native | str:
     """Maxima of windows, a result of that shape, and their positions; either may go to memory that nobody reads."""
     if (
         not _serves(x)
@@ -296,7 +305,7 @@ def pooled(ex: Any, x: Any, out: Value | None, index: Value | None, shape: tuple
 _WINDOW = {"kernel", "stride", "padding", "dilation", "ceil_mode"}
 
 
-def max_pool_grad(i: Instruction, ex: Any) -> Native | str:
+def max_pool_grad(i: Instruction, ex: Executable) -> Native | str:
     """One call."""
     g, out, index = i.inputs[0], i.outputs[0], value_of(i.params["index"])
     function = pool.function("max_pool_grad")
@@ -317,7 +326,7 @@ def max_pool_grad(i: Instruction, ex: Any) -> Native | str:
 
 
 # What the native code of an operation leaves in memory, as its gradient rule wants it.
-HANDED: dict[str, Callable[[list[np.ndarray]], Any]] = {"max_pool": lambda arrays: arrays[0]}
+HANDED: dict[str, Handed] = {"max_pool": lambda arrays: arrays[0]}
 
 
 # ---- average pooling -----------------------------------------------------------------------------------
@@ -345,7 +354,7 @@ def _pooling(i: Instruction, large: Value, small: Value) -> tuple[Any, ...]:
     return planes, *shapes, ones, divisor, (geo.stride, pads, (1,) * len(geo.k), 1)
 
 
-def avg_pool(i: Instruction, ex: Any) -> Native | str:
+def avg_pool(i: Instruction, ex: Executable) -> Native | str:
     """A convolution of each plane with ones, then a division."""
     x, out = i.inputs[0], i.outputs[0]
     if not _serves(x) or not dense(out) or not out.size:
@@ -365,7 +374,7 @@ def avg_pool(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, made.title, made.bytes, made.flops)
 
 
-def avg_pool_grad(i: Instruction, ex: Any) -> Native | str:
+def avg_pool_grad(i: Instruction, ex: Executable) -> Native | str:
     """As the gradient of that convolution."""
     g, out = i.inputs[0], i.outputs[0]
     if not _serves(g) or not dense(out) or not out.size:
@@ -382,7 +391,7 @@ def avg_pool_grad(i: Instruction, ex: Any) -> Native | str:
     return _correlation(ex, "average pooling's gradient", geo, given, None, out, *plans)
 
 
-LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
+LOWERINGS: dict[str, Lowering] = {
     "conv": convolution, "conv_input_grad": input_grad, "conv_weight_grad": weight_grad, "max_pool": max_pool,
     "max_pool_grad": max_pool_grad, "avg_pool": avg_pool, "avg_pool_grad": avg_pool_grad,
 }  # fmt: skip

@@ -9,10 +9,10 @@ import numpy as np
 
 from ...ir import Instruction, Value
 from ...ir.program import ITEMSIZE
-from ..lowered import OTHER, Native, steps, value_of
+from ..lowered import OTHER, Executable, Lowering, Native, compact, steps, value_of
 from ..pointwise.loop import Access, Loop, Write
 from ..schedule import Place, Schedule
-from . import embedding
+from . import embedding, embedding_bag
 from . import gather_scatter as picks
 from .gather_scatter import Index, Pick
 
@@ -24,17 +24,17 @@ def plain(*values: Any) -> bool:
     return all(isinstance(v, Value) and not any(s % ITEMSIZE[v.dtype] for s in v.strides) for v in values)
 
 
-def refusal(i: Instruction, ex: Any) -> Callable[[], None]:
+def refusal(i: Instruction, ex: Executable) -> Callable[[], None]:
     """Runs the instruction again, in Python, on the arrays of the call that was refused: it raises."""
 
     def refuse() -> None:
-        ex._eager(i)(ex.refused)
+        ex.eager(i)(ex.refused)
         raise RuntimeError(f"{i.op} refused positions that its array function takes")
 
     return refuse
 
 
-def copy(schedule: Schedule, ex: Any, origin: Value, target: Value) -> None:
+def copy(schedule: Schedule, ex: Executable, origin: Value, target: Value) -> None:
     """Copy a value to another of the same shape."""
     loop = Loop(
         target.shape, (Access(origin.dtype, steps(origin)),), (), (), (Write(("in", 0), Access(target.dtype, steps(target))),)
@@ -75,7 +75,7 @@ def along(index: Value, shape: tuple[int, ...], dim: int, table: Value, wrap: bo
 
 
 def native(
-    i: Instruction, ex: Any, p: Pick, table: Value, values: Value, indices: Sequence[Value], base: Value | None | str = None
+    i: Instruction, ex: Executable, p: Pick, table: Value, values: Value, indices: Sequence[Value], base: Value | None | str = None
 ) -> Native | str:
     """A pick as an item; `base` is what the table holds before: nothing new (None), "zeros", or a value's elements."""
     out = i.outputs[0]
@@ -104,7 +104,7 @@ def _without(strides: tuple[int, ...], dim: int) -> tuple[int, ...]:
 
 
 # ---- along one dimension, element by element ---------------------------------------------------------
-def gather(i: Instruction, ex: Any) -> Native | str:
+def gather(i: Instruction, ex: Executable) -> Native | str:
     """gather, and take_along (which counts negative positions from the end)."""
     x, index = i.inputs
     out, dim = i.outputs[0], i.params["dim"]
@@ -131,7 +131,7 @@ _KINDS = {"scatter": "put", "scatter_add": "add", "put_along": "put"}
 _REDUCED = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}
 
 
-def scatter(i: Instruction, ex: Any) -> Native | str:
+def scatter(i: Instruction, ex: Executable) -> Native | str:
     """scatter, scatter_add and scatter_reduce with the old values."""
     x, index, source = i.inputs
     out, dim = i.outputs[0], i.params["dim"]
@@ -148,7 +148,7 @@ def scatter(i: Instruction, ex: Any) -> Native | str:
     return native(i, ex, p, out, source, [index], x)
 
 
-def put_along(i: Instruction, ex: Any) -> Native | str:
+def put_along(i: Instruction, ex: Executable) -> Native | str:
     """Zeros with values added at positions along a dimension; with `unique` they are put there."""
     source, index = i.inputs
     out, dim = i.outputs[0], i.params["dim"]
@@ -170,7 +170,7 @@ def _line(index: Value, shape: tuple[int, ...], dim: int, table: Value) -> Index
     return Index(index.dtype, strides, table.shape[dim], table.strides[dim] // ITEMSIZE[table.dtype], False)
 
 
-def index_select(i: Instruction, ex: Any) -> Native | str:
+def index_select(i: Instruction, ex: Executable) -> Native | str:
     """Slices at positions."""
     x, index = i.inputs
     out, dim = i.outputs[0], i.params["dim"]
@@ -180,7 +180,7 @@ def index_select(i: Instruction, ex: Any) -> Native | str:
     return native(i, ex, p, x, out, [index])
 
 
-def index_add(i: Instruction, ex: Any) -> Native | str:
+def index_add(i: Instruction, ex: Executable) -> Native | str:
     """A copy with slices added or put (index_copy) at positions."""
     x, index, source = i.inputs
     out, dim = i.outputs[0], i.params["dim"]
@@ -193,7 +193,7 @@ def index_add(i: Instruction, ex: Any) -> Native | str:
     return native(i, ex, p, out, source, [index], x)
 
 
-def index_fill(i: Instruction, ex: Any) -> Native | str:
+def index_fill(i: Instruction, ex: Executable) -> Native | str:
     """A copy with one number at positions."""
     x, index, value = i.inputs
     out, dim = i.outputs[0], i.params["dim"]
@@ -228,7 +228,7 @@ def _advanced(shape: tuple[int, ...], table: Value, indices: Sequence[Value], sp
     return (*strides[:first], *(0,) * len(picked), *strides[first:]), tuple(made)
 
 
-def index(i: Instruction, ex: Any) -> Native | str:
+def index(i: Instruction, ex: Executable) -> Native | str:
     """Elements at index arrays."""
     x, *indices = i.inputs
     out = i.outputs[0]
@@ -240,7 +240,7 @@ def index(i: Instruction, ex: Any) -> Native | str:
     return native(i, ex, Pick("take", x.dtype, out.shape, found[0], steps(out), found[1]), x, out, indices)
 
 
-def index_grad(i: Instruction, ex: Any) -> Native | str:
+def index_grad(i: Instruction, ex: Executable) -> Native | str:
     """Zeros with values added at index arrays."""
     g, *indices = i.inputs
     out = i.outputs[0]
@@ -252,7 +252,7 @@ def index_grad(i: Instruction, ex: Any) -> Native | str:
     return native(i, ex, Pick("add", g.dtype, g.shape, found[0], steps(g), found[1]), out, g, indices, "zeros")
 
 
-def index_put(i: Instruction, ex: Any) -> Native | str:
+def index_put(i: Instruction, ex: Executable) -> Native | str:
     """A copy with values put, or added, at index arrays; they are broadcast to what the index arrays pick."""
     x, values, *indices = i.inputs
     out, spec = i.outputs[0], i.params["spec"]
@@ -273,7 +273,7 @@ def index_put(i: Instruction, ex: Any) -> Native | str:
 
 
 # ---- rows of a table -----------------------------------------------------------------------------------
-def rows(i: Instruction, ex: Any) -> Native | str:
+def rows(i: Instruction, ex: Executable) -> Native | str:
     """An embedding whose table or index has gaps."""
     table, at, out = i.inputs[0], value_of(i.params["index"]), i.outputs[0]
     if not plain(table, at, out) or at.dtype not in _WHOLE or len(table.shape) != 2:
@@ -283,7 +283,7 @@ def rows(i: Instruction, ex: Any) -> Native | str:
     return native(i, ex, p, table, out, [at])
 
 
-def rows_grad(i: Instruction, ex: Any) -> Native | str:
+def rows_grad(i: Instruction, ex: Executable) -> Native | str:
     """Its gradient."""
     g, at, out = i.inputs[0], value_of(i.params["index"]), i.outputs[0]
     if not plain(g, at, out) or at.dtype not in _WHOLE or not out.whole or g.shape[:-1] != at.shape or g.dtype != out.dtype:
@@ -293,7 +293,7 @@ def rows_grad(i: Instruction, ex: Any) -> Native | str:
     return native(i, ex, p, out, g, [at], "zeros")
 
 
-def check_rows(i: Instruction, ex: Any) -> Native | str:
+def check_rows(i: Instruction, ex: Executable) -> Native | str:
     """All indices inside of the table, where they have gaps."""
     _, at, count = i.params["args"]
     at = value_of(at)
@@ -307,7 +307,7 @@ def check_rows(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, "check of indices", at.nbytes, at.size)
 
 
-def check_fits(i: Instruction, ex: Any) -> Native | str:
+def check_fits(i: Instruction, ex: Executable) -> Native | str:
     """All positions of index arrays inside of what they index, before it is written to; shapes and dtypes are the program's."""
     x, values, indices, spec = i.params["args"]
     x, indices, values = value_of(x), [value_of(v) for v in indices], value_of(values)
@@ -324,8 +324,61 @@ def check_fits(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, "check of indices", sum(v.nbytes for v in indices), sum(v.size for v in indices))
 
 
-LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
+# ---- bags of rows (`embedding_bag` with offsets) ---------------------------------------------------------
+def _whole(*values: Any) -> bool:
+    return plain(*values) and all(v.dtype == "int64" for v in values)
+
+
+def check_offsets(i: Instruction, ex: Executable) -> Native | str:
+    """The first bag begins at the beginning, and none behind the indices."""
+    starts, size = map(value_of, i.params["args"])
+    function = embedding_bag.native("offsets")
+    if function is None or not _whole(starts) or not starts.size:
+        return OTHER
+
+    def emit(schedule: Schedule) -> None:
+        schedule.require(function, [compact(ex, schedule, starts), starts.size, size], refusal(i, ex), "check of offsets")
+
+    return Native(emit, "check of offsets", starts.nbytes, starts.size)
+
+
+def bags(i: Instruction, ex: Executable) -> Native | str:
+    """The bag of each index, and how many each bag has."""
+    starts, index, padding, _ = map(value_of, i.params["args"])
+    bag, counts = i.record[1]
+    function = embedding_bag.native("bags", counts.dtype)
+    if function is None or not _whole(starts, index) or not starts.size or not index.size:
+        return OTHER
+
+    def emit(schedule: Schedule) -> None:
+        places = [*(compact(ex, schedule, v) for v in (starts, index)), ex.place(bag, schedule), ex.place(counts, schedule)]
+        numbers = (starts.size, index.size, -1 if padding is None else padding)
+        schedule.native(function, [*places, *numbers], f"bags of {index.size} indices")
+
+    return Native(emit, "bags", starts.nbytes + 3 * bag.nbytes, bag.size)
+
+
+def winners(i: Instruction, ex: Executable) -> Native | str:
+    """Where the largest elements of each bag stand."""
+    rows, bag, count = map(value_of, i.params["args"])
+    winner, filled = i.record[1]
+    function = embedding_bag.native("winners", rows.dtype) if isinstance(rows, Value) else None
+    if function is None or not plain(rows) or not _whole(bag) or not rows.size or not count:
+        return OTHER
+    size, columns = rows.shape
+
+    def emit(schedule: Schedule) -> None:
+        best = schedule.room(count * columns * rows.nbytes // rows.size)
+        places = [compact(ex, schedule, rows), compact(ex, schedule, bag), best, *(ex.place(v, schedule) for v in (winner, filled))]
+        numbers = (size, count, columns, columns, embedding_bag.share(size, columns))
+        schedule.native(function, ["team", *places, *numbers], f"largest of {count} bags")
+
+    return Native(emit, "largest of bags", rows.nbytes + winner.nbytes, rows.size)
+
+
+LOWERINGS: dict[str, Lowering] = {
     "gather": gather, "take_along": gather, "scatter": scatter, "scatter_add": scatter, "scatter_reduce": scatter, "put_along": put_along,
     "index_select": index_select, "index_add": index_add, "index_copy": index_add, "index_fill": index_fill, "index": index,
     "index_grad": index_grad, "index_put": index_put, "_check_fits": check_fits,
+    "_check_offsets": check_offsets, "_bags": bags, "_winners": winners,
 }  # fmt: skip

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ...ir import Instruction, Value
 from ...ir.program import ITEMSIZE
-from ..lowered import OTHER, Native, compact, copied, room, row_major, served, steps, team, value_of
+from ..lowered import OTHER, Executable, Lowering, Native, compact, copied, room, row_major, served, steps, team, value_of
 from ..pointwise.loop import Access
 from ..schedule import Place, Schedule
 from . import order, scan, search, select
@@ -19,7 +18,7 @@ def _serves(x: Any, *out: Any) -> bool:
     return bool(good) and max(x.shape) < 1 << 31 and all(v.contiguous and v.dtype in ("float32", "int64") for v in out)
 
 
-def _ordered(i: Instruction, ex: Any, dim: int, k: int, largest: bool) -> Native | str:
+def _ordered(i: Instruction, ex: Executable, dim: int, k: int, largest: bool) -> Native | str:
     """The first `k` in order, with their places: by selection where they are few, else by sorting."""
     x, (values, index) = i.inputs[0], i.outputs
     dim %= len(x.shape)
@@ -41,7 +40,7 @@ def _ordered(i: Instruction, ex: Any, dim: int, k: int, largest: bool) -> Native
     return Native(emit, f"{i.op} of {count} lines", x.nbytes + values.nbytes + index.nbytes, 0)
 
 
-def sort(i: Instruction, ex: Any) -> Native | str:
+def sort(i: Instruction, ex: Executable) -> Native | str:
     """All in order."""
     x = i.inputs[0]
     if not isinstance(x, Value) or not x.shape:
@@ -49,7 +48,7 @@ def sort(i: Instruction, ex: Any) -> Native | str:
     return _ordered(i, ex, i.params["dim"], x.shape[i.params["dim"]], bool(i.params["descending"]))
 
 
-def topk(i: Instruction, ex: Any) -> Native | str:
+def topk(i: Instruction, ex: Executable) -> Native | str:
     """The first few."""
     x = i.inputs[0]
     if not isinstance(x, Value) or not x.shape:
@@ -57,7 +56,7 @@ def topk(i: Instruction, ex: Any) -> Native | str:
     return _ordered(i, ex, i.params["dim"], i.params["k"], bool(i.params["largest"]))
 
 
-def extreme(i: Instruction, ex: Any) -> Native | str:
+def extreme(i: Instruction, ex: Executable) -> Native | str:
     """max, min, argmax and argmin along a dimension, or argmax of all."""
     x, dim, largest = i.inputs[0], i.params["dim"], "max" in i.op
     if not _serves(x, *i.outputs):
@@ -82,7 +81,7 @@ def extreme(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, f"{i.op} of {count} lines", x.nbytes + 12 * count, x.size)
 
 
-def chosen(i: Instruction, ex: Any) -> Native | str:
+def chosen(i: Instruction, ex: Executable) -> Native | str:
     """kthvalue, median and nanmedian along a dimension; the medians of all elements, whose place nobody wants."""
     x, values, name = i.inputs[0], i.outputs[0], i.op.removesuffix("_all")
     function = select.native(x.dtype) if isinstance(x, Value) else None
@@ -104,7 +103,7 @@ def chosen(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, title, 3 * x.nbytes + sum(out.nbytes for out in i.outputs), 4 * x.size)
 
 
-def places(i: Instruction, ex: Any) -> Native | str:
+def places(i: Instruction, ex: Executable) -> Native | str:
     """searchsorted and bucketize."""
     sequences, values, right, _ = map(value_of, i.params["args"])
     out = i.record[1][0]
@@ -124,18 +123,18 @@ def places(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, title, sequences.nbytes + values.nbytes + out.nbytes, 4 * values.size * s.length.bit_length())
 
 
-def running(i: Instruction, ex: Any) -> Native | str:
+def running(i: Instruction, ex: Executable) -> Native | str:
     """Running sums and products."""
     return _running(i, ex, i.op, [i.inputs[0]], i.params["dim"])
 
 
-def cumprod_vjp(i: Instruction, ex: Any) -> Native | str:
+def cumprod_vjp(i: Instruction, ex: Executable) -> Native | str:
     """The gradient of running products."""
     x, made = (value_of(v) for v in i.params["s"][:2])
     return _running(i, ex, "cumprod_backward", [x, made, value_of(i.params["g"])], i.params["params"]["dim"])
 
 
-def _running(i: Instruction, ex: Any, name: str, values: list[Any], dim: int) -> Native | str:
+def _running(i: Instruction, ex: Executable, name: str, values: list[Any], dim: int) -> Native | str:
     out = i.outputs[0]
     if len(i.outputs) != 1 or not out.shape or not out.size or not served(*values, out):
         return OTHER
@@ -159,7 +158,7 @@ def _running(i: Instruction, ex: Any, name: str, values: list[Any], dim: int) ->
     return Native(emit, i.op, sum(v.nbytes for v in values) + out.nbytes, out.size)
 
 
-LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
+LOWERINGS: dict[str, Lowering] = {
     "sort": sort, "topk": topk, "max_dim": extreme, "min_dim": extreme, "argmax": extreme, "argmin": extreme, "cumsum": running,
     "cumprod": running, "cumprod_vjp": cumprod_vjp,
     "kthvalue": chosen, "median": chosen, "nanmedian": chosen, "median_all": chosen, "nanmedian_all": chosen, "_places": places,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from ...ir import Instruction, Value
@@ -11,24 +10,26 @@ from ...ir.program import ITEMSIZE
 from ..convolution.lower import max_pool_grad, pooled
 from ..indexing.gather_scatter import Index, Pick
 from ..indexing.lower import native, plain
-from ..lowered import OTHER, Native, compact, served, steps, value_of
+from ..lowered import OTHER, Executable, Handed, Lowering, Native, compact, served, steps, value_of
 from ..schedule import Place, Schedule
 from . import adaptive as pool_adaptive
 
 
-def adaptive(i: Instruction, ex: Any) -> Native | str:
+def adaptive(i: Instruction, ex: Executable) -> Native | str:
     """The largest elements, and where they stand."""
     x, out = i.inputs[0], i.outputs[0]
     return _adaptive(i, ex, x, out, i.extras[0] if len(i.extras) == 1 else None, tuple(i.params["output_size"]))
 
 
-def adaptive_places(i: Instruction, ex: Any) -> Native | str:
+def adaptive_places(i: Instruction, ex: Executable) -> Native | str:
     """Where they stand."""
     x, size = map(value_of, i.params["args"])
     return _adaptive(i, ex, x, None, i.record[1][0], tuple(size))
 
 
-def _adaptive(i: Instruction, ex: Any, x: Any, out: Value | None, index: Value | None, size: tuple[int, ...]) -> Native | str:
+def _adaptive(
+    i: Instruction, ex: Executable, x: Any, out: Value | None, index: Value | None, size: tuple[int, ...]
+) -> Native | str:
     function = pool_adaptive.native(x.dtype) if isinstance(x, Value) else None
     if function is None or not served(x) or not x.size or any(v is not None and not v.contiguous for v in (out, index)):
         return OTHER
@@ -47,14 +48,14 @@ def _adaptive(i: Instruction, ex: Any, x: Any, out: Value | None, index: Value |
     return Native(emit, title, x.nbytes + count * (8 + ITEMSIZE[x.dtype]), x.size)
 
 
-def places(i: Instruction, ex: Any) -> Native | str:
+def places(i: Instruction, ex: Executable) -> Native | str:
     """Where the maxima of `max_pool` stand: its kernel once more."""
     x, *window = map(value_of, i.params["args"])
     index = i.record[1][0]
     return pooled(ex, x, None, index, index.shape, window)
 
 
-def grad(i: Instruction, ex: Any) -> Native | str:
+def grad(i: Instruction, ex: Executable) -> Native | str:
     """The gradient of maxima, at their positions: by the kernel of eager execution, or for doubles as values that are added up."""
     made = max_pool_grad(i, ex)
     g, out, index = i.inputs[0], i.outputs[0], value_of(i.params["index"])
@@ -63,7 +64,7 @@ def grad(i: Instruction, ex: Any) -> Native | str:
     return _flat(i, ex, "add", out, g, index, "zeros")
 
 
-def at_places(i: Instruction, ex: Any) -> Native | str:
+def at_places(i: Instruction, ex: Executable) -> Native | str:
     """Values at flat positions of the spatial dimensions, and values put there (`max_unpool`)."""
     x, out, index = i.inputs[0], i.outputs[0], value_of(i.params["index"])
     put = i.op == "max_unpool"
@@ -73,7 +74,7 @@ def at_places(i: Instruction, ex: Any) -> Native | str:
     return _flat(i, ex, "put" if put else "take", table, x if put else out, index, "zeros" if put else None)
 
 
-def _flat(i: Instruction, ex: Any, kind: str, table: Value, values: Value, index: Value, base: str | None) -> Native | str:
+def _flat(i: Instruction, ex: Executable, kind: str, table: Value, values: Value, index: Value, base: str | None) -> Native | str:
     """Values at flat positions of the spatial dimensions of a table without gaps."""
     size, channels = math.prod(table.shape[2:]), table.shape[1]
     strides = (size * channels, size, *(0,) * (len(index.shape) - 2))
@@ -81,9 +82,9 @@ def _flat(i: Instruction, ex: Any, kind: str, table: Value, values: Value, index
     return native(i, ex, Pick(kind, table.dtype, index.shape, strides, steps(values), (where,)), table, values, [index], base)
 
 
-LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
+LOWERINGS: dict[str, Lowering] = {
     "adaptive_max_pool": adaptive, "_adaptive_maxima": adaptive_places, "_maxima": places, "pool_gather": at_places,
     "max_unpool": at_places,
     "max_pool_grad": grad,
 }  # fmt: skip
-HANDED: dict[str, Callable[[list[Any]], Any]] = {"adaptive_max_pool": lambda arrays: arrays[0]}
+HANDED: dict[str, Handed] = {"adaptive_max_pool": lambda arrays: arrays[0]}

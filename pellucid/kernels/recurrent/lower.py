@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any
-
-import numpy as np
 
 from ...ir import Extra, Instruction, Value
-from ..lowered import FLOAT, OTHER, Native, compact, dense, gradients, places, room, value_of
+from ..lowered import FLOAT, OTHER, Executable, Handed, Lowering, Native, compact, dense, gradients, places, room, value_of
 from ..pointwise.loop import Access, Loop, Reduce, Step, Write
 from ..schedule import Place, Product, Schedule
 from . import layer as recurrent_layer
@@ -45,7 +41,7 @@ def _rows(v: Value) -> bool:
     return isinstance(v, Value) and v.dtype == "float32" and not any(s % 4 for s in v.strides)
 
 
-def layer(mode: str, i: Instruction, ex: Any) -> Native | str:
+def layer(mode: str, i: Instruction, ex: Executable) -> Native | str:
     """The input's part of all gates in one product, then the steps."""
     lstm, gated, parts = mode == "lstm", mode in ("lstm", "gru"), PARTS[mode]
     x, hx, *cx = i.inputs[: 2 + lstm]
@@ -95,7 +91,7 @@ def layer(mode: str, i: Instruction, ex: Any) -> Native | str:
     return Native(emit, f"{name} of {steps} steps", sum(v.nbytes for v in (x, w_ih, w_hh, *i.outputs)), flops)
 
 
-def layer_vjp(mode: str, i: Instruction, ex: Any) -> Native | str:
+def layer_vjp(mode: str, i: Instruction, ex: Executable) -> Native | str:
     """The steps back in time, then one product for each gradient."""
     lstm, gated, parts = mode == "lstm", mode in ("lstm", "gru"), PARTS[mode]
     saved, handed = [value_of(v) for v in i.params["s"][: 6 + lstm]], i.params["s"][-1]
@@ -166,10 +162,10 @@ def layer_vjp(mode: str, i: Instruction, ex: Any) -> Native | str:
 
 
 _NAMES = {"lstm": "LSTM", "gru": "GRU", "rnn_tanh": "tanh RNN", "rnn_relu": "relu RNN"}
-HANDED: dict[str, Callable[[list[np.ndarray]], Any]] = {
+HANDED: dict[str, Handed] = {
     f"{mode}_layer": lambda arrays: tuple(arrays) if len(arrays) == 3 else (arrays[0], None, None) for mode in _NAMES
 }
-LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
+LOWERINGS: dict[str, Lowering] = {
     **{f"{mode}_layer": functools.partial(layer, mode) for mode in _NAMES},
     **{f"{mode}_layer_vjp": functools.partial(layer_vjp, mode) for mode in _NAMES},
 }

@@ -10,20 +10,36 @@ from typing import Any
 import numpy as np
 
 from ...errors import IndexOutOfRangeError
-from ...ir import Instruction, Value
+from ...ir import Extra, Instruction, Ref, Value
 from ...ir.program import row_major
 from ..indexing import embedding
 from ..indexing import lower as indexing
-from ..lowered import FLOAT, OTHER, Native, compact, dense, gradients, places, room, steps, strided, team, value_of
+from ..lowered import (
+    FLOAT,
+    OTHER,
+    Executable,
+    Handed,
+    Lowering,
+    Native,
+    compact,
+    dense,
+    gradients,
+    places,
+    room,
+    steps,
+    strided,
+    team,
+    value_of,
+)
 from ..matmul import call as matmul
 from ..pointwise.loop import Access, Loop, Reduce, Step, Write
 from ..schedule import Place, Schedule
-from ..windows import lower_taps as taps
+from ..windows import lower as windows
 from . import attention, channel_norm, norm, softmax
 
 
 # ---- layer and RMS norm -----------------------------------------------------------------------------
-def layer_norm(i: Instruction, ex: Any) -> Native | str:
+def layer_norm(i: Instruction, ex: Executable) -> Native | str:
     """One call; the statistics go to the memory that the gradient reads."""
     x, weight, bias = i.inputs
     shape, centered = tuple(i.params["shape"]), bool(i.params["centered"])
@@ -47,7 +63,7 @@ def layer_norm(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, f"layer norm of {rows} rows", 8 * x.size, 8 * x.size)
 
 
-def layer_norm_vjp(i: Instruction, ex: Any) -> Native | str:
+def layer_norm_vjp(i: Instruction, ex: Executable) -> Native | str:
     """One call, and the sums of the partial gradients of weight and bias."""
     x, weight = (value_of(v) for v in i.params["s"][:2])
     statistics, g = i.params["s"][3].instruction.extras, value_of(i.params["g"])
@@ -90,7 +106,7 @@ def _channels(x: Value) -> tuple[int, int, int]:
     return x.shape[0], x.shape[1], math.prod(x.shape[2:])
 
 
-def batch_norm(i: Instruction, ex: Any) -> Native | str:
+def batch_norm(i: Instruction, ex: Executable) -> Native | str:
     """One call; running statistics are moved by another instruction."""
     x, weight, bias = i.inputs
     if not dense(x, weight, bias, i.outputs[0], *i.extras) or len(i.extras) != 2 or len(x.shape) < 2 or not x.size:
@@ -109,7 +125,7 @@ def batch_norm(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, "batch norm", 8 * x.size, 8 * x.size)
 
 
-def batch_norm_vjp(i: Instruction, ex: Any) -> Native | str:
+def batch_norm_vjp(i: Instruction, ex: Executable) -> Native | str:
     """One call."""
     x, weight = (value_of(v) for v in i.params["s"][:2])
     statistics, g = i.params["s"][3].instruction.extras, value_of(i.params["g"])
@@ -135,7 +151,7 @@ def batch_norm_vjp(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, "batch norm backward", 20 * x.size, 15 * x.size)
 
 
-def move_by_saved(i: Instruction, ex: Any) -> Native | str:
+def move_by_saved(i: Instruction, ex: Executable) -> Native | str:
     """Running statistics towards the batch's: mean, and 1 / rstd^2 - eps in double, as the eager rule has it."""
     running, mean, rstd, shape, momentum, eps = i.params["args"]
     mean, rstd = value_of(mean), value_of(rstd)
@@ -186,7 +202,7 @@ def _bias_of(x: Any, shape: tuple[int, ...]) -> Value | None:
     return bias if all(own in (1, n) for own, n in zip(bias.shape, shape, strict=True)) else None
 
 
-def _bias_at(ex: Any, schedule: Schedule, bias: Value, keys: int) -> tuple[Place, list[int]]:
+def _bias_at(ex: Executable, schedule: Schedule, bias: Value, keys: int) -> tuple[Place, list[int]]:
     """Where it lies with rows of all keys without gaps, and its first three strides: a copy where they are otherwise."""
     if bias.shape[3] == keys and (bias.strides[3] == 4 or keys == 1) and min(bias.strides) >= 0:
         return ex.place(bias, schedule), list(steps(bias)[:3])
@@ -202,7 +218,14 @@ def _one_head(v: Value) -> Value:
 
 
 def _attention(
-    i: Instruction, ex: Any, backward: bool, operands: Sequence[Value | None], lse: Value, causal: bool, scale: float, bias: Any
+    i: Instruction,
+    ex: Executable,
+    backward: bool,
+    operands: Sequence[Value | None],
+    lse: Value,
+    causal: bool,
+    scale: float,
+    bias: Any,
 ) -> Native | str:
     if all(o is None or len(o.shape) == 3 for o in operands):  # without heads: as with one
         operands = [None if o is None else _one_head(o) for o in operands]
@@ -239,7 +262,7 @@ def _attention(
     return Native(emit, "attention" + " backward" * backward, sum(o.nbytes for o in others), flops)
 
 
-def scaled_dot_product_attention(i: Instruction, ex: Any) -> Native | str:
+def scaled_dot_product_attention(i: Instruction, ex: Executable) -> Native | str:
     """One call."""
     q, k, v, bias = i.inputs
     if len(i.extras) != 1:
@@ -248,7 +271,7 @@ def scaled_dot_product_attention(i: Instruction, ex: Any) -> Native | str:
     return _attention(i, ex, False, operands, i.extras[0], bool(i.params["causal"]), i.params["scale"], bias)
 
 
-def scaled_dot_product_attention_vjp(i: Instruction, ex: Any) -> Native | str:
+def scaled_dot_product_attention_vjp(i: Instruction, ex: Executable) -> Native | str:
     """One call."""
     q, k, v, bias, *_, extra = (value_of(x) for x in i.params["s"])
     extras, g = extra.instruction.extras, value_of(i.params["g"])
@@ -261,7 +284,7 @@ def scaled_dot_product_attention_vjp(i: Instruction, ex: Any) -> Native | str:
 
 
 # ---- embedding --------------------------------------------------------------------------------------
-def _refusal(i: Instruction, ex: Any) -> Callable[[], None]:
+def _refusal(i: Instruction, ex: Executable) -> Callable[[], None]:
     """Runs the check again, in Python, on the arrays of the call that was refused: it raises."""
 
     def refuse() -> None:
@@ -279,7 +302,7 @@ def _good_index(index: Any) -> bool:
     return isinstance(index, Value) and index.dtype == "int64" and index.contiguous
 
 
-def check_rows(i: Instruction, ex: Any) -> Native | str:
+def check_rows(i: Instruction, ex: Executable) -> Native | str:
     """All indices inside of the table."""
     _, index, rows = i.params["args"]
     index, function = value_of(index), embedding.native("inside")
@@ -292,7 +315,7 @@ def check_rows(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, "check of indices", index.nbytes, index.size)
 
 
-def embedding_rows(i: Instruction, ex: Any) -> Native | str:
+def embedding_rows(i: Instruction, ex: Executable) -> Native | str:
     """A copy of rows; the indices are checked once more, since memory is read at them."""
     table, index = i.inputs[0], value_of(i.params["index"])
     out = i.outputs[0]
@@ -311,7 +334,7 @@ def embedding_rows(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, "embedding", 2 * out.nbytes + index.nbytes, 0)
 
 
-def embedding_grad(i: Instruction, ex: Any) -> Native | str:
+def embedding_grad(i: Instruction, ex: Executable) -> Native | str:
     """Rows added to a table of zeros, in their order."""
     g, index, rows = i.inputs[0], value_of(i.params["index"]), i.params["rows"]
     out = i.outputs[0]
@@ -331,7 +354,7 @@ def embedding_grad(i: Instruction, ex: Any) -> Native | str:
 
 
 # ---- softmax, means over images ----------------------------------------------------------------------
-def softmax_rows(i: Instruction, ex: Any) -> Native | str:
+def softmax_rows(i: Instruction, ex: Executable) -> Native | str:
     """Softmax or its logarithm over the last dimension."""
     x, out, dim = i.inputs[0], i.outputs[0], i.params.get("dim")
     if not softmax.available() or not dense(x, out) or not x.shape or not x.size or len(i.outputs) != 1:
@@ -349,11 +372,11 @@ def softmax_rows(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, f"{i.op} of {rows} rows", 8 * x.size, 10 * x.size)
 
 
-def average(i: Instruction, ex: Any) -> Native | str:
+def average(i: Instruction, ex: Executable) -> Native | str:
     """The mean of each plane: an adaptive average pooling to size one."""
     x, out = i.inputs[0], i.outputs[0]
     if not dense(x, out) or not x.size or len(x.shape) < 3 or out.size != math.prod(x.shape[:2]):
-        return taps.adaptive(i, ex)
+        return windows.adaptive(i, ex)
     planes, size = math.prod(x.shape[:2]), math.prod(x.shape[2:])
     mean = Reduce("mean", ("in", 0), (1,), Access("float32", (1, 0)), "float32")
     loop = Loop((planes, size), (Access("float32", (size, 1)),), (), (), (), (mean,))
@@ -364,11 +387,11 @@ def average(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, "means of planes", x.nbytes, x.size)
 
 
-def average_grad(i: Instruction, ex: Any) -> Native | str:
+def average_grad(i: Instruction, ex: Executable) -> Native | str:
     """Each plane's gradient, divided by its size, for all its elements."""
     g, out = i.inputs[0], i.outputs[0]
     if not dense(g, out) or not out.size or len(out.shape) < 3 or g.size != math.prod(out.shape[:2]):
-        return taps.adaptive(i, ex)
+        return windows.adaptive(i, ex)
     planes, size = g.size, math.prod(out.shape[2:])
     step = Step("div", (("in", 0), ("const", float(size))), "float32")
     loop = Loop((planes, size), (Access("float32", (1, 0)),), (), (step,), (Write(("step", 0), Access("float32", (size, 1))),))
@@ -384,13 +407,70 @@ def _aux(arrays: list[np.ndarray]) -> Any:
 
 
 # What the native code of an operation leaves in memory, as its gradient rule wants it.
-HANDED: dict[str, Callable[[list[np.ndarray]], Any]] = {
+# ---- cross entropy ---------------------------------------------------------------------------------
+def cross_entropy(i: Instruction, ex: Executable) -> Native | str:
+    """The mean or sum over rows, with what its gradient needs, and the check of the classes."""
+    x, target = i.inputs[0], i.params["target"].value
+    reduction = i.params["reduction"]
+    if reduction not in ("mean", "sum") or not i.extras or not softmax.available():
+        return "a reduction or layout that only the eager kernel serves"
+    rows, columns = x.shape
+    memory = i.extras[0].buffer
+    if not (strided(x) and target.contiguous and target.dtype == "int64" and memory.size == 12 * rows):
+        return "a layout that only the eager kernel serves"
+    bad = np.zeros(2, np.int64)
+    ignore = i.params["ignore_index"]
+
+    def emit(schedule: Any) -> None:
+        losses = ex.place(Value(memory, "float32", (rows,), (4,), 0), schedule)
+        schedule.cross_entropy(
+            compact(ex, schedule, x), ex.place(target, schedule), losses, ex.place(i.outputs[0], schedule), bad, rows, columns, ignore,
+            reduction == "mean", lambda: _refuse(bad, columns),
+        )  # fmt: skip
+
+    return Native(emit, f"cross entropy of {rows} rows", 4 * rows * columns, 5 * rows * columns)
+
+
+def _refuse(bad: np.ndarray, classes: int) -> None:
+    raise softmax.class_out_of_range(bad, classes)
+
+
+def cross_entropy_vjp(i: Instruction, ex: Executable) -> Native | str:
+    """The gradient of the logits."""
+    s, params, g = i.params["s"], i.params["params"], i.params["g"]
+    extra = next((e for e in s if isinstance(e, Extra)), None)
+    if extra is None or not isinstance(g, Ref) or g.value.size != 1 or g.value.dtype != "float32" or not softmax.available():
+        return "a gradient of another form"
+    x = s[0].value
+    target = params["target"].value
+    if not (strided(x) and target.contiguous and len(i.outputs) == 1 and i.outputs[0].whole):
+        return "a layout that only the eager kernel serves"
+    rows, columns = x.shape
+    saved = extra.instruction.extras
+    if not saved or any(v.dtype != "float32" or v.size != rows or not v.contiguous for v in saved):
+        return "a gradient whose forward is not native"
+    lse, used = saved if len(saved) == 2 else (saved[0], None)
+    scaled = np.zeros(1, np.float32)
+
+    def emit(schedule: Any) -> None:
+        schedule.cross_entropy_backward(
+            compact(ex, schedule, x), ex.place(target, schedule), ex.place(lse, schedule), ex.place(g.value, schedule),
+            ex.place(i.outputs[0], schedule), None if used is None else ex.place(used, schedule), scaled, rows, columns,
+            params["ignore_index"],
+        )  # fmt: skip
+
+    return Native(emit, f"cross entropy backward of {rows} rows", 8 * rows * columns, 5 * rows * columns)
+
+
+HANDED: dict[str, Handed] = {
+    "cross_entropy": lambda arrays: ("kernel", (arrays[0], arrays[1] if len(arrays) > 1 else None)),
     "layer_norm": _aux,
     "batch_norm": _aux,
     "scaled_dot_product_attention": lambda arrays: ("kernel", *arrays),
 }
 
-LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
+LOWERINGS: dict[str, Lowering] = {
+    "cross_entropy": cross_entropy, "cross_entropy_vjp": cross_entropy_vjp,
     "layer_norm": layer_norm, "layer_norm_vjp": layer_norm_vjp, "batch_norm": batch_norm, "batch_norm_vjp": batch_norm_vjp,
     "_move_by_saved": move_by_saved, "scaled_dot_product_attention": scaled_dot_product_attention,
     "scaled_dot_product_attention_vjp": scaled_dot_product_attention_vjp, "_check_rows": check_rows,

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ...ir import Instruction
-from ..lowered import OTHER, Native, dense, value_of
+from ..lowered import OTHER, Executable, Lowering, Native, dense, value_of
 from ..schedule import Place, Schedule
 from . import clip
 
 
-def total_norm(i: Instruction, ex: Any) -> Native | str:
+def total_norm(i: Instruction, ex: Executable) -> Native | str:
     """The 2-norm of all arrays together."""
     arrays, p = i.params["args"]
     values = [value_of(a) for a in arrays]
@@ -32,7 +30,7 @@ def total_norm(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, f"norm of {len(values)} gradients", 4 * size, 2 * size)
 
 
-def scale(i: Instruction, ex: Any) -> Native | str:
+def scale(i: Instruction, ex: Executable) -> Native | str:
     """All arrays times limit / norm, where that is less than 1."""
     arrays, norm, limit = i.params["args"]
     values, norm = [value_of(a) for a in arrays], value_of(norm)
@@ -50,7 +48,7 @@ def scale(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, f"scaling of {len(values)} gradients", 8 * size, size)
 
 
-def limit(i: Instruction, ex: Any) -> Native | str:
+def limit(i: Instruction, ex: Executable) -> Native | str:
     """All elements cut at -limit and limit."""
     arrays, most = i.params["args"]
     values = [value_of(a) for a in arrays]
@@ -67,4 +65,4 @@ def limit(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, f"limits of {len(values)} gradients", 8 * size, size)
 
 
-LOWERINGS = {"_total_norm": total_norm, "_scale": scale, "_limit": limit}
+LOWERINGS: dict[str, Lowering] = {"_total_norm": total_norm, "_scale": scale, "_limit": limit}

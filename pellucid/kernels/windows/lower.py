@@ -1,23 +1,23 @@
 """Windows in a schedule: images as columns (unfold), columns added up (fold), the gradient of a tensor's windows; images sampled at
-positions.
+positions; interpolation.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
 
-from ...ir import Instruction, Value
+from ...ir import Instruction, Ref, Value
 from ...ir.program import row_major
-from ..lowered import OTHER, Native, compact, copied, served, steps
+from ..lowered import OTHER, Executable, Lowering, Native, compact, copied, dense, room, served, steps
 from ..pointwise.loop import Access
-from ..schedule import Schedule
+from ..schedule import Place, Schedule
 from . import fold as windows
-from . import grid
+from . import grid, taps
+from .taps import Table
 
 
-def columns(i: Instruction, ex: Any) -> Native | str:
+def columns(i: Instruction, ex: Executable) -> Native | str:
     """Windows of images as columns, or columns added up."""
     x, out, p = i.inputs[0], i.outputs[0], i.params
     back = i.op == "col2im"
@@ -35,7 +35,7 @@ def columns(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, title, x.nbytes + out.nbytes, x.size if back else 0)
 
 
-def lines(i: Instruction, ex: Any) -> Native | str:
+def lines(i: Instruction, ex: Executable) -> Native | str:
     """The gradient of a dimension's windows: each line of them is added up as the columns of an image of one row."""
     g, out = i.inputs[0], i.outputs[0]
     dim, size, step = i.params["dim"], i.params["size"], i.params["step"]
@@ -69,7 +69,7 @@ def lines(i: Instruction, ex: Any) -> Native | str:
 _KINDS = {"grid_sampler_2d": "sample", "grid_sampler_3d": "sample", "grid_image_grad": "image", "grid_positions_grad": "grid"}
 
 
-def sampled(i: Instruction, ex: Any) -> Native | str:
+def sampled(i: Instruction, ex: Executable) -> Native | str:
     """Images at the positions of a grid, and both gradients."""
     values, out, kind = i.inputs, i.outputs[0], _KINDS[i.op]
     if not served(*values, out) or any(v.dtype != out.dtype for v in values) or not out.contiguous:
@@ -90,6 +90,58 @@ def sampled(i: Instruction, ex: Any) -> Native | str:
     return Native(emit, title, moved, 8 * images[0] * images[1] * points)
 
 
-LOWERINGS: dict[str, Callable[[Instruction, Any], Native | str]] = {
+# ---- weighted sums along one dimension after the other: interpolation, adaptive average pooling ---------------
+def _sums(i: Instruction, ex: Executable, x: Value, steps: Sequence[tuple[int, Table, tuple[int, ...]]]) -> Native | str:
+    """The kernel for each dimension; what lies between two is working memory."""
+    out = i.outputs[0]
+    if x.dtype != "float32" or any(s % 4 for s in x.strides) or not dense(out) or not x.size or not out.size or not steps:
+        return OTHER
+    if steps[-1][2] != out.shape or any(taps.native(n) is None for n in (1, 2)):
+        return OTHER
+
+    def emit(schedule: Schedule) -> None:
+        at, shape = compact(ex, schedule, x), x.shape
+        for k, (axis, table, after) in enumerate(steps):
+            to = ex.place(out, schedule) if k == len(steps) - 1 else room(schedule, math.prod(after))
+            held = [Place("kept", schedule.keep(a)) for a in (table.counts, table.index, table.weights)]
+            function = taps.native(math.prod(shape[axis + 1 :]))
+            title = f"{i.op}: {'x'.join(map(str, shape))} to {'x'.join(map(str, after))}"
+            schedule.native(function, ["team", at, to, *held, *taps.numbers(shape, axis, table)], title)  # type: ignore[arg-type]
+            at, shape = to, after
+
+    moved, flops = x.nbytes + out.nbytes, 0
+    for _, table, after in steps:
+        flops += 2 * int(table.counts.mean()) * math.prod(after)
+    return Native(emit, f"{i.op} of {'x'.join(map(str, x.shape))}", moved, flops)
+
+
+def resample(i: Instruction, ex: Executable) -> Native | str:
+    """Interpolation along one dimension, or its gradient."""
+    x, params = i.inputs[0], i.params
+    arrays = [ex.contents.get(v.value.buffer) if isinstance(v, Ref) else v for v in (params["index"], params["weight"])]
+    if arrays[0] is None or isinstance(params["weight"], Ref) and arrays[1] is None:
+        return "weights that another call may change"
+    table = taps.make_table(arrays[0], arrays[1], params["size"])
+    if i.op == "resample_axis_back":
+        table = table.transposed
+    return _sums(i, ex, x, [(params["axis"] % len(x.shape), table, i.outputs[0].shape)])
+
+
+def adaptive(i: Instruction, ex: Executable) -> Native | str:
+    """Means of windows that cover the input, or their gradient."""
+    x, out = i.inputs[0], i.outputs[0]
+    back = i.op == "adaptive_avg_pool_grad"
+    large, small = (out, x) if back else (x, out)
+    return _both_ways(i, ex, x, taps.adaptive_tables(large.shape[2:], small.shape[2:]), back)
+
+
+def _both_ways(i: Instruction, ex: Executable, x: Value, tables: Sequence[Table], back: bool) -> Native | str:
+    if back:
+        tables = [t.transposed for t in tables]
+    return _sums(i, ex, x, taps.sequence(x.shape, tables))
+
+
+LOWERINGS: dict[str, Lowering] = {
     "im2col": columns, "col2im": columns, "unfold_grad": lines, **dict.fromkeys(_KINDS, sampled),
+    "resample_axis": resample, "resample_axis_back": resample,
 }  # fmt: skip
