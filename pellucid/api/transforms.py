@@ -10,7 +10,6 @@ from ..core import reverse
 from ..core.bind import wrap
 from ..core.tensor import Tensor
 from ..core.tracing import constant
-from ..core.transforms import batching_rules
 from ..core.transforms.batching import Level, batched, level_of, levels, lift, lower, physical
 from ..dtypes import BY_NUMPY
 from ..errors import GraphError, OperationError, UnsupportedError
@@ -90,6 +89,3 @@ def _rows(
     finally:
         levels.stack.pop()
     return tuple(None if g is None else lower(g, level.number, rows) for g in gs)
-
-
-assert batching_rules

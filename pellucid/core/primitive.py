@@ -209,7 +209,9 @@ def defop(
             already).
         variant: `variant(result shape, *argument shapes) -> str`, the node's whole name where that depends on shapes; None stands for
             an argument without gradient.
-        batch: batching rule for vmap: "elementwise", or `rule(batch_size, args, dims, **params)`; None: derived or looped.
+        batch: how `vmap` runs it on many samples at once: "elementwise" (which `elementwise=True` implies), "dims" (parameters that
+            name dimensions move by one), "leading" (it takes any number of dimensions in front), a function
+            `rule(b)` of a `core.transforms.batching.Batch`, or None: sample by sample.
         onnx: ONNX operator of the same meaning.
         samples: generator of sample and error inputs for the table-driven tests.
         autocast: "lower" (runs in the lower precision under autocast), "float32" or "promote".
@@ -228,6 +230,7 @@ def defop(
         raise ValueError(f"the operation {name!r} is defined twice")
     words = args.split()
     fields |= {
+        "batch": batch or ("elementwise" if elementwise else None),
         "args": tuple(w.strip("*?") for w in words),
         "variadic": any(w.startswith("*") for w in words),
         "grad_name": _node_name(grad_name or "".join(part.capitalize() for part in name.split("_"))),

@@ -10,7 +10,7 @@ from ..core.function import before_apply
 from ..core.primitive import TENSORS as F
 from ..core.streams import generator as random
 from ..core.tensor import Tensor
-from ..core.transforms import batching, batching_rules
+from ..core.transforms import batching
 from ..core.transforms.batching import Level, NeedsLoop, batched, draw_guard, level_of, levels, unwrap
 from ._tree import Spec, broadcast_prefix, flatten, unflatten
 
@@ -276,4 +276,3 @@ def _function(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[
 
 
 before_apply.append(_function)
-assert batching_rules

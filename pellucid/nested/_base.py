@@ -38,7 +38,7 @@ def same_places(name: str) -> bool:
     if base in _NAMES:
         return True
     op = PRIMITIVES.get(base)
-    return op is not None and (op.elementwise or op.batch == "elementwise")
+    return op is not None and op.batch == "elementwise"
 
 
 _NAMES = frozenset((*_POINTWISE, *_ALIKE))

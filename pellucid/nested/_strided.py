@@ -176,7 +176,7 @@ class StridedNestedTensor(Tensor):
 
     @staticmethod
     def __pellucid_bind__(op: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        if not (op.elementwise or op.batch == "elementwise"):
+        if op.batch != "elementwise":
             refuse(op.name)
         return each(op.name, lambda *a: op.call(*a, **params), *args)
 

@@ -98,6 +98,15 @@ def test_gradients_of_samples():
         compare(torch.func.grad(loss)(w, x[k]), got[k])
 
 
+@pytest.mark.parametrize("dtype", [torch.int32, torch.bool])
+def test_sums_of_single_numbers_have_the_dtype_of_sums(dtype):
+    x = torch.tensor([1, 0, 1], dtype=dtype)
+    for function in (torch.sum, torch.prod, lambda a: a.sum(0)):
+        got = torch.func.vmap(function)(x)
+        assert got.dtype is torch.int64
+        assert got.tolist() == [1, 0, 1]
+
+
 def test_nothing_is_left_behind():
     with pytest.raises(RuntimeError):
         torch.func.vmap(lambda a: a.sum().item())(torch.ones(3, 2))

@@ -104,6 +104,27 @@ def case_id(value):
     return str(value)
 
 
+@pytest.mark.parametrize("name", [name for name in RECORDS if PRIMITIVES[name].batch is not None])
+def test_a_batch_gives_what_its_samples_give(name):
+    op = PRIMITIVES[name]
+    for sample in good(name):
+        places = [k for k, a in enumerate(sample.args) if isinstance(a, np.ndarray)]
+        for batched in {*((k,) for k in places), tuple(places)} - {()}:
+            rows = [
+                [make_tensor(np.roll(a, k) if i in batched else a) if i in places else a for i, a in enumerate(sample.args)]
+                for k in range(3)
+            ]
+            expected = [several(op.call(*row, **sample.params)) for row in rows]
+            given = [torch.stack(column) if i in batched else column[0] for i, column in enumerate(zip(*rows, strict=True))]
+            dims = tuple(0 if i in batched else None for i in range(len(sample.args)))
+            got = several(torch.func.vmap(lambda *xs: op.call(*xs, **sample.params), in_dims=dims)(*given))
+            for g, column in zip(got, zip(*expected, strict=True), strict=True):
+                wanted = torch.stack(column)
+                assert (g.shape, g.dtype) == (wanted.shape, wanted.dtype), (batched, sample.params)
+                tolerance = 1e-5 if g._array.dtype == np.float32 else 1e-9
+                np.testing.assert_allclose(g._array, wanted._array, rtol=tolerance, atol=tolerance)
+
+
 @pytest.mark.parametrize("name", RECORDS)
 def test_shapes_without_data_are_those_of_the_result(name):
     op = PRIMITIVES[name]

@@ -3,8 +3,8 @@
 A `Batched` stands for one sample and holds all of them: a physical tensor with the batch dimension first, and the level of its
 `vmap`. Its own array knows shape and dtype of one sample and refuses to be read, so code that would look at values fails loudly;
 `NeedsLoop` then tells `vmap` to map the function sample by sample. Operations on Batched arguments come here from
-`core.bind.general` and run on the physical tensors by the record's batching rule, by the rules of `core.transforms.batching_rules`, or
-sample by sample. Autograd's graph and tangents live on the physical tensors.
+`core.bind.general` and run on the physical tensors by the record's `batch`, or sample by sample. Autograd's graph and tangents live on the
+physical tensors.
 """
 
 from __future__ import annotations
@@ -247,8 +247,87 @@ def _ensure(t: Tensor, level: Level) -> Tensor:
 
 
 # ---- operations ------------------------------------------------------------------------------
-# Rules by operation name: rule(op, size, args, flags, params) -> physical result(s), or None to fall back to the loop.
-RULES: dict[str, Callable[..., Any]] = {}
+def aligned(values: list[Any], flags: list[bool]) -> list[Any]:
+    """Physical tensors whose samples broadcast against each other: dimensions of size 1 inserted after the batch's."""
+    wide = max(v._array.ndim - f for v, f in zip(values, flags, strict=True) if isinstance(v, Tensor))
+    out = []
+    for v, f in zip(values, flags, strict=True):
+        missing = wide + 1 - v._array.ndim if f else 0
+        if missing:
+            shape = v._array.shape
+            v = F.reshape(v, shape=(shape[0], *(1,) * missing, *shape[1:]))
+        out.append(v)
+    return out
+
+
+class Batch:
+    """One operation on a batch, as a record's batching rule sees it.
+
+    `b[k]` is an argument with all its samples, the batch first (`b.flags[k]` says whether it has one), `b.p` holds the parameters of one
+    sample, `b.ndim` is the number of dimensions of the first argument's samples. A rule returns the result with the batch first, or None:
+    the operation then runs sample by sample.
+    """
+
+    __slots__ = ("flags", "op", "p", "size", "values")
+
+    F = F
+    aligned = staticmethod(aligned)
+
+    def __init__(self, op: Primitive, size: int, values: list[Any], flags: list[bool], params: dict[str, Any]) -> None:
+        self.op, self.size, self.values, self.flags, self.p = op, size, values, flags, params
+
+    def __getitem__(self, k: int) -> Any:
+        return self.values[k]
+
+    @property
+    def ndim(self) -> int:
+        """Dimensions of a sample of the first argument."""
+        return self.values[0]._array.ndim - self.flags[0]  # type: ignore[no-any-return]
+
+    @property
+    def first_only(self) -> bool:
+        """Whether the first argument has samples, and no other."""
+        return self.flags[0] and True not in self.flags[1:]
+
+    def call(self, *values: Any, **changed: Any) -> Any:
+        """The operation itself, with these parameters changed."""
+        return self.op.call(*values, **{**self.p, **changed})
+
+    def whole(self) -> list[Any]:
+        """All arguments with the batch first, repeated where they are the same for every sample."""
+        return [v if f or v is None else spread(v, self.size) for v, f in zip(self.values, self.flags, strict=True)]
+
+    def shifted(self, dim: Any) -> Any:
+        """A dimension of a sample, or several, as dimensions of the batch: those counted from the left move by one."""
+        if dim is None:
+            return tuple(range(1, self.ndim + 1))
+        if isinstance(dim, (tuple, list)):
+            return tuple(self.shifted(d) for d in dim)
+        return dim + 1 if dim >= 0 else dim
+
+    def along_dims(self) -> Any:
+        """The operation with every parameter that names dimensions moved."""
+        return self.call(*self.whole(), **{k: self.shifted(v) for k, v in self.p.items() if k in _DIM_WORDS})
+
+    def fold(self, x: Any) -> Any:
+        """Samples of batches of images as one batch of images."""
+        shape = x._array.shape
+        return F.reshape(x, shape=(shape[0] * shape[1], *shape[2:]))
+
+    def unfold(self, x: Any) -> Any:
+        """The reverse of `fold`."""
+        shape = x._array.shape
+        return F.reshape(x, shape=(self.size, shape[0] // self.size, *shape[1:]))
+
+
+_DIM_WORDS = frozenset({"dim", "dims", "dim0", "dim1", "dim2"})
+
+# What a record's `batch` may say in a word.
+WAYS: dict[str, Callable[[Batch], Any]] = {
+    "elementwise": lambda b: b.call(*aligned(b.values, b.flags)),
+    "dims": lambda b: b.along_dims() if b.ndim and all(x._array.ndim == b.ndim + 1 for x in b.whole()) else None,
+    "leading": lambda b: b.call(*b.whole()),
+}
 
 
 def run(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -264,13 +343,8 @@ def run(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     size = next((physical(x)._array.shape[0] for x in tensors if level_of(x) == level), 0) or _size(level)
     pairs = [unwrap(x, level, size) for x in tensors]
     values, flags = [v for v, _ in pairs], [f for _, f in pairs]
-    result = None
-    if op.batch == "elementwise" or op.elementwise:
-        result = op.call(*aligned(values, flags), **params)
-    elif callable(op.batch):
-        result = op.batch(size, values, flags, **params)
-    elif op.name in RULES:
-        result = RULES[op.name](op, size, values, flags, params)
+    rule = WAYS.get(op.batch, op.batch)
+    result = None if rule is None else rule(Batch(op, size, values, flags, params))
     if result is None:
         result = one_by_one(op, size, values, flags, params)
     if isinstance(result, tuple):
@@ -280,19 +354,6 @@ def run(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
 
 def _size(level: int) -> int:
     return next((known.size for known in levels.stack if known.number == level), 0)
-
-
-def aligned(values: list[Any], flags: list[bool]) -> list[Any]:
-    """Physical tensors whose samples broadcast against each other: dimensions of size 1 inserted after the batch's."""
-    wide = max(v._array.ndim - f for v, f in zip(values, flags, strict=True) if isinstance(v, Tensor))
-    out = []
-    for v, f in zip(values, flags, strict=True):
-        missing = wide + 1 - v._array.ndim if f else 0
-        if missing:
-            shape = v._array.shape
-            v = F.reshape(v, shape=(shape[0], *(1,) * missing, *shape[1:]))
-        out.append(v)
-    return out
 
 
 def one_by_one(op: Primitive, size: int, values: list[Any], flags: list[bool], params: dict[str, Any]) -> Any:

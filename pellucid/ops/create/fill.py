@@ -44,7 +44,7 @@ fill_op = defop(
         "input": lambda F, input_shape, input_dtype: F.full(shape=input_shape, value=0, dtype=input_dtype),
         "value": lambda F, g: F.sum_to(g, shape=()),
     },
-    batch="elementwise",
+    batch=lambda b: b.call(*b.values) if b.first_only else None,
     samples=_fill_samples,
 )
 

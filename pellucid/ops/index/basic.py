@@ -64,6 +64,7 @@ def _basic_op(name: str, grad_name: str) -> Any:
         _basic,
         lambda F, g, index, input_shape: F.embed(g, shape=input_shape, op=name, how={"index": index}),
         grad_name=grad_name,
+        batch=lambda b: b.call(b[0], index=(slice(None), *b.p["index"])),
     )
 
 
@@ -360,6 +361,42 @@ def _index_grad(xp: Any, g: Any, *indices: Any, spec: tuple[bool, ...], shape: t
     return out
 
 
+def _front(spec: Sequence[bool]) -> int:
+    """Where NumPy puts the dimensions that index tensors pick: at the first of them, in front of all if they stand apart."""
+    if True not in spec:
+        return 0
+    first, last = spec.index(True), len(spec) - 1 - spec[::-1].index(True)
+    return first if all(spec[first : last + 1]) else 0
+
+
+def _batch_index(b: Any) -> Any:
+    """Index tensors, batched or not; one without dimensions takes its dimension away, as a number would."""
+    spec, (x, *indices), flags = b.p["spec"], b.values, b.flags
+    if any(i._array.dtype.kind == "b" for i in indices):
+        return None
+    ranks = [i._array.ndim - f for i, f in zip(indices, flags[1:], strict=True)]
+    picked, own = max(ranks), any(flags[1:])
+    if own:
+        # Dimensions of size 1 after the batch's, so that all batched indices have as many.
+        indices = [
+            b.F.reshape(i, shape=(b.size, *(1,) * (picked - n), *i._array.shape[1:])) if f else i
+            for i, n, f in zip(indices, ranks, flags[1:], strict=True)
+        ]
+    places = iter(ranks)
+    target = _front([here for here in spec if not here or next(places)])
+    if flags[0]:
+        # Samples and their own indices go together: the number of the sample is one more index.
+        count = make_tensor(np.arange(b.size).reshape(b.size, *(1,) * picked))
+        spec, indices = (own, *spec), [count, *indices] if own else indices
+    r = b.call(x, *indices, spec=spec)
+    at = _front(spec)
+    block = list(range(at, at + picked + own))
+    rest = [d for d in range(r._array.ndim) if d not in block]
+    batch = [(block if own else rest).pop(0)]
+    order = (*batch, *rest[:target], *block, *rest[target:])
+    return r if order == tuple(range(len(order))) else b.F.permute(r, dims=order)
+
+
 index_op = defop(
     "index",
     "input *indices",
@@ -369,6 +406,7 @@ index_op = defop(
         F.index_grad(g, *indices, spec=spec, shape=input_shape),
         *[None] * len(indices),
     ),
+    batch=_batch_index,
     onnx="GatherND",
 )
 

@@ -157,6 +157,7 @@ gather_op = defop(
             F.full(shape=input_shape, value=0, dtype=input_dtype), index, g, dim=dim
         )
     },
+    batch="dims",
     onnx="GatherElements",
 )
 
@@ -303,6 +304,7 @@ scatter_op = defop(
         "input": lambda F, g, index, dim, input_dtype: _zeroed(F, g, index, dim, input_dtype),
         "src": lambda F, g, index, dim, src_shape: _pad_like(F, F.gather(g, index, dim=dim), src_shape),
     },
+    batch="dims",
     onnx="ScatterElements",
 )
 

@@ -95,6 +95,7 @@ defop(
     aval=lambda x: x,
     vjp={"input": _matrix_exp_grad},
     grad_name="LinalgMatrixExp",
+    batch="leading",
     samples=cases((((2, 3, 3),), {}), complex=True),
 )
 

@@ -58,6 +58,7 @@ defop(
     vjp={"input": _cholesky_grad},
     aval=lambda x, upper: [x, (x[0][:-2], _INFO)],
     grad_name="LinalgCholeskyEx",
+    batch="leading",
 )
 _cholesky_ex = return_types.make("linalg_cholesky_ex", "L info")
 
@@ -154,6 +155,7 @@ defop(
     outputs=2,
     vjp={"input": _qr_grad},
     grad_name="LinalgQr",
+    batch="leading",
     samples=cases(*(((shape,), {"mode": "reduced"}) for shape in ((3, 3), (2, 4, 3), (2, 4)))),
 )
 _qr_result = return_types.make("linalg_qr", "Q R")
@@ -247,6 +249,7 @@ defop(
     outputs=3,
     vjp={"input": _lu_grad},
     grad_name="LinalgLuFactorEx",
+    batch="leading",
     samples=cases(*(((shape,), {}) for shape in ((3, 3), (2, 4, 3), (2, 4))), complex=True),
 )
 _lu_result = return_types.make("linalg_lu", "P L U")

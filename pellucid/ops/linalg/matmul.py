@@ -90,6 +90,25 @@ _PAIRS = (
     ((3,), (5, 3, 2)), ((2, 3), (5, 3, 4)), ((5, 1, 2, 3), (4, 3, 2)), ((0, 3), (3, 2)), ((2, 0), (0, 3)),
 )  # fmt: skip
 
+
+def batched_matmul(x: Any, y: Any, bx: bool, by: bool) -> Any:
+    """The product of each sample; `bx` and `by` say which operand has samples (in its first dimension)."""
+    nx, ny = x._array.ndim - bx, y._array.ndim - by
+    if nx == 1:
+        x = F.unsqueeze(x, dim=int(bx))
+    if ny == 1:
+        y = F.unsqueeze(y, dim=y._array.ndim)
+    wide = max(x._array.ndim - bx, y._array.ndim - by)
+    parts = []
+    for v, f in ((x, bx), (y, by)):
+        shape = v._array.shape
+        missing = wide + 1 - len(shape)
+        parts.append(F.reshape(v, shape=(shape[0], *(1,) * missing, *shape[1:])) if f and missing else v)
+    r = F.matmul(*parts)
+    drop = [r._array.ndim - 2] * (nx == 1) + [r._array.ndim - 1] * (ny == 1)
+    return F.reshape(r, shape=tuple(n for k, n in enumerate(r._array.shape) if k not in drop)) if drop else r
+
+
 matmul_op = defop(
     "matmul",
     "input other",
@@ -97,6 +116,7 @@ matmul_op = defop(
     aval=lambda a, b: (matmul_shape(a[0], b[0]), a[1]),
     vjp={"input": _left, "other": _right},
     variant=lambda shape, *_: ("Dot", "Mv", "Mm", "Bmm")[min(len(shape), 3)] + "Backward0",
+    batch=lambda b: batched_matmul(*b.values, *b.flags),
     onnx="MatMul",
     autocast="lower",
     check=_check,

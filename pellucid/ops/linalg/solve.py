@@ -275,6 +275,7 @@ defop(
     aval=lambda x: x,
     vjp={"input": lambda F, g, out: -F.matmul(mH(F, out), F.matmul(g, mH(F, out)))},
     grad_name="LinalgInvEx",
+    batch="leading",
     samples=cases((((2, 3, 3),), {}), complex=True, make=dominant),
 )
 
@@ -361,6 +362,7 @@ def _det_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
 
 defop(
     "det", "input", host=True, forward=_det, aval=lambda x: (x[0][:-2], x[1]), vjp={"input": _det_grad}, grad_name="LinalgDet",
+    batch="leading",
     samples=lambda rng: (
         *cases((((2, 3, 3),), {}), complex=True)(rng),
         *cases((((3, 2), (2, 3)), {}), make=lambda a, b: (a @ b,))(rng),
@@ -408,6 +410,7 @@ defop(
     outputs=2,
     vjp={"input": _slogdet_grad},
     grad_name="LinalgSlogdet",
+    batch="leading",
     samples=cases((((2, 3, 3),), {}), complex=True, make=dominant),
     aval=lambda x: [(x[0][:-2], x[1]), (x[0][:-2], np.empty(0, x[1]).real.dtype)],
 )

@@ -119,6 +119,7 @@ attention_op = defop(
     vjp=_attention_vjp,
     grad_name="ScaledDotProductFlashAttentionForCpu",
     autocast="lower",
+    batch=lambda b: None if b[3] is not None else b.call(*b.whole()),
 )
 
 

@@ -29,6 +29,27 @@ def _conv_aval(x: Any, w: Any, bias: Any, *, stride: Any, padding: Any, dilation
     return (x[0][0], w[0][0], *out), x[1]
 
 
+def _batch_conv(b: Any) -> Any:
+    x, w, bias = b.values
+    if b.first_only:
+        return b.unfold(b.call(b.fold(x), w, bias))
+    # A weight for each sample: samples become groups of channels.
+    x, w, bias = b.whole()
+    images, channels = x._array.shape[1:3]
+    joined = F.reshape(F.transpose(x, dim0=0, dim1=1), shape=(images, b.size * channels, *x._array.shape[3:]))
+    r = b.call(joined, b.fold(w), None, groups=b.p["groups"] * b.size)
+    shape = r._array.shape
+    r = F.transpose(F.reshape(r, shape=(images, b.size, shape[1] // b.size, *shape[2:])), dim0=0, dim1=1)
+    return r if bias is None else r + F.reshape(bias, shape=(b.size, 1, bias._array.shape[1], *(1,) * (len(shape) - 2)))
+
+
+def _batch_input_grad(b: Any) -> Any:
+    if not b.first_only:
+        return None
+    count, *rest = b.p["x_shape"]
+    return b.unfold(b.call(b.fold(b[0]), b[1], x_shape=(b.size * count, *rest)))
+
+
 conv_op = defop(
     "conv",
     "input weight bias?",
@@ -44,6 +65,7 @@ conv_op = defop(
         "bias": lambda F, g: _bias_grad(F, g),
     },
     grad_name="Convolution",
+    batch=_batch_conv,
     onnx="Conv",
     autocast="lower",
 )
@@ -64,6 +86,7 @@ conv_input_grad = defop(
         ),
     },
     grad_name="Convolution",
+    batch=_batch_input_grad,
     onnx="ConvTranspose",
     autocast="lower",
 )

@@ -16,6 +16,7 @@ from ...core.public import public
 from ...core.tensor import Tensor
 from ...errors import DtypeError, ShapeError, facts_of
 from .._rules import require_tensor
+from ..linalg.matmul import batched_matmul
 
 
 def _linear_vjp(F: Any, g: Any, input: Any, weight: Any, needs: Any) -> tuple[Any, ...]:
@@ -44,6 +45,19 @@ def _numpy_dtype(g: Any) -> Any:
     return g._array.dtype if isinstance(g, Tensor) else g.dtype
 
 
+def _batch_linear(b: Any) -> Any:
+    x, w, bias = b.values
+    if b.first_only:
+        return b.call(x, w, bias)
+    bx, bw, _ = b.flags
+    rank = w._array.ndim
+    if rank - bw != 2:
+        return None
+    matrix = F.transpose(w, dim0=rank - 2, dim1=rank - 1)
+    r = batched_matmul(x, matrix, bx, bw) if bx or bw else F.matmul(x, matrix)
+    return r if bias is None else F.add(*b.aligned([r, bias], [bx or bw, b.flags[2]]))
+
+
 linear_op = defop(
     "linear",
     "input weight bias?",
@@ -51,6 +65,7 @@ linear_op = defop(
     aval=lambda x, w, b: ((*x[0][:-1], w[0][0]), x[1]),
     vjp=_linear_vjp,
     grad_name="Addmm",
+    batch=_batch_linear,
     onnx="Gemm",
     autocast="lower",
 )

@@ -32,7 +32,6 @@ mse_op = defop(
     },
     promote="common",
     elementwise=True,
-    batch="elementwise",
     grad_name="MseLoss",
     autocast="float32",
 )

@@ -120,6 +120,7 @@ layer_norm_op = defop(
     aval=lambda x, w, b, **_: x,
     vjp=_layer_norm_vjp,
     grad_name="NativeLayerNorm",
+    batch=lambda b: b.call(*b.values) if b.first_only else None,
     onnx="LayerNormalization",
 )
 

@@ -25,6 +25,14 @@ def _max_pool(xp: Any, x: Any, *, kernel: Any, stride: Any, padding: Any, dilati
     return xp.max_pool(x, kernel, stride, padding, dilation, ceil_mode)
 
 
+def _batch_images(b: Any) -> Any:
+    """The batch of samples joins the batch of images."""
+    if b.ndim < 3:
+        return None
+    r = b.call(b.fold(b[0]))
+    return tuple(map(b.unfold, r)) if isinstance(r, tuple) else b.unfold(r)
+
+
 max_pool_op = defop(
     "max_pool",
     "input",
@@ -33,6 +41,7 @@ max_pool_op = defop(
     vjp={"input": lambda F, g, aux, input_shape: F.max_pool_grad(g, index=aux, x_shape=input_shape)},
     jvp=lambda F, tangents, aux: F.pool_gather(tangents[0], index=aux),
     grad_name="MaxPool2DWithIndices",
+    batch=_batch_images,
     onnx="MaxPool",
 )
 
@@ -70,6 +79,7 @@ adaptive_max_op = defop(
     vjp={"input": lambda F, g, aux, input_shape: F.max_pool_grad(g, index=aux, x_shape=input_shape)},
     jvp=lambda F, tangents, aux: F.pool_gather(tangents[0], index=aux),
     grad_name="AdaptiveMaxPool2D",
+    batch=_batch_images,
 )
 
 avg_pool_op = defop(
@@ -92,6 +102,7 @@ avg_pool_op = defop(
     },  # fmt: skip
     jvp="linear",
     grad_name="AvgPool2D",
+    batch=_batch_images,
     onnx="AveragePool",
 )
 
@@ -118,6 +129,7 @@ adaptive_avg_op = defop(
     vjp={"input": lambda F, g, input_shape: F.adaptive_avg_pool_grad(g, x_shape=input_shape)},
     jvp="linear",
     grad_name="AdaptiveAvgPool2D",
+    batch=_batch_images,
 )
 
 adaptive_avg_grad = defop(

@@ -86,7 +86,6 @@ def unary(
         jvp=None if vjp is None else jvp,
         promote=promote,
         elementwise=True,
-        batch="elementwise",
         samples=elementwise(domain, complex=complex),
         **fields,
     )
@@ -136,7 +135,6 @@ def binary(
         vjp=vjp,
         promote=promote,
         elementwise=True,
-        batch="elementwise",
         samples=elementwise(*domains, complex=complex, constant=constant),
         **fields,
     )

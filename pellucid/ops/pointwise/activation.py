@@ -69,7 +69,7 @@ def activation(
 
     return defop(
         name, "input", forward=forward, vjp={"input": rule}, jvp="elementwise", aval=lambda x, **_: x, elementwise=True,
-        batch="elementwise", grad_name=grad_name, onnx=onnx,
+        grad_name=grad_name, onnx=onnx,
     )  # fmt: skip
 
 
@@ -109,7 +109,6 @@ relu_op = defop(
     aval=lambda x: x,
     jvp="elementwise",
     elementwise=True,
-    batch="elementwise",
     check=_check_relu,
     onnx="Relu",
 )
@@ -218,7 +217,6 @@ elu_op = defop(
     aval=lambda x, **_: x,
     jvp="elementwise",
     elementwise=True,
-    batch="elementwise",
     onnx="Elu",
 )
 

@@ -31,7 +31,6 @@ add_op = defop(
     jvp="linear",
     promote="common",
     elementwise=True,
-    batch="elementwise",
     onnx="Add",
     samples=elementwise(REAL, REAL, complex=True),
 )
@@ -66,7 +65,6 @@ sub_op = defop(
     jvp="linear",
     promote="common",
     elementwise=True,
-    batch="elementwise",
     onnx="Sub",
     check=_check_sub,
     samples=elementwise(REAL, REAL, complex=True),
@@ -79,7 +77,6 @@ mul_op = defop(
     vjp={"input": lambda F, g, other: g * F.conj(other), "other": lambda F, g, input: g * F.conj(input)},
     promote="common",
     elementwise=True,
-    batch="elementwise",
     onnx="Mul",
     samples=elementwise(REAL, REAL, complex=True),
     wide_numbers=True,
@@ -95,7 +92,6 @@ div_op = defop(
     },
     promote="float",
     elementwise=True,
-    batch="elementwise",
     onnx="Div",
     samples=elementwise(REAL, POSITIVE, complex=True),
     wide_numbers=True,
@@ -234,7 +230,6 @@ floor_divide_op = defop(
     vjp={"input": zero_gradient, "other": lambda F, other_shape, other_dtype: zero_gradient(F, other_shape, other_dtype)},
     promote="common",
     elementwise=True,
-    batch="elementwise",
     check=_check_whole,
     samples=elementwise(REAL, POSITIVE),
 )
@@ -246,7 +241,6 @@ trunc_divide_op = defop(
     vjp={"input": zero_gradient, "other": lambda F, other_shape, other_dtype: zero_gradient(F, other_shape, other_dtype)},
     promote="common",
     elementwise=True,
-    batch="elementwise",
     grad_name="Div",
     check=_check_whole,
     samples=elementwise(REAL, POSITIVE),
@@ -308,7 +302,6 @@ remainder_op = defop(
     vjp={"input": lambda g: g, "other": lambda F, g, input, other: -g * F.floor_divide(input, other)},
     promote="common",
     elementwise=True,
-    batch="elementwise",
     onnx="Mod",
     samples=elementwise(REAL, POSITIVE),
 )
@@ -320,7 +313,6 @@ fmod_op = defop(
     vjp={"input": lambda g: g, "other": lambda F, g, input, other: -g * F.trunc_divide(input, other)},
     promote="common",
     elementwise=True,
-    batch="elementwise",
     samples=elementwise(REAL, POSITIVE),
 )
 
@@ -478,7 +470,6 @@ addcmul_op = defop(
         "tensor2": lambda F, g, tensor1, value: g * F.conj(tensor1 * value),
     },
     elementwise=True,
-    batch="elementwise",
     samples=elementwise(REAL, REAL, REAL, params=({"value": 1}, {"value": -0.5}), complex=True),
 )
 
@@ -492,7 +483,6 @@ addcdiv_op = defop(
         "tensor2": lambda F, g, tensor1, tensor2, value: -g * F.conj(value * tensor1 / (tensor2 * tensor2)),
     },
     elementwise=True,
-    batch="elementwise",
     samples=elementwise(REAL, REAL, POSITIVE, params=({"value": 1}, {"value": -0.5}), complex=True),
 )
 
@@ -563,7 +553,6 @@ lerp_op = defop(
         "weight": lambda F, g, input, end: g * F.conj(end - input),
     },
     elementwise=True,
-    batch="elementwise",
     samples=elementwise(REAL, REAL, REAL, complex=True),
 )
 
@@ -578,7 +567,6 @@ lerp_number_op = defop(
         "end": lambda F, g, weight: g * F.conj(weight),
     },
     elementwise=True,
-    batch="elementwise",
     grad_name="Lerp",
     samples=elementwise(REAL, REAL, params=({"weight": 0.3}, {"weight": 0.7}), complex=True),
 )

@@ -74,6 +74,14 @@ def _sum_to(xp: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
     return xp.sum(x, axis=axes, keepdims=True, dtype=x.dtype).reshape(shape)
 
 
+def _batch_sum_to(b: Any) -> Any:
+    x, shape = b[0], b.p["shape"]
+    extra = b.ndim - len(shape)
+    if extra:
+        x = b.F.sum(x, dim=tuple(range(1, 1 + extra)), keepdim=False)
+    return b.call(x, shape=(b.size, *shape))
+
+
 sum_to = defop(
     "sum_to",
     "input",
@@ -82,12 +90,20 @@ sum_to = defop(
     vjp={"input": lambda F, g, input_shape: F.expand(g, shape=input_shape)},
     jvp="linear",
     grad_name="Sum",
+    batch=_batch_sum_to,
     samples=_shaped({(3, 4): (1, 4), (2, 3, 4): (3, 1), (): (), (0, 2): (1,)}),
 )
 
 
 def _expand(xp: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
     return xp.broadcast_to(x, shape)
+
+
+def _batch_expand(b: Any) -> Any:
+    x, shape = b[0], b.p["shape"]
+    for _ in range(len(shape) - b.ndim):
+        x = b.F.unsqueeze(x, dim=1)
+    return b.call(x, shape=(b.size, *shape))
 
 
 expand = defop(
@@ -98,6 +114,7 @@ expand = defop(
     aval=lambda x, shape: (shape, x[1]),
     vjp={"input": lambda F, g, input_shape: F.sum_to(g, shape=input_shape)},
     jvp="linear",
+    batch=_batch_expand,
     onnx="Expand",
     samples=_shaped({(1, 4): (3, 4), (3, 1): (2, 3, 4), (): (2,), (1, 2): (0, 2)}),
 )
@@ -141,7 +158,6 @@ conj = defop(
     vjp={"input": lambda F, g: F.conj(g)},
     jvp="linear",
     elementwise=True,
-    batch="elementwise",
     samples=elementwise(REAL, complex=True),
 )
 _record_conj = conj.call

@@ -301,7 +301,6 @@ where_op = defop(
         "other": lambda F, g, condition: F.where(condition, 0, g),
     },
     elementwise=True,
-    batch="elementwise",
     onnx="Where",
     samples=_where_samples,
     call=_where_call,

@@ -111,7 +111,6 @@ make_complex = defop(
     aval=lambda re, im: (_broadcast(re[0], im[0]), np.dtype(f"c{2 * re[1].itemsize}")),
     vjp={"real": lambda F, g: F.real(g), "imag": lambda F, g: F.imag(g)},
     elementwise=True,
-    batch="elementwise",
     samples=elementwise(REAL, REAL),
 )
 
@@ -191,6 +190,7 @@ view_as_real_op = defop(
     aval=lambda x: ((*x[0], 2), _real_kind(x[1])),
     vjp={"input": lambda F, g: F.complex(g[..., 0], g[..., 1])},
     jvp="linear",
+    batch="leading",
     samples=_complex_samples,
 )
 
@@ -246,6 +246,7 @@ view_as_complex_op = defop(
     vjp={"input": lambda F, g: F.view_as_real(g)},
     jvp="linear",
     check=_check_view_as_complex,
+    batch="leading",
     samples=_pair_samples,
 )
 

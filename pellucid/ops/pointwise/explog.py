@@ -193,7 +193,6 @@ logit_op = defop(
     jvp="elementwise",
     promote="float",
     elementwise=True,
-    batch="elementwise",
     samples=elementwise((0.1, 0.9), params=({"eps": None}, {"eps": 0.3})),
 )
 

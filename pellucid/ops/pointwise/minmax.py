@@ -102,7 +102,6 @@ clamp_op = defop(
     vjp={"input": lambda F, g, input, min, max: F.where(_inside(input, min, max), g, 0)},
     jvp="elementwise",
     elementwise=True,
-    batch="elementwise",
     onnx="Clip",
     samples=elementwise(REAL, params=({"min": -0.5, "max": 0.7}, {"min": None, "max": 0.5}, {"min": 0.0, "max": None})),
 )
@@ -146,7 +145,6 @@ clamp_tensor_op = defop(
     },
     promote="common",
     elementwise=True,
-    batch="elementwise",
     grad_name="Clamp",
     check=_refuse_complex("clamp"),
     samples=_clamp_samples,
@@ -219,7 +217,6 @@ heaviside_op = defop(
     forward="heaviside",
     vjp=dict.fromkeys(("input", "values"), lambda F: refused_derivative("aten::heaviside")),
     elementwise=True,
-    batch="elementwise",
     samples=elementwise(REAL, REAL, constant=(0, 1)),
 )
 

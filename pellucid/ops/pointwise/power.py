@@ -66,7 +66,6 @@ pow_op = defop(
     vjp={"input": _base_gradient, "other": _exponent_gradient},
     promote="common",
     elementwise=True,
-    batch="elementwise",
     onnx="Pow",
     check=_check_pow,
     samples=elementwise(POSITIVE, REAL, complex=True),

@@ -67,7 +67,6 @@ round_op = defop(
     vjp={"input": zero_gradient},
     jvp="elementwise",
     elementwise=True,
-    batch="elementwise",
     onnx="Round",
     samples=elementwise(REAL),
 )
@@ -87,7 +86,6 @@ round_decimals_op = defop(
     vjp={"input": zero_gradient},
     jvp="elementwise",
     elementwise=True,
-    batch="elementwise",
     grad_name="Round",
     samples=elementwise(REAL, params=({"decimals": 1}, {"decimals": -1})),
 )
@@ -129,7 +127,6 @@ nan_to_num_op = defop(
     vjp={"input": lambda F, g, input: F.where(F.isfinite(input), g, 0)},
     jvp="elementwise",
     elementwise=True,
-    batch="elementwise",
     samples=elementwise(REAL, params=({"nan": None, "posinf": None, "neginf": None},)),
 )
 
@@ -192,6 +189,7 @@ frexp_op = defop(
     vjp=lambda F, g, out1: (g[0] * F.pow(2.0, -out1) if not F.raw else g[0] * F.exp2(-out1.astype(g[0].dtype)),),
     outputs=2,
     aval=lambda x: [x, (x[0], np.dtype(np.int32))],
+    batch="leading",
     samples=elementwise(REAL),
 )
 

@@ -133,7 +133,6 @@ polygamma_op = defop(
     jvp="elementwise",
     promote="float",
     elementwise=True,
-    batch="elementwise",
     samples=elementwise(POSITIVE, params=({"n": 0}, {"n": 1}, {"n": 3})),
 )
 

@@ -128,7 +128,6 @@ def _polynomial(name: str, doc: str, value: Rule) -> None:
         forward=forward,
         promote="float",
         elementwise=True,
-        batch="elementwise",
         samples=elementwise(UNIT, "int"),
     )
 

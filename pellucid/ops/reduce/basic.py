@@ -34,6 +34,15 @@ def _sum_aval(x: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
     return reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.dtype(np.int64) if x[1].kind in "biu" else x[1]
 
 
+def _batch_sums(b: Any) -> Any:
+    """A number is summed as a vector of one."""
+    return b.along_dims() if b.ndim else b.call(b.F.unsqueeze(b[0], dim=1), dim=(1,), keepdim=False)
+
+
+def _batch_whole_sum(b: Any) -> Any:
+    return b.F.sum(b[0] if b.ndim else b.F.unsqueeze(b[0], dim=1), dim=b.shifted(None) or (1,), keepdim=False)
+
+
 sum_op = defop(
     "sum",
     "input",
@@ -42,6 +51,7 @@ sum_op = defop(
     vjp={"input": lambda F, g, input_shape, dim, keepdim: spread(F, g, input_shape, dim, keepdim)},
     jvp="linear",
     grad_name="SumBackward1",
+    batch=_batch_sums,
     onnx="ReduceSum",
     samples=cases(*OVER_DIMS, complex=True),
 )
@@ -54,6 +64,7 @@ sum_all_op = defop(
     vjp={"input": lambda F, g, input_shape: F.expand(g, shape=input_shape)},
     jvp="linear",
     grad_name="Sum",
+    batch=_batch_whole_sum,
     onnx="ReduceSum",
     samples=cases(*_OVER_ALL, complex=True),
 )
@@ -103,6 +114,7 @@ mean_op = defop(
     vjp={"input": lambda F, g, input_shape, dim, keepdim: spread(F, g / float(count(input_shape, dim)), input_shape, dim, keepdim)},
     jvp="linear",
     grad_name="MeanBackward1",
+    batch=_batch_sums,
     onnx="ReduceMean",
     samples=cases(*OVER_DIMS, complex=True),
 )
@@ -167,6 +179,7 @@ defop(
             spread(F, g, input_shape, dim, keepdim) * F.cast(input == input, dtype=g.dtype if F.raw else g._array.dtype)
         )
     },
+    batch="dims",
     samples=cases(*OVER_DIMS),
 )
 
@@ -258,6 +271,7 @@ prod_op = defop(
     forward=_prod,
     aval=_sum_aval,
     vjp={"input": _prod_grad},
+    batch=_batch_sums,
     onnx="ReduceProd",
     samples=lambda rng: (
         *cases(*_LINES, complex=True)(rng),
@@ -327,10 +341,12 @@ def _extreme_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: A
 
 amax_op = defop(
     "amax", "input", forward=lambda xp, x, *, dim, keepdim: xp.max(x, dim, keepdim), aval=reduced_aval, vjp={"input": _extreme_grad},
+    batch="dims",
     onnx="ReduceMax", samples=cases(*OVER_DIMS),
 )  # fmt: skip
 amin_op = defop(
     "amin", "input", forward=lambda xp, x, *, dim, keepdim: xp.min(x, dim, keepdim), aval=reduced_aval, vjp={"input": _extreme_grad},
+    batch="dims",
     onnx="ReduceMin", samples=cases(*OVER_DIMS),
 )  # fmt: skip
 
@@ -464,11 +480,13 @@ def _any(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:
 all_op = defop(
     "all", "input", forward=_all,
     aval=lambda x, dim, keepdim: (reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.dtype(bool)),
+    batch="dims",
     samples=cases(*OVER_DIMS),
 )  # fmt: skip
 any_op = defop(
     "any", "input", forward=_any,
     aval=lambda x, dim, keepdim: (reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.dtype(bool)),
+    batch="dims",
     samples=cases(*OVER_DIMS),
 )  # fmt: skip
 
@@ -510,6 +528,7 @@ def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
 count_nonzero_op = defop(
     "count_nonzero", "input", forward=lambda xp, x, *, dim: xp.sum(x != 0, dim, np.int64),
     aval=lambda x, dim: (reduced_aval(x, dim=dim)[0], np.dtype(np.int64)),
+    batch="dims",
     samples=cases((((3, 4),), {"dim": (0,)})),
 )  # fmt: skip
 

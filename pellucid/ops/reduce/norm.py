@@ -112,6 +112,7 @@ defop(
     vjp={"input": _vector_norm_grad},
     jvp=_vector_norm_tangent,
     grad_name="LinalgVectorNorm",
+    batch="dims",
     samples=cases(
         *((((3, 4),), {"ord": p, "dim": dim, "keepdim": False}) for p in (0, 0.5, 1, 1.5, 2, 3, INF, -INF) for dim in (None, (1,))),
         complex=True,

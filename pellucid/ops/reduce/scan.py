@@ -54,7 +54,7 @@ def _cumsum_grad(F: Any, g: Any, input_shape: Any, dim: int) -> Any:
 
 
 cumsum_op = defop(
-    "cumsum", "input", forward=_cumsum, aval=_scan_aval, vjp={"input": _cumsum_grad}, jvp="linear", onnx="CumSum",
+    "cumsum", "input", forward=_cumsum, aval=_scan_aval, vjp={"input": _cumsum_grad}, jvp="linear", batch="dims", onnx="CumSum",
     samples=cases(*_ALONG, complex=True),
 )  # fmt: skip
 
@@ -104,6 +104,7 @@ cumprod_op = defop(
     forward=_cumprod,
     aval=_scan_aval,
     vjp={"input": _cumprod_grad},
+    batch="dims",
     samples=lambda rng: (*cases(*_ALONG, complex=True)(rng), *cases(*_ALONG, make=_with_zeros)(rng)),
 )
 
@@ -167,11 +168,11 @@ def _running_aval(x: Any, *, dim: int) -> Any:
 
 cummax_op = defop(
     "cummax", "input", host=True, forward=lambda xp, x, *, dim: _running(x, dim, np.maximum), outputs=2, aval=_running_aval,
-    vjp={"input": _running_grad}, samples=cases(*_ALONG),
+    vjp={"input": _running_grad}, batch="dims", samples=cases(*_ALONG),
 )  # fmt: skip
 cummin_op = defop(
     "cummin", "input", host=True, forward=lambda xp, x, *, dim: _running(x, dim, np.minimum), outputs=2, aval=_running_aval,
-    vjp={"input": _running_grad}, samples=cases(*_ALONG),
+    vjp={"input": _running_grad}, batch="dims", samples=cases(*_ALONG),
 )  # fmt: skip
 _cummax, _cummin = return_types.make("cummax", "values indices"), return_types.make("cummin", "values indices")
 
@@ -256,6 +257,7 @@ def _logcumsumexp_grad_recorded(g: Any, input: Any, out: Any, dim: int) -> Any:
 
 logcumsumexp_op = defop(
     "logcumsumexp", "input", host=True, forward=_logcumsumexp, aval=lambda x, dim: x, vjp={"input": _logcumsumexp_grad},
+    batch="dims",
     samples=cases(*_ALONG),
 )  # fmt: skip
 

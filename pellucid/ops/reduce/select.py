@@ -52,6 +52,7 @@ take_along_op = defop(
     forward=lambda xp, x, index, *, dim, unique: xp.take_along_axis(x, index, dim) if x.ndim else x.copy(),
     aval=lambda x, index, dim, unique: (index[0], x[1]),
     vjp={"input": lambda F, g, index, input_shape, dim, unique: F.put_along(g, index, shape=input_shape, dim=dim, unique=unique)},
+    batch="dims",
     samples=lambda rng: [
         Sample((draw(rng, (3, 4), REAL), rng.integers(0, 4, (3, 6))), {"dim": 1, "unique": False}),
         Sample((draw(rng, (3, 4), REAL), rng.permuted(np.tile(np.arange(3), (4, 1)), axis=1).T[:2]), {"dim": 0, "unique": True}),
@@ -107,8 +108,8 @@ def _choose(name: str, index_rule: Any, **given: Any) -> Any:
 
     samples = cases(*((shapes, {**params, **given}) for shapes, params in _ALONG))
     return defop(
-        name, "input", host=True, forward=forward, aval=_chosen_aval, vjp={"input": chosen_grad}, outputs=2, samples=samples
-    )
+        name, "input", host=True, forward=forward, aval=_chosen_aval, vjp={"input": chosen_grad}, outputs=2, batch="dims", samples=samples
+    )  # fmt: skip
 
 
 def _extreme_op(which: str) -> Any:
@@ -128,7 +129,7 @@ def _extreme_op(which: str) -> Any:
 
     return defop(
         which + "_dim", "input", forward=forward, aval=_chosen_aval, vjp={"input": chosen_grad}, outputs=2,
-        grad_name=which.capitalize(), samples=cases(*_ALONG),
+        grad_name=which.capitalize(), batch="dims", samples=cases(*_ALONG),
     )  # fmt: skip
 
 
@@ -211,13 +212,20 @@ def _arg_aval(x: Any, *, dim: Any, keepdim: bool) -> Any:
     return _chosen_aval(x, dim=dim, keepdim=keepdim)[1]
 
 
+def _batch_arg(b: Any) -> Any:
+    """Over a dimension, or over all elements in their order."""
+    if b.ndim == 0 or (b.p["dim"] is None and b.p["keepdim"]):
+        return None
+    return b.along_dims() if b.p["dim"] is not None else b.call(b.F.reshape(b[0], shape=(b.size, -1)), dim=1)
+
+
 argmax_op = defop(
-    "argmax", "input", forward=lambda xp, x, *, dim, keepdim: xp.argmax(x, dim, keepdims=keepdim), aval=_arg_aval, onnx="ArgMax",
-    samples=cases(*_ALONG),
+    "argmax", "input", forward=lambda xp, x, *, dim, keepdim: xp.argmax(x, dim, keepdims=keepdim), aval=_arg_aval, batch=_batch_arg,
+    onnx="ArgMax", samples=cases(*_ALONG),
 )  # fmt: skip
 argmin_op = defop(
-    "argmin", "input", forward=lambda xp, x, *, dim, keepdim: xp.argmin(x, dim, keepdims=keepdim), aval=_arg_aval, onnx="ArgMin",
-    samples=cases(*_ALONG),
+    "argmin", "input", forward=lambda xp, x, *, dim, keepdim: xp.argmin(x, dim, keepdims=keepdim), aval=_arg_aval, batch=_batch_arg,
+    onnx="ArgMin", samples=cases(*_ALONG),
 )  # fmt: skip
 
 

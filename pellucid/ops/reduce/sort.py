@@ -67,6 +67,7 @@ def _order_grad(F: Any, g: Any, out1: Any, input_shape: Any, dim: int) -> Any:
 defop(
     "sort", "input", forward=_sort, outputs=2, vjp={"input": _order_grad},
     aval=lambda x, dim, descending: [x, (x[0], np.dtype(np.int64))],
+    batch="dims",
     samples=cases(*((((3, 5),), {"dim": dim, "descending": down}) for dim in (0, 1) for down in (False, True))),
 )  # fmt: skip
 
@@ -100,7 +101,7 @@ def _topk_aval(x: Any, *, k: int, dim: int, largest: bool) -> Any:
 
 
 defop(
-    "topk", "input", forward=_topk, outputs=2, vjp={"input": _order_grad}, aval=_topk_aval, onnx="TopK",
+    "topk", "input", forward=_topk, outputs=2, vjp={"input": _order_grad}, aval=_topk_aval, batch="dims", onnx="TopK",
     samples=cases(*((((3, 40),), {"k": 3, "dim": 1, "largest": largest}) for largest in (False, True))),
 )  # fmt: skip
 

@@ -64,6 +64,7 @@ def _var_grad(F: Any, g: Any, input: Any, input_shape: Any, dim: Any, correction
 defop(
     "var", "input", forward=_var, vjp={"input": _var_grad},
     aval=lambda x, dim, correction, keepdim: (reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.empty(0, x[1]).real.dtype),
+    batch="dims",
     samples=cases(*((shapes, {**params, "correction": 1}) for shapes, params in OVER_DIMS), complex=True),
 )  # fmt: skip
 
@@ -97,6 +98,7 @@ def _std_tangent(F: Any, tangents: Any, input: Any, out: Any, dim: Any, correcti
 defop(
     "std", "input", forward=_std, vjp={"input": _std_grad}, jvp=_std_tangent,
     aval=lambda x, dim, correction, keepdim: (reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.empty(0, x[1]).real.dtype),
+    batch="dims",
     samples=cases(*((shapes, {**params, "correction": 1}) for shapes, params in OVER_DIMS), complex=True),
 )  # fmt: skip
 

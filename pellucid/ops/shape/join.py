@@ -58,6 +58,7 @@ cat_op = defop(
     vjp=_cat_grad,
     jvp="linear",
     promote="common",
+    batch="dims",
     onnx="Concat",
     autocast="promote",
 )
@@ -81,6 +82,7 @@ stack_op = defop(
     jvp="linear",
     promote="common",
     autocast="promote",
+    batch=lambda b: b.call(*b.whole(), dim=b.shifted(b.p["dim"])),
 )
 
 
@@ -422,6 +424,7 @@ flip_op = defop(
     aval=lambda x, dims: x,
     vjp={"input": lambda F, g, dims: F.flip(g, dims=dims)},
     jvp="linear",
+    batch="dims",
 )
 
 
@@ -505,6 +508,7 @@ def _triangle(name: str, which: str) -> None:
         aval=lambda x, diagonal: x,
         vjp={"input": lambda F, g, diagonal: getattr(F, name)(g, diagonal=diagonal)},
         jvp="linear",
+        batch="leading",
         onnx="Trilu",
     )
 
@@ -541,6 +545,7 @@ diag_embed_op = defop(
     forward=_diag_embed,
     vjp={"input": lambda F, g, offset, dim1, dim2: F.diagonal(g, offset=offset, dim1=dim1, dim2=dim2)},
     jvp="linear",
+    batch="dims",
 )
 
 

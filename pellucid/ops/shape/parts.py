@@ -38,14 +38,16 @@ embed_op = defop(
 )
 
 
-def part_op(name: str, forward: Any, rule: Any, grad_name: str | None = None, onnx: str | None = None) -> Any:
-    return defop(name, "input", forward=forward, view=True, vjp={"input": rule}, jvp="linear", grad_name=grad_name, onnx=onnx)
+def part_op(name: str, forward: Any, rule: Any, **fields: Any) -> Any:
+    """Record a view of a part of one tensor, with the gradient rule for it."""
+    return defop(name, "input", forward=forward, view=True, vjp={"input": rule}, jvp="linear", **fields)
 
 
 select_op = part_op(
     "select",
     lambda xp, x, *, dim, index: x[(slice(None),) * dim + (index, ...)],
     lambda F, g, dim, index, input_shape: F.embed(g, shape=input_shape, op="select", how={"dim": dim, "index": index}),
+    batch="dims",
     onnx="Gather",
 )
 
@@ -55,6 +57,7 @@ slice_op = part_op(
     lambda F, g, dim, start, end, step, input_shape: F.embed(
         g, shape=input_shape, op="slice", how={"dim": dim, "start": start, "end": end, "step": step}
     ),
+    batch="dims",
     onnx="Slice",
 )
 
@@ -64,6 +67,7 @@ diagonal_op = part_op(
     lambda F, g, offset, dim1, dim2, input_shape: F.embed(
         g, shape=input_shape, op="diagonal", how={"offset": offset, "dim1": dim1, "dim2": dim2}
     ),
+    batch="dims",
 )
 
 
@@ -164,6 +168,7 @@ unfold_op = part_op(
     "unfold",
     _unfold,
     lambda F, g, dim, size, step, input_shape: F.unfold_grad(g, shape=input_shape, dim=dim, size=size, step=step),
+    batch="dims",
 )
 unfold_grad_op = defop(
     "unfold_grad",
@@ -207,6 +212,7 @@ split_op = defop(
     view=True,
     vjp={"input": lambda F, g, dim: F.cat(*g, dim=dim)},
     jvp="linear",
+    batch="dims",
     onnx="Split",
 )
 
@@ -218,6 +224,7 @@ unbind_op = defop(
     view=True,
     vjp={"input": lambda F, g, dim: F.stack(*g, dim=dim)},
     jvp="linear",
+    batch="dims",
 )
 
 

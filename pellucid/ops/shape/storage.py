@@ -161,6 +161,7 @@ contiguous_op = defop(
     vjp={"input": lambda g: g},
     jvp="linear",
     grad_name="Clone",
+    batch=lambda b: b.F.clone(b[0]),
     onnx="Identity",
 )
 

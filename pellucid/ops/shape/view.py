@@ -70,6 +70,15 @@ def _view(xp: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
     return xp.strided(x, shape, strides if x.ndim else (item,) * len(shape))
 
 
+def _batch_shape(b: Any) -> Any:
+    try:
+        return b.call(b[0], shape=(b.size, *b.p["shape"]))
+    except RuntimeError:
+        if b.op.view:  # a batch with these strides has no such view, its samples have
+            return None
+        raise
+
+
 view_op = defop(
     "view",
     "input",
@@ -78,6 +87,7 @@ view_op = defop(
     aval=None,
     vjp={"input": lambda F, g, input_shape: F.reshape(g, shape=input_shape)},
     jvp="linear",
+    batch=_batch_shape,
     onnx="Reshape",
 )
 
@@ -88,6 +98,7 @@ alias_op = defop(
     view=True,
     vjp={"input": lambda g: g},
     jvp="linear",
+    batch="leading",
     onnx="Identity",
 )
 
@@ -99,6 +110,7 @@ unsafe_view_op = defop(
     aval=lambda x, shape: (shape, x[1]),
     vjp={"input": lambda F, g, input_shape: F.reshape(g, shape=input_shape)},
     jvp="linear",
+    batch=_batch_shape,
     onnx="Reshape",
 )
 
@@ -127,6 +139,7 @@ reshape_op = defop(
     aval=lambda x, shape: (shape, x[1]),
     vjp={"input": lambda F, g, input_shape: F.reshape(g, shape=input_shape)},
     jvp="linear",
+    batch=_batch_shape,
     onnx="Reshape",
     call=lambda _: lambda x, *, shape: _reshape_to(x, shape),
 )
@@ -302,6 +315,7 @@ permute_op = defop(
     view=True,
     vjp={"input": lambda F, g, dims: F.permute(g, dims=_inverse(dims))},
     jvp="linear",
+    batch=lambda b: b.call(b[0], dims=(0, *[d % b.ndim + 1 for d in b.p["dims"]])),
     onnx="Transpose",
 )
 
@@ -313,6 +327,7 @@ transpose_op, t_op = (
         view=True,
         vjp={"input": lambda F, g, dim0, dim1: F.transpose(g, dim0=dim0, dim1=dim1)},
         jvp="linear",
+        batch="dims",
     )
     for name in ("transpose", "t")
 )
@@ -517,6 +532,7 @@ squeeze_op = defop(
     view=True,
     vjp={"input": lambda F, g, input_shape: F.reshape(g, shape=input_shape)},
     jvp="linear",
+    batch="dims",
     onnx="Squeeze",
 )
 
@@ -538,6 +554,7 @@ unsqueeze_op = defop(
     view=True,
     vjp={"input": lambda F, g, input_shape: F.reshape(g, shape=input_shape)},
     jvp="linear",
+    batch=lambda b: b.along_dims(),
     onnx="Unsqueeze",
 )
 
