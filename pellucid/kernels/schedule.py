@@ -1,6 +1,6 @@
 """A schedule: many kernels called one after the other by one native function, on memory whose addresses a table holds.
 
-    >>> from .loops import Access, Loop, Step, Write, emit
+    >>> from .pointwise.loop import Access, Loop, Step, Write, emit
     >>> x = Access("float32", (1,))
     >>> twice = emit(Loop((4,), (x,), (), (Step("mul", (("in", 0), ("const", 2.0)), "float32"),), (Write(("step", 0), x),)), "k0")
     >>> s = Schedule(given=2)
