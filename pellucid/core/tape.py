@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .. import dtypes
 from ..errors import GraphError
 from . import source
 from .modes import state
@@ -420,7 +421,7 @@ def _overwritten(node: Node) -> Exception:
         if v is version:
             array = node.saved[position]
             maker = _maker(node, plan.entries[position]) if plan.entries[position][0] in ("in", "out") else ""
-    name = DTYPE_TYPE_NAMES.get(str(getattr(array, "dtype", "")), "Float")
+    name = "Float" if array is None else dtypes.BY_NUMPY[array.dtype].scalar_type_name
     shape = list(getattr(array, "shape", ()))
     # Only the sum of the counts is kept: writes since then are shared out among those that were ever written to.
     expected = max(0, version.count - max(1, (sum(v.count for v in node.versions) - node.total) // len(changed)))
@@ -448,10 +449,3 @@ def _maker(node: Node, entry: tuple[str, int]) -> str:
     if not isinstance(source_node, Node):
         return ""
     return f", which is output {index} of {source_node.op.grad_name.partition('Backward')[0]},"
-
-
-DTYPE_TYPE_NAMES = {
-    "float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long", "int32": "Int",
-    "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool", "complex64": "ComplexFloat",
-    "complex128": "ComplexDouble",
-}  # fmt: skip

@@ -305,9 +305,8 @@ def _check_grad(tensor: Tensor, grad: Any) -> None:
     if grad is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
     if grad._array.dtype != tensor._array.dtype:
-        name = {"float32": "float", "float64": "double", "int64": "long", "float16": "c10::Half", "bfloat16": "c10::BFloat16"}
         raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{name.get(grad.dtype.name, grad.dtype.name)}' to a tensor with grad_dtype "
+            f"attempting to assign a gradient with dtype '{grad.dtype.c_name}' to a tensor with grad_dtype "
             f"'{tensor.dtype.scalar_type_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You "
             "can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. "
             "Diverging the dtypes of a tensor and its gradient may break downstream systems that assume they match."

@@ -27,7 +27,23 @@ __all__ = ["Function", "Module", "Value", "Var", "constant", "element", "lanes",
 
 _NAME = re.compile(r"@([\w.]+)")
 _VECTOR = re.compile(r"<(\d+) x (\w+)>")
-_BYTES = {"float": 4, "double": 8, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "ptr": 8}
+BYTES = {"float": 4, "double": 8, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "ptr": 8}
+
+# How dtypes are held in registers and in memory.
+REGISTER = {
+    "float32": "float", "float64": "double", "float16": "float", "bfloat16": "float", "bool": "i1", "int64": "i64", "int32": "i32",
+    "int16": "i16", "int8": "i8", "uint8": "i8", "uint16": "i16", "uint32": "i32", "uint64": "i64",
+}  # fmt: skip
+MEMORY = {**REGISTER, "float16": "i16", "bfloat16": "i16", "bool": "i8"}
+
+
+def types_of(dtypes: str) -> dict[str, str]:
+    """LLVM's types of the dtypes that a kernel serves.
+
+    >>> types_of("float32 int64")
+    {'float32': 'float', 'int64': 'i64'}
+    """
+    return {name: MEMORY[name] for name in dtypes.split()}
 
 
 @functools.cache
@@ -509,12 +525,12 @@ class Function:
         kind = element(ctype)
         where = pointer if index is None else self.at(pointer, index, kind)
         if mask is None:
-            return self.emit(f"load {ctype}, ptr {where.name}, align {_BYTES[kind]}", ctype)
+            return self.emit(f"load {ctype}, ptr {where.name}, align {BYTES[kind]}", ctype)
         return self.intrinsic(
             "masked.load",
             ctype,
             where,
-            self.const(_BYTES[kind], "i32"),
+            self.const(BYTES[kind], "i32"),
             mask,
             self.const(other, ctype),
             overload=f"{_suffix(ctype)}.p0",
@@ -524,11 +540,11 @@ class Function:
         kind = element(value.ctype)
         where = pointer if index is None else self.at(pointer, index, kind)
         if mask is None:
-            self.line(f"store {value.ctype} {value.name}, ptr {where.name}, align {_BYTES[kind]}")
+            self.line(f"store {value.ctype} {value.name}, ptr {where.name}, align {BYTES[kind]}")
             return
         name = f"llvm.masked.store.{_suffix(value.ctype)}.p0"
         self.module.declarations.add(f"declare void @{name}({value.ctype}, ptr, i32, {mask.ctype})")
-        operands = f"{value.ctype} {value.name}, ptr {where.name}, i32 {_BYTES[kind]}, {mask.ctype} {mask.name}"
+        operands = f"{value.ctype} {value.name}, ptr {where.name}, i32 {BYTES[kind]}, {mask.ctype} {mask.name}"
         self.line(f"call void @{name}({operands})")
 
     # Control flow.

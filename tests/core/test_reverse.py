@@ -252,3 +252,14 @@ def test_the_version_that_was_expected_of_several_overwritten_values():
     y.mul_(2)
     with pytest.raises(RuntimeError, match="is at version 1; expected version 0 instead"):
         product.sum().backward()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "name"),
+    [(torch.int64, "long int"), (torch.uint8, "unsigned char"), (torch.float16, "c10::Half"), (torch.bool, "bool")],
+)
+def test_a_gradient_of_another_dtype_is_refused_by_its_name_in_c(dtype, name):
+    x = torch.ones(2)
+    with pytest.raises(RuntimeError, match=f"gradient with dtype '{name}' to a tensor with grad_dtype 'Float'"):
+        x.grad = torch.ones(2, dtype=dtype)
+    assert x.grad is None

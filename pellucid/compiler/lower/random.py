@@ -21,7 +21,7 @@ from ...kernels.random.normal import library as normals
 from ...kernels.random.twister import library as words
 from ...kernels.schedule import Place, Schedule
 from ...llvm import jit
-from ...llvm.emit import Module
+from ...llvm.emit import Module, types_of
 
 OTHER = "a draw that only the eager fill makes"
 LARGEST_SPAN = 1 << 28  # from here on integers take two words
@@ -280,7 +280,7 @@ def multinomial(i: Instruction, ex: Executable) -> Native | str:
     given, out = _arguments(i)
     generator, weights = given["generator"], value_of(given["weights"])
     k, n, dtype = int(given["num_samples"]), weights.shape[-1], weights.dtype
-    ctype = {"float32": "float", "float64": "double"}.get(dtype)
+    ctype = types_of("float32 float64").get(dtype)
     if ctype is None or not plain(weights) or not weights.size or not out.contiguous or not _exponentials_serve(generator, dtype):
         return OTHER
     valid, search, argmax = (getattr(normals, f"{name}_{ctype}") for name in ("weights", "search", "argmax"))

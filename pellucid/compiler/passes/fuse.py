@@ -19,6 +19,7 @@ from ...ir.program import ITEMSIZE
 from ...kernels.lowered import Native
 from ...kernels.pointwise.loop import Access, Loop, Reduce, Step, Write, supports
 from ...kernels.schedule import Product
+from ...llvm.emit import types_of
 from .context import Context
 
 LARGEST_LOOP = 48  # steps of one loop: more do not fit the registers
@@ -176,7 +177,7 @@ def product_of(i: Instruction) -> Any:
     a, b = i.inputs[0], i.inputs[1]
     out = i.outputs[0]
     bias = i.inputs[2] if len(i.inputs) > 2 else None
-    ctype = {"float32": "float", "float64": "double"}.get(out.dtype)
+    ctype = types_of("float32 float64").get(out.dtype)
     if ctype is None or not all(isinstance(x, Value) and x.dtype == out.dtype for x in (a, b)):
         return "a product of other than float32 and float64"
     a_shape, b_shape, size = a.shape, b.shape, ITEMSIZE[out.dtype]

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ... import dtypes
 from ..tracing import repeatable
 from .generator import Generator
 from .math import EXACT_LIMIT, exact, fma, normal_blocks32, scale
@@ -28,16 +29,9 @@ _MASK24 = np.uint32((1 << 24) - 1)
 _WIDE_MASK24 = np.array((1 << 24) - 1, np.uint64)
 _SCALE24 = np.array(2.0**-24, np.float32)
 
-NAMES = {
-    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
-    "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64", "float16": "Half", "bfloat16": "BFloat16",
-    "float32": "Float", "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
-}  # fmt: skip
-C_NAMES = {
-    "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int",
-    "int64": "long int", "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int",
-    "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
-}  # fmt: skip
+# How PyTorch's messages name the types: "Float" and "float".
+NAMES = {kind.name: kind.scalar_type_name for kind in dtypes.ALL}
+C_NAMES = {kind.name: kind.c_name for kind in dtypes.ALL if not kind.is_complex and not kind.is_float8}
 _FLOAT32 = np.dtype(np.float32)
 DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 LARGEST = {

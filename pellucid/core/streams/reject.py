@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..tracing import repeatable
-from .fill import name_of, refuse, require_float, round_to
+from .fill import NAMES, name_of, refuse, require_float, round_to
 from .generator import Generator
 
 _THIRD = float(np.float32(1.0) / np.float32(3.0))
@@ -216,7 +216,7 @@ def binomial(generator: Generator, count: np.ndarray, prob: np.ndarray) -> np.nd
     [7.0, 51.0]
     """
     if count.dtype != prob.dtype:
-        names = [{"float32": "Float", "float64": "Double"}.get(k.dtype.name, k.dtype.name) for k in (prob, count)]
+        names = [NAMES.get(k.dtype.name, k.dtype.name) for k in (prob, count)]
         raise RuntimeError(f"Found dtype {names[0]} but expected {names[1]}")
     if count.dtype.name not in ("float32", "float64"):
         raise refuse("binomial_cpu", count.dtype)

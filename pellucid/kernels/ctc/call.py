@@ -19,13 +19,13 @@ import numpy as np
 
 from ...llvm import jit, target, threads
 from ...llvm import math as functions
-from ...llvm.emit import Function, Module, Value, vector
+from ...llvm.emit import Function, Module, Value, types_of, vector
 from ..pointwise.values import HAS_C_FUNCTIONS, through_c
 from ..windows.grid import gathered
 
 __all__ = ["cells", "gradient", "losses", "native", "numbers", "room"]
 
-_CTYPES = {"float32": "float", "float64": "double"}
+_CTYPES = types_of("float32 float64")
 _LOW = -math.inf
 _NUMBERS = dict.fromkeys(("steps", "batch", "classes", "pitch", "blank", "cells"), "i64")
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from ...llvm import jit, threads
-from ...llvm.emit import Module, Value
+from ...llvm.emit import Module, Value, types_of
 
 __all__ = ["gather_along", "scatter_along"]
 
 _I64 = np.dtype(np.int64)
 _BY_SIZE = {4: "i32", 8: "i64"}
-_FLOATS = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
+_FLOATS = {np.dtype(name): ctype for name, ctype in types_of("float32 float64").items()}
 GRAIN = 16384  # elements a chunk
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from ...llvm import jit, target, threads
-from ...llvm.emit import Function, Module, Value, vector
+from ...llvm.emit import Function, Module, Value, types_of, vector
 from ...llvm.outputs import empty
 
 __all__ = ["gather_rows", "scatter_add_rows"]
 
 _I64 = np.dtype(np.int64)
-_CTYPES = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
+_CTYPES = {np.dtype(name): ctype for name, ctype in types_of("float32 float64").items()}
 GRAIN = 16384  # elements a chunk
 COLUMNS = 64  # the least number of columns that a thread takes when rows are added
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from ...llvm import jit, target, threads
-from ...llvm.emit import Module, Value, vector
+from ...llvm.emit import Module, Value, types_of, vector
 from . import embedding
 
 __all__ = ["bags", "native", "share", "winners"]
 
 _I64 = np.dtype(np.int64)
-_CTYPES = {"float32": "float", "float64": "double"}
+_CTYPES = types_of("float32 float64")
 
 
 def _offsets(module: Module) -> None:

@@ -16,13 +16,13 @@ import math
 from dataclasses import dataclass, replace
 
 from ...llvm import target, threads
-from ...llvm.emit import Function, Module, Value, vector
+from ...llvm.emit import Function, Module, Value, types_of, vector
 
 __all__ = ["Index", "Pick", "emit", "emit_check", "serves"]
 
 GRAIN = 16384  # elements a chunk
 _BY_SIZE = {1: "i8", 2: "i16", 4: "i32", 8: "i64"}
-_NUMBERS = {"float32": "float", "float64": "double", "int64": "i64", "int32": "i32"}
+_NUMBERS = types_of("float32 float64 int64 int32")
 _SIZES = {"bool": 1, "uint8": 1, "int8": 1, "int16": 2, "float16": 2, "bfloat16": 2, "int32": 4, "float32": 4, "int64": 8,
           "float64": 8, "complex64": 8}  # fmt: skip
 

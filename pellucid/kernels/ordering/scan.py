@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from ...llvm import jit, target, threads
-from ...llvm.emit import Function, Module, Value, vector
+from ...llvm.emit import Function, Module, Value, types_of, vector
 
 __all__ = ["cumprod", "cumprod_backward", "cumsum", "native", "numbers"]
 
-_CTYPES = {"float32": "float", "float64": "double", "int64": "i64"}
+_CTYPES = types_of("float32 float64 int64")
 GRAIN = 16384  # elements a chunk
 WIDE = 8  # lines side by side from which on vectors run across them
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...llvm import target, threads
-from ...llvm.emit import Function, Module, Value, element, vector
+from ...llvm.emit import Function, Module, Value, element, types_of, vector
 from ..windows.grid import gathered
 
 __all__ = ["Search", "emit", "share"]
 
 GRAIN = 2048  # values a chunk
-_CTYPES = {"float32": "float", "float64": "double", "int64": "i64", "int32": "i32"}
+_CTYPES = types_of("float32 float64 int64 int32")
 
 
 @dataclass(frozen=True)

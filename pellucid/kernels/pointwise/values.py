@@ -16,21 +16,13 @@ import numpy as np
 
 from ...llvm import math as functions
 from ...llvm import target
-from ...llvm.emit import Function, Value, element, lanes, vector
+from ...llvm.emit import BYTES, MEMORY, REGISTER, Function, Value, element, lanes, vector
 
 __all__ = ["MEMORY", "Maker", "Num", "Weak", "is_float", "is_half", "itemsize", "numpy_dtype"]
 
-# How dtypes are held in registers and in memory.
-REGISTER = {
-    "float32": "float", "float64": "double", "float16": "float", "bfloat16": "float", "bool": "i1", "int64": "i64", "int32": "i32",
-    "int16": "i16", "int8": "i8", "uint8": "i8", "uint16": "i16", "uint32": "i32", "uint64": "i64",
-}  # fmt: skip
-MEMORY = {**REGISTER, "float16": "i16", "bfloat16": "i16", "bool": "i8"}
-_SIZE = {"float": 4, "double": 8, "i64": 8, "i32": 4, "i16": 2, "i8": 1}
-
 
 def itemsize(kind: str) -> int:
-    return _SIZE[MEMORY[kind]]
+    return BYTES[MEMORY[kind]]
 
 
 def is_float(kind: str) -> bool:

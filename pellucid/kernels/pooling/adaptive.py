@@ -12,12 +12,12 @@ import math
 import numpy as np
 
 from ...llvm import jit, threads
-from ...llvm.emit import Function, Module, Value
+from ...llvm.emit import Function, Module, Value, types_of
 
 __all__ = ["adaptive_max", "native", "numbers"]
 
 GRAIN = 16384  # elements a chunk
-_CTYPES = {"float32": "float", "float64": "double"}
+_CTYPES = types_of("float32 float64")
 _SIZES = [f"{kind}{d}" for kind in ("n", "out") for d in range(3)]
 
 

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...llvm import jit, target, threads
-from ...llvm.emit import Function, Module, Value, vector
+from ...llvm.emit import Function, Module, Value, types_of, vector
 
 __all__ = ["Rule", "apply", "emit_flat_update", "made", "prepared"]
 
-KINDS = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
+KINDS = {np.dtype(name): ctype for name, ctype in types_of("float32 float64").items()}
 GRAIN = 1 << 16  # elements a chunk, over all parameters in a row
 # Where CPython's lists and NumPy's arrays keep their fields, in bytes; `_layout_known` compares them with real ones.
 _LIST_ITEMS = 24

@@ -18,13 +18,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...llvm import jit, target, threads
-from ...llvm.emit import Function, Module, Value, vector
+from ...llvm.emit import Function, Module, Value, types_of, vector
 from ...llvm.outputs import empty
 
 __all__ = ["Windows", "columns", "images", "native"]
 
 GRAIN = 16384  # elements a chunk
-_CTYPES = {"float32": "float", "float64": "double"}
+_CTYPES = types_of("float32 float64")
 _SIZES = ("h", "w", "kh", "kw", "dh", "dw", "ph", "pw", "sh", "sw", "oh", "ow")
 
 

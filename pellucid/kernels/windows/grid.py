@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ...llvm import jit, target, threads
-from ...llvm.emit import Function, Module, Value, vector
+from ...llvm.emit import Function, Module, Value, types_of, vector
 from ...llvm.outputs import empty
 
 __all__ = ["Sampling", "gathered", "grid_gradient", "image_gradient", "native", "numbers", "sample"]
@@ -28,7 +28,7 @@ __all__ = ["Sampling", "gathered", "grid_gradient", "image_gradient", "native", 
 BLOCK = 256  # positions that a task has at least
 TOGETHER = 64  # positions whose neighbours are remembered while the channels pass
 CHANNELS = 16  # that a task of the image's gradient has
-_CTYPES = {"float32": "float", "float64": "double"}
+_CTYPES = types_of("float32 float64")
 _CUBIC = -0.75
 
 

@@ -617,15 +617,9 @@ _atleast(3, lambda x: {0: lambda: _reshape_to(x, (1, 1, 1)), 1: lambda: unsqueez
 
 
 # ---- expanding -------------------------------------------------------------------------------
-LEGACY_NAMES = {
-    "float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long", "int32": "Int",
-    "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
-}  # fmt: skip
-
-
 def legacy_type(x: Tensor) -> str:
     """`torch.FloatTensor`, as older messages name types."""
-    return f"torch.{LEGACY_NAMES.get(x.dtype.name, x.dtype.name)}Tensor"
+    return f"torch.{x.dtype.scalar_type_name}Tensor"
 
 
 @method()
