@@ -398,7 +398,7 @@ def can_cast(from_: dtype, to: dtype) -> bool:
 @functools.cache
 def _limits(d: dtype) -> tuple[float, ...]:
     """eps, max, min, tiny and resolution of a floating-point type."""
-    limits: Any = ml_dtypes.finfo(d.numpy)  # type: ignore[no-untyped-call]
+    limits: Any = ml_dtypes.finfo(d.numpy)
     # The number of decimal digits that survive: floor(fraction bits * log10(2)).
     resolution = float(f"1e-{math.floor(limits.nmant * math.log10(2))}")
     return float(limits.eps), float(limits.max), float(limits.min), float(limits.smallest_normal), resolution

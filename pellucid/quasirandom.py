@@ -87,7 +87,7 @@ class SobolEngine:
     @property
     def quasi(self) -> Tensor:
         """The last point drawn (before the first: the first), as integers of 30 bits, (dimension,)."""
-        return make_tensor(self._points(max(self.num_generated - 1, 0), 1)[0])  # type: ignore[no-any-return]
+        return make_tensor(self._points(max(self.num_generated - 1, 0), 1)[0])
 
     def _scramble(self) -> None:
         generator = None if self.seed is None else Generator().manual_seed(self.seed)
@@ -123,8 +123,8 @@ class SobolEngine:
         result = make_tensor((points.astype(np.float64) / (1 << _BITS)).astype(kind.numpy))
         self.num_generated += n
         if out is not None:
-            return out.resize_as_(result).copy_(result)  # type: ignore[attr-defined, no-any-return]
-        return result  # type: ignore[no-any-return]
+            return out.resize_as_(result).copy_(result)
+        return result
 
     def draw_base2(self, m: int, out: Tensor | None = None, dtype: dtypes.dtype | None = None) -> Tensor:
         """The next `2**m` points; with those drawn before, their number must be a power of 2.

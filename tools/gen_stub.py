@@ -14,6 +14,7 @@ import ast
 import functools
 import importlib
 import inspect
+import re
 import sys
 import types
 import typing
@@ -40,10 +41,8 @@ CONVERSIONS = {f"__{kind}__": f"builtins.{kind}" for kind in ("bool", "complex",
     "__len__": "builtins.int",
 }
 
-# Where PyTorch's Tensor departs from what type checkers expect of every class: comparisons give tensors, and the in-place
-# operators take what the functions take.
-_IN_PLACE = "add and floordiv lshift mod mul or pow rshift sub truediv xor".split()
-IGNORED = {"__eq__": "override", "__ne__": "override", "__reduce_ex__": "override"} | {f"__i{op}__": "misc" for op in _IN_PLACE}
+# Where PyTorch's Tensor departs from what type checkers expect of every class: comparisons give tensors.
+IGNORED = {"__eq__": "override", "__ne__": "override"}
 
 
 class Stub:
@@ -290,7 +289,9 @@ def _tensor_class(stub: Stub) -> None:
                 stub.lines.append(f"    @{type(member).__name__}")
             stub.define(name, member.__func__, method=bound, indent="    ")
         elif callable(member):
-            stub.define(name, member, method=True, indent="    ")
+            # Python gives an in-place operator what it gives the operator: one operand.
+            operator = getattr(Tensor, f"__{name[3:]}", None) if re.fullmatch("__i[a-z]+__", name) else None
+            stub.define(name, operator or member, method=True, indent="    ")
         else:
             stub.lines.append(f"    {name}: {stub.named(type(member))}")
     stub.lines.append("")

@@ -94,12 +94,12 @@ class ExplainOutput:
     @property
     def text(self) -> str:
         """The explanation in words."""
-        return self.explanation.text  # type: ignore[no-any-return]
+        return self.explanation.text
 
     @property
     def html(self) -> str:
         """The explanation as a page."""
-        return self.explanation.html  # type: ignore[no-any-return]
+        return self.explanation.html
 
     def save(self, path: Any) -> None:
         """Write the page, or the text when the name does not end in .html."""

@@ -242,15 +242,15 @@ def as_tensor(
     tensor([5., 0.], dtype=torch.float64)
     """
     if isinstance(data, Tensor):
-        result = data.to(device=device, dtype=dtype, copy=bool(copy))  # type: ignore[attr-defined]
+        result = data.to(device=device, dtype=dtype, copy=bool(copy))
     elif isinstance(data, np.ndarray) and not copy and data.dtype in dtypes.BY_NUMPY:
         result = from_numpy(data)
         if dtype is not None or device is not None or local.device is not None:
-            result = result.to(device=check_device(device), dtype=dtype)  # type: ignore[attr-defined]
+            result = result.to(device=check_device(device), dtype=dtype)
     elif hasattr(data, "__dlpack__") and not isinstance(data, (np.number, np.bool_)):
         result = from_dlpack(data)
         if dtype is not None:
-            result = result.to(dtype=dtype)  # type: ignore[attr-defined]
+            result = result.to(dtype=dtype)
     else:
         result = tensor(data, dtype=dtype, device=device)
     if requires_grad:
@@ -373,7 +373,7 @@ def _legacy_new(cls: Any, *args: Any, dtype: Any = None, device: Any = None, req
     if not args:
         result = make_tensor(np.empty(0, kind))
     elif len(args) == 1 and isinstance(args[0], Tensor):
-        result = args[0].detach()  # type: ignore[attr-defined]
+        result = args[0].detach()
     elif all(isinstance(a, (int, np.integer)) and not isinstance(a, bool) for a in args):
         if any(a < 0 for a in args):
             raise RuntimeError(f"Trying to create tensor with negative dimension {min(args)}: {list(args)}")
@@ -401,16 +401,16 @@ def _no_init(self: Tensor, *args: Any, **kwargs: Any) -> None:
     """Construction is done in `__new__`; subclasses define their own `__init__`."""
 
 
-Tensor.__new__ = _legacy_new  # type: ignore[method-assign, assignment]
+Tensor.__new__ = _legacy_new  # type: ignore[method-assign]
 METHODS["__init__"] = _no_init
 
 
 def _make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Any:
     """A tensor of a subclass that shares the data."""
-    result = data.detach()  # type: ignore[attr-defined]
+    result = data.detach()
     result.__class__ = cls
     result.requires_grad = require_grad
     return result
 
 
-Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined, method-assign]
+Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[method-assign]

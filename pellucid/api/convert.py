@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy as _copy
 import warnings
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -52,10 +52,10 @@ def clone(input: Tensor, *, memory_format: Any = dtypes.preserve_format) -> Tens
     tensor([1., 2.])
     """
     if memory_format in (dtypes.channels_last, dtypes.channels_last_3d):
-        return clone_op.call(input).contiguous(memory_format=memory_format)  # type: ignore[no-any-return, attr-defined]
+        return clone_op.call(input).contiguous(memory_format=memory_format)
     if memory_format is dtypes.contiguous_format and type(input._array) is np.ndarray and not input._array.flags.c_contiguous:
-        return input.contiguous()  # type: ignore[no-any-return, attr-defined]
-    return clone_op.call(input)  # type: ignore[no-any-return]
+        return input.contiguous()
+    return clone_op.call(input)
 
 
 @method()
@@ -107,7 +107,7 @@ def deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         )
     known = memo.get(id(self))
     if known is not None:
-        return known  # type: ignore[no-any-return]
+        return known
     with no_grad():
         result = make_tensor(_copy_array(self._array, memo))
         result.__class__ = type(self)
@@ -149,7 +149,7 @@ def _to_dtype(x: Tensor, kind: dtypes.dtype, copy: bool = False) -> Tensor:
         return clone(x) if copy else x
     if type(x._array) is np.ndarray and x._array.dtype.kind == "c" and target.kind not in "cb":
         warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3)
-    return F.cast(x, dtype=target)  # type: ignore[no-any-return]
+    return F.cast(x, dtype=target)
 
 
 @method()
@@ -206,7 +206,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     if copy and result is self:
         result = clone(self)
     if layout is not None and layout is not dtypes.preserve_format:
-        result = result.contiguous(memory_format=layout)  # type: ignore[attr-defined]
+        result = result.contiguous(memory_format=layout)
     return result
 
 
@@ -317,7 +317,7 @@ def _read(x: Tensor, how: str) -> np.ndarray:
         raise UnsupportedError("Cannot copy out of meta tensor; no data!")
     if state.slow and observe.observers:
         observe.notify("read", x, how)
-    return array  # type: ignore[no-any-return]
+    return array
 
 
 @method()
@@ -462,7 +462,7 @@ def _rebuild_meta(shape: Any, kind: str, strides: Any) -> Any:
     return MetaArray(shape, dtypes.BY_NAME[kind].numpy, strides)
 
 
-def reduce(self: Tensor, protocol: int = 2) -> Any:
+def reduce(self: Tensor, protocol: SupportsIndex = 2) -> Any:
     if self._node is not None and self._rg and not local.inference:
         raise GraphError(
             "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing process "

@@ -164,6 +164,6 @@ def as_subclass(self: Tensor, cls: type) -> Any:
     result = alias(self)
     result._node, result._rg = self._node or (self if self._rg else None), self._rg
     if isinstance(result._node, Tensor):
-        result = self.view_as(self)  # type: ignore[attr-defined]
+        result = self.view_as(self)
     result.__class__ = cls
     return result

@@ -46,13 +46,13 @@ def to_dense(self: Tensor, dtype: dtypes.dtype | None = None, *, masked_grad: bo
     >>> torch.ones(2).to_dense()
     tensor([1., 1.])
     """
-    return self if dtype is None else self.to(dtype)  # type: ignore[no-any-return, attr-defined]
+    return self if dtype is None else self.to(dtype)
 
 
 @public(methods="=")
 def dequantize(input: Tensor) -> Tensor:
     """The tensor as float32: nothing is quantised."""
-    return input.to(dtypes.float32)  # type: ignore[no-any-return, attr-defined]
+    return input.to(dtypes.float32)
 
 
 @method()
@@ -79,7 +79,7 @@ def resize(self: Tensor, *sizes: Any) -> Tensor:
             f"{'x'.join(map(str, self._array.shape))} ({self._array.size} elements). autograd's resize can only change the shape of a "
             "given tensor, while preserving the number of elements. "
         )
-    return self.contiguous().view(shape)  # type: ignore[no-any-return, attr-defined]
+    return self.contiguous().view(shape)
 
 
 @method()

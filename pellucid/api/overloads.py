@@ -228,5 +228,5 @@ def _arguments(frame: FrameType, node: ast.Call | None, function: Any, space: st
         elif value is not parameter.default:
             kwargs[name] = value
     if named is not None:  # in the order in which they are written
-        kwargs = {name: kwargs[name] for name in [*[n for n in named if n in kwargs], *[n for n in kwargs if n not in named]]}  # type: ignore[misc]
+        kwargs = {name: kwargs[name] for name in [*[n for n in named if n in kwargs], *[n for n in kwargs if n not in named]]}
     return args[space == "Tensor" :], kwargs

@@ -306,4 +306,4 @@ def exit_mode(mode: Any) -> None:
 
 attach.after_publish.append(_published)
 Tensor.__torch_function__ = classmethod(default)  # type: ignore[assignment, method-assign]
-Tensor.__init_subclass__ = classmethod(_init_subclass)  # type: ignore[assignment, arg-type]
+Tensor.__init_subclass__ = classmethod(_init_subclass)  # type: ignore[assignment]

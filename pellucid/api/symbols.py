@@ -169,7 +169,7 @@ def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried
 @public()
 def get_device(input: Tensor) -> int:
     """The number of the accelerator that holds a tensor; -1 for the CPU."""
-    return require_tensor(input, "get_device").get_device()  # type: ignore[no-any-return, attr-defined]
+    return require_tensor(input, "get_device").get_device()
 
 
 @public()
@@ -182,7 +182,7 @@ def get_file_path(*path_components: str) -> str:
 @public()
 def to_dlpack(tensor: Tensor, /) -> Any:
     """A DLPack capsule that shares the tensor's memory."""
-    return require_tensor(tensor, "to_dlpack", "tensor").__dlpack__()  # type: ignore[attr-defined]
+    return require_tensor(tensor, "to_dlpack", "tensor").__dlpack__()
 
 
 # ---- modes asked for and set one at a time ------------------------------------------------------

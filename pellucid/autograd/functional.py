@@ -37,7 +37,7 @@ def _tuple(values: Any, what: str, name: str) -> tuple[bool, Tensors]:
 
 def _prepared(inputs: Tensors, create_graph: bool) -> Tensors:
     """Fresh tensors to differentiate for, so that those which the function captures are told apart."""
-    return tuple(x.view_as(x) if create_graph and x.requires_grad else x.detach().requires_grad_() for x in inputs)  # type: ignore[attr-defined]
+    return tuple(x.view_as(x) if create_graph and x.requires_grad else x.detach().requires_grad_() for x in inputs)
 
 
 def _result(values: Any, create_graph: bool) -> Any:
@@ -61,7 +61,7 @@ def _vector(v: Any, others: Tensors, several: bool, name: str, missing: str) -> 
     """The vector given, or a single one where that is what it can only be."""
     if v is not None:
         _, vector = _tuple(v, "v", name)
-        vector = tuple(x.detach() if not x.requires_grad or not is_grad_enabled() else x for x in vector)  # type: ignore[attr-defined]
+        vector = tuple(x.detach() if not x.requires_grad or not is_grad_enabled() else x for x in vector)
         _check_v(vector, others, several)
         return vector
     if len(others) != 1 or others[0]._array.size != 1:
@@ -356,7 +356,7 @@ def _jacobian_forward(func: Callable[..., Any], inputs: Any, strict: bool, vecto
                 slopes = [forward_mode.unpack(o, level) for o in outs]
             finally:
                 forward_mode.exit_level(level)
-            columns.append([o.detach() * 0 if s is None else s for o, s in slopes])  # type: ignore[attr-defined]
+            columns.append([o.detach() * 0 if s is None else s for o, s in slopes])
         blocks.append(
             [F.stack(*c, dim=c[0]._array.ndim).reshape((*c[0]._array.shape, *x._array.shape)) for c in zip(*columns, strict=True)]
         )
@@ -384,7 +384,7 @@ def hessian(
         out = func(*args)
         several_out, outs = _tuple(out, OUTPUTS, "hessian")
         _scalar(outs, several_out, "hessian")
-        return outs[0].reshape(())  # type: ignore[attr-defined, no-any-return]
+        return outs[0].reshape(())
 
     def slopes(*args: Any) -> Tensors:
         if outer_jacobian_strategy == "forward-mode":

@@ -118,7 +118,7 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., None],
         return hook
 
     for index, tensor in enumerate(tensors):
-        handles.append(tensor.register_hook(make(index)))  # type: ignore[attr-defined]
+        handles.append(tensor.register_hook(make(index)))
 
     class _Handle(RemovableHandle):
         def __init__(self) -> None:
@@ -134,7 +134,7 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., None],
 @contextmanager
 def allow_mutation_on_saved_tensors() -> Iterator[None]:
     """Inside the block, saved tensors are copied, so that overwriting them does not spoil backward."""
-    with saved_tensors_hooks(lambda t: t.clone(), lambda t: t):  # type: ignore[attr-defined]
+    with saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
         yield
 
 

@@ -257,20 +257,20 @@ def strided(x: ndarray, shape: tuple[int, ...], strides: tuple[int, ...], shift:
     """
     if not shift:
         try:
-            return ndarray(shape, x.dtype, x, 0, strides)  # type: ignore[arg-type]
+            return ndarray(shape, x.dtype, x, 0, strides)
         except (TypeError, ValueError, BufferError):
             pass  # not contiguous: the view starts from the owner
     held = owner(x)
     offset = address(x) - address(held) + shift
     try:
-        return ndarray(shape, x.dtype, held, offset, strides)  # type: ignore[arg-type]
+        return ndarray(shape, x.dtype, held, offset, strides)
     except (TypeError, ValueError, BufferError):
         return asarray(_Window(x, shape, strides, shift)).view(x.dtype)
 
 
 def address(x: ndarray) -> int:
     """Where the first element lies in memory."""
-    return x.__array_interface__["data"][0]  # type: ignore[no-any-return]
+    return x.__array_interface__["data"][0]
 
 
 def resized(x: Any, shape: tuple[int, ...]) -> Any:

@@ -33,7 +33,7 @@ def _kind(arrays: tuple[Any, ...]) -> np.dtype[Any]:
     """The dtype of the arrays among the arguments (they have one), not of Python numbers."""
     for a in arrays:
         if hasattr(a, "dtype"):
-            return a.dtype  # type: ignore[no-any-return]
+            return a.dtype
     return np.dtype(np.float64)
 
 

@@ -215,7 +215,7 @@ def few_places(out: ndarray, index: ndarray, values: ndarray, dim: int) -> ndarr
     if index.size > 64 or values.shape != index.shape or index.ndim != out.ndim or not out.ndim or not out.flags.c_contiguous:
         return None
     starts, step = _starts(out.shape, index.shape, dim)
-    return index * step + starts  # type: ignore[no-any-return]
+    return index * step + starts
 
 
 def gather_along(x: ndarray, index: ndarray, dim: int) -> ndarray | None:

@@ -105,7 +105,7 @@ class watching:  # noqa: N801 (used like a function)
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         session, result = self._runs.pop()
         finished = session.finish(error)
-        for name in CheckResult.__slots__:  # type: ignore[attr-defined]
+        for name in CheckResult.__slots__:
             setattr(result, name, getattr(finished, name))
         if session.raising and error is None and result.errors:
             raise CheckError(result.errors[0])

@@ -64,7 +64,7 @@ class PellucidEngine:
 
     def requires_grad(self, t: Any) -> bool:
         """Whether operations on the tensor are recorded for backward."""
-        return t._rg  # type: ignore[no-any-return]
+        return t._rg
 
     def dtype_name(self, kind: Any) -> str:
         """ "float32" and so on."""
@@ -87,7 +87,7 @@ class PellucidEngine:
 
     def grad_enabled(self) -> bool:
         """Whether operations are recorded now."""
-        return local.grad  # type: ignore[no-any-return]
+        return local.grad
 
 
 class TorchEngine:
@@ -126,7 +126,7 @@ class TorchEngine:
     def requires_grad(self, t: Any) -> bool:
         """Whether operations on the tensor are recorded for backward."""
         try:
-            return t.requires_grad  # type: ignore[no-any-return]
+            return t.requires_grad
         except RuntimeError:
             return True
 

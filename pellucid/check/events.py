@@ -107,7 +107,7 @@ class Value:
     @property
     def dtype(self) -> str:
         """The name of the element type: "float32", "int64", "bool" ..."""
-        return self._engine.dtype_name(self.kind)  # type: ignore[no-any-return]
+        return self._engine.dtype_name(self.kind)
 
     @property
     def ndim(self) -> int:

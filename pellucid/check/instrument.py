@@ -76,7 +76,7 @@ def loading(is_library: Callable[[str], bool]) -> Callable[[Any], Any]:
         def get_code(self: Any, fullname: str) -> CodeType | None:
             path = self.get_filename(fullname)
             if is_library(path):
-                return old(self, fullname)  # type: ignore[no-any-return]
+                return old(self, fullname)
             return compiled(self.get_data(path), path)
 
         return get_code

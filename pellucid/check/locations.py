@@ -27,7 +27,7 @@ class Locations:
     def install(self) -> None:
         """Put both in place."""
         self._warn, self._show = warnings.warn, warnings.showwarning
-        warnings.warn, warnings.showwarning = self._our_warn, self._our_show  # type: ignore[assignment]
+        warnings.warn, warnings.showwarning = self._our_warn, self._our_show
 
     def remove(self) -> None:
         """Put the old ones back, unless somebody else has replaced them meanwhile."""

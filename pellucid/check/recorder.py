@@ -308,7 +308,7 @@ class Recorder:
         recorder = self
         self.thread = threading.get_ident()
 
-        class Mode(self.torch.overrides.TorchFunctionMode):  # type: ignore[name-defined,misc]
+        class Mode(self.torch.overrides.TorchFunctionMode):  # type: ignore[name-defined]
             def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
                 if recorder.paused:
                     return func(*args, **kwargs) if kwargs else func(*args)

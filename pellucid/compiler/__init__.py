@@ -90,7 +90,7 @@ class OptimizedModule(Module):
             delattr(self._orig_mod, name)
 
     @property
-    def training(self) -> bool:  # type: ignore[override]
+    def training(self) -> bool:
         """Whether the module is in training mode."""
         return self._orig_mod.training
 
@@ -99,7 +99,7 @@ class OptimizedModule(Module):
         self._orig_mod.training = mode
 
     def __len__(self) -> int:
-        return len(self._orig_mod)  # type: ignore[arg-type]
+        return len(self._orig_mod)
 
 
 def compile(

@@ -204,7 +204,7 @@ def _shortened(base: Tensor, r: ndarray) -> Any:
 def views_result(op: Primitive, x: Tensor, arrays: list[Any], params: dict[str, Any]) -> tuple[Tensor, ...]:
     """As `view_result`, for an operation that makes several views."""
     if x._x is not None:
-        return finish(op, (x,), (x._rg,), params, arrays)  # type: ignore[no-any-return]
+        return finish(op, (x,), (x._rg,), params, arrays)
     grad = local.grad
     if x._rg and grad:
         recorder = op.recorder
@@ -229,7 +229,7 @@ def views_result(op: Primitive, x: Tensor, arrays: list[Any], params: dict[str, 
         elif len(views) > 32 + len(made):
             views[:] = [v for v in views if v() is not None]
         views += map(_ref, made)
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 def view_result(op: Primitive, x: Tensor, r: ndarray, params: dict[str, Any]) -> Tensor:

@@ -203,7 +203,7 @@ def fixed_names(op: Primitive) -> tuple[str, ...] | None:
     # CO_VARARGS and CO_VARKEYWORDS
     if code is None or code.co_flags & 0x0C != 4 * op.variadic or op.forward.__defaults__:  # type: ignore[union-attr]
         return None
-    return code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]  # type: ignore[no-any-return]
+    return code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
 
 
 def make_caller(op: Primitive, general: Callable[..., Any], count: int, names: tuple[str, ...]) -> Callable[..., Any]:
@@ -223,7 +223,7 @@ def make_caller(op: Primitive, general: Callable[..., Any], count: int, names: t
     call: Any = scope["call"]
     call.__name__ = op.name
     call.__kwdefaults__ = getattr(op.forward, "__kwdefaults__", None)
-    return call  # type: ignore[no-any-return]
+    return call
 
 
 @functools.cache

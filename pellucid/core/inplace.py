@@ -179,7 +179,7 @@ def overwrite(t: Tensor, result: Tensor, name: str) -> Tensor:
     if type(result) not in FAST_TYPES or type(t) not in FAST_TYPES:
         handler = getattr(type(result), "__pellucid_overwrite__", None) or getattr(type(t), "__pellucid_overwrite__", None)
         if handler is not None:
-            return handler(t, result, name)  # type: ignore[no-any-return]
+            return handler(t, result, name)
     check_writable(t, name)
     a, r = t._array, result._array
     if r.shape != a.shape:

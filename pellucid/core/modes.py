@@ -65,7 +65,7 @@ class ContextDecorator:
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.isclass(func):
-            func.__init__ = self(func.__init__)  # type: ignore[method-assign, misc]
+            func.__init__ = self(func.__init__)  # type: ignore[method-assign]
             return func
         if inspect.isgeneratorfunction(func):
             return self._wrap_generator(func)

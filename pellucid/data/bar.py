@@ -81,7 +81,7 @@ class Progress(Generic[T]):
         Tensors are read only when the line is written.
         """
         # A tensor is kept without its graph, which would live as long as the bar otherwise.
-        self.values.update({k: v.detach() if isinstance(v, Tensor) else v for k, v in values.items()})  # type: ignore[attr-defined]
+        self.values.update({k: v.detach() if isinstance(v, Tensor) else v for k, v in values.items()})
 
     set_postfix = postfix
 
@@ -144,7 +144,7 @@ def _speed(rate: float, unit: str) -> str:
 
 def _value(value: Any) -> str:
     if isinstance(value, Tensor):
-        value = value.tolist()  # type: ignore[attr-defined]
+        value = value.tolist()
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 

@@ -49,7 +49,7 @@ def _rebuild(like: Any, mapping: Callable[[], dict[Any, Any]], items: Callable[[
         elements = items()
         try:
             if isinstance(like, MutableSequence):
-                clone = copy.copy(like)  # type: ignore[arg-type]
+                clone = copy.copy(like)
                 for i, element in enumerate(elements):
                     clone[i] = element
                 return clone
@@ -108,7 +108,7 @@ def collate_tensor_fn(batch: Any, *, collate_fn_map: Any = None) -> Tensor:
     """Tensors of one shape stacked along a new first dimension."""
     arrays = [t._array for t in batch if not t._rg]
     out = _joined(arrays) if len(arrays) == len(batch) else None
-    return _torch["stack"](batch, 0) if out is None else make_tensor(out)  # type: ignore[no-any-return]
+    return _torch["stack"](batch, 0) if out is None else make_tensor(out)
 
 
 def collate_numpy_array_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
@@ -125,22 +125,22 @@ def collate_numpy_array_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
 
 def collate_numpy_scalar_fn(batch: Any, *, collate_fn_map: Any = None) -> Tensor:
     """NumPy numbers as a tensor."""
-    return _torch["as_tensor"](batch)  # type: ignore[no-any-return]
+    return _torch["as_tensor"](batch)
 
 
 def collate_float_fn(batch: Any, *, collate_fn_map: Any = None) -> Tensor:
     """Python floats as a float64 tensor."""
     if set(map(type, batch)) == {float}:
-        return make_tensor(np.array(batch, np.float64))  # type: ignore[no-any-return]
-    return _torch["tensor"](batch, dtype=dtypes.float64)  # type: ignore[no-any-return]
+        return make_tensor(np.array(batch, np.float64))
+    return _torch["tensor"](batch, dtype=dtypes.float64)
 
 
 def collate_int_fn(batch: Any, *, collate_fn_map: Any = None) -> Tensor:
     """Python ints as a tensor."""
     if set(map(type, batch)) == {int}:
         with contextlib.suppress(OverflowError):  # which `tensor` explains
-            return make_tensor(np.array(batch, np.int64))  # type: ignore[no-any-return]
-    return _torch["tensor"](batch)  # type: ignore[no-any-return]
+            return make_tensor(np.array(batch, np.int64))
+    return _torch["tensor"](batch)
 
 
 def collate_str_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:

@@ -181,12 +181,12 @@ class DataLoader(Generic[T_co]):
 
     def __iter__(self) -> Iterator[Any]:
         if not (self.persistent_workers and self.num_workers > 0):
-            return self._get_iterator()  # type: ignore[no-any-return]
+            return self._get_iterator()
         if self._iterator is None:
             self._iterator = self._get_iterator()
         else:
             self._iterator._reset(self)
-        return self._iterator  # type: ignore[no-any-return]
+        return self._iterator
 
     def __len__(self) -> int:
         if self._dataset_kind == "map":

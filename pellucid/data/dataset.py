@@ -51,7 +51,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
         self.tensors = tensors
 
     def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
-        return tuple([t[index] for t in self.tensors])  # type: ignore[index]
+        return tuple([t[index] for t in self.tensors])
 
     def __getitems__(self, indices: list[int]) -> list[tuple[Tensor, ...]]:
         """Many samples at once."""
@@ -111,7 +111,7 @@ def _fetch_many(dataset: Any, indices: list[Any]) -> list[Any]:
     items = dataset.__getitems__(indices)
     if len(items) != len(indices):
         raise ArgumentValueError(f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(items)}")
-    return items  # type: ignore[no-any-return]
+    return items
 
 
 class ConcatDataset(Dataset[T_co]):
@@ -141,7 +141,7 @@ class ConcatDataset(Dataset[T_co]):
             idx += len(self)
         part = bisect.bisect_right(self.cumulative_sizes, idx)
         before = self.cumulative_sizes[part - 1] if part else 0
-        return self.datasets[part][idx - before]  # type: ignore[no-any-return]
+        return self.datasets[part][idx - before]
 
 
 class ChainDataset(IterableDataset[Any]):
@@ -183,7 +183,7 @@ class Subset(Dataset[T_co]):
         if type(self).__getitem__ is not Subset.__getitem__ and type(self).__getitems__ is Subset.__getitems__:
             return [self[i] for i in indices]
         if callable(getattr(self.dataset, "__getitems__", None)):
-            return self.dataset.__getitems__([self.indices[i] for i in indices])  # type: ignore[no-any-return]
+            return self.dataset.__getitems__([self.indices[i] for i in indices])
         return [self.dataset[self.indices[i]] for i in indices]
 
     def __len__(self) -> int:

@@ -171,7 +171,7 @@ class MultiProcessIter(_BaseDataLoaderIter):
         _, (number, data) = self._message()
         self._pending.pop(number)
         self._early[number] = data
-        return number  # type: ignore[no-any-return]
+        return number
 
     def _next_data(self) -> Any:
         while True:

@@ -57,7 +57,7 @@ def rearrange(tensor: Tensor | Sequence[Tensor], pattern: str, **axes_lengths: i
         sizes |= _sizes(group, size, axes_lengths, pattern)
     x = F.reshape(x, shape=tuple(sizes[n] for n in names))
     x = F.permute(x, dims=tuple(names.index(n) for n in wanted))
-    return F.reshape(x, shape=tuple(math.prod(sizes[n] for n in g) for g in target))  # type: ignore[no-any-return]
+    return F.reshape(x, shape=tuple(math.prod(sizes[n] for n in g) for g in target))
 
 
 def _spread(groups: list[list[str]], dots: list[str]) -> list[list[str]]:

@@ -48,7 +48,7 @@ def _entries(tensors: dict[str, Tensor]) -> dict[str, Any]:
                 "load time, or simply call `.contiguous()` on your tensor to pack it before saving."
             )
         if t._array.size:
-            owners.setdefault(t.untyped_storage().data_ptr(), []).append(name)  # type: ignore[attr-defined]
+            owners.setdefault(t.untyped_storage().data_ptr(), []).append(name)
         kind, shape, a = _NAMES[t.dtype], list(t._array.shape), t._array
         if specification is not None:
             entries[name] = specification(dtype=kind, shape=shape, data_ptr=a.__array_interface__["data"][0], data_len=a.nbytes)
@@ -114,7 +114,7 @@ def load_file(filename: str | os.PathLike[str], device: Any = "cpu") -> dict[str
         found = load(data)
     except safetensors.SafetensorError as error:
         raise safetensors.SafetensorError(f"{os.fspath(filename)} is damaged or cut short: {error}") from error
-    return {name: t.to(device) for name, t in found.items()} if str(device) != "cpu" else found  # type: ignore[attr-defined]
+    return {name: t.to(device) for name, t in found.items()} if str(device) != "cpu" else found
 
 
 def _kept_names(state: dict[str, Tensor], preferred: Any = ()) -> dict[str, str]:
@@ -126,7 +126,7 @@ def _kept_names(state: dict[str, Tensor], preferred: Any = ()) -> dict[str, str]
     groups: dict[int, list[str]] = {}
     for name, t in state.items():
         if t._array.size:
-            groups.setdefault(t.untyped_storage().data_ptr(), []).append(name)  # type: ignore[attr-defined]
+            groups.setdefault(t.untyped_storage().data_ptr(), []).append(name)
     removed: dict[str, str] = {}
     for names in groups.values():
         if len(names) == 1:
@@ -137,7 +137,7 @@ def _kept_names(state: dict[str, Tensor], preferred: Any = ()) -> dict[str, str]
         low, high = min(a for a, _ in spans.values()), max(b for _, b in spans.values())
         whole = sorted(
             name for name in names if spans[name] == (low, high) and state[name].numel() * state[name].element_size() == high - low
-        )  # type: ignore[attr-defined]
+        )
         if not whole:
             raise RuntimeError(
                 "Error while trying to find names to remove to save state dict, but found no suitable name to keep for saving amongst: "

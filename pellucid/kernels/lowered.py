@@ -110,7 +110,7 @@ def compact(ex: Executable, schedule: Schedule, v: Value, dtype: str = "") -> Pl
     """
     kind = dtype or v.dtype
     if v.contiguous and v.dtype == kind:
-        return ex.place(v, schedule)  # type: ignore[no-any-return]
+        return ex.place(v, schedule)
     copy = schedule.room(max(v.size, 1) * ITEMSIZE[kind])
     copied(schedule, v.shape, ex.place(v, schedule), Access(v.dtype, steps(v)), copy, Access(kind, row_major(v.shape, 1)))
     return copy

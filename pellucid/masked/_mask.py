@@ -47,7 +47,7 @@ def input_mask(input: Tensor, mask: Tensor) -> Tensor:
         if mask.ndim > input.ndim:
             raise DimensionError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
         mask = broadcast_to(mask, input.shape)
-    return mask.to(dtypes.bool_)  # type: ignore[no-any-return, attr-defined]
+    return mask.to(dtypes.bool_)
 
 
 def _limit(kind: dtypes.dtype, sign: int) -> float | None:
@@ -86,5 +86,5 @@ def combine(function: str, input: Tensor, mask: Tensor | None, ord: float | None
     """The input with the value that `function` ignores where the mask is False."""
     if mask is None:
         return input
-    fill = input.new_full((), identity(function, input.dtype, ord))  # type: ignore[attr-defined]
-    return where(input_mask(input, mask), input, fill)  # type: ignore[no-any-return]
+    fill = input.new_full((), identity(function, input.dtype, ord))
+    return where(input_mask(input, mask), input, fill)

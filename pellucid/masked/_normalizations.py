@@ -60,7 +60,7 @@ def normalize(
     dtype = require(input, "normalize").dtype if dtype is None else dtype
     kept = combine("normalize", input, mask)
     size = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
-    return kept / size.maximum(size.new_full((), eps))  # type: ignore[no-any-return, operator, attr-defined]
+    return kept / size.maximum(size.new_full((), eps))
 
 
 def logaddexp(
@@ -81,4 +81,4 @@ def logaddexp(
     dtype = require(input, "logaddexp").dtype if dtype is None else dtype
     kept = combine("logaddexp", input, input_mask)
     rest = combine("logaddexp", require(other, "logaddexp", "other"), other_mask)
-    return explog.logaddexp(kept, rest).to(dtype)  # type: ignore[no-any-return]
+    return explog.logaddexp(kept, rest).to(dtype)

@@ -49,10 +49,10 @@ def prod(
     tensor(4.)
     """
     dtype = _summed_type(require(input, "prod"), dtype)
-    result = combine("prod", input, mask).to(dtype)  # type: ignore[attr-defined]
+    result = combine("prod", input, mask).to(dtype)
     for d in reversed(all_dims(dim, input.ndim)):
         result = reduce.prod(result, d, bool(keepdim))
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 def cumsum(input: Tensor, dim: int, *, dtype: Dtype = None, mask: Tensor | None = None) -> Tensor:
@@ -90,7 +90,7 @@ def amax(
     """
     dtype = require(input, "amax").dtype if dtype is None else dtype
     kept = combine("amax", input, mask)
-    return reduce.amax(kept, all_dims(dim, input.ndim), bool(keepdim)).to(dtype)  # type: ignore[no-any-return, attr-defined]
+    return reduce.amax(kept, all_dims(dim, input.ndim), bool(keepdim)).to(dtype)
 
 
 def amin(
@@ -104,7 +104,7 @@ def amin(
     """
     dtype = require(input, "amin").dtype if dtype is None else dtype
     kept = combine("amin", input, mask)
-    return reduce.amin(kept, all_dims(dim, input.ndim), bool(keepdim)).to(dtype)  # type: ignore[no-any-return, attr-defined]
+    return reduce.amin(kept, all_dims(dim, input.ndim), bool(keepdim)).to(dtype)
 
 
 def argmax(
@@ -118,7 +118,7 @@ def argmax(
     """
     dtype = require(input, "argmax").dtype if dtype is None else dtype
     found = reduce_select.argmax(combine("argmax", input, mask), dim, bool(keepdim))
-    return found.to(dtype)  # type: ignore[no-any-return, attr-defined]
+    return found.to(dtype)
 
 
 def argmin(
@@ -132,7 +132,7 @@ def argmin(
     """
     dtype = require(input, "argmin").dtype if dtype is None else dtype
     found = reduce_select.argmin(combine("argmin", input, mask), dim, bool(keepdim))
-    return found.to(dtype)  # type: ignore[no-any-return, attr-defined]
+    return found.to(dtype)
 
 
 def _counted(input: Tensor, dim: Dims, keepdim: bool, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
@@ -162,7 +162,7 @@ def mean(
             f"mean(): Could not infer output dtype. {source} dtype must be either a floating point or complex dtype. Got: {dtype}"
         )
     n, kept = _counted(input, dim, bool(keepdim), mask)
-    return sum(input, dim, keepdim=keepdim, dtype=dtype, mask=kept) / n  # type: ignore[operator]
+    return sum(input, dim, keepdim=keepdim, dtype=dtype, mask=kept) / n
 
 
 def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Dtype = None, mask: Tensor | None = None) -> Tensor:
@@ -178,13 +178,13 @@ def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Dtype 
     dtype = require(input, "median").dtype if dtype is None else dtype
     d = one_dim(dim, input.ndim)
     real = input.dtype.is_floating_point
-    kept = combine("median", input if real else input.to(dtypes.float32), mask)  # type: ignore[attr-defined]
+    kept = combine("median", input if real else input.to(dtypes.float32), mask)
     result = reduce_select.nanmedian(kept, d, keepdim).values
     if real:
-        return result  # type: ignore[no-any-return]
+        return result
     if bool((result != result).any()):
         raise ArgumentValueError("masked median expects no fully masked out rows if dtype is not floating point")
-    return result.to(dtype)  # type: ignore[no-any-return]
+    return result.to(dtype)
 
 
 def logsumexp(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Dtype = None, mask: Tensor | None = None) -> Tensor:
@@ -196,7 +196,7 @@ def logsumexp(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: 
     """
     dtype = require(input, "logsumexp").dtype if dtype is None else dtype
     dims = all_dims(dim, input.ndim)
-    return softmax.logsumexp(combine("logsumexp", input, mask), dims, keepdim).to(dtype)  # type: ignore[no-any-return, attr-defined]
+    return softmax.logsumexp(combine("logsumexp", input, mask), dims, keepdim).to(dtype)
 
 
 def norm(
@@ -240,12 +240,12 @@ def _spread(
     if not (number.is_floating_point or number.is_complex):
         number = dtypes.float32
     n, kept = _counted(input, dim, True, mask)
-    centred: Any = input - sum(input, dim, keepdim=True, dtype=number, mask=kept) / n  # type: ignore[operator]
+    centred: Any = input - sum(input, dim, keepdim=True, dtype=number, mask=kept) / n
     total: Any = sum(centred * _conj(centred), dim, keepdim=keepdim, dtype=number, mask=kept)
     n = n.reshape(total.shape)
     if correction:
-        n = (n.to(number.to_real()) - correction).clamp(min=0)  # type: ignore[attr-defined]
-    return (total / n).to(number if dtype is None else dtype)  # type: ignore[no-any-return]
+        n = (n.to(number.to_real()) - correction).clamp(min=0)
+    return (total / n).to(number if dtype is None else dtype)
 
 
 def var(
@@ -283,4 +283,4 @@ def std(
     >>> torch.masked.std(torch.tensor([1.0, 5.0, 100.0]), unbiased=False, mask=torch.tensor([True, True, False]))
     tensor(2.)
     """
-    return _spread("std", input, dim, unbiased, correction, bool(keepdim), dtype, mask).sqrt()  # type: ignore[no-any-return, attr-defined]
+    return _spread("std", input, dim, unbiased, correction, bool(keepdim), dtype, mask).sqrt()

@@ -107,28 +107,28 @@ class MaskedTensor(Tensor):
         return self._masked_data.stride() if dim is None else self._masked_data.stride(dim)
 
     def dim(self) -> int:
-        return self._masked_data.ndim  # type: ignore[no-any-return]
+        return self._masked_data.ndim
 
     def numel(self) -> int:
-        return self._masked_data.numel()  # type: ignore[no-any-return]
+        return self._masked_data.numel()
 
     def is_floating_point(self) -> bool:
-        return self._masked_data.is_floating_point()  # type: ignore[no-any-return]
+        return self._masked_data.is_floating_point()
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
-        return self._masked_data.is_contiguous()  # type: ignore[no-any-return]
+        return self._masked_data.is_contiguous()
 
     def get_data(self) -> Tensor:
         """The data, masked elements included; gradients flow through it."""
-        return self._masked_data  # type: ignore[no-any-return]
+        return self._masked_data
 
     def get_mask(self) -> Tensor:
         """The mask: True where an element counts."""
-        return self._masked_mask  # type: ignore[no-any-return]
+        return self._masked_mask
 
     def to_tensor(self, value: Any) -> Tensor:
         """An ordinary tensor with `value` where the mask is False."""
-        return self._masked_data.masked_fill(~self._masked_mask, value)  # type: ignore[no-any-return]
+        return self._masked_data.masked_fill(~self._masked_mask, value)
 
     def backward(self, gradient: Any = None, retain_graph: Any = None, create_graph: bool = False, inputs: Any = None) -> None:
         """As `Tensor.backward`; `gradient` may be masked."""
@@ -365,6 +365,6 @@ def as_masked_tensor(data: Any, mask: Any) -> MaskedTensor:
     """
     _checked(data, mask)
     if not data.requires_grad:
-        return _make(data.clone(), mask.clone())  # type: ignore[attr-defined]
+        return _make(data.clone(), mask.clone())
     # Even where the derivative at a masked element is not finite, nothing reaches it.
-    return _make(FUNCTIONS["torch"]["where"](mask, data, data.detach()), mask.clone())  # type: ignore[attr-defined]
+    return _make(FUNCTIONS["torch"]["where"](mask, data, data.detach()), mask.clone())

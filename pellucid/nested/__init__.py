@@ -65,10 +65,10 @@ def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any
         raise OperationError(f"Specified layout is unsupported for nested tensors: {layout}")
     if isinstance(ts, (NestedTensor, StridedNestedTensor)):
         same = isinstance(ts, NestedTensor) == (kind is jagged)
-        return (ts if dtype is None else ts.to(dtype)) if same else as_nested_tensor(list(ts.unbind()), dtype, device, kind)  # type: ignore[attr-defined]
+        return (ts if dtype is None else ts.to(dtype)) if same else as_nested_tensor(list(ts.unbind()), dtype, device, kind)
     if not (is_plain(ts) or isinstance(ts, (list, tuple)) and all(is_plain(t) for t in ts)):
         raise ArgumentTypeError("as_nested_tensor(): Expected first argument to be a tensor or a list / tuple of tensors ")
-    parts = list(ts.unbind()) if isinstance(ts, Tensor) else list(ts)  # type: ignore[attr-defined]
+    parts = list(ts.unbind()) if isinstance(ts, Tensor) else list(ts)
     if dtype is not None or device is not None:
         parts = [t.to(device=device, dtype=dtype) for t in parts]
     if not parts:
@@ -127,7 +127,7 @@ def nested_tensor_from_jagged(
     ends = offsets._array[:-1] + lengths._array if lengths is not None else offsets._array
     if offsets._array.ndim != 1 or ends.max(initial=0) > values._array.shape[at - 1] or (np.diff(offsets._array) < 0).any():
         raise OperationError(
-            f"nested_tensor_from_jagged(): offsets {offsets.tolist()} do not fit values of shape {tuple(values.shape)}"  # type: ignore[attr-defined]
+            f"nested_tensor_from_jagged(): offsets {offsets.tolist()} do not fit values of shape {tuple(values.shape)}"
         )
     return NestedTensor.make(values, offsets, lengths, at)
 
@@ -145,7 +145,7 @@ def narrow(tensor: Tensor, dim: int, start: Any, length: Any, layout: Any = stri
     if layout is strided:
         if isinstance(start, Tensor) or isinstance(length, Tensor):
             raise OperationError("start and length must be integers for the strided layout NT impl")
-        return StridedNestedTensor.make(tensor.narrow(dim, start, length).unbind())  # type: ignore[attr-defined]
+        return StridedNestedTensor.make(tensor.narrow(dim, start, length).unbind())
     if layout is not jagged:
         raise OperationError(f"Specified layout is unsupported for nested narrow: {layout}")
     if dim != 1:
@@ -156,7 +156,7 @@ def narrow(tensor: Tensor, dim: int, start: Any, length: Any, layout: Any = stri
     )
     if (starts < 0).any() or (lengths < 0).any() or (starts + lengths > longest).any():
         raise OperationError(f"narrow(): start and length go beyond the {longest} entries of a row")
-    values = tensor.contiguous().flatten(0, 1)  # type: ignore[attr-defined]
+    values = tensor.contiguous().flatten(0, 1)
     first = np.arange(batch) * longest + starts
     last = [first[-1] + lengths[-1]] if batch else [0]
     return NestedTensor.make(values, make_tensor(np.concatenate([first, last])), make_tensor(lengths.copy()))

@@ -51,7 +51,7 @@ def refuse(name: str, why: str = "") -> Any:
 
 def plain(name: str, space: str = "torch") -> Callable[..., Any]:
     """A public function as it is without overrides."""
-    return FUNCTIONS[space][name]  # type: ignore[no-any-return]
+    return FUNCTIONS[space][name]
 
 
 def nested_among(values: Iterable[Any], kind: type) -> list[Any]:

@@ -54,7 +54,7 @@ def symbol(offsets: Tensor) -> NestedInt:
     known = offsets.__dict__.get("_nested_int")
     if known is None:
         known = offsets.__dict__["_nested_int"] = NestedInt(next(_numbers))
-    return known  # type: ignore[no-any-return]
+    return known
 
 
 class NestedTensor(Tensor):
@@ -131,21 +131,21 @@ class NestedTensor(Tensor):
         return int(self.sizes().sum()) * int(np.prod(self._rest()))
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
-        return self._lengths is None and bool(self._values.is_contiguous())  # type: ignore[attr-defined]
+        return self._lengths is None and bool(self._values.is_contiguous())
 
     def is_floating_point(self) -> bool:
-        return self.dtype.is_floating_point  # type: ignore[no-any-return]
+        return self.dtype.is_floating_point
 
     def requires_grad_(self, requires_grad: bool = True) -> NestedTensor:
-        self._values.requires_grad_(requires_grad)  # type: ignore[attr-defined]
+        self._values.requires_grad_(requires_grad)
         return self
 
     def backward(self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False) -> None:
         given = gradient._values if isinstance(gradient, NestedTensor) else gradient
-        self._values.backward(given, retain_graph, create_graph)  # type: ignore[attr-defined]
+        self._values.backward(given, retain_graph, create_graph)
 
     def retain_grad(self) -> None:
-        self._values.retain_grad()  # type: ignore[attr-defined]
+        self._values.retain_grad()
 
     def __repr__(self, **_: Any) -> str:
         node = self.grad_fn
@@ -161,7 +161,7 @@ class NestedTensor(Tensor):
         return id(self)
 
     def __len__(self) -> int:
-        return self._offsets._array.shape[0] - 1  # type: ignore[no-any-return]
+        return self._offsets._array.shape[0] - 1
 
     def __iter__(self) -> Any:
         return iter(self.unbind())
@@ -209,7 +209,7 @@ class NestedTensor(Tensor):
     _min_seqlen = property(lambda self: int(self.sizes().min()) if len(self) else 0)
 
     def _get_max_seqlen(self) -> int:
-        return self._max_seqlen  # type: ignore[no-any-return]
+        return self._max_seqlen
 
     def _rest(self) -> list[int]:
         """The sizes of the values beside the ragged dimension."""
@@ -227,7 +227,7 @@ class NestedTensor(Tensor):
             raise OperationError("unbind(): only supported for NestedTensor on dim=0")
         starts = self._offsets._array[:-1].tolist()
         return tuple(
-            self._values.narrow(self._ragged_idx - 1, start, length)  # type: ignore[attr-defined]
+            self._values.narrow(self._ragged_idx - 1, start, length)
             for start, length in zip(starts, self.sizes().tolist(), strict=True)
         )
 
@@ -235,12 +235,12 @@ class NestedTensor(Tensor):
         """The values without gaps between components."""
         if self._lengths is None:
             return self._values
-        return self._values.index_select(self._ragged_idx - 1, make_tensor(self.places()[0]))  # type: ignore[attr-defined, no-any-return]
+        return self._values.index_select(self._ragged_idx - 1, make_tensor(self.places()[0]))
 
     def pad(self, value: Any, length: int | None = None) -> Tensor:
         """`(B, ..., L, ...)`: the components side by side, filled up at their ends."""
         at = self._ragged_idx - 1
-        rows = self.packed().movedim(at, 0) if at else self.packed()  # type: ignore[attr-defined]
+        rows = self.packed().movedim(at, 0) if at else self.packed()
         longest = self._max_seqlen if length is None else length
         _, component, number = self.places()
         if length is not None and number.size and int(number.max()) >= length:
@@ -249,11 +249,11 @@ class NestedTensor(Tensor):
         empty = make_tensor(np.full((len(self), longest, *rows._array.shape[1:]), value, rows._array.dtype))
         index = (make_tensor(component), make_tensor(number))
         out = plain("index_put")(empty, index, rows)
-        return out.movedim(1, self._ragged_idx) if at else out  # type: ignore[no-any-return]
+        return out.movedim(1, self._ragged_idx) if at else out
 
     def unpad(self, dense: Tensor) -> NestedTensor:
         """The reverse of `pad`, in this arrangement without gaps."""
-        rows = dense.movedim(self._ragged_idx, 1) if self._ragged_idx != 1 else dense  # type: ignore[attr-defined]
+        rows = dense.movedim(self._ragged_idx, 1) if self._ragged_idx != 1 else dense
         _, component, number = self.places()
         rows = rows[make_tensor(component), make_tensor(number)]
         rows = rows.movedim(0, self._ragged_idx - 1) if self._ragged_idx != 1 else rows
@@ -357,9 +357,9 @@ def _against(nested: NestedTensor, value: Any) -> Any:
     length = sizes[ragged - missing] if ragged >= missing else 1
     batch = sizes[0] if not missing else 1
     if length == 1 and batch == 1:
-        return value if missing else value.squeeze(0)  # type: ignore[attr-defined]
+        return value if missing else value.squeeze(0)
     if missing:
-        value = value.reshape((1,) * missing + tuple(sizes))  # type: ignore[attr-defined]
+        value = value.reshape((1,) * missing + tuple(sizes))
     _, component, number = nested.places()
     if nested._lengths is not None:
         refuse("broadcasting", "a dense tensor against components with gaps between them")
@@ -367,7 +367,7 @@ def _against(nested: NestedTensor, value: Any) -> Any:
         raise OperationError(
             f"a tensor of shape {tuple(sizes)} does not broadcast to a nested tensor of shape {tuple(nested.shape)}"
         )
-    rows = value.movedim(ragged, 1)  # type: ignore[attr-defined]
+    rows = value.movedim(ragged, 1)
     rows = rows[make_tensor(component if batch > 1 else component * 0), make_tensor(number if length > 1 else number * 0)]
     return rows.movedim(0, ragged - 1)
 
@@ -393,7 +393,7 @@ def _transpose(name: str, func: Any, x: NestedTensor, dim0: int, dim1: int) -> N
     if 0 in (a, b) and a != b:
         raise ArgumentValueError("Transpose is not supported on the batch dimension for jagged NT")
     ragged = {a: b, b: a}.get(x._ragged_idx, x._ragged_idx)
-    return x.like(x._values.transpose(a - 1, b - 1), ragged)  # type: ignore[attr-defined]
+    return x.like(x._values.transpose(a - 1, b - 1), ragged)
 
 
 @handles("permute")
@@ -401,7 +401,7 @@ def _permute(name: str, func: Any, x: NestedTensor, *dims: Any) -> NestedTensor:
     order = dims_of(dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims, x.ndim)
     if order[0] != 0:
         raise OperationError("permute(): not supported for NestedTensor on dim=0")
-    return x.like(x._values.permute([d - 1 for d in order[1:]]), order.index(x._ragged_idx))  # type: ignore[attr-defined]
+    return x.like(x._values.permute([d - 1 for d in order[1:]]), order.index(x._ragged_idx))
 
 
 @handles("unsqueeze")
@@ -409,7 +409,7 @@ def _unsqueeze(name: str, func: Any, x: NestedTensor, dim: int) -> NestedTensor:
     at = dims_of(dim, x.ndim + 1)[0]
     if at == 0:
         raise OperationError("unsqueeze(): not supported for NestedTensor on dim=0")
-    return x.like(x._values.unsqueeze(at - 1), x._ragged_idx + (at <= x._ragged_idx))  # type: ignore[attr-defined]
+    return x.like(x._values.unsqueeze(at - 1), x._ragged_idx + (at <= x._ragged_idx))
 
 
 @handles("squeeze")
@@ -418,7 +418,7 @@ def _squeeze(name: str, func: Any, x: NestedTensor, dim: Any = None) -> NestedTe
         raise OperationError("squeeze(): For nested tensors, a dimension must be given")
     (at,) = _inner(x, name, dim)
     gone = x._values._array.shape[at] == 1 and at + 1 < x._ragged_idx
-    return x.like(x._values.squeeze(at), x._ragged_idx - gone)  # type: ignore[attr-defined]
+    return x.like(x._values.squeeze(at), x._ragged_idx - gone)
 
 
 @handles("view reshape")
@@ -446,14 +446,14 @@ def _flatten(name: str, func: Any, x: NestedTensor, start_dim: int = 0, end_dim:
     if first == 0 or first <= x._ragged_idx <= last:
         raise OperationError("flatten(): not supported for NestedTensor over the batch or ragged dimension")
     moved = last - first if last < x._ragged_idx else 0
-    return x.like(x._values.flatten(first - 1, last - 1), x._ragged_idx - moved)  # type: ignore[attr-defined]
+    return x.like(x._values.flatten(first - 1, last - 1), x._ragged_idx - moved)
 
 
 @handles("unflatten")
 def _unflatten(name: str, func: Any, x: NestedTensor, dim: int, sizes: Any) -> NestedTensor:
     (at,) = _inner(x, name, dim)
     moved = len(sizes) - 1 if at + 1 < x._ragged_idx else 0
-    return x.like(x._values.unflatten(at, sizes), x._ragged_idx + moved)  # type: ignore[attr-defined]
+    return x.like(x._values.unflatten(at, sizes), x._ragged_idx + moved)
 
 
 @handles("chunk split split_with_sizes tensor_split")
@@ -465,7 +465,7 @@ def _split(name: str, func: Any, x: NestedTensor, how: Any, dim: int = 0) -> tup
 @handles("narrow")
 def _narrow(name: str, func: Any, x: NestedTensor, dim: int, start: int, length: int) -> NestedTensor:
     (at,) = _inner(x, name, dim)
-    return x.like(x._values.narrow(at, start, length))  # type: ignore[attr-defined]
+    return x.like(x._values.narrow(at, start, length))
 
 
 @handles("select")
@@ -473,7 +473,7 @@ def _select(name: str, func: Any, x: NestedTensor, dim: int, index: int) -> Any:
     if dims_of(dim, x.ndim)[0] == 0:
         return x[index]
     (at,) = _inner(x, name, dim)
-    return x.like(x._values.select(at, index), x._ragged_idx - (at + 1 < x._ragged_idx))  # type: ignore[attr-defined]
+    return x.like(x._values.select(at, index), x._ragged_idx - (at + 1 < x._ragged_idx))
 
 
 @handles("cat concat concatenate stack")
@@ -658,5 +658,5 @@ def _asked(name: str, func: Any, x: Any, *args: Any) -> Any:
 @handles("contiguous")
 def _contiguous(name: str, func: Any, x: NestedTensor, *args: Any, **kwargs: Any) -> NestedTensor:
     if x._lengths is None:
-        return x.like(x._values.contiguous())  # type: ignore[attr-defined]
+        return x.like(x._values.contiguous())
     return NestedTensor.make(x.packed(), *_whole(x), x._ragged_idx)

@@ -63,30 +63,30 @@ class StridedNestedTensor(Tensor):
 
     def size(self, dim: int | None = None) -> int:
         if dim is None:
-            return self.shape  # type: ignore[no-any-return]
+            return self.shape
         at = dims_of(dim, self.ndim)[0]
         if at == 0:
             return len(self._parts)
         sizes = {p._array.shape[at - 1] for p in self._parts}
         if len(sizes) != 1:
             raise OperationError(f"Given dimension {at} is irregular and does not have a size.")
-        return sizes.pop()  # type: ignore[no-any-return]
+        return sizes.pop()
 
     def dim(self) -> int:
         return self.ndim
 
     def numel(self) -> int:
-        return sum(p.numel() for p in self._parts)  # type: ignore[attr-defined]
+        return sum(p.numel() for p in self._parts)
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
-        return all(p.is_contiguous() for p in self._parts)  # type: ignore[attr-defined]
+        return all(p.is_contiguous() for p in self._parts)
 
     def is_floating_point(self) -> bool:
-        return self.dtype.is_floating_point  # type: ignore[no-any-return]
+        return self.dtype.is_floating_point
 
     def requires_grad_(self, requires_grad: bool = True) -> StridedNestedTensor:
         for part in self._parts:
-            part.requires_grad_(requires_grad)  # type: ignore[attr-defined]
+            part.requires_grad_(requires_grad)
         return self
 
     def __repr__(self, **_: Any) -> str:
@@ -136,7 +136,7 @@ class StridedNestedTensor(Tensor):
 
     def values(self) -> Tensor:
         """All elements in one row."""
-        return F.cat(*[p.reshape(-1) for p in self._parts], dim=0)  # type: ignore[attr-defined, no-any-return]
+        return F.cat(*[p.reshape(-1) for p in self._parts], dim=0)
 
     def to_padded_tensor(self, padding: float, output_size: Any = None) -> Tensor:
         """See `torch.nested.to_padded_tensor`."""
@@ -150,7 +150,7 @@ class StridedNestedTensor(Tensor):
         for part in self._parts:
             widths = [w for s, g in zip(reversed(part._array.shape), reversed(full), strict=True) for w in (0, g - s)]
             rows.append(plain("pad", "nn.functional")(part, widths, value=padding) if any(widths) else part)
-        return F.stack(*rows, dim=0)  # type: ignore[no-any-return]
+        return F.stack(*rows, dim=0)
 
     def __getitem__(self, index: Any) -> Any:
         items = index if isinstance(index, tuple) else (index,)

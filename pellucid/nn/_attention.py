@@ -61,10 +61,10 @@ def _projections(query: Tensor, key: Tensor, value: Tensor, weight: Tensor, bias
     if key is value:
         if query is key:
             return tuple(F.linear(query, weight, bias).chunk(3, -1))
-        w_q, w_kv = weight.split([e, 2 * e])  # type: ignore[attr-defined]
+        w_q, w_kv = weight.split([e, 2 * e])
         b_q, b_kv = (None, None) if bias is None else bias.split([e, 2 * e])
         return (F.linear(query, w_q, b_q), *F.linear(key, w_kv, b_kv).chunk(2, -1))
-    weights = weight.chunk(3)  # type: ignore[attr-defined]
+    weights = weight.chunk(3)
     biases = (None, None, None) if bias is None else bias.chunk(3)
     return tuple(F.linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases))
 
@@ -131,10 +131,10 @@ def multi_head_attention_forward(
     batched = _check_dims(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:
         same_qk, same_kv = query is key, key is value
-        query = query.unsqueeze(1)  # type: ignore[attr-defined]
-        key = query if same_qk else key.unsqueeze(1)  # type: ignore[attr-defined]
-        value = key if same_kv else value.unsqueeze(1)  # type: ignore[attr-defined]
-        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)  # type: ignore[attr-defined]
+        query = query.unsqueeze(1)
+        key = query if same_qk else key.unsqueeze(1)
+        value = key if same_kv else value.unsqueeze(1)
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     rows, batch, width = query.shape
     columns = key.shape[0]
     dtype = query.dtype
@@ -170,8 +170,8 @@ def multi_head_attention_forward(
 
     added = 0
     if bias_k is not None and bias_v is not None:
-        k = T.cat([k, bias_k.repeat(1, batch, 1)])  # type: ignore[attr-defined]
-        v = T.cat([v, bias_v.repeat(1, batch, 1)])  # type: ignore[attr-defined]
+        k = T.cat([k, bias_k.repeat(1, batch, 1)])
+        v = T.cat([v, bias_v.repeat(1, batch, 1)])
         added += 1
     bh = batch * num_heads
     q = q.reshape(rows, bh, size).transpose(0, 1)

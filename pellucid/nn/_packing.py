@@ -47,7 +47,7 @@ class PackedSequence(_Packed):
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
         """The sequences with `data` converted."""
-        data = self.data.to(*args, **kwargs)  # type: ignore[attr-defined]
+        data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
         return PackedSequence(data, self.batch_sizes, self.sorted_indices, self.unsorted_indices)
@@ -97,12 +97,12 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """The permutation that undoes another."""
     if permutation is None:
         return None
-    return make_tensor(np.argsort(permutation._array, kind="stable").astype(np.int64))  # type: ignore[no-any-return]
+    return make_tensor(np.argsort(permutation._array, kind="stable").astype(np.int64))
 
 
 def checked_sizes(packed: PackedSequence) -> list[int]:
     """How many sequences have each step, as numbers that fit the data: anybody can make a PackedSequence of what does not."""
-    sizes = packed.batch_sizes.tolist()  # type: ignore[attr-defined]
+    sizes = packed.batch_sizes.tolist()
     rows = packed.data.shape[0] if packed.data.ndim else 0
     if not isinstance(sizes, list) or any(type(n) is not int for n in sizes):
         raise OperationError(f"batch_sizes must be a 1-D tensor of whole numbers, but got {packed.batch_sizes!r}")
@@ -145,8 +145,8 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
         order = np.argsort(-sizes, kind="stable")
         sizes = sizes[order]
         sorted_indices = make_tensor(order.astype(np.int64))
-        input = input.index_select(0 if batch_first else 1, sorted_indices)  # type: ignore[attr-defined]
-    steps = input.transpose(0, 1) if batch_first else input  # type: ignore[attr-defined]
+        input = input.index_select(0 if batch_first else 1, sorted_indices)
+    steps = input.transpose(0, 1) if batch_first else input
     batch = steps.shape[1]
     if len(sizes) != batch:
         raise OperationError(f"Expected `len(lengths)` to be equal to batch_size, but got {len(sizes)} (batch_size={batch})")
@@ -234,7 +234,7 @@ def pad_sequence(
                 [1., 1., 1.]])
     """
     if isinstance(sequences, Tensor):
-        sequences = sequences.unbind(0)  # type: ignore[attr-defined]
+        sequences = sequences.unbind(0)
     elif not isinstance(sequences, Iterable):
         raise OperationError(f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}")
     if padding_side not in ("left", "right"):
@@ -258,13 +258,13 @@ def pad_sequence(
             filler = T.full((missing, *part.shape[1:]), padding_value, dtype=part.dtype)
             part = T.cat([filler, part] if padding_side == "left" else [part, filler])
         padded.append(part)
-    return T.stack(padded, 0 if batch_first else 1)  # type: ignore[no-any-return]
+    return T.stack(padded, 0 if batch_first else 1)
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
     """The sequences without their padding: the inverse of `pad_sequence`."""
-    rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)  # type: ignore[attr-defined]
-    return [row[: int(n)] for row, n in zip(rows, lengths.tolist())]  # type: ignore[attr-defined]
+    rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
+    return [row[: int(n)] for row, n in zip(rows, lengths.tolist())]
 
 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:

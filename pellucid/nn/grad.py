@@ -22,10 +22,10 @@ def _pull(function: Callable[[Tensor], Tensor], at: Tensor, grad_output: Tensor)
     """The gradient of a linear function, whose value at 0 is as good as any other."""
     keep = is_grad_enabled()
     with enable_grad():
-        at = at.requires_grad_()  # type: ignore[attr-defined]
+        at = at.requires_grad_()
         out = function(at)
         (found,) = _grad((out,), (at,), grad_output, None, keep, False, False, False)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _make(n: int) -> tuple[Any, Any]:
@@ -35,14 +35,14 @@ def _make(n: int) -> tuple[Any, Any]:
         input_size: Sequence[int], weight: Tensor, grad_output: Tensor, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
         groups: int = 1,
     ) -> Tensor:  # fmt: skip
-        start = weight.new_zeros(tuple(input_size))  # type: ignore[attr-defined]
+        start = weight.new_zeros(tuple(input_size))
         return _pull(lambda x: conv(x, weight, None, stride, padding, dilation, groups), start, grad_output)
 
     def conv_weight(
         input: Tensor, weight_size: Sequence[int], grad_output: Tensor, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
         groups: int = 1,
     ) -> Tensor:  # fmt: skip
-        start = input.new_zeros(tuple(weight_size))  # type: ignore[attr-defined]
+        start = input.new_zeros(tuple(weight_size))
         return _pull(lambda w: conv(input, w, None, stride, padding, dilation, groups), start, grad_output)
 
     for function, what in ((conv_input, "input"), (conv_weight, "weight")):

@@ -46,19 +46,19 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 @no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with uniform random numbers in [a, b)."""
-    return tensor.uniform_(a, b, generator=generator)  # type: ignore[attr-defined, no-any-return]
+    return tensor.uniform_(a, b, generator=generator)
 
 
 @no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with normal random numbers."""
-    return tensor.normal_(mean, std, generator=generator)  # type: ignore[attr-defined, no-any-return]
+    return tensor.normal_(mean, std, generator=generator)
 
 
 @no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with one value."""
-    return tensor.fill_(val)  # type: ignore[attr-defined, no-any-return]
+    return tensor.fill_(val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
@@ -69,7 +69,7 @@ def ones_(tensor: Tensor) -> Tensor:
 @no_grad()
 def zeros_(tensor: Tensor) -> Tensor:
     """Fill with zeros."""
-    return tensor.zero_()  # type: ignore[attr-defined, no-any-return]
+    return tensor.zero_()
 
 
 def _normal_cdf(x: float) -> float:
@@ -112,7 +112,7 @@ def _redraw_normal(tensor: Any, mean: float, std: float, a: float, b: float, gen
         result = T.where(outside, T.empty_like(result).normal_(mean, std, generator=generator), result)
     if result is not tensor:
         tensor.copy_(result)
-    return tensor  # type: ignore[no-any-return]
+    return tensor
 
 
 def _accept_uniform(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
@@ -130,7 +130,7 @@ def _accept_uniform(tensor: Any, mean: float, std: float, a: float, b: float, ge
         pending = T.where(pending, refused(candidates), pending)
     if result is not tensor:
         tensor.copy_(result)
-    return tensor  # type: ignore[no-any-return]
+    return tensor
 
 
 @no_grad()
@@ -138,7 +138,7 @@ def eye_(tensor: Tensor) -> Tensor:
     """Fill a matrix with the identity."""
     if tensor.ndim != 2:
         raise ArgumentValueError("Only tensors with 2 dimensions are supported")
-    return tensor.copy_(T.eye(*tensor.shape, dtype=tensor.dtype))  # type: ignore[attr-defined, no-any-return]
+    return tensor.copy_(T.eye(*tensor.shape, dtype=tensor.dtype))
 
 
 @no_grad()
@@ -151,10 +151,10 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
         raise ArgumentValueError("dim 0 must be divisible by groups")
     per_group = sizes[0] // groups
     middle = tuple(size // 2 for size in sizes[2:])
-    tensor.zero_()  # type: ignore[attr-defined]
+    tensor.zero_()
     for g in range(groups):
         for d in range(min(per_group, sizes[1])):
-            tensor[(g * per_group + d, d, *middle)] = 1  # type: ignore[index]
+            tensor[(g * per_group + d, d, *middle)] = 1
     return tensor
 
 
@@ -180,13 +180,13 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
     """
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     bound = math.sqrt(3.0) * (gain * math.sqrt(2.0 / float(fan_in + fan_out)))
-    return uniform_(tensor, -bound, bound, generator)  # type: ignore[no-any-return]
+    return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Normal numbers of variance 2 gain^2 / (fan_in + fan_out)."""
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
-    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / float(fan_in + fan_out)), generator)  # type: ignore[no-any-return]
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / float(fan_in + fan_out)), generator)
 
 
 def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | None:
@@ -208,7 +208,7 @@ def kaiming_uniform_(
     if std is None:
         return tensor
     bound = math.sqrt(3.0) * std
-    return uniform_(tensor, -bound, bound, generator)  # type: ignore[no-any-return]
+    return uniform_(tensor, -bound, bound, generator)
 
 
 def kaiming_normal_(
@@ -216,7 +216,7 @@ def kaiming_normal_(
 ) -> Tensor:
     """Normal numbers of variance gain^2 / fan."""
     std = _kaiming_std(tensor, a, mode, nonlinearity)
-    return tensor if std is None else normal_(tensor, 0.0, std, generator)  # type: ignore[no-any-return]
+    return tensor if std is None else normal_(tensor, 0.0, std, generator)
 
 
 @no_grad()
@@ -235,8 +235,8 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     wide = flat.shape[0] < flat.shape[1]
     q, r = T.linalg.qr(flat.t() if wide else flat)
     q = q * T.diag(r, 0).sign()
-    tensor.copy_((q.t() if wide else q).reshape(tensor.shape))  # type: ignore[attr-defined]
-    return tensor.mul_(gain)  # type: ignore[attr-defined, no-any-return]
+    tensor.copy_((q.t() if wide else q).reshape(tensor.shape))
+    return tensor.mul_(gain)
 
 
 @no_grad()
@@ -248,10 +248,10 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
         return tensor
     rows, columns = tensor.shape
     zeros = math.ceil(sparsity * rows)
-    tensor.normal_(0, std, generator=generator)  # type: ignore[attr-defined]
+    tensor.normal_(0, std, generator=generator)
     for column in range(columns):
         chosen = T.randperm(rows)[:zeros]
-        tensor[chosen, column] = 0  # type: ignore[index]
+        tensor[chosen, column] = 0
     return tensor
 
 

@@ -41,7 +41,7 @@ class Buffer(metaclass=_BufferMeta):
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
         if data is None:
             data = make_tensor(np.empty(0, get_default_dtype().numpy))
-        result: Any = data.detach()  # type: ignore[attr-defined]
+        result: Any = data.detach()
         if data.requires_grad:
             set_requires_grad(result, True)
         result.persistent = persistent

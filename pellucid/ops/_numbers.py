@@ -66,12 +66,12 @@ def check_fitting(array: ndarray, kind: Any) -> None:
 
 def number_array(value: Any, kind: Any) -> ndarray:
     """A number as a 0-d array of a NumPy dtype, with the errors of `fitting`."""
-    return constant(np.array(fitting(value, dtypes.BY_NUMPY[kind]), kind))  # type: ignore[no-any-return]
+    return constant(np.array(fitting(value, dtypes.BY_NUMPY[kind]), kind))
 
 
 def scalar_array(value: Any, kind: Any) -> ndarray:
     """As `number_array` for a number that is made a tensor first: what two-byte floats do not hold becomes infinite."""
     if dtypes.BY_NUMPY[kind].is_floating_point and kind.itemsize == 2:
         with np.errstate(over="ignore"):
-            return constant(np.array(fitting(value, dtypes.float64), kind))  # type: ignore[no-any-return]
+            return constant(np.array(fitting(value, dtypes.float64), kind))
     return number_array(value, kind)

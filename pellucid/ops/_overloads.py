@@ -56,7 +56,7 @@ def former(function: Callable[..., Tensor], *args: Any, numbers: tuple[str, ...]
     """
     name = function.__name__
     kinds = "".join("n" if isinstance(a, _NUMBERS) else "t" if isinstance(a, Tensor) else "?" for a in args)
-    tensors = function.__code__.co_argcount  # type: ignore[attr-defined]
+    tensors = function.__code__.co_argcount
     if len(numbers) == 1:
         fits = kinds[1] == "n" and len(args) == tensors + 1 and (tensors == 2 or kinds == "tntt")
     else:

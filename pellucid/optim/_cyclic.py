@@ -220,7 +220,7 @@ def _total(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
     for name, value in (("epochs", epochs), ("steps_per_epoch", steps_per_epoch)):
         if not isinstance(value, int) or value <= 0:
             raise ArgumentValueError(f"Expected positive integer {name}, but got {value}")
-    return epochs * steps_per_epoch  # type: ignore[no-any-return]
+    return epochs * steps_per_epoch
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
@@ -249,7 +249,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return [self.eta_min + (lr - self.eta_min) * share for lr in self.base_lrs]
 
     @tracing.replayed
-    def step(self, epoch: float | None = None) -> None:  # type: ignore[override]
+    def step(self, epoch: float | None = None) -> None:
         """Go on by one, or to any (fractional) epoch."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0

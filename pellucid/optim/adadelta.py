@@ -58,6 +58,6 @@ class Adadelta(FormulaOptimizer):
     def _arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("square_avg", "acc_delta")
 
-    def _numbers(self, group: dict[str, Any], step: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:  # type: ignore[override]
+    def _numbers(self, group: dict[str, Any], step: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         rho = group["rho"]
         return (group["weight_decay"], rho, 1 - rho, group["eps"], -group["lr"]), (float(step) + 1,)

@@ -65,7 +65,7 @@ class Adagrad(FormulaOptimizer):
     def _arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("sum",)
 
-    def _numbers(self, group: dict[str, Any], step: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:  # type: ignore[override]
+    def _numbers(self, group: dict[str, Any], step: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         before = float(step)
         rate = group["lr"] / (1 + before * group["lr_decay"])
         return (group["weight_decay"], group["eps"], -rate), (before + 1,)

@@ -103,7 +103,7 @@ class Adam(FormulaOptimizer):
     def _arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if group["amsgrad"] else ("exp_avg", "exp_avg_sq")
 
-    def _numbers(self, group: dict[str, Any], step: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:  # type: ignore[override]
+    def _numbers(self, group: dict[str, Any], step: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         (beta1, beta2), lr, now = group["betas"], group["lr"], float(step) + 1
         shrink, decay = 1.0, group["weight_decay"]
         if group["decoupled_weight_decay"]:

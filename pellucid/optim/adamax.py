@@ -58,6 +58,6 @@ class Adamax(FormulaOptimizer):
     def _arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("exp_avg", "exp_inf")
 
-    def _numbers(self, group: dict[str, Any], step: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:  # type: ignore[override]
+    def _numbers(self, group: dict[str, Any], step: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         (beta1, beta2), now = group["betas"], float(step) + 1
         return (group["weight_decay"], 1 - beta1, beta2, group["eps"], -(group["lr"] / (1 - beta1**now))), (now,)

@@ -62,7 +62,7 @@ class ASGD(FormulaOptimizer):
     def _arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("ax",)
 
-    def _numbers(self, group: dict[str, Any], step: Any, eta: Any, mu: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:  # type: ignore[override]
+    def _numbers(self, group: dict[str, Any], step: Any, eta: Any, mu: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         lr, lambd, now = group["lr"], group["lambd"], float(step) + 1
         eta = eta if isinstance(eta, Tensor) else float(eta)
         after = now, lr / ((1 + lambd * lr * now) ** group["alpha"]), 1 / max(1, now - group["t0"])

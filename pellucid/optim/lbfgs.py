@@ -50,7 +50,7 @@ class LBFGS(Optimizer):
 
     @property
     def _params(self) -> list[Tensor]:
-        return self.param_groups[0]["params"]  # type: ignore[no-any-return]
+        return self.param_groups[0]["params"]
 
     # ---- all parameters as one vector ------------------------------------------------------------
     def _gradient(self) -> Any:
@@ -84,7 +84,7 @@ class LBFGS(Optimizer):
         return loss, gradient
 
     @no_grad()
-    def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
+    def step(self, closure: Callable[[], Any]) -> Any:
         """Run iterations; returns the loss before the first."""
         group = self.param_groups[0]
         lr = to_number(group["lr"])

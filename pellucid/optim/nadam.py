@@ -78,7 +78,7 @@ class NAdam(FormulaOptimizer):
     def _arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("exp_avg", "exp_avg_sq")
 
-    def _numbers(self, group: dict[str, Any], step: Any, product: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:  # type: ignore[override]
+    def _numbers(self, group: dict[str, Any], step: Any, product: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         (beta1, beta2), lr, now = group["betas"], group["lr"], float(step) + 1
         shrink, decay = decays(group)
         mu = beta1 * (1.0 - 0.5 * (0.96 ** (now * group["momentum_decay"])))

@@ -105,7 +105,7 @@ class Optimizer:
             setattr(self, name, OrderedDict())
         if isinstance(params, Tensor):
             raise ArgumentTypeError(
-                f"params argument given to the optimizer should be an iterable of Tensors or dicts, but got {params.type()}"  # type: ignore[attr-defined]
+                f"params argument given to the optimizer should be an iterable of Tensors or dicts, but got {params.type()}"
             )
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
@@ -318,7 +318,7 @@ def _adapted(param: Tensor, value: Any, key: str | None = None) -> Any:
     if isinstance(value, Tensor):
         if key == "step" or not param.dtype.is_floating_point:
             return value
-        return value.to(dtype=param.dtype)  # type: ignore[attr-defined]
+        return value.to(dtype=param.dtype)
     if isinstance(value, dict):
         return {k: _adapted(param, v, k) for k, v in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
@@ -359,7 +359,7 @@ def _with_hooks(step: Any) -> Any:
 def step_counter() -> Tensor:
     """The count of steps that each parameter's state holds: a 0-d tensor of the default type (float32, or float64)."""
     kind = np.float64 if dtypes.get_default_dtype() is dtypes.float64 else np.float32
-    return make_tensor(np.zeros((), kind))  # type: ignore[no-any-return]
+    return make_tensor(np.zeros((), kind))
 
 
 _WORKS = (np.dtype(np.float32), np.dtype(np.float64))
@@ -483,7 +483,7 @@ class ArrayOptimizer(Optimizer):
                     if not state:
                         self._init_state(group, p, state)
                     g = -p._grad if group.get("maximize", False) else p._grad
-                    old = p.clone()  # type: ignore[attr-defined]  # what the gradient rules save must outlive the write to p
+                    old = p.clone()  # what the gradient rules save must outlive the write to p
                     if p.is_complex():
                         parts = {k: view_as_real(v) if isinstance(v, Tensor) and v.is_complex() else v for k, v in state.items()}
                         new = view_as_complex(self._recorded(group, view_as_real(old), view_as_real(g), parts))
@@ -603,12 +603,12 @@ def mixed(a: Any, b: Any, weight: Any) -> Any:
 
 def zeros(p: Tensor) -> Tensor:
     """Zeros of the shape and type of a parameter."""
-    return make_tensor(np.zeros_like(p._array))  # type: ignore[no-any-return]
+    return make_tensor(np.zeros_like(p._array))
 
 
 def full(p: Tensor, value: Any) -> Tensor:
     """One value in the shape and type of a parameter."""
-    return make_tensor(np.full_like(p._array, value))  # type: ignore[no-any-return]
+    return make_tensor(np.full_like(p._array, value))
 
 
 ParamsT = Any

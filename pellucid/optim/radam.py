@@ -74,7 +74,7 @@ class RAdam(FormulaOptimizer):
     def _arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("exp_avg", "exp_avg_sq")
 
-    def _numbers(self, group: dict[str, Any], step: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:  # type: ignore[override]
+    def _numbers(self, group: dict[str, Any], step: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         (beta1, beta2), lr, now = group["betas"], group["lr"], float(step) + 1
         shrink, decay = decays(group)
         correction = 1 - beta2**now

@@ -73,6 +73,6 @@ class RMSprop(FormulaOptimizer):
     def _arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("square_avg", *["grad_avg"] * bool(group["centered"]), *["momentum_buffer"] * (group["momentum"] > 0))
 
-    def _numbers(self, group: dict[str, Any], step: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:  # type: ignore[override]
+    def _numbers(self, group: dict[str, Any], step: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         alpha = group["alpha"]
         return (group["weight_decay"], alpha, 1 - alpha, group["eps"], group["momentum"], -group["lr"]), (float(step) + 1,)

@@ -59,5 +59,5 @@ class Rprop(FormulaOptimizer):
     def _arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("prev", "step_size")
 
-    def _numbers(self, group: dict[str, Any], step: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:  # type: ignore[override]
+    def _numbers(self, group: dict[str, Any], step: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         return (*group["etas"], *group["step_sizes"]), (float(step) + 1,)

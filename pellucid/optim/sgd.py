@@ -74,6 +74,6 @@ class SGD(FormulaOptimizer):
     def _flags(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("nesterov",) if group["nesterov"] and group["momentum"] else ()
 
-    def _numbers(self, group: dict[str, Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:  # type: ignore[override]
+    def _numbers(self, group: dict[str, Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         momentum = group["momentum"]
         return (group["weight_decay"], -group["lr"], 1 - group["dampening"], momentum), ()

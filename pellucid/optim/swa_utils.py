@@ -148,7 +148,7 @@ class AveragedModel(Module):
                 update(mine, new, self.n_averaged)
         if not self.use_buffers:
             for mine_, new_ in zip(self.module.buffers(), model.buffers()):
-                mine_.copy_(new_)  # type: ignore[attr-defined]
+                mine_.copy_(new_)
         self.n_averaged += 1
 
 

@@ -177,7 +177,7 @@ class Archive:
     def _filled(self, info: zipfile.ZipInfo, name: str) -> np.ndarray:
         array = np.empty(info.file_size, np.uint8)
         try:
-            unpack(self.zip, info, memoryview(array))  # type: ignore[arg-type]
+            unpack(self.zip, info, memoryview(array))
         except _DAMAGED as error:
             raise RuntimeError(f"PytorchStreamReader failed reading file {name}: file read failed ({error})") from None
         return array

@@ -84,13 +84,13 @@ def rebuild_tensor(storage: Any, storage_offset: Any, size: Any, stride: Any, dt
         )
     steps = tuple(s * item for s in strides)
     if type(storage.untyped()._owner) is MetaArray:
-        return make_tensor(MetaArray(sizes, kind, steps))  # type: ignore[no-any-return]
+        return make_tensor(MetaArray(sizes, kind, steps))
     try:
         if not needed:
-            return make_tensor(np.empty(sizes, kind))  # type: ignore[no-any-return]
+            return make_tensor(np.empty(sizes, kind))
         # A dimension of one element is never stepped along: its stride may be any number, also one that NumPy has no room for.
         steps = tuple(0 if n == 1 and s >= _LIMIT else s for n, s in zip(sizes, steps, strict=True))
-        return make_tensor(np.ndarray(sizes, kind, storage.untyped()._bytes(), offset * item, steps))  # type: ignore[no-any-return]
+        return make_tensor(np.ndarray(sizes, kind, storage.untyped()._bytes(), offset * item, steps))
     except (ValueError, OverflowError) as error:  # more dimensions, or a larger product of sizes, than NumPy has
         raise RuntimeError(f"numel: integer multiplication overflow (sizes {list(sizes)}): {error}") from None
 
@@ -127,7 +127,7 @@ def _with_flags(t: Tensor, storage: TypedStorage, metadata: Any) -> Tensor:
                 "_set_tensor_metadata(): incompatible function arguments: the metadata of a tensor are flags by name, not "
                 f"{type(key).__name__}: {type(value).__name__}"
             )
-    for name, function, wanted in (("conj", np.conjugate, t.is_complex()), ("neg", np.negative, t.dtype is not dtypes.bool_)):  # type: ignore[attr-defined]
+    for name, function, wanted in (("conj", np.conjugate, t.is_complex()), ("neg", np.negative, t.dtype is not dtypes.bool_)):
         if not metadata.get(name):
             continue
         if not wanted:

@@ -181,7 +181,7 @@ class _Instructions(dict[int, Any]):
 
 
 # ---- the unpickler ---------------------------------------------------------------------------
-class SafeUnpickler(pickle._Unpickler):  # type: ignore[name-defined, misc]
+class SafeUnpickler(pickle._Unpickler):
     """Builds tensors and plain containers only; a name that is not on the list, or a call of anything else, is refused."""
 
     loader: Any
@@ -300,7 +300,7 @@ class SafeUnpickler(pickle._Unpickler):  # type: ignore[name-defined, misc]
     dispatch: dict[int, Any] = _Instructions(
         {
             # values, tuples, lists, the memo and names, as pickle reads them
-            code[0]: pickle._Unpickler.dispatch[code[0]]  # type: ignore[attr-defined]
+            code[0]: pickle._Unpickler.dispatch[code[0]]
             for code in (
                 pickle.PROTO, pickle.FRAME, pickle.STOP, pickle.MARK, pickle.POP, pickle.POP_MARK, pickle.DUP,
                 pickle.NONE, pickle.NEWTRUE, pickle.NEWFALSE, pickle.BININT, pickle.BININT1, pickle.BININT2, pickle.LONG1, pickle.LONG4,

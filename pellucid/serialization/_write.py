@@ -66,7 +66,7 @@ class _Reference:
         self.dtype = dtype
 
 
-class Pickler(pickle._Pickler):  # type: ignore[name-defined, misc]
+class Pickler(pickle._Pickler):
     """Pickles with PyTorch's names; tensors become references to storages, which are collected."""
 
     def __init__(self, file: Any, protocol: int, legacy: bool = False) -> None:
@@ -118,7 +118,7 @@ class Pickler(pickle._Pickler):  # type: ignore[name-defined, misc]
             return self._write_global(obj, module, name or obj.__qualname__)
         return super().save_global(obj, name)
 
-    dispatch = dict(pickle._Pickler.dispatch)  # type: ignore[attr-defined]
+    dispatch = dict(pickle._Pickler.dispatch)
     dispatch[type(save_global)] = save_global
 
     def save_type(self, obj: Any) -> Any:
@@ -166,7 +166,7 @@ class Pickler(pickle._Pickler):  # type: ignore[name-defined, misc]
         item = array.itemsize
         offset = (array.__array_interface__["data"][0] - low) // item if array.size else 0
         sizes = tuple(int(s) for s in array.shape)
-        strides = tuple(t.stride())  # type: ignore[attr-defined]
+        strides = tuple(t.stride())
         if self.legacy and t.dtype not in STORAGE_NAMES:
             raise RuntimeError(f"the legacy format has no storage for {t.dtype}; save without _use_new_zipfile_serialization=False")
         if t.dtype in STORAGE_NAMES:

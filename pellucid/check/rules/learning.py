@@ -308,7 +308,7 @@ def _only_loss(root: Value) -> Op | None:
             return op if op.args.get("reduction") == "mean" else None
         if op.name == "add" and len(op.inputs) == 2:  # (rows + columns) / 2, as of two towers
             both = [_only_loss(v) for v in op.inputs]
-            if all(o is not None for o in both) and both[0].name == both[1].name:  # type: ignore[union-attr]
+            if all(o is not None for o in both) and both[0].name == both[1].name:
                 return both[0]
             return None
         halved = op.name in ("div", "mul") and len(op.inputs) == 1

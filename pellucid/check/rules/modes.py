@@ -444,7 +444,7 @@ def _cause_of(site: Site) -> Any:
     """The line to change when a switch to eval mode is wrong: the one that worked out the mode, or that chose the layers; None: its own."""
     call = site.call
     mode = call.keywords.get("mode", call.arguments[0] if call.arguments else None) if call is not None else None
-    if mode is not None and (call.function or "").endswith("train"):  # type: ignore[union-attr]
+    if mode is not None and (call.function or "").endswith("train"):
         return assigned_before(site, mode)
     return loop_test(site)
 

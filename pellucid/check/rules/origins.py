@@ -50,7 +50,7 @@ def defaulted(site: Any) -> Place | None:
         return None
     found = _Tracer(site.file, root)._trace(around[-1].test, _DEPTH)
     defaults = [d for n in ast.walk(root) if isinstance(n, ast.arguments) for d in (*n.defaults, *n.kw_defaults) if d is not None]
-    return Place(site.file, found.lineno) if any(found is d for d in defaults) else None  # type: ignore[union-attr, attr-defined]
+    return Place(site.file, found.lineno) if any(found is d for d in defaults) else None  # type: ignore[attr-defined]
 
 
 def factor_at(site: Any) -> Place | None:
@@ -64,7 +64,7 @@ def factor_at(site: Any) -> Place | None:
                 if isinstance(x, (ast.Name, ast.Attribute, ast.Subscript)) and "grad" not in ast.unparse(x)
             ]
             if len(plain) == 1:
-                return _Tracer(site.file, root).place(plain[0], None)  # type: ignore[arg-type]
+                return _Tracer(site.file, root).place(plain[0], None)
     return None
 
 
@@ -132,7 +132,7 @@ def _argument(call: ast.Call, keyword: str, position: int) -> ast.expr | None:
 
 def _number(node: ast.AST) -> Any:
     try:
-        return ast.literal_eval(node)  # type: ignore[arg-type]
+        return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError):
         return None
 
@@ -316,6 +316,6 @@ def _default(function: Any, name: str) -> ast.expr | None:
     positional = [x.arg for x in (*a.posonlyargs, *a.args)]
     if name in positional:
         place = positional.index(name) - (len(positional) - len(a.defaults))
-        return a.defaults[place] if place >= 0 else None  # type: ignore[no-any-return]
+        return a.defaults[place] if place >= 0 else None
     names = [x.arg for x in a.kwonlyargs]
-    return a.kw_defaults[names.index(name)] if name in names else None  # type: ignore[no-any-return]
+    return a.kw_defaults[names.index(name)] if name in names else None

@@ -228,7 +228,7 @@ class Nondeterminism(Rule):
                 hit = head in names["random"] and last not in ("seed", "Random", "getstate", "setstate", "SystemRandom")
                 hit = hit or not head and written in _imported_from(tree, "random")
             if hit:
-                return _Line(script, n.lineno), ast.unparse(n)  # type: ignore[return-value]
+                return _Line(script, n.lineno), ast.unparse(n)
         return None
 
 

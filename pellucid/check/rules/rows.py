@@ -134,7 +134,7 @@ def scaled_at(files: list[str]) -> Place | None:
                 []
                 if function is None
                 else [n for n in ast.walk(root) if isinstance(n, ast.Call) and getattr(n.func, "id", "") == function.name]
-            )  # type: ignore[arg-type]
+            )
             return Place(file, calls[0].lineno if len(calls) == 1 else node.lineno)
     return None
 

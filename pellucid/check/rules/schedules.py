@@ -465,7 +465,7 @@ class LrAbsurd(Rule):
                 node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
             ):
                 if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant) and target.slice.value == "lr":
-                    return Place(info.site.file, target.lineno)  # type: ignore[union-attr]
+                    return Place(info.site.file, target.lineno)
         return None
 
     def on_update(self, event: Update) -> None:
@@ -535,7 +535,7 @@ def _nested(site: Site) -> bool:
     root = tree(site.file)
     function = function_around(site.file, site.line)
     around = [
-        n for n in ast.walk(function if function is not None else root)  # type: ignore[arg-type]
+        n for n in ast.walk(function if function is not None else root)
         if isinstance(n, (ast.For, ast.While)) and n.lineno <= site.line <= (n.end_lineno or 0)
     ]  # fmt: skip
     return len(around) > 1

@@ -111,7 +111,7 @@ class Log:
 
 def kind_iter(proxy: Any) -> Iterator[Any]:
     """The items of a list that notes who looks at it."""
-    return type(proxy).__mro__[1].__iter__(proxy)  # type: ignore[attr-defined, no-any-return]
+    return type(proxy).__mro__[1].__iter__(proxy)  # type: ignore[attr-defined]
 
 
 def replace(holders: list[Any], old: Any, new: Any, but: list[Any]) -> None:

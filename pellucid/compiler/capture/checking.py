@@ -90,7 +90,7 @@ def unpacker(structure: Any, lift: Container[int]) -> Callable[[tuple[Any, ...]]
     found = ["(" + "".join(f"{v}, " for v in group) + ")" for group in ([f"t{k}" for k in range(count)], finder.given)]
     begin = ["def unpack(args):", f"    if len(args) != {len(structure) - 1}: return None"]
     exec("\n".join([*begin, *finder.lines, f"    return {', '.join(found)}"]), finder.scope)
-    return finder.scope["unpack"]  # type: ignore[no-any-return]
+    return finder.scope["unpack"]
 
 
 def checker(

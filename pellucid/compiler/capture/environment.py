@@ -534,8 +534,8 @@ class Surroundings:
                             seen.add(child)  # type: ignore[arg-type]
                             queue.append(child)  # type: ignore[arg-type]
             if root == 0:
-                self.aliased = (self.given | self.containers) & seen  # type: ignore[operator]
-                reached = [self.seen[k] for k in seen if isinstance(self.seen.get(k), Tensor)]  # type: ignore[call-overload]
+                self.aliased = (self.given | self.containers) & seen
+                reached = [self.seen[k] for k in seen if isinstance(self.seen.get(k), Tensor)]
                 self.reached = [t for t in reached if id(t) not in self.given and type(t._array) is ndarray]
         return found + self._absent(used)
 

@@ -248,7 +248,7 @@ class Executable:
 
     def eager(self, i: Instruction) -> Callable[[list[Any]], None]:
         """A function from the memory of a call that runs an instruction in Python."""
-        return getattr(self, "_" + i.kind)(i)  # type: ignore[no-any-return]
+        return getattr(self, "_" + i.kind)(i)
 
     def lower(self, i: Instruction) -> Any:
         """Native code for an instruction that is no loop and no product, or why there is none."""

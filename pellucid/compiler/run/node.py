@@ -89,14 +89,14 @@ def freed(result: Tensor, error: Exception | bool = True) -> None:
     node = _node([], [result], _SPENT)
     node.saved = None if error is True else (error,)
     if error is True:
-        node.total = source.capture(4)  # type: ignore[assignment]
+        node.total = source.capture(4)
 
 
 def spent_slot(shape: tuple[int, ...], kind: Any, error: Exception | bool = True) -> OutputSlot:
     """The place in the graph that results of a step whose graph is spent share."""
     result = make_tensor(np.empty(shape, kind))
     freed(result, error)
-    return result._node  # type: ignore[no-any-return]
+    return result._node
 
 
 def view_of(t: Tensor, bases: list[Tensor]) -> tuple[Tensor, tuple[Any, ...]] | None:

@@ -52,7 +52,7 @@ def arrays_in(value: Any) -> Iterator[ndarray]:
             yield from arrays_in(v)
 
 
-class Watched(weakref.ref):  # type: ignore[type-arg]
+class Watched(weakref.ref):
     """A reference to an array that knows its identity when it is gone."""
 
     __slots__ = ("key",)

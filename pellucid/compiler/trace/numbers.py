@@ -252,7 +252,7 @@ Read.__float__ = _float  # type: ignore[attr-defined]
 for _name, _op in (("complex", complex), ("index", operator.index), ("hash", hash), ("str", str), ("repr", repr),
                    ("format", format), ("invert", operator.invert), ("divmod", divmod), ("dir", dir)):  # fmt: skip
     setattr(Read, f"__{_name}__", _observed(_op))
-Read.__pow__ = _arithmetic(pow, False, False, False)  # type: ignore[attr-defined]
+Read.__pow__ = _arithmetic(pow, False, False, False)
 Read.__rpow__ = _arithmetic(pow, True, False, False)  # type: ignore[attr-defined]
 for _name in ("and", "or", "xor", "lshift", "rshift"):
     _op = getattr(operator, f"{_name}_" if _name in ("and", "or") else _name)

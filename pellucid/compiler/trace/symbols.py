@@ -187,6 +187,6 @@ class Symbol:
     __truediv__, __rtruediv__ = _binary("div"), _binary("div", True)
     __pow__, __rpow__ = _binary("pow"), _binary("pow", True)
     __lt__, __le__, __gt__, __ge__ = _binary("lt"), _binary("le"), _binary("gt"), _binary("ge")
-    __eq__, __ne__ = _binary("eq"), _binary("ne")  # type: ignore[assignment]
+    __eq__, __ne__ = _binary("eq"), _binary("ne")
     __and__, __or__, __xor__ = _binary("bitwise_and"), _binary("bitwise_or"), _binary("bitwise_xor")
     __neg__, __abs__, __invert__ = _unary("neg"), _unary("abs"), _unary("bitwise_not")

@@ -240,7 +240,7 @@ class Generator:
         drawn = self.native("words", count, np.uint32)
         if drawn is not None:
             return drawn
-        return self._raw(count) if count < _BULK else self._bulk(0, 0xFFFFFFFF, count, np.uint32, True)  # type: ignore[no-any-return]
+        return self._raw(count) if count < _BULK else self._bulk(0, 0xFFFFFFFF, count, np.uint32, True)
 
     def native(self, name: str, count: int, dtype: Any, *more: float, shape: Any = None) -> np.ndarray | None:
         """`count` numbers made by a function of `kernels.random.twister`; None where that is not loaded, which only many numbers pay for."""

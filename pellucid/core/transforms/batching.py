@@ -145,7 +145,7 @@ def physical(t: Tensor) -> Tensor:
     assert t._x is not None
     if t._x["array"] is not t._array:
         raise NeedsLoop("vmap: a batched tensor was given another array (an in-place transposition, `.data = `, ...)")
-    return t._x["physical"]  # type: ignore[no-any-return]
+    return t._x["physical"]
 
 
 def level_of(t: Any) -> int:
@@ -197,7 +197,7 @@ def unwrap(t: Any, level: int, size: int = 0) -> tuple[Any, bool]:
 
 def swap(t: Tensor) -> Tensor:
     """The first two dimensions exchanged."""
-    return F.transpose(t, dim0=0, dim1=1)  # type: ignore[no-any-return]
+    return F.transpose(t, dim0=0, dim1=1)
 
 
 def lower(t: Tensor, level: int, size: int) -> Tensor:
@@ -221,7 +221,7 @@ def lift(t: Tensor, level: int) -> Tensor:
 
 def spread(t: Tensor, size: int) -> Tensor:
     """The tensor repeated in a new first dimension, without a copy."""
-    return F.expand(t, shape=(size, *t._array.shape))  # type: ignore[no-any-return]
+    return F.expand(t, shape=(size, *t._array.shape))
 
 
 def wrap_in_all(t: Tensor) -> Tensor:
@@ -282,7 +282,7 @@ class Batch:
     @property
     def ndim(self) -> int:
         """Dimensions of a sample of the first argument."""
-        return self.values[0]._array.ndim - self.flags[0]  # type: ignore[no-any-return]
+        return self.values[0]._array.ndim - self.flags[0]
 
     @property
     def first_only(self) -> bool:

@@ -122,7 +122,7 @@ def make_dual(primal: Tensor, value: Tensor, level: int) -> Tensor:
         return batched(make_dual(samples, lower(value, batch, samples._array.shape[0]), level), batch)
     dual = TENSORS.alias(primal)
     set_tangent(dual, level, value)
-    return dual  # type: ignore[no-any-return]
+    return dual
 
 
 def unpack(t: Tensor, level: int) -> tuple[Tensor, Tensor | None]:

@@ -469,7 +469,7 @@ class ModuleRun:
             self._keep(tensor)
         for other in self._owners.get(id(owner(tensor._array)), ()):
             if not isinstance(other._array, np.ndarray) or np.may_share_memory(other._array, tensor._array):
-                part = other is not tensor and other.numel() > tensor.numel()  # type: ignore[attr-defined]
+                part = other is not tensor and other.numel() > tensor.numel()
                 self._made[id(other)] = _Written(self._made[id(other)], key) if part else key
 
     def _keep(self, t: Tensor) -> None:

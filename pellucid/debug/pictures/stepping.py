@@ -39,7 +39,7 @@ def array_text(array: Any) -> str:
     if array.size <= SHOWN:
         plain = array if array.dtype.kind in "iub" else array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
         style = {"formatter": {"all": lambda v: f"{v:.4g}"}} if array.dtype.kind not in "iub" else {}
-        text = np.array2string(plain, separator=", ", **style)  # type: ignore[call-overload]
+        text = np.array2string(plain, separator=", ", **style)
         return re.sub(r"\n\n+", "\n", text)
     text = shape_text(array.shape)
     if array.dtype.kind in "cV" or array.dtype.kind == "b":
@@ -203,7 +203,7 @@ def _described(edge: Any) -> tuple[Any, Any]:
 def _plain(array: Any) -> str:
     if array.size <= SHOWN:
         return array_text(array)
-    return np.array2string(array.astype(np.float64), separator=", ", formatter={"all": lambda v: f"{v:.4g}"})  # type: ignore[call-overload, no-any-return]
+    return np.array2string(array.astype(np.float64), separator=", ", formatter={"all": lambda v: f"{v:.4g}"})
 
 
 def _array(x: Any) -> Any:

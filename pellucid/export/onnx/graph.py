@@ -188,14 +188,14 @@ class Context:
 
     def cast(self, name: str, dtype: Any) -> str:
         """A value in another dtype."""
-        return self.emit("Cast", name, to=wire.data_type(dtype))  # type: ignore[no-any-return]
+        return self.emit("Cast", name, to=wire.data_type(dtype))
 
     def reduce(self, op: str, name: str, dims: Any, keepdim: bool) -> str:
         """A reduction; its axes became an input in opset 18 (of ReduceSum in 13)."""
         axes = None if dims is None else [int(d) for d in dims]
         if axes is not None and (op == "ReduceSum" or self.graph.opset >= 18):
-            return self.emit(op, name, self.ints(axes), keepdims=int(keepdim))  # type: ignore[no-any-return]
-        return self.emit(op, name, axes=axes, keepdims=int(keepdim))  # type: ignore[no-any-return]
+            return self.emit(op, name, self.ints(axes), keepdims=int(keepdim))
+        return self.emit(op, name, axes=axes, keepdims=int(keepdim))
 
     def fixed(self, shape: Sequence[Any]) -> tuple[int, ...]:
         """A shape that must not be dynamic."""

@@ -16,7 +16,7 @@ def _along(c: Context, index: str, dim: int, shape: Any) -> str:
     """A one-dimensional index repeated to a shape, for operators that take one index for each element."""
     view = [1] * len(shape)
     view[dim] = -1
-    return c.emit("Expand", c.emit("Reshape", index, c.ints(view)), c.ints(shape))  # type: ignore[no-any-return]
+    return c.emit("Expand", c.emit("Reshape", index, c.ints(view)), c.ints(shape))
 
 
 @rule("index_add", "index_copy")
@@ -123,8 +123,8 @@ def _hypot(c: Context) -> Any:
 def _negative(c: Context, x: str) -> str:
     """Whether the sign bit is set: of -0 only its reciprocal tells."""
     if c.dtype.kind != "f":
-        return c.emit("Less", x, c.number(0))  # type: ignore[no-any-return]
-    return c.emit("Or", c.emit("Less", x, c.number(0)), c.emit("Less", c.emit("Reciprocal", x), c.number(0)))  # type: ignore[no-any-return]
+        return c.emit("Less", x, c.number(0))
+    return c.emit("Or", c.emit("Less", x, c.number(0)), c.emit("Less", c.emit("Reciprocal", x), c.number(0)))
 
 
 @rule("atan2")

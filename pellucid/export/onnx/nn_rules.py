@@ -193,10 +193,10 @@ def _recurrent(c: Context) -> Any:
     rows = c.const(np.concatenate([np.arange(k * size, (k + 1) * size) for k in order]))
 
     def gates(k: int) -> str:
-        return c[k] if len(order) == 1 else c.emit("Gather", c[k], rows, axis=0)  # type: ignore[no-any-return]
+        return c[k] if len(order) == 1 else c.emit("Gather", c[k], rows, axis=0)
 
     def wide(name: str) -> str:
-        return c.emit("Unsqueeze", name, c.ints([0]))  # type: ignore[no-any-return]
+        return c.emit("Unsqueeze", name, c.ints([0]))
 
     first = 1 + states
     bias = wide(c.emit("Concat", gates(first + 2), gates(first + 3), axis=0)) if c.has(first + 2) else ""

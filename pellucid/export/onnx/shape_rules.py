@@ -21,7 +21,7 @@ def reshape(c: Context, name: str, shape: Any, before: Any) -> str:
         allow = 1 if c.graph.opset >= 14 else None
         if allow is None and -1 not in target and any(n != 0 and before[k : k + 1] != (n,) for k, n in enumerate(target)):
             raise c.refuse("to a shape with a size of 0 needs opset 14")
-        return c.emit("Reshape", name, c.ints(target), allowzero=allow)  # type: ignore[no-any-return]
+        return c.emit("Reshape", name, c.ints(target), allowzero=allow)
     for k, n in enumerate(target):
         if isinstance(n, Size) and k < len(before) and before[k] == n:
             target[k] = 0
@@ -30,7 +30,7 @@ def reshape(c: Context, name: str, shape: Any, before: Any) -> str:
         target[left[0]] = -1
     elif left:
         target = list(shape)
-    return c.emit("Reshape", name, c.ints(target))  # type: ignore[no-any-return]
+    return c.emit("Reshape", name, c.ints(target))
 
 
 @rule("view", "reshape", "unsafe_view")
@@ -91,7 +91,7 @@ def _arange(c: Context) -> Any:
 # ---- parts -----------------------------------------------------------------------------------
 def cut(c: Context, name: str, axis: int, start: Any, end: Any, step: int = 1) -> str:
     """A Slice along one axis."""
-    return c.emit("Slice", name, c.ints([start]), c.ints([end]), c.ints([axis]), c.ints([step]))  # type: ignore[no-any-return]
+    return c.emit("Slice", name, c.ints([start]), c.ints([end]), c.ints([axis]), c.ints([step]))
 
 
 @rule("slice")
@@ -274,7 +274,7 @@ def seen(c: Context, rows: Any, columns: Any, diagonal: int, upper: bool = False
     ends = [c.emit("Squeeze", c.ints([n]), c.ints([0])) for n in (rows, columns)]
     row, column = [c.emit("Range", c.const(np.array(0)), end, c.const(np.array(1))) for end in ends]
     row = c.emit("Unsqueeze", c.emit("Add", row, c.const(np.array(diagonal))), c.ints([1]))
-    return c.emit("LessOrEqual" if upper else "GreaterOrEqual", row, column)  # type: ignore[no-any-return]
+    return c.emit("LessOrEqual" if upper else "GreaterOrEqual", row, column)
 
 
 @rule("tril", "triu")

@@ -64,7 +64,7 @@ def conv(
     if other is not None and not relu:
         made = other.run(np.ascontiguousarray(x), np.ascontiguousarray(w), out, bias)
         if made is not None:
-            return made  # type: ignore[no-any-return]
+            return made
     return _correlate(plan, x, w, out, bias, 0.0 if relu else -math.inf)
 
 
@@ -98,7 +98,7 @@ def conv_input_grad(
     if other is not None:
         made = other.run(np.ascontiguousarray(g), np.ascontiguousarray(w), out, bias)
         if made is not None:
-            return made  # type: ignore[no-any-return]
+            return made
     return _correlate(plan, g, w, out, bias, -math.inf)
 
 

@@ -40,7 +40,7 @@ def _adaptive(
 
     def emit(schedule: Schedule) -> None:
         def place(v: Value | None, item: int) -> Place:
-            return schedule.room(count * item) if v is None else ex.place(v, schedule)  # type: ignore[no-any-return]
+            return schedule.room(count * item) if v is None else ex.place(v, schedule)
 
         arrays = [compact(ex, schedule, x), place(out, ITEMSIZE[x.dtype]), place(index, 8)]
         schedule.native(function, ["team", *arrays, *pool_adaptive.numbers(x.shape, size)], title)

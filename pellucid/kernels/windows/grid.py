@@ -322,14 +322,14 @@ def _run(kind: str, how: Sampling, shape: tuple[int, ...], points: int, out: tup
 def sample(x: np.ndarray, grid: np.ndarray, how: Sampling) -> np.ndarray | None:
     """Images `(N, C, ...)` at the positions `(N, ..., dims)`: `(N, C, ...)`. None where there is no kernel."""
     points = math.prod(grid.shape[1:-1])
-    return _run("sample", how, x.shape, points, (*x.shape[:2], *grid.shape[1:-1]), x, grid)  # type: ignore[no-any-return]
+    return _run("sample", how, x.shape, points, (*x.shape[:2], *grid.shape[1:-1]), x, grid)
 
 
 def image_gradient(g: np.ndarray, grid: np.ndarray, shape: tuple[int, ...], how: Sampling) -> np.ndarray | None:
     """The gradient of images of a shape; None where there is no kernel."""
-    return _run("image", how, shape, math.prod(grid.shape[1:-1]), shape, g, grid)  # type: ignore[no-any-return]
+    return _run("image", how, shape, math.prod(grid.shape[1:-1]), shape, g, grid)
 
 
 def grid_gradient(g: np.ndarray, x: np.ndarray, grid: np.ndarray, how: Sampling) -> np.ndarray | None:
     """The gradient of the positions; None where there is no kernel."""
-    return _run("grid", how, x.shape, math.prod(grid.shape[1:-1]), grid.shape, g, x, grid)  # type: ignore[no-any-return]
+    return _run("grid", how, x.shape, math.prod(grid.shape[1:-1]), grid.shape, g, x, grid)

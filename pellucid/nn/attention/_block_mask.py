@@ -29,7 +29,7 @@ def over_indices(mod: Mod, with_score: bool) -> Mod:
 
 def noop_mask(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) -> Tensor:
     """The mask that lets everything through."""
-    return batch.new_ones(size=(), dtype=_bool())  # type: ignore[attr-defined, no-any-return]
+    return batch.new_ones(size=(), dtype=_bool())
 
 
 def _bool() -> Any:
@@ -41,10 +41,10 @@ def _combined(mods: tuple[Mod, ...], start: bool, join: Callable[[Any, Any], Any
         raise OperationError(f"All inputs should be callable mask_mods: {mods}")
 
     def mask(b: Tensor, h: Tensor, q_idx: Tensor, kv_idx: Tensor) -> Tensor:
-        result = b.new_full((), start, dtype=_bool())  # type: ignore[attr-defined]
+        result = b.new_full((), start, dtype=_bool())
         for mod in mods:
             result = join(result, mod(b, h, q_idx, kv_idx))
-        return result  # type: ignore[no-any-return]
+        return result
 
     return mask
 
@@ -105,7 +105,7 @@ def create_mask(mod_fn: Mod, B: int | None, H: int | None, Q_LEN: int, KV_LEN: i
     if count == 4:
         return over_indices(mod_fn, False)(*places)
     scores = over_indices(mod_fn, True)(make_tensor(np.zeros(shape, np.float32)), *places)
-    return ~scores.isneginf()  # type: ignore[attr-defined, no-any-return]
+    return ~scores.isneginf()
 
 
 def _sides(block: Any) -> tuple[int, int]:
@@ -274,7 +274,7 @@ class BlockMask:
                 item = slice(item % size, item % size + 1)
             kept.append(item)
         cut = tuple(kept)
-        counts, order = self.kv_num_blocks[cut], self.kv_indices[cut]  # type: ignore[index]
+        counts, order = self.kv_num_blocks[cut], self.kv_indices[cut]
         full = (None, None) if self.full_kv_num_blocks is None else (self.full_kv_num_blocks[cut], self.full_kv_indices[cut])  # type: ignore[index]
         return BlockMask.from_kv_blocks(
             counts, order, *full, self.BLOCK_SIZE, _cut_mask, self.seq_lengths, self.q_indices is not None
@@ -309,7 +309,7 @@ class BlockMask:
 
     def to_dense(self) -> Tensor:
         """int32 `(B, H, rows, columns)`: 1 where a block is seen, in part or in full."""
-        return make_tensor(self.seen().astype(np.int32))  # type: ignore[no-any-return]
+        return make_tensor(self.seen().astype(np.int32))
 
     def sparsity(self) -> float:
         """The percentage of the entries that lie in blocks that need not be computed."""

@@ -55,7 +55,7 @@ class CausalBias(Tensor):
 
     def _materialize(self, device: Any = None) -> Tensor:
         """The mask as an ordinary tensor."""
-        return make_tensor(self._array)  # type: ignore[no-any-return]
+        return make_tensor(self._array)
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -103,10 +103,10 @@ def flex_attention(
     _check(query, key, value, block_mask, enable_gqa)
     wanted = return_aux if return_aux is not None else AuxRequest(lse=return_lse)
     if query._array.shape[0] != key._array.shape[0]:
-        key, value = (t.expand(query._array.shape[0], -1, -1, -1) for t in (key, value))  # type: ignore[attr-defined]
+        key, value = (t.expand(query._array.shape[0], -1, -1, -1) for t in (key, value))
     groups = query._array.shape[1] // key._array.shape[1]
     if groups > 1:
-        key, value = (t.repeat_interleave(groups, 1) for t in (key, value))  # type: ignore[attr-defined]
+        key, value = (t.repeat_interleave(groups, 1) for t in (key, value))
     factor = 1.0 / math.sqrt(query._array.shape[-1]) if scale is None else float(scale)
     run = _Run(query, key, value, score_mod, block_mask, factor, wanted)
     out, aux = run.all()
@@ -228,8 +228,8 @@ class _Run:
     def one(self, part: _Part) -> tuple[Any, Any, Any]:
         """(output, lse, largest score) of a part."""
         (b0, b1), (h0, h1), (q0, q1) = part.batch, part.heads, part.queries
-        query = self.query[b0:b1, h0:h1, q0:q1]  # type: ignore[index]
-        key, value = self.key[b0:b1, h0:h1], self.value[b0:b1, h0:h1]  # type: ignore[index]
+        query = self.query[b0:b1, h0:h1, q0:q1]
+        key, value = self.key[b0:b1, h0:h1], self.value[b0:b1, h0:h1]
         places = self.places(part.full), self.places(part.partial)
         if self.mask is None:
             index = np.arange(key._array.shape[2])
@@ -247,7 +247,7 @@ class _Run:
             mask = self.inside(*positions[:3], make_tensor(index[-hidden:]))
         if self.score is None and not any(self.wanted) and query._array.dtype == self.work:
             return self.fused(query, key, value, mask, index.size - hidden), None, None
-        scores = F.matmul(_cast(query, self.work), _cast(key, self.work).transpose(-2, -1)) * self.scale  # type: ignore[attr-defined]
+        scores = F.matmul(_cast(query, self.work), _cast(key, self.work).transpose(-2, -1)) * self.scale
         if self.score is not None:
             scores = _cast(self.score(scores, *positions), self.work)
         if mask is not None:
@@ -263,7 +263,7 @@ class _Run:
         return scaled_dot_product_attention(query, key, value, mask, scale=self.scale)
 
     def weighted(self, scores: Tensor, value: Tensor, kind: Any) -> tuple[Any, Any, Any]:
-        largest = scores.detach().amax(-1)  # type: ignore[attr-defined]
+        largest = scores.detach().amax(-1)
         dead = seen(largest._array, "flex_attention looks for queries that see nothing") == -np.inf
         lse = F.logsumexp(scores, dim=(3,), keepdim=False) if self.wanted.lse and not dead.any() else None
         if dead.any():
@@ -307,8 +307,8 @@ def _cat(rows: list[Any], dim: int) -> tuple[Any, ...]:
 def _picked(t: Tensor, index: np.ndarray) -> Tensor:
     """Keys at some positions: a view where they stand side by side."""
     if index.size and np.array_equal(index, np.arange(index[0], index[0] + index.size)):
-        return t[:, :, int(index[0]) : int(index[0]) + index.size]  # type: ignore[index, no-any-return]
-    return t.index_select(2, make_tensor(index))  # type: ignore[attr-defined, no-any-return]
+        return t[:, :, int(index[0]) : int(index[0]) + index.size]
+    return t.index_select(2, make_tensor(index))
 
 
 def _lists(counts: Tensor | None, order: Tensor | None) -> dict[tuple[int, int], list[tuple[int, ...]]]:

@@ -99,10 +99,10 @@ class ConvertMixin:
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
         """Give parameters and buffers new memory on a device, with undefined values."""
-        return self._apply(lambda t: t.new_empty(t.shape, device=device), recurse=recurse)  # type: ignore[attr-defined]
+        return self._apply(lambda t: t.new_empty(t.shape, device=device), recurse=recurse)
 
     def _to_floating(self, kind: dtypes.dtype) -> Self:
-        return self._apply(lambda t: t.to(kind) if t.is_floating_point() else t)  # type: ignore[attr-defined]
+        return self._apply(lambda t: t.to(kind) if t.is_floating_point() else t)
 
     def float(self) -> Self:
         """Cast floating-point parameters and buffers to float32."""
@@ -122,12 +122,12 @@ class ConvertMixin:
 
     def type(self, dst_type: Any) -> Self:
         """Cast all parameters and buffers to `dst_type`."""
-        return self._apply(lambda t: t.type(dst_type))  # type: ignore[attr-defined]
+        return self._apply(lambda t: t.type(dst_type))
 
     def cpu(self) -> Self:
         """The module itself: it is on the CPU."""
-        return self._apply(lambda t: t.cpu())  # type: ignore[attr-defined]
+        return self._apply(lambda t: t.cpu())
 
     def cuda(self, device: Any = None) -> Self:
         """Refused by the tensors: this build computes on the CPU."""
-        return self._apply(lambda t: t.cuda(device))  # type: ignore[attr-defined]
+        return self._apply(lambda t: t.cuda(device))

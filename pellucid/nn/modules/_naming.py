@@ -12,7 +12,7 @@ _HOME = __name__.partition(".")[0]
 def typename(value: Any) -> str:
     """The full name of the type, under PyTorch's module names: 'torch.FloatTensor', 'list', 'torch.nn.modules.linear.Linear'."""
     if isinstance(value, Tensor):
-        return "torch.nn.parameter.Parameter" if isinstance(value, Parameter) else value.type()  # type: ignore[attr-defined, no-any-return]
+        return "torch.nn.parameter.Parameter" if isinstance(value, Parameter) else value.type()
     kind = value if isinstance(value, type) else type(value)
     home = kind.__module__
     if home in ("builtins", "__builtin__", None):

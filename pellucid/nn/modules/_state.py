@@ -103,7 +103,7 @@ class StateMixin:
                     raise OperationError("state_dict post-hook must return None")
             elif result is not None:
                 destination = result
-        return destination  # type: ignore[no-any-return]
+        return destination
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         """Put this module's own tensors into `destination`; subclasses may override it."""
@@ -236,7 +236,7 @@ class StateMixin:
                         if not isinstance(given, Parameter):
                             given = Parameter(given, requires_grad=value.requires_grad)
                         else:
-                            given.requires_grad_(value.requires_grad)  # type: ignore[attr-defined]
+                            given.requires_grad_(value.requires_grad)
                         self._parameters[name] = given
                     else:
                         self._buffers[name] = given
@@ -245,7 +245,7 @@ class StateMixin:
         except Exception as error:
             errors.append(
                 f'While copying the parameter named "{key}", whose dimensions in the model are {value.size()} and whose dimensions in '
-                f"the checkpoint are {given.size()}, an exception occurred : {error.args}."  # type: ignore[attr-defined]
+                f"the checkpoint are {given.size()}, an exception occurred : {error.args}."
             )
 
     # ---- hooks -----------------------------------------------------------------------------------
@@ -288,7 +288,7 @@ class StateMixin:
 
 
 def _detached(value: Tensor) -> Any:
-    return value if is_lazy(value) else value.detach()  # type: ignore[attr-defined]
+    return value if is_lazy(value) else value.detach()
 
 
 def _loading_hint(missing: list[str], unexpected: list[str]) -> str | None:

@@ -27,7 +27,7 @@ class ReLU(_InPlace):
     """max(x, 0)."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.relu(input, self.inplace) if self.inplace else F.relu(input)  # type: ignore[no-any-return]
+        return F.relu(input, self.inplace) if self.inplace else F.relu(input)
 
 
 class ReLU6(Module):
@@ -40,7 +40,7 @@ class ReLU6(Module):
         self.max_val = 6.0
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.relu6(input, self.inplace)  # type: ignore[no-any-return]
+        return F.relu6(input, self.inplace)
 
     def extra_repr(self) -> str:
         return "inplace=True" if self.inplace else ""
@@ -50,21 +50,21 @@ class SiLU(_InPlace):
     """x * sigmoid(x)."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.silu(input, inplace=self.inplace)  # type: ignore[no-any-return]
+        return F.silu(input, inplace=self.inplace)
 
 
 class Mish(_InPlace):
     """x * tanh(softplus(x))."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.mish(input, inplace=self.inplace)  # type: ignore[no-any-return]
+        return F.mish(input, inplace=self.inplace)
 
 
 class SELU(_InPlace):
     """scale * (max(0, x) + min(0, alpha * (exp(x) - 1))) with the constants of self-normalising networks."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.selu(input, self.inplace)  # type: ignore[no-any-return]
+        return F.selu(input, self.inplace)
 
 
 class Hardswish(Module):
@@ -75,7 +75,7 @@ class Hardswish(Module):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.hardswish(input, self.inplace)  # type: ignore[no-any-return]
+        return F.hardswish(input, self.inplace)
 
 
 class Hardsigmoid(Module):
@@ -86,42 +86,42 @@ class Hardsigmoid(Module):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.hardsigmoid(input, self.inplace)  # type: ignore[no-any-return]
+        return F.hardsigmoid(input, self.inplace)
 
 
 class Sigmoid(Module):
     """1 / (1 + exp(-x))."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return T.sigmoid(input)  # type: ignore[no-any-return]
+        return T.sigmoid(input)
 
 
 class Tanh(Module):
     """The hyperbolic tangent."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return T.tanh(input)  # type: ignore[no-any-return]
+        return T.tanh(input)
 
 
 class LogSigmoid(Module):
     """log(sigmoid(x))."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.logsigmoid(input)  # type: ignore[no-any-return]
+        return F.logsigmoid(input)
 
 
 class Softsign(Module):
     """x / (1 + |x|)."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.softsign(input)  # type: ignore[no-any-return]
+        return F.softsign(input)
 
 
 class Tanhshrink(Module):
     """x - tanh(x)."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.tanhshrink(input)  # type: ignore[no-any-return]
+        return F.tanhshrink(input)
 
 
 class GELU(Module):
@@ -135,7 +135,7 @@ class GELU(Module):
         self.approximate = approximate
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.gelu(input, approximate=self.approximate)  # type: ignore[no-any-return]
+        return F.gelu(input, approximate=self.approximate)
 
     def extra_repr(self) -> str:
         return f"approximate={self.approximate!r}"
@@ -151,7 +151,7 @@ class Threshold(Module):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.threshold(input, self.threshold, self.value, self.inplace)  # type: ignore[no-any-return]
+        return F.threshold(input, self.threshold, self.value, self.inplace)
 
     def extra_repr(self) -> str:
         return f"threshold={self.threshold}, value={self.value}" + (", inplace=True" if self.inplace else "")
@@ -167,7 +167,7 @@ class RReLU(Module):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)  # type: ignore[no-any-return]
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
     def extra_repr(self) -> str:
         return f"lower={self.lower}, upper={self.upper}" + (", inplace=True" if self.inplace else "")
@@ -185,7 +185,7 @@ class Hardtanh(Module):
             raise AssertionError("max_val must be larger than min_val")
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)  # type: ignore[no-any-return]
+        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
     def extra_repr(self) -> str:
         return f"min_val={self.min_val}, max_val={self.max_val}" + (", inplace=True" if self.inplace else "")
@@ -200,7 +200,7 @@ class ELU(Module):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.elu(input, self.alpha, self.inplace)  # type: ignore[no-any-return]
+        return F.elu(input, self.alpha, self.inplace)
 
     def extra_repr(self) -> str:
         return f"alpha={self.alpha}" + (", inplace=True" if self.inplace else "")
@@ -215,7 +215,7 @@ class CELU(Module):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.celu(input, self.alpha, self.inplace)  # type: ignore[no-any-return]
+        return F.celu(input, self.alpha, self.inplace)
 
     def extra_repr(self) -> str:
         return f"alpha={self.alpha}" + (", inplace=True" if self.inplace else "")
@@ -229,7 +229,7 @@ class GLU(Module):
         self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.glu(input, self.dim)  # type: ignore[no-any-return]
+        return F.glu(input, self.dim)
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}"
@@ -243,7 +243,7 @@ class Hardshrink(Module):
         self.lambd = lambd
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.hardshrink(input, self.lambd)  # type: ignore[no-any-return]
+        return F.hardshrink(input, self.lambd)
 
     def extra_repr(self) -> str:
         return f"{self.lambd}"
@@ -257,7 +257,7 @@ class Softshrink(Module):
         self.lambd = lambd
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.softshrink(input, self.lambd)  # type: ignore[no-any-return]
+        return F.softshrink(input, self.lambd)
 
     def extra_repr(self) -> str:
         return str(self.lambd)
@@ -272,7 +272,7 @@ class LeakyReLU(Module):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.leaky_relu(input, self.negative_slope, self.inplace)  # type: ignore[no-any-return]
+        return F.leaky_relu(input, self.negative_slope, self.inplace)
 
     def extra_repr(self) -> str:
         return f"negative_slope={self.negative_slope}" + (", inplace=True" if self.inplace else "")
@@ -296,7 +296,7 @@ class PReLU(Module):
         constant_(self.weight, self.init)
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.prelu(input, self.weight)  # type: ignore[no-any-return]
+        return F.prelu(input, self.weight)
 
     def extra_repr(self) -> str:
         return f"num_parameters={self.num_parameters}"
@@ -311,7 +311,7 @@ class Softplus(Module):
         self.threshold = threshold
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.softplus(input, self.beta, self.threshold)  # type: ignore[no-any-return]
+        return F.softplus(input, self.beta, self.threshold)
 
     def extra_repr(self) -> str:
         return f"beta={self.beta}, threshold={self.threshold}"
@@ -334,21 +334,21 @@ class Softmin(_Softmax):
     """softmax(-x)."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.softmin(input, self.dim, _stacklevel=5)  # type: ignore[no-any-return]
+        return F.softmin(input, self.dim, _stacklevel=5)
 
 
 class Softmax(_Softmax):
     """exp(x) divided by its sum over `dim`."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.softmax(input, self.dim, _stacklevel=5)  # type: ignore[no-any-return]
+        return F.softmax(input, self.dim, _stacklevel=5)
 
 
 class LogSoftmax(_Softmax):
     """log(softmax(x)) over `dim`."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.log_softmax(input, self.dim, _stacklevel=5)  # type: ignore[no-any-return]
+        return F.log_softmax(input, self.dim, _stacklevel=5)
 
 
 class Softmax2d(Module):
@@ -357,7 +357,7 @@ class Softmax2d(Module):
     def forward(self, input: Tensor) -> Tensor:
         if input.ndim not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.ndim}D instead")
-        return F.softmax(input, -3, _stacklevel=5)  # type: ignore[no-any-return]
+        return F.softmax(input, -3, _stacklevel=5)
 
 
 def __getattr__(name: str) -> Any:

@@ -100,8 +100,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         elif input_.ndim != 1:
             raise OperationError(f"0D target tensor expects 1D input tensors, but found inputs with size {input_.shape}")
         batched = target_.ndim == 1
-        x: Any = input_ if batched else input_.unsqueeze(0)  # type: ignore[attr-defined]
-        target: Any = target_ if batched else target_.unsqueeze(0)  # type: ignore[attr-defined]
+        x: Any = input_ if batched else input_.unsqueeze(0)
+        target: Any = target_ if batched else target_.unsqueeze(0)
         bounds = [0, *self.cutoffs]
         if target.numel() and (int(target.min()) < 0 or int(target.max()) >= self.n_classes):
             raise OperationError(
@@ -134,7 +134,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     def log_prob(self, input: Tensor) -> Tensor:
         """Log-probabilities of all classes: (N, n_classes)."""
-        return self._full(input, self.head(input))  # type: ignore[no-any-return]
+        return self._full(input, self.head(input))
 
     def predict(self, input: Tensor) -> Tensor:
         """The most probable class of each sample; tails are computed only where they may win."""
@@ -142,8 +142,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         output = T.argmax(head, dim=1)
         rare = output >= self.shortlist_size
         if not rare.any():
-            return output  # type: ignore[no-any-return]
+            return output
         if rare.all():
-            return T.argmax(self._full(input, head), dim=1)  # type: ignore[no-any-return]
-        output[rare] = T.argmax(self._full(input[rare], head[rare]), dim=1)  # type: ignore[index]
-        return output  # type: ignore[no-any-return]
+            return T.argmax(self._full(input, head), dim=1)
+        output[rare] = T.argmax(self._full(input[rare], head[rare]), dim=1)
+        return output

@@ -73,7 +73,7 @@ class MultiheadAttention(Module):
             raise AssertionError("embed_dim must be divisible by num_heads")
 
         def new(*shape: int) -> Parameter:
-            return Parameter(T.empty(shape, device=device, dtype=dtype))  # type: ignore[no-any-return]
+            return Parameter(T.empty(shape, device=device, dtype=dtype))
 
         if self._qkv_same_embed_dim:
             self.in_proj_weight = new(3 * embed_dim, embed_dim)
@@ -105,7 +105,7 @@ class MultiheadAttention(Module):
                 xavier_uniform_(weight)
         if self.in_proj_bias is not None:
             constant_(self.in_proj_bias, 0.0)
-            constant_(self.out_proj.bias, 0.0)  # type: ignore[arg-type]
+            constant_(self.out_proj.bias, 0.0)
         for bias in (self.bias_k, self.bias_v):
             if bias is not None:
                 xavier_normal_(bias)
@@ -129,9 +129,9 @@ class MultiheadAttention(Module):
         swap = self.batch_first and query.ndim == 3
         if swap:
             same_kv, same_qk = key is value, query is key
-            query = query.transpose(1, 0)  # type: ignore[attr-defined]
-            key = query if same_qk else key.transpose(1, 0)  # type: ignore[attr-defined]
-            value = key if same_kv else value.transpose(1, 0)  # type: ignore[attr-defined]
+            query = query.transpose(1, 0)
+            key = query if same_qk else key.transpose(1, 0)
+            value = key if same_kv else value.transpose(1, 0)
         out, weights = F.multi_head_attention_forward(
             query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v,
             self.add_zero_attn, self.dropout, self.out_proj.weight, self.out_proj.bias, training=self.training,
@@ -150,10 +150,10 @@ class MultiheadAttention(Module):
             return key_padding_mask, (None if key_padding_mask is None else 1)
         batch, length = query.shape[:2]
         if attn_mask.ndim == 3:
-            merged = attn_mask.view(batch, -1, length, length)  # type: ignore[attr-defined]
+            merged = attn_mask.view(batch, -1, length, length)
         else:
-            merged = attn_mask.view(1, 1, length, length).expand(batch, self.num_heads, -1, -1)  # type: ignore[attr-defined]
+            merged = attn_mask.view(1, 1, length, length).expand(batch, self.num_heads, -1, -1)
         if key_padding_mask is not None:
-            padding = key_padding_mask.view(batch, 1, 1, length).expand(-1, self.num_heads, -1, -1)  # type: ignore[attr-defined]
+            padding = key_padding_mask.view(batch, 1, 1, length).expand(-1, self.num_heads, -1, -1)
             merged = merged + padding
         return merged, 2

@@ -228,12 +228,12 @@ class _InstanceNorm(_NormBase):
                 "which is not used because affine=False",
                 stacklevel=2,
             )
-        batch = input.unsqueeze(0) if at == 0 else input  # type: ignore[attr-defined]
+        batch = input.unsqueeze(0) if at == 0 else input
         out = F.instance_norm(
             batch, self.running_mean, self.running_var, self.weight, self.bias, self.training or not self.track_running_stats,
             self.momentum if self.momentum is not None else 0.0, self.eps,
         )  # fmt: skip
-        return out.squeeze(0) if at == 0 else out  # type: ignore[no-any-return]
+        return out.squeeze(0) if at == 0 else out
 
     def _load_from_state_dict(
         self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing: Any, unexpected: Any, errors: list[str]
@@ -288,7 +288,7 @@ class _LazyNorm(LazyModuleMixin):
         *,
         bias: bool = True,
     ) -> None:
-        super().__init__(0, eps, momentum, False, False)  # type: ignore[call-arg]
+        super().__init__(0, eps, momentum, False, False)
         self.affine: Any = affine
         self.track_running_stats: Any = track_running_stats
         me: Any = self
@@ -303,10 +303,10 @@ class _LazyNorm(LazyModuleMixin):
 
     def reset_parameters(self) -> None:
         """Nothing before the first call; afterwards as in the ordinary module."""
-        if not self.has_uninitialized_params() and self.num_features != 0:  # type: ignore[attr-defined, has-type]
+        if not self.has_uninitialized_params() and self.num_features != 0:  # type: ignore[attr-defined]
             super().reset_parameters()  # type: ignore[misc]
 
-    def initialize_parameters(self, input: Tensor) -> None:  # type: ignore[override]
+    def initialize_parameters(self, input: Tensor) -> None:
         """Take the number of channels from the input."""
         if not self.has_uninitialized_params():
             return

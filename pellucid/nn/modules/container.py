@@ -138,7 +138,7 @@ class Sequential(Module):
         """Take a module out and return it."""
         found = self[key]
         del self[key]
-        return found  # type: ignore[no-any-return]
+        return found
 
 
 def _check_sequential(other: Any, text: str) -> None:
@@ -217,7 +217,7 @@ class ModuleList(Module):
         """Take a module out and return it."""
         found = self[key]
         del self[key]
-        return found  # type: ignore[no-any-return]
+        return found
 
     def extend(self, modules: Iterable[Module]) -> Self:
         """Add modules at the end."""
@@ -309,7 +309,7 @@ def _pairs(given: Any, title: str) -> Iterator[tuple[str, Any]]:
             f"{type(given).__name__}"
         )
     if isinstance(given, Mapping) or hasattr(given, "items"):
-        yield from list(given.items())  # type: ignore[attr-defined]
+        yield from list(given.items())
         return
     for position, pair in enumerate(given):
         if not isinstance(pair, Iterable):
@@ -489,7 +489,7 @@ class ParameterDict(Module):
         for key, value in self.items():
             if isinstance(value, Tensor):
                 title = "Parameter" if isinstance(value, Parameter) else "Tensor"
-                kind = typename(value) if title == "Tensor" else "torch." + value.type().partition(".")[2]  # type: ignore[attr-defined]
+                kind = typename(value) if title == "Tensor" else "torch." + value.type().partition(".")[2]
                 size = "x".join(str(n) for n in value.shape)
                 lines.append(f"  ({key}): {title} containing: [{kind} of size {size}]")
             else:

@@ -135,8 +135,8 @@ class _Conv(_ConvNd):
         convolve = getattr(F, _CONVOLUTIONS[self._dims])
         if self.padding_mode != "zeros":
             input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
-            return convolve(input, weight, bias, self.stride, 0, self.dilation, self.groups)  # type: ignore[no-any-return]
-        return convolve(input, weight, bias, self.stride, self.padding, self.dilation, self.groups)  # type: ignore[no-any-return]
+            return convolve(input, weight, bias, self.stride, 0, self.dilation, self.groups)
+        return convolve(input, weight, bias, self.stride, self.padding, self.dilation, self.groups)
 
     def forward(self, input: Tensor) -> Tensor:
         return self._conv_forward(input, self.weight, self.bias)
@@ -227,7 +227,7 @@ class _ConvTransposeNd(_ConvNd):
 
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
         extra = self._output_padding(input, output_size)
-        return getattr(F, _TRANSPOSED[self._dims])(  # type: ignore[no-any-return]
+        return getattr(F, _TRANSPOSED[self._dims])(
             input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
         )
 

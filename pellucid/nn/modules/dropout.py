@@ -22,7 +22,7 @@ class _DropoutNd(Module):
         return f"p={self.p}, inplace={self.inplace}"
 
     def forward(self, input: Tensor) -> Tensor:
-        return getattr(F, self._function)(input, self.p, self.training, self.inplace)  # type: ignore[no-any-return]
+        return getattr(F, self._function)(input, self.p, self.training, self.inplace)
 
 
 class Dropout(_DropoutNd):

@@ -125,7 +125,7 @@ class Bilinear(Module):
 class LazyLinear(LazyModuleMixin, Linear):
     """Linear whose `in_features` is the last dimension of the first input."""
 
-    cls_to_become = Linear  # type: ignore[assignment]
+    cls_to_become = Linear
     weight: Any
     bias: Any
 
@@ -140,7 +140,7 @@ class LazyLinear(LazyModuleMixin, Linear):
         if not self.has_uninitialized_params() and self.in_features != 0:
             super().reset_parameters()
 
-    def initialize_parameters(self, input: Tensor) -> None:  # type: ignore[override]
+    def initialize_parameters(self, input: Tensor) -> None:
         """Take shapes from the input and draw initial values."""
         if self.has_uninitialized_params():
             self.in_features = input.shape[-1]

@@ -282,7 +282,7 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
             found = getattr(found, name)
             if not isinstance(found, Module):
                 raise MissingAttributeError(f"`{name}` is not an nn.Module")
-        return found  # type: ignore[no-any-return]
+        return found
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Put a module at a dotted path; with `strict`, only where one is already."""
@@ -310,7 +310,7 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
         value, leaf = self._get_by_path(target)
         if not is_parameter(value):
             raise MissingAttributeError(f"`{leaf}` is not an nn.Parameter")
-        return value  # type: ignore[no-any-return]
+        return value
 
     def get_buffer(self, target: str) -> Tensor:
         """The buffer at a dotted path."""
@@ -318,7 +318,7 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
         path = target.rpartition(".")[0]
         if leaf not in self.get_submodule(path)._buffers:
             raise MissingAttributeError(f"`{leaf}` is not a buffer")
-        return value  # type: ignore[no-any-return]
+        return value
 
     # ---- walks -----------------------------------------------------------------------------------
     def _named_members(
@@ -410,7 +410,7 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Set `requires_grad` of all parameters."""
         for p in self.parameters():
-            p.requires_grad_(requires_grad)  # type: ignore[attr-defined]
+            p.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
@@ -422,10 +422,10 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
                 p.grad = None
             else:
                 if p._grad.grad_fn is not None:
-                    p._grad.detach_()  # type: ignore[attr-defined]
+                    p._grad.detach_()
                 else:
-                    p._grad.requires_grad_(False)  # type: ignore[attr-defined]
-                p._grad.zero_()  # type: ignore[attr-defined]
+                    p._grad.requires_grad_(False)
+                p._grad.zero_()
 
     def share_memory(self) -> Self:
         """The module itself, its tensors marked for sharing between processes."""

@@ -191,8 +191,8 @@ class CrossMapLRN2d(Module):
     def forward(self, input: Tensor) -> Tensor:
         if input.ndim != 4:
             raise ArgumentValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.ndim}D instead.")
-        total = T.einsum("ij,njhw->nihw", self._windows(input), input * input)  # type: ignore[operator]
-        return input * (total * (self.alpha / self.size) + self.k) ** -self.beta  # type: ignore[no-any-return]
+        total = T.einsum("ij,njhw->nihw", self._windows(input), input * input)
+        return input * (total * (self.alpha / self.size) + self.k) ** -self.beta
 
     def _windows(self, input: Tensor) -> Tensor:
         """Which channels (columns) count for which (rows): those nearer than half the size, and always the first."""
@@ -201,7 +201,7 @@ class CrossMapLRN2d(Module):
         at = np.arange(channels)
         near = np.abs(at[:, None] - at) < half
         near[half:, 0] = True  # PyTorch's running sum never lets go of channel 0
-        return make_tensor(near.astype(input._array.dtype))  # type: ignore[no-any-return]
+        return make_tensor(near.astype(input._array.dtype))
 
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

@@ -20,7 +20,7 @@ class _Pad(Module):
         self.padding = _ntuple(2 * self._dims)(padding)
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.pad(input, self.padding, self._mode)  # type: ignore[no-any-return]
+        return F.pad(input, self.padding, self._mode)
 
     def extra_repr(self) -> str:
         return f"{self.padding}"
@@ -32,7 +32,7 @@ class _ConstantPadNd(_Pad):
         self.value = value
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.pad(input, self.padding, "constant", self.value)  # type: ignore[no-any-return]
+        return F.pad(input, self.padding, "constant", self.value)
 
     def extra_repr(self) -> str:
         return f"padding={self.padding}, value={self.value}"

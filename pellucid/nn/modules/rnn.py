@@ -33,17 +33,17 @@ def rnn_step(mode: str, gates: Tensor, state: Any, weights: Any) -> Any:
     h = state[0]
     from_h = F.linear(h, w_hh, b_hh)
     if mode == "LSTM":
-        i, f, g, o = (gates + from_h).chunk(4, 1)  # type: ignore[operator]
+        i, f, g, o = (gates + from_h).chunk(4, 1)
         c = T.sigmoid(f) * state[1] + T.sigmoid(i) * T.tanh(g)
         h = T.sigmoid(o) * T.tanh(c)
         return (h if w_hr is None else F.linear(h, w_hr)), c
     if mode == "GRU":
-        r_x, z_x, n_x = gates.chunk(3, 1)  # type: ignore[attr-defined]
-        r_h, z_h, n_h = from_h.chunk(3, 1)  # type: ignore[attr-defined]
+        r_x, z_x, n_x = gates.chunk(3, 1)
+        r_h, z_h, n_h = from_h.chunk(3, 1)
         r, z = T.sigmoid(r_x + r_h), T.sigmoid(z_x + z_h)
         n = T.tanh(n_x + r * n_h)
         return ((h - n) * z + n,)
-    both = gates + from_h  # type: ignore[operator]
+    both = gates + from_h
     return (T.tanh(both) if mode == "RNN_TANH" else F.relu(both),)
 
 
@@ -233,7 +233,7 @@ class RNNBase(Module):
             return self._packed_direction(gates, state, weights, sizes, reverse)
         outs = []
         current = tuple(state)
-        steps = gates.unbind(0)  # type: ignore[attr-defined]
+        steps = gates.unbind(0)
         for step in reversed(steps) if reverse else steps:
             current = rnn_step(self.mode, step, current, weights)
             outs.append(current[0])
@@ -393,7 +393,7 @@ class RNNCellBase(Module):
                 which = f"{name}[{k}]" if mode == "LSTM" else name
                 raise ArgumentValueError(f"{title}: Expected {which} to be 1D or 2D, got {s.ndim}D instead")
         batched = input.ndim == 2
-        x = input if batched else input.unsqueeze(0)  # type: ignore[attr-defined]
+        x = input if batched else input.unsqueeze(0)
         given = []
         for s in states:
             if s is None:
@@ -434,7 +434,7 @@ class RNNCell(RNNCellBase):
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         if self.nonlinearity not in ("tanh", "relu"):
             raise OperationError(f"Unknown nonlinearity: {self.nonlinearity}")
-        return self._run(f"RNN_{self.nonlinearity.upper()}", input, [hx])[0]  # type: ignore[no-any-return]
+        return self._run(f"RNN_{self.nonlinearity.upper()}", input, [hx])[0]
 
 
 class LSTMCell(RNNCellBase):
@@ -444,7 +444,7 @@ class LSTMCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
-        return self._run("LSTM", input, [None, None] if hx is None else list(hx))  # type: ignore[no-any-return]
+        return self._run("LSTM", input, [None, None] if hx is None else list(hx))
 
 
 class GRUCell(RNNCellBase):
@@ -454,4 +454,4 @@ class GRUCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        return self._run("GRU", input, [hx])[0]  # type: ignore[no-any-return]
+        return self._run("GRU", input, [hx])[0]

@@ -34,7 +34,7 @@ def _activation(name: Activation) -> Any:
 
 def causal_mask(size: int, device: Any = None, dtype: Any = None) -> Tensor:
     """(size, size) with minus infinity above the diagonal and zeros elsewhere."""
-    return T.triu(T.full((size, size), float("-inf"), device=device, dtype=dtype), diagonal=1)  # type: ignore[no-any-return]
+    return T.triu(T.full((size, size), float("-inf"), device=device, dtype=dtype), diagonal=1)
 
 
 def _is_causal(mask: Any, hint: bool | None, size: int | None) -> bool:
@@ -75,12 +75,10 @@ class _Layer(Module):
         self.__dict__.setdefault("activation", F.relu)
 
     def _attend(self, module: Any, x: Tensor, memory: Tensor, mask: Any, padding: Any, causal: bool) -> Tensor:
-        return module(  # type: ignore[no-any-return]
-            x, memory, memory, attn_mask=mask, key_padding_mask=padding, need_weights=False, is_causal=causal
-        )[0]
+        return module(x, memory, memory, attn_mask=mask, key_padding_mask=padding, need_weights=False, is_causal=causal)[0]
 
     def _feed_forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(self.activation(self.linear1(x))))  # type: ignore[no-any-return]
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
 
 class TransformerEncoderLayer(_Layer):
@@ -137,7 +135,7 @@ class TransformerEncoderLayer(_Layer):
             x = x + self._sa_block(self.norm1(x), mask, padding, is_causal=is_causal)
             return x + self._ff_block(self.norm2(x))
         x = self.norm1(x + self._sa_block(x, mask, padding, is_causal=is_causal))
-        return self.norm2(x + self._ff_block(x))  # type: ignore[no-any-return]
+        return self.norm2(x + self._ff_block(x))
 
     def _sa_block(self, x: Tensor, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False) -> Any:
         return self.dropout1(self._attend(self.self_attn, x, x, attn_mask, key_padding_mask, is_causal))
@@ -200,7 +198,7 @@ class TransformerDecoderLayer(_Layer):
             return x + self._ff_block(self.norm3(x))
         x = self.norm1(x + self._sa_block(x, *own))
         x = self.norm2(x + self._mha_block(x, memory, *cross))
-        return self.norm3(x + self._ff_block(x))  # type: ignore[no-any-return]
+        return self.norm3(x + self._ff_block(x))
 
     def _sa_block(self, x: Tensor, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False) -> Any:
         return self.dropout1(self._attend(self.self_attn, x, x, attn_mask, key_padding_mask, is_causal))
@@ -258,7 +256,7 @@ class TransformerEncoder(Module):
         out = src
         for layer in self.layers:
             out = layer(out, src_mask=mask, is_causal=causal, src_key_padding_mask=padding)
-        return out if self.norm is None else self.norm(out)  # type: ignore[no-any-return]
+        return out if self.norm is None else self.norm(out)
 
 
 def _why_no_nested(layer: Any) -> str:
@@ -309,7 +307,7 @@ class TransformerDecoder(Module):
                 out, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,
                 memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=causal, memory_is_causal=memory_is_causal,
             )  # fmt: skip
-        return out if self.norm is None else self.norm(out)  # type: ignore[no-any-return]
+        return out if self.norm is None else self.norm(out)
 
 
 class Transformer(Module):
@@ -384,7 +382,7 @@ class Transformer(Module):
         if src.shape[-1] != self.d_model or tgt.shape[-1] != self.d_model:
             raise OperationError("the feature number of src and tgt must be equal to d_model")
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
-        return self.decoder(  # type: ignore[no-any-return]
+        return self.decoder(
             tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,
             memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=tgt_is_causal, memory_is_causal=memory_is_causal,
         )  # fmt: skip

@@ -62,14 +62,14 @@ def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: boo
     norm_type = float(norm_type)
     arrays = [t._array for t in _list(tensors)]
     if not arrays:
-        return make_tensor(tracing.constant(np.zeros((), np.float32)))  # type: ignore[no-any-return]
+        return make_tensor(tracing.constant(np.zeros((), np.float32)))
     total = tracing.effect(_total_norm, arrays, norm_type)
     if error_if_nonfinite and not np.isfinite(tracing.seen(total)):
         raise OperationError(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. To disable "
             "this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
         )
-    return make_tensor(total)  # type: ignore[no-any-return]
+    return make_tensor(total)
 
 
 @no_grad()
@@ -103,7 +103,7 @@ def clip_grad_norm_(
     grads = tracing.gradients(_list(parameters))
     total = get_total_norm(grads, norm_type, error_if_nonfinite, foreach)
     clip_grads_with_norm_(parameters, max_norm, total, foreach)
-    return total  # type: ignore[no-any-return]
+    return total
 
 
 def clip_grad_norm(parameters: Any, max_norm: float, norm_type: float = 2.0, **kwargs: Any) -> Tensor:

@@ -11,7 +11,7 @@ from .._functions import T
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """All elements of all parameters in one 1-d tensor, part of the graph."""
-    return T.cat([p.reshape(-1) for p in parameters])  # type: ignore[attr-defined, no-any-return]
+    return T.cat([p.reshape(-1) for p in parameters])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
@@ -20,6 +20,6 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         raise ArgumentTypeError(f"expected torch.Tensor, but got: {type(vec).__name__}")
     at = 0
     for p in parameters:
-        count = p.numel()  # type: ignore[attr-defined]
-        p.data = vec[at : at + count].view_as(p).data  # type: ignore[index]
+        count = p.numel()
+        p.data = vec[at : at + count].view_as(p).data
         at += count

@@ -29,7 +29,7 @@ class _WeightNorm(Module):
         self.dim = -1 if dim is None else dim
 
     def forward(self, weight_g: Tensor, weight_v: Tensor) -> Tensor:
-        return weight_v * (weight_g / norm_except(weight_v, self.dim))  # type: ignore[operator, no-any-return]
+        return weight_v * (weight_g / norm_except(weight_v, self.dim))
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
         """Length and direction of a weight."""
@@ -77,12 +77,12 @@ class _SpectralNorm(Module):
 
     def forward(self, weight: Tensor) -> Tensor:
         if weight.ndim == 1:
-            return F.normalize(weight, dim=0, eps=self.eps)  # type: ignore[no-any-return]
+            return F.normalize(weight, dim=0, eps=self.eps)
         matrix = self._matrix(weight)
         if self.training:
             self._power_method(matrix.detach(), self.n_power_iterations)
         u, v = self._u.clone(), self._v.clone()
-        return weight / T.dot(u, T.mv(matrix, v))  # type: ignore[no-any-return]
+        return weight / T.dot(u, T.mv(matrix, v))
 
     def right_inverse(self, value: Tensor) -> Tensor:
         """The value itself."""
@@ -109,10 +109,10 @@ class _Orthogonal(Module):
 
     def __init__(self, weight: Tensor, orthogonal_map: str) -> None:
         super().__init__()
-        if weight.is_complex():  # type: ignore[attr-defined]
+        if weight.is_complex():
             raise UnsupportedError("orthogonal parametrization of complex weights is not supported")
         self.orthogonal_map = orthogonal_map
-        tall = weight.mT if weight.shape[-2] < weight.shape[-1] else weight  # type: ignore[attr-defined]
+        tall = weight.mT if weight.shape[-2] < weight.shape[-1] else weight
         with no_grad():
             q, r = T.linalg.qr(tall.detach())
             q = q * T.diagonal(r, 0, -2, -1).sign().unsqueeze(-2)
@@ -130,7 +130,7 @@ class _Orthogonal(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         wide = x.shape[-2] < x.shape[-1]
-        a: Any = x.mT if wide else x  # type: ignore[attr-defined]
+        a: Any = x.mT if wide else x
         n, k = a.shape[-2:]
         a = a.tril(-1)
         if n != k:
@@ -142,15 +142,15 @@ class _Orthogonal(Module):
             eye = T.eye(n, dtype=a.dtype)
             q = T.linalg.solve(eye + a * -0.5, eye + a * 0.5)
         q = (self.base @ q)[..., :k]
-        return q.mT if wide else q  # type: ignore[no-any-return]
+        return q.mT if wide else q
 
     def right_inverse(self, q_value: Tensor) -> Tensor:
         """Zeros below the diagonal stand for the orthogonal matrix itself, which becomes the fixed factor."""
-        tall: Any = q_value.mT if q_value.shape[-2] < q_value.shape[-1] else q_value  # type: ignore[attr-defined]
+        tall: Any = q_value.mT if q_value.shape[-2] < q_value.shape[-1] else q_value
         q, r = T.linalg.qr(tall)
         q = q * T.diagonal(r, 0, -2, -1).sign().unsqueeze(-2)
         self.base.copy_(self._square(q))
-        return T.zeros_like(q_value)  # type: ignore[no-any-return]
+        return T.zeros_like(q_value)
 
 
 def orthogonal(

@@ -71,7 +71,7 @@ class ParametrizationList(ModuleList):
                         "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got element "
                         f"{i} of the sequence with type {type(part).__name__}."
                     )
-                kept = Parameter(part.detach(), original.requires_grad) if isinstance(original, Parameter) else part  # type: ignore[misc]
+                kept = Parameter(part.detach(), original.requires_grad) if isinstance(original, Parameter) else part
                 self._add(f"original{i}", kept, original)
         if not unsafe:
             _check_result(self(), shape, dtype)
@@ -112,7 +112,7 @@ class ParametrizationList(ModuleList):
         value = first(*parts)
         for module in rest:
             value = module(value)
-        return value  # type: ignore[no-any-return]
+        return value
 
 
 def _check_result(value: Any, shape: Any, dtype: Any) -> None:
@@ -205,7 +205,7 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
             _make_class(module)
             module.parametrizations = ModuleDict()
         setattr(module.__class__, tensor_name, _getter(tensor_name))
-        module.parametrizations[tensor_name] = made  # type: ignore[index, operator]
+        module.parametrizations[tensor_name] = made
     else:
         raise ArgumentValueError(
             f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name '{tensor_name}'"
@@ -248,13 +248,13 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
         module.register_buffer(tensor_name, original)
     if not is_parametrized(module):
         delattr(module, "parametrizations")
-        module.__class__ = module.parametrized_base  # type: ignore[assignment]
+        module.__class__ = module.parametrized_base
     return module
 
 
 def type_before_parametrizations(module: Module) -> type:
     """The module's class without its parametrizations."""
-    return module.parametrized_base if is_parametrized(module) else type(module)  # type: ignore[return-value]
+    return module.parametrized_base if is_parametrized(module) else type(module)
 
 
 def transfer_parametrizations_and_params(from_module: Module, to_module: Module, tensor_name: str | None = None) -> Module:
@@ -263,13 +263,13 @@ def transfer_parametrizations_and_params(from_module: Module, to_module: Module,
         return to_module
     if not isinstance(to_module, Module):
         raise ArgumentTypeError("to_module is not a Module")
-    for name in [tensor_name] if tensor_name is not None else list(from_module.parametrizations):  # type: ignore[arg-type, call-overload]
-        source: Any = from_module.parametrizations[name]  # type: ignore[index]
+    for name in [tensor_name] if tensor_name is not None else list(from_module.parametrizations):
+        source: Any = from_module.parametrizations[name]
         if not hasattr(to_module, name):
             setattr(to_module, name, Parameter(source.original.detach().clone()))
         for parametrization in source:
             register_parametrization(to_module, name, parametrization, unsafe=source.unsafe)
-        target: Any = to_module.parametrizations[name]  # type: ignore[index]
+        target: Any = to_module.parametrizations[name]
         for attribute in ["original"] if source.is_tensor else [f"original{i}" for i in range(source.ntensors)]:
             setattr(target, attribute, getattr(source, attribute))
     return to_module

@@ -78,7 +78,7 @@ class BasePruningMethod(ABC):
         if scores.shape != t.shape:
             raise AssertionError("importance_scores should have the same shape as tensor t")
         default = T.ones_like(t) if default_mask is None else default_mask
-        return t * self.compute_mask(scores, default_mask=default)  # type: ignore[operator, no-any-return]
+        return t * self.compute_mask(scores, default_mask=default)
 
     def remove(self, module: Any) -> None:
         """Make the pruned tensor the parameter."""
@@ -125,7 +125,7 @@ class PruningContainer(BasePruningMethod):
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """The mask after the last of the prunings, which acts on what the others have left."""
         method = self._pruning_methods[-1]
-        mask: Any = default_mask.to(dtype=t.dtype)  # type: ignore[attr-defined]
+        mask: Any = default_mask.to(dtype=t.dtype)
         chosen: Any
         if method.PRUNING_TYPE == "unstructured":
             chosen = mask == 1
@@ -138,10 +138,10 @@ class PruningContainer(BasePruningMethod):
             chosen = (slice(None),) * t.ndim
         else:
             raise ArgumentValueError(f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
-        part = method.compute_mask(t.detach()[chosen], default_mask=mask[chosen])  # type: ignore[attr-defined]
+        part = method.compute_mask(t.detach()[chosen], default_mask=mask[chosen])
         result = mask.clone()
         result[chosen] = part.to(dtype=mask.dtype)
-        return result  # type: ignore[no-any-return]
+        return result
 
 
 def _check_amount(amount: Any) -> None:
@@ -181,11 +181,11 @@ class RandomUnstructured(BasePruningMethod):
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         count = _count(self.amount, t._array.size)
-        mask: Any = default_mask.clone()  # type: ignore[attr-defined]
+        mask: Any = default_mask.clone()
         if count:
             scores = T.rand_like(t)
             mask.view(-1)[T.topk(scores.view(-1), k=count).indices] = 0
-        return mask  # type: ignore[no-any-return]
+        return mask
 
 
 class L1Unstructured(BasePruningMethod):
@@ -199,10 +199,10 @@ class L1Unstructured(BasePruningMethod):
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         count = _count(self.amount, t._array.size)
-        mask: Any = default_mask.clone()  # type: ignore[attr-defined]
+        mask: Any = default_mask.clone()
         if count:
             mask.view(-1)[T.topk(T.abs(t).view(-1), k=count, largest=False).indices] = 0
-        return mask  # type: ignore[no-any-return]
+        return mask
 
 
 class _Structured(BasePruningMethod):
@@ -230,7 +230,7 @@ class _Structured(BasePruningMethod):
         where: list[Any] = [slice(None)] * t.ndim
         where[self.dim] = kept
         mask[tuple(where)] = 1
-        return make_tensor(mask * default_mask._array)  # type: ignore[no-any-return]
+        return make_tensor(mask * default_mask._array)
 
 
 class RandomStructured(_Structured):
@@ -262,7 +262,7 @@ class CustomFromMask(BasePruningMethod):
         self.mask = mask
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        return default_mask * self.mask.to(dtype=default_mask.dtype)  # type: ignore[attr-defined, operator, no-any-return]
+        return default_mask * self.mask.to(dtype=default_mask.dtype)
 
 
 def identity(module: Any, name: str) -> Any:
@@ -324,7 +324,7 @@ def global_unstructured(
     for module, name in pairs:
         param = getattr(module, name)
         count = param.numel()
-        custom_from_mask(module, name, mask=final[at : at + count].view_as(param))  # type: ignore[index]
+        custom_from_mask(module, name, mask=final[at : at + count].view_as(param))
         at += count
 
 

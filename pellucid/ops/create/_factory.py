@@ -71,7 +71,7 @@ def _decorate_device(self: dtypes.device, function: Callable[..., Any]) -> Calla
 # Here, and not where the class is: devices know nothing of modes.
 dtypes.device.__enter__ = _enter_device  # type: ignore[attr-defined]
 dtypes.device.__exit__ = _exit_device  # type: ignore[attr-defined]
-dtypes.device.__call__ = _decorate_device  # type: ignore[attr-defined, method-assign]
+dtypes.device.__call__ = _decorate_device  # type: ignore[method-assign]
 
 
 def check_dtype(kind: Any, function: str) -> dtypes.dtype | None:

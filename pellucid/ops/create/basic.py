@@ -130,7 +130,7 @@ def _refuse_size(size: Any, name: str = "full") -> Any:
 
 def _number(value: Any, name: str) -> Any:
     if isinstance(value, Tensor):
-        return value.item()  # type: ignore[attr-defined]
+        return value.item()
     if isinstance(value, (np.number, np.bool_)):
         return value.item()
     if not isinstance(value, (bool, int, float, complex)):

@@ -109,13 +109,13 @@ def initial_seed() -> int:
 @public()
 def get_rng_state() -> Tensor:
     """The default generator's state, a uint8 tensor."""
-    return default_generator.get_state()  # type: ignore[return-value]
+    return default_generator.get_state()
 
 
 @public()
 def set_rng_state(new_state: Tensor) -> None:
     """Continue from a state of `get_rng_state`."""
-    default_generator.set_state(new_state)  # type: ignore[arg-type]
+    default_generator.set_state(new_state)
 
 
 def _pick(generator: Any) -> random.Generator:
@@ -217,7 +217,7 @@ def _bounds(args: tuple[Any, ...], kwargs: dict[str, Any], name: str, fixed: int
 
 def _whole(value: Any, name: str, argument: str) -> int:
     if isinstance(value, Tensor):
-        return int(value)  # type: ignore[call-overload, no-any-return]
+        return int(value)
     if isinstance(value, (bool, float)) or not hasattr(value, "__index__"):
         raise ArgumentTypeError(f"{name}(): argument '{argument}' must be int, not {type(value).__name__}")
     return int(value)
@@ -558,7 +558,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
 
     def fill(array: np.ndarray) -> np.ndarray:
         if isinstance(p, Tensor):
-            return random_distributions.bernoulli_like(source, p._array, array)  # type: ignore[no-any-return]
-        return random_distributions.bernoulli(source, array, p)  # type: ignore[no-any-return]
+            return random_distributions.bernoulli_like(source, p._array, array)
+        return random_distributions.bernoulli(source, array, p)
 
     return _filled(self, "bernoulli_", fill)

@@ -23,7 +23,7 @@ def _number(value: Any, name: str, argument: str, position: int) -> Any:
     if isinstance(value, (bool, int, float, complex)):
         return value
     if isinstance(value, Tensor):
-        return value.item()  # type: ignore[attr-defined]
+        return value.item()
     if isinstance(value, (np.number, np.bool_)):
         return value.item()
     raise ArgumentTypeError(f"{name}(): argument '{argument}' (position {position}) must be Number, not {type(value).__name__}")
@@ -152,7 +152,7 @@ def range_(
 
 def _check_steps(steps: Any, name: str) -> int:
     if isinstance(steps, Tensor):
-        steps = steps.item()  # type: ignore[attr-defined]
+        steps = steps.item()
     if isinstance(steps, bool) or not hasattr(steps, "__index__"):
         raise ArgumentTypeError(f"{name}(): argument 'steps' (position 3) must be int, not {type(steps).__name__}")
     if steps < 0:
@@ -329,7 +329,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     if n < 0:
         raise OperationError("N must be non-negative.")
     exponents = np.arange(n) if increasing else np.arange(n)[::-1]
-    base = F.expand(x[:, None], shape=(len(x._array), n))  # type: ignore[index]
+    base = F.expand(x[:, None], shape=(len(x._array), n))
     if x.dtype.category == 0:
         base = F.cast(base, dtype=np.dtype(np.int64))
     return F.pow(base, make_tensor(constant(np.ascontiguousarray(exponents))))

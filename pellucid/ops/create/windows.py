@@ -48,7 +48,7 @@ def _window(
 def _cosines(n: np.ndarray, total: int, coefficients: Iterable[float]) -> np.ndarray:
     """a0 - a1 cos(x) + a2 cos(2x) - ... over one turn."""
     x = 2 * math.pi * n / (total - 1)
-    return sum((-1) ** k * a * np.cos(k * x) for k, a in enumerate(coefficients))  # type: ignore[return-value]
+    return sum((-1) ** k * a * np.cos(k * x) for k, a in enumerate(coefficients))
 
 
 def _classic(name: str, shape_of: Callable[[np.ndarray, int], np.ndarray], doc: str) -> None:
@@ -150,7 +150,7 @@ def _signal(name: str, M: int, sym: bool, options: dict[str, Any], shape_of: Any
         if M < 2:
             return np.ones(M, k)
         total = M if sym else M + 1
-        return shape_of(np.arange(M, dtype=np.float64), total)[:M].astype(k)  # type: ignore[no-any-return]
+        return shape_of(np.arange(M, dtype=np.float64), total)[:M].astype(k)
 
     return build((int(M),), kind, options["device"], options["requires_grad"], fill)
 

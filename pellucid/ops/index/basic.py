@@ -96,11 +96,11 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
                 elif kind is Tensor:
                     picks = index._array
                     if type(picks) is ndarray and picks.ndim and a.ndim and (picks.dtype == np.int64 or picks.dtype.kind == "b"):
-                        return index_op.call(self, index, spec=(True,))  # type: ignore[no-any-return]
+                        return index_op.call(self, index, spec=(True,))
                 elif index is None:
                     return unsqueeze(self, 0)
                 elif index is ...:
-                    return alias_op.call(self)  # type: ignore[no-any-return]
+                    return alias_op.call(self)
                 elif kind is tuple:
                     full, last, new = _tuple(index)
                     if full is not None:
@@ -113,8 +113,8 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
     basic, spec, tensors = parse(require_tensor(self, "__getitem__"), index)
     view = _take_view(self, basic)
     if spec:
-        return index_op.call(view, *tensors, spec=spec)  # type: ignore[no-any-return]
-    return view if view is not self else alias_op.call(self)  # type: ignore[no-any-return]
+        return index_op.call(view, *tensors, spec=spec)
+    return view if view is not self else alias_op.call(self)
 
 
 def _tuple(index: tuple[Any, ...]) -> tuple[Any, Any, bool]:
@@ -152,7 +152,7 @@ def _take_view(x: Tensor, basic: tuple[Any, ...]) -> Tensor:
         return x
     last = [item for item in basic if item is not ...]
     chosen = next((item for item in reversed(last) if item != ALL), ALL)
-    return _BY_LAST[type(chosen)].call(x, index=basic)  # type: ignore[no-any-return]
+    return _BY_LAST[type(chosen)].call(x, index=basic)
 
 
 # ---- reading an index ------------------------------------------------------------------------
@@ -196,7 +196,7 @@ def checked_index(tensor: Tensor) -> Tensor:
         from warnings import warn
 
         warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", UserWarning, stacklevel=4)
-        return F.cast(tensor, dtype=np.dtype(bool))  # type: ignore[no-any-return]
+        return F.cast(tensor, dtype=np.dtype(bool))
     raise IndexOutOfRangeError("tensors used as indices must be long, int, byte or bool tensors")
 
 
@@ -205,7 +205,7 @@ def _consumed(item: Any) -> int:
     if item is None or item is ... or isinstance(item, (bool, np.bool_)):
         return 0
     if isinstance(item, Tensor) and item._array.dtype.kind in "b" or isinstance(item, Tensor) and item._array.dtype == np.uint8:
-        return item._array.ndim  # type: ignore[no-any-return]
+        return item._array.ndim
     return 1
 
 
@@ -580,7 +580,7 @@ def _scalar(x: Tensor, value: Any) -> Tensor:
         raise ArgumentTypeError(f"can't assign a {type(value).__name__} to a {legacy_type(x)}")
     if type(value) is int and not -(1 << 63) <= value < 1 << 63:
         raise ArgumentValueError("Overflow when unpacking long long")
-    return make_tensor(scalar_array(value, x._array.dtype))  # type: ignore[no-any-return]
+    return make_tensor(scalar_array(value, x._array.dtype))
 
 
 def _without_leading_ones(value: Tensor) -> Tensor:
@@ -641,7 +641,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     spec, tensors, values = _arguments(input, indices, values, "index_put_")
     if type(input._array) is ndarray:
         tracing.check(_check_fits, input._array, values._array, [t._array for t in tensors], spec)
-    return index_put_op.call(input, values, *tensors, spec=spec, accumulate=accumulate)  # type: ignore[no-any-return]
+    return index_put_op.call(input, values, *tensors, spec=spec, accumulate=accumulate)
 
 
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:

@@ -93,7 +93,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         raise OperationError("index_select(): Expected dtype int32 or int64 for index")
     if ndim == 0 and kind.size != 1:
         raise IndexOutOfRangeError("index_select(): Index to scalar can have only 1 value")
-    return index_select_op.call(input, index, dim=dim)  # type: ignore[no-any-return]
+    return index_select_op.call(input, index, dim=dim)
 
 
 # ---- index_add -------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ def _vector(index: Any, name: str, error: Any = IndexOutOfRangeError) -> Tensor:
         )
     if a.dtype != np.int64 and a.dtype != np.int32:
         raise OperationError(f"{name}_(): Expected dtype int32/int64 for index but got: {index.dtype.scalar_type_name}")
-    return index  # type: ignore[no-any-return]
+    return index
 
 
 def _check_source(a: Any, b: Any, dim: int) -> None:
@@ -314,7 +314,7 @@ def zero_dim_value(name: str, x: Tensor, *between: Any, value: Any) -> Tensor:
     if value._array.dtype.kind == "c" and x._array.dtype.kind != "c":
         number_array(1j, x._array.dtype)
     tracing.check(check_fitting, value._array, x._array.dtype)
-    return value if value._array.dtype == x._array.dtype else F.cast(value, dtype=x._array.dtype)  # type: ignore[no-any-return]
+    return value if value._array.dtype == x._array.dtype else F.cast(value, dtype=x._array.dtype)
 
 
 def _prepare_index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Arguments:
@@ -408,7 +408,7 @@ masked_fill_op = defop(
 def _mask(mask: Any, name: str) -> Tensor:
     if require_tensor(mask, name, "mask", 2)._array.dtype.kind != "b":
         raise DtypeError(f"{name}_ only supports boolean masks, but got mask with dtype {mask.dtype.c_name}")
-    return mask  # type: ignore[no-any-return]
+    return mask
 
 
 def _prepare_masked_fill(input: Tensor, mask: Tensor, value: Any) -> Arguments:
@@ -441,7 +441,7 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
         raise ShapeError(
             f"output with shape {shapes.text(a)} doesn't match the broadcast shape {shapes.text(shapes.broadcast_shapes(a, b))}"
         )
-    return _out_of_place_fill_(self, mask, value)  # type: ignore[no-any-return]
+    return _out_of_place_fill_(self, mask, value)
 
 
 METHODS["masked_fill_"] = masked_fill_
@@ -463,7 +463,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     shape = shapes.broadcast_shapes(b, a) if a != b else a
     if not shape:
         input, mask, shape = reshape(input, (1,)), reshape(mask, (1,)), (1,)
-    return F.index(broadcast_to(input, shape), broadcast_to(mask, shape), spec=(True,))  # type: ignore[no-any-return]
+    return F.index(broadcast_to(input, shape), broadcast_to(mask, shape), spec=(True,))
 
 
 def _scatter_source(input: Tensor, mask: Tensor, source: Tensor) -> tuple[Tensor, Tensor]:
@@ -482,7 +482,7 @@ def _taken(mask: Tensor, source: Tensor) -> Tensor:
     if count > source._array.size:
         raise OperationError("Number of elements of source < number of ones in mask")
     flat = reshape(source, (source._array.size,))
-    return F.slice(flat, dim=0, start=0, end=count, step=1)  # type: ignore[no-any-return]
+    return F.slice(flat, dim=0, start=0, end=count, step=1)
 
 
 def _scatter_in_order(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
@@ -490,8 +490,8 @@ def _scatter_in_order(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     size = source._array.size
     order = tracing.effect(_order_of_ones, mask._array, size)
     if not size:
-        return F.clone(input)  # type: ignore[no-any-return]
-    return F.where(mask, F.index(reshape(source, (size,)), wrap(order), spec=(True,)), input)  # type: ignore[no-any-return]
+        return F.clone(input)
+    return F.where(mask, F.index(reshape(source, (size,)), wrap(order), spec=(True,)), input)
 
 
 def _order_of_ones(mask: ndarray, size: int) -> ndarray:
@@ -517,7 +517,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     mask = broadcast_to(mask, shape)
     if tracing.tracers:
         return _scatter_in_order(broadcast_to(input, shape), mask, source)
-    return F.index_put(broadcast_to(input, shape), _taken(mask, source), mask, spec=(True,), accumulate=False)  # type: ignore[no-any-return]
+    return F.index_put(broadcast_to(input, shape), _taken(mask, source), mask, spec=(True,), accumulate=False)
 
 
 def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
@@ -577,7 +577,7 @@ def argwhere(input: Tensor) -> Tensor:
     >>> torch.argwhere(torch.tensor([[0, 1]]))
     tensor([[0, 1]])
     """
-    return nonzero(input)  # type: ignore[no-any-return]
+    return nonzero(input)
 
 
 @public(namespace="nn.functional")
@@ -605,7 +605,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         num_classes = int(a.max()) + 1
     if tracing.tracers:
         classes = wrap(constant(np.arange(num_classes)))
-        return F.cast(F.eq(reshape(tensor, (*a.shape, 1)), classes), dtype=np.dtype(np.int64))  # type: ignore[no-any-return]
+        return F.cast(F.eq(reshape(tensor, (*a.shape, 1)), classes), dtype=np.dtype(np.int64))
     return wrap(_ones_at(a, num_classes))
 
 
@@ -634,7 +634,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     if size < 0:
         raise OperationError("nonzero_static: 'size' must be an non-negative integer")
     if require_tensor(input, "nonzero_static").is_meta:
-        return nonzero(input)  # type: ignore[no-any-return]
+        return nonzero(input)
     return wrap(tracing.effect(_first_places, input._array, size, fill_value))
 
 

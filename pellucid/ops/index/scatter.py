@@ -49,7 +49,7 @@ def both_forms(
 
     def function(input: Tensor, *args: Any, **named: Any) -> Tensor:
         others, params = prepare(require_tensor(input, name), *args, **named)
-        return op.call(input, *others, **params)  # type: ignore[no-any-return]
+        return op.call(input, *others, **params)
 
     def inplace(self: Tensor, *args: Any, **named: Any) -> Tensor:
         check_writable(self, name + "_")
@@ -99,7 +99,7 @@ def places(shape: tuple[int, ...], index: ndarray, dim: int) -> ndarray:
     for d, size in enumerate(index.shape):
         if d != dim and size > 1:
             flat = flat + (np.arange(size) * strides[d]).reshape((size,) + (1,) * (index.ndim - 1 - d))
-    return flat  # type: ignore[no-any-return]
+    return flat
 
 
 def _vectors(*arrays: Any) -> list[Any]:
@@ -197,11 +197,11 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
         if number >= 0 and input._array.ndim == index._array.ndim == 2:
             # Along one of two dimensions the index is not longer in the other: the everyday call.
             if index._array.shape[1 - number] <= input._array.shape[1 - number]:
-                return gather_op.call(input, index, dim=number)  # type: ignore[no-any-return]
+                return gather_op.call(input, index, dim=number)
     dim, index = _index_of(require_tensor(input, "gather"), dim, index, "gather")
     a, b = input._array.shape, index._array.shape
     if not index._array.size:
-        return gather_op.call(input, index, dim=dim)  # type: ignore[no-any-return]
+        return gather_op.call(input, index, dim=dim)
     if len(a or (1,)) != len(b or (1,)):
         raise ShapeError("Index tensor must have the same number of dimensions as input tensor")
     if a and a != b:
@@ -211,7 +211,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
                     f"Size does not match at dimension {d} expected index {shapes.text(b)} to be no larger than self "
                     f"{shapes.text(a)} apart from dimension {dim}"
                 )
-    return gather_op.call(input, index, dim=dim)  # type: ignore[no-any-return]
+    return gather_op.call(input, index, dim=dim)
 
 
 # ---- scatter ---------------------------------------------------------------------------------
@@ -373,7 +373,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     tensor([2., 0., 1.])
     """
     op, others, params = _scatter_arguments(require_tensor(input, "scatter"), dim, index, src, value=value, reduce=reduce)
-    return op.call(input, *others, **params)  # type: ignore[no-any-return]
+    return op.call(input, *others, **params)
 
 
 def scatter_(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Tensor:
@@ -439,7 +439,7 @@ def _reduce_places(flat: ndarray, at: ndarray, values: Any, *, reduce: str, incl
         flat[...] = flat // counts if flat.dtype.kind in "iu" else (flat / counts.astype(flat.real.dtype))
 
 
-scatter_reduce_rule = _writer(_reduce_places)  # type: ignore[arg-type]
+scatter_reduce_rule = _writer(_reduce_places)
 
 
 def _scatter_reduce_grad(
@@ -535,7 +535,7 @@ def _long(index: Any, name: str) -> Tensor:
     require_tensor(index, name.rstrip("_"), "index", 2)
     if index._array.dtype != np.int64:
         raise DtypeError(f"{name}(): Expected a long tensor for index, but got {index.dtype.scalar_type_name}")
-    return index  # type: ignore[no-any-return]
+    return index
 
 
 def _in_flat(index: Tensor, size: int) -> None:
@@ -565,7 +565,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     if not size and index._array.size:
         raise IndexOutOfRangeError("take(): tried to take from an empty tensor")
     _in_flat(index, size)
-    return F.index(reshape(input, (size,)), index, spec=(True,))  # type: ignore[no-any-return]
+    return F.index(reshape(input, (size,)), index, spec=(True,))
 
 
 @public(methods="=", inplace="=")

@@ -43,7 +43,7 @@ def square(input: Any, name: str, argument: str = "A") -> Tensor:
     shape = matrices(input, name, argument)._array.shape
     if shape[-1] != shape[-2]:
         raise ShapeError(f"{name}: {argument} must be batches of square matrices, but they are {shape[-2]} by {shape[-1]} matrices")
-    return input  # type: ignore[no-any-return]
+    return input
 
 
 def same_dtype(a: Tensor, b: Any, name: str, first: str = "A", second: str = "B") -> None:

@@ -45,7 +45,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:  # noqa: N803
         made = tracing.constant(np.zeros(shape, A._array.dtype))
         made[...] = np.eye(shape[-1], dtype=made.dtype)
         # The result is constant, but it stays connected to A, as in PyTorch.
-        return A * 0 + make_tensor(made) if A._rg else make_tensor(made)  # type: ignore[operator, no-any-return]
+        return A * 0 + make_tensor(made) if A._rg else make_tensor(made)
     if n < 0:
         A, n = inv(A), -n  # noqa: N806
     result: Any = None
@@ -54,7 +54,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:  # noqa: N803
         if odd:
             result = A if result is None else F.matmul(result, A)
         if not n:
-            return result.clone() if result is A else result  # type: ignore[no-any-return]
+            return result.clone() if result is A else result
         A = F.matmul(A, A)  # noqa: N806
 
 
@@ -161,7 +161,7 @@ def multi_dot(tensors: Any) -> Tensor:
     made = _multiply(chain, *_best_order([*(t._array.shape[0] for t in chain), chain[-1]._array.shape[1]]))
     if front:
         made = made.squeeze(0)
-    return made.squeeze(-1) if back else made  # type: ignore[no-any-return]
+    return made.squeeze(-1) if back else made
 
 
 def _best_order(sizes: list[int]) -> tuple[Any, int, int]:
@@ -199,7 +199,7 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     )
     if len(matrices) == 1:
         return matrices[0]
-    return FUNCTIONS["linalg"]["multi_dot"](list(matrices), out=out)  # type: ignore[no-any-return]
+    return FUNCTIONS["linalg"]["multi_dot"](list(matrices), out=out)
 
 
 # ---- cross products ---------------------------------------------------------------------------
@@ -269,7 +269,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:  # noqa: N803
     if n <= 1:
         raise OperationError("N must be greater than 1.")
     if x._array.ndim == 0:
-        x = x.unsqueeze(0)  # type: ignore[attr-defined]
+        x = x.unsqueeze(0)
     lines = F.expand(x.unsqueeze(-1), shape=(*x._array.shape, n - 1))
     ones = make_tensor(tracing.constant(np.ones((*x._array.shape, 1), np.int64 if kind.is_integral else x._array.dtype)))
     return F.cat(ones, F.cumprod(lines, dim=x._array.ndim), dim=x._array.ndim)
@@ -283,7 +283,7 @@ def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -
     >>> torch.linalg.diagonal(torch.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
     """
-    return require_tensor(A, "linalg_diagonal", "A").diagonal(offset, dim1, dim2)  # type: ignore[attr-defined, no-any-return]
+    return require_tensor(A, "linalg_diagonal", "A").diagonal(offset, dim1, dim2)
 
 
 # ---- trace and logarithm of the determinant ---------------------------------------------------
@@ -297,7 +297,7 @@ def trace(input: Tensor) -> Tensor:
     """
     if require_tensor(input, "trace")._array.ndim != 2:
         raise ShapeError("trace: expected a matrix, but got tensor with dim " + str(input._array.ndim))
-    return input.diagonal().sum()  # type: ignore[attr-defined, no-any-return]
+    return input.diagonal().sum()
 
 
 @public(methods="=")
@@ -310,12 +310,12 @@ def logdet(input: Tensor) -> Tensor:
     """
     sign, logabs = F.slogdet(square(input, "logdet"))
     if input.dtype.is_complex:
-        return logabs + F.log(sign)  # type: ignore[no-any-return]
+        return logabs + F.log(sign)
     if sign.is_meta:
-        return logabs  # type: ignore[no-any-return]
+        return logabs
     if tracing.tracers or (sign._array < 0).any():
-        return logabs.masked_fill(sign < 0, math.nan)  # type: ignore[no-any-return]
-    return logabs  # type: ignore[no-any-return]
+        return logabs.masked_fill(sign < 0, math.nan)
+    return logabs
 
 
 METHODS["det"] = det

@@ -97,7 +97,7 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:  # noqa: N803
     tensor([1., 2.])
     """
     uplo = _uplo(UPLO)
-    return F.eigh(square(A, "linalg.eigvalsh"), uplo=uplo)[0]  # type: ignore[no-any-return]
+    return F.eigh(square(A, "linalg.eigvalsh"), uplo=uplo)[0]
 
 
 def _eig(xp: Any, x: Any) -> Any:
@@ -149,7 +149,7 @@ def eigvals(A: Tensor) -> Tensor:  # noqa: N803
     >>> torch.linalg.eigvals(torch.eye(2)).real
     tensor([1., 1.])
     """
-    return F.eig(square(A, "linalg.eigvals"))[0]  # type: ignore[no-any-return]
+    return F.eig(square(A, "linalg.eigvals"))[0]
 
 
 # ---- singular values --------------------------------------------------------------------------
@@ -255,4 +255,4 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:  # noqa: N803
     tensor([1., 1.])
     """
     _check_driver("svdvals", driver)
-    return F.svd(matrices(A, "linalg.svdvals"), full=False)[1]  # type: ignore[no-any-return]
+    return F.svd(matrices(A, "linalg.svdvals"), full=False)[1]

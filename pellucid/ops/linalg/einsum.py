@@ -288,7 +288,7 @@ def einsum(*args: Any) -> Tensor:
     if missing:  # a label whose every size is 1
         x, labels = x.reshape((*x._array.shape, *(1,) * len(missing))), labels + missing
     made = _arranged(x, labels, wanted)
-    return made if made is not args[0] and not any(made is a for a in args) else made.view(made._array.shape)  # type: ignore[no-any-return]
+    return made if made is not args[0] and not any(made is a for a in args) else made.view(made._array.shape)
 
 
 @public(out=True)
@@ -304,7 +304,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """
     sa, sb = require_tensor(a, "tensordot", "a")._array.shape, require_tensor(b, "tensordot", "b", 2)._array.shape
     if isinstance(dims, Tensor):
-        dims = dims.tolist() if dims._array.ndim else dims.item()  # type: ignore[attr-defined]
+        dims = dims.tolist() if dims._array.ndim else dims.item()
     if isinstance(dims, int) and not isinstance(dims, bool):
         if dims < 0:
             raise OperationError(f"tensordot expects dims >= 0, but got dims={dims}")
@@ -332,16 +332,16 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     for i, j in zip(da, db, strict=True):
         if sa[i] != sb[j]:
             if sa[i] == 1:
-                b = b.sum(j, keepdim=True, dtype=b.dtype)  # type: ignore[attr-defined]
+                b = b.sum(j, keepdim=True, dtype=b.dtype)
             else:
-                a = a.sum(i, keepdim=True, dtype=a.dtype)  # type: ignore[attr-defined]
+                a = a.sum(i, keepdim=True, dtype=a.dtype)
     if a.dtype is not b.dtype:
         raise OperationError("both inputs should have same dtype")
     sizes = {label: n for labels, x in ((left, a), (right, b)) for label, n in zip(labels, x._array.shape, strict=True)}
     keep = {label for k, label in enumerate(left) if k not in da} | {label for k, label in enumerate(right) if k not in db}
     wanted = [label for label in left + right if label in keep]
     made, labels = _pair(a, left, b, right, keep, sizes)
-    return _arranged(made, labels, wanted)  # type: ignore[no-any-return]
+    return _arranged(made, labels, wanted)
 
 
 @public(methods="=", out=True)
@@ -355,6 +355,6 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     a, b = require_tensor(input, "kron")._array.shape, require_tensor(other, "kron", "other", 2)._array.shape
     n = max(len(a), len(b))
     a, b = (1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b
-    x = input.reshape([size for pair in zip(a, (1,) * n, strict=True) for size in pair])  # type: ignore[attr-defined]
-    y = other.reshape([size for pair in zip((1,) * n, b, strict=True) for size in pair])  # type: ignore[attr-defined]
-    return (x * y).reshape([i * j for i, j in zip(a, b, strict=True)])  # type: ignore[no-any-return]
+    x = input.reshape([size for pair in zip(a, (1,) * n, strict=True) for size in pair])
+    y = other.reshape([size for pair in zip((1,) * n, b, strict=True) for size in pair])
+    return (x * y).reshape([i * j for i, j in zip(a, b, strict=True)])

@@ -72,7 +72,7 @@ def checked_cholesky(name: str, input: Any, upper: bool, argument: str = "A") ->
         "The factorization could not be completed because the input is not positive-definite "
         "(the leading minor of order {info} is not positive-definite).",
     )
-    return factor  # type: ignore[no-any-return]
+    return factor
 
 
 @linalg()
@@ -263,7 +263,7 @@ def lu_input(A: Any, name: str) -> Tensor:  # noqa: N803
         raise ShapeError(f"{name}: Expected tensor with 2 or more dimensions. Got size: {list(A._array.shape)} instead")
     if A.dtype.is_integral or A.dtype.itemsize < 4:
         raise UnsupportedError(f"\"lu_cpu\" not implemented for '{A.dtype.scalar_type_name}'")
-    return A  # type: ignore[no-any-return]
+    return A
 
 
 def _pivoted(name: str, pivot: bool) -> None:
@@ -437,4 +437,4 @@ def apply_reflections(A: Any, tau: Any, other: Any, transpose: bool) -> Tensor: 
     for v, t in steps if transpose else reversed(steps):
         factor = F.conj(t) if transpose else t
         other = other - F.matmul(v * factor, F.matmul(F.conj(v).mT, other))
-    return other  # type: ignore[no-any-return]
+    return other

@@ -36,7 +36,7 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """
     _deprecated("cholesky", "torch.linalg.cholesky and", "Its triangle is the lower one; for the upper one take the result's .mH")
     if require_tensor(input, "cholesky").ndim >= 2 and not input._array.size:
-        return input.clone()  # type: ignore[attr-defined,no-any-return]  # of whatever shape
+        return input.clone()  # of whatever shape
     return checked_cholesky("cholesky", input, upper)
 
 
@@ -258,7 +258,7 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
     if niter < 0:
         raise ValueError(f"niter(={niter}) must be non-negative integer")
     if center:
-        A = A - A.mean(-2, True)  # type: ignore[attr-defined]  # noqa: N806
+        A = A - A.mean(-2, True)  # noqa: N806
     return svd_lowrank(A, q, niter)
 
 
@@ -350,9 +350,9 @@ def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool =
             f"b matrix is {sb[-2]} by {sb[-1]}"
         )
     a, b = broadcast_batches(A, b)
-    clone = a.clone()  # type: ignore[attr-defined]
+    clone = a.clone()
     if transpose:
-        a, upper = a.mT, not upper  # type: ignore[attr-defined]
+        a, upper = a.mT, not upper
     return _triangular(F.solve_triangular(a, b, upper=bool(upper), left=True, unit=bool(unitriangular)), clone)
 
 

@@ -164,7 +164,7 @@ def _named_product(name: str, shape_rule: Any, names: tuple[str, str]) -> Any:
         shape_rule(require_tensor(a, name, names[0], 1)._array.shape, require_tensor(b, name, names[1], 2)._array.shape)
         if vectors and local.autocast is not None:
             return _as_it_is(a, b)
-        return matmul_op.call(a, b)  # type: ignore[no-any-return]
+        return matmul_op.call(a, b)
 
     return product
 
@@ -254,7 +254,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
             "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
             f"{x.dtype.scalar_type_name} and y of type {y.dtype.scalar_type_name} instead"
         )
-    return (F.conj(x) * y).sum(dim)  # type: ignore[attr-defined, no-any-return]
+    return (F.conj(x) * y).sum(dim)
 
 
 @public(methods="=", out=True)
@@ -267,14 +267,14 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     """
     a, b = require_tensor(input, "inner")._array.shape, require_tensor(other, "inner", "other", 2)._array.shape
     if not a or not b:
-        return input * other  # type: ignore[operator, no-any-return]
+        return input * other
     if a[-1] != b[-1]:
         raise ShapeError(f"inner() the last dimension must match on both input tensors but got shapes {list(a)} and {list(b)}")
     if len(a) == len(b) == 1:
         return _dot(input, other)
     k = a[-1]
-    rows, columns = input.reshape((prod(a[:-1]), k)), other.reshape((prod(b[:-1]), k))  # type: ignore[attr-defined]
-    return matmul_op.call(rows, columns.mT).reshape((*a[:-1], *b[:-1]))  # type: ignore[no-any-return]
+    rows, columns = input.reshape((prod(a[:-1]), k)), other.reshape((prod(b[:-1]), k))
+    return matmul_op.call(rows, columns.mT).reshape((*a[:-1], *b[:-1]))
 
 
 @public(methods="=", names="outer ger", out=True)
@@ -289,7 +289,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     for name, v in (("self", require_tensor(input, "outer")), ("vec2", require_tensor(vec2, "outer", "vec2", 2))):
         if v._array.ndim != 1:
             raise ShapeError(f"outer: Expected 1-D argument {name}, but got {v._array.ndim}-D")
-    return input.reshape((input._array.size, 1)) * vec2  # type: ignore[attr-defined, no-any-return]
+    return input.reshape((input._array.size, 1)) * vec2
 
 
 # ---- beta * input + alpha * product -----------------------------------------------------------
@@ -305,12 +305,12 @@ def _combined(name: str, input: Any, product: Tensor, beta: Any, alpha: Any) -> 
         beta, alpha = int(beta), int(alpha)
     expand(shape, (0,) * len(shape), target)
     if alpha != 1:
-        product = product * alpha  # type: ignore[operator]
+        product = product * alpha
     if beta == 0:
         # What is not read has a gradient all the same, of zeros.
-        wanted = input._rg and local.grad  # type: ignore[attr-defined]
-        return F.where(make_tensor(constant(np.ones((), bool))), product, input) if wanted else product  # type: ignore[no-any-return]
-    return (input if beta == 1 else input * beta) + product  # type: ignore[no-any-return]
+        wanted = input._rg and local.grad
+        return F.where(make_tensor(constant(np.ones((), bool))), product, input) if wanted else product
+    return (input if beta == 1 else input * beta) + product
 
 
 @public(methods="=", inplace="=", out=True)
@@ -369,7 +369,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *rest: Any, beta: Number = 1
 
 def _bool_addr(input: Any, product: Any, beta: Any, alpha: Any) -> Tensor:
     product = product if alpha else product & False
-    return input | product if beta else product  # type: ignore[no-any-return]
+    return input | product if beta else product
 
 
 @public(methods="=", inplace="=", out=True)

@@ -311,7 +311,7 @@ def inv(A: Tensor) -> Tensor:  # noqa: N803
     tensor([[0.5000, 0.0000],
             [0.0000, 0.2500]])
     """
-    return F.inverse(square(A, "linalg.inv"))  # type: ignore[no-any-return]
+    return F.inverse(square(A, "linalg.inv"))
 
 
 _inv_ex = return_types.make("linalg_inv_ex", "inverse info")
@@ -457,7 +457,7 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
     p, lower, upper = unpacked(LU, pivots)
     # left: P L U X = B; right: X P L U = B. The adjoint reverses the order and transposes each factor.
     if adjoint:
-        return _adjoint_lu(p, lower, upper, B, left)  # type: ignore[no-any-return]
+        return _adjoint_lu(p, lower, upper, B, left)
     if left:
         return _tri(upper, _tri(lower, F.matmul(*broadcast_batches(p.mT, B)), False, True, True), True, False, True)
     return F.matmul(*broadcast_batches(_tri(lower, _tri(upper, B, True, False, False), False, True, False), p.mT))
@@ -513,7 +513,7 @@ def cholesky_solution(name: str, B: Any, L: Any, upper: bool) -> Tensor:  # noqa
             f"Incompatible matrix sizes for {name}: each A matrix is {L._array.shape[-1]} by {L._array.shape[-1]} but each b "
             f"matrix is {B._array.shape[-2]} by {B._array.shape[-1]}"
         )
-    return F.cholesky_solve(*broadcast_batches(B, L), upper=bool(upper))  # type: ignore[no-any-return]
+    return F.cholesky_solve(*broadcast_batches(B, L), upper=bool(upper))
 
 
 @linalg()

@@ -164,7 +164,7 @@ def scaled_dot_product_attention(
         raise OperationError(f"dropout probability has to be between 0 and 1, but got {dropout_p:g}")
     if enable_gqa and k._array.shape[-3] != q._array.shape[-3]:
         times = q._array.shape[-3] // k._array.shape[-3]
-        k, v = k.repeat_interleave(times, -3), v.repeat_interleave(times, -3)  # type: ignore[attr-defined]
+        k, v = k.repeat_interleave(times, -3), v.repeat_interleave(times, -3)
     factor = 1.0 / math.sqrt(q._array.shape[-1] or 1) if scale is None else scale
     bias = attn_mask
     if bias is not None and bias._array.dtype.kind == "b":
@@ -176,8 +176,8 @@ def scaled_dot_product_attention(
             f"query.dtype: {q.dtype} instead."
         )
     if dropout_p == 0.0 and q._array.shape[:-2] == k._array.shape[:-2] == v._array.shape[:-2]:
-        return attention_op.call(q, k, v, bias, causal=bool(is_causal), scale=float(factor))  # type: ignore[no-any-return]
-    scores = F.matmul(q, k.transpose(-2, -1)) * factor  # type: ignore[attr-defined]
+        return attention_op.call(q, k, v, bias, causal=bool(is_causal), scale=float(factor))
+    scores = F.matmul(q, k.transpose(-2, -1)) * factor
     if is_causal:
         mask = constant(np.tri(q._array.shape[-2], k._array.shape[-2], 0, dtype=bool))
         scores = F.where(wrap(mask), scores, -math.inf)
@@ -186,4 +186,4 @@ def scaled_dot_product_attention(
     p = _weights(F, scores, is_causal or bias is not None)
     if dropout_p > 0.0:
         p = dropout(p, dropout_p, True)
-    return F.matmul(p, v)  # type: ignore[no-any-return]
+    return F.matmul(p, v)

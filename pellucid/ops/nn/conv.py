@@ -116,12 +116,12 @@ def _check_dtypes(name: str, x: Tensor, weight: Tensor, bias: Tensor | None) -> 
         raise DtypeError(
             f"Input type ({x.dtype.c_name}) and weight type ({weight.dtype.c_name}) should be the same"
             if not (x.dtype.is_floating_point and weight.dtype.is_floating_point)
-            else f"Input type ({x.type()}) and weight type ({weight.type()}) should be the same",  # type: ignore[attr-defined]
+            else f"Input type ({x.type()}) and weight type ({weight.type()}) should be the same",
             op=name,
         )
     if bias is not None and bias._array.dtype != x._array.dtype:
         raise DtypeError(
-            f"Input type ({x.type()}) and bias type ({bias.type()}) should be the same",  # type: ignore[attr-defined]
+            f"Input type ({x.type()}) and bias type ({bias.type()}) should be the same",
             op=name,
         )
 
@@ -159,7 +159,7 @@ def _convolve(n: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, pad
     out = conv_op.call(x, weight, bias, stride=stride, padding=pads, dilation=dilation, groups=groups)
     if not weight._array.shape[1] and weight._array.shape[0]:  # of no channels PyTorch makes none
         out = F.slice(out, dim=1, start=0, end=0, step=1)
-    return F.squeeze(out, dims=(0,)) if single else out  # type: ignore[no-any-return]
+    return F.squeeze(out, dims=(0,)) if single else out
 
 
 @public(namespace="nn.functional torch")
@@ -242,8 +242,8 @@ def _transpose(
         groups=groups,
     )
     if bias is not None:
-        out = out + bias.reshape(1, -1, *(1,) * n)  # type: ignore[attr-defined]
-    return F.squeeze(out, dims=(0,)) if single else out  # type: ignore[no-any-return]
+        out = out + bias.reshape(1, -1, *(1,) * n)
+    return F.squeeze(out, dims=(0,)) if single else out
 
 
 @public(namespace="nn.functional torch")

@@ -60,7 +60,7 @@ def ctc_loss(
             "for ctc_loss_allocate_outputs)"
         )
     if single:
-        lp = lp.unsqueeze(1)  # type: ignore[attr-defined]
+        lp = lp.unsqueeze(1)
     steps, batch, classes = lp._array.shape
     used = _lengths(input_lengths, batch, "input_lengths")
     lengths = _lengths(target_lengths, batch, "target_lengths")
@@ -71,7 +71,7 @@ def ctc_loss(
     if t._array.dtype != np.int64:
         t = F.cast(t, dtype=np.dtype(np.int64))
     if single or t.ndim > 1:
-        t = t.reshape((batch, -1) if batch else (0, 0))  # type: ignore[attr-defined]
+        t = t.reshape((batch, -1) if batch else (0, 0))
     given = {"targets": t._array, "used": used._array, "lengths": lengths._array, "blank": blank}
     if batch:
         tracing.check(_check_alignments, t._array, used._array, lengths._array, steps, classes)
@@ -80,13 +80,13 @@ def ctc_loss(
         )
         loss = reads_later(ctc_op.call(lp, **given), t, used, lengths) if native else _aligned(lp, **given)
     else:
-        loss = lp.sum() * 0  # type: ignore[attr-defined]
+        loss = lp.sum() * 0
     if zero_infinity:
         loss = F.where(loss == float("inf"), 0.0, loss)
     if reduction == "mean":
-        return (loss / lengths.clamp(min=1)).mean()  # type: ignore[no-any-return, attr-defined]
+        return (loss / lengths.clamp(min=1)).mean()
     if reduction == "none" and single:
-        return loss[0]  # type: ignore[no-any-return]
+        return loss[0]
     return reduce_loss(loss, reduction)
 
 
@@ -98,7 +98,7 @@ def _lengths(value: Any, batch: int, name: str) -> Tensor:
         raise OperationError(f"{name} must be of size batch_size")
     if lengths._array.dtype != np.int64:
         lengths = F.cast(lengths, dtype=np.dtype(np.int64))
-    return lengths.reshape((-1,))  # type: ignore[no-any-return]
+    return lengths.reshape((-1,))
 
 
 def _check_alignments(targets: np.ndarray, used: np.ndarray, lengths: np.ndarray, steps: int, classes: int) -> None:
@@ -182,7 +182,7 @@ def _aligned(lp: Any, targets: np.ndarray, used: np.ndarray, lengths: np.ndarray
     )
     longest = int(lengths.max())
     if longest:
-        emit = F.gather(lp[:longest], wrap(np.broadcast_to(extended, (longest, batch, width)).copy()), dim=2)  # type: ignore[index]
+        emit = F.gather(lp[:longest], wrap(np.broadcast_to(extended, (longest, batch, width)).copy()), dim=2)
         alpha = F.where(wrap(np.broadcast_to(places < 2, (batch, width)).copy()), emit[0], low)
         for k in range(longest):
             if k:
@@ -195,5 +195,5 @@ def _aligned(lp: Any, targets: np.ndarray, used: np.ndarray, lengths: np.ndarray
     # PyTorch's gradient takes log_probs for normalised: exp(log_probs) minus the posterior, not minus the posterior alone. The two agree
     # behind a log_softmax.
     inside = wrap((np.arange(steps)[:, None] < lengths)[:, :, None])
-    total = F.where(inside, lp.exp(), 0.0).sum((0, 2))  # type: ignore[attr-defined]
-    return (total - total.detach()) + loss  # type: ignore[no-any-return]
+    total = F.where(inside, lp.exp(), 0.0).sum((0, 2))
+    return (total - total.detach()) + loss

@@ -67,14 +67,14 @@ def _drop(x: Tensor, p: float, training: bool, channels: bool = False) -> Tensor
     if not training or p == 0.0 or x._array.size == 0:
         return x
     if p == 1.0:
-        return x * wrap(constant(np.zeros((), x._array.dtype)))  # type: ignore[no-any-return, operator]
+        return x * wrap(constant(np.zeros((), x._array.dtype)))
     _check_kind(x)
     if channels and x.ndim > 1:
         shape = x._array.shape
         keep = bernoulli(random.default_generator, (*shape[:2], *(1,) * (x.ndim - 2)), 1.0 - p, bool)
     else:
         keep = _mask_of(x._array, p, bool)
-    return dropout_op.call(x, keep=keep, scale=1.0 / (1.0 - p))  # type: ignore[no-any-return]
+    return dropout_op.call(x, keep=keep, scale=1.0 / (1.0 - p))
 
 
 def _in_place(x: Tensor, result: Tensor, name: str) -> Tensor:
@@ -137,9 +137,9 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     if input.ndim not in (2, 3):
         raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. ")
     if input.ndim == 2:
-        batched = input.unsqueeze_(0) if inplace else input.unsqueeze(0)  # type: ignore[attr-defined]
+        batched = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
         result = _feature("dropout1d", batched, p, training, inplace)
-        return result.squeeze_(0) if inplace else result.squeeze(0)  # type: ignore[no-any-return, attr-defined]
+        return result.squeeze_(0) if inplace else result.squeeze(0)
     return _feature("dropout1d", input, p, training, inplace)
 
 
@@ -171,14 +171,14 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     if input.ndim == 5:
         return _feature("dropout3d", input, p, training, inplace)
     # Without a batch: the first dimension is the channels', for the numbers that are drawn, too.
-    return _feature("dropout3d", input.unsqueeze(0), p, training, inplace).squeeze(0)  # type: ignore[attr-defined, no-any-return]
+    return _feature("dropout3d", input.unsqueeze(0), p, training, inplace).squeeze(0)
 
 
 def _alpha(x: Tensor, p: float, training: bool, channels: bool) -> Tensor:
     if not training or p == 0.0 or x._array.size == 0:
         return x
     if p == 1.0:
-        return x * wrap(constant(np.zeros((), x._array.dtype)))  # type: ignore[no-any-return, operator]
+        return x * wrap(constant(np.zeros((), x._array.dtype)))
     _check_kind(x)
     if channels:
         shape = x._array.shape
@@ -186,7 +186,7 @@ def _alpha(x: Tensor, p: float, training: bool, channels: bool) -> Tensor:
     else:
         keep = _mask_of(x._array, p, x._array.dtype)
     factor, shift = tracing.effect(_alpha_terms, keep, p, x._array.dtype)
-    return x * wrap(factor) + wrap(shift)  # type: ignore[no-any-return, operator]
+    return x * wrap(factor) + wrap(shift)
 
 
 def _alpha_terms(keep: np.ndarray, p: float, kind: Any) -> tuple[np.ndarray, np.ndarray]:

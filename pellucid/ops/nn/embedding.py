@@ -81,7 +81,7 @@ _INDEX_DTYPES = frozenset({np.dtype(np.int64), np.dtype(np.int32)})
 def _indices(name: str, input: Tensor, rows: int, check: Callable[..., None] | None = None) -> np.ndarray:
     index = require_tensor(input, name)._array
     if index.dtype not in _INDEX_DTYPES:
-        shown = input.type()  # type: ignore[attr-defined]
+        shown = input.type()
         raise OperationError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
             f"{shown} instead (while checking arguments for {name})",
@@ -228,7 +228,7 @@ def embedding_bag(
         starts = constant(np.arange(0, index.size, index.shape[1]) if index.shape[1] else np.zeros(index.shape[0], np.int64))
         index = F.reshape(input, shape=(-1,))._array
         if per_sample_weights is not None:
-            per_sample_weights = per_sample_weights.reshape(-1)  # type: ignore[attr-defined]
+            per_sample_weights = per_sample_weights.reshape(-1)
     elif input.ndim == 1:
         if offsets is None:
             raise ArgumentValueError("offsets has to be a 1D Tensor but got None")
@@ -256,11 +256,11 @@ def embedding_bag(
     if looked._node is not None:
         reads_later(looked, input)
     if per_sample_weights is not None:
-        looked = looked * per_sample_weights.unsqueeze(1)  # type: ignore[attr-defined]
+        looked = looked * per_sample_weights.unsqueeze(1)
     if mode == "max":
         return _bag_max(looked, bag, bags)
     total = F.embedding_grad(looked, index=bag, rows=bags + 1)[:bags]
-    return total if mode == "sum" else total / wrap(counts)  # type: ignore[no-any-return]
+    return total if mode == "sum" else total / wrap(counts)
 
 
 def _check_offsets(starts: np.ndarray, size: int) -> None:
@@ -281,7 +281,7 @@ def _bags(starts: np.ndarray, index: np.ndarray, padding: int | None, kind: Any)
     if config.kernels:
         made = kernels.indexing.embedding_bag.bags(starts, index, padding, kind)
         if made is not None:
-            return made  # type: ignore[no-any-return]
+            return made
     bags, bag = len(starts), np.zeros(index.size, np.int64)
     np.add.at(bag, starts[1:][starts[1:] < index.size], 1)
     bag = np.cumsum(bag)
@@ -294,10 +294,10 @@ def _bag_max(looked: Tensor, bag: np.ndarray, bags: int) -> Tensor:
     """The largest element of each column in each bag; zeros for an empty bag. The gradient goes to the first maximum."""
     a = looked._array
     if not a.size:
-        return F.embedding_grad(looked, index=bag, rows=bags + 1)[:bags]  # type: ignore[no-any-return]
+        return F.embedding_grad(looked, index=bag, rows=bags + 1)[:bags]
     winner, filled = tracing.effect(_winners, a, bag, bags)
     picked = F.take_along(looked, wrap(winner), dim=0, unique=True)
-    return F.where(wrap(filled), picked, 0.0)  # type: ignore[no-any-return]
+    return F.where(wrap(filled), picked, 0.0)
 
 
 def _winners(a: np.ndarray, bag: np.ndarray, bags: int) -> tuple[np.ndarray, np.ndarray]:
@@ -305,7 +305,7 @@ def _winners(a: np.ndarray, bag: np.ndarray, bags: int) -> tuple[np.ndarray, np.
     if config.kernels:
         made = kernels.indexing.embedding_bag.winners(a, bag, bags)
         if made is not None:
-            return made  # type: ignore[no-any-return]
+            return made
     winner = np.zeros((bags, a.shape[1]), np.int64)
     order = np.argsort(bag, kind="stable")
     counts = np.bincount(bag, minlength=bags)

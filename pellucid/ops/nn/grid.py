@@ -65,8 +65,8 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         axes.append(line if align_corners else line * (s - 1) / s)
     mesh = np.meshgrid(*axes, indexing="ij")
     base = np.stack([*reversed(mesh), np.ones_like(mesh[0])], -1).reshape(-1, n + 1).astype(t._array.dtype)
-    grid = F.matmul(wrap(constant(np.broadcast_to(base, (size[0], *base.shape)).copy())), t.transpose(1, 2))  # type: ignore[attr-defined]
-    return grid.reshape(size[0], *size[2:], n)  # type: ignore[no-any-return]
+    grid = F.matmul(wrap(constant(np.broadcast_to(base, (size[0], *base.shape)).copy())), t.transpose(1, 2))
+    return grid.reshape(size[0], *size[2:], n)
 
 
 @public(namespace="nn.functional")
@@ -124,7 +124,7 @@ def grid_sample(
     if config.kernels and type(x._array) is type(g._array) is np.ndarray and x._array.dtype == g._array.dtype:
         how = {"mode": mode, "padding": padding_mode, "align": align}
         if _way(x._array, how).kernel("sample") is not None:
-            return _RECORDS[n].call(x, g, **how)  # type: ignore[no-any-return]
+            return _RECORDS[n].call(x, g, **how)
     return _composed(x, g, mode, padding_mode, align)
 
 
@@ -200,7 +200,7 @@ def _composed(x: Tensor, g: Tensor, mode: str, padding_mode: str, align: bool) -
     """`grid_sample` of arguments that fit."""
     n = x.ndim - 2
     size = x._array.shape[2:]
-    raw = [g[..., n - 1 - d] for d in range(n)]  # type: ignore[index]
+    raw = [g[..., n - 1 - d] for d in range(n)]
     if mode == "bicubic":
         return _bicubic(x, raw, size, padding_mode, align)
     at = [_position(raw[d], size[d], padding_mode, align) for d in range(n)]
@@ -216,7 +216,7 @@ def _composed(x: Tensor, g: Tensor, mode: str, padding_mode: str, align: bool) -
             part = part if corner[d] else 1 - part
             weight = part if weight is None else weight * part
         value = _gather(x, low, corner, "zeros", align, weight)
-        total = value if total is None else total + value  # type: ignore[operator]
+        total = value if total is None else total + value
     assert total is not None
     return total
 
@@ -256,7 +256,7 @@ def _bicubic(x: Tensor, raw: list[Any], size: Any, padding: str, align: bool) ->
         for j in range(4):
             value = _gather(x, low, (i - 1, j - 1), padding, align, weights[0][i] * weights[1][j])
             total = value if total is None else total + value
-    return total  # type: ignore[no-any-return]
+    return total
 
 
 def _cubic_tensors(t: Any, a: float) -> list[Any]:
@@ -310,8 +310,8 @@ def _gather(x: Tensor, low: Sequence[np.ndarray], shift: Sequence[int], padding:
     """x at the neighbours of positions (0 outside), times a weight: (N, C, *out)."""
     batch, channels = x._array.shape[:2]
     index, inside = tracing.effect(_flat_places, list(low), shift, x._array.shape, padding, align)
-    rows = x.reshape(batch, channels, -1)  # type: ignore[attr-defined]
+    rows = x.reshape(batch, channels, -1)
     value = F.take_along(rows, wrap(index), dim=2, unique=False).reshape(batch, channels, *low[0].shape[1:])
     if weight is not None:
         value = value * weight.unsqueeze(1)
-    return F.where(wrap(inside), value, 0.0)  # type: ignore[no-any-return]
+    return F.where(wrap(inside), value, 0.0)

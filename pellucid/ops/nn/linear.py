@@ -38,7 +38,7 @@ def _linear_vjp(F: Any, g: Any, input: Any, weight: Any, needs: Any) -> tuple[An
 
 
 def _size(g: Any) -> int:
-    return g._array.size if isinstance(g, Tensor) else g.size  # type: ignore[no-any-return]
+    return g._array.size if isinstance(g, Tensor) else g.size
 
 
 def _numpy_dtype(g: Any) -> Any:
@@ -99,7 +99,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
             f"mat1 and mat2 must have the same dtype, but got {input.dtype.scalar_type_name} and {weight.dtype.scalar_type_name}",
             op="linear",
         )
-    return linear_op.call(input, weight, bias)  # type: ignore[no-any-return]
+    return linear_op.call(input, weight, bias)
 
 
 def _autocasting() -> bool:
@@ -111,7 +111,7 @@ def _unusual(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     a, w = input._array, weight._array
     if a.ndim == 1 and w.ndim == 2 and a.shape == w.shape[1:] and type(a) is type(w) is ndarray and not state.slow:
         if a.dtype is w.dtype and a.dtype.kind == "f" and (bias is None or bias._array.shape == w.shape[:1]):
-            return linear_op.call(input, weight, bias)  # type: ignore[no-any-return]
+            return linear_op.call(input, weight, bias)
     bias_shape = None if bias is None else bias._array.shape
     try:
         shapes.linear_shape(input._array.shape, weight._array.shape, bias_shape)
@@ -176,7 +176,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         raise ShapeError(f"bilinear(): input2 size does not match weight size: got {b[-1]} but expected {w[2]}")
     if bias is not None and tuple(bias._array.shape) != (w[0],):
         raise ShapeError(f"bilinear(): bias size does not match weight size: got {bias._array.shape[0]} but expected {w[0]}")
-    x, y = input1.reshape(-1, w[1]), input2.reshape(-1, w[2])  # type: ignore[attr-defined]
-    inner = F.matmul(x, weight.permute(1, 0, 2).reshape(w[1], -1)).reshape(-1, w[0], w[2])  # type: ignore[attr-defined]
+    x, y = input1.reshape(-1, w[1]), input2.reshape(-1, w[2])
+    inner = F.matmul(x, weight.permute(1, 0, 2).reshape(w[1], -1)).reshape(-1, w[0], w[2])
     out = (inner * y.unsqueeze(1)).sum(dim=-1, dtype=inner.dtype).reshape(*a[:-1], w[0])
-    return out if bias is None else out + bias  # type: ignore[no-any-return]
+    return out if bias is None else out + bias

@@ -44,9 +44,9 @@ def get_reduction(size_average: bool | None, reduce: bool | None, reduction: str
 def reduce_loss(loss: Tensor, reduction: str, title: str = "") -> Tensor:
     """Apply "mean", "sum" or "none"; a title is what the result's node is called."""
     if reduction == "mean":
-        loss = loss.mean()  # type: ignore[attr-defined]
+        loss = loss.mean()
     elif reduction == "sum":
-        loss = loss.sum()  # type: ignore[attr-defined]
+        loss = loss.sum()
     elif reduction != "none":
         raise ArgumentValueError(f"{reduction} is not a valid value for reduction")
     return titled(loss, title) if title else loss
@@ -191,7 +191,7 @@ def _recorded_weights(t: Tensor, weight: Tensor | None, ignore_index: int, kind:
     safe = F.where(valid, F.cast(t, dtype=np.dtype(np.int64)), 0)
     factor = F.cast(valid, dtype=kind)
     if weight is not None:
-        picked = F.index_select(F.cast(weight.detach(), dtype=kind), F.reshape(safe, shape=(-1,)), dim=0)  # type: ignore[attr-defined]
+        picked = F.index_select(F.cast(weight.detach(), dtype=kind), F.reshape(safe, shape=(-1,)), dim=0)
         factor = factor * F.reshape(picked, shape=t.shape)
     return valid._array, safe._array, factor._array, factor.sum()._array
 
@@ -315,13 +315,13 @@ def cross_entropy(
         spread = spread.sum() / wrap(count)
     elif reduction == "sum":
         spread = spread.sum()
-    return plain * (1.0 - label_smoothing) + spread * (label_smoothing / classes)  # type: ignore[no-any-return]
+    return plain * (1.0 - label_smoothing) + spread * (label_smoothing / classes)
 
 
 def _class_weights(weight: Tensor, ndim: int, dim: int) -> Tensor:
     shape = [1] * ndim
     shape[dim] = -1
-    return weight.reshape(shape)  # type: ignore[no-any-return, attr-defined]
+    return weight.reshape(shape)
 
 
 def _soft_cross_entropy(
@@ -346,7 +346,7 @@ def _soft_cross_entropy(
     loss = -(logp * target).sum(dim=dim)
     if reduction == "mean":
         rows = loss._array.size
-        return loss.sum() / rows if rows else loss.sum() / wrap(constant(np.zeros((), loss._array.dtype)))  # type: ignore[no-any-return]
+        return loss.sum() / rows if rows else loss.sum() / wrap(constant(np.zeros((), loss._array.dtype)))
     return reduce_loss(loss, reduction)
 
 
@@ -390,7 +390,7 @@ def _weighted(loss: Tensor, weight: Tensor | None) -> Tensor:
     if weight is None:
         return loss
     broadcast_shapes(loss._array.shape, weight._array.shape)
-    return loss * weight  # type: ignore[no-any-return, operator]
+    return loss * weight
 
 
 @public(namespace="nn.functional")
@@ -505,8 +505,8 @@ def binary_cross_entropy_with_logits(
     if pos_weight is None:
         loss = bce_logits_op.call(input, target)
     else:
-        log_weight = (pos_weight - 1) * target + 1  # type: ignore[operator]
-        loss = (1 - target) * input + log_weight * F.softplus_of(-input)  # type: ignore[operator]
+        log_weight = (pos_weight - 1) * target + 1
+        loss = (1 - target) * input + log_weight * F.softplus_of(-input)
     if mixed and loss._array.dtype != t.dtype:
         loss = F.cast(loss, dtype=t.dtype)
     return reduce_loss(_weighted(loss, weight), reduction, "BinaryCrossEntropyWithLogits")
@@ -549,11 +549,11 @@ def kl_div(
             stacklevel=2,
         )
     if log_target:
-        loss = target.exp() * (target - input)  # type: ignore[attr-defined, operator]
+        loss = target.exp() * (target - input)
     else:
-        loss = F.xlogy(target, target) - target * input  # type: ignore[operator]
+        loss = F.xlogy(target, target) - target * input
     if reduction == "batchmean":
-        return loss.sum() / input._array.shape[0] if input.ndim else loss.sum()  # type: ignore[no-any-return]
+        return loss.sum() / input._array.shape[0] if input.ndim else loss.sum()
     return reduce_loss(loss, reduction)
 
 
@@ -589,10 +589,10 @@ def linear_cross_entropy(
     _check_linear_loss(input, linear_weight, linear_bias)
     classes = linear_weight._array.shape[:-1]
     if len(classes) > 1:  # one class axis and positions: a loss over several dimensions
-        flat = linear_weight.reshape(-1, linear_weight._array.shape[-1])  # type: ignore[attr-defined]
-        logits = linear(input, flat).reshape(*input._array.shape[:-1], *classes)  # type: ignore[attr-defined]
+        flat = linear_weight.reshape(-1, linear_weight._array.shape[-1])
+        logits = linear(input, flat).reshape(*input._array.shape[:-1], *classes)
         if linear_bias is not None:
-            logits = logits + linear_bias.reshape(-1, *linear_bias._array.shape[1:], *(1,) * (len(classes) - linear_bias.ndim))  # type: ignore[attr-defined]
+            logits = logits + linear_bias.reshape(-1, *linear_bias._array.shape[1:], *(1,) * (len(classes) - linear_bias.ndim))
     else:
         logits = linear(input, linear_weight, linear_bias)
     return cross_entropy(

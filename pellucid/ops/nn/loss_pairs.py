@@ -81,9 +81,9 @@ def _reduce_weighted(loss: Tensor, weight: Tensor | None, reduction: str, title:
     """Reduce a loss whose elements may have weights; its mean is then divided by the sum of the weights."""
     if weight is None:
         return reduce_loss(loss, reduction, title)
-    loss = loss * weight  # type: ignore[operator]
+    loss = loss * weight
     if reduction == "mean":
-        return loss.sum() / weight.sum()  # type: ignore[no-any-return, attr-defined]
+        return loss.sum() / weight.sum()
     return reduce_loss(loss, reduction)
 
 
@@ -123,7 +123,7 @@ def l1_loss(
     """
     reduction = get_reduction(size_average, reduce, reduction)
     check_pair("l1_loss", input, target)
-    return _reduce_weighted((input - target).abs(), weight, reduction)  # type: ignore[operator]
+    return _reduce_weighted((input - target).abs(), weight, reduction)
 
 
 @public(namespace="nn.functional")
@@ -145,7 +145,7 @@ def smooth_l1_loss(
         return l1_loss(input, target, reduction=reduction)
     if _single(input, target):
         return reduce_loss(huber_op.call(input, target, delta=beta, scale=1.0 / beta), reduction, "SmoothL1Loss")
-    d = (input - target).abs()  # type: ignore[operator]
+    d = (input - target).abs()
     return reduce_loss(F.where(d < beta, d * d * (0.5 / beta), d - 0.5 * beta), reduction, "SmoothL1Loss")
 
 
@@ -160,7 +160,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
         raise OperationError("huber_loss does not support non-positive values for delta.")
     if _single(input, target):
         return _reduce_weighted(huber_op.call(input, target, delta=delta, scale=1.0), weight, reduction, "HuberLoss")
-    d = (input - target).abs()  # type: ignore[operator]
+    d = (input - target).abs()
     return _reduce_weighted(F.where(d <= delta, d * d * 0.5, (d - 0.5 * delta) * delta), weight, reduction, "HuberLoss")
 
 
@@ -172,7 +172,7 @@ def soft_margin_loss(
     """log(1 + exp(-target * input)), targets 1 or -1."""
     reduction = get_reduction(size_average, reduce, reduction)
     require_tensor(target, "soft_margin_loss", "target", 2)
-    loss = F.softplus_of(-target * require_tensor(input, "soft_margin_loss"))  # type: ignore[operator]
+    loss = F.softplus_of(-target * require_tensor(input, "soft_margin_loss"))
     if input.dtype.is_floating_point and target.dtype.is_floating_point and loss.dtype is not input.dtype:
         loss = F.cast(loss, dtype=input._array.dtype)  # as PyTorch, whatever the target's type
     return reduce_loss(loss, reduction, "SoftMarginLoss")
@@ -190,22 +190,22 @@ def gaussian_nll_loss(
     if not isinstance(var, Tensor):
         if var < 0:
             raise ArgumentValueError("var has negative entry/entries")
-        var = input * 0 + var  # type: ignore[operator]
+        var = input * 0 + var
     shape, v = tuple(input._array.shape), tuple(var._array.shape)
     if v != shape:
         if shape[:-1] == v:
-            var = var.unsqueeze(-1)  # type: ignore[attr-defined]
+            var = var.unsqueeze(-1)
         elif not (shape[:-1] == v[:-1] and v[-1:] == (1,)) and not (
             len(v) == len(shape) and all(a in (1, b) for a, b in zip(v, shape, strict=True))
         ):
             raise ArgumentValueError("var is of incorrect size")
     if reduction not in ("none", "mean", "sum"):
         raise ArgumentValueError(reduction + " is not valid")
-    tracing.check(_check_variance, var._array)  # type: ignore[union-attr]
-    safe = F.where(var < eps, wrap(constant(np.asarray(eps, var._array.dtype))), var)  # type: ignore[operator, union-attr]
+    tracing.check(_check_variance, var._array)
+    safe = F.where(var < eps, wrap(constant(np.asarray(eps, var._array.dtype))), var)
     # PyTorch clamps the variance outside of the graph: its gradient is that of the clamped value.
     safe = var + (safe - var).detach()
-    loss = 0.5 * (safe.log() + (input - target) ** 2 / safe)  # type: ignore[operator]
+    loss = 0.5 * (safe.log() + (input - target) ** 2 / safe)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)
     return reduce_loss(loss, reduction)
@@ -231,10 +231,10 @@ def poisson_nll_loss(
     if reduction not in ("none", "mean", "sum"):
         raise ArgumentValueError(reduction + " is not a valid value for reduction")
     x, t = require_tensor(input, "poisson_nll_loss"), require_tensor(target, "poisson_nll_loss", "target", 2)
-    loss = x.exp() - t * x if log_input else x - t * (x + eps).log()  # type: ignore[operator, attr-defined]
+    loss = x.exp() - t * x if log_input else x - t * (x + eps).log()
     if full:
-        stirling = t * t.log() - t + 0.5 * (2 * math.pi * t).log()  # type: ignore[operator, attr-defined]
-        loss = loss + F.where(t > 1, stirling, 0.0)  # type: ignore[operator]
+        stirling = t * t.log() - t + 0.5 * (2 * math.pi * t).log()
+        loss = loss + F.where(t > 1, stirling, 0.0)
     return reduce_loss(loss, reduction)
 
 
@@ -253,7 +253,7 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
         )
-    return reduce_loss((-target * (input1 - input2) + float(margin)).clamp(min=0), reduction)  # type: ignore[operator]
+    return reduce_loss((-target * (input1 - input2) + float(margin)).clamp(min=0), reduction)
 
 
 @public(namespace="nn.functional torch")
@@ -265,8 +265,8 @@ def hinge_embedding_loss(
     """`input` where target is 1, max(0, margin - input) where it is -1."""
     reduction = get_reduction(size_average, reduce, reduction)
     x, t = require_tensor(input, "hinge_embedding_loss"), require_tensor(target, "hinge_embedding_loss", "target", 2)
-    far = F.where(t != 1, (margin - x).clamp(min=0), 0.0)  # type: ignore[operator]
-    near = F.where(t != -1, x, 0.0)  # type: ignore[operator]
+    far = F.where(t != 1, (margin - x).clamp(min=0), 0.0)
+    near = F.where(t != -1, x, 0.0)
     return reduce_loss(far + near, reduction)
 
 
@@ -278,7 +278,7 @@ def multilabel_soft_margin_loss(
     """Mean over the classes of binary cross entropies with logits."""
     reduction = get_reduction(size_average, reduce, reduction)
     x, t = require_tensor(input, "multilabel_soft_margin_loss"), require_tensor(target, "multilabel_soft_margin_loss", "target", 2)
-    loss = t * F.softplus_of(-x) + (1 - t) * F.softplus_of(x)  # type: ignore[operator]
+    loss = t * F.softplus_of(-x) + (1 - t) * F.softplus_of(x)
     if weight is not None:
         loss = loss * weight
     classes = x._array.shape[-1] if x.ndim else 1
@@ -344,14 +344,14 @@ def multi_margin_loss(
             if weight.ndim != 1
             else OperationError(f"inconsistent weight size, expected {classes} but got {list(weight._array.shape)}")
         )
-    x = input.reshape(rows, classes)  # type: ignore[attr-defined]
+    x = input.reshape(rows, classes)
     column, t, others = tracing.effect(_classes_of, target._array, rows, classes)
     own = F.take_along(x, wrap(column), dim=1, unique=True)
     slack = F.relu(margin - own + x)  # whose gradient at the margin is 0
     if p == 2:
         slack = slack * slack
     if weight is not None:
-        slack = slack * weight.index_select(0, wrap(t)).unsqueeze(1)  # type: ignore[attr-defined]
+        slack = slack * weight.index_select(0, wrap(t)).unsqueeze(1)
     loss = F.where(wrap(others), slack, 0.0).sum(dim=1) / classes
     if input.ndim < 2 and reduction == "none":
         loss = loss.reshape(())
@@ -369,7 +369,7 @@ def multilabel_margin_loss(
     """
     reduction = get_reduction(size_average, reduce, reduction)
     rows, classes = _check_multi("multilabel_margin_loss", input, target, True)
-    x = input.reshape(rows, classes)  # type: ignore[attr-defined]
+    x = input.reshape(rows, classes)
     listed, counted = tracing.effect(_wanted_classes, target._array, rows, classes)
     own = F.take_along(x, wrap(listed), dim=1, unique=False)
     slack = F.relu(1 - (own.unsqueeze(2) - x.unsqueeze(1)))
@@ -390,7 +390,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     """
     a, b = require_tensor(x1, "cosine_similarity", "x1"), require_tensor(x2, "cosine_similarity", "x2", 2)
     if not (a.dtype.is_floating_point and b.dtype.is_floating_point):
-        common = (a + b).dtype  # type: ignore[operator]
+        common = (a + b).dtype
         if not common.is_floating_point:
             raise OperationError(f"expected common dtype to be floating point, yet common dtype is {common.scalar_type_name}")
     shape = broadcast_shapes(a._array.shape, b._array.shape)
@@ -398,18 +398,18 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     a, b = F.expand(a, shape=shape), F.expand(b, shape=shape)
     na = _norm(a, dim).clamp_min(eps)
     nb = _norm(b, dim).clamp_min(eps)
-    return ((a / na) * (b / nb)).sum(dim=dim)  # type: ignore[no-any-return, operator]
+    return ((a / na) * (b / nb)).sum(dim=dim)
 
 
 def _norm(x: Tensor, dim: int) -> Any:
-    return x.norm(2, dim=dim, keepdim=True)  # type: ignore[attr-defined]
+    return x.norm(2, dim=dim, keepdim=True)
 
 
 @public(namespace="nn.functional torch")
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """The p-norm of `x1 - x2 + eps` over the last dimension."""
     require_tensor(x1, "pairwise_distance", "x1"), require_tensor(x2, "pairwise_distance", "x2", 2)
-    return (x1 - x2 + eps).norm(p, dim=-1, keepdim=keepdim)  # type: ignore[no-any-return, operator, attr-defined]
+    return (x1 - x2 + eps).norm(p, dim=-1, keepdim=keepdim)
 
 
 @public(namespace="nn.functional torch")
@@ -429,8 +429,8 @@ def cosine_embedding_loss(
         raise OperationError(sizes + f"{list(input1._array.shape)} and {list(input2._array.shape)}.")
     # PyTorch's own epsilon here: added to the squared norms.
     eps = 1e-12
-    dot = (input1 * input2).sum(dim=-1)  # type: ignore[operator]
-    cos = dot / (((input1 * input1).sum(dim=-1) + eps) * ((input2 * input2).sum(dim=-1) + eps)).sqrt()  # type: ignore[operator]
+    dot = (input1 * input2).sum(dim=-1)
+    cos = dot / (((input1 * input1).sum(dim=-1) + eps) * ((input2 * input2).sum(dim=-1) + eps)).sqrt()
     positive = F.where(target == 1, 1 - cos, 0.0)
     negative = F.where(target == -1, (cos - margin).clamp(min=0), 0.0)
     return reduce_loss(positive + negative, reduction)
@@ -466,8 +466,8 @@ def _triplet(
 ) -> Tensor:  # fmt: skip
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
-        far = far.minimum(distance(positive, negative))  # type: ignore[attr-defined]
-    return reduce_loss((near - far + margin).clamp(min=0), reduction)  # type: ignore[operator]
+        far = far.minimum(distance(positive, negative))
+    return reduce_loss((near - far + margin).clamp(min=0), reduction)
 
 
 @public(namespace="nn.functional")
@@ -497,7 +497,7 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, o
     tensor([[0.6000, 0.8000]])
     """
     x = require_tensor(input, "normalize")
-    result = x / x.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(x)  # type: ignore[operator, attr-defined]
+    result = x / x.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(x)
     if out is None:
-        return result  # type: ignore[no-any-return]
-    return out.copy_(result)  # type: ignore[no-any-return, attr-defined]
+        return result
+    return out.copy_(result)

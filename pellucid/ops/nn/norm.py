@@ -169,7 +169,7 @@ def layer_norm(
     tensor([[-1.0000,  1.0000]])
     """
     shape = _check_normalized("layer_norm", input, normalized_shape, weight, bias)
-    return layer_norm_op.call(input, weight, bias, shape=shape, eps=float(eps), centered=True)  # type: ignore[no-any-return]
+    return layer_norm_op.call(input, weight, bias, shape=shape, eps=float(eps), centered=True)
 
 
 @public(namespace="nn.functional torch")
@@ -187,10 +187,10 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
         kind = input._array.dtype
         eps = float(np.finfo(kind).eps) if kind.kind == "f" and kind.itemsize > 2 else float(np.finfo(np.float32).eps)
     if input._array.dtype.kind == "c":
-        scale = (F.mean(input.abs() ** 2, dim=tuple(range(-len(shape), 0)), keepdim=True) + eps) ** -0.5  # type: ignore[attr-defined]
-        out = input * scale  # type: ignore[operator]
+        scale = (F.mean(input.abs() ** 2, dim=tuple(range(-len(shape), 0)), keepdim=True) + eps) ** -0.5
+        out = input * scale
         return out if weight is None else out * weight
-    return layer_norm_op.call(input, weight, None, shape=shape, eps=float(eps), centered=False)  # type: ignore[no-any-return]
+    return layer_norm_op.call(input, weight, None, shape=shape, eps=float(eps), centered=False)
 
 
 # ---- batch norm --------------------------------------------------------------------------------
@@ -271,7 +271,7 @@ def batch_norm(
     """
     a = require_tensor(input, "batch_norm")._array
     if a.ndim == 1 and a.size == 0:
-        return input.clone()  # type: ignore[no-any-return, attr-defined]
+        return input.clone()
     if training:
         if eps <= 0.0:
             raise ArgumentValueError(f"batch_norm eps must be positive during training, but got {eps}")
@@ -292,12 +292,12 @@ def batch_norm(
         rstd = _reciprocal_deviation(running_var, eps, shape, a.dtype)
         out = (input - F.cast(_shaped(running_mean, shape), dtype=a.dtype)) * wrap(rstd)
         if running_var._rg or running_mean._rg:
-            out = (input - running_mean.reshape(shape)) / (running_var.reshape(shape) + eps).sqrt()  # type: ignore[attr-defined]
+            out = (input - running_mean.reshape(shape)) / (running_var.reshape(shape) + eps).sqrt()
         if weight is not None:
-            out = out * weight.reshape(shape)  # type: ignore[attr-defined]
+            out = out * weight.reshape(shape)
         if bias is not None:
-            out = out + bias.reshape(shape)  # type: ignore[attr-defined]
-        return out if out._array.dtype == a.dtype else F.cast(out, dtype=a.dtype)  # type: ignore[no-any-return]
+            out = out + bias.reshape(shape)
+        return out if out._array.dtype == a.dtype else F.cast(out, dtype=a.dtype)
     moves = (running_mean is not None or running_var is not None) and type(a) is np.ndarray and a.size
     share = 0.0 if momentum is None else momentum
     if moves and local.saved_hooks:  # which may end the call when it saves (a checkpoint's): PyTorch has moved them by then
@@ -306,7 +306,7 @@ def batch_norm(
     out = batch_norm_op.call(input, weight, bias, eps=float(eps))
     if moves:
         _update_running(a, running_mean, running_var, share, out, eps)
-    return out  # type: ignore[no-any-return]
+    return out
 
 
 def _shaped(t: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -344,7 +344,7 @@ def _update_running(
 def _reciprocal_deviation(variance: Tensor, eps: float, shape: tuple[int, ...], kind: Any) -> Any:
     """1 / sqrt(variance + eps), in double, as an array."""
     if tracing.tracers:  # in operations, which a program repeats
-        wide = F.cast(variance.detach(), dtype=np.dtype(np.float64))  # type: ignore[attr-defined]
+        wide = F.cast(variance.detach(), dtype=np.dtype(np.float64))
         return F.reshape(F.cast(F.div(1.0, F.sqrt(F.add(wide, eps))), dtype=kind), shape=shape)._array
     return (1 / np.sqrt(_wide(variance._array) + eps)).astype(kind).reshape(shape)
 
@@ -414,17 +414,17 @@ def group_norm(
                 op="group_norm",
             )
     if math.prod(shape) == 0:
-        out = input.clone()  # type: ignore[attr-defined]
+        out = input.clone()
     else:
         inner = math.prod(shape[1:]) // num_groups
-        rows = input.reshape(shape[0], num_groups, inner)  # type: ignore[attr-defined]
+        rows = input.reshape(shape[0], num_groups, inner)
         out = layer_norm_op.call(rows, None, None, shape=(inner,), eps=float(eps), centered=True).reshape(shape)
     affine = _channel_shape(len(shape))
     if weight is not None:
-        out = out * weight.reshape(affine)  # type: ignore[attr-defined]
+        out = out * weight.reshape(affine)
     if bias is not None:
-        out = out + bias.reshape(affine)  # type: ignore[attr-defined]
-    return out  # type: ignore[no-any-return]
+        out = out + bias.reshape(affine)
+    return out
 
 
 def _check_pair(running_mean: Tensor | None, running_var: Tensor | None) -> None:
@@ -483,16 +483,16 @@ def instance_norm(
         tracing.effect(_move_by_instances, [running_mean._array, running_var._array], input._array, momentum, writes=(0,))
         for t in (running_mean, running_var):
             bump(t, "instance_norm")
-    rows = input.reshape(1, n * c, *shape[2:])  # type: ignore[attr-defined]
+    rows = input.reshape(1, n * c, *shape[2:])
     out = batch_norm_op.call(rows, None, None, eps=float(eps)).reshape(shape)
     affine = _channel_shape(len(shape))
     if weight is not None:
-        out = out * weight.reshape(affine)  # type: ignore[attr-defined]
+        out = out * weight.reshape(affine)
     if bias is not None:
-        out = out + bias.reshape(affine)  # type: ignore[attr-defined]
+        out = out + bias.reshape(affine)
     if out.dtype is not input.dtype:  # two-byte images with parameters in float32
         out = F.cast(out, dtype=input._array.dtype)
-    return out  # type: ignore[no-any-return]
+    return out
 
 
 @public(namespace="nn.functional")
@@ -508,10 +508,10 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
         )
     if math.prod(shape) == 0:
         return input
-    squares = (input * input).reshape(shape[0], 1, shape[1], -1)  # type: ignore[operator]
+    squares = (input * input).reshape(shape[0], 1, shape[1], -1)
     before, after = size // 2, (size - 1) // 2
     padded = F.constant_pad_nd(squares, pad=(0, 0, before, after), value=0.0)
     mean = F.avg_pool(
         padded, kernel=(size, 1), stride=(1, 1), padding=(0, 0), ceil_mode=False, include_pad=True, divisor=None
     ).reshape(shape)
-    return input / (mean * alpha + k) ** beta  # type: ignore[no-any-return]
+    return input / (mean * alpha + k) ** beta

@@ -160,7 +160,7 @@ def _batched(x: Tensor, n: int) -> tuple[Tensor, int]:
 
 
 def _back(x: Tensor, lead: int) -> Tensor:
-    return F.squeeze(x, dims=(0,)) if lead == 1 else x  # type: ignore[no-any-return]
+    return F.squeeze(x, dims=(0,)) if lead == 1 else x
 
 
 def _max(

@@ -72,7 +72,7 @@ def native_layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Ma
 def native_group_norm(input: Tensor, weight: Maybe, bias: Maybe, N: int, C: int, HxW: int, group: int, eps: float) -> Any:
     """`group_norm` with the means and reciprocal standard deviations, `(N, group)`, that it used."""
     out = nn_norm.group_norm(input, group, weight, bias, eps)
-    return (out, *_statistics(input.reshape(N, group, C // group * HxW), -1, eps, False))  # type: ignore[attr-defined]
+    return (out, *_statistics(input.reshape(N, group, C // group * HxW), -1, eps, False))
 
 
 @public(out=True)
@@ -82,7 +82,7 @@ def native_batch_norm(
     """`batch_norm` with the means and reciprocal standard deviations of the batch, which are empty without `training`."""
     out = nn_norm.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     if not training:
-        return out, input.new_empty(0), input.new_empty(0)  # type: ignore[attr-defined]
+        return out, input.new_empty(0), input.new_empty(0)
     return (out, *_statistics(input.detach(), [d for d in range(input.ndim) if d != 1], eps, False))
 
 
@@ -198,9 +198,9 @@ def convolution(
         raise OperationError(f"convolution: expected a weight of 3, 4 or 5 dimensions, got {n + 2}")
     if transposed:
         function: Any = (nn_conv.conv_transpose1d, nn_conv.conv_transpose2d, nn_conv.conv_transpose3d)[n - 1]
-        return function(input, weight, bias, stride, padding, output_padding, groups, dilation)  # type: ignore[no-any-return]
+        return function(input, weight, bias, stride, padding, output_padding, groups, dilation)
     function = (nn_conv.conv1d, nn_conv.conv2d, nn_conv.conv3d)[n - 1]
-    return function(input, weight, bias, stride, padding, dilation, groups)  # type: ignore[no-any-return]
+    return function(input, weight, bias, stride, padding, dilation, groups)
 
 
 @public()
@@ -225,7 +225,7 @@ def lstm_cell(
 
     Source: Hochreiter, Schmidhuber, "Long Short-Term Memory", 1997, with the forget gate of Gers et al., 2000.
     """
-    gates: Any = nn_linear.linear(input, w_ih, b_ih) + nn_linear.linear(hx[0], w_hh, b_hh)  # type: ignore[operator]
+    gates: Any = nn_linear.linear(input, w_ih, b_ih) + nn_linear.linear(hx[0], w_hh, b_hh)
     i, f, g, o = gates.chunk(4, -1)
     c = F.sigmoid(f) * hx[1] + F.sigmoid(i) * F.tanh(g)
     return F.sigmoid(o) * F.tanh(c), c
@@ -234,24 +234,24 @@ def lstm_cell(
 @public()
 def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Maybe = None, b_hh: Maybe = None) -> Tensor:
     """The state after one step of a GRU; the gates are stacked as reset, update, new. Source: Cho et al., 2014."""
-    r_x, z_x, n_x = nn_linear.linear(input, w_ih, b_ih).chunk(3, -1)  # type: ignore[attr-defined]
-    r_h, z_h, n_h = nn_linear.linear(hx, w_hh, b_hh).chunk(3, -1)  # type: ignore[attr-defined]
+    r_x, z_x, n_x = nn_linear.linear(input, w_ih, b_ih).chunk(3, -1)
+    r_h, z_h, n_h = nn_linear.linear(hx, w_hh, b_hh).chunk(3, -1)
     z = F.sigmoid(z_x + z_h)
     new = F.tanh(n_x + F.sigmoid(r_x + r_h) * n_h)
-    return (hx - new) * z + new  # type: ignore[no-any-return]
+    return (hx - new) * z + new
 
 
 @public()
 def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Maybe = None, b_hh: Maybe = None) -> Tensor:
     """The state after one step of a recurrent network with tanh. Source: Elman, 1990."""
-    return F.tanh(nn_linear.linear(input, w_ih, b_ih) + nn_linear.linear(hx, w_hh, b_hh))  # type: ignore[no-any-return, operator]
+    return F.tanh(nn_linear.linear(input, w_ih, b_ih) + nn_linear.linear(hx, w_hh, b_hh))
 
 
 @public()
 def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Maybe = None, b_hh: Maybe = None) -> Tensor:
     """The state after one step of a recurrent network with ReLU."""
-    total: Any = nn_linear.linear(input, w_ih, b_ih) + nn_linear.linear(hx, w_hh, b_hh)  # type: ignore[operator]
-    return total.relu()  # type: ignore[no-any-return]
+    total: Any = nn_linear.linear(input, w_ih, b_ih) + nn_linear.linear(hx, w_hh, b_hh)
+    return total.relu()
 
 
 @public(namespace="torch nn.functional", out=True)
@@ -278,4 +278,4 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
         raise OperationError("Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.")
     if require_tensor(bias, "conv_tbc", "bias", 3).ndim != 1:
         raise OperationError("Bias must be 1-D")
-    return nn_conv.conv1d(x.permute(1, 2, 0), w.permute(2, 1, 0), bias, padding=pad).permute(2, 0, 1)  # type: ignore[no-any-return, attr-defined]
+    return nn_conv.conv1d(x.permute(1, 2, 0), w.permute(2, 1, 0), bias, padding=pad).permute(2, 0, 1)

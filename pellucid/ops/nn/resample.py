@@ -220,7 +220,7 @@ def interpolate(
     if antialias and not (mode in ("bilinear", "bicubic") and x.ndim == 4):
         raise ArgumentValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input")
     if mode == "area" and x.ndim in (3, 4, 5):
-        return F.adaptive_avg_pool(x, output_size=tuple(out))  # type: ignore[no-any-return]
+        return F.adaptive_avg_pool(x, output_size=tuple(out))
     if mode in ("nearest", "nearest-exact") and x.ndim in (3, 4, 5):
         kind = mode
     elif mode in _DIMS and x.ndim == _DIMS[mode]:
@@ -250,7 +250,7 @@ def interpolate(
         result = taps_op.call(result, axis=axis, index=index, weight=weight, size=shape[axis])
     if x._array.dtype.kind == "u" and result._array.dtype != x._array.dtype:
         result = F.cast(result, dtype=x._array.dtype)
-    return result.clone() if result is x else result  # type: ignore[attr-defined]
+    return result.clone() if result is x else result
 
 
 def _deprecated(name: str, **fixed: Any) -> None:

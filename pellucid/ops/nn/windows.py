@@ -233,8 +233,8 @@ def _lp(n: int, input: Tensor, norm_type: float, kernel_size: Any, stride: Any, 
     pool: Any = (avg_pool1d, avg_pool2d, avg_pool3d)[n - 1]
     kernel = per_dimension(kernel_size, n)
     x = require_tensor(input, f"lp_pool{n}d")
-    out = pool(x**norm_type, kernel_size, stride, 0, ceil_mode)  # type: ignore[operator]
-    return (out.sign() * out.abs().relu() * math.prod(kernel)) ** (1.0 / norm_type)  # type: ignore[no-any-return]
+    out = pool(x**norm_type, kernel_size, stride, 0, ceil_mode)
+    return (out.sign() * out.abs().relu() * math.prod(kernel)) ** (1.0 / norm_type)
 
 
 @public(namespace="nn.functional")

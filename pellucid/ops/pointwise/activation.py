@@ -126,7 +126,7 @@ def relu_functional(input: Tensor, inplace: bool = False) -> Tensor:
 @public(namespace="nn.functional", names="relu_")
 def relu_inplace(input: Tensor) -> Tensor:
     """In-place `relu`."""
-    return METHODS["relu_"](input)  # type: ignore[no-any-return]
+    return METHODS["relu_"](input)
 
 
 hardtanh_op = activation(
@@ -158,8 +158,8 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     if inplace:
         return _inplace(hardtanh, "hardtanh_", x, min_val, max_val)
     if x._array.dtype.kind in "iu":
-        return x.clamp(int(min_val), int(max_val))  # type: ignore[no-any-return, attr-defined]
-    return hardtanh_op.call(x, low=float(min_val), high=float(max_val))  # type: ignore[no-any-return]
+        return x.clamp(int(min_val), int(max_val))
+    return hardtanh_op.call(x, low=float(min_val), high=float(max_val))
 
 
 @public(namespace="nn.functional")
@@ -194,7 +194,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     x = _floating(input, "leaky_relu_cpu")
     if inplace:
         return _inplace(leaky_relu, "leaky_relu_", x, negative_slope)
-    return leaky_op.call(x, slope=float(negative_slope))  # type: ignore[no-any-return]
+    return leaky_op.call(x, slope=float(negative_slope))
 
 
 @public(namespace="nn.functional")
@@ -239,7 +239,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     x = _floating(input, "elu_cpu")
     if inplace:
         return _inplace(elu, "elu_", x, alpha)
-    return elu_op.call(x, alpha=float(alpha), scale=1.0, input_scale=1.0)  # type: ignore[no-any-return]
+    return elu_op.call(x, alpha=float(alpha), scale=1.0, input_scale=1.0)
 
 
 @public(namespace="nn.functional")
@@ -252,7 +252,7 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804
 
 
 def _selu(input: Tensor) -> Tensor:
-    return elu_op.call(_floating(input, "elu_cpu"), alpha=_SELU_ALPHA, scale=_SELU_SCALE, input_scale=1.0)  # type: ignore[no-any-return]
+    return elu_op.call(_floating(input, "elu_cpu"), alpha=_SELU_ALPHA, scale=_SELU_SCALE, input_scale=1.0)
 
 
 @public(namespace="torch")
@@ -279,7 +279,7 @@ def selu_(input: Tensor) -> Tensor:
 def _celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     if alpha == 0:
         raise OperationError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return elu_op.call(_floating(input, "elu_cpu"), alpha=float(alpha), scale=1.0, input_scale=1.0 / alpha)  # type: ignore[no-any-return]
+    return elu_op.call(_floating(input, "elu_cpu"), alpha=float(alpha), scale=1.0, input_scale=1.0 / alpha)
 
 
 @public(namespace="torch")
@@ -354,9 +354,9 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """
     x = _floating(input, "GeluKernelImpl")
     if approximate == "none":
-        return gelu_op.call(x)  # type: ignore[no-any-return]
+        return gelu_op.call(x)
     if approximate == "tanh":
-        return gelu_tanh_op.call(x)  # type: ignore[no-any-return]
+        return gelu_tanh_op.call(x)
     raise OperationError("approximate argument must be either none or tanh.")
 
 
@@ -419,7 +419,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     >>> torch.nn.functional.softplus(torch.zeros(1))
     tensor([0.6931])
     """
-    return softplus_op.call(_floating(input, "softplus_cpu"), beta=float(beta), threshold=float(threshold))  # type: ignore[no-any-return]
+    return softplus_op.call(_floating(input, "softplus_cpu"), beta=float(beta), threshold=float(threshold))
 
 
 logsigmoid_op = activation(
@@ -433,7 +433,7 @@ logsigmoid_op = activation(
 @public(namespace="nn.functional", out=True)
 def logsigmoid(input: Tensor) -> Tensor:
     """log(sigmoid(input)) without underflow."""
-    return logsigmoid_op.call(_floating(input, "log_sigmoid_cpu"))  # type: ignore[no-any-return]
+    return logsigmoid_op.call(_floating(input, "log_sigmoid_cpu"))
 
 
 hardsigmoid_op = activation(
@@ -469,7 +469,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """`input` where |input| > lambd, else 0."""
     x = _floating(input, "hardshrink_cpu")
-    return F.where((x >= -lambd) & (x <= lambd), 0.0, x)  # type: ignore[no-any-return, operator]
+    return F.where((x >= -lambd) & (x <= lambd), 0.0, x)
 
 
 METHODS["hardshrink"] = hardshrink
@@ -481,33 +481,33 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     x = _floating(input, "softshrink_check")
     if lambd < 0:
         raise OperationError(f"lambda must be greater or equal to 0, but found to be {lambd:g}.")
-    moved = F.where(x > lambd, x - lambd, x + lambd)  # type: ignore[operator]
-    inside = (x >= -lambd) & (x <= lambd)  # type: ignore[operator]
-    return F.where(inside, x * 0.0, moved)  # type: ignore[no-any-return, operator]
+    moved = F.where(x > lambd, x - lambd, x + lambd)
+    inside = (x >= -lambd) & (x <= lambd)
+    return F.where(inside, x * 0.0, moved)
 
 
 @public(namespace="nn.functional")
 def tanhshrink(input: Tensor) -> Tensor:
     """`input - tanh(input)`."""
-    return require_tensor(input, "tanhshrink") - input.tanh()  # type: ignore[no-any-return, operator, attr-defined]
+    return require_tensor(input, "tanhshrink") - input.tanh()
 
 
 @public(namespace="nn.functional")
 def softsign(input: Tensor) -> Tensor:
     """`input / (1 + |input|)`."""
-    return require_tensor(input, "softsign") / (input.abs() + 1)  # type: ignore[no-any-return, operator, attr-defined]
+    return require_tensor(input, "softsign") / (input.abs() + 1)
 
 
 @public(namespace="nn.functional")
 def tanh(input: Tensor) -> Tensor:
     """Hyperbolic tangent."""
-    return require_tensor(input, "tanh").tanh()  # type: ignore[no-any-return, attr-defined]
+    return require_tensor(input, "tanh").tanh()
 
 
 @public(namespace="nn.functional")
 def sigmoid(input: Tensor) -> Tensor:
     """1 / (1 + exp(-input))."""
-    return require_tensor(input, "sigmoid").sigmoid()  # type: ignore[no-any-return, attr-defined]
+    return require_tensor(input, "sigmoid").sigmoid()
 
 
 @public(namespace="nn.functional torch")
@@ -522,7 +522,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 def _threshold(x: Tensor, level: float, value: float) -> Tensor:
     if x.dtype.category == 0 or x.dtype.is_complex:
         raise UnsupportedError(f"\"threshold_cpu\" not implemented for '{x.dtype.scalar_type_name}'", op="threshold")
-    return F.where(x <= level, wrap(constant(np.asarray(value, x._array.dtype))), x)  # type: ignore[no-any-return, operator]
+    return F.where(x <= level, wrap(constant(np.asarray(value, x._array.dtype))), x)
 
 
 @public(namespace="nn.functional torch")
@@ -547,8 +547,8 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     if size % 2:
         raise OperationError(f"Halving dimension must be even, but dimension {dim} is size {size}")
     _floating(x, "glu_cpu")
-    first, second = x.narrow(dim, 0, size // 2), x.narrow(dim, size // 2, size // 2)  # type: ignore[attr-defined]
-    return first * second.sigmoid()  # type: ignore[no-any-return]
+    first, second = x.narrow(dim, 0, size // 2), x.narrow(dim, size // 2, size // 2)
+    return first * second.sigmoid()
 
 
 @public(namespace="nn.functional torch")
@@ -575,10 +575,10 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         )
     _floating(x, "prelu_cpu")
     if w._array.size != 1 or x.ndim > 0:
-        w = w.reshape((1, -1) + (1,) * (x.ndim - 2) if x.ndim > 1 else (-1,))  # type: ignore[attr-defined]
+        w = w.reshape((1, -1) + (1,) * (x.ndim - 2) if x.ndim > 1 else (-1,))
     else:
-        w = w.reshape(())  # type: ignore[attr-defined]
-    return F.where(x > 0, x, w * x)  # type: ignore[no-any-return, operator]
+        w = w.reshape(())
+    return F.where(x > 0, x, w * x)
 
 
 METHODS["prelu"] = prelu
@@ -588,7 +588,7 @@ def _rrelu(x: Tensor, lower: float, upper: float, training: bool) -> Tensor:
     if not training:
         return leaky_relu(x, (lower + upper) / 2)
     noise = rrelu_noise(random.default_generator, x._array, lower, upper)
-    return x * wrap(noise)  # type: ignore[no-any-return, operator]
+    return x * wrap(noise)
 
 
 @public(namespace="nn.functional torch")
@@ -618,7 +618,7 @@ def _with_default_dim(name: str) -> None:
                 stacklevel=_stacklevel - 1,
             )
             dim = 0 if x.ndim in (0, 1, 3) else 1
-        return softmax_along(op, title, -x if name == "softmin" else x, dim, dtype)  # type: ignore[operator]
+        return softmax_along(op, title, -x if name == "softmin" else x, dim, dtype)
 
     function.__name__ = name
     function.__doc__ = f"`torch.{name}` with a default dimension." if name != "softmin" else "`softmax(-input, dim)`."
@@ -642,9 +642,9 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", UserWarning, stacklevel=2)
     noise = F.log(wrap(exponential(random.default_generator, x._array.shape, 1.0, x._array.dtype)))
-    soft = METHODS["softmax"]((x - noise) / tau, dim)  # type: ignore[operator]
+    soft = METHODS["softmax"]((x - noise) / tau, dim)
     if not hard:
-        return soft  # type: ignore[no-any-return]
+        return soft
     best = METHODS["argmax"](soft, dim, keepdim=True)
     onehot = METHODS["scatter"](METHODS["new_zeros"](soft, soft.shape), dim, best, 1.0)
-    return onehot - soft.detach() + soft  # type: ignore[no-any-return]
+    return onehot - soft.detach() + soft

@@ -132,7 +132,7 @@ def _add_scaled(op: Any, input: Any, other: Any, alpha: Number) -> Tensor:
         wide = [F.cast(x, dtype=_FLOAT32) if isinstance(x, Tensor) else x for x in (input, other)]
         factor = float(np.asarray(alpha, kind.numpy))
         return F.cast(op.call(wide[0], _scaled(wide[0], wide[1], factor)), dtype=kind.numpy)
-    return op.call(input, _scaled(input, other, alpha))  # type: ignore[no-any-return]
+    return op.call(input, _scaled(input, other, alpha))
 
 
 def _scaled(input: Any, other: Any, alpha: Number) -> Any:
@@ -292,7 +292,7 @@ def floor_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     >>> torch.floor_divide(torch.tensor([-7, 7]), 2)
     tensor([-4,  3])
     """
-    return underivable(floor_divide_op.call(input, other), (input, other), "aten::floor_divide")  # type: ignore[no-any-return]
+    return underivable(floor_divide_op.call(input, other), (input, other), "aten::floor_divide")
 
 
 remainder_op = defop(
@@ -382,7 +382,7 @@ def _of_reals(form: Any) -> Any:
     def in_place(self: Tensor) -> Tensor:
         if self.dtype.is_complex:
             raise OperationError("In-place abs is not supported for complex tensors.")
-        return form(self)  # type: ignore[no-any-return]
+        return form(self)
 
     return in_place
 

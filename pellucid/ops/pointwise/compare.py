@@ -202,7 +202,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
     """
     close = isclose(input, other, rtol, atol, equal_nan)
     if tracing.tracers:  # a decision of the program
-        return bool(close.all())  # type: ignore[attr-defined]
+        return bool(close.all())
     return bool(close._array.all())
 
 

@@ -54,7 +54,7 @@ def _pow_call(plain: Any) -> Any:
     def call(input: Any, other: Any) -> Tensor:
         if isinstance(other, int) and other < 0 and isinstance(input, Tensor) and input.dtype.is_integral:
             raise OperationError("Integers to negative integer powers are not allowed.")
-        return plain(input, other)  # type: ignore[no-any-return]
+        return plain(input, other)
 
     return call
 
@@ -92,7 +92,7 @@ def pow(input: Tensor | float, exponent: Tensor | float) -> Tensor:
 _forward, _reflected = make_operators(pow_op)
 
 
-def _power_operator(self: Tensor, other: Any) -> Any:
+def _power_operator(self: Tensor, other: Any) -> Tensor:
     if isinstance(other, int) and other < 0:
         return pow_op.call(self, other)
     return _forward(self, other)

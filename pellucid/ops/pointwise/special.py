@@ -181,7 +181,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     total: Any = p * (p - 1) / 4 * math.log(math.pi)
     for j in range(p):
         total = F.add(F.lgamma(F.sub(input, j / 2)), total)
-    return total  # type: ignore[no-any-return]
+    return total
 
 
 public(namespace="special", names="multigammaln", out=True)(mvlgamma)

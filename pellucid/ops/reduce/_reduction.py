@@ -114,4 +114,4 @@ def require_float(input: Any, name: str, complex_too: bool = True) -> Tensor:
     kind = require_tensor(input, name).dtype
     if not (kind.is_floating_point or (complex_too and kind.is_complex)):
         raise UnsupportedError(f"\"{name}\" not implemented for '{kind.scalar_type_name}'")
-    return input  # type: ignore[no-any-return]
+    return input

@@ -214,8 +214,8 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dt
     kind = require_tensor(input, "nanmean").dtype
     if not (kind.is_floating_point or kind.is_complex):
         raise DtypeError("nanmean(): expected input to have floating point or complex dtype but got " + kind.scalar_type_name)
-    numbers = sum(input.detach() == input.detach(), dim, keepdim)  # type: ignore[attr-defined]
-    return nansum(input, dim, keepdim, dtype=dtype) / numbers  # type: ignore[operator]
+    numbers = sum(input.detach() == input.detach(), dim, keepdim)
+    return nansum(input, dim, keepdim, dtype=dtype) / numbers
 
 
 def _prod(xp: Any, x: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
@@ -399,7 +399,7 @@ def _extreme(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool, out: An
     dims = dims_of(None if dim == () else dim, len(shape), name)
     check_nonempty(name, shape, dims)
     if out is None:
-        return op.call(input, dim=dims, keepdim=keepdim)  # type: ignore[no-any-return]
+        return op.call(input, dim=dims, keepdim=keepdim)
     if isinstance(out, Tensor) and out.dtype is not input.dtype:
         raise DtypeError(
             f"Expected the dtype for input and out to match, but got {input.dtype.scalar_type_name} for input's dtype and "
@@ -493,7 +493,7 @@ any_op = defop(
 
 def _truth(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     if dim is None and isinstance(input, Tensor) and input._array.dtype.kind == "b" and input._array.ndim:
-        return op.call(input, dim=None, keepdim=keepdim)  # type: ignore[no-any-return]
+        return op.call(input, dim=None, keepdim=keepdim)
     dims = dims_of(dim, require_tensor(input, name)._array.ndim, name)
     if isinstance(dim, (tuple, list)) and not dim and input._array.ndim:
         dims = ()  # an empty list reduces nothing here

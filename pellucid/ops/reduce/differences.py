@@ -49,7 +49,7 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
     if n < 0:
         raise OperationError(f"order must be non-negative but got {n}")
     if n == 0:
-        return input.clone()  # type: ignore[no-any-return, attr-defined]
+        return input.clone()
     parts = [t for t in (prepend, input, append) if t is not None]
     x: Any = FUNCTIONS["torch"]["cat"](parts, number) if len(parts) > 1 else input
     for _ in range(n):
@@ -58,7 +58,7 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
             break
         after, before = _slice(x, number, 1, size), _slice(x, number, 0, size - 1)
         x = after.logical_xor(before) if x.dtype is dtypes.bool_ else after - before
-    return x  # type: ignore[no-any-return]
+    return x
 
 
 def _trapezoids(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
@@ -114,7 +114,7 @@ def _integral(name: str, y: Any, x: Any, dx: Any, dim: int) -> Tensor:
         # PyTorch's dtypes: the values' own where there are none, else that of a sum divided by two.
         zero = y.sum(number) * 0
         return zero.to(y.dtype) if y._array.shape[number] == 0 else zero / 2.0
-    return areas.sum(number) / 2.0  # type: ignore[no-any-return]
+    return areas.sum(number) / 2.0
 
 
 @public()
@@ -149,8 +149,8 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, 
     """
     areas, number = _trapezoids("cumulative_trapezoid", y, x, 1 if dx is None else dx, dim)
     if areas is None:
-        return _slice(y, number, 0, 0) / 2.0  # type: ignore[no-any-return]
-    return areas.cumsum(number) / 2.0  # type: ignore[no-any-return]
+        return _slice(y, number, 0, 0) / 2.0
+    return areas.cumsum(number) / 2.0
 
 
 # ---- numerical gradient -----------------------------------------------------------------------

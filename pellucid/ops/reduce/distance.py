@@ -175,7 +175,7 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
         raise OperationError("pdist only supports non-negative p values")
     n = input._array.shape[0]
     rows, columns = (make_tensor(tracing.constant(np.ascontiguousarray(places))) for places in _pairs(n))
-    gap = input.index_select(0, rows) - input.index_select(0, columns)  # type: ignore[attr-defined]
+    gap = input.index_select(0, rows) - input.index_select(0, columns)
     return F.vector_norm(gap, ord=float(p), dim=(1,), keepdim=False)
 
 
@@ -205,7 +205,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
         raise ShapeError(f"cov(): expected input to have two or fewer dimensions but got an input with {ndim} dimensions")
     if input._array.dtype.kind == "b":
         raise DtypeError("cov(): bool dtype is not supported for input")
-    x: Any = input.reshape((1, -1)) if ndim < 2 else input  # type: ignore[attr-defined]
+    x: Any = input.reshape((1, -1)) if ndim < 2 else input
     n = x._array.shape[1]
     weights = _observation_weights(fweights, aweights, n)
     if weights is None:
@@ -224,7 +224,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
         else:
             factor = total - correction * ((weights * aweights).sum() / total)
     if isinstance(factor, Tensor):
-        factor = factor.clamp(min=0) if tracing.tracers or factor._array <= 0 else factor  # type: ignore[attr-defined]
+        factor = factor.clamp(min=0) if tracing.tracers or factor._array <= 0 else factor
         tracing.check(_warn_of_freedom, factor._array)
     else:
         factor = max(factor, 0)
@@ -233,7 +233,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
     scaled = away if weights is None else away * weights
     product = F.matmul(away, F.conj(scaled.t()))
     made = product / factor
-    return made.squeeze()  # type: ignore[no-any-return]
+    return made.squeeze()
 
 
 def _check_total(total: np.ndarray) -> None:
@@ -293,10 +293,10 @@ def corrcoef(input: Tensor) -> Tensor:
         )
     c = cov(input)
     if c._array.ndim == 0:
-        return c / c  # type: ignore[operator, no-any-return]
-    spread = F.real(c.diagonal()).sqrt()  # type: ignore[attr-defined]
-    made = c / spread.unsqueeze(-1) / spread.unsqueeze(0)  # type: ignore[operator]
+        return c / c
+    spread = F.real(c.diagonal()).sqrt()
+    made = c / spread.unsqueeze(-1) / spread.unsqueeze(0)
     if made.dtype.is_complex:
         real, imag = F.real(made).clamp(-1, 1), made.imag.clamp(-1, 1)
         return F.complex(real, imag)
-    return made.clamp(-1, 1)  # type: ignore[no-any-return]
+    return made.clamp(-1, 1)

@@ -358,7 +358,7 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
         return vector_norm_of("linalg.vector_norm", v, pow, None, False, None)
     keep = normalize_dim(dim, ndim)
     others = tuple(d for d in range(ndim) if d != keep)
-    return vector_norm_of("linalg.vector_norm", v, pow, others, True, None) if others else v.abs()  # type: ignore[attr-defined]
+    return vector_norm_of("linalg.vector_norm", v, pow, others, True, None) if others else v.abs()
 
 
 @public(methods="=")
@@ -370,7 +370,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     tensor(5.)
     """
     require_tensor(other, "dist", "other", 2)
-    gap = require_tensor(input, "dist") - other  # type: ignore[operator]
+    gap = require_tensor(input, "dist") - other
     return vector_norm_of("linalg.vector_norm", gap, p, None, False, None)
 
 
@@ -397,7 +397,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     sizes = F.vector_norm(input, ord=float(p), dim=tuple(d for d in range(ndim) if d != keep), keepdim=True)
     over = sizes.detach() > maxnorm
     factor = F.where(over, maxnorm / (sizes + 1e-7), 1.0)
-    return input * factor  # type: ignore[no-any-return]
+    return input * factor
 
 
 # ---- condition and rank -----------------------------------------------------------------------
@@ -433,10 +433,10 @@ def cond(A: Tensor, p: Any = None) -> Tensor:  # noqa: N803
     from ..linalg.solve import inv_ex
 
     inverse, info = inv_ex(A)
-    made = matrix_norm(A, p) * matrix_norm(inverse, p)  # type: ignore[operator]
+    made = matrix_norm(A, p) * matrix_norm(inverse, p)
     if tracing.tracers or (info._array > 0).any():
-        return made.masked_fill(info > 0, INF)  # type: ignore[no-any-return]
-    return made  # type: ignore[no-any-return]
+        return made.masked_fill(info > 0, INF)
+    return made
 
 
 @linalg()

@@ -120,7 +120,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Ten
     """
     number = everyday_dim(input, dim)
     if number >= 0 and dtype is None:
-        return cumsum_op.call(input, dim=number)  # type: ignore[no-any-return]
+        return cumsum_op.call(input, dim=number)
     if dtype is dtypes.bool_:
         raise UnsupportedError("\"cumsum_out_cpu\" not implemented for 'Bool'")
     input = as_dtype(require_tensor(input, "cumsum"), dtype)

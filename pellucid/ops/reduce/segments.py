@@ -60,9 +60,9 @@ def segment_reduce(
     # Each element that lies in a segment: which one, and where the element is among all rows.
     owner = np.repeat(np.arange(flat.size), flat)
     place = np.arange(owner.size) + np.repeat(starts - (np.cumsum(flat) - flat), flat)
-    elements: Any = data.reshape(before * data._array.shape[axis], *rest).index_select(0, make_tensor(place))  # type: ignore[attr-defined]
+    elements: Any = data.reshape(before * data._array.shape[axis], *rest).index_select(0, make_tensor(place))
     segment = make_tensor(owner)
-    made: Any = data.new_zeros((flat.size, *rest))  # type: ignore[attr-defined]
+    made: Any = data.new_zeros((flat.size, *rest))
     many = make_tensor(flat.astype(data._array.dtype).reshape(-1, *[1] * len(rest)))
     name = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     if name in ("sum", "mean"):
@@ -80,7 +80,7 @@ def segment_reduce(
             first = made >= initial if name == "amax" else made <= initial
             made = compare.where(first | (made != made), made, made.new_full((), initial))
     made = compare.where(many == 0, made.new_full((), _EMPTY[name] if initial is None else initial), made)
-    return made.reshape((*bounds.shape[:-1], bounds.shape[-1] - 1, *rest))  # type: ignore[no-any-return]
+    return made.reshape((*bounds.shape[:-1], bounds.shape[-1] - 1, *rest))
 
 
 def _bounds(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: int, given: int, unsafe: bool) -> np.ndarray:
@@ -108,7 +108,7 @@ def _bounds(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: 
         raise OperationError(
             f"segment_reduce(): Expected all rows of {name} along axis to sum to data.size(lengths.dim()-1) when !unsafe."
         )
-    return bounds  # type: ignore[no-any-return]
+    return bounds
 
 
 FUNCTIONS["torch"]["_segment_reduce"] = FUNCTIONS["torch"]["segment_reduce"]

@@ -232,7 +232,7 @@ argmin_op = defop(
 def _arg(op: Any, name: str, input: Any, dim: Any, keepdim: bool) -> Tensor:
     number = everyday_dim(input, dim)
     if number >= 0:
-        return op.call(input, dim=number, keepdim=bool(keepdim))  # type: ignore[no-any-return]
+        return op.call(input, dim=number, keepdim=bool(keepdim))
     _real_only(input, name, f"{name}(): does not support complex input")
     if input.dtype is dtypes.bool_:
         raise DtypeError(f"{name}(): does not support bool input")
@@ -241,7 +241,7 @@ def _arg(op: Any, name: str, input: Any, dim: Any, keepdim: bool) -> Tensor:
             raise ArgumentTypeError(f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}")
         dim = normalize_dim(dim.__index__(), input._array.ndim)
     check_nonempty_reduction(name, input._array.shape, dim)
-    return op.call(input, dim=dim if input._array.ndim else None, keepdim=bool(keepdim))  # type: ignore[no-any-return]
+    return op.call(input, dim=dim if input._array.ndim else None, keepdim=bool(keepdim))
 
 
 @public(methods="=", out=True)
@@ -455,7 +455,7 @@ def _quantile(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolat
             made = made.unsqueeze(-1).transpose(axis + 1, -1)
             if not keepdim:
                 made = made.squeeze(axis + 1)
-    return made if q._array.ndim else made.squeeze(0)  # type: ignore[no-any-return]
+    return made if q._array.ndim else made.squeeze(0)
 
 
 def _check_fractions(q: np.ndarray, name: str) -> None:

@@ -81,7 +81,7 @@ def softmax_along(op: Any, name: str, input: Tensor, dim: Any, dtype: dtypes.dty
     if dtype is None and type(dim) is int and isinstance(input, Tensor):
         a = input._array
         if a.dtype.kind == "f" and 0 < a.ndim > dim >= -a.ndim:  # the everyday call, without further questions
-            return op.call(input, dim=dim % a.ndim)  # type: ignore[no-any-return]
+            return op.call(input, dim=dim % a.ndim)
     input = as_dtype(require_tensor(input, name), dtype)
     if dim is None:
         raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')
@@ -90,7 +90,7 @@ def softmax_along(op: Any, name: str, input: Tensor, dim: Any, dtype: dtypes.dty
     if not kind.is_floating_point:
         kernel = f"{name}_lastdim_kernel_impl" if number >= input._array.ndim - 1 else f"{name}_kernel_impl"
         raise UnsupportedError(f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'", hint="convert first: x.float()")
-    return op.call(input, dim=number)  # type: ignore[no-any-return]
+    return op.call(input, dim=number)
 
 
 @public(methods="=", out=True, namespace="torch special")

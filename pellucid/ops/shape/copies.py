@@ -18,7 +18,7 @@ from .storage import contiguous_op
 
 
 def _copy(x: Tensor) -> Tensor:
-    return contiguous_op.call(x, order=None)  # type: ignore[no-any-return]
+    return contiguous_op.call(x, order=None)
 
 
 def _copying(name: str, function: Callable[..., Any]) -> None:
@@ -54,7 +54,7 @@ _VIEWS: dict[str, Callable[..., Any]] = {
     "view_as_complex_copy": lambda input: FUNCTIONS["torch"]["view_as_complex"](input),
 }
 for _name, _function in _VIEWS.items():
-    _copying(_name, _function)  # type: ignore[arg-type]
+    _copying(_name, _function)
 
 METHODS["narrow_copy"] = FUNCTIONS["torch"]["narrow_copy"]
 
@@ -69,7 +69,7 @@ def _replaced(input: Tensor, src: Tensor, op: Any, params: dict[str, Any], name:
         )
     if src._array.dtype != part.dtype:
         src = F.cast(src, dtype=part.dtype)
-    return F.copy_slices(input, src, chain=((op, params, None),))  # type: ignore[no-any-return]
+    return F.copy_slices(input, src, chain=((op, params, None),))
 
 
 @public(methods="=", out=True)

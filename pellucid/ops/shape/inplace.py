@@ -17,7 +17,7 @@ from . import view
 def _changes_nothing(function: Callable[..., Tensor], x: Tensor, args: Any, named: Any) -> bool:
     """Has the view of `x` the shape and strides that `x` has?"""
     with no_grad():
-        planned = function(x.detach(), *args, **named)._array  # type: ignore[attr-defined]
+        planned = function(x.detach(), *args, **named)._array
     return (planned.shape, planned.strides, planned.ctypes.data) == (x._array.shape, x._array.strides, x._array.ctypes.data)
 
 

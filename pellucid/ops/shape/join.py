@@ -135,14 +135,14 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
     if plain is not None and plain[0][0].ndim:
         arrays, recorded = plain
         if recorded:
-            return cat_op.call(*tensors, dim=shapes.normalize_dim(dim, arrays[0].ndim))  # type: ignore[no-any-return]
+            return cat_op.call(*tensors, dim=shapes.normalize_dim(dim, arrays[0].ndim))
         try:
             return wrap(np.concatenate(arrays, dim))
         except (TypeError, ValueError):
             pass  # refused below, in PyTorch's words
     given = [x._array.shape for x in tensors_of(tensors, "cat")]
     shape = shapes.cat_shape(given, dim)
-    return cat_op.call(*tensors, dim=shapes.normalize_dim(dim, len(shape)))  # type: ignore[no-any-return]
+    return cat_op.call(*tensors, dim=shapes.normalize_dim(dim, len(shape)))
 
 
 @public(out=True)
@@ -161,9 +161,9 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
         arrays, recorded = plain
         if not recorded and dim == 0 and len({a.shape for a in arrays}) == 1:
             return wrap(np.array(arrays))
-        return stack_op.call(*tensors, dim=shapes.normalize_dim(dim, arrays[0].ndim + 1))  # type: ignore[no-any-return]
+        return stack_op.call(*tensors, dim=shapes.normalize_dim(dim, arrays[0].ndim + 1))
     shape = shapes.stack_shape([x._array.shape for x in tensors_of(tensors, "stack")], dim)
-    return stack_op.call(*tensors, dim=dim + len(shape) if dim < 0 else dim)  # type: ignore[no-any-return]
+    return stack_op.call(*tensors, dim=dim + len(shape) if dim < 0 else dim)
 
 
 def _joiner(name: str, least: int, dim: Any, doc: str) -> None:
@@ -215,7 +215,7 @@ def block_diag(*tensors: Any) -> Tensor:
             raise ShapeError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {k} has {ndim} dimensions")
         matrices.append(x if ndim == 2 else reshape(x, (1, x._array.size)))
     if not matrices:
-        return make_tensor(constant(np.empty((1, 0), dtypes.get_default_dtype().numpy)))  # type: ignore[no-any-return]
+        return make_tensor(constant(np.empty((1, 0), dtypes.get_default_dtype().numpy)))
     kind = common_dtype(matrices)
     width, left, rows = sum(m._array.shape[1] for m in matrices), 0, []
     for m in matrices:
@@ -266,7 +266,7 @@ def repeat(input: Tensor, *repeats: Any, **named: Any) -> Tensor:
         own = input._array.shape
         whole = [n * size for n, size in zip(counts, (1,) * (len(counts) - len(own)) + own, strict=True)]
         raise ShapeError(f"Trying to create tensor with negative dimension {min(whole)}: {shapes.text(whole)}")
-    return repeat_op.call(input, repeats=counts)  # type: ignore[no-any-return]
+    return repeat_op.call(input, repeats=counts)
 
 
 METHODS["repeat"] = repeat
@@ -321,7 +321,7 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
         if counts.ndim != 1:
             raise OperationError("repeat_interleave only accept 1D vector as repeat")
         _check_repeats(input)
-        return make_tensor(_repeated(input, output_size))  # type: ignore[no-any-return]
+        return make_tensor(_repeated(input, output_size))
     if dim is not None and not input._array.ndim:
         if isinstance(repeats, Tensor):
             raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
@@ -347,11 +347,11 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
                     "repeats must have the same size as input along dim, but got repeats.size(0) = "
                     f"{len(counts)} and input.size({dim}) = {shape[dim]}"
                 )
-            return F.index_select(input, make_tensor(_repeated(repeats, output_size)), dim=dim)  # type: ignore[no-any-return]
+            return F.index_select(input, make_tensor(_repeated(repeats, output_size)), dim=dim)
     count = as_index(repeats)
     if count < 0:
         raise OperationError("Repeats must be non-negative")
-    return repeat_each_op.call(input, count=count, dim=dim)  # type: ignore[no-any-return]
+    return repeat_each_op.call(input, count=count, dim=dim)
 
 
 def _check_repeats(repeats: Tensor) -> None:
@@ -371,7 +371,7 @@ def _repeated(repeats: Tensor, output_size: int | None) -> np.ndarray:
         tracing.seen(repeats._array)
     else:
         output_size = as_index(output_size)
-    return tracing.effect(_positions, repeats._array, output_size)  # type: ignore[no-any-return]
+    return tracing.effect(_positions, repeats._array, output_size)
 
 
 def _positions(counts: np.ndarray, size: int | None) -> np.ndarray:
@@ -400,8 +400,8 @@ def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] =
     >>> torch.roll(torch.tensor([1, 2, 3]), 1)
     tensor([3, 1, 2])
     """
-    steps = tuple(shifts) if isinstance(shifts, Sequence) else (as_index(shifts),)  # type: ignore[arg-type]
-    axes = tuple(dims) if isinstance(dims, Sequence) else (as_index(dims),)  # type: ignore[arg-type]
+    steps = tuple(shifts) if isinstance(shifts, Sequence) else (as_index(shifts),)
+    axes = tuple(dims) if isinstance(dims, Sequence) else (as_index(dims),)
     a = require_tensor(input, "roll")._array
     if not steps:
         raise OperationError("`shifts` required")
@@ -410,7 +410,7 @@ def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] =
         return reshape(roll_op.call(flat, shifts=steps, dims=(0,)), a.shape)
     if len(steps) != len(axes):
         raise OperationError(f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(axes)}")
-    return roll_op.call(input, shifts=steps, dims=tuple(shapes.normalize_dim(d, a.ndim, scalar_is_vector=False) for d in axes))  # type: ignore[no-any-return]
+    return roll_op.call(input, shifts=steps, dims=tuple(shapes.normalize_dim(d, a.ndim, scalar_is_vector=False) for d in axes))
 
 
 def _flip(xp: Any, x: Any, *, dims: tuple[int, ...]) -> Any:
@@ -440,16 +440,16 @@ def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
     if not isinstance(dims, (tuple, list)):
         raise ArgumentTypeError(f"flip(): argument 'dims' (position 2) must be tuple of ints, not {type(dims).__name__}")
     axes = shapes.normalize_dims(sizes_of((dims,), "flip", "dims"), ndim)
-    return flip_op.call(input, dims=axes if ndim else ())  # type: ignore[no-any-return]
+    return flip_op.call(input, dims=axes if ndim else ())
 
 
 @method("flip")
 def _flip_of_tensor(self: Tensor, *dims: Any, **named: Any) -> Tensor:
     if named:
-        return flip(self, keyword(named, "flip", "dims"))  # type: ignore[no-any-return]
+        return flip(self, keyword(named, "flip", "dims"))
     if not dims:
         raise ArgumentTypeError('flip() missing 1 required positional arguments: "dims"')
-    return flip(self, dims if len(dims) > 1 or isinstance(dims[0], int) else dims[0])  # type: ignore[no-any-return]
+    return flip(self, dims if len(dims) > 1 or isinstance(dims[0], int) else dims[0])
 
 
 @public(methods="=")
@@ -457,7 +457,7 @@ def fliplr(input: Tensor) -> Tensor:
     """Dimension 1 in reverse order."""
     if require_tensor(input, "fliplr")._array.ndim < 2:
         raise OperationError("Input must be >= 2-d.")
-    return flip_op.call(input, dims=(1,))  # type: ignore[no-any-return]
+    return flip_op.call(input, dims=(1,))
 
 
 @public(methods="=")
@@ -465,7 +465,7 @@ def flipud(input: Tensor) -> Tensor:
     """Dimension 0 in reverse order."""
     if require_tensor(input, "flipud")._array.ndim < 1:
         raise OperationError("Input must be >= 1-d.")
-    return flip_op.call(input, dims=(0,))  # type: ignore[no-any-return]
+    return flip_op.call(input, dims=(0,))
 
 
 @public(methods="=")
@@ -491,12 +491,12 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     first, second = (d % ndim for d in dims)
     k %= 4
     if k == 1:
-        return flip_op.call(transpose_op.call(input, dim0=first, dim1=second), dims=(first,))  # type: ignore[no-any-return]
+        return flip_op.call(transpose_op.call(input, dim0=first, dim1=second), dims=(first,))
     if k == 2:
-        return flip_op.call(input, dims=(first, second))  # type: ignore[no-any-return]
+        return flip_op.call(input, dims=(first, second))
     if k == 3:
-        return flip_op.call(transpose_op.call(input, dim0=first, dim1=second), dims=(second,))  # type: ignore[no-any-return]
-    return F.clone(input)  # type: ignore[no-any-return]
+        return flip_op.call(transpose_op.call(input, dim0=first, dim1=second), dims=(second,))
+    return F.clone(input)
 
 
 # ---- triangles and diagonals -----------------------------------------------------------------
@@ -515,7 +515,7 @@ def _triangle(name: str, which: str) -> None:
     def function(input: Tensor, diagonal: int = 0) -> Tensor:
         if require_tensor(input, name)._array.ndim < 2:
             raise OperationError(f"{name}: input tensor must have at least 2 dimensions")
-        return op.call(input, diagonal=diagonal)  # type: ignore[no-any-return]
+        return op.call(input, diagonal=diagonal)
 
     function.__name__ = name
     function.__doc__ = f"The matrices' elements on and {which} the diagonal number `diagonal`, 0 elsewhere."
@@ -562,7 +562,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     first, second = shapes.normalize_dim(dim1, ndim), shapes.normalize_dim(dim2, ndim)
     if first == second:
         raise OperationError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return diag_embed_op.call(input, offset=offset, dim1=first, dim2=second)  # type: ignore[no-any-return]
+    return diag_embed_op.call(input, offset=offset, dim1=first, dim2=second)
 
 
 @public(methods="=", out=True)
@@ -578,7 +578,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
         raise ShapeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
     if ndim == 1:
         return diag_embed(input, diagonal)
-    return F.clone(F.diagonal(input, offset=diagonal, dim1=0, dim2=1))  # type: ignore[no-any-return]
+    return F.clone(F.diagonal(input, offset=diagonal, dim1=0, dim2=1))
 
 
 @public(methods="=")
@@ -658,7 +658,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
         if ndim != 1:
             raise ShapeError(f"Expect a 1D vector, but got shape {shapes.text(x._array.shape)}")
     if len(tensors) == 1:
-        return tensors[0]  # type: ignore[no-any-return]
+        return tensors[0]
     grids = meshgrid(*tensors, indexing="ij")
     return stack([reshape(grid, (-1,)) for grid in grids], 1)
 
@@ -679,7 +679,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r < 0:
         raise OperationError(f"Expect a non-negative number, but got {r}")
     if r == 0:
-        return make_tensor(constant(np.empty(0, input._array.dtype)))  # type: ignore[no-any-return]
+        return make_tensor(constant(np.empty(0, input._array.dtype)))
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = constant(np.array(list(choose(range(input._array.size), r)), np.int64)).reshape(-1, r)
     flat = F.index_select(input, make_tensor(rows.reshape(-1)), dim=0)

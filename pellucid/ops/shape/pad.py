@@ -80,7 +80,7 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor
         if (before < 0 and -before > size) or (after < 0 and size + min(before, 0) + after < 0):
             raise OperationError("narrow(): length must be non-negative.")
     number = number_array(value, a.dtype)[()]
-    return constant_pad_op.call(input, pad=pad, value=number if number.dtype.kind == "V" else number.item())  # type: ignore[no-any-return]
+    return constant_pad_op.call(input, pad=pad, value=number if number.dtype.kind == "V" else number.item())
 
 
 # ---- other modes -----------------------------------------------------------------------------
@@ -172,7 +172,7 @@ def _three(input: Any, name: str) -> tuple[int, ...]:
     shape = require_tensor(input, name)._array.shape
     if len(shape) < 3:
         raise ShapeError(f"{name} expects input to have at least 3 dimensions, but got input with {len(shape)} dimension(s)")
-    return shape  # type: ignore[no-any-return]
+    return shape
 
 
 @public(namespace="torch nn.functional")
@@ -216,7 +216,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
                 f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({d})={size} is not divisible by {r}"
             )
     if not math.prod(shape):
-        return input.clone()  # type: ignore[attr-defined,no-any-return]  # PyTorch leaves the shape of an empty tensor as it is
+        return input.clone()  # PyTorch leaves the shape of an empty tensor as it is
     n = len(lead)
     x = reshape(input, (*lead, channels, height // r, r, width // r, r))
     x = permute(x, (*range(n), n, n + 2, n + 4, n + 1, n + 3))

@@ -93,7 +93,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     tensor([1, 3])
     """
     dim, index = shapes.select_position(as_index(index), require_tensor(input, "select")._array.shape, dim)
-    return select_op.call(input, dim=dim, index=index)  # type: ignore[no-any-return]
+    return select_op.call(input, dim=dim, index=index)
 
 
 @public(methods="=")
@@ -107,9 +107,9 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     if isinstance(start, Tensor) and (start._array.ndim or start._array.dtype.kind not in "iu"):
         raise OperationError("start must be an 0-dim integral Tensor.")
     if isinstance(start, Tensor) and tracing.tracers:
-        start = start.item()  # type: ignore[attr-defined]
+        start = start.item()
     dim, first = shapes.narrow_range(require_tensor(input, "narrow")._array.shape, dim, as_index(start), length)
-    return slice_op.call(input, dim=dim, start=first, end=first + length, step=1)  # type: ignore[no-any-return]
+    return slice_op.call(input, dim=dim, start=first, end=first + length, step=1)
 
 
 def slice_dim(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
@@ -122,7 +122,7 @@ def slice_dim(input: Tensor, dim: int = 0, start: int | None = None, end: int | 
         raise OperationError("slice step must be positive")
     first, length, step = shapes.slice_range(slice(start, end, step), shape[dim])
     last = first + (length - 1) * step + 1 if length else first
-    return slice_op.call(input, dim=dim, start=first, end=last, step=step)  # type: ignore[no-any-return]
+    return slice_op.call(input, dim=dim, start=first, end=last, step=step)
 
 
 @public(methods="=")
@@ -136,7 +136,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     shape = require_tensor(input, "diagonal")._array.shape
     shapes.diagonal_shape(shape, offset, dim1, dim2)
     first, second = shapes.normalize_dim(dim1, len(shape)), shapes.normalize_dim(dim2, len(shape))
-    return diagonal_op.call(input, offset=offset, dim1=first, dim2=second)  # type: ignore[no-any-return]
+    return diagonal_op.call(input, offset=offset, dim1=first, dim2=second)
 
 
 # ---- windows and strides ---------------------------------------------------------------------
@@ -192,7 +192,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """
     shape = require_tensor(self, "unfold")._array.shape
     shapes.unfold_shape(shape, dimension, size, step)
-    return unfold_op.call(self, dim=shapes.normalize_dim(dimension, len(shape)), size=size, step=step)  # type: ignore[no-any-return]
+    return unfold_op.call(self, dim=shapes.normalize_dim(dimension, len(shape)), size=size, step=step)
 
 
 # ---- several views ---------------------------------------------------------------------------
@@ -231,7 +231,7 @@ unbind_op = defop(
 def _split(x: Tensor, sizes: tuple[int, ...], dim: int) -> tuple[Tensor, ...]:
     if is_fast(x):
         return views_result(split_op, x, _pieces(None, x._array, sizes=sizes, dim=dim), {"sizes": sizes, "dim": dim})
-    return split_op.call(x, sizes=sizes, dim=dim)  # type: ignore[no-any-return]
+    return split_op.call(x, sizes=sizes, dim=dim)
 
 
 def _splittable(x: Any, dim: int, name: str) -> tuple[int, int]:
@@ -367,7 +367,7 @@ def _unbind(x: Tensor, dim: int) -> tuple[Tensor, ...]:
         front = a if dim == 0 else np.moveaxis(a, dim, 0)
         parts = list(front) if a.ndim > 1 else [front[i, ...] for i in range(len(front))]
         return views_result(unbind_op, x, parts, {"dim": dim})
-    return unbind_op.call(x, dim=dim)  # type: ignore[no-any-return]
+    return unbind_op.call(x, dim=dim)
 
 
 @public(methods="=")
@@ -402,7 +402,7 @@ def _unsafe(name: str, sizes: Callable[[int, Any, int], tuple[int, ...]], argume
         dim = given[1] if len(given) > 1 else named.pop("dim", 0)
         keyword(named, name)
         number, size = _splittable(input, dim, name)
-        return unsafe_split_op.call(input, sizes=sizes(size, given[0], number), dim=number)  # type: ignore[no-any-return]
+        return unsafe_split_op.call(input, sizes=sizes(size, given[0], number), dim=number)
 
     function.__name__ = name
     function.__doc__ = (
@@ -440,7 +440,7 @@ def _contains(self: Tensor, element: Any) -> bool:
 
 def _reversed(self: Tensor) -> Tensor:
     """`reversed(x)`: a copy with dimension 0 in reverse order."""
-    return self.flip(0) if self._array.ndim else self  # type: ignore[no-any-return, attr-defined]
+    return self.flip(0) if self._array.ndim else self
 
 
 def _delete(self: Tensor, index: Any) -> None:

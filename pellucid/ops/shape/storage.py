@@ -67,7 +67,7 @@ def size_method(self: Tensor, dim: int | None = None) -> Any:
 @method("dim ndimension")
 def dim_method(self: Tensor) -> int:
     """The number of dimensions."""
-    return self._array.ndim  # type: ignore[no-any-return]
+    return self._array.ndim
 
 
 @public(names="numel", methods="numel nelement")
@@ -84,19 +84,19 @@ def numel(input: Tensor) -> int:
 @method()
 def element_size(self: Tensor) -> int:
     """Bytes of one element."""
-    return self._array.dtype.itemsize  # type: ignore[no-any-return]
+    return self._array.dtype.itemsize
 
 
 @tensor_property
 def itemsize(self: Tensor) -> int:
     """Bytes of one element."""
-    return self._array.dtype.itemsize  # type: ignore[no-any-return]
+    return self._array.dtype.itemsize
 
 
 @tensor_property
 def nbytes(self: Tensor) -> int:
     """Bytes of all elements."""
-    return int(self._array.size) * self._array.dtype.itemsize  # type: ignore[no-any-return]
+    return int(self._array.size) * self._array.dtype.itemsize
 
 
 @method()
@@ -134,7 +134,7 @@ def is_contiguous(self: Tensor, memory_format: Any = dtypes.contiguous_format) -
     """Whether the elements lie in memory in the order of the dimensions (or of `memory_format`), without gaps."""
     a = self._array
     if memory_format is dtypes.contiguous_format:
-        return a.flags.c_contiguous if type(a) is ndarray else shapes.is_contiguous(a.shape, element_strides(a))  # type: ignore[no-any-return]
+        return a.flags.c_contiguous if type(a) is ndarray else shapes.is_contiguous(a.shape, element_strides(a))
     wanted = 4 if memory_format is dtypes.channels_last else 5
     return a.ndim == wanted and shapes.is_channels_last(a.shape, element_strides(a))
 
@@ -178,7 +178,7 @@ def contiguous(self: Tensor, memory_format: Any = dtypes.contiguous_format) -> T
     if memory_format is dtypes.contiguous_format and type(a) is ndarray and a.flags.c_contiguous:
         return self
     order = _order(memory_format, a.ndim)
-    return self if is_contiguous(self, memory_format) else contiguous_op.call(self, order=order)  # type: ignore[no-any-return]
+    return self if is_contiguous(self, memory_format) else contiguous_op.call(self, order=order)
 
 
 # ---- any strides -----------------------------------------------------------------------------
@@ -256,7 +256,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     offset = own if storage_offset is None else as_index(storage_offset)
     item = a.dtype.itemsize
     shapes.check_as_strided(size, stride, offset, owner(a).nbytes // item if type(a) is ndarray else a.size, item)
-    return as_strided_op.call(input, size=size, stride=stride, shift=offset - own, geometry=element_strides(a))  # type: ignore[no-any-return]
+    return as_strided_op.call(input, size=size, stride=stride, shift=offset - own, geometry=element_strides(a))
 
 
 # ---- storages --------------------------------------------------------------------------------
@@ -313,7 +313,7 @@ class UntypedStorage:
 
     def tolist(self) -> list[int]:
         """The bytes."""
-        return self._bytes().tolist()  # type: ignore[no-any-return]
+        return self._bytes().tolist()
 
     def __getitem__(self, index: Any) -> Any:
         found = self._bytes()[index]
@@ -394,7 +394,7 @@ class TypedStorage:
 
     def tolist(self) -> list[Any]:
         """The elements."""
-        return self._elements().tolist()  # type: ignore[no-any-return]
+        return self._elements().tolist()
 
     def __getitem__(self, index: int) -> Any:
         return self._elements()[index].item()
@@ -473,8 +473,8 @@ def _placed(a: ndarray, shape: Any, strides: Any, offset: int) -> ndarray:
         grown = np.empty(needed, a.dtype)
         old = UntypedStorage(held)._bytes()
         grown.view(np.uint8)[: len(old)] = old
-        return np.ndarray(shape, a.dtype, grown, offset * item, steps)  # type: ignore[arg-type]
-    return np.ndarray(shape, a.dtype, UntypedStorage(held)._bytes(), offset * item, steps)  # type: ignore[arg-type]
+        return np.ndarray(shape, a.dtype, grown, offset * item, steps)
+    return np.ndarray(shape, a.dtype, UntypedStorage(held)._bytes(), offset * item, steps)
 
 
 @method()
@@ -506,7 +506,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
         strides = tuple(stride) if stride is not None else shapes.contiguous_strides(shape)
         shapes.check_as_strided(shape, strides, storage_offset, held.nbytes() // item, item)
         steps = tuple([s * item for s in strides])
-        self._array = np.ndarray(shape, self._array.dtype, held._bytes(), storage_offset * item, steps)  # type: ignore[arg-type]
+        self._array = np.ndarray(shape, self._array.dtype, held._bytes(), storage_offset * item, steps)
     self._ver = None
     bump(self, "set_")
     return self

@@ -128,7 +128,7 @@ def _reshape_to(x: Tensor, shape: Sequence[int]) -> Tensor:
         return view_result(view_op, x, r, {"shape": r.shape})
     shape = shapes.infer_size(tuple(shape), a.size)
     strides = shapes.view_strides(a.shape, element_strides(a), shape)
-    return view_op.call(x, shape=shape) if strides is not None else unsafe_view_op.call(x, shape=shape)  # type: ignore[no-any-return]
+    return view_op.call(x, shape=shape) if strides is not None else unsafe_view_op.call(x, shape=shape)
 
 
 # What gradient rules call: `F.reshape(x, shape=...)` is a view or a copy, whichever it must be.
@@ -196,7 +196,7 @@ def _strict_view(x: Tensor, shape: tuple[int, ...]) -> Tensor:
         raise OperationError(
             shapes.VIEW_REFUSED, op="view", notes=notes, hint="call .reshape(...), or .contiguous() before .view(...)"
         )
-    return view_op.call(x, shape=shape)  # type: ignore[no-any-return]
+    return view_op.call(x, shape=shape)
 
 
 @public(methods="=")
@@ -281,7 +281,7 @@ view_dtype_op = defop("view_dtype", "input", forward=lambda xp, x, *, dtype: x.v
 def _view_dtype(x: Tensor, kind: dtypes.dtype) -> Tensor:
     a, target = x._array, kind.numpy
     if a.dtype == target:
-        return alias_op.call(x)  # type: ignore[no-any-return]
+        return alias_op.call(x)
     own, new = a.dtype.itemsize, target.itemsize
     if own != new:
         names = f"to view {x.dtype.scalar_type_name} as {kind.scalar_type_name} (different element sizes)"
@@ -297,7 +297,7 @@ def _view_dtype(x: Tensor, kind: dtypes.dtype) -> Tensor:
             for dim, stride in enumerate(strides[:-1]):
                 if stride % ratio and a.size:
                     raise OperationError(f"self.stride({dim}) must be divisible by {ratio} {names}, but got {stride}")
-    return view_dtype_op.call(x, dtype=target)  # type: ignore[no-any-return]
+    return view_dtype_op.call(x, dtype=target)
 
 
 # ---- order of dimensions ---------------------------------------------------------------------
@@ -351,8 +351,8 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     ndim = require_tensor(input, "transpose")._array.ndim
     first, second = shapes.normalize_dim(dim0, ndim), shapes.normalize_dim(dim1, ndim)
     if not ndim:
-        return alias_op.call(input)  # type: ignore[no-any-return]
-    return transpose_op.call(input, dim0=first, dim1=second)  # type: ignore[no-any-return]
+        return alias_op.call(input)
+    return transpose_op.call(input, dim0=first, dim1=second)
 
 
 def _swap(name: str, first: str, second: str) -> None:
@@ -391,7 +391,7 @@ def t(input: Tensor) -> Tensor:
         return view_result(t_op, input, input._array.T, {"dim0": 0, "dim1": 1})
     if ndim > 2:
         raise ShapeError(f"t() expects a tensor with <= 2 dimensions, but self is {ndim}D")
-    return t_op.call(input, dim0=0, dim1=1) if ndim == 2 else alias_op.call(input)  # type: ignore[no-any-return]
+    return t_op.call(input, dim0=0, dim1=1) if ndim == 2 else alias_op.call(input)
 
 
 @public(methods="=")
@@ -412,7 +412,7 @@ def permute(input: Tensor, *dims: Any, **named: Any) -> Tensor:
             pass
     a = require_tensor(input, "permute")._array
     order = shapes.permutation(sizes_of(dims, "permute", "dims"), a.ndim)
-    return permute_op.call(input, dims=order)  # type: ignore[no-any-return]
+    return permute_op.call(input, dims=order)
 
 
 @public(names="movedim moveaxis", methods="=")
@@ -437,10 +437,10 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
         if len(set(dims)) != len(dims):
             raise OperationError(f"movedim: repeated dim in `{which}` ({shapes.text(dims)})")
     if not ndim:
-        return alias_op.call(input)  # type: ignore[no-any-return]
+        return alias_op.call(input)
     rest = iter([d for d in range(ndim) if d not in before])
     place = dict(zip(after, before, strict=True))
-    return permute_op.call(input, dims=tuple(place[d] if d in place else next(rest) for d in range(ndim)))  # type: ignore[no-any-return]
+    return permute_op.call(input, dims=tuple(place[d] if d in place else next(rest) for d in range(ndim)))
 
 
 def _turned(name: str, doc: str, make: Any) -> None:
@@ -461,7 +461,7 @@ def _reversed_dims(x: Tensor) -> Tensor:
             UserWarning,
             stacklevel=2,
         )
-    return permute_op.call(x, dims=tuple(range(x._array.ndim - 1, -1, -1)))  # type: ignore[no-any-return]
+    return permute_op.call(x, dims=tuple(range(x._array.ndim - 1, -1, -1)))
 
 
 def _matrix_transposed(x: Tensor) -> Tensor:
@@ -471,11 +471,11 @@ def _matrix_transposed(x: Tensor) -> Tensor:
         return x
     if ndim < 2:
         raise OperationError(f"tensor.mT is only supported on matrices or batches of matrices. Got {ndim}-D tensor.")
-    return transpose_op.call(x, dim0=-2, dim1=-1)  # type: ignore[no-any-return]
+    return transpose_op.call(x, dim0=-2, dim1=-1)
 
 
 def _conjugated(x: Tensor) -> Tensor:
-    return F.conj(x) if x._array.dtype.kind == "c" else x  # type: ignore[no-any-return]
+    return F.conj(x) if x._array.dtype.kind == "c" else x
 
 
 def _h(x: Tensor) -> Tensor:
@@ -573,9 +573,9 @@ def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     elif isinstance(dim, Sequence):
         wanted = shapes.normalize_dims(dim, len(shape))
     else:
-        wanted = (shapes.normalize_dim(as_index(dim), len(shape)),)  # type: ignore[arg-type]
+        wanted = (shapes.normalize_dim(as_index(dim), len(shape)),)
     dims = tuple([d for d in wanted if shape and shape[d] == 1])
-    return squeeze_op.call(input, dims=dims)  # type: ignore[no-any-return]
+    return squeeze_op.call(input, dims=dims)
 
 
 @public(methods="=")
@@ -592,7 +592,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
         raise DimensionError(f"Dimension out of range (expected to be in range of [{-a.ndim - 1}, {a.ndim}], but got {dim})")
     if type(a) is ndarray and a.flags.c_contiguous and is_fast(input):
         return view_result(unsqueeze_op, input, a.reshape((*a.shape[:place], 1, *a.shape[place:])), {"dim": place})
-    return unsqueeze_op.call(input, dim=place)  # type: ignore[no-any-return]
+    return unsqueeze_op.call(input, dim=place)
 
 
 def _atleast(n: int, grow: Any) -> None:
@@ -645,7 +645,7 @@ def expand(self: Tensor, *size: Any, implicit: bool = False, **named: Any) -> Te
                 pass
     a = require_tensor(self, "expand")._array
     shape, _ = shapes.expand(a.shape, (1,) * a.ndim, sizes_of(size, "expand"), legacy_type(self))
-    return expand_op.call(self, shape=shape)  # type: ignore[no-any-return]
+    return expand_op.call(self, shape=shape)
 
 
 @method()

@@ -136,7 +136,7 @@ def _typed(input: Any, name: str, complex_: bool) -> Tensor:
         kind = dtypes.get_default_dtype()
     if complex_:
         kind = kind.to_complex()
-    return input if input.dtype is kind else F.cast(input, dtype=kind.numpy)  # type: ignore[no-any-return]
+    return input if input.dtype is kind else F.cast(input, dtype=kind.numpy)
 
 
 def _scale(norm: Any, forward: bool, count: int, name: str) -> float:
@@ -207,7 +207,7 @@ def _full(name: str, input: Any, sizes: Any, dims: Any, norm: Any, forward: bool
     scale = _scale(norm, forward, math.prod(sizes), name)
     x = _fit(_typed(input, name, False), dims, sizes)
     if x.dtype.is_complex:
-        return F.fft_c2c(x, dim=dims, forward=forward, scale=scale) if dims else x.clone()  # type: ignore[attr-defined, no-any-return]
+        return F.fft_c2c(x, dim=dims, forward=forward, scale=scale) if dims else x.clone()
     if not dims:
         return _typed(x, name, True)
     return F.fft_r2c(x, dim=dims, forward=forward, scale=scale, onesided=False)
@@ -418,7 +418,7 @@ def _two(name: str, of: Any) -> Any:
     """The two-dimensional form of a transform over several dimensions."""
 
     def transform(input: Tensor, s: Sizes = None, dim: Sizes = (-2, -1), norm: str | None = None) -> Tensor:
-        return of(input, s, dim, norm)  # type: ignore[no-any-return]
+        return of(input, s, dim, norm)
 
     transform.__name__ = transform.__qualname__ = name
     transform.__doc__ = f"`{of.__name__}` over the last two dimensions, or the two in `dim`."
@@ -435,7 +435,7 @@ def _frequencies(values: Any, n: int, d: float, dtype: Any, requires_grad: bool,
     made = make_tensor((values(n) / (n * d) if n else np.zeros(0)).astype(kind.numpy))
     if device is not None:
         made = made.to(device)
-    return made.requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
+    return made.requires_grad_() if requires_grad else made
 
 
 def _check_count(n: Any, name: str) -> int:
@@ -496,8 +496,8 @@ def _shifted(name: str, input: Any, dim: Any, way: int) -> Tensor:
     else:
         dims = tuple(normalize_dim(d, len(shape)) for d in ((dim,) if isinstance(dim, int) else dim))
     if not dims:
-        return input.clone()  # type: ignore[no-any-return]
-    return input.roll([shape[d] // 2 if way > 0 else (shape[d] + 1) // 2 for d in dims], dims)  # type: ignore[no-any-return]
+        return input.clone()
+    return input.roll([shape[d] // 2 if way > 0 else (shape[d] + 1) // 2 for d in dims], dims)
 
 
 @public(namespace="fft")

@@ -33,7 +33,7 @@ def _centred(window: Any, win_length: int, n_fft: int, like: Any) -> Tensor:
     if window is None:
         window = make_tensor(constant(np.ones(win_length, like.real.dtype)))
     if win_length == n_fft:
-        return window  # type: ignore[no-any-return]
+        return window
     left = (n_fft - win_length) // 2
     zeros = [make_tensor(constant(np.zeros(n, window._array.dtype))) for n in (left, n_fft - win_length - left)]
     return F.cat(zeros[0], window, zeros[1], dim=0)
@@ -137,7 +137,7 @@ def stft(
     else:
         made = F.fft_r2c(frames, dim=last, forward=True, scale=scale, onesided=bool(onesided))
     made = made.transpose(-1, -2)
-    return made if return_complex else F.view_as_real(made)  # type: ignore[no-any-return]
+    return made if return_complex else F.view_as_real(made)
 
 
 def _check_cover(cover: np.ndarray, call: str) -> None:
@@ -213,7 +213,7 @@ def istft(
     if return_complex and onesided:
         raise OperationError("Cannot have onesided output if window or input is complex")
     factors = _centred(window, width, n_fft, input._array)
-    frames = input.mT  # type: ignore[attr-defined]
+    frames = input.mT
     last = (len(shape) - 1,)
     scale = 1 / math.sqrt(n_fft) if normalized else 1 / n_fft
     if return_complex:
@@ -241,4 +241,4 @@ def istft(
         warnings.warn("The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. "
                       "Please check your center and hop_length settings.", UserWarning, stacklevel=2)  # fmt: skip
         made = F.fit_sizes(made, shape=(*lead, length))
-    return made  # type: ignore[no-any-return]
+    return made
