@@ -124,7 +124,7 @@ class Noted(NamedTuple):
 
 # Finds the user's line when an error is made inside the library; `core.source` puts itself here.
 locate: Callable[[], object] | None = None
-# Finds the tensors of the call that failed and the likely repair; `api.error_facts` puts itself here.
+# Finds the tensors of the call that failed and the likely repair; `api.messages.facts` puts itself here.
 gather: Callable[[Any, str], Noted | None] | None = None
 
 

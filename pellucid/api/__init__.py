@@ -4,7 +4,6 @@ from . import array_api as array_api
 from . import construct as construct
 from . import convert as convert
 from . import display as display
-from . import error_facts as error_facts
 from . import gradients as gradients
 from . import layouts as layouts
 from . import new as new
@@ -12,6 +11,7 @@ from . import notebook as notebook
 from . import settings as settings
 from . import sharing as sharing
 from . import symbols as symbols
+from .messages import facts as facts
 
 from . import attach as attach  # isort: skip (after everything that registers)
 from . import overriding as overriding  # isort: skip

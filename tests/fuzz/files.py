@@ -540,8 +540,8 @@ def prepare() -> None:
     import resource
 
     warnings.simplefilter("ignore")
-    for words in ("error_hints", "overloads"):  # read when the first error is made
-        importlib.import_module(f"pellucid.api.{words}")
+    for words in ("hints", "overloads"):  # read when the first error is made
+        importlib.import_module(f"pellucid.api.messages.{words}")
     importlib.import_module("pellucid.ops._overloads").overloads()
     sys.addaudithook(watch)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() if sys.platform == "linux" else 8 << 30
@@ -557,7 +557,7 @@ def warm() -> None:
             case = make(random.Random(seed))
             with contextlib.suppress(Exception), place():
                 READERS[case["kind"]][1](damaged(READERS[case["kind"]][0](case), case), case)
-    importlib.import_module("pellucid.api.error_hints")  # what words an error
+    importlib.import_module("pellucid.api.messages.hints")  # what words an error
     codecs.lookup("latin1"), codecs.lookup("ascii"), codecs.lookup("utf-8")
 
 

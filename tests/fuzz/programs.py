@@ -44,7 +44,7 @@ for name in (
     "nn.utils.parametrizations",
     "autograd.functional",
     "amp",
-    "api.error_hints",
+    "api.messages.hints",
     "kernels.random.draws",
 ):
     importlib.import_module(f"pellucid.{name}")  # once, and not in each process of a case

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from ...api.written import tree as tree
+from ...api.messages.written import tree as tree
 from ...core.display.notebook import place
 from ..events import Op, Site
 from ..names import locals_of

@@ -31,7 +31,7 @@ def placed(error: Exception, i: Instruction) -> Exception:
 
 def _hint(sentence: str, known: Facts) -> str | None:
     """The likely repair, which is otherwise found from the frames of the failing call: rules look at shapes and dtypes alone."""
-    from ...api.error_hints import Case, advise  # read when the first error is made
+    from ...api.messages.hints import Case, advise  # read when the first error is made
 
     try:
         kinds = {kind: array for array, kind in BY_NUMPY.items()}

@@ -18,7 +18,7 @@ import numpy as np
 from numpy import ndarray
 
 from ... import dtypes
-from ...api.error_facts import call_in_progress
+from ...api.messages.facts import call_in_progress
 from ...backends import native
 from ...backends.numpy_cpu import address
 from ...core import bind, inplace, observe, source, tracing

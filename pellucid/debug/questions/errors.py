@@ -7,7 +7,7 @@ import re
 from types import FrameType, TracebackType
 from typing import Any
 
-from ...api.written import text_at
+from ...api.messages.written import text_at
 from ...core import reverse
 from ...core.source import Line, describe, is_library
 from ...core.tensor import Tensor

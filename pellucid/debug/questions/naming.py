@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...api.written import call_at
+from ...api.messages.written import call_at
 from ...core.source import is_library
 from ...core.tape import Node
 from ...core.tensor import Tensor

@@ -8,7 +8,7 @@ import gc
 import linecache
 from typing import Any
 
-from ...api.written import tree
+from ...api.messages.written import tree
 from ...core.source import Line, is_library
 from ...core.tensor import Tensor
 

@@ -12,8 +12,8 @@ from itertools import permutations
 from math import prod
 from typing import Any
 
-from ..core.tape import Node
-from ..core.tensor import OutputSlot, Tensor
+from ...core.tape import Node
+from ...core.tensor import OutputSlot, Tensor
 
 Rule = Callable[["Case"], str | None]
 _rules: list[tuple[str, Rule]] = []

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.public import FUNCTIONS, METHODS
-from ..core.tensor import Parameter, Tensor
-from ..ops._overloads import WITH_OUT, overloads
+from ...core.public import FUNCTIONS, METHODS
+from ...core.tensor import Parameter, Tensor
+from ...ops._overloads import WITH_OUT, overloads
 from .written import call_at
 
 _SPACES = ("Tensor", *FUNCTIONS)

@@ -13,12 +13,12 @@ from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Any
 
-from .. import errors
-from ..core import explain, source
-from ..core.primitive import Primitive
-from ..core.public import FUNCTIONS, METHODS
-from ..core.tensor import Tensor
-from ..errors import ArgumentTypeError, Kind, Operand
+from ... import errors
+from ...core import explain, source
+from ...core.primitive import Primitive
+from ...core.public import FUNCTIONS, METHODS
+from ...core.tensor import Tensor
+from ...errors import ArgumentTypeError, Kind, Operand
 
 _TENSORS = 8  # tensors of one call that are shown
 _FRAMES = 6  # how many of the user's frames are searched for the names of tensors
@@ -140,7 +140,7 @@ def _gather(kind: Kind, sentence: str) -> errors.Noted | None:
         if not about_types:
             return None
         call = "", {}, {}
-    from .error_hints import Case, advise  # read when the first error is made
+    from .hints import Case, advise  # read when the first error is made
 
     name, tensors, values = call
     case = Case(tensors, _module(frame), sentence, name, values)

@@ -3,7 +3,7 @@
 import ast
 import sys
 
-from pellucid.api.written import call_at, text_at, tree
+from pellucid.api.messages.written import call_at, text_at, tree
 
 
 def here():
