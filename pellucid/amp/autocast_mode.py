@@ -85,6 +85,10 @@ class _Policy:
             return self.to(value, dtypes.float32)
         return value
 
+    def narrow(self, value: Any) -> Any:
+        """A floating-point tensor in the precision of this block, but for doubles; anything else as it is."""
+        return self.to(value, self.dtype) if isinstance(value, Tensor) and value.dtype in _FLOATS else value
+
     def to(self, x: Tensor, target: dtypes.dtype) -> Tensor:
         if x.dtype is target:
             return x

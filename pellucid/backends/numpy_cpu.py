@@ -310,6 +310,13 @@ def owner(x: ndarray) -> ndarray:
         x = base
 
 
+def element_offset(a: Any) -> int:
+    """Elements between the start of the memory that an array lies in and its first element."""
+    if type(a) is not ndarray or a.base is None or not a.size:
+        return 0
+    return (address(a) - address(owner(a))) // a.itemsize
+
+
 def memory_of(x: ndarray) -> Any:
     """What tells whether two arrays may share memory: the array that owns it, or the object (a mapped file, bytes) that does."""
     held = owner(x)

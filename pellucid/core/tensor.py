@@ -181,10 +181,10 @@ class Tensor:
 
     @property
     def _base(self) -> Tensor | None:
-        return None if self._view is None else self._view.base
+        return self._view.base if self._is_view() else None  # type: ignore[union-attr]
 
     def _is_view(self) -> bool:
-        return self._view is not None
+        return self._view is not None and not self._view.base.is_inference()
 
     def is_inference(self) -> bool:
         """True for a tensor made in inference mode."""

@@ -70,6 +70,19 @@ def full_precision(function: Function) -> Function:
     return wrapper  # type: ignore[return-value]
 
 
+def low_precision(function: Function) -> Function:
+    """Decorator for products that check their arguments' dtypes: under autocast they take its precision."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        policy = local.autocast
+        if policy is None:
+            return function(*args, **kwargs)
+        return function(*map(policy.narrow, args), **{k: policy.narrow(v) for k, v in kwargs.items()})
+
+    return wrapper  # type: ignore[return-value]
+
+
 def per_dimension(value: Any, n: int) -> tuple[int, ...]:
     """A size for each of `n` dimensions, given as one number or as a sequence (of one or of n)."""
     if isinstance(value, int):

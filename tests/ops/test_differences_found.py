@@ -596,3 +596,58 @@ def test_padding_images_without_channels() -> None:
     assert pad(torch.ones(2, 0, 4), (1, 1), mode="circular").shape == (2, 0, 6)
     with pytest.raises(TypeError, match=r"pad\(\): argument 'value' \(position 4\) must be float, not complex"):
         pad(torch.ones(2), (1, 1), value=1j)
+
+
+def test_memory_seen_as_wider_elements_begins_at_one_of_them() -> None:
+    x = torch.arange(12.0).reshape(3, 4)
+    for view in (lambda: torch.view_as_complex(x[:, 1:3]), lambda: torch.view_as_complex(torch.arange(3.0)[1:])):
+        with pytest.raises(RuntimeError, match="Tensor must have a storage_offset divisible by 2"):
+            view()
+    with pytest.raises(RuntimeError, match=r"self.storage_offset\(\) must be divisible by 2 to view Float as Double"):
+        torch.arange(5.0)[1:].view(torch.float64)
+    assert torch.view_as_complex(x[:, 2:])[0].item() == 2 + 3j
+
+
+# ---- out= of another type, and multiples of other numbers --------------------------------------------------------------
+def test_out_of_where_any_and_all() -> None:
+    yes, one = torch.tensor([True]), torch.ones(1)
+    with pytest.raises(RuntimeError, match="Expected out type to be Float but got Double"):
+        torch.where(yes, one, one, out=torch.zeros(1, dtype=torch.float64))
+    with pytest.raises(TypeError, match=r"where\(\): argument 'other' \(position 3\) must be Tensor, not float"):
+        torch.where(yes, one, 1.0, out=torch.zeros(1))
+    target = torch.zeros(1)
+    assert torch.where(yes, one, one, out=target) is target and target.item() == 1
+    for function in (torch.any, torch.all):
+        with pytest.raises(RuntimeError, match=f"{function.__name__} only supports bool tensor for result, got: Float"):
+            function(yes, 0, out=torch.zeros(()))
+        truth = torch.zeros((), dtype=torch.bool)
+        assert function(torch.ones(2, dtype=torch.uint8), out=truth) is truth and truth.item() is True
+
+
+def test_alpha_of_sub() -> None:
+    with pytest.raises(RuntimeError, match="Subtraction, the `-` operator, with a bool tensor is not supported"):
+        torch.sub(torch.ones(2), torch.tensor([True, False]), alpha=3)
+    with pytest.raises(RuntimeError, match="For integral input tensors, argument alpha must not be a floating point number"):
+        torch.ones(2, dtype=torch.uint8).sub_(1, alpha=1.0)
+    assert torch.ones(2).sub(1, alpha=1.0).tolist() == [0.0, 0.0] and torch.rsub(torch.ones(2), 3, alpha=1.0).tolist() == [2.0, 2.0]
+
+
+# ---- losses of two types ------------------------------------------------------------------------------------------------
+def test_types_of_losses() -> None:
+    functional = torch.nn.functional
+    single, double = torch.tensor([1.0]), torch.tensor(2.0, dtype=torch.float64)
+    for loss in (functional.mse_loss, functional.l1_loss, functional.smooth_l1_loss):
+        with pytest.warns(UserWarning, match="Using a target size"):
+            assert loss(single, double).dtype == loss(double, single).dtype == torch.float64  # the number counts like its partner
+    assert functional.huber_loss(single, double[None]).dtype == torch.float32
+    with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired output type Long"):
+        functional.huber_loss(torch.ones(1, dtype=torch.int64), single)
+    for name in ("mse", "smooth_l1", "huber"):
+        with pytest.raises(NotImplementedError, match=f"\"{name}_cpu\" not implemented for 'Long'"):
+            getattr(functional, f"{name}_loss")(torch.ones(1, dtype=torch.int64), torch.ones(1, dtype=torch.int64))
+
+
+def test_tensors_of_inference_mode_are_no_views() -> None:
+    with torch.inference_mode():
+        x = torch.ones(2, 3).mT.requires_grad_()
+    assert not x._is_view() and x._base is None and x.requires_grad and x.is_leaf

@@ -18,7 +18,7 @@ from ...dtypes import BY_NUMPY, promote_types
 from ...errors import DtypeError, OperationError, ShapeError, UnsupportedError
 from ...shapes import bmm_shape, dot_shape, expand, matmul_shape, mm_shape, mv_shape
 from .._overloads import former
-from .._rules import require_tensor
+from .._rules import low_precision, require_tensor
 from .._samples import REAL, Sample, cases, draw
 
 Number = bool | int | float | complex
@@ -241,6 +241,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 
 
 @public(out=True, namespace="linalg")
+@low_precision
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The sum of `conj(x) * y` along a dimension of two tensors that broadcast.
 
@@ -314,6 +315,7 @@ def _combined(name: str, input: Any, product: Tensor, beta: Any, alpha: Any) -> 
 
 
 @public(methods="=", inplace="=", out=True)
+@low_precision
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """`beta * input + alpha * (mat1 @ mat2)` with `input` broadcast to the product's shape.
 
@@ -373,6 +375,7 @@ def _bool_addr(input: Any, product: Any, beta: Any, alpha: Any) -> Tensor:
 
 
 @public(methods="=", inplace="=", out=True)
+@low_precision
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """`beta * input + alpha * sum_i (batch1[i] @ batch2[i])`.
 
@@ -388,6 +391,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *rest: Any, beta: Numb
 
 
 @public(methods="=", inplace="=", out=True)
+@low_precision
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """`beta * input + alpha * (batch1 @ batch2)` for stacks of matrices.
 

@@ -12,7 +12,7 @@ from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import Tensor
 from ...errors import DtypeError, facts_of
-from .._rules import per_dimension, require_tensor
+from .._rules import low_precision, per_dimension, require_tensor
 
 Sizes = int | Sequence[int]
 
@@ -163,6 +163,7 @@ def _convolve(n: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, pad
 
 
 @public(namespace="nn.functional torch")
+@low_precision
 def conv1d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes | str = 0, dilation: Sizes = 1,
     groups: int = 1,
@@ -189,6 +190,7 @@ def conv1d(
 
 
 @public(namespace="nn.functional torch")
+@low_precision
 def conv2d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes | str = 0, dilation: Sizes = 1,
     groups: int = 1,
@@ -203,6 +205,7 @@ def conv2d(
 
 
 @public(namespace="nn.functional torch")
+@low_precision
 def conv3d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes | str = 0, dilation: Sizes = 1,
     groups: int = 1,
@@ -247,6 +250,7 @@ def _transpose(
 
 
 @public(namespace="nn.functional torch")
+@low_precision
 def conv_transpose1d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes = 0, output_padding: Sizes = 0,
     groups: int = 1, dilation: Sizes = 1,
@@ -268,6 +272,7 @@ def conv_transpose1d(
 
 
 @public(namespace="nn.functional torch")
+@low_precision
 def conv_transpose2d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes = 0, output_padding: Sizes = 0,
     groups: int = 1, dilation: Sizes = 1,
@@ -282,6 +287,7 @@ def conv_transpose2d(
 
 
 @public(namespace="nn.functional torch")
+@low_precision
 def conv_transpose3d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes = 0, output_padding: Sizes = 0,
     groups: int = 1, dilation: Sizes = 1,

@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 
 from ...core import tracing
-from ...core.bind import wrap
+from ...core.bind import common_dtype, wrap
 from ...core.modes import state
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import Tensor
 from ...core.tracing import constant
-from ...errors import ArgumentTypeError, ArgumentValueError, OperationError, ShapeValueError
+from ...dtypes import can_cast
+from ...errors import ArgumentTypeError, ArgumentValueError, DtypeError, OperationError, ShapeValueError, UnsupportedError
 from ...shapes import broadcast_shapes
 from .._rules import full_precision, require_tensor
 from .._samples import Sample
@@ -71,6 +72,19 @@ huber_op = defop(
 )
 
 
+def _paired(name: str, input: Tensor, target: Tensor, kernel: str = "") -> tuple[Tensor, Tensor]:
+    """The two, checked, and in one shape where their types differ: neither then counts as a mere number."""
+    check_pair(name, input, target)
+    a, b = input._array, target._array
+    kind = common_dtype([input, target])
+    if kernel and kind.is_integral:
+        raise UnsupportedError(f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'", hint="convert first: x.float()")
+    if a.dtype == b.dtype or a.shape == b.shape:
+        return input, target
+    shape = broadcast_shapes(a.shape, b.shape)
+    return F.expand(input, shape=shape), F.expand(target, shape=shape)
+
+
 def _single(input: Tensor, target: Tensor) -> bool:
     """Whether one operation serves: plain floats of one type, not two bytes wide, and nobody who watches the steps."""
     kind = input._array.dtype
@@ -102,7 +116,7 @@ def mse_loss(
     tensor(2.)
     """
     reduction = get_reduction(size_average, reduce, reduction)
-    check_pair("mse_loss", input, target)
+    input, target = _paired("mse_loss", input, target, "mse_cpu")
     loss = mse_op.call(input, target)
     if weight is not None and tuple(weight._array.shape) != tuple(input._array.shape):
         raise ShapeValueError("Weights and input must have the same size.")
@@ -122,7 +136,7 @@ def l1_loss(
     tensor(1.)
     """
     reduction = get_reduction(size_average, reduce, reduction)
-    check_pair("l1_loss", input, target)
+    input, target = _paired("l1_loss", input, target)
     return _reduce_weighted((input - target).abs(), weight, reduction)
 
 
@@ -138,7 +152,7 @@ def smooth_l1_loss(
 ) -> Tensor:
     """Squared error below `beta` and absolute error above, joined smoothly. Source: Girshick, "Fast R-CNN", 2015."""
     reduction = get_reduction(size_average, reduce, reduction)
-    check_pair("smooth_l1_loss", input, target)
+    input, target = _paired("smooth_l1_loss", input, target, "smooth_l1_cpu")
     if beta < 0:
         raise OperationError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
@@ -153,7 +167,10 @@ def smooth_l1_loss(
 @full_precision
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None) -> Tensor:
     """Squared error below `delta` and delta times absolute error above. Source: Huber, 1964."""
-    check_pair("huber_loss", input, target)
+    input, target = _paired("huber_loss", input, target, "huber_cpu")
+    own, common = input.dtype, common_dtype([input, target])
+    if not can_cast(common, own):
+        raise DtypeError(f"result type {common.scalar_type_name} can't be cast to the desired output type {own.scalar_type_name}")
     if not isinstance(delta, (int, float)):
         raise ArgumentTypeError(f"huber_loss(): argument 'delta' (position 4) must be float, not {type(delta).__name__}")
     if delta <= 0:
@@ -161,7 +178,10 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     if _single(input, target):
         return _reduce_weighted(huber_op.call(input, target, delta=delta, scale=1.0), weight, reduction, "HuberLoss")
     d = (input - target).abs()
-    return _reduce_weighted(F.where(d <= delta, d * d * 0.5, (d - 0.5 * delta) * delta), weight, reduction, "HuberLoss")
+    loss = F.where(d <= delta, d * d * 0.5, (d - 0.5 * delta) * delta)
+    if own.is_floating_point and loss.dtype is not own:
+        loss = F.cast(loss, dtype=own.numpy)  # as PyTorch, whatever the target's type
+    return _reduce_weighted(loss, weight, reduction, "HuberLoss")
 
 
 @public(namespace="nn.functional")

@@ -21,7 +21,7 @@ from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...errors import ArgumentValueError, OperationError, UnsupportedError
 from ...shapes import normalize_dim
-from .._rules import require_tensor
+from .._rules import low_precision, require_tensor
 from ..reduce.softmax import log_softmax_op, softmax_along, softmax_op
 from ._unary import document
 
@@ -552,6 +552,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
 
 @public(namespace="nn.functional torch")
+@low_precision
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """`input` where positive, `weight * input` elsewhere; one weight, or one for each channel (dimension 1).
 

@@ -128,6 +128,16 @@ METHODS["__neg__"] = neg_op.call
 def _add_scaled(op: Any, input: Any, other: Any, alpha: Number) -> Tensor:
     """`op(input, alpha * other)`; of two-byte floats alpha is rounded, and then the result."""
     kind = common_dtype([input, other])
+    if op is sub_op:
+        _check_sub(*(x._array if isinstance(x, Tensor) else x for x in (input, other)))
+    if isinstance(alpha, bool) and kind.category != 0:
+        raise OperationError("Boolean alpha only supported for Boolean results.")
+    if kind.is_integral and not isinstance(alpha, int):
+        raise OperationError("For integral input tensors, argument alpha must not be a floating point number.")
+    if isinstance(alpha, complex) and not kind.is_complex:
+        raise OperationError("For non-complex input tensors, argument alpha must not be a complex number.")
+    if alpha == 1:
+        return op.call(input, other)
     if kind.is_floating_point and kind.itemsize == 2:
         wide = [F.cast(x, dtype=_FLOAT32) if isinstance(x, Tensor) else x for x in (input, other)]
         factor = float(np.asarray(alpha, kind.numpy))
@@ -138,12 +148,6 @@ def _add_scaled(op: Any, input: Any, other: Any, alpha: Number) -> Tensor:
 def _scaled(input: Any, other: Any, alpha: Number) -> Any:
     """`alpha * other` in the type of the result."""
     kind = common_dtype([input, other])
-    if isinstance(alpha, bool) and kind.category != 0:
-        raise OperationError("Boolean alpha only supported for Boolean results.")
-    if kind.is_integral and not isinstance(alpha, int):
-        raise OperationError("For integral input tensors, argument alpha must not be a floating point number.")
-    if isinstance(alpha, complex) and not kind.is_complex:
-        raise OperationError("For non-complex input tensors, argument alpha must not be a complex number.")
     if kind.category == 0:
         alpha = bool(alpha)  # the product of booleans is a boolean
         if not isinstance(other, Tensor):
@@ -171,7 +175,7 @@ def add(input: Tensor | Number, other: Tensor | Number, *rest: Any, alpha: Numbe
     """
     if rest:
         return former(add, input, other, *rest, numbers=("alpha",), alpha=alpha)
-    if alpha == 1 and not isinstance(alpha, bool):
+    if alpha == 1 and type(alpha) is int:
         return add_op.call(input, other)
     return _add_scaled(add_op, input, other, alpha)
 
@@ -186,7 +190,7 @@ def sub(input: Tensor | Number, other: Tensor | Number, *rest: Any, alpha: Numbe
     """
     if rest:
         return former(sub, input, other, *rest, numbers=("alpha",), alpha=alpha)
-    if alpha == 1 and not isinstance(alpha, bool):
+    if alpha == 1 and type(alpha) is int:
         return sub_op.call(input, other)
     return _add_scaled(sub_op, input, other, alpha)
 
@@ -200,7 +204,7 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     tensor([9., 8.])
     """
     require_tensor(input, "rsub")
-    if alpha == 1 and not isinstance(alpha, bool):
+    if alpha == 1 and type(alpha) is int:
         return sub_op.call(other, input)
     return _add_scaled(sub_op, other, input, alpha)
 

@@ -11,6 +11,7 @@ import numpy as np
 from ... import dtypes
 from ...core import tracing
 from ...core.bind import OPERANDS, common_dtype, make_operators, wrap
+from ...core.inplace import check_out, into
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import METHODS, public
@@ -307,19 +308,22 @@ where_op = defop(
 )
 
 
-@public(out=True)
-def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+@public()
+def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
     """Elements of `input` where the condition holds and of `other` elsewhere; broadcast and promoted.
 
     Args:
         condition: bool (or uint8) tensor. Alone: the indices of its true elements, as `nonzero(as_tuple=True)`.
-        input, other: tensors or numbers.
+        input, other: tensors or numbers; with `out=`, tensors.
+        out: where the result is written, of its dtype.
 
     >>> import pellucid as torch
     >>> x = torch.tensor([-1.0, 2.0])
     >>> torch.where(x > 0, x, 0.0)
     tensor([0., 2.])
     """
+    if out is not None:
+        return _where_into(out, condition, input, other)
     if isinstance(condition, Tensor) and isinstance(input, Tensor) and isinstance(other, Tensor):
         if condition._array.dtype.kind == "b" and input._array.dtype is other._array.dtype:  # the everyday call
             return where_op.plain(condition, input, other)
@@ -341,6 +345,17 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         )
         condition = condition != 0
     return where_op.call(condition, input, other)
+
+
+def _where_into(out: Any, condition: Any, input: Any, other: Any) -> Tensor:
+    given = (condition, input, other)
+    for position, (name, value) in enumerate(zip(("condition", "input", "other"), given, strict=True), start=1):
+        require_tensor(value, "where", name, position)
+    check_out(out, given)
+    result = where(*given)
+    if isinstance(out, Tensor) and out.dtype is not result.dtype:
+        raise DtypeError(f"Expected out type to be {result.dtype.scalar_type_name} but got {out.dtype.scalar_type_name}")
+    return into(out, result, "where")
 
 
 def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...backends.numpy_cpu import element_offset
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, public, tensor_property
@@ -228,6 +229,8 @@ def _check_view_as_complex(x: Any) -> None:
         raise ShapeError("Tensor must have a last dimension with stride 1")
     if any(s % 2 for s in steps[:-1]):
         raise ShapeError("Tensor must have a stride divisible by 2 for all but last dimension")
+    if element_offset(x) % 2:
+        raise ShapeError("Tensor must have a storage_offset divisible by 2")
 
 
 def _pair_samples(rng: np.random.Generator) -> Iterator[Sample]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...core.inplace import into
+from ...core.inplace import check_out, into
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import method, public
@@ -501,28 +501,37 @@ def _truth(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor
     return F.cast(made, dtype=np.dtype(np.uint8)) if input.dtype is dtypes.uint8 else made  # PyTorch keeps uint8
 
 
-@public(methods="=", out=True)
+def _truth_into(out: Any, made: Tensor, name: str, input: Tensor) -> Tensor:
+    check_out(out, (input,))
+    if isinstance(out, Tensor) and out.dtype not in (dtypes.bool_, dtypes.uint8):
+        raise DtypeError(f"{name} only supports bool tensor for result, got: {out.dtype.scalar_type_name}")
+    return into(out, F.cast(made, dtype=out._array.dtype) if isinstance(out, Tensor) else made, name)
+
+
+@public(methods="=")
 @numpy_names
-def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+def all(input: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """True where all elements (over `dim`) are not zero; NaN is not zero. uint8 gives uint8, everything else bool.
 
     >>> import pellucid as torch
     >>> torch.all(torch.tensor([[True, False], [True, True]]), dim=1)
     tensor([False,  True])
     """
-    return _truth(all_op, "all", input, dim, keepdim)
+    made = _truth(all_op, "all", input, dim, keepdim)
+    return made if out is None else _truth_into(out, made, "all", input)
 
 
-@public(methods="=", out=True)
+@public(methods="=")
 @numpy_names
-def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+def any(input: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """True where some element (over `dim`) is not zero. uint8 gives uint8, everything else bool.
 
     >>> import pellucid as torch
     >>> torch.any(torch.tensor([[True, False], [False, False]]), dim=1)
     tensor([ True, False])
     """
-    return _truth(any_op, "any", input, dim, keepdim)
+    made = _truth(any_op, "any", input, dim, keepdim)
+    return made if out is None else _truth_into(out, made, "any", input)
 
 
 count_nonzero_op = defop(

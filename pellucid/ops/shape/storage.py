@@ -11,7 +11,7 @@ from numpy import ndarray
 
 from ... import dtypes, shapes
 from ...backends.meta import MetaArray
-from ...backends.numpy_cpu import address, owner
+from ...backends.numpy_cpu import address, element_offset, owner
 from ...backends.shared_memory import map_of
 from ...core.inplace import bump
 from ...core.modes import local
@@ -27,10 +27,7 @@ from .view import element_strides, sizes_of
 # ---- where a tensor lies ---------------------------------------------------------------------
 def storage_offset_of(x: Tensor) -> int:
     """Elements between the start of the storage and the tensor's first element."""
-    a = x._array
-    if type(a) is not ndarray or a.base is None or not a.size:
-        return 0
-    return (address(a) - address(owner(a))) // a.dtype.itemsize
+    return element_offset(x._array)
 
 
 @method()

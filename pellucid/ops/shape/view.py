@@ -14,6 +14,7 @@ from numpy import ndarray
 
 from ... import dtypes, shapes
 from ...backends.numpy_cpu import broadcast_to as broadcast_array
+from ...backends.numpy_cpu import element_offset
 from ...core.bind import view_result
 from ...core.modes import state
 from ...core.primitive import TENSORS as F
@@ -294,6 +295,8 @@ def _view_dtype(x: Tensor, kind: dtypes.dtype) -> Tensor:
             ratio = new // own
             if a.shape[-1] % ratio:
                 raise OperationError(f"self.size(-1) must be divisible by {ratio} {names}, but got {a.shape[-1]}")
+            if (offset := element_offset(a)) % ratio:
+                raise OperationError(f"self.storage_offset() must be divisible by {ratio} {names}, but got {offset}")
             for dim, stride in enumerate(strides[:-1]):
                 if stride % ratio and a.size:
                     raise OperationError(f"self.stride({dim}) must be divisible by {ratio} {names}, but got {stride}")

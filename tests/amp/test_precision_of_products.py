@@ -1,0 +1,57 @@
+"""Under autocast, products take its precision whatever the precision of their arguments is."""
+
+from __future__ import annotations
+
+import pytest
+
+import pellucid as torch
+from pellucid import nn
+
+bfloat16, float32 = torch.bfloat16, torch.float32
+
+
+@pytest.mark.parametrize("given", [bfloat16, float32])
+@pytest.mark.parametrize("kept", [bfloat16, float32])
+@pytest.mark.parametrize(
+    ("layer", "shape"),
+    [
+        (nn.Conv1d, (2, 3, 4)),
+        (nn.Conv2d, (2, 3, 4, 4)),
+        (nn.ConvTranspose1d, (2, 3, 4)),
+        (nn.ConvTranspose2d, (2, 3, 4, 4)),
+    ],
+)
+def test_convolutions(layer: type, shape: tuple[int, ...], given: torch.dtype, kept: torch.dtype) -> None:
+    module = layer(3, 2, 2).to(kept)
+    with torch.autocast("cpu", dtype=bfloat16):
+        result = module(torch.ones(shape, dtype=given))
+    assert result.dtype == bfloat16
+    result.float().sum().backward()
+    assert module.weight.grad.dtype == kept and module.bias.grad.dtype == kept
+
+
+def test_two_convolutions_one_after_the_other() -> None:
+    net = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Conv2d(2, 1, 3), nn.PReLU())
+    with torch.autocast("cpu", dtype=bfloat16):
+        assert net(torch.ones(1, 1, 6, 6)).dtype == bfloat16
+
+
+def test_products_with_a_sum() -> None:
+    square, stack = torch.ones(3, 3), torch.ones(2, 3, 3)
+    with torch.autocast("cpu", dtype=bfloat16):
+        assert torch.addmm(square, square, square).dtype == torch.addbmm(square, stack, stack).dtype == bfloat16
+        assert torch.baddbmm(stack, stack, stack).dtype == torch.linalg.vecdot(square, square).dtype == bfloat16
+        assert torch.addmv(square[0], square, square[0]).dtype == float32  # which autocast does not know
+        assert square.clone().addmm_(square, square).dtype == float32
+
+
+@pytest.mark.parametrize("options", [{}, {"num_layers": 2, "bidirectional": True}])
+def test_all_of_an_lstm_is_in_low_precision(options: dict[str, int]) -> None:
+    x = torch.ones(2, 3, 4)
+    with torch.autocast("cpu", dtype=bfloat16):
+        out, (h, c) = nn.LSTM(4, 3, **options)(x)
+        packed, _ = nn.LSTM(4, 3, **options)(nn.utils.rnn.pack_sequence([x[0]]))
+        assert out.dtype == h.dtype == c.dtype == packed.data.dtype == bfloat16
+        out, (h, c) = nn.LSTM(4, 3, proj_size=2)(x)
+        assert out.dtype == h.dtype == bfloat16 and c.dtype == float32  # whose steps are single operations
+        assert nn.GRU(4, 3)(x)[0].dtype == float32 and nn.GRU(4, 3)(x.bfloat16())[0].dtype == bfloat16
