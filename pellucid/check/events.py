@@ -501,6 +501,30 @@ class Converted:
 
 
 @dataclass(slots=True)
+class Written:
+    """The program's own code is about to write into a NumPy array: `rows[i] = x`, `rows -= x` (`inplace`), `rows.sort()` (no value)."""
+
+    target: Any  # the array
+    value: Any  # an array, a number, or None
+    inplace: bool
+    site: Site | None
+    step: int
+    number: int
+
+
+@dataclass(slots=True)
+class Computed:
+    """The program's own code has added, subtracted or multiplied (`sign`) short whole numbers of NumPy's."""
+
+    sign: str
+    left: Any
+    right: Any
+    result: Any  # the array
+    site: Site | None
+    step: int
+
+
+@dataclass(slots=True)
 class Called:
     """A function outside of the library that the user's code called: `hash`, or one that makes a random stream."""
 

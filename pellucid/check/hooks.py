@@ -99,6 +99,10 @@ class Hooks:
         self.replace(importlib.machinery.SourceFileLoader, "get_code", instrument.loading(self.recorder.is_library))
         self._undo.append((instrument, "listener", instrument.listener, True))
         instrument.listener = self.recorder.converted
+        self._undo.append((instrument, "results", instrument.results, True))
+        instrument.results = self.recorder.array_computed
+        self._undo.append((instrument, "writes", instrument.writes, True))
+        instrument.writes = self.recorder.array_written
         self.replace(Module, "compile", lambda old: lambda self, *args, **kwargs: None)
         for space, names in TRACERS.items():
             module = sys.modules.get(f"{torch.__name__}.{space}")

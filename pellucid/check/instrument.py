@@ -1,17 +1,20 @@
-"""The user's source with a few calls made through us: those that convert numbers where no function mode can see it.
+"""The user's source with a few calls and writes made through us: those that change or convert numbers where no function mode can see it.
 
 `labels.astype("uint8")` is NumPy's, and `torch.LongTensor(labels)` and `Bernoulli(logits=x)` are types that are
 called: none is a call of PyTorch's interface. In the code that a check runs they become `__pellucid_call__(labels.astype, "uint8")`, at the
-same place of the same file.
+same place of the same file; `rows[i] = x` becomes `rows[i] = __pellucid_write__(rows, x, False)`, which tells of the write when `rows` is an array.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
+import operator
 from collections.abc import Callable
 from types import CodeType
 from typing import Any
+
+from numpy import ndarray
 
 LEGACY = frozenset("ByteTensor CharTensor ShortTensor IntTensor LongTensor HalfTensor FloatTensor DoubleTensor".split())
 """PyTorch's old names for tensors of one type."""
@@ -29,10 +32,26 @@ WATCHED = frozenset("hash default_rng RandomState Random".split())
 """Functions that are told when they are called: what they give differs from run to run."""
 
 _ARRAYS = frozenset("array asarray fromiter full full_like".split())
+_KINDS = frozenset("uint8 int8 int16 int32 int64 uint16 uint32 uint64 intp int_ float16 half".split())
+JOINED = frozenset("concatenate vstack hstack append repeat tile resize row_stack".split())
+"""Functions of NumPy that put rows together or repeat them."""
+OVERWRITE = frozenset("sort fill shuffle put copyto partition".split())
+"""Methods and functions that write into an array."""
+_NUMPY = ("np", "numpy")
 _NAME = "__pellucid_call__"
+_WRITE = "__pellucid_write__"
+_BINARY = "__pellucid_binary__"
+_SIGNS: dict[str, Callable[[Any, Any], Any]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+_WRITTEN: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
 
 listener: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
 """What makes the calls while a program is watched; else they are made as they are written."""
+
+writes: Callable[[Any, Any, bool], None] | None = None
+"""What is told of writes into arrays while a program is watched."""
+
+results: Callable[[str, Any, Any, Any], None] | None = None
+"""What is told of sums, differences and products in short whole numbers of NumPy's."""
 
 
 def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -42,16 +61,62 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     return listener(function, args, kwargs)
 
 
+def write(target: Any, value: Any, inplace: bool = False) -> Any:
+    """The value that is about to be written into `target[...]`, or added to `target` in place, in the sight of who listens."""
+    if writes is not None and type(target) is ndarray:
+        writes(target, value, inplace)
+    return value
+
+
+def binary(sign: str, left: Any, right: Any) -> Any:
+    """`left + right`, `-` or `*`, in the sight of who listens when short whole numbers of NumPy's come out."""
+    result = _SIGNS[sign](left, right)
+    if type(result) is ndarray and result.itemsize <= 2 and results is not None and result.dtype.kind in "iu":
+        results(sign, left, right, result)
+    return result
+
+
 class _Calls(ast.NodeTransformer):
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:  # noqa: N802
+        self.generic_visit(node)
+        sign = _WRITTEN.get(type(node.op))
+        if sign is None or any(isinstance(n, (ast.Constant, ast.JoinedStr)) and not _is_number(n) for n in (node.left, node.right)):
+            return node
+        parts: list[ast.expr] = [ast.copy_location(n, node) for n in (ast.Name(_BINARY, ast.Load()), ast.Constant(sign))]
+        return ast.copy_location(ast.Call(parts[0], [parts[1], node.left, node.right], []), node)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.Assign:  # noqa: N802
+        self.generic_visit(node)
+        for target in node.targets:
+            if isinstance(target, ast.Subscript) and _plain(target.value):
+                node.value = _told(target.value, node.value, False)
+        return node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AugAssign:  # noqa: N802
+        self.generic_visit(node)
+        target = node.target.value if isinstance(node.target, ast.Subscript) else node.target
+        if _plain(target):
+            node.value = _told(target, node.value, True)
+        return node
+
     def visit_Call(self, node: ast.Call) -> ast.Call:  # noqa: N802 (the name that NodeTransformer looks for)
         self.generic_visit(node)
         function = node.func
         keywords = {k.arg for k in node.keywords}
         name = function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
         distribution = name in DISTRIBUTIONS or name in MAKERS or bool(keywords & {"logits", "probs"}) and name != "super"
-        written = isinstance(function, ast.Attribute) and (
-            name in ("astype", "reshape") or name in LEGACY or name in _ARRAYS and "dtype" in keywords
+        owner = function.value if isinstance(function, ast.Attribute) else None
+        of_numpy = isinstance(owner, ast.Name) and owner.id in _NUMPY
+        written = owner is not None and (
+            name in ("astype", "reshape", "shuffle")
+            or name in LEGACY
+            or name in _ARRAYS and ("dtype" in keywords or len(node.args) > 1)
+            or of_numpy and name in (_KINDS | JOINED | OVERWRITE)
+            or name in OVERWRITE and _plain(owner)
+            or "out" in keywords and of_numpy
         )
+        if name == "int" and owner is None and len(node.args) == 1 and not keywords:
+            written = not isinstance(node.args[0], ast.Constant)
         if not distribution and not written and name not in WATCHED:
             return node
         return self._through(node)
@@ -62,10 +127,32 @@ class _Calls(ast.NodeTransformer):
         )
 
 
+def _plain(node: ast.expr) -> bool:
+    """Whether an expression is a name, or an attribute of one: it may be looked up twice."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, (int, float))
+
+
+def _told(target: ast.expr, value: ast.expr, inplace: bool) -> ast.Call:
+    """`write(target, value, inplace)`, at the place of the value."""
+    looked_up: Any = ast.parse(ast.unparse(target), mode="eval").body
+    parts = [ast.copy_location(n, value) for n in (ast.Name(_WRITE, ast.Load()), ast.Constant(inplace))]
+    for n in ast.walk(looked_up):
+        ast.copy_location(n, value)
+    return ast.copy_location(ast.Call(parts[0], [looked_up, value, parts[1]], []), value)
+
+
 def compiled(source: Any, filename: str) -> CodeType:
     """The code of a module, as `compile` gives it, with these calls in it."""
     tree = ast.parse(source, filename)
     setattr(builtins, _NAME, call)
+    setattr(builtins, _WRITE, write)
+    setattr(builtins, _BINARY, binary)
     return compile(_Calls().visit(tree), filename, "exec", dont_inherit=True)
 
 

@@ -29,6 +29,7 @@ from .events import (
     Backward,
     Called,
     Cleared,
+    Computed,
     Converted,
     Failure,
     Foreign,
@@ -38,10 +39,11 @@ from .events import (
     Site,
     Update,
     Value,
+    Written,
     ancestors,
     updated_leaf,
 )
-from .instrument import DISTRIBUTIONS, LEGACY, MAKERS, WATCHED
+from .instrument import DISTRIBUTIONS, JOINED, LEGACY, MAKERS, OVERWRITE, WATCHED
 from .names import Names
 from .rule import CheckError
 from .signatures import PROPERTIES, READS, SILENT, Binder, canonical
@@ -577,6 +579,13 @@ class Recorder:
             return self._distribution(name, function, args, kwargs)
         if name in MAKERS:
             return self._leaf_made(name, function, args, kwargs)
+        out = kwargs.get("out")
+        if name in OVERWRITE or type(out) is np.ndarray:
+            owner = getattr(function, "__self__", None)
+            target = out if out is not None else owner if type(owner) is np.ndarray else args[0] if args else None
+            if type(target) is np.ndarray:
+                self.array_written(target, None, True)
+            return function(*args, **kwargs)
         if name == "fromiter" and args and not isinstance(args[0], (list, tuple, np.ndarray)):
             count = args[2] if len(args) > 2 else kwargs.get("count", -1)
             args = (list(args[0] if count < 0 else itertools.islice(args[0], count)), *args[1:])
@@ -587,10 +596,27 @@ class Recorder:
             if type(result) is np.ndarray and type(before) is np.ndarray and self.wants("on_arranged"):
                 self.tell("on_arranged", Converted(before, result, self.site(2), self.step))
             return result
-        if type(result) is np.ndarray and self.wants("on_convert"):
+        if name in JOINED:
+            if type(result) is np.ndarray and self.wants("on_joined"):
+                self.tell("on_joined", Converted(args[0] if args else None, result, self.site(2), self.step))
+            return result
+        if (type(result) is np.ndarray or isinstance(result, (int, np.generic)) and _is_fraction(args)) and self.wants("on_convert"):
             before = getattr(function, "__self__", None) if name == "astype" else args[0] if args else None
+            if name in ("full", "full_like"):
+                value = args[1] if len(args) > 1 else kwargs.get("fill_value")
+                before = np.broadcast_to(value, result.shape) if isinstance(value, (int, float)) else None
             self.tell("on_convert", Converted(before, result, self.site(2), self.step))
         return result
+
+    def array_written(self, target: Any, value: Any, inplace: bool) -> None:
+        """The program is about to write into an array."""
+        if not self.idle and self.wants("on_write"):
+            self.tell("on_write", Written(target, value, inplace, self.site(3), self.step, self.number()))
+
+    def array_computed(self, sign: str, left: Any, right: Any, result: Any) -> None:
+        """The program has computed with short whole numbers of NumPy's."""
+        if not self.idle and self.wants("on_computed"):
+            self.tell("on_computed", Computed(sign, left, right, result, self.site(3), self.step))
 
     def _leaf_made(self, name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A sample of a distribution, or a parameter made of a computed value: told as an operation on what has a graph there."""
@@ -722,6 +748,11 @@ class Recorder:
         self._backwards += 1
         self.tell("on_backward", record)
         return result
+
+
+def _is_fraction(args: tuple[Any, ...]) -> bool:
+    """Whether a number was given that a whole number cannot hold."""
+    return len(args) == 1 and isinstance(args[0], (float, np.floating)) and bool(np.isfinite(args[0])) and args[0] != int(args[0])
 
 
 def _tensors(thing: Any, Tensor: Any, depth: int = 2) -> list[Any]:

@@ -18,7 +18,7 @@ EVENTS = (
     "on_op", "on_error", "on_module_enter", "on_module_exit", "on_backward_begin", "on_backward", "on_optimizer", "on_step_begin",
     "on_step", "on_update", "on_clear", "on_scheduler_step", "on_switch", "on_read", "on_seed", "on_loader", "on_pass", "on_batch", "on_convert",
     "on_arranged",
-    "on_exception", "on_call",
+    "on_exception", "on_call", "on_write", "on_joined", "on_computed",
 )  # fmt: skip
 """The methods that a rule may define, each called with one record of `check.events`."""
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import ast
 import inspect
 import math
+import weakref
 from typing import Any
 
 import numpy as np
 
-from ..events import Batch, Failure, LoaderInfo, Op, Step, Value
+from ..events import VIEWS, Batch, Computed, Failure, LoaderInfo, Op, Step, Value, Written
 from ..rule import Rule, cause_site
 from .labels import _CASTS as CASTS
 from .labels import _before as before_cast
 from .losses_origin import SCORES, Sampled
-from .places import Place, attribute_place, tree
+from .places import Place, assigned_before, attribute_place, tree, written_to
 
 _ARITHMETIC = (
     "add", "sub", "mul", "div", "where", "cat", "stack", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy",
@@ -36,7 +37,7 @@ class DeviceDtypeMixed(Rule):
     id = "PL111"
     severity = "warning"
     summary = "dtypes mixed silently"
-    ops = (*dict.fromkeys((*_ARITHMETIC, *_FILLS, *_COMPUTED, *CASTS, "bitwise_not", *_SUMS)),)
+    ops = (*dict.fromkeys((*_ARITHMETIC, *_FILLS, *_COMPUTED, *CASTS, "bitwise_not", *_SUMS, "from_numpy")),)
     wants_updates = True
 
     def __init__(self) -> None:
@@ -51,14 +52,19 @@ class DeviceDtypeMixed(Rule):
         self._stuck: dict[int, int] = {}  # by optimizer: steps that changed nothing
         self._sources: dict[int, Value | LoaderInfo] = {}  # id of a tensor of a batch -> the data set's tensor, or the loader
         self._tensors: dict[int, list[Value] | None] = {}
+        self._arrays: list[tuple[Any, Any, float]] = []  # (weak reference, place, a number) of arrays that fractions were cut off in
+        self._cut: dict[int, tuple[Any, float]] = {}  # by number of the operation that made a tensor of such an array
 
     # ---- events ------------------------------------------------------------------------------------------------------
     def on_op(self, op: Op) -> None:
         """Operands, results, and what is lost on the way."""
         if op.name in _FILLS:
             self._written(op)
-        if op.name in CASTS:
-            self._cast(op)
+        if op.name == "from_numpy" or op.name in CASTS:
+            if self._arrays:
+                self._from_cut(op)
+            if op.name != "from_numpy":
+                self._cast(op)
             return
         made = op.output
         if made is None:
@@ -251,6 +257,71 @@ class DeviceDtypeMixed(Rule):
                 },
                 fix=f"make {name} float32",
             )
+
+    # ---- NumPy's arrays ----------------------------------------------------------------------------------------------
+    def on_computed(self, event: Computed) -> None:
+        """Arrays of 8 or 16 bits whose sums and differences begin again at the other end."""
+        if event.result.size < 8 or event.result.size > _SEEN or not self._sampled.due(event.site):
+            return
+        low, high = _WHOLE.get(str(event.result.dtype), (0, 0xFFFF))
+        try:
+            left, right = (np.asarray(x, dtype=np.int64) for x in (event.left, event.right))
+        except (TypeError, ValueError):
+            return
+        exact = {"+": np.add, "-": np.subtract, "*": np.multiply}[event.sign](left, right)
+        wrong = (exact < low) | (exact > high)
+        count = int(wrong.sum())
+        if count and exact.shape == event.result.shape:
+            k = int(np.argmax(wrong.reshape(-1)))
+            self.report(
+                event.site,
+                f"`{event.sign}` goes beyond what {event.result.dtype} can hold, {low} to {high}, in {count} of {exact.size} elements, which begin "
+                f"again at the other end ({int(exact.reshape(-1)[k])} becomes {int(event.result.reshape(-1)[k])}).",
+                evidence={"operation": event.sign, "dtype": str(event.result.dtype), "elements": count, "of": int(exact.size)},
+                fix="convert before the arithmetic, not after it: `.astype(np.float32)`",
+            )
+
+    def on_write(self, event: Written) -> None:
+        """`table[:, k] = fractions` where `table` is an array of whole numbers."""
+        target, value = event.target, event.value
+        if value is None or event.inplace or target.dtype.kind not in "iu" or target.ndim < 1:
+            return
+        array = np.asarray(value) if isinstance(value, (float, np.floating, np.ndarray)) else None
+        if array is None or array.dtype.kind != "f" or not 0 < array.size <= _SEEN or not np.all(np.isfinite(array)):
+            return
+        wrong = array != np.floor(array)
+        if not wrong.any() or any(held() is target for held, _, _ in self._arrays):
+            return
+        name = written_to(event.site)
+        made = assigned_before(event.site, name) if name is not None and event.site is not None else None
+        number = float(array.reshape(-1)[int(np.argmax(wrong.reshape(-1)))])
+        self._arrays = [*self._arrays[-20:], (weakref.ref(target), made or event.site, number)]
+
+    def _from_cut(self, op: Op) -> None:
+        """A tensor of such an array that becomes floating point: the fractions were wanted."""
+        made, place = op.output, None
+        given = next((a.value for a in op.args.values() if type(a).__name__ == "Foreign"), None)
+        while isinstance(given, np.ndarray) and place is None:
+            place = next(((p, n) for held, p, n in self._arrays if held() is given), None)
+            given = given.base
+        if place is None and op.inputs and op.inputs[0].producer is not None:
+            value = op.inputs[0]
+            while value.producer is not None and value.producer.name in VIEWS and value.producer.inputs:
+                value = value.producer.inputs[0]
+            place = self._cut.get(value.producer.number) if value.producer is not None else None
+        if place is None or made is None:
+            return
+        if not made.is_floating_point:
+            self._cut[op.number] = place
+            return
+        site, number = place
+        self.report(
+            site,
+            f"numbers with a fraction are written into an array of whole numbers: what is behind the point is cut off ({number:g} becomes "
+            f"{int(number)}).",
+            evidence={"example": [number, int(number)], "used_at": str(op.site)},
+            fix="make the array of floating point: `np.zeros(n, dtype=np.float32)`; `np.zeros_like` takes the type of what it is given",
+        )
 
     # ---- casts -------------------------------------------------------------------------------------------------------
     def _cast(self, op: Op) -> None:

@@ -6,14 +6,15 @@ import ast
 import math
 import re
 import weakref
+from collections import deque
 from typing import Any
 
 import numpy as np
 
-from ..events import VIEWS, Backward, Batch, Converted, Failure, LoaderInfo, Op, Read, Site, Value, lineage
+from ..events import VIEWS, Backward, Batch, Converted, Failure, LoaderInfo, Op, Read, Site, Value, Written, lineage
 from ..rule import Rule
 from .losses_origin import Sampled, origin
-from .places import Place, tree
+from .places import Place, assigned_before, tree, written_to
 
 CLASS_LOSSES = ("cross_entropy", "nll_loss", "nll_loss2d")
 REGRESSION = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
@@ -52,6 +53,9 @@ class LabelDtype(Rule):
         self._cast_batches: dict[int, int] = {}  # id of a tensor that a loader gave -> the cast of a sample in it
         self._batches: dict[int, Value] = {}  # id of a tensor that a loader gave -> the data set's tensor
         self._collapsed: list[list[Any]] = []  # [values before, what was lost, place, labels seen] of arrays of True and False
+        self._wrapped: list[list[Any]] = []  # [values before, what was lost, place, labels seen] of arrays too short for their numbers
+        self._cut: set[int] = set()  # results of `int(3.7)` since the last batch
+        self._whole: deque[tuple[int, int, int]] = deque(maxlen=4096)  # (number, result, key of `_lossy`) of `int(3.7)`
 
     # ---- what raises ----------------------------------------------------------------------------------------------------
     def on_error(self, failure: Failure) -> None:
@@ -103,9 +107,12 @@ class LabelDtype(Rule):
         """Which of them a batch's tensors come from."""
         tensors = self._tensors.get(event.loader.number)
         recent, self._recent = self._recent, {}
+        whole, self._cut = self._cut, set()
         if tensors is None:  # samples that the data set's own code has cast, put together without a trace
             for given in event.values:
                 found = recent.get(given.dtype)
+                if found is None and given.dtype == "int64" and whole and given.numel <= 4096:
+                    found = self._all_cut(given, whole)
                 made = given.producer  # PyTorch's collation makes tensors of numbers by an operation
                 if found is not None and (made is None or made.name == "tensor"):
                     self._cast_batches[given.id] = found
@@ -131,6 +138,9 @@ class LabelDtype(Rule):
     def on_convert(self, event: Converted) -> None:
         """A cast of NumPy's that changes numbers."""
         after = event.after
+        if isinstance(after, (int, np.generic)):
+            self._cut_to_whole(float(event.before), int(after), event.site)
+            return
         if (
             after.dtype.kind not in "iufb"
             or after.dtype.itemsize > 2
@@ -149,6 +159,42 @@ class LabelDtype(Rule):
             self._collapsed = [*self._collapsed[-8:], [np.unique(before), found, event.site, 0]]
         elif found is not None:
             self._arrays = [*self._arrays[-20:], (weakref.ref(after), np.unique(after), found, event.site)]
+            if found["what"] == "wraps":
+                self._wrapped = [*self._wrapped[-8:], [np.unique(before), found, event.site, 0]]
+
+    def _cut_to_whole(self, before: float, after: int, site: Site | None) -> None:
+        """`int(3.7)`: what is made of such a number, a sample of a data set or a list of them, has lost what is behind the point."""
+        number = -self.session.recorder.number()
+        kind = {"from": "float64", "to": "int64", "changed": 1, "of": 1, "example": [before, float(after)]}
+        self._lossy[number] = site, "truncates", {"what": "truncates", "constant": False, **kind}
+        self._cut.add(after)
+        self._whole.append((number, after, number))
+        if len(self._lossy) > 8000:
+            for key in list(self._lossy)[:4000]:
+                del self._lossy[key]
+
+    def on_write(self, event: Written) -> None:
+        """`levels[i] = 0.7` where `levels` is an array of whole numbers; `ids[i] = 300` where it has 8 bits."""
+        target, value = event.target, event.value
+        if value is None or event.inplace or target.dtype.kind not in "iu":
+            return
+        array = np.asarray(value) if isinstance(value, (int, float, np.generic, np.ndarray)) else None
+        if array is None or array.dtype.kind not in "fiu" or not 0 < array.size <= _LOOKED_AT:
+            return
+        known = next((entry for entry in self._arrays if entry[0]() is target), None)
+        if known is not None and known[2]["changed"] > 64:
+            return
+        with np.errstate(invalid="ignore"):
+            found = _lost(array.reshape(-1), array.reshape(-1).astype(target.dtype), str(target.dtype))
+        if found is None or found["what"] == "rounds":
+            return
+        if known is not None:
+            known[2]["changed"] += found["changed"]
+            return
+        written = written_to(event.site)
+        made = assigned_before(event.site, written) if written is not None and event.site is not None else None
+        found |= {"of": int(target.size), "written_at": event.site}
+        self._arrays = [*self._arrays[-20:], (weakref.ref(target), None, found, made or event.site)]
 
     def _array(self, array: Any) -> Any:
         """What was lost on the way to an array, itself or what it is a part of."""
@@ -160,12 +206,32 @@ class LabelDtype(Rule):
             part = getattr(part, "base", None)
         # A selection of rows is a copy; it has no other numbers than those that it was made of.
         for entry in reversed(self._arrays):
-            if entry[1].dtype == array.dtype and array.size and np.isin(array.reshape(-1)[:200], entry[1]).all():
+            values = entry[1] if entry[1] is not None else held if (held := entry[0]()) is not None else None
+            if values is not None and values.dtype == array.dtype and array.size and np.isin(array.reshape(-1)[:200], values).all():
                 return entry
         return None
 
+    def _all_cut(self, given: Value, whole: set[int]) -> int | None:
+        """The key of a number cut to a whole one, if a batch has no other numbers than such."""
+        array = given.numpy()
+        seen = set() if array is None else set(array.reshape(-1).tolist())
+        if not seen or not seen <= whole or len(seen) < 2:
+            return None
+        return next((key for _, v, key in reversed(self._whole) if v in seen), None)
+
+    def _listed(self, op: Op) -> int | None:
+        """The key of a number cut to a whole one, if a tensor is made of a list of such numbers."""
+        data = op.args.get("data")
+        if not isinstance(data, list) or not 1 < len(data) <= len(self._whole) or not all(type(v) is int for v in data):
+            return None
+        last = list(self._whole)[-len(data) :]
+        return last[0][0] if [v for _, v, _ in last] == data else None
+
     def on_op(self, op: Op) -> None:
         """A cast that changes numbers, and a loss that gets what is left of them."""
+        if self._whole and op.name in ("tensor", "as_tensor") and (key := self._listed(op)) is not None:
+            self._lossy[op.number] = self._lossy[key]
+            return
         if self._arrays and op.name in ("from_numpy", "tensor", "as_tensor", "asarray"):
             given = next((a.value for a in op.args.values() if type(a).__name__ == "Foreign"), None)
             held = self._array(given) if isinstance(given, np.ndarray) else None
@@ -179,6 +245,8 @@ class LabelDtype(Rule):
         else:
             if self._collapsed and op.name in CLASS_LOSSES:
                 self._two_left(op)
+            if self._wrapped and op.name in CLASS_LOSSES:
+                self._none_beyond(op)
             if op.name in CLASS_LOSSES and self._sampled.due(op.site):
                 self._narrow(op)
             if self._lossy:
@@ -198,6 +266,26 @@ class LabelDtype(Rule):
                 entry[3] += labels.size
                 if entry[3] - labels.size < 64 <= entry[3]:
                     self._tell(op, entry[2], "collapses", entry[1])
+
+    def _none_beyond(self, op: Op) -> None:
+        """Class numbers that were cut to a short type, stored and read again: no label is ever beyond it, though many should be."""
+        scores, target = op.args.get("input"), op.args.get("target")
+        if not isinstance(scores, Value) or not isinstance(target, Value) or not scores.ndim:
+            return
+        classes, labels = scores.shape[_class_axis_of(scores)], target.numpy()
+        for entry in self._wrapped:
+            values, found = entry[0], entry[1]
+            high = {"uint8": 255, "int8": 127, "int16": 32767}.get(found["to"])
+            if high is None or not high < values.max() < classes or values.min() < 0 or values.max() < 0.8 * classes:
+                continue
+            if labels is None or not labels.size or labels.dtype.kind not in "iu" or labels.max() > high:
+                entry[3] = -(1 << 40)  # labels beyond it are seen
+                continue
+            entry[3] += labels.size
+            # How likely it is that so many labels meet none of those that the type cannot hold.
+            share, enough = found["changed"] / found["of"], entry[3] - labels.size
+            if share * enough < 20 <= share * entry[3]:
+                self._tell(op, entry[2], "wraps", found)
 
     def _written_into(self, op: Op) -> None:
         """Fractions that are written into whole numbers, which may be targets."""

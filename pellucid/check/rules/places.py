@@ -91,6 +91,16 @@ def chooser(recorder: Any) -> Any:
     return sites[-1] if sites else None
 
 
+def written_to(site: Any) -> str | None:
+    """What a statement at a place writes into: `rows` of `rows[i] = x` and of `rows -= x`."""
+    root = tree(site.file) if site is not None else None
+    for node in ast.walk(root) if root is not None else ():
+        if isinstance(node, (ast.Assign, ast.AugAssign)) and node.lineno <= site.line <= (node.end_lineno or 0):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            return ast.unparse(target.value if isinstance(target, ast.Subscript) else target)
+    return None
+
+
 def assigned_before(site: Any, name: str) -> Place | None:
     """The last line before a place, in the same function, that assigns a variable or attribute; None when there is none."""
     function = function_around(site.file, site.line)
