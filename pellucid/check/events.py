@@ -430,6 +430,7 @@ class Switched:
 class Read:
     """A value left the graph. `how`: item, numpy, tolist, float, int, bool, index, array, format, repr."""
 
+
     value: Value
     how: str
     result: Any  # the number, for those that give one
@@ -437,6 +438,7 @@ class Read:
     grad_enabled: bool
     step: int
     number: int
+    array: Any = None  # a weak reference to the NumPy array that was given
 
 
 @dataclass(slots=True)

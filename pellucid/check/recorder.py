@@ -667,7 +667,9 @@ class Recorder:
         if self.wants("on_read") and args and isinstance(args[0], self.engine.Tensor):
             shown = result if isinstance(result, (int, float, bool, complex)) else None
             site = self.site(3)
-            self.tell("on_read", Read(self.value(args[0]), how, shown, site, self.engine.grad_enabled(), self.step, self.number()))
+            array = weakref.ref(result) if type(result) is np.ndarray else None
+            value = self.value(args[0])
+            self.tell("on_read", Read(value, how, shown, site, self.engine.grad_enabled(), self.step, self.number(), array))
         return result
 
     def _gradient(self, gradient: Any, leaf: Any) -> Any:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import weakref
 from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..events import Backward, Failure, ModuleCall, Op, OptimizerInfo, Read, Site, Step, Value, ancestors
+from ..events import Backward, Failure, ModuleCall, Op, OptimizerInfo, Read, Site, Step, Value, Written, ancestors
 from ..rule import Rule, cause_site
 from .gradients import is_empty
 from .keeping import carried
@@ -44,7 +45,7 @@ class _Write(NamedTuple):
     site: Site | None
     seen: Site | None
     text: str | None
-    hidden: bool  # through `.data`, which backward does not notice
+    hidden: str  # through what, where backward does not notice: `.data`
 
 
 def family(value: Value, through: frozenset[str] = _SAME_MEMORY) -> int:
@@ -70,9 +71,34 @@ class InplaceBreaksBackward(Rule):
         self._steps: deque[tuple[int, Site | None, str]] = deque(maxlen=8)
         self._hidden = False
         self._looked: dict[Any, int] = {}
+        self._shared: deque[tuple[Any, Value]] = deque(maxlen=16)  # (weak reference to an array, a tensor of the same memory)
+
+    def on_read(self, event: Read) -> None:
+        """`h.detach().numpy()` is the same memory."""
+        if event.array is not None:
+            self._shared.append((event.array, event.value))
+
+    def on_write(self, event: Written) -> None:
+        """The program writes into an array that is the memory of a tensor: backward does not notice."""
+        for ref, value in self._shared:
+            array = ref()
+            if array is not None and event.target.size and np.may_share_memory(array, event.target):
+                text = event.site.text if event.site is not None else None
+                name = "setitem" if not event.inplace or event.value is None else "the write"
+                self._hidden = True
+                self._writes.append(
+                    _Write(
+                        event.number, name, value.version, family(value), value.shape, event.site, event.site, text, "an array of its memory"
+                    )
+                )
+                return
 
     def on_op(self, op: Op) -> None:
         """Writes are remembered."""
+        if op.name == "from_numpy" and op.output is not None:
+            given = next((a.value for a in op.args.values() if type(a).__name__ == "Foreign"), None)
+            if given is not None:
+                self._shared.append((weakref.ref(given), op.output))
         if not op.inplace or not op.inputs or op.name in ("data", "requires_grad"):
             return
         target = op.inputs[0]
@@ -89,7 +115,10 @@ class InplaceBreaksBackward(Rule):
             self._hidden = True
         text = op.site.text if op.site is not None and op.direct else None
         self._writes.append(
-            _Write(op.number, op.name, target.version, family(target), op.inputs[0].shape, cause_site(op), op.site, text, hidden)
+            _Write(
+                op.number, op.name, target.version, family(target), op.inputs[0].shape, cause_site(op), op.site, text,
+                "`.data`" if hidden else ""
+            )  # fmt: skip
         )
 
     def on_step(self, event: Step) -> None:
@@ -169,7 +198,7 @@ class InplaceBreaksBackward(Rule):
             if write.number > saved.get(write.family, write.number):
                 self.report(
                     write.site,
-                    f"{_shown(write.name)} changes a value through `.data` after an operation has saved it for backward: autograd does not "
+                    f"{_shown(write.name)} changes a value through {write.hidden} after an operation has saved it for backward: autograd does not "
                     "notice, and gradients are computed with the wrong numbers.",
                     evidence={"operation": write.name, "shape": list(write.shape), "backward": str(event.site), "step": self.step},
                     fix=_repair(write),
@@ -193,6 +222,8 @@ def _shown(name: str) -> str:
 
 def _repair(write: _Write) -> str:
     """How to write it without overwriting."""
+    if write.hidden.startswith("an array"):
+        return "`.numpy()` does not copy: write into a copy, `.numpy().copy()`, or make a new array"
     if write.name == "setitem":
         return "do not write into a tensor that takes part in the graph: collect the parts in a list and `torch.stack` them, or use `torch.where`"
     if (
@@ -202,7 +233,7 @@ def _repair(write: _Write) -> str:
         return f"make a new tensor: `{found[1]} = {found[1]} {found[2]} {found[3]}`"
     if write.text is None:
         return "leave out `inplace=True`"
-    way = " and without `.data`" if write.hidden else ""
+    way = f" and without {write.hidden}" if write.hidden else ""
     return f"use the form that makes a new tensor, `{write.name}` instead of `{write.name}_`{way}"
 
 
