@@ -73,6 +73,7 @@ class Hooks:
         self.replace(Module, "train", self._switched)
         self.replace(Module, "zero_grad", lambda old: self._cleared(old, "module"))
         self.replace(torch.nn.Parameter, "__deepcopy__", self._deep_copied)
+        self.replace(self.engine.Tensor, "register_hook", self._hooked)
         Optimizer = torch.optim.Optimizer
         self.replace(Optimizer, "__init__", self._optimizer_made)
         self.replace(Optimizer, "load_state_dict", self._optimizer_loaded)
@@ -145,15 +146,49 @@ class Hooks:
 
     def _custom(self, old: Any) -> Any:
         """`Function.apply`: one operation with the class's name."""
-        recorder, function = self.recorder, old.__func__
+        recorder, function, hooks = self.recorder, old.__func__, self
 
         def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
             if recorder.idle:
                 return function(cls, *args, **kwargs)
-            recorder.custom[canonical(cls.__name__)[0]] = cls
+            name = canonical(cls.__name__)[0]
+            if recorder.custom.get(name) is not cls:
+                recorder.custom[name] = cls
+                if not recorder.is_library(getattr(sys.modules.get(cls.__module__), "__file__", None) or "<made>"):
+                    hooks.replace(cls, "backward", functools.partial(hooks._passing, name=name))
             return recorder.composite(cls.__name__, functools.partial(function, cls), args, kwargs)
 
         return classmethod(functools.update_wrapper(apply, function))
+
+    def _hooked(self, old: Any) -> Any:
+        recorder = self.recorder
+
+        def register_hook(self: Any, hook: Any) -> Any:
+            if recorder.idle or recorder.site(2) is None or hasattr(hook, "watched_by"):  # PyTorch's own calls itself again
+                return old(self, hook)
+            with recorder.reading():
+                watched = recorder.hooking(self, hook)
+            return old(self, watched)
+
+        return register_hook
+
+    def _passing(self, old: Any, name: str) -> Any:
+        """`Function.backward`: what it makes of the size of a gradient is noted."""
+        recorder, function = self.recorder, getattr(old, "__func__", old)
+
+        @functools.wraps(function)
+        def backward(*args: Any, **kwargs: Any) -> Any:
+            result = function(*args, **kwargs)
+            first = result[0] if isinstance(result, (tuple, list)) and result else result
+            given = next((a for a in args[1:] if isinstance(a, self.engine.Tensor)), None)
+            if given is not None and isinstance(first, self.engine.Tensor) and first.shape == given.shape:
+                with recorder.reading():
+                    factor = recorder.ratio(first, given)
+                if factor is not None:
+                    recorder.passed[name] = factor
+            return result
+
+        return backward
 
     def _deep_copied(self, old: Any) -> Any:
         recorder = self.recorder

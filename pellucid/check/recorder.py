@@ -65,6 +65,18 @@ ignoring: list[tuple[str, ...]] = []
 """Names of rules of the `ignoring` blocks that are open."""
 
 
+class Hooked:
+    """A hook of the user's on the gradient of a tensor: `factor` is what it has last multiplied the gradient's size by."""
+
+    __slots__ = ("factor", "hook", "leaf", "site")
+
+    def __init__(self, hook: Any, site: Site | None, leaf: bool) -> None:
+        self.hook = getattr(hook, "__code__", None)
+        self.site = site
+        self.leaf = leaf
+        self.factor: float | None = None
+
+
 class StopRun(BaseException):
     """Ends the watched program after as many optimizer steps as were asked for."""
 
@@ -112,6 +124,8 @@ class Recorder:
         self.leaves: dict[int, Any] = {}  # weak references to leaves that want a gradient, by id
         self.filled: dict[int, Op] = {}  # by `Value.id` of a leaf that wants a gradient: what has written it last, updates left out
         self.custom: dict[str, Any] = {}  # by name of the operation: the `autograd.Function` that it was
+        self.passed: dict[str, float] = {}  # by the same: what its backward has last multiplied the size of a gradient by
+        self.hooked: dict[int, Hooked] = {}  # by number of the operation (of a leaf its `Value.id`): the hook on the gradient of its result
         self.copies: dict[int, tuple[Any, Site | None]] = {}  # by id of a parameter that is a deep copy: where it was made
         self.parts: weakref.WeakKeyDictionary[Any, Site | None] = weakref.WeakKeyDictionary()  # where each Subset was made
         self.last_site: Site | None = None
@@ -371,6 +385,31 @@ class Recorder:
         elif spelling == "backward":
             return self.backward("backward", func, args, kwargs)
         return self._operation(spelling, func, args, kwargs)
+
+    def hooking(self, tensor: Any, hook: Any) -> Any:
+        """A hook on a gradient is registered: the one in its place, which notes what it makes of the gradient's size."""
+        value = self.value(tensor)
+        made = value.producer
+        key = value.id if value.is_leaf or made is None else made.number
+        if len(self.hooked) > 1000:
+            self.hooked.clear()
+        note = self.hooked[key] = Hooked(hook, self.site(3), value.is_leaf)
+
+        def watched(gradient: Any) -> Any:
+            result = hook(gradient)
+            if isinstance(result, self.engine.Tensor):
+                with self.reading():
+                    note.factor = self.ratio(result, gradient)
+            return result
+
+        watched.watched_by = self  # type: ignore[attr-defined]
+        return watched
+
+    def ratio(self, after: Any, before: Any) -> float | None:
+        """The size of one tensor over that of another; None where there is nothing to divide by."""
+        arrays = [self.engine.array(t) for t in (after, before)]
+        sizes = [float(np.sqrt(np.mean(np.square(a, dtype=np.float64)))) if a is not None and a.size else 0.0 for a in arrays]
+        return sizes[0] / sizes[1] if sizes[1] > 0 and np.isfinite(sizes[0]) else None
 
     def _operation(self, spelling: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         op = self.guarded(self._begin, spelling, func, args, kwargs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import weakref
 from collections import deque
@@ -14,7 +15,7 @@ from ..events import Backward, Failure, ModuleCall, Op, OptimizerInfo, Read, Sit
 from ..rule import Rule, cause_site
 from .gradients import is_empty
 from .keeping import carried
-from .places import member_place
+from .places import Place, function_around, member_place
 from .terms import FLAT, NumbersRead, arguments_of, cold_terms, cut_in, is_hot, off_at, returned_at
 
 # ---- in-place writes -------------------------------------------------------------------------------------------------
@@ -244,6 +245,7 @@ _MADE = frozenset(
     fill copy setitem Parameter""".split()
 )
 DRAWN = frozenset("sample normal bernoulli multinomial poisson".split())
+_CHECKPOINTS = ("CheckpointFunction", "_Reentrant", "Reentrant")
 _LOOKS = 3  # backward calls of each line that are looked at, then every 2**k-th
 
 
@@ -295,6 +297,7 @@ class GradientCut(Rule):
         self._steps: dict[Any, set[int]] = {}  # places of steps: the parameters stepped on
         self._numbers = NumbersRead()
         self._doubted: list[tuple[Any, str, Value, dict[int, Value]]] = []  # in the graph of the backward that runs
+        self._again: dict[int, tuple[Op, list[Any]]] = {}  # checkpoints without a graph before them, and what is trained in them
         self._lost: set[int] = set()  # parameters of which a loss was made that no backward ran on
         self._flat: dict[Any, int] = {}  # by place: backward calls in which nothing has arrived behind it
 
@@ -477,15 +480,51 @@ class GradientCut(Rule):
         """Who gets gradients."""
         self._backwards += 1
         self._fed.update(a.value.id for a in event.accumulated)
+        for op, modules in self._again.values():
+            if modules:
+                self._recomputed(op, modules, event)
+        self._again.clear()
+        if self.session.recorder.hooked and self._backwards < 64:
+            self._stopped()
         if self._doubted:
             self._settle(event)
             self._doubted.clear()
 
     def on_op(self, op: Op) -> None:
-        """Gradients asked for with `autograd.grad`."""
-        self._fed.update(v.id for v in op.inputs)
+        """Gradients asked for with `autograd.grad`; a part that is computed again in the backward, if that comes so far."""
+        if op.name == "grad":
+            self._fed.update(v.id for v in op.inputs)
+        elif op.grad_enabled and not any(v.requires_grad for v in op.inputs):
+            part = op.args.get("input")
+            self._again[op.number] = op, [p for p in _trained_in(part) if p.requires_grad]
 
-    ops = ("grad",)
+    ops = ("grad", *_CHECKPOINTS)
+
+    def _recomputed(self, op: Op, held: list[Any], event: Backward) -> None:
+        """Reentrant checkpoints whose inputs have no graph: their backward is never called."""
+        if any(o is op for o in ancestors(event.roots)):
+            value = self.session.recorder.value
+            leaves = {v.id: v for p in held if (v := value(p)).id not in self._fed}
+            count = self._flat[op.site] = self._flat.get(op.site, 0) + 1
+            if leaves and count == _LOOKS:
+                self._tell(_Cut(op.site, "is checkpointed reentrantly, and none of the inputs requires a gradient,", leaves,
+                                _first_name(leaves), (), event.site), leaves, "so its backward never runs", ())  # fmt: skip
+
+    def _stopped(self) -> None:
+        """Hooks that return nothing but zeros."""
+        for key, hooked in self.session.recorder.hooked.items():
+            if hooked.factor != 0.0 or hooked.hook is None:
+                continue
+            place = _hook_line(hooked.hook) or hooked.site
+            name = f"hook {key}" if hooked.leaf else str(place)
+            count = self._flat[name] = self._flat.get(name, 0) + 1
+            if count == _LOOKS:
+                self.report(
+                    place,
+                    "a hook on a gradient returns nothing but zeros here: whatever is before it learns nothing.",
+                    evidence={"registered_at": str(hooked.site), "backward_calls": count},
+                    fix="return None (or the gradient) to let it pass",
+                )
 
     def on_optimizer(self, event: OptimizerInfo) -> None:
         """What is trained is what an optimizer has."""
@@ -506,7 +545,7 @@ class GradientCut(Rule):
     def _left_out(self, wanted: set[int]) -> None:
         """Parameters that another number beside the loss leads to, without a cut: what is missing is its backward."""
         recorder = self.session.recorder
-        cut = {v.number for op in recorder.ops_of_step() if op.output is None or not op.output.requires_grad for v in op.inputs}
+        cut = {v.number for op in recorder.ops_of_step() if op.output is None or not is_hot(op.output) for v in op.inputs}
         cut.update(read.value.number for read, _ in self._reads)  # what goes on to the loss as a number is told where it is cut
         for value in tuple(recorder.values.values()):
             if value.numel == 1 and value.number not in cut and is_hot(value) and not value.is_leaf and value.tensor is not None:
@@ -553,6 +592,20 @@ class GradientCut(Rule):
             fix=_way_on(cut.how),
             covers=(*covers, *_places(self.session.recorder, leaves)),
         )
+
+
+def _trained_in(part: Any) -> list[Any]:
+    """The parameters of a module that was handed over, or of that whose method it is."""
+    held = part.value if type(part).__name__ == "Foreign" else None
+    owner = getattr(held, "__self__", held)
+    return list(owner.parameters()) if hasattr(owner, "parameters") else []
+
+
+def _hook_line(code: Any) -> Any:
+    """The line of a hook that says what becomes of the gradient: its only `return`."""
+    function = function_around(code.co_filename, code.co_firstlineno, code.co_firstlineno)
+    returns = [n for n in ast.walk(function) if isinstance(n, ast.Return)] if function is not None else []
+    return Place(code.co_filename, returns[0].lineno) if len(returns) == 1 else None
 
 
 def _first_name(leaves: dict[int, Value]) -> str | None:

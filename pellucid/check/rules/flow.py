@@ -598,6 +598,7 @@ class VanishingGradient(_Flowing):
         self._losses: dict[Any, list[float]] = {}
         self._found: dict[Any, tuple[Any, str, str, dict[str, Any]]] = {}
         self._loss = float("nan")
+        self._meant: set[Any] = set()  # what the program itself does to gradients: no network gets over it
         self._flat: list[tuple[Op, Any]] = []  # saturated activations of this step, with where their input came in
 
     def on_op(self, op: Op) -> None:
@@ -693,6 +694,9 @@ class VanishingGradient(_Flowing):
                 f"each layer multiplies it by {share.factor:.2g}",
                 "leave the factor out, or add what goes into the block to it",
             )
+        elif kind == "gradient" and share is not None:
+            why, fix = f"on its way back each block multiplies it by {share.factor:.2g} here", "scale the gradient once, not in each block"
+            self._meant.add(key)
         elif kind == "weights" and share is not None and not share.default:
             why = "the matrices are so small that each passes on a fraction only"
             fix = "draw weights for their width and activation: nn.init.kaiming_normal_, nn.init.xavier_normal_"
@@ -717,6 +721,7 @@ class VanishingGradient(_Flowing):
             begun = losses[-1 - len(losses) // 2]  # after the first steps, in which the last layer alone learns the mean
             stuck = len(looks) > 3 and losses[-1] > 0.9 * begun > 0
             lasting = looks[-1] and sum(looks) >= self.SHARE * len(looks)
+            stuck = stuck or key in self._meant and all(looks) and len(looks) > 4
             if len(looks) >= 2 and all(looks[:2]) and (stuck or lasting and (len(looks) <= 4 or losses[-1] > 0.5 * losses[0])):
                 site, message, fix, evidence = found
                 self.report(

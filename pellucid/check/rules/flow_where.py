@@ -22,7 +22,7 @@ class Share:
     __slots__ = ("default", "factor", "kind", "number", "place", "total")
 
     def __init__(self, kind: str, place: Any, number: int, default: bool) -> None:
-        self.kind = kind  # "weights", "activation", "factor" or "sum"
+        self.kind = kind  # "weights", "activation", "factor", "sum" or "gradient"
         self.place = place
         self.number = number
         self.default = default  # weights as the library draws them
@@ -51,6 +51,15 @@ def shares(flow: Any, made: list[Op], chain: list[Any]) -> list[Share]:
             if number in numbers:
                 site = cause_site(op)
                 add(kind, (called_at(site) or site) if kind == "activation" and site is not None else site, number, factor)
+    recorder = flow.recorder
+    for op in made:  # what the program itself does to gradients, in a function's backward or a hook
+        factor = recorder.passed.get(op.name) if op.name in recorder.custom else None
+        hook = recorder.hooked.get(op.number)
+        if first < op.number < last:
+            if factor is not None:
+                add("gradient", op.site, op.number, factor)
+            if hook is not None and hook.factor is not None:
+                add("gradient", hook.site, op.number, hook.factor)
     return list(found.values())
 
 

@@ -31,6 +31,11 @@ def written_at(site: Any, keyword: str, position: int, value: float | None = Non
     return None if given is None else tracer.place(given, value)
 
 
+def value_at(file: str, root: ast.Module, expression: ast.expr) -> Place | None:
+    """The line at which the value of an expression of a file is written; None when that is its own, or not certain."""
+    return _Tracer(file, root).place(expression, None)
+
+
 def called_at(site: Any) -> Place | None:
     """The line that chooses what a call calls: the name of an activation in a configuration, `getattr(nn, kind)()`; None when the call
     says so itself."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..events import Op, Read, Site, Value, ancestors
+from .origins import value_at
 from .places import Place, tree
 
 FLAT = frozenset("round floor ceil trunc sign sgn floor_divide".split())
@@ -139,7 +140,15 @@ def returned_at(kind: Any, index: int) -> Any:
 # ---- where gradients were switched off -------------------------------------------------------------------------------
 def _switches_off(node: ast.AST) -> bool:
     text = ast.unparse(node)
-    return "no_grad" in text or "inference_mode" in text or "set_grad_enabled(False)" in text
+    return "no_grad" in text or "inference_mode" in text or "set_grad_enabled(" in text and "True" not in text
+
+
+def _decided(file: str, root: ast.Module, line: int) -> Place | None:
+    """Where the flag of `with torch.set_grad_enabled(flag):` is written."""
+    for node in ast.walk(root):
+        if isinstance(node, ast.Call) and node.lineno == line and node.args and "set_grad_enabled" in ast.unparse(node.func):
+            return value_at(file, root, node.args[0])
+    return None
 
 
 def off_at(file: str, line: int, function: str, depth: int = 3) -> Any:
@@ -154,7 +163,8 @@ def off_at(file: str, line: int, function: str, depth: int = 3) -> Any:
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.lineno <= line <= (node.end_lineno or 0):
             found += [(node.lineno, d.lineno) for d in node.decorator_list if _switches_off(d)]
     if found:
-        return Place(file, max(found)[1])
+        shown = max(found)[1]
+        return _decided(file, root, shown) or Place(file, shown)
     if not depth or function == "<module>":
         return switched_off(root, file, line)
     for node in ast.walk(root):
