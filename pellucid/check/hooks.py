@@ -197,6 +197,10 @@ class Hooks:
             result = old(self, memo)
             if not recorder.idle:
                 recorder.copies[id(result)] = weakref.ref(result), recorder.site(2)
+                if recorder.stack:
+                    recorder.copies_within.add(id(result))
+                else:
+                    recorder.copies_within.discard(id(result))
             return result
 
         return __deepcopy__

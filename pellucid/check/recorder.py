@@ -127,6 +127,7 @@ class Recorder:
         self.passed: dict[str, float] = {}  # by the same: what its backward has last multiplied the size of a gradient by
         self.hooked: dict[int, Hooked] = {}  # by number of the operation (of a leaf its `Value.id`): the hook on the gradient of its result
         self.copies: dict[int, tuple[Any, Site | None]] = {}  # by id of a parameter that is a deep copy: where it was made
+        self.copies_within: set[int] = set()  # of these the ones made while a module was called
         self.parts: weakref.WeakKeyDictionary[Any, Site | None] = weakref.WeakKeyDictionary()  # where each Subset was made
         self.last_site: Site | None = None
         self._library: dict[str, bool] = {}

@@ -484,6 +484,8 @@ class GradientCut(Rule):
             if modules:
                 self._recomputed(op, modules, event)
         self._again.clear()
+        if self.session.recorder.copies_within:
+            self._copied(event)
         if self.session.recorder.hooked and self._backwards < 64:
             self._stopped()
         if self._doubted:
@@ -509,6 +511,24 @@ class GradientCut(Rule):
             if leaves and count == _LOOKS:
                 self._tell(_Cut(op.site, "is checkpointed reentrantly, and none of the inputs requires a gradient,", leaves,
                                 _first_name(leaves), (), event.site), leaves, "so its backward never runs", ())  # fmt: skip
+
+    def _copied(self, event: Backward) -> None:
+        """Layers that are copied in every forward: the copies get the gradients, and are thrown away."""
+        recorder = self.session.recorder
+        for a in event.accumulated:
+            tensor = a.value.tensor
+            place = recorder.copied(tensor) if tensor is not None and id(tensor) in recorder.copies_within and not a.onto else None
+            if place is None or self._flat.get(("copy", place), -1) == event.number:
+                continue
+            self._flat["copy", place] = event.number
+            count = self._flat[place] = self._flat.get(place, 0) + 1
+            if count == _LOOKS:
+                self.report(
+                    place,
+                    "a layer is copied here in every forward: the copy gets the gradient and is thrown away, and the layer itself never learns.",
+                    evidence={"shape": list(a.value.shape), "backward": str(event.site)},
+                    fix="use the layer itself; to use it several times needs no copy",
+                )
 
     def _stopped(self) -> None:
         """Hooks that return nothing but zeros."""

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..events import Backward, Batch, LoaderInfo, ModuleCall, Op, Read, Site, Value, ancestors, lineage
+from ..events import Backward, Batch, Converted, LoaderInfo, ModuleCall, Op, OptimizerInfo, Read, Site, Value, ancestors, lineage
 from ..rule import Rule
 from .origins import written_at
-from .places import Place, assigned_before, tree
+from .places import Place, assigned_before, rows_chosen, tree
 from .rows import common, grams, hashed, matrix, pairs, samples, scaled_at, scaled_together
 
 _HELD_OUT = re.compile(
@@ -22,7 +22,7 @@ _HELD_OUT = re.compile(
 _TRAIN = re.compile(r"(^|[^a-z])x?(tr|trn|train|training)", re.IGNORECASE)
 _ROWS = 20_000  # of either kind are looked at
 _KEPT = 4096  # of either kind are kept
-_STATISTICS = frozenset("mean std var amin amax min max median quantile std_mean var_mean norm".split())
+_STATISTICS = frozenset("mean std var amin amax min max median quantile std_mean var_mean norm nanmean nanmedian".split())
 _SELECTS = ("getitem", "narrow", "index_select", "split", "chunk", "tensor_split", "masked_select")
 _REPEATS = ("cat", "repeat", "repeat_interleave", "concat", "concatenate", "vstack", "tile")
 _ALIKE = frozenset("add sub mul div clone detach flip roll clamp where to float contiguous mul_ masked_fill dropout".split())
@@ -54,9 +54,16 @@ class _Learned:
         self.shared: set[int] = set()  # ids of tensors that are the same in all calls: a graph's nodes
         self.loaders: dict[int, Site | None] = {}  # by id of a data set: where a loader of all of it was made
         self.began = _digest(module)
+        self.phase = 0  # the optimizers that were made before it was trained last
+        self.recent: set[Any] = set()  # rows and samples of this phase
 
-    def add(self, call: _Call) -> None:
+    def add(self, call: _Call, phase: int = 0) -> None:
         """The rows of a call that a backward has gone through."""
+        if phase != self.phase:
+            self.phase, self.recent = phase, set()
+        if len(self.recent) < 2 * _ROWS:
+            self.recent.update(call.codes.tolist() if call.codes is not None else ())
+            self.recent.update((key, i) for key, indices in call.samples for i in indices)
         if len(self.rows) < _ROWS and call.codes is not None:
             if self.count < _KEPT and call.rows is not None:
                 new = ~np.isin(call.codes, list(self.rows)) if self.rows else np.ones(len(call.codes), dtype=bool)
@@ -89,9 +96,11 @@ class _Evaluation:
         self.beside: set[Any] = set()  # where those of training were
         self.dataset: int | None = None  # `id` of the data set of the loader that gave them
         self.loader: Site | None = None  # where that loader was made
+        self.written: Any = None  # where the source says that the rows were chosen
         self.part = False  # that loader gives a part of a data set
         self.rows: set[int] = set()
         self.leaked: set[int] = set()
+        self.earlier: set[Any] = set()  # rows and samples that were trained on before the last optimizer was made, and not since
         self.samples: set[tuple[int, int]] = set()
         self.same: set[tuple[int, int]] = set()  # samples that were trained on
         self.windows: set[int] = set()  # rows that end as a row trained on goes on
@@ -142,7 +151,7 @@ class DataLeak(Rule):
     id = "PL901"
     severity = "error"
     summary = "the same rows in training and validation"
-    ops = (*_SELECTS, *_REPEATS, "randperm", "sub", "div", "copy", "tensor", "as_tensor", "from_numpy")
+    ops = (*_SELECTS, *_REPEATS, "randperm", "sub", "div", "where", "matmul", "mm", "masked_fill", "copy", "tensor", "as_tensor", "from_numpy")
 
     def __init__(self) -> None:
         self._calls: dict[int, _Call] = {}  # by number
@@ -159,6 +168,9 @@ class DataLeak(Rule):
         self._datasets: dict[int, int] = {}  # by number of a loader: the id of its data set, which may be gone when it is asked for
         self._states: dict[int, _Learned] = {}  # by digest of a model's first parameter when it was evaluated: what it had learned
         self._made: dict[int, Any] = {}  # id of a tensor of row numbers -> where it was made
+        self._phase = 0  # optimizers so far
+        self._joined: list[tuple[set[int], Site | None]] = []  # ids of data sets that one loader gives together, and where it was made
+        self._twice: list[tuple[set[int], list[Site]]] = []  # rows that were put beside themselves, and the places that led to it
         self._bases: list[Any] = []  # data sets whose ids stand in `samples`
 
     # ---- where rows come from --------------------------------------------------------------------------------------------
@@ -183,10 +195,15 @@ class DataLeak(Rule):
             self._chosen[op.output.id] = self._made[index.id]
         if op.step:
             return
-        if op.name in ("sub", "div"):
+        if op.name in ("sub", "div", "where", "matmul", "mm", "masked_fill"):
             self._scaled_by_all(op)
         elif op.name in _REPEATS:
             self._repeated(op)
+            self._copied_rows(op)
+        elif index is not None and index.ndim == 1 and not index.is_floating_point and index.dtype != "bool":
+            picked = index.numpy()
+            if picked is not None and picked.size > max(24, _rows_given(op) // 2) and np.unique(picked).size < picked.size:
+                self._twice_in([op.output.numpy() if op.output is not None else None])
         if op.name not in _SELECTS:
             return
         given = op.inputs[0]
@@ -197,6 +214,43 @@ class DataLeak(Rule):
                 if given.id in self._stains:
                     self._stains[made.id] = self._parted(self._stains[given.id])
 
+    def _copied_rows(self, op: Op) -> None:
+        """`cat([x, x[picked]])`: some rows stand there twice."""
+        out = op.output
+        if out is not None and out.ndim >= 2 and out.is_floating_point and not out.requires_grad and op.args.get("dim", 0) == 0:
+            parts = [v.numpy() for v in op.inputs] if op.name in ("cat", "concat", "concatenate", "vstack") else [out.numpy()]
+            self._twice_in(parts)
+
+    def on_joined(self, event: Converted) -> None:
+        """The same of NumPy's arrays."""
+        if event.after.ndim < 2 or event.after.dtype.kind != "f" or event.step:
+            return
+        several = isinstance(event.before, (list, tuple))
+        self._twice_in(list(event.before) if several else [event.after])
+
+    def _twice_in(self, parts: list[Any]) -> None:
+        """Rows of one part that are in another, or that are in the only part more than once."""
+        codes = []
+        for part in parts[:8]:
+            rows = matrix(part.astype(np.float32)) if isinstance(part, np.ndarray) and part.dtype.kind == "f" else None
+            if rows is None or rows.size and np.mean(rows == np.floor(rows)) > 0.5:
+                return
+            codes.append(hashed(rows))
+        if len(codes) == 1:
+            found, counts = np.unique(codes[0], return_counts=True)
+            found = found[counts > 1]
+        else:
+            found = np.intersect1d(np.concatenate(codes[1:]), codes[0]) if codes else np.zeros(0)
+        if found.size >= 2 and len(self._twice) < 20:
+            self._twice.append((set(found.tolist()), self.session.recorder.callers()))
+
+    def _put_twice(self, held: _Evaluation) -> Any:
+        """Where the rows that both parts have were put beside themselves, before the split."""
+        for codes, sites in self._twice:
+            if held.leaked and len(held.leaked & codes) >= 0.8 * len(held.leaked) and held.site is not None:
+                return common(sites, [held.site]) or sites[0]
+        return None
+
     def _parted(self, stain: _Stain) -> _Stain:
         """The rows are split now: where the ways to both parted is the line to change."""
         place = common(stain.sites, self.session.recorder.callers())
@@ -205,17 +259,24 @@ class DataLeak(Rule):
 
     def _scaled_by_all(self, op: Op) -> None:
         """`(x - x.mean(0)) / x.std(0)` before training: everything computed from it depends on all rows."""
-        if len(op.inputs) != 2 or len(self._stains) > 500:
+        out = op.output
+        if not op.inputs or out is None or out.ndim < 2 or out.shape[0] < 16 or len(self._stains) > 500:
             return
-        x, other = op.inputs
-        made, out = other.producer, op.output
-        if x.ndim < 2 or out is None or x.requires_grad or out.shape != x.shape or x.shape[0] < 16:
+        rows = [v for v in op.inputs if v.shape[:1] == out.shape[:1] and v.ndim == out.ndim and not v.requires_grad]
+        stained = next((v for v in rows if v.id in self._stains), None)
+        if stained is not None:
+            self._stains[out.id] = self._stains[stained.id]
             return
-        if x.id in self._stains:
-            self._stains[out.id] = self._stains[x.id]
-        elif made is not None and made.name in _STATISTICS and made.inputs and op.site is not None:
-            whole = made.inputs[0].shape == x.shape and made.arg("dim") in (0, [0], (0,), None) and made.inputs[0].id == x.id
-            if whole and x.is_floating_point and (x.producer is None or x.producer.name not in _SELECTS):
+        x = next((v for v in rows if v.shape == out.shape and v.is_floating_point), None)
+        if x is None or op.site is None or op.name in ("matmul", "mm") or x.producer is not None and x.producer.name in _SELECTS:
+            return
+        for other in op.inputs:
+            made = other.producer
+            while made is not None and made.name in ("clamp", "add", "sqrt", "expand", "unsqueeze", "expand_as") and made.inputs:
+                made = made.inputs[0].producer
+            if other is x or made is None or made.name not in _STATISTICS or not made.inputs:
+                continue
+            if made.inputs[0].id == x.id and made.arg("dim") in (0, [0], (0,), None):
                 self._stains[out.id] = _Stain("scaled", op, self.session.recorder.callers())
 
     def _repeated(self, op: Op) -> None:
@@ -243,9 +304,15 @@ class DataLeak(Rule):
                 self._stains[out.id] = _Stain("repeated", op, self.session.recorder.callers())
             return
 
+    def on_optimizer(self, event: OptimizerInfo) -> None:
+        """Training begins anew, of the next fold perhaps."""
+        self._phase += 1
+
     def on_loader(self, event: LoaderInfo) -> None:
         """A loader of a TensorDataset gives the rows of its first tensor."""
         dataset, recorder = event.dataset, self.session.recorder
+        if type(dataset).__name__ == "ConcatDataset":
+            self._joined.append(({id(d) for d in dataset.datasets}, event.site))
         part = recorder.parts.get(dataset) if type(dataset).__name__ == "Subset" else None
         if part is not None:
             call = part.call
@@ -397,6 +464,10 @@ class DataLeak(Rule):
             held.loader = None if loader is None else loader.site
             held.part = loader is not None and type(loader.dataset).__name__ == "Subset"
             held.plain = found.plain
+            if loader is None and call.site is not None:
+                held.written = rows_chosen(call.site, name)
+            elif loader is not None and loader.site is not None and (written := loader.site.call) is not None and written.arguments:
+                held.written = rows_chosen(loader.site, written.arguments[0])
         return held
 
     def on_backward_begin(self, event: Backward) -> None:
@@ -418,7 +489,7 @@ class DataLeak(Rule):
             learned = self._learned_of(module)
             if learned is None:
                 learned = self._learned[found.model] = _Learned(module)
-            learned.add(found)
+            learned.add(found, self._phase)
 
     def _loader_used(self, event: Backward, call: ModuleCall, model: int) -> None:
         """Which loader gave the rows of a call that is trained with."""
@@ -502,7 +573,9 @@ class DataLeak(Rule):
             held.stains.add(found.stain)
         for key, indices in found.samples:
             held.samples.update((key, i) for i in indices)
-            held.same.update((key, i) for i in learned.samples.get(key, set()).intersection(indices))
+            same = {(key, i) for i in learned.samples.get(key, set()).intersection(indices)}
+            held.same |= same
+            held.earlier |= same - learned.recent
         if found.shared is not None and found.shared in learned.shared:
             return  # what it is evaluated on was chosen by other inputs
         if found.codes is None or len(found.codes) < 2 and not held.samples or len(held.rows) >= _ROWS:
@@ -512,7 +585,9 @@ class DataLeak(Rule):
             new = np.array([c not in held.rows for c in codes])
             held.kept.append(found.rows[new][:, :64].copy())
         held.rows.update(codes)
-        held.leaked.update(learned.rows.intersection(codes))
+        leaked = learned.rows.intersection(codes)
+        held.leaked.update(leaked)
+        held.earlier.update(leaked - learned.recent)
         equal, count = pairs(found.codes)
         held.equal, held.pairs = held.equal + equal, held.pairs + count
         if found.grams is not None:
@@ -560,8 +635,16 @@ class DataLeak(Rule):
         same = held.loader if held.dataset in self._trained_on else None  # a loader of the training set under another name
         if same is None and held.part:  # the rows were split, and a loader of all of them is trained with
             same = next((site for key, site in learned.loaders.items() if any(k == key for k, _ in held.same)), None)
+        if len(held.earlier) >= 0.9 * leaked and learned.phase > 1 and module is not None:
+            self._not_anew(held, module, total, leaked)
+            return True
+        if same is None:
+            same = next((site for ids, site in self._joined if held.dataset in ids), None)
+        made = _later(held.made, held.beside)
+        if made is None or made == held.loader:
+            made = held.written or made
         self.report(
-            same or _later(held.made, held.beside) or held.site,
+            same or self._put_twice(held) or made or held.site,
             f"{leaked} of {total} rows that the model is evaluated on{f' ({name})' if name else ''} were also trained on.",
             evidence={
                 "evaluated_at": str(held.site),
@@ -572,6 +655,16 @@ class DataLeak(Rule):
             fix="split once, into parts that share no row, before anything is repeated, shuffled or sampled",
         )
         return True
+
+    def _not_anew(self, held: _Evaluation, module: Any, total: int, leaked: int) -> None:
+        """Each fold goes on with the model of the last one, which has seen these rows."""
+        self.report(
+            self.session.recorder.names.site_of(module) or held.site,
+            f"{leaked} of {total} rows that the model is evaluated on were trained on in an earlier round: it is made once here, and each round "
+            "goes on with what it has learned.",
+            evidence={"evaluated_at": str(held.site), "rows": total, "also_trained_on": leaked},
+            fix="make a new model (and optimizer) for each fold",
+        )
 
     def _in_common(self, held: _Evaluation, learned: _Learned) -> None:
         """Windows that overlap, and what was done to all rows before the split."""
@@ -617,6 +710,11 @@ class DataLeak(Rule):
                 fix="split first; take mean and deviation of the training rows, and use them for both",
                 severity="warning",
             )
+
+
+def _rows_given(op: Op) -> int:
+    """How many rows an operation was given."""
+    return op.inputs[0].shape[0] if op.inputs and op.inputs[0].ndim else 0
 
 
 def _base(value: Value) -> Value | None:

@@ -109,6 +109,65 @@ def assigned_before(site: Any, name: str) -> Place | None:
     return Place(site.file, max(lines)) if lines else None
 
 
+_PASSES = frozenset(
+    "from_numpy tensor as_tensor asarray array float double to cpu astype DataLoader TensorDataset stack copy clone contiguous long "
+    "FloatTensor Tensor ascontiguousarray".split()
+)
+
+
+def rows_chosen(site: Any, expression: str | None) -> Place | None:
+    """The line that chose the rows of an expression, followed through assignments: of `x[val_rows]` the one that makes `val_rows`."""
+    root = tree(site.file)
+    try:
+        node: Any = ast.parse(expression or "", mode="eval").body
+    except SyntaxError:
+        return None
+    line, found, numbers = site.line, None, False
+    for _ in range(12):
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            of_module = isinstance(node.func, ast.Name) or ast.unparse(getattr(node.func, "value", node)) in ("torch", "np", "numpy")
+            of_module = of_module or name in ("DataLoader", "TensorDataset")
+            if name not in _PASSES or of_module and not node.args:
+                return Place(site.file, line) if numbers else found
+            node = node.args[0] if of_module else node.func.value
+        elif isinstance(node, ast.Subscript):
+            found = Place(site.file, line)
+            if isinstance(node.slice, (ast.Slice, ast.Tuple, ast.Constant)) or numbers:
+                return found
+            node, numbers = node.slice, True
+        elif isinstance(node, (ast.Name, ast.Attribute)):
+            made = _assigned_to(root, site.file, ast.unparse(node), line)
+            if made is None:
+                return found
+            line, node = made
+            found = Place(site.file, line) if numbers else found
+        else:
+            return Place(site.file, line) if numbers else found
+    return found
+
+
+def _assigned_to(root: ast.Module | None, file: str, name: str, line: int) -> tuple[int, ast.expr] | None:
+    """(line, value) of the last assignment to a name before a line, in the same function or outside of any."""
+    function = function_around(file, line)
+    best: tuple[int, ast.expr] | None = None
+    for node in ast.walk(root) if root is not None else ():
+        if not isinstance(node, ast.Assign) or node.lineno >= line and function is None:
+            continue
+        around = function_around(file, node.lineno)
+        if around is not None and around is not function or node.lineno >= line and around is function:
+            continue
+        for target in node.targets:
+            pairs = [(target, node.value)]
+            if isinstance(target, (ast.Tuple, ast.List)):
+                values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value] * len(target.elts)
+                pairs = list(zip(target.elts, values, strict=False))
+            for part, value in pairs:
+                if ast.unparse(part) == name and (best is None or node.lineno > best[0]):
+                    best = node.lineno, value
+    return best
+
+
 def uncalled(files: list[str], method: str, owner: str | None = None) -> Place | None:
     """A statement that only names a method and does not call it: `optimizer.step` without the parentheses. With `owner` that of a variable
     or attribute with this name alone."""
