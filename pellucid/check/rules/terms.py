@@ -122,8 +122,8 @@ def arguments_of(op: Op) -> list[Any]:
 
 def returned_at(kind: Any, index: int) -> Any:
     """The line of a custom function's `backward` that returns None for an argument, else its last return."""
-    code = getattr(inspect.unwrap(vars(kind).get("backward", kind.backward)), "__func__", None)
-    code = getattr(code or getattr(kind.backward, "__func__", kind.backward), "__code__", None)
+    function = inspect.unwrap(vars(kind).get("backward", kind.backward))
+    code = getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
     root = tree(code.co_filename) if code is not None else None
     best = None
     for node in ast.walk(root) if root is not None and code is not None else ():
