@@ -430,7 +430,6 @@ class Switched:
 class Read:
     """A value left the graph. `how`: item, numpy, tolist, float, int, bool, index, array, format, repr."""
 
-
     value: Value
     how: str
     result: Any  # the number, for those that give one

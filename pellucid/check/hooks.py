@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from . import instrument
+from .calls import Calls
 from .events import Batch, Cleared, LoaderInfo, ModuleCall, Op, OptimizerInfo, SchedulerStep, Seeded, Step, Switched
 from .recorder import Recorder
 from .signatures import canonical
@@ -99,11 +100,12 @@ class Hooks:
         self.replace(torch, "compile", _uncompiled)
         self.replace(importlib.machinery.SourceFileLoader, "get_code", instrument.loading(self.recorder.is_library))
         self._undo.append((instrument, "listener", instrument.listener, True))
-        instrument.listener = self.recorder.converted
+        calls = Calls(self.recorder)
+        instrument.listener = calls.converted
         self._undo.append((instrument, "results", instrument.results, True))
-        instrument.results = self.recorder.array_computed
+        instrument.results = calls.array_computed
         self._undo.append((instrument, "writes", instrument.writes, True))
-        instrument.writes = self.recorder.array_written
+        instrument.writes = calls.array_written
         self.replace(Module, "compile", lambda old: lambda self, *args, **kwargs: None)
         for space, names in TRACERS.items():
             module = sys.modules.get(f"{torch.__name__}.{space}")

@@ -110,10 +110,14 @@ class _Calls(ast.NodeTransformer):
         written = owner is not None and (
             name in ("astype", "reshape", "shuffle")
             or name in LEGACY
-            or name in _ARRAYS and ("dtype" in keywords or len(node.args) > 1)
-            or of_numpy and name in (_KINDS | JOINED | OVERWRITE)
-            or name in OVERWRITE and _plain(owner)
-            or "out" in keywords and of_numpy
+            or name in _ARRAYS
+            and ("dtype" in keywords or len(node.args) > 1)
+            or of_numpy
+            and name in (_KINDS | JOINED | OVERWRITE)
+            or name in OVERWRITE
+            and _plain(owner)
+            or "out" in keywords
+            and of_numpy
         )
         if name == "int" and owner is None and len(node.args) == 1 and not keywords:
             written = not isinstance(node.args[0], ast.Constant)

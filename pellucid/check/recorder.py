@@ -6,8 +6,6 @@ engine; everything that is no function call of a tensor (modules, optimizers, lo
 
 from __future__ import annotations
 
-import inspect
-import itertools
 import linecache
 import os
 import sys
@@ -23,14 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from . import instrument
 from .events import (
     Accumulation,
     Backward,
-    Called,
     Cleared,
-    Computed,
-    Converted,
     Failure,
     Foreign,
     ModuleCall,
@@ -39,15 +33,14 @@ from .events import (
     Site,
     Update,
     Value,
-    Written,
     ancestors,
     updated_leaf,
 )
-from .instrument import DISTRIBUTIONS, JOINED, LEGACY, MAKERS, OVERWRITE, WATCHED
 from .names import Names
 from .rule import CheckError
 from .signatures import PROPERTIES, READS, SILENT, Binder, canonical
 
+_BETWEEN = ("recorder.py", "hooks.py", "calls.py", "instrument.py")  # whose frames stand between the program and the engine
 _PLAIN = frozenset({int, float, bool, str, complex, bytes, type(None)})
 KEPT_STEPS = 2  # operations older than so many rounds of steps (one step of each optimizer) forget their inputs
 LONGEST_ROUND = 64  # steps; an optimizer that steps less often does not count for a round
@@ -106,7 +99,7 @@ class Recorder:
         self.engine = engine
         engine.recorder = self
         self.torch = engine.torch
-        self._machinery = engine.machinery | {__file__, os.path.join(os.path.dirname(__file__), "hooks.py"), instrument.__file__}
+        self._machinery = engine.machinery | {os.path.join(os.path.dirname(__file__), name) for name in _BETWEEN}
         self.names = Names(self.is_library)
         self.step = 0
         self.count = 0
@@ -125,7 +118,9 @@ class Recorder:
         self.filled: dict[int, Op] = {}  # by `Value.id` of a leaf that wants a gradient: what has written it last, updates left out
         self.custom: dict[str, Any] = {}  # by name of the operation: the `autograd.Function` that it was
         self.passed: dict[str, float] = {}  # by the same: what its backward has last multiplied the size of a gradient by
-        self.hooked: dict[int, Hooked] = {}  # by number of the operation (of a leaf its `Value.id`): the hook on the gradient of its result
+        self.hooked: dict[
+            int, Hooked
+        ] = {}  # by number of the operation (of a leaf its `Value.id`): the hook on the gradient of its result
         self.copies: dict[int, tuple[Any, Site | None]] = {}  # by id of a parameter that is a deep copy: where it was made
         self.copies_within: set[int] = set()  # of these the ones made while a module was called
         self.parts: weakref.WeakKeyDictionary[Any, Site | None] = weakref.WeakKeyDictionary()  # where each Subset was made
@@ -604,102 +599,6 @@ class Recorder:
         while calls and calls[0].number < op.number - 4 * KEPT_OPS:
             calls.popleft().inputs = ()
 
-    def converted(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call that `instrument` makes through us: one of PyTorch's old types, or a conversion of NumPy's."""
-        name = getattr(function, "__name__", "").rpartition(".")[2]
-        if self.idle:
-            return function(*args, **kwargs)
-        if name in LEGACY:
-            return self.composite("tensor", function, args, kwargs)
-        if name in WATCHED:
-            if self.wants("on_call"):
-                self.tell("on_call", Called(name, args, kwargs, self.site(2), self.step))
-            return function(*args, **kwargs)
-        if name in DISTRIBUTIONS and isinstance(function, type):
-            return self._distribution(name, function, args, kwargs)
-        if name in MAKERS:
-            return self._leaf_made(name, function, args, kwargs)
-        out = kwargs.get("out")
-        if name in OVERWRITE or type(out) is np.ndarray:
-            owner = getattr(function, "__self__", None)
-            target = out if out is not None else owner if type(owner) is np.ndarray else args[0] if args else None
-            if type(target) is np.ndarray:
-                self.array_written(target, None, True)
-            return function(*args, **kwargs)
-        if name == "fromiter" and args and not isinstance(args[0], (list, tuple, np.ndarray)):
-            count = args[2] if len(args) > 2 else kwargs.get("count", -1)
-            args = (list(args[0] if count < 0 else itertools.islice(args[0], count)), *args[1:])
-        result = function(*args, **kwargs)
-        if name == "reshape":
-            owner = getattr(function, "__self__", None)
-            before = owner if type(owner) is np.ndarray else args[0] if args else None
-            if type(result) is np.ndarray and type(before) is np.ndarray and self.wants("on_arranged"):
-                self.tell("on_arranged", Converted(before, result, self.site(2), self.step))
-            return result
-        if name in JOINED:
-            if type(result) is np.ndarray and self.wants("on_joined"):
-                self.tell("on_joined", Converted(args[0] if args else None, result, self.site(2), self.step))
-            return result
-        if (type(result) is np.ndarray or isinstance(result, (int, np.generic)) and _is_fraction(args)) and self.wants("on_convert"):
-            before = getattr(function, "__self__", None) if name == "astype" else args[0] if args else None
-            if name in ("full", "full_like"):
-                value = args[1] if len(args) > 1 else kwargs.get("fill_value")
-                before = np.broadcast_to(value, result.shape) if isinstance(value, (int, float)) else None
-            self.tell("on_convert", Converted(before, result, self.site(2), self.step))
-        return result
-
-    def array_written(self, target: Any, value: Any, inplace: bool) -> None:
-        """The program is about to write into an array."""
-        if not self.idle and self.wants("on_write"):
-            self.tell("on_write", Written(target, value, inplace, self.site(3), self.step, self.number()))
-
-    def array_computed(self, sign: str, left: Any, right: Any, result: Any) -> None:
-        """The program has computed with short whole numbers of NumPy's."""
-        if not self.idle and self.wants("on_computed"):
-            self.tell("on_computed", Computed(sign, left, right, result, self.site(3), self.step))
-
-    def _leaf_made(self, name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A sample of a distribution, or a parameter made of a computed value: told as an operation on what has a graph there."""
-        owner = getattr(function, "__self__", None)
-        result = function(*args, **kwargs)
-        with self.reading():
-            held = (
-                _tensors(owner, self.engine.Tensor)
-                if name == "sample"
-                else [t for t in args[:1] if isinstance(t, self.engine.Tensor)]
-            )
-            inputs = [v for t in held if (v := self.value(t)).requires_grad and (name == "sample" or not v.is_leaf)]
-            if not isinstance(result, self.engine.Tensor) or name == "sample" and ".distributions" not in type(owner).__module__:
-                return result
-        if inputs or name == "sample":
-            op = Op(name, self.site(3))
-            op.step, op.number, op.grad_enabled = self.step, self.number(), self.engine.grad_enabled()
-            op.module = self.stack[-1] if self.stack else None
-            op.args, op.inputs = {"input": inputs[0] if inputs else None}, tuple(inputs)
-            op.outputs = (self._made(result, op, 0),)
-            self.keep(op)
-        return result
-
-    def _distribution(self, name: str, kind: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A distribution is made: told as an operation "distribution" that gives nothing, with `kind`, `probs` and `logits`."""
-        op, inputs = Op("distribution", self.site(3)), list[Value]()
-        with self.reading():
-            op.step, op.number, op.grad_enabled = self.step, self.number(), self.engine.grad_enabled()
-            op.module = self.stack[-1] if self.stack else None
-            given = dict(zip(_parameters_of(kind), args, strict=False)) | kwargs
-            op.args = {
-                "kind": name,
-                **{k: self._argument(given[k], inputs) for k in ("probs", "logits") if given.get(k) is not None},
-            }
-            op.inputs = tuple(inputs)
-        try:
-            made = kind(*args, **kwargs)
-        except Exception as error:
-            self.tell("on_error", Failure(error, op, op.site, self.step))
-            raise
-        self.keep(op)
-        return made
-
     # ---- special calls -----------------------------------------------------------------------------------------------
     def _read(self, spelling: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         result = func(*args, **kwargs)
@@ -790,26 +689,6 @@ class Recorder:
         self._backwards += 1
         self.tell("on_backward", record)
         return result
-
-
-def _is_fraction(args: tuple[Any, ...]) -> bool:
-    """Whether a number was given that a whole number cannot hold."""
-    return len(args) == 1 and isinstance(args[0], (float, np.floating)) and bool(np.isfinite(args[0])) and args[0] != int(args[0])
-
-
-def _tensors(thing: Any, Tensor: Any, depth: int = 2) -> list[Any]:
-    """The tensors that a distribution holds, and those of the distributions that it is made of."""
-    found = []
-    for value in vars(thing).values() if hasattr(thing, "__dict__") else ():
-        if isinstance(value, Tensor):
-            found.append(value)
-        elif depth and ".distributions" in type(value).__module__:
-            found += _tensors(value, Tensor, depth - 1)
-    return found
-
-
-def _parameters_of(kind: type) -> list[str]:
-    return [p for p in inspect.signature(kind).parameters if p != "self"]
 
 
 _running: weakref.WeakSet[Recorder] = weakref.WeakSet()

@@ -89,7 +89,15 @@ class InplaceBreaksBackward(Rule):
                 self._hidden = True
                 self._writes.append(
                     _Write(
-                        event.number, name, value.version, family(value), value.shape, event.site, event.site, text, "an array of its memory"
+                        event.number,
+                        name,
+                        value.version,
+                        family(value),
+                        value.shape,
+                        event.site,
+                        event.site,
+                        text,
+                        "an array of its memory",
                     )
                 )
                 return
@@ -117,8 +125,15 @@ class InplaceBreaksBackward(Rule):
         text = op.site.text if op.site is not None and op.direct else None
         self._writes.append(
             _Write(
-                op.number, op.name, target.version, family(target), op.inputs[0].shape, cause_site(op), op.site, text,
-                "`.data`" if hidden else ""
+                op.number,
+                op.name,
+                target.version,
+                family(target),
+                op.inputs[0].shape,
+                cause_site(op),
+                op.site,
+                text,
+                "`.data`" if hidden else "",
             )  # fmt: skip
         )
 

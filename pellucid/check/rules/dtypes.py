@@ -52,7 +52,9 @@ class DeviceDtypeMixed(Rule):
         self._stuck: dict[int, int] = {}  # by optimizer: steps that changed nothing
         self._sources: dict[int, Value | LoaderInfo] = {}  # id of a tensor of a batch -> the data set's tensor, or the loader
         self._tensors: dict[int, list[Value] | None] = {}
-        self._arrays: list[tuple[Any, Any, float]] = []  # (weak reference, place, a number) of arrays that fractions were cut off in
+        self._arrays: list[
+            tuple[Any, Any, float]
+        ] = []  # (weak reference, place, a number) of arrays that fractions were cut off in
         self._cut: dict[int, tuple[Any, float]] = {}  # by number of the operation that made a tensor of such an array
 
     # ---- events ------------------------------------------------------------------------------------------------------

@@ -695,7 +695,10 @@ class VanishingGradient(_Flowing):
                 "leave the factor out, or add what goes into the block to it",
             )
         elif kind == "gradient" and share is not None:
-            why, fix = f"on its way back each block multiplies it by {share.factor:.2g} here", "scale the gradient once, not in each block"
+            why, fix = (
+                f"on its way back each block multiplies it by {share.factor:.2g} here",
+                "scale the gradient once, not in each block",
+            )
             self._meant.add(key)
         elif kind == "weights" and share is not None and not share.default:
             why = "the matrices are so small that each passes on a fraction only"

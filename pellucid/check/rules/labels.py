@@ -53,7 +53,9 @@ class LabelDtype(Rule):
         self._cast_batches: dict[int, int] = {}  # id of a tensor that a loader gave -> the cast of a sample in it
         self._batches: dict[int, Value] = {}  # id of a tensor that a loader gave -> the data set's tensor
         self._collapsed: list[list[Any]] = []  # [values before, what was lost, place, labels seen] of arrays of True and False
-        self._wrapped: list[list[Any]] = []  # [values before, what was lost, place, labels seen] of arrays too short for their numbers
+        self._wrapped: list[
+            list[Any]
+        ] = []  # [values before, what was lost, place, labels seen] of arrays too short for their numbers
         self._cut: set[int] = set()  # results of `int(3.7)` since the last batch
         self._whole: deque[tuple[int, int, int]] = deque(maxlen=4096)  # (number, result, key of `_lossy`) of `int(3.7)`
 

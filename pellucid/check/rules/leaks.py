@@ -151,7 +151,21 @@ class DataLeak(Rule):
     id = "PL901"
     severity = "error"
     summary = "the same rows in training and validation"
-    ops = (*_SELECTS, *_REPEATS, "randperm", "sub", "div", "where", "matmul", "mm", "masked_fill", "copy", "tensor", "as_tensor", "from_numpy")
+    ops = (
+        *_SELECTS,
+        *_REPEATS,
+        "randperm",
+        "sub",
+        "div",
+        "where",
+        "matmul",
+        "mm",
+        "masked_fill",
+        "copy",
+        "tensor",
+        "as_tensor",
+        "from_numpy",
+    )
 
     def __init__(self) -> None:
         self._calls: dict[int, _Call] = {}  # by number
@@ -169,7 +183,9 @@ class DataLeak(Rule):
         self._states: dict[int, _Learned] = {}  # by digest of a model's first parameter when it was evaluated: what it had learned
         self._made: dict[int, Any] = {}  # id of a tensor of row numbers -> where it was made
         self._phase = 0  # optimizers so far
-        self._joined: list[tuple[set[int], Site | None]] = []  # ids of data sets that one loader gives together, and where it was made
+        self._joined: list[
+            tuple[set[int], Site | None]
+        ] = []  # ids of data sets that one loader gives together, and where it was made
         self._twice: list[tuple[set[int], list[Site]]] = []  # rows that were put beside themselves, and the places that led to it
         self._bases: list[Any] = []  # data sets whose ids stand in `samples`
 

@@ -126,7 +126,11 @@ def rows_chosen(site: Any, expression: str | None) -> Place | None:
     for _ in range(12):
         if isinstance(node, ast.Call):
             name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-            of_module = isinstance(node.func, ast.Name) or ast.unparse(getattr(node.func, "value", node)) in ("torch", "np", "numpy")
+            of_module = isinstance(node.func, ast.Name) or ast.unparse(getattr(node.func, "value", node)) in (
+                "torch",
+                "np",
+                "numpy",
+            )
             of_module = of_module or name in ("DataLoader", "TensorDataset")
             if name not in _PASSES or of_module and not node.args:
                 return Place(site.file, line) if numbers else found

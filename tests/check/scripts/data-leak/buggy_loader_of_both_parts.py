@@ -3,8 +3,7 @@
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch.utils.data import ConcatDataset
-from torch.utils.data import DataLoader, TensorDataset, random_split
+from torch.utils.data import ConcatDataset, DataLoader, TensorDataset, random_split
 
 torch.manual_seed(0)
 x = torch.randn(300, 10)
