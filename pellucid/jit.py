@@ -143,7 +143,7 @@ def annotate(the_type: Any, the_value: T) -> T:
 
 def isinstance(obj: Any, target_type: Any) -> bool:
     """Python's isinstance, which also takes types such as `list[int]` by their origin."""
-    targets = target_type if builtins.isinstance(target_type, tuple) else (target_type,)
+    targets: tuple[Any, ...] = target_type if builtins.isinstance(target_type, tuple) else (target_type,)
     return builtins.isinstance(obj, tuple(getattr(target, "__origin__", target) for target in targets))
 
 

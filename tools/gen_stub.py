@@ -137,6 +137,8 @@ class Stub:
             following = parameters[position + 1].kind if position + 1 < len(parameters) else None
             if parameter.kind is inspect.Parameter.POSITIONAL_ONLY and following is not inspect.Parameter.POSITIONAL_ONLY:
                 parts.append("/")
+        if method and name in ("__repr__", "__str__"):  # mypy forgets the names of their parameters, so no override would fit
+            parts = ["self"]
         result = CONVERSIONS.get(name) if method else None
         result = result or self.annotation(signature.return_annotation, scope)
         ignore = f"  # type: ignore[{IGNORED[name]}]" if method and name in IGNORED else ""

@@ -121,7 +121,7 @@ def explain(f: Callable[..., Any], *extra_args: Any, **extra_kwargs: Any) -> Any
     """
 
     def inner(*args: Any, **kwargs: Any) -> ExplainOutput:
-        plain = f._orig_mod if isinstance(f, OptimizedModule) else f.function if isinstance(f, CompiledFunction) else f
+        plain: Any = f._orig_mod if isinstance(f, OptimizedModule) else f.function if isinstance(f, CompiledFunction) else f
         compiled = CompiledFunction(plain.__call__ if isinstance(f, OptimizedModule) else plain)
         compiled.silent = True
         compiled(*args, **kwargs)

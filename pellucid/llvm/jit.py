@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,7 @@ _addresses: dict[int, int] = {}
 statistics = {"compiled": 0, "loaded": 0, "seconds": 0.0}
 
 
-def compile_ir(ir_text: str, exports: dict[str, str | None], name: str = "") -> dict[str, Any] | None:
+def compile_ir(ir_text: str, exports: Mapping[str, str | None], name: str = "") -> dict[str, Any] | None:
     """Native functions for the LLVM IR in `ir_text`, by name; None (and one warning) where it cannot be compiled.
 
     `exports` gives each function's signature, one letter per argument: `a` a NumPy array whose data pointer is passed
@@ -62,7 +62,7 @@ def compile_ir(ir_text: str, exports: dict[str, str | None], name: str = "") -> 
     return _compiled(_key(text + repr(exports)), lambda: text, exports, name)
 
 
-def compile_source(build: Callable[[], str], exports: dict[str, str | None], name: str, *files: str) -> dict[str, Any] | None:
+def compile_source(build: Callable[[], str], exports: Mapping[str, str | None], name: str, *files: str) -> dict[str, Any] | None:
     """`compile_ir` of the text that `build` gives, which is asked only where the disk has no code for it yet.
 
     The text must follow from the files of this package, the processor, `name` and further `files` alone.
@@ -103,7 +103,7 @@ def _key(text: str) -> str:
     return hashlib.sha256("\0".join((text, target.host().key)).encode()).hexdigest()
 
 
-def _with_entries(text: str, exports: dict[str, str | None]) -> str:
+def _with_entries(text: str, exports: Mapping[str, str | None]) -> str:
     """The module with functions that Python can call."""
     entries = "".join(_python_entry(fn, sig) for fn, sig in exports.items() if sig is not None)
     if not fastcall_works() or not entries:
@@ -113,7 +113,7 @@ def _with_entries(text: str, exports: dict[str, str | None]) -> str:
     return text + "@_Py_NoneStruct = external global i8\n"
 
 
-def _compiled(key: str, text: Callable[[], str], exports: dict[str, str | None], name: str) -> dict[str, Any] | None:
+def _compiled(key: str, text: Callable[[], str], exports: Mapping[str, str | None], name: str) -> dict[str, Any] | None:
     """The functions under a key: those made before, from the disk, or compiled now."""
     known = _loaded.get(key)
     if known is not None:
@@ -167,10 +167,10 @@ class Library:
         if attribute not in exports:
             raise AttributeError(attribute)
         if together:
-            natives = compile_source(build, dict(exports), name)
+            natives = compile_source(build, exports, name)
         else:
             exports = {attribute: exports[attribute]}
-            natives = compile_source(lambda: build(attribute), dict(exports), f"{name}.{attribute}")
+            natives = compile_source(lambda: build(attribute), exports, f"{name}.{attribute}")
         self.__dict__.update(natives or dict.fromkeys(exports))
         return self.__dict__[attribute]
 
@@ -190,7 +190,7 @@ def address(function: Callable) -> int:
     return _addresses[id(function)]
 
 
-def _load(key: str, text: Callable[[], str], exports: dict[str, str | None], fast: bool) -> dict[str, Any]:
+def _load(key: str, text: Callable[[], str], exports: Mapping[str, str | None], fast: bool) -> dict[str, Any]:
     _name_python()
     wanted = [*exports, *(fn + ".python" for fn, signature in exports.items() if fast and signature is not None)]
     code = cache.load(key)

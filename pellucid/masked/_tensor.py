@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NoReturn, TypeGuard
+from typing import Any, NoReturn, SupportsIndex, TypeGuard
 
 import numpy as np
 
@@ -166,7 +166,7 @@ class MaskedTensor(Tensor):
     def __deepcopy__(self, memo: Any) -> MaskedTensor:
         return MaskedTensor(self._masked_data.detach(), self._masked_mask, self.requires_grad)
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: SupportsIndex = 2) -> Any:
         return MaskedTensor, (self._masked_data.detach(), self._masked_mask, self.requires_grad)
 
     def __repr__(self, **_: Any) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -91,13 +91,14 @@ class NestedTensor(Tensor):
     def size(self, dim: int | None = None) -> Any:
         return self.shape if dim is None else self.shape[dims_of(dim, self.ndim)[0]]
 
-    def stride(self) -> tuple[Any, ...]:
+    def stride(self, dim: int | None = None) -> Any:
         steps: list[Any] = []
         step: Any = 1
         for size in reversed(self.shape[1:]):
             steps.append(step)
             step = size * step
-        return (step, *reversed(steps))
+        strides = (step, *reversed(steps))
+        return strides if dim is None else strides[dims_of(dim, self.ndim)[0]]
 
     dtype = property(lambda self: self._values.dtype)
     device = property(lambda self: self._values.device)
@@ -140,9 +141,13 @@ class NestedTensor(Tensor):
         self._values.requires_grad_(requires_grad)
         return self
 
-    def backward(self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False) -> None:
-        given = gradient._values if isinstance(gradient, NestedTensor) else gradient
-        self._values.backward(given, retain_graph, create_graph)
+    def backward(
+        self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+    ) -> None:
+        wanted = [inputs] if isinstance(inputs, Tensor) else inputs
+        if wanted is not None:
+            wanted = [_packed(t) for t in wanted]
+        self._values.backward(_packed(gradient), retain_graph, create_graph, wanted)
 
     def retain_grad(self) -> None:
         self._values.retain_grad()
@@ -180,13 +185,14 @@ class NestedTensor(Tensor):
     def item(self) -> Any:
         raise OperationError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: SupportsIndex = 2) -> Any:
         return _restored, (self._values, self._offsets, self._lengths, self._ragged_idx)
 
     def __deepcopy__(self, memo: Any) -> NestedTensor:
         from copy import deepcopy
 
-        return NestedTensor.make(*(deepcopy(part, memo) for part in (self._values, self._offsets, self._lengths, self._ragged_idx)))
+        values, offsets = deepcopy(self._values, memo), deepcopy(self._offsets, memo)
+        return NestedTensor.make(values, offsets, deepcopy(self._lengths, memo), self._ragged_idx)
 
     # ---- parts -------------------------------------------------------------------------------
     def values(self) -> Tensor:
@@ -340,6 +346,11 @@ def pointwise(name: str, func: Any, *args: Any, **kwargs: Any) -> Any:
     if target is not None and target is args[0]:
         return target
     return first.like(result) if isinstance(result, Tensor) else result
+
+
+def _packed(value: Any) -> Any:
+    """The packed values of a nested tensor; anything else as it is."""
+    return value._values if isinstance(value, NestedTensor) else value
 
 
 def _against(nested: NestedTensor, value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -23,6 +23,7 @@ class StridedNestedTensor(Tensor):
 
     _keeps_type = False
     _parts: tuple[Tensor, ...]
+    _empty: Any  # the dtype where there are no parts
 
     @staticmethod
     def make(parts: Any, kind: Any = None) -> StridedNestedTensor:
@@ -120,7 +121,7 @@ class StridedNestedTensor(Tensor):
     def item(self) -> Any:
         raise OperationError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: SupportsIndex = 2) -> Any:
         return _restored, (self._parts, self._empty)
 
     def __deepcopy__(self, memo: Any) -> StridedNestedTensor:

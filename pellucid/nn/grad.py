@@ -25,6 +25,7 @@ def _pull(function: Callable[[Tensor], Tensor], at: Tensor, grad_output: Tensor)
         at = at.requires_grad_()
         out = function(at)
         (found,) = _grad((out,), (at,), grad_output, None, keep, False, False, False)
+    assert found is not None
     return found
 
 

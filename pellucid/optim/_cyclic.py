@@ -166,7 +166,7 @@ class OneCycleLR(LRScheduler):
             raise ArgumentValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
         top = float(pct_start * self.total_steps) - 1
         if three_phase:
-            phases = [
+            phases: list[tuple[Any, ...]] = [
                 (top, "initial_lr", "max_lr", "max_momentum", "base_momentum"),
                 (float(2 * pct_start * self.total_steps) - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum"),
                 (self.total_steps - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum"),

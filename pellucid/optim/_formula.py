@@ -70,9 +70,9 @@ class FormulaOptimizer(ArrayOptimizer):
             counts = tuple(state[name]._array.item() for name in self.scalars)
             parts.setdefault((p.dtype, p.flags.forc, tuple(state), counts), []).append(k)
         for chosen in parts.values():
-            lists = [[these[k] for k in chosen] for these in (params, grads, states)]
-            if len(parts) == 1 or not self._fused(group, *lists, changes):
-                self._one_by_one(group, *lists, changes)
+            some = [params[k] for k in chosen], [grads[k] for k in chosen], [states[k] for k in chosen]
+            if len(parts) == 1 or not self._fused(group, *some, changes):
+                self._one_by_one(group, *some, changes)
 
     def _fused(
         self, group: dict[str, Any], params: list[Any], grads: list[Any], states: list[dict[str, Any]], changes: Changes

@@ -458,11 +458,11 @@ class ArrayOptimizer(Optimizer):
             before = len(changes.done)
             try:
                 changes.calls = []
-                for group, *lists in work:
+                for group, params, grads, states in work:
                     if waiting is not None:
-                        lists = _without(changes.done, *lists)
-                    if lists[0]:
-                        self._changes(group, *lists, changes)  # type: ignore[call-arg]
+                        params, grads, states = _without(changes.done, params, grads, states)
+                    if params:
+                        self._changes(group, params, grads, states, changes)
                 changes.make()
                 break
             except BaseException as error:

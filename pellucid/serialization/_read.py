@@ -297,7 +297,7 @@ def read_legacy(file: Any, map_location: Any, weights_only: bool, options: dict[
         if type(storage._owner) is not MetaArray:
             storage._bytes()[:] = np.frombuffer(data, np.uint8)
         if type(storage) is Unfilled:
-            storage.__class__ = UntypedStorage
+            storage.filled()
     if sizes:
         raise RuntimeError(f"the file lacks the bytes of storage {next(iter(sizes))}")
     return result

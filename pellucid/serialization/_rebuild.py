@@ -24,6 +24,10 @@ class Unfilled(UntypedStorage):
 
     __slots__ = ()
 
+    def filled(self: UntypedStorage) -> None:
+        """From now on a storage like any other."""
+        self.__class__ = UntypedStorage
+
 
 def integers(value: Any, what: str) -> tuple[int, ...]:
     """The entries of a tuple or list of plain ints that fit 64 bits."""

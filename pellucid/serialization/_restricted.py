@@ -16,6 +16,7 @@ from typing import Any
 from .. import devices, dtypes
 from ..core.tensor import Parameter, Tensor
 from ._names import STORAGE_TYPES
+from ._pickle import Unpickler
 from ._rebuild import REBUILD, get_layout, integers, rebuild_parameter, shown
 
 SAFE: dict[str, Any] = {}  # allowed by the user, by full name
@@ -181,7 +182,7 @@ class _Instructions(dict[int, Any]):
 
 
 # ---- the unpickler ---------------------------------------------------------------------------
-class SafeUnpickler(pickle._Unpickler):
+class SafeUnpickler(Unpickler):
     """Builds tensors and plain containers only; a name that is not on the list, or a call of anything else, is refused."""
 
     loader: Any
@@ -297,10 +298,10 @@ class SafeUnpickler(pickle._Unpickler):
             raise UnpicklingError(f"Can only {word} for dict, collections.OrderedDict, collections.Counter, but got {type(target)}")
         return target
 
-    dispatch: dict[int, Any] = _Instructions(
+    dispatch = _Instructions(
         {
             # values, tuples, lists, the memo and names, as pickle reads them
-            code[0]: pickle._Unpickler.dispatch[code[0]]
+            code[0]: Unpickler.dispatch[code[0]]
             for code in (
                 pickle.PROTO, pickle.FRAME, pickle.STOP, pickle.MARK, pickle.POP, pickle.POP_MARK, pickle.DUP,
                 pickle.NONE, pickle.NEWTRUE, pickle.NEWFALSE, pickle.BININT, pickle.BININT1, pickle.BININT2, pickle.LONG1, pickle.LONG4,

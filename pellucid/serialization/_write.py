@@ -34,6 +34,7 @@ from ._names import (
     Global,
     torch_module,
 )
+from ._pickle import Pickler as _Pickler
 
 ALIGNMENT = 64
 
@@ -66,7 +67,7 @@ class _Reference:
         self.dtype = dtype
 
 
-class Pickler(pickle._Pickler):
+class Pickler(_Pickler):
     """Pickles with PyTorch's names; tensors become references to storages, which are collected."""
 
     def __init__(self, file: Any, protocol: int, legacy: bool = False) -> None:
@@ -118,7 +119,7 @@ class Pickler(pickle._Pickler):
             return self._write_global(obj, module, name or obj.__qualname__)
         return super().save_global(obj, name)
 
-    dispatch = dict(pickle._Pickler.dispatch)
+    dispatch = dict(_Pickler.dispatch)
     dispatch[type(save_global)] = save_global
 
     def save_type(self, obj: Any) -> Any:

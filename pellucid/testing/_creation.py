@@ -81,6 +81,9 @@ def make_tensor(
 
 
 def _limits(dtype: dtypes.dtype, low: float | None, high: float | None, integral: bool) -> tuple[float, float]:
+    least: float
+    most: float
+    default: tuple[float, float]
     if dtype is dtypes.bool_:
         least, most, default = 0, 2, (0, 2)
     elif integral:

@@ -186,6 +186,19 @@ def test_copies():
         assert [t.tolist() for t in y.unbind()] == [[1, 1], [1]]
 
 
+def test_stride_and_backward_take_what_a_tensor_s_take():
+    a, b = (torch.ones(2, 3, requires_grad=True), torch.ones(4, 3, requires_grad=True))
+    x = nested.as_nested_tensor([a, b], layout=torch.jagged)
+    assert x.stride(2) == x.stride(-1) == 1 and x.stride(1) == 3
+    y = x * 2
+    y.backward(torch.ones_like(y), inputs=[a])
+    assert a.grad.tolist() == [[2.0] * 3] * 2 and b.grad is None
+    leaf = nested.nested_tensor([torch.ones(1, 3), torch.ones(2, 3)], layout=torch.jagged, requires_grad=True)
+    y = leaf * 3
+    y.backward(torch.ones_like(y), inputs=leaf)
+    assert leaf.grad.values().tolist() == [[3.0] * 3] * 3
+
+
 @pytest.mark.parametrize("layout", [torch.jagged, torch.strided])
 @pytest.mark.parametrize(
     ("call", "name"),

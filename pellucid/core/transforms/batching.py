@@ -131,10 +131,10 @@ class Batched(Tensor):
     __int__ = __float__ = __index__ = __complex__ = item
     __array__ = numpy
 
-    def __repr__(self, **_: Any) -> str:  # type: ignore[override]
+    def __repr__(self, **_: Any) -> str:
         return f"BatchedTensor(lvl={level_of(self)}, bdim=0, value=\n    {physical(self)}\n)"
 
-    __str__ = __repr__  # type: ignore[assignment]
+    __str__ = __repr__
 
     def __format__(self, spec: str) -> str:
         return repr(self)

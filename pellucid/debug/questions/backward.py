@@ -109,10 +109,10 @@ class BackwardNotes:
             target = edge.node if type(edge) is OutputSlot else edge
             if gi is None:
                 detail = f"the derivative of {node.name()} with respect to argument {k} was given as None"
-                fault = Fault("no-derivative", node.name(), _returned(node), detail, module_of(node))
+                none = Fault("no-derivative", node.name(), _returned(node), detail, module_of(node))
                 for leaf in (target,) if isinstance(target, Tensor) else walk([target]):
                     if isinstance(leaf, Tensor):
-                        self._about(leaf)["none"] = fault
+                        self._about(leaf)["none"] = none
                 continue
             size = largest_of(gi)
             if finite and not np.isfinite(size):

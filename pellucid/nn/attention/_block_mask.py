@@ -129,13 +129,13 @@ def _dense(counts: np.ndarray, order: np.ndarray) -> np.ndarray:
     return dense
 
 
-def _pair(dense: np.ndarray | None) -> tuple[Tensor | None, Tensor | None]:
-    if dense is None:
-        return None, None
+def _pair(dense: np.ndarray) -> tuple[Tensor, Tensor]:
     counts, order = _ordered(dense)
     return make_tensor(counts), make_tensor(order)
 
 
+_Pair = tuple[Tensor | None, Tensor | None]  # what a mask without such blocks lacks
+_NONE: _Pair = (None, None)
 _TENSORS = (
     "kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices", "q_num_blocks", "q_indices", "full_q_num_blocks",
     "full_q_indices",
@@ -215,22 +215,21 @@ class BlockMask:
             raise AssertionError("full_kv_num_blocks and full_kv_indices must be both provided or omitted")
         rows, columns = _sides(BLOCK_SIZE)
         shape = kv_indices._array.shape
-        turned: list[Tensor | None] = [None] * 4
+        part = full = _NONE
         if compute_q_blocks:
-            part = _dense(kv_num_blocks._array, kv_indices._array).swapaxes(-1, -2)
-            full = None
+            part = _pair(_dense(kv_num_blocks._array, kv_indices._array).swapaxes(-1, -2))
             if full_kv_num_blocks is not None and full_kv_indices is not None:
-                full = _dense(full_kv_num_blocks._array, full_kv_indices._array).swapaxes(-1, -2)
-            turned = [*_pair(part), *_pair(full)]
+                full = _pair(_dense(full_kv_num_blocks._array, full_kv_indices._array).swapaxes(-1, -2))
         return cls(
             seq_lengths or (shape[-2] * rows, shape[-1] * columns),
             kv_num_blocks,
             kv_indices,
             full_kv_num_blocks,
             full_kv_indices,
-            *turned,
-            BLOCK_SIZE=(rows, columns),
-            mask_mod=mask_mod or noop_mask,
+            *part,
+            *full,
+            (rows, columns),
+            mask_mod or noop_mask,
         )
 
     def as_tuple(self, flatten: bool = True) -> tuple[Any, ...]:
@@ -275,7 +274,9 @@ class BlockMask:
             kept.append(item)
         cut = tuple(kept)
         counts, order = self.kv_num_blocks[cut], self.kv_indices[cut]
-        full = (None, None) if self.full_kv_num_blocks is None else (self.full_kv_num_blocks[cut], self.full_kv_indices[cut])  # type: ignore[index]
+        full = _NONE
+        if self.full_kv_num_blocks is not None and self.full_kv_indices is not None:
+            full = self.full_kv_num_blocks[cut], self.full_kv_indices[cut]
         return BlockMask.from_kv_blocks(
             counts, order, *full, self.BLOCK_SIZE, _cut_mask, self.seq_lengths, self.q_indices is not None
         )
@@ -284,7 +285,7 @@ class BlockMask:
         """The same mask for other lengths: blocks are left out, or empty ones added."""
         rows, columns = -(-new_q_len // self.BLOCK_SIZE[0]), -(-new_kv_len // self.BLOCK_SIZE[1])
 
-        def fitted(counts: Tensor, order: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        def fitted(counts: Tensor, order: Tensor) -> tuple[Tensor, Tensor]:
             dense = _dense(counts._array, order._array)
             new = np.zeros((*dense.shape[:-2], rows, columns), bool)
             high, wide = min(rows, dense.shape[-2]), min(columns, dense.shape[-1])
@@ -292,12 +293,11 @@ class BlockMask:
             return _pair(new)
 
         part = fitted(self.kv_num_blocks, self.kv_indices)
-        full: tuple[Tensor | None, Tensor | None] = (None, None)
+        full = _NONE
         if self.full_kv_num_blocks is not None and self.full_kv_indices is not None:
             full = fitted(self.full_kv_num_blocks, self.full_kv_indices)
-        assert part[0] is not None and part[1] is not None
         return BlockMask.from_kv_blocks(
-            part[0], part[1], *full, self.BLOCK_SIZE, self.mask_mod, (new_q_len, new_kv_len), self.q_indices is not None
+            *part, *full, self.BLOCK_SIZE, self.mask_mod, (new_q_len, new_kv_len), self.q_indices is not None
         )
 
     def seen(self) -> np.ndarray:
@@ -320,7 +320,7 @@ class BlockMask:
 
     def to(self, device: Any) -> BlockMask:
         """The mask with its lists on a device."""
-        moved = {name: None if t is None else t.to(device) for name, t in ((n, getattr(self, n)) for n in _TENSORS)}
+        moved: dict[str, Any] = {name: None if t is None else t.to(device) for name, t in ((n, getattr(self, n)) for n in _TENSORS)}
         return BlockMask(self.seq_lengths, **moved, BLOCK_SIZE=self.BLOCK_SIZE, mask_mod=self.mask_mod)
 
     def to_string(self, grid_size: int | tuple[int, int] = (20, 20), limit: int = 4) -> str:
@@ -411,5 +411,5 @@ def create_block_mask(
         across = np.add.reduceat(values.astype(np.int64), starts, axis=-1) if wide else values.astype(np.int64)
         counts[:, :, first : first + step] = np.add.reduceat(across, edges, axis=-2)
     full = counts == rows * columns
-    lists = [*_pair((counts > 0) & ~full), *_pair(full)] if separate_full_blocks else [*_pair(counts > 0), None, None]
-    return BlockMask.from_kv_blocks(*lists, (rows, columns), mask_mod, (Q_LEN, KV_LEN))  # type: ignore[arg-type]
+    part, whole = (_pair((counts > 0) & ~full), _pair(full)) if separate_full_blocks else (_pair(counts > 0), _NONE)
+    return BlockMask.from_kv_blocks(*part, *whole, (rows, columns), mask_mod, (Q_LEN, KV_LEN))

@@ -277,15 +277,6 @@ class StateMixin:
         """Call `hook(module, incompatible_keys)` after loading; it may change the lists in place."""
         return register(self._load_state_dict_post_hooks, hook)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        from ._hooks import TABLES
-
-        self.__dict__.update(state)
-        for name in TABLES:
-            self.__dict__.setdefault(name, OrderedDict())
-        self.__dict__.setdefault("_non_persistent_buffers_set", set())
-        self.__dict__.setdefault("_is_full_backward_hook", None)
-
 
 def _detached(value: Tensor) -> Any:
     return value if is_lazy(value) else value.detach()

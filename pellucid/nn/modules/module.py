@@ -185,16 +185,15 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
         _set(self, name, value)
 
     def _assign_buffer_attribute(self, name: str, value: Any, buffers: dict[str, Any]) -> None:
-        if value is not None and not isinstance(value, Tensor):
-            raise ArgumentTypeError(
-                f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
-            )
-        if name in buffers and not isinstance(value, Buffer):
+        if not isinstance(value, Buffer):
+            if value is not None and not isinstance(value, Tensor):
+                raise ArgumentTypeError(
+                    f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
+                )
             buffers[name] = _hooks.on_registration("buffer", self, name, value)
             return
         self._forget_attribute(name, "_buffers")
-        persistent = value.persistent if value is not None else name not in self._non_persistent_buffers_set
-        self.register_buffer(name, value, bool(persistent))
+        self.register_buffer(name, value, bool(value.persistent))
 
     def _forget_attribute(self, name: str, keep: str) -> None:
         own = self.__dict__
@@ -232,7 +231,7 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
         if kind == "module":
             _check_dots(kind, name)
 
-    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+    def register_buffer(self, name: str, tensor: Tensor | Buffer | None, persistent: bool = True) -> None:
         """Add a tensor that is state but no parameter; part of the `state_dict` when `persistent`."""
         if "_buffers" not in self.__dict__:
             raise MissingAttributeError("cannot assign buffer before Module.__init__() call")
