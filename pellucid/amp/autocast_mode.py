@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes
-from ..core.modes import ContextDecorator, local, state
+from ..core.interpret import exchange, thread
+from ..core.modes import ContextDecorator, local
 from ..core.primitive import TENSORS as F
 from ..core.primitive import Primitive
 from ..core.tensor import Tensor
@@ -33,17 +34,16 @@ class _Settings(threading.local):
         self.others: set[str] = set()  # device types that do not exist here and are said to be enabled
         self.cache = True
         self.nesting = 0
-        self.blocks = 0  # running `with autocast(...)`
-        self.held = False  # enabled outside any block
 
 
 _settings = _Settings()
 
 
 class _Policy:
-    """What `core.bind` asks while autocast is on."""
+    """The interpreter that casts while autocast is on."""
 
     __slots__ = ("cache", "dtype", "use_cache")
+    role = "autocast"
 
     def __init__(self, dtype: dtypes.dtype, use_cache: bool) -> None:
         self.dtype = dtype
@@ -59,6 +59,10 @@ class _Policy:
     def anew(self) -> _Policy:
         """The same, with nothing cast so far."""
         return _Policy(self.dtype, self.use_cache)
+
+    def run(self, below: Any, op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """An operation in the precision of its group (`core.interpret`)."""
+        return below(op, self.cast(op, args), params)
 
     def cast(self, op: Primitive, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments in the precision of the operation's group."""
@@ -97,11 +101,7 @@ class _Policy:
             known = self.cache.get(id(x))
             if known is not None and known[0] is x and known[1] == x._version:
                 return known[2]
-        policy, local.autocast = local.autocast, None
-        try:
-            result: Tensor = F.cast(x, dtype=target.numpy)
-        finally:
-            local.autocast = policy
+        result: Tensor = F.cast(x, dtype=target.numpy)
         if cacheable:
             self.cache[id(x)] = (x, x._version, result)
         return result
@@ -154,22 +154,17 @@ class autocast(ContextDecorator):  # noqa: N801 (PyTorch's name)
         return autocast(self.device, self.fast_dtype, self._enabled, self._cache)
 
     def __enter__(self) -> autocast:
-        self._previous.append(local.autocast)
+        outer = thread.stack.autocast
+        self._previous.append(outer)
         if self.device == "cpu":
-            outer = local.autocast
-            local.autocast = _Policy(self.fast_dtype, self._cache) if self._enabled else None
-            if self._enabled and outer is not None and outer.dtype is self.fast_dtype:
-                local.autocast.cache = outer.cache
-        state.slow += 1
-        local.blocks += 1
-        _settings.blocks += 1
+            policy = _Policy(self.fast_dtype, self._cache) if self._enabled else None
+            if policy is not None and outer is not None and outer.dtype is self.fast_dtype:
+                policy.cache = outer.cache
+            exchange("autocast", policy)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        state.slow -= 1
-        local.blocks -= 1
-        _settings.blocks -= 1
-        local.autocast = self._previous.pop()
+        exchange("autocast", self._previous.pop())
 
 
 def is_autocast_available(device_type: str) -> bool:
@@ -184,7 +179,7 @@ def _chosen(device_type: str) -> dtypes.dtype:
 def is_autocast_enabled(device_type: str | None = None) -> bool:
     """True inside `autocast`; without an argument the question is about CUDA, as in PyTorch."""
     if device_type == "cpu":
-        return local.autocast is not None
+        return thread.stack.autocast is not None
     return (device_type or "cuda") in _settings.others
 
 
@@ -212,24 +207,15 @@ def set_autocast_enabled(device_type: Any, enabled: Any = None) -> None:
     if kind != "cpu":
         (_settings.others.add if enabled else _settings.others.discard)(kind)
         return
-    if enabled == (local.autocast is not None):
+    if enabled == (thread.stack.autocast is not None):
         return
-    local.autocast = _Policy(_chosen("cpu"), _settings.cache) if enabled else None
-    # Autocast needs the general path of `core.bind`; a block around this call has seen to that for itself.
-    if enabled and not _settings.held:
-        _settings.held = True
-        state.slow += 1
-        local.blocks += 1
-    elif not enabled and _settings.held and not _settings.blocks:
-        _settings.held = False
-        state.slow -= 1
-        local.blocks -= 1
+    exchange("autocast", _Policy(_chosen("cpu"), _settings.cache) if enabled else None)
 
 
 def get_autocast_dtype(device_type: str) -> dtypes.dtype:
     """The lower precision of a device type."""
-    if local.autocast is not None and device_type == "cpu":
-        found: dtypes.dtype = local.autocast.dtype
+    if thread.stack.autocast is not None and device_type == "cpu":
+        found: dtypes.dtype = thread.stack.autocast.dtype
         return found
     return _chosen(device_type)
 
@@ -243,20 +229,20 @@ def set_autocast_dtype(device_type: str, dtype: dtypes.dtype) -> None:
     if not isinstance(dtype, dtypes.dtype):
         raise TypeError(f"set_autocast_dtype(): argument 'dtype' (position 2) must be torch.dtype, not {type(dtype).__name__}")
     _settings.dtypes[device(device_type).type] = dtype
-    if local.autocast is not None and device_type == "cpu":
-        local.autocast = _Policy(dtype, local.autocast.use_cache)
+    if thread.stack.autocast is not None and device_type == "cpu":
+        exchange("autocast", _Policy(dtype, thread.stack.autocast.use_cache))
 
 
 def is_autocast_cache_enabled() -> bool:
     """Whether parameters are cast once per block."""
-    return _settings.cache if local.autocast is None else bool(local.autocast.use_cache)
+    return _settings.cache if thread.stack.autocast is None else bool(thread.stack.autocast.use_cache)
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
     """Set whether parameters are cast once per block."""
     _settings.cache = enabled
-    if local.autocast is not None:
-        local.autocast.use_cache = enabled
+    if thread.stack.autocast is not None:
+        thread.stack.autocast.use_cache = enabled
 
 
 def autocast_increment_nesting() -> int:
@@ -317,9 +303,9 @@ def custom_fwd(
 
     @functools.wraps(fwd)
     def decorated(ctx: Any, *args: Any, **kwargs: Any) -> Any:
-        ctx._fwd_used_autocast = local.autocast is not None and cast_inputs is None
+        ctx._fwd_used_autocast = thread.stack.autocast is not None and cast_inputs is None
         ctx._dtype = get_autocast_dtype(device_type)
-        if cast_inputs is None or local.autocast is None:
+        if cast_inputs is None or thread.stack.autocast is None:
             return fwd(ctx, *args, **kwargs)
         with autocast(device_type, enabled=False):
             cast = [_cast_input(a, cast_inputs) for a in args]

@@ -109,7 +109,7 @@ class GradScaler:
         grads = tracing.gradients([p for group in optimizer.param_groups for p in group["params"]])
         if any(g._array.dtype == np.float16 for g in grads):
             raise ValueError("Attempting to unscale FP16 gradients.")
-        self._found[id(optimizer)] = not (_unscaled_in_operations if tracing.tracers else _unscaled)(grads, 1.0 / self._scale)
+        self._found[id(optimizer)] = not (_unscaled_in_operations if tracing.tracer() else _unscaled)(grads, 1.0 / self._scale)
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         """`optimizer.step()`, unless a gradient is infinite or NaN."""

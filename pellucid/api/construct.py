@@ -15,7 +15,7 @@ from ..core import observe
 from ..core.modes import local
 from ..core.public import METHODS, public
 from ..core.tensor import Tensor, make_tensor, set_requires_grad
-from ..core.tracing import constant, tracers
+from ..core.tracing import constant, tracer
 from ..errors import ArgumentTypeError, ArgumentValueError, DeviceError, OperationError, warn_once
 
 
@@ -208,7 +208,7 @@ def tensor(
             array = place(array, where if device is not None else data.device)
     else:
         array = place(to_array(data, dtype), where)
-        if tracers and _numbers_only(data):
+        if tracer() and _numbers_only(data):
             constant(array)
     result = make_tensor(array)
     if requires_grad:

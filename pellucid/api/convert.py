@@ -323,11 +323,11 @@ def _read(x: Tensor, how: str) -> np.ndarray:
 @method()
 def item(self: Tensor) -> Any:
     """The value of a one-element tensor as a Python number."""
-    if type(self) is Tensor and not state.slow and not tracing.tracers and type(self._array) is np.ndarray:
+    if type(self) is Tensor and not state.slow and type(self._array) is np.ndarray:
         array = self._array
         if array.size == 1 and array.dtype.char in "fdl?":  # the everyday call
             return array.item()
-    array = self._array if tracing.tracers and type(self) is Tensor else _read(self, "item")
+    array = self._array if tracing.tracer() and type(self) is Tensor else _read(self, "item")
     if array.size != 1:
         raise OperationError(
             f"a Tensor with {array.size} elements cannot be converted to Scalar",

@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import dtypes, errors
-from ..core.modes import local
+from ..core.interpret import thread
 from ..core.public import FUNCTIONS, public
 from ..core.tensor import Tensor
+from ..core.transforms.anomaly import switch
 from ..errors import OperationError
 from ..ops._rules import require_tensor
 
@@ -189,11 +190,11 @@ def to_dlpack(tensor: Tensor, /) -> Any:
 @public()
 def clear_autocast_cache() -> None:
     """Forget the casts of parameters in the `autocast` block around the call."""
-    if local.autocast is not None:
-        local.autocast.cache.clear()
+    if thread.stack.autocast is not None:
+        thread.stack.autocast.cache.clear()
 
 
 @public()
 def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
     """Switch anomaly mode on or off, with or without the check for NaN, until it is switched again."""
-    local.anomaly, local.anomaly_check_nan = bool(enabled), bool(check_nan)
+    switch(bool(enabled), bool(check_nan))

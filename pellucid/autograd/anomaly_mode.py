@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..core.modes import ContextDecorator, local
+from ..core.modes import ContextDecorator
+from ..core.transforms.anomaly import setting, switch
 
 
 class detect_anomaly(ContextDecorator):  # noqa: N801 (PyTorch's name)
@@ -27,36 +28,36 @@ class detect_anomaly(ContextDecorator):  # noqa: N801 (PyTorch's name)
         return self.__class__(self.check_nan)
 
     def __enter__(self) -> None:
-        self.previous.append((local.anomaly, local.anomaly_check_nan))
-        local.anomaly, local.anomaly_check_nan = True, self.check_nan
+        self.previous.append(setting())
+        switch(True, self.check_nan)
 
     def __exit__(self, *exc: object) -> None:
-        local.anomaly, local.anomaly_check_nan = self.previous.pop()
+        switch(*self.previous.pop())
 
 
 class set_detect_anomaly(ContextDecorator):  # noqa: N801
     """Switch anomaly mode on or off; as a context manager it is put back on exit."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        self.previous = (local.anomaly, local.anomaly_check_nan)
+        self.previous = setting()
         self.mode, self.check_nan = bool(mode), bool(check_nan)
-        local.anomaly, local.anomaly_check_nan = self.mode, self.check_nan
+        switch(self.mode, self.check_nan)
 
     def clone(self) -> set_detect_anomaly:
         return self.__class__(self.mode, self.check_nan)
 
     def __enter__(self) -> None:
-        local.anomaly, local.anomaly_check_nan = self.mode, self.check_nan
+        switch(self.mode, self.check_nan)
 
     def __exit__(self, *exc: object) -> None:
-        local.anomaly, local.anomaly_check_nan = self.previous
+        switch(*self.previous)
 
 
 def is_anomaly_enabled() -> bool:
     """True while anomaly mode is on."""
-    return local.anomaly
+    return setting()[0]
 
 
 def is_anomaly_check_nan_enabled() -> bool:
     """True when anomaly mode looks at the values."""
-    return local.anomaly_check_nan
+    return setting()[1]

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from ..core import reverse
-from ..core.modes import local, state
-from ..core.tape import AccumulateGrad, RemovableHandle, accumulator
+from ..core.bind import wrap
+from ..core.interpret import Stack, pop, push, thread
+from ..core.tape import AccumulateGrad, Packed, RemovableHandle, accumulator
 from ..core.tape import Node as _Node
 from ..core.tensor import OutputSlot, Tensor, version_of
 
@@ -57,16 +57,21 @@ class saved_tensors_hooks:  # noqa: N801 (PyTorch's name)
     """
 
     def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
-        self.hooks = (pack_hook, unpack_hook)
+        self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
+
+    def save(self, array: Any) -> Packed:
+        """What a node keeps in the place of an array (`core.interpret`); what the hook saves itself is not packed."""
+        before, thread.stack = thread.stack, Stack([i for i in thread.stack.all if not isinstance(i, saved_tensors_hooks)])
+        try:
+            return Packed(self.pack_hook(wrap(array)), self.unpack_hook)
+        finally:
+            thread.stack = before
 
     def __enter__(self) -> None:
-        reverse.note_packed()
-        local.saved_hooks = (*local.saved_hooks, self.hooks)
-        state.slow += 1
+        push(self)
 
     def __exit__(self, *exc: object) -> None:
-        local.saved_hooks = local.saved_hooks[:-1]
-        state.slow -= 1
+        pop(self)
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801
@@ -84,7 +89,7 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     def refuse(self: Any) -> None:
         raise RuntimeError(error_message)
 
-    if local.saved_hooks:
+    if thread.stack.save:
         raise RuntimeError(error_message)
     saved_tensors_hooks.__enter__ = refuse  # type: ignore[method-assign]
     try:

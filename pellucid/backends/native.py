@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -27,9 +28,19 @@ class _Package:
 
 
 kernels = _Package("..kernels")
-tracing = [0]  # above 0 while a call is traced, whose program has code of its own
+sparing = [0]  # how many want no kernel compiled for what they compute by operations only once
 _spared: dict[str, int] = {}  # elements that NumPy has computed instead of a kernel, by its name
 _WORTH = 1 << 21  # elements that NumPy computes in about the time in which a kernel is compiled
+
+
+@contextmanager
+def compiling_little() -> Iterator[None]:
+    """Inside the block kernels that are not there yet are not compiled for few elements: what runs here by operations runs once."""
+    sparing[0] += 1
+    try:
+        yield
+    finally:
+        sparing[0] -= 1
 
 
 def enabled() -> bool:
@@ -38,10 +49,10 @@ def enabled() -> bool:
 
 
 def spared(name: str, elements: int) -> bool:
-    """Whether NumPy is to compute so many elements instead of a kernel that is not there yet: while a call is traced, whose program will
-    not call that kernel, until it has computed as many as take the time of compiling it.
+    """Whether NumPy is to compute so many elements instead of a kernel that is not there yet: inside `compiling_little`, until it has
+    computed as many as take the time of compiling it.
     """
-    if not tracing[0] or _spared.get(name, 0) + elements > _WORTH:
+    if not sparing[0] or _spared.get(name, 0) + elements > _WORTH:
         return False
     _spared[name] = _spared.get(name, 0) + elements
     return True

@@ -18,7 +18,7 @@ from ..errors import OperationError, UnsupportedError
 from ..kernels.matmul.blas import SHARED_PRODUCT
 from . import memory as _memory  # noqa: F401  (arrays are made from here on)
 from .meta import MetaArray
-from .native import kernels, tracing
+from .native import kernels, sparing
 from .numpy_extra import *  # noqa: F403
 from .numpy_fast import *  # noqa: F403
 from .numpy_nn import *  # noqa: F403
@@ -70,7 +70,7 @@ BLOCK_ROWS = 256
 
 def _kernels_for(x: Any) -> Any:
     """The kernels of reductions where they are faster than NumPy's: more than a few thousand float32 in order."""
-    serves = x.dtype is _F32 and type(x) is ndarray and x.flags.c_contiguous and config.kernels and not tracing[0]
+    serves = x.dtype is _F32 and type(x) is ndarray and x.flags.c_contiguous and config.kernels and not sparing[0]
     return kernels.pointwise.reduce if serves else None
 
 

@@ -206,7 +206,7 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
 
     @functools.wraps(fn)
     def eager(*args: Any, **kwargs: Any) -> Any:
-        for tracer in tracing.tracers:
+        if (tracer := tracing.tracer()) is not None:
             tracer.refuse(f"the step calls {getattr(fn, '__name__', 'a function')}, which is marked with compiler.disable"
                           + (f" ({reason})" if reason else ""))  # fmt: skip
         return fn(*args, **kwargs)
@@ -255,7 +255,7 @@ def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
 # ---- state -------------------------------------------------------------------------------------
 def is_compiling() -> bool:
     """True while a function is being traced."""
-    return bool(tracing.tracers)
+    return bool(tracing.tracer())
 
 
 is_dynamo_compiling = is_compiling

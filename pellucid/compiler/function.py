@@ -15,7 +15,8 @@ from typing import Any
 from numpy import ndarray
 
 from ..backends.memory import give_back
-from ..core import observe, source, tracing
+from ..core import observe, source
+from ..core.interpret import thread
 from ..core.modes import local, state
 from ..core.tensor import Tensor
 from ..nn.modules.module import Module
@@ -147,7 +148,8 @@ class CompiledFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # Under autocast, too, but not in inference mode, whose results are tensors of another kind.
-        quiet = not state.slow or not (state.slow > local.blocks or local.inference or tracing.tracers or observe.observers)
+        followed = local.blocks + (thread.stack.autocast is not None) if state.slow else 0  # of the reasons to be slow
+        quiet = state.slow <= followed and not local.inference and not observe.observers
         if quiet and not kwargs and STANCE[0] == "default" and self.versions:
             version = self.versions[0]
             if version.fast:
@@ -168,15 +170,14 @@ class CompiledFunction:
                 if result is not NotImplemented:
                     self.versions.insert(0, self.versions.pop(self.versions.index(version)))
                     return result
-        watched = tracing.tracers or observe.observers or local.anomaly or local.function_modes or local.saved_hooks
-        if watched or local.transforms or state.slow > local.blocks or STANCE[0] == "force_eager":
+        if observe.observers or local.function_modes or local.transforms or state.slow > followed or STANCE[0] == "force_eager":
             # Somebody watches, a transform differentiates, or an outer function is being traced: what they must see are the operations.
             return self.function(*args, **kwargs)
         if not self.versions and (self._full or self.parts is not None) and not self.fullgraph:
             return self._python(*args, **kwargs)
         tensors: list[Tensor] = []
         structure = flatten((args, kwargs), tensors)
-        if any(hasattr(type(t), "__pellucid_bind__") or type(t._array) is not ndarray for t in tensors):
+        if any(type(t)._interpreter is not None or type(t._array) is not ndarray for t in tensors):
             return self.function(*args, **kwargs)  # tensors without an array of their own, such as nested ones, or without data
         reason = diverged = None
         given = signature(tensors)

@@ -6,7 +6,7 @@ errors included, to `general`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import ref as _ref
 
@@ -17,14 +17,15 @@ from .. import dtypes
 from ..backends.meta import MetaArray
 from ..backends.numpy_cpu import address
 from ..errors import ArgumentTypeError, facts_of, pass_on
-from . import observe, source, tracing
+from . import observe, source
 from .callers import fixed_names, make_caller, make_recorder
 from .callers import wrap as wrap
 from .explain import explained, located_op
+from .interpret import around, owner, thread
 from .meta import NUMBERS, run_on_meta
 from .modes import local, state
 from .primitive import PRIMITIVES, TENSORS, Primitive, _call_makers, takes_only_arrays
-from .tape import Node, Packed, count, node_type
+from .tape import Node, count, node_type
 from .tensor import OutputSlot, Parameter, Tensor, Version, View, make_tensor, version_of
 
 asarray = np.asarray
@@ -39,7 +40,7 @@ def _make_call(op: Primitive) -> Callable[..., Any]:
     plain = op.outputs == 1 and not (op.view or op.variadic or op.aux) and takes_only_arrays(op.forward)
     if plain and len(op.args) == 2:
         return _make_binary(op)
-    return make_caller(op, _generally, len(op.args), ()) if plain and _is_simple(op) else _make_any(op)
+    return make_caller(op, general, len(op.args), ()) if plain and _is_simple(op) else _make_any(op)
 
 
 def _is_simple(op: Primitive) -> bool:
@@ -155,7 +156,7 @@ def _make_any(op: Primitive) -> Callable[..., Any]:
         if made is None:
             if not simple or len(args) > 16:  # of a list, whose length may be another every time
                 return general(op, args, params)
-            made = callers[key] = make_caller(op, _generally, len(args), tuple(params) if names is None else names)
+            made = callers[key] = make_caller(op, general, len(args), tuple(params) if names is None else names)
             if names is not None and not op.variadic and op.call is call:
                 op.call = made
                 vars(TENSORS).pop(op.name, None)  # which keeps what it was given
@@ -213,23 +214,30 @@ def views_result(op: Primitive, x: Tensor, arrays: list[Any], params: dict[str, 
         made = recorder(x, arrays, params)
     else:
         made = tuple(map(wrap, arrays))
-    version = x._ver
-    if version is None:
-        version = x._ver = Version()
+    mark_views(made, x, op, params, True)
+    return made  # type: ignore[no-any-return]
+
+
+def mark_views(made: Sequence[Tensor], x: Tensor, op: Primitive, params: dict[str, Any], several: bool) -> None:
+    """Mark results as views of `x`: they share its write counter, know the way back to the base, and are known to the base."""
+    version = version_of(x)
     parent = x._view
-    base, chain = (x, ()) if parent is None else (parent.base, parent.chain)
-    kind = parent.kind if parent is not None and parent.kind != "grad" else "multi" if grad else "no_grad"
+    base, chain, kind = (x, (), "grad") if parent is None else (parent.base, parent.chain, parent.kind)
+    if kind == "grad":
+        kind = "no_grad" if not local.grad else "multi" if several else "grad"
+    inference = x._x is not None and x._x.get("inference")
     for k, t in enumerate(made):
         t._ver, t._view = version, _new(View)
-        t._view.base, t._view.chain, t._view.kind = base, (*chain, (op, params, k)), kind
-    if grad:
+        t._view.base, t._view.chain, t._view.kind = base, (*chain, (op, params, k if several else None)), kind
+        if inference:
+            t.extra()["inference"] = True
+    if local.grad or state.slow:
         views = version.views
         if views is None:
             views = version.views = []
-        elif len(views) > 32 + len(made):
+        elif len(views) > 32 and (len(views) + len(made)).bit_length() > len(views).bit_length():
             views[:] = [v for v in views if v() is not None]
         views += map(_ref, made)
-    return made
 
 
 def view_result(op: Primitive, x: Tensor, r: ndarray, params: dict[str, Any]) -> Tensor:
@@ -282,25 +290,33 @@ _call_makers.append(_make_call)
 
 
 # ---- the general path ------------------------------------------------------------------------
-def _generally(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """What `general` is at the moment: the profiler puts another function in its place."""
-    return general(op, args, params)
-
-
 def general(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """Run an operation in every case: any types, promotion, meta tensors, custom tensors, observers; explains failures."""
-    for x in args:
-        kind = type(x)
-        if kind is not Tensor and kind is not Parameter and isinstance(x, Tensor):
-            handler = getattr(kind, "__pellucid_bind__", None)
-            if handler is not None:
-                return handler(op, args, params)
-    if local.autocast is not None:
-        args = local.autocast.cast(op, args)
-    tensors = _check_types(op, args)
-    given = tensors
+    """Run an operation in every case: by the interpreters, under the eyes of the observers."""
+    if not observe.observers:
+        return _interpreted(op, args, params)
+    observe.notify("operation_enter", op, args)
+    made = None
+    try:
+        made = _interpreted(op, args, params)
+        return made
+    finally:
+        observe.notify("operation_exit", op, args, made)
+
+
+def _interpreted(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    below = around(thread.stack.run, execute)
+    own = owner(args, "run")
+    return below(op, args, params) if own is None else own(below, op, args, params)
+
+
+def execute(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """Run an operation on tensors of any dtypes, numbers and meta tensors, under the interpreters; explains failures."""
+    tensors = given = _check_types(op, args)
+    tracer = thread.stack.tracer
     if op.promote is not None:
-        tensors, common = tracing.operands(op, *_promote(op, tensors))
+        tensors, common = _promote(op, tensors)
+        if tracer is not None:
+            tensors = [tracer.operand(op, x, common) for x in tensors]
     else:
         common = None
     arrays = [x._array if isinstance(x, Tensor) else x for x in tensors]
@@ -313,7 +329,7 @@ def general(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any
         try:
             if op.check is not None:
                 op.check(*[x._array if isinstance(x, Tensor) else x for x in given], **params)
-            result = (tracing.tracers[-1].forward(op, params) if tracing.tracers else op.numpy_forward)(*arrays, **params)
+            result = (op.numpy_forward if tracer is None else tracer.forward(op, params))(*arrays, **params)
         except Exception as error:
             if facts_of(error) is not None:
                 raise located_op(error, op, tensors) from None
@@ -354,9 +370,7 @@ def finish(op: Primitive, tensors: Any, needs: tuple[bool, ...], params: dict[st
                     t._node = OutputSlot(node, k) if several else node
                     t._rg = True
     if op.view:
-        base = tensors[0]
-        for k, t in enumerate(made):
-            as_view(t, base, op, params, k if several else None)
+        mark_views(made, tensors[0], op, params, several)
     return tuple(made) if several else made[0]
 
 
@@ -400,52 +414,23 @@ def record(
             saved.append(getattr(x._array, kind) if isinstance(x, Tensor) else (() if kind == "shape" else None))
         else:
             saved.append(getattr(made[0]._array, kind.removeprefix("out_")))
-    if local.saved_hooks:
-        saved = [_pack(v) if k in ("in", "out") else v for v, (k, _) in zip(saved, plan.entries, strict=True)]
-        versions = []
+    node.ext = None
+    if thread.stack.save:
+        save = thread.stack.save[-1]
+        saved = [
+            save(v) if k in ("in", "out") and isinstance(v, ndarray) else v for v, (k, _) in zip(saved, plan.entries, strict=True)
+        ]
+        versions, node.ext = [], {"packed": True}
     node.saved = tuple(saved)
     node.versions = tuple(versions)
     node.total = sum(v.count for v in versions)
     node.shape = [t._array.shape for t in made] if several else made[0]._array.shape
     node.dtype = [t._array.dtype for t in made] if several else made[0]._array.dtype
     node.seq = count()
-    node.ext = {"forward_stack": source.stack_text()} if local.anomaly else None
     node.source = source.capture(2)
+    for step in thread.stack.recorded:
+        step(node)
     return node
-
-
-def _pack(value: Any) -> Any:
-    if not isinstance(value, ndarray):
-        return value
-    pack, unpack = local.saved_hooks[-1]
-    hooks, local.saved_hooks = local.saved_hooks, ()
-    try:
-        return Packed(pack(wrap(value)), unpack)
-    finally:
-        local.saved_hooks = hooks
-
-
-def as_view(t: Tensor, source_tensor: Tensor, op: Any, params: dict[str, Any], index: int | None = None) -> None:
-    """Mark `t` as a view that `op` made of `source_tensor`: shared write counter, and the way back to the base."""
-    t._ver = version_of(source_tensor)
-    parent = source_tensor._view
-    kind = "no_grad" if not local.grad else "grad" if index is None else "multi"
-    if source_tensor._x is not None and source_tensor._x.get("inference"):
-        t.extra()["inference"] = True
-    if parent is None:
-        base, chain = source_tensor, ((op, params, index),)
-    else:
-        base, chain = parent.base, (*parent.chain, (op, params, index))
-        kind = parent.kind if parent.kind != "grad" else kind
-    t._view = View(base, chain, kind)
-    views = t._ver.views
-    ref = _ref(t)
-    if views is None:
-        t._ver.views = [ref]
-    else:
-        if len(views) > 32 and len(views) & (len(views) - 1) == 0:
-            views[:] = [v for v in views if v() is not None]
-        views.append(ref)
 
 
 def _check_types(op: Primitive, args: tuple[Any, ...]) -> list[Any]:
@@ -518,12 +503,8 @@ def _as_subclass(args: tuple[Any, ...], made: Any) -> Any:
     return made
 
 
-# Called with (op, inputs, params, outputs, aux) after every operation on the general path; forward mode and anomaly mode register here.
-after_operation: list[Callable[..., None]] = []
-
-
 def _watch(op: Primitive, tensors: list[Any], params: dict[str, Any], made: Any, aux: Any) -> None:
-    for hook in after_operation:
-        hook(op, tensors, params, made, aux)
+    for step in thread.stack.ran:
+        step(op, tensors, params, made, aux)
     if observe.observers:
         observe.notify("operation", op, tensors, params, made)

@@ -12,8 +12,9 @@ import numpy as np
 
 from ..errors import ArgumentTypeError, GraphError
 from . import source
-from .bind import after_operation, wrap
+from .bind import wrap
 from .inplace import bump, check_writable, rebase
+from .interpret import owner, thread
 from .modes import enable_grad, local, no_grad, state
 from .primitive import Primitive
 from .tape import Node, Packed, check_saved, count, node_type
@@ -127,10 +128,8 @@ class _FunctionPrimitive(Primitive):
     def __init__(self, cls: Any) -> None:
         self.partial_backward = getattr(cls, "partial_backward", None)
         super().__init__(
-            name=cls.__name__, args=(), variadic=True, forward=cls.forward, vjp=cls.backward, jvp=None, aval=None, inplace=None, view=False,
-            promote=None, elementwise=False, outputs=1, grad_name=cls.__name__ + "Backward", batch=None, onnx=None,
-            samples=None, autocast=None, check=None,
-        )  # fmt: skip
+            name=cls.__name__, variadic=True, forward=cls.forward, vjp=cls.backward, grad_name=cls.__name__ + "Backward"
+        )
         self.cls = cls
         self.entries = (("custom", 0),)
         self.versioned = ()
@@ -251,15 +250,8 @@ class Function(FunctionCtx, metaclass=_FunctionMeta):
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward on the arguments and record the operation."""
-        for handler in before_apply:
-            done, result = handler(cls, args, kwargs)
-            if done:
-                return result
-        return _apply(cls, args, kwargs)
-
-
-# Called with (cls, args, kwargs) before a Function runs; vmap takes over here. Returns (handled, result).
-before_apply: list[Callable[..., tuple[bool, Any]]] = []
+        own = owner(args, "apply")
+        return _apply(cls, args, kwargs) if own is None else own(_apply, cls, args, kwargs)
 
 
 def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -311,8 +303,8 @@ def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             bump(t, cls.__name__)
     answer = (type(result)(outs) if isinstance(result, list) else tuple(outs)) if several else outs[0]
     if state.slow:
-        for hook in after_operation:
-            hook(op, args, {"ctx": ctx}, answer)
+        for step in thread.stack.ran:
+            step(op, args, {"ctx": ctx}, answer, None)
     return answer
 
 
@@ -337,8 +329,8 @@ def _record(
     node.seq = count()
     node.ext = None
     node.source = source.capture(4)
-    if local.anomaly:
-        node.ext = {"forward_stack": source.stack_text()}
+    for step in thread.stack.recorded:
+        step(node)
     kept: list[Any] = []
     versions = []
     for t in ctx._to_save:
@@ -346,10 +338,9 @@ def _record(
             kept.append(None)
             continue
         index = next((k for k, o in enumerate(outs) if o is t), None)
-        if local.saved_hooks:
-            pack, unpack = local.saved_hooks[-1]
+        if thread.stack.save:
             with no_grad():
-                kept.append(Packed(pack(t.detach()), unpack))
+                kept.append(thread.stack.save[-1](t._array))
             continue
         kept.append(_SavedTensor(None if index is not None else t, t._array if index is not None else None, index))
         versions.append(version_of(t))

@@ -19,6 +19,7 @@ from ..dtypes import BY_NUMPY, can_cast
 from ..errors import ArgumentTypeError, DtypeError, GraphError, OperationError, ShapeError
 from . import observe, source, tracing
 from .bind import record
+from .interpret import owner, thread
 from .modes import enable_grad, local, no_grad, state
 from .primitive import TENSORS, defop
 from .tensor import FAST_TYPES, OutputSlot, Tensor, make_tensor, version_of
@@ -177,9 +178,9 @@ def overwrite(t: Tensor, result: Tensor, name: str) -> Tensor:
     The caller has run the out-of-place operation; nothing of `t` has been changed yet, so every refusal leaves it as it was.
     """
     if type(result) not in FAST_TYPES or type(t) not in FAST_TYPES:
-        handler = getattr(type(result), "__pellucid_overwrite__", None) or getattr(type(t), "__pellucid_overwrite__", None)
-        if handler is not None:
-            return handler(t, result, name)
+        own = owner((result, t), "write")
+        if own is not None:
+            return own(overwrite, t, result, name)
     check_writable(t, name)
     a, r = t._array, result._array
     if r.shape != a.shape:
@@ -279,14 +280,10 @@ def _after(t: Tensor, name: str, node: Any, result: Tensor | None) -> None:
             base._node = record(copy_slices, (base, make_tensor(t._array)), (base._rg, False), {"chain": view.chain}, [base])
             refresh_views(base)
     if state.slow:
-        for hook in after_write:
-            hook(t, result)  # type: ignore[arg-type]
+        for step in thread.stack.wrote:
+            step(t, result)
         if observe.observers:
             observe.notify("inplace", name, t, result)
-
-
-# Called with (tensor, result) after an in-place operation copied `result` into `tensor`; forward mode registers here.
-after_write: list[Callable[[Tensor, Tensor], None]] = []
 
 
 def rebase(t: Tensor, node: Any) -> None:

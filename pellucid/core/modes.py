@@ -12,9 +12,9 @@ import numpy as np
 
 
 class _State:
-    """`slow` counts the reasons to leave the fast path: observers, dual numbers, saved-tensor hooks, autocast, tracing.
+    """`slow` counts the reasons to leave the fast path: observers, inference mode, and the interpreters of all threads.
 
-    It is process-wide and only a hint: the general path looks at the thread's own state. `structure` counts changes of modules
+    It is only a hint: the general path looks at the thread's own stack. `structure` counts changes of modules
     (an attribute set, a parameter or hook registered) and settings, so that compiled code knows when to look again.
     """
 
@@ -28,15 +28,11 @@ class _State:
 class _ThreadModes(threading.local):
     grad = True
     inference = False
-    anomaly = False
-    anomaly_check_nan = True
-    saved_hooks: tuple[tuple[Callable[[Any], Any], Callable[[Any], Any]], ...] = ()
-    autocast: Any = None
     device: Any = None  # set by `with torch.device(...)`
     function_modes: tuple[Any, ...] = ()
     role = "forward"  # "backward" while gradients are recorded (create_graph)
     transforms = 0  # functions of functions (`func.grad`) that run, which may differentiate what they call any number of times
-    blocks = 0  # how much of `state.slow` is this thread's autocast and inference mode, which compiled functions follow
+    blocks = 0  # how much of `state.slow` is this thread's inference mode
 
     def __init__(self) -> None:
         # PyTorch's results hold inf and nan silently; NumPy's warnings about them are switched off in each thread that computes.

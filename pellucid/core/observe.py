@@ -13,12 +13,16 @@ from typing import Any
 from .modes import state
 
 EVENTS = (
-    "operation",  # (op, inputs, params, outputs): an operation ran
+    "operation_enter",  # (op, args): an operation was called
+    "operation",  # (op, inputs, params, outputs): it ran, on these inputs of one dtype
+    "operation_exit",  # (op, args, outputs): it is over; outputs are None when it raised
     "inplace",  # (name, tensor, inputs): a tensor was overwritten
     "module_enter",  # (module, name, args, kwargs)
     "module_exit",  # (module, name, result)
     "backward_start",  # (roots,)
-    "backward_node",  # (node, grad_output, grad_inputs)
+    "node_enter",  # (node,): backward comes to a node
+    "backward_node",  # (node, grad_output, grad_inputs): its gradient rules ran
+    "node_exit",  # (node, grad_inputs): it is over; None when they raised
     "backward_end",  # (roots,)
     "accumulate",  # (leaf, grad)
     "grad_set",  # (tensor, value): `.grad` was assigned, to None as well

@@ -44,7 +44,9 @@ class Plan:
 
 
 class Primitive:
-    """One operation; see `defop` for the fields."""
+    """One operation; see `defop` for the fields. Those of an operation that is nobody's record (a Function) are as their defaults say."""
+
+    keep_none_grads = False  # whether its gradient rule takes None for results that no gradient reached
 
     def __init__(self, **fields: Any) -> None:
         self.__dict__.update(fields)
@@ -52,27 +54,27 @@ class Primitive:
         self.recorder: Any = None  # of a view operation; made by core.bind when first needed
 
     name: str
-    args: tuple[str, ...]
-    variadic: bool
+    args: tuple[str, ...] = ()
+    variadic: bool = False
     forward: Rule | str
     numpy_forward: Rule
-    inplace: Rule | None
-    aval: Rule | None
-    vjp: dict[str, Rule] | Rule | None
-    jvp: Any
-    view: bool
-    promote: str | None
-    elementwise: bool
-    outputs: int
+    inplace: Rule | None = None
+    aval: Rule | None = None
+    vjp: dict[str, Rule] | Rule | None = None
+    jvp: Any = None
+    view: bool = False
+    promote: str | None = None
+    elementwise: bool = False
+    outputs: int = 1
     grad_name: str
-    batch: Any
-    onnx: str | None
-    samples: Rule | None
-    autocast: str | None
-    check: Rule | None
-    wide_numbers: bool
-    aux: bool
-    host: bool
+    batch: Any = None
+    onnx: str | None = None
+    samples: Rule | None = None
+    autocast: str | None = None
+    check: Rule | None = None
+    wide_numbers: bool = False
+    aux: bool = False
+    host: bool = False
     variant: Callable[..., str] | None = None
     partial_backward: str | None = None  # of a Function: why gradients of some leaves alone are refused
     call: Callable[..., Any]

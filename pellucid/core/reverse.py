@@ -16,11 +16,12 @@ from numpy import ndarray
 
 from ..backends import numpy_cpu
 from ..errors import GraphError, OperationError, returned_nothing
-from . import observe, source, tracing
+from . import observe, source
 from .bind import wrap
+from .interpret import around, thread
 from .modes import enable_grad, local, no_grad, state
 from .primitive import RAW, TENSORS
-from .tape import Node, check_saved, saved_arrays, saved_tensors, tensor_mode
+from .tape import Node, check_saved, saved_arrays, saved_tensors
 from .tensor import OutputSlot, Parameter, Tensor, make_tensor
 
 _refcount = sys.getrefcount
@@ -67,14 +68,12 @@ _PLAIN = (Tensor, Parameter, type(None))
 class Run:
     """One traversal. `wanted` restricts it to the edges given (autograd.grad, `inputs=`); their gradients are collected."""
 
+    by_hand = False  # of gradients that are arrays: whether methods combine them
+
     def __init__(self, create_graph: bool, keep: bool, wanted: Sequence[Any] | None, seeds: Sequence[Any] = ()) -> None:
         self.create_graph = create_graph
         # Gradients are Tensors when they are recorded, and when they carry tangents or a batch; otherwise they are arrays.
-        self.tensors = (
-            create_graph
-            or (state.slow > 0 and any(active() for active in tensor_mode))
-            or any(type(s) not in _PLAIN for s in seeds)
-        )
+        self.tensors = create_graph or thread.stack.on_tensors or any(type(s) not in _PLAIN for s in seeds)
         self.keep = keep
         self.heap: list[tuple[int, Node]] = []
         self.grads: dict[Any, Any] = {}
@@ -82,7 +81,7 @@ class Run:
         self.wanted = None if wanted is None else {_key(e) for e in wanted}
         self.found: dict[Any, Any] = {}
         self.allowed: set[int] | None = None
-        self.site = None
+        self.site: Any = None
 
     def restrict(self, roots: Sequence[Any]) -> None:
         """Mark the nodes on a path from the roots to a wanted edge; only they run."""
@@ -115,7 +114,7 @@ class Run:
         """Hand a fitted gradient to an edge."""
         if isinstance(edge, Node):
             known = self.grads.get(edge)
-            self.grads[edge] = g if known is None else known + g
+            self.grads[edge] = g if known is None else self.add(known, g)
             if known is None:
                 heappush(self.heap, (-edge.seq, edge))
         elif type(edge) is OutputSlot:
@@ -124,94 +123,139 @@ class Run:
             if slots is None:
                 slots = self.grads[node] = [None] * len(node.shape)
                 heappush(self.heap, (-node.seq, node))
-            slots[index] = g if slots[index] is None else slots[index] + g
+            slots[index] = g if slots[index] is None else self.add(slots[index], g)
         else:
-            self.leaf(edge, g)
+            # Keyed by identity: == of tensors is element-wise.
+            known = self.leaves.get(id(edge))
+            self.leaves[id(edge)] = (edge, g if known is None else self.add(known[1], g))
 
-    def leaf(self, leaf: Tensor, g: Any) -> None:
-        # Keyed by identity: == of tensors is element-wise.
-        known = self.leaves.get(id(leaf))
-        self.leaves[id(leaf)] = (leaf, g if known is None else known[1] + g)
+    def add(self, a: Any, b: Any) -> Any:
+        """The sum of two gradients."""
+        return a + b
+
+    def fitted(self, g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+        """A gradient in the shape and dtype of the value it belongs to."""
+        return (fit_tensor if self.tensors else fit)(g, shape, dtype)
 
     def go(self) -> None:
-        heap, grads = self.heap, self.grads
-        create = self.tensors
-        F: Any = TENSORS if create else RAW
-        keep = self.keep
-        plain = not create and self.wanted is None
-        while heap:
-            node = heappop(heap)[1]
-            g = grads.pop(node)
-            several = type(g) is list
-            if node.ext is not None and "tensor_hooks" in node.ext:
-                g = self.tensor_hooks(node, g)
-            if self.wanted is not None:
-                self.collect(node, g)
-                if id(node) not in self.allowed:  # type: ignore[operator]
-                    continue
-            if several:
-                g = self.materialize(node, g)
-            if node.ext is not None and "pre_hooks" in node.ext:
-                g = _pre_hooks(node, g)
-            inputs = node.inputs
-            plan = node.plan
-            if create:
-                s: Any = saved_tensors(node)
+        """Run the nodes that hold a gradient, newest first, until only leaves hold one.
+
+        What is ordinary stands here, written out; the rest are methods: `step` for a node that is watched or has hooks or several
+        results, and, where gradients are tensors or written down (`by_hand`), `fitted` and `send` for each of them.
+        """
+        heap, grads, leaves, keep = self.heap, self.grads, self.leaves, self.keep
+        by_hand = self.tensors or self.by_hand
+        every = by_hand or self.wanted is not None or state.slow > 0
+        summed: set[Any] = set()
+        # While only one node waits, it is kept here instead of in the heap: graphs are mostly chains.
+        waiting: Any = None
+        waiting_g: Any = None
+        while True:
+            if waiting is not None:
+                node, g = waiting, waiting_g
+                waiting = waiting_g = None
+            elif heap:
+                node = heappop(heap)[1]
+                g = grads.pop(node)
             else:
-                s = node.saved
-                if s is None:
-                    check_saved(node)
-                total = 0
-                for v in node.versions:
-                    total += v.count
-                if total != node.total:
-                    check_saved(node)
-                if local.saved_hooks or _PACKED_SEEN:
-                    s = saved_arrays(node)
-            if state.slow or local.anomaly:
-                gs = self.watched(plan, node, F, g, s)
+                break
+            ext = node.ext
+            s = node.saved
+            if every or type(g) is list or s is None or (ext is not None and not ext.keys() <= _HARMLESS):
+                gs = self.step(node, g)
             else:
-                gs = plan.backward(F, g, s, node.params)
-            if node.ext is not None and "post_hooks" in node.ext:
-                gs = _post_hooks(node, gs, g)
-            if not keep and s and not plan.saves_nothing:
+                guard = node.guard
+                if type(guard) is tuple:
+                    total = 0
+                    for v in guard:
+                        total += v.count
+                else:
+                    total = guard.count
+                if guard and total != node.total:
+                    check_saved(node)
+                gs = node.plan.backward(RAW, g, s, node.params)
+            if s and not keep and not node.plan.saves_nothing and gs:
+                if self.site is None:
+                    self.site = source.capture(3)
                 node.saved = None
-                node.versions = ()
+                node.guard = ()
                 node.total = self.site
-            for edge, gi in zip(inputs, gs):
+            for edge, gi in zip(node.inputs, gs):
                 if gi is None or edge is None:
                     continue
                 if isinstance(edge, Node):
-                    shape, dtype = edge.shape, edge.dtype
-                elif type(edge) is OutputSlot:
-                    shape, dtype = edge.node.shape[edge.index], edge.node.dtype[edge.index]
-                else:
-                    a = edge._array
-                    shape, dtype = a.shape, a.dtype
-                if create:
-                    if gi._array.shape != shape or gi._array.dtype != dtype:
-                        gi = fit_tensor(gi, shape, dtype)
-                elif gi.shape != shape or gi.dtype is not dtype:
-                    gi = fit(gi, shape, dtype)
-                if plain and isinstance(edge, Node):
-                    known = grads.get(edge)
-                    if known is None:
-                        grads[edge] = gi
-                        heappush(heap, (-edge.seq, edge))
+                    if by_hand:
+                        self.send(edge, self.fitted(gi, edge.shape, edge.dtype))
+                        continue
+                    if gi.shape != edge.shape or gi.dtype is not edge.dtype:
+                        gi = fit(gi, edge.shape, edge.dtype)
+                    if edge is waiting:
+                        waiting_g = waiting_g + gi
+                    elif waiting is None and not heap:
+                        waiting, waiting_g = edge, gi
                     else:
-                        grads[edge] = known + gi
+                        if waiting is not None:
+                            grads[waiting] = waiting_g
+                            heappush(heap, (-waiting.seq, waiting))
+                            waiting = waiting_g = None
+                        known = grads.get(edge)
+                        if known is None:
+                            grads[edge] = gi
+                            heappush(heap, (-edge.seq, edge))
+                        else:
+                            grads[edge] = _sum(known, gi, edge, summed)
+                elif type(edge) is OutputSlot:
+                    if waiting is not None:
+                        grads[waiting] = waiting_g
+                        heappush(heap, (-waiting.seq, waiting))
+                        waiting = waiting_g = None
+                    self.send(edge, self.fitted(gi, edge.node.shape[edge.index], edge.node.dtype[edge.index]))
                 else:
-                    self.send(edge, gi)
-            gs = gi = g = s = None
+                    la = edge._array
+                    if by_hand:
+                        self.send(edge, self.fitted(gi, la.shape, la.dtype))
+                        continue
+                    if gi.shape != la.shape or gi.dtype is not la.dtype:
+                        gi = fit(gi, la.shape, la.dtype)
+                    held = leaves.get(id(edge))
+                    leaves[id(edge)] = (edge, gi if held is None else _sum(held[1], gi, id(edge), summed))
+            held = gs = gi = g = s = None  # a leaf takes over an array that nobody else refers to
 
-    def watched(self, plan: Any, node: Node, F: Any, g: Any, s: Any) -> Any:
-        """Run one node under anomaly mode or with observers."""
-        gs = plan.backward(F, g, s, node.params)
-        if local.anomaly and local.anomaly_check_nan:
-            check_anomaly(node, gs)
+    def step(self, node: Node, g: Any) -> Any:
+        """Run one node in every case: with hooks, several results, or somebody who watches; no gradients when it is not wanted."""
+        ext = node.ext or {}
+        if "tensor_hooks" in ext:
+            g = self.tensor_hooks(node, g)
+        if self.wanted is not None:
+            self.collect(node, g)
+        if not self.runs(node):
+            return ()
+        if type(g) is list:
+            g = self.materialize(node, g)
+        if "pre_hooks" in ext:
+            g = _pre_hooks(node, g)
+        check_saved(node)
         if observe.observers:
-            observe.notify("backward_node", node, g, gs)
-        return gs
+            observe.notify("node_enter", node)
+        gs = None
+        try:
+            gs = around(thread.stack.gradient, self.rules)(node, g)
+            if observe.observers:
+                observe.notify("backward_node", node, g, gs)
+        finally:
+            if observe.observers:
+                observe.notify("node_exit", node, gs)
+        return _post_hooks(node, gs, g) if "post_hooks" in ext else gs
+
+    def runs(self, node: Node) -> bool:
+        """Whether a node is to run."""
+        return self.allowed is None or id(node) in self.allowed
+
+    def rules(self, node: Node, g: Any) -> Any:
+        """The gradients of a node's arguments."""
+        if self.tensors:
+            return node.plan.backward(TENSORS, g, saved_tensors(node), node.params)
+        return node.plan.backward(RAW, g, saved_arrays(node), node.params)
 
     def collect(self, node: Node, g: Any) -> None:
         assert self.wanted is not None
@@ -226,7 +270,7 @@ class Run:
 
     def materialize(self, node: Node, g: list[Any]) -> Any:
         """Zeros for the results that no gradient reached."""
-        if getattr(node.op, "keep_none_grads", False):
+        if node.op.keep_none_grads:
             return tuple(g)
         out = []
         for gk, shape, dtype in zip(g, node.shape, node.dtype, strict=True):
@@ -279,16 +323,6 @@ class Run:
     def own(self, g: ndarray) -> ndarray:
         """The gradient in memory of its own."""
         return g if g.base is None else g.copy()
-
-
-# True once saved-tensor hooks were used anywhere: from then on saved values are looked through for packed ones.
-_PACKED_SEEN: list[bool] = []
-
-
-def note_packed() -> None:
-    """Called when saved-tensor hooks are first installed."""
-    if not _PACKED_SEEN:
-        _PACKED_SEEN.append(True)
 
 
 def _key(edge: Any) -> tuple[int, int]:
@@ -398,28 +432,6 @@ def _post_hooks(node: Node, gs: Any, g: Any) -> Any:
     return tuple(None if v is None else v._array for v in inputs) if raw else inputs
 
 
-def check_anomaly(node: Node, gs: Any) -> None:
-    """Raise when a gradient just computed holds NaN or Inf, naming the forward line."""
-    for k, g in enumerate(gs):
-        if g is None:
-            continue
-        a = g._array if isinstance(g, Tensor) else np.asarray(g)
-        if a.dtype.kind not in "fcV" or bool(np.isfinite(a).all()):
-            continue
-        nan = bool(np.isnan(a).any())
-        made = node.line
-        stack = (node.ext or {}).get("forward_stack")
-        notes = [f"the forward operation was recorded at {made}"] if made else []
-        if stack:
-            notes.append("the forward call's stack:\n" + stack.rstrip())
-        raise GraphError(
-            f"Function '{node.op.grad_name}' returned {'nan' if nan else 'inf'} values in its {k}th output.",
-            op=node.op.grad_name,
-            notes=notes,
-            hint="look at the values that reach this operation: a division by zero, a logarithm or square root at zero, an overflow",
-        )
-
-
 def _root_edge(t: Tensor, k: int, what: str = "tensors") -> Any:
     if not t._rg:
         raise GraphError(
@@ -471,7 +483,7 @@ def _seed(t: Tensor, g: Any, k: int) -> Tensor:
 def _begin(tensors: Sequence[Tensor], gradients: Sequence[Any], run: Run) -> None:
     edges = [_root_edge(t, k) for k, t in enumerate(tensors)]
     seeds = [_seed(t, g, k) for k, (t, g) in enumerate(zip(tensors, gradients, strict=True))]
-    run.site = source.capture(3)  # type: ignore[assignment]
+    run.site = source.capture(3)
     if run.wanted is not None:
         run.restrict(edges)
     if observe.observers:
@@ -508,114 +520,7 @@ def _sum(known: Any, g: Any, key: Any, summed: set[Any]) -> Any:
     return np.asarray(known + g)
 
 
-def _plain_backward(root: Tensor, keep: bool) -> None:
-    """`loss.backward()` with nobody watching: the loop of `Run.go` with everything optional left out.
-
-    It hands over to `Run` at the first node with several results or with hooks, gradients gathered so far included.
-    """
-    a = root._array
-    if a.dtype.kind == "c":
-        raise GraphError(f"grad can be implicitly created only for real scalar outputs but got {root.dtype}", op="backward")
-    seed = np.empty(a.shape, a.dtype)
-    seed.fill(1)
-    node: Any = root._node
-    grads: dict[Any, Any] = {}
-    leaves: dict[int, tuple[Tensor, Any]] = {}
-    heap: list[tuple[int, Node]] = []
-    summed: set[Any] = set()
-    # While only one node waits, it is kept here instead of in the heap: graphs are mostly chains.
-    waiting, waiting_g = node, seed
-    before = local.grad
-    local.grad = False
-    site = None
-    try:
-        while True:
-            if waiting is not None:
-                node, g = waiting, waiting_g
-                waiting = waiting_g = None
-            elif heap:
-                node = heappop(heap)[1]
-                g = grads.pop(node)
-            else:
-                break
-            s = node.saved
-            ext = node.ext
-            if (ext is not None and not ext.keys() <= _HARMLESS) or type(g) is list or s is None or _PACKED_SEEN:
-                grads[node] = g
-                heappush(heap, (-node.seq, node))
-                run = Run(False, keep, None)
-                run.heap, run.grads, run.leaves, run.site = heap, grads, leaves, source.capture(3)  # type: ignore[assignment]
-                del g
-                run.go()
-                leaves = run.leaves
-                break
-            guard = node.guard
-            if type(guard) is tuple:
-                total = 0
-                for v in guard:
-                    total += v.count
-            else:
-                total = guard.count
-            if guard and total != node.total:
-                check_saved(node)
-            gs = node.plan.backward(RAW, g, s, node.params)
-            if s and not keep and not node.plan.saves_nothing:
-                if site is None:
-                    site = source.capture(3)
-                node.saved = None
-                node.guard = ()
-                node.total = site
-            for edge, gi in zip(node.inputs, gs):
-                if gi is None or edge is None:
-                    continue
-                if isinstance(edge, Node):
-                    if gi.shape != edge.shape or gi.dtype is not edge.dtype:
-                        gi = fit(gi, edge.shape, edge.dtype)
-                    if edge is waiting:
-                        waiting_g = waiting_g + gi
-                    elif waiting is None and not heap:
-                        waiting, waiting_g = edge, gi
-                    else:
-                        if waiting is not None:
-                            grads[waiting] = waiting_g
-                            heappush(heap, (-waiting.seq, waiting))
-                            waiting = waiting_g = None
-                        known = grads.get(edge)
-                        if known is None:
-                            grads[edge] = gi
-                            heappush(heap, (-edge.seq, edge))
-                        else:
-                            grads[edge] = _sum(known, gi, edge, summed)
-                elif type(edge) is OutputSlot:
-                    other = edge.node
-                    k = edge.index
-                    if waiting is not None:
-                        grads[waiting] = waiting_g
-                        heappush(heap, (-waiting.seq, waiting))
-                        waiting = waiting_g = None
-                    if gi.shape != other.shape[k] or gi.dtype is not other.dtype[k]:
-                        gi = fit(gi, other.shape[k], other.dtype[k])
-                    slots = grads.get(other)
-                    if slots is None:
-                        slots = grads[other] = [None] * len(other.shape)
-                        heappush(heap, (-other.seq, other))
-                    slots[k] = gi if slots[k] is None else slots[k] + gi
-                else:
-                    la = edge._array
-                    if gi.shape != la.shape or gi.dtype is not la.dtype:
-                        gi = fit(gi, la.shape, la.dtype)
-                    held = leaves.get(id(edge))
-                    leaves[id(edge)] = (edge, gi if held is None else _sum(held[1], gi, id(edge), summed))
-            gs = gi = g = s = None
-        held = None  # a leaf takes over an array that nobody else refers to
-        run = Run(False, keep, None)
-        run.leaves = leaves
-        run.finish()
-    finally:
-        local.grad = before
-
-
-_HARMLESS = {"metadata", "role", "module", "freed_by"}
+_HARMLESS = {"metadata", "forward_stack", "role", "module", "freed_by"}
 
 
 def backward(
@@ -629,10 +534,19 @@ def backward(
     keep = create_graph if retain_graph is None else retain_graph
     if inputs is None and not create_graph and not state.slow and len(tensors) == 1 and grad_tensors[0] is None:
         t = tensors[0]
-        if isinstance(t._node, Node) and t._array.size == 1 and not local.anomaly and not local.saved_hooks:
-            _plain_backward(t, keep)
+        if isinstance(t._node, Node) and t._array.size == 1 and t._array.dtype.kind != "c":
+            # `loss.backward()` with nobody watching.
+            run = Run(False, keep, None)
+            run.grads[t._node] = np.ones(t._array.shape, t._array.dtype)
+            run.heap.append((-t._node.seq, t._node))
+            before, local.grad = local.grad, False
+            try:
+                run.go()
+                run.finish()
+            finally:
+                local.grad = before
             return
-    kind = tracing.tracers[-1].Run if tracing.tracers else Run
+    kind = Run if thread.stack.tracer is None else thread.stack.tracer.Run
     if inputs is None:
         _drive(kind(create_graph, keep, None, grad_tensors), tensors, grad_tensors)
         return
@@ -661,7 +575,7 @@ def grad(
                 op="autograd.grad",
                 hint="call requires_grad_() on it first",
             )
-    kind = tracing.tracers[-1].Run if tracing.tracers else Run
+    kind = Run if thread.stack.tracer is None else thread.stack.tracer.Run
     run = kind(create_graph, keep, [t._node or t for t in inputs], grad_outputs)
     _drive(run, outputs, grad_outputs)
     results: list[Tensor | None] = []

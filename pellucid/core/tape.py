@@ -322,10 +322,6 @@ def _join_tangents(node: Node, values: list[Any]) -> None:
                 t.extra()["tangents"] = dict(tangents)
 
 
-# Functions that say whether backward must run on tensors although no graph is wanted of it (forward mode is on).
-tensor_mode: list[Callable[[], bool]] = []
-
-
 def _joined(value: Any, edge: Any) -> Any:
     """A tensor on a saved array with the given place in the graph."""
     if type(value) is Packed:

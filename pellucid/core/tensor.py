@@ -73,6 +73,7 @@ class Tensor:
     _ver: Version | None
     _view: View | None
     _x: dict[str, Any] | None
+    _interpreter: Any = None  # of a type that is more than an array: who runs its operations (`core.interpret`)
 
     # ---- description -------------------------------------------------------------------------
     @property

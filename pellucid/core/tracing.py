@@ -1,7 +1,7 @@
 """What code that computes past the operations tells a tracer, so that what it does can be repeated.
 
 A tracer (the compiler's) sees every operation through `core.bind`. Arrays also come from elsewhere: constants, random draws, fused
-updates. Those places say so here; with no tracer it costs a look at an empty list.
+updates. Those places say so here; with no tracer it costs a look at `state.slow`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,17 @@ from functools import wraps
 from inspect import signature
 from typing import Any, TypeVar
 
+from .interpret import thread
+from .modes import state
+
 F = TypeVar("F", bound=Callable[..., Any])
 
-# The compiler's recorders while they trace; usually none.
-tracers: list[Any] = []
+
+def tracer() -> Any:
+    """The interpreter of this thread that writes a program down; usually None."""
+    return thread.stack.tracer if state.slow else None
+
+
 # The code of functions that look at arrays which hold no tensor's values.
 independent_codes: set[Any] = set()
 
@@ -27,46 +34,41 @@ def independent(function: F) -> F:
 
 def constant(array: Any) -> Any:
     """The same new array, after telling a tracer that it depends on no tensor's values."""
-    if tracers:
-        tracers[-1].constant(array)
+    if state.slow and thread.stack.tracer:
+        thread.stack.tracer.constant(array)
     return array
 
 
 def copied(array: Any) -> Any:
     """A copy of an array, made past the operations."""
     made = array.copy()
-    if tracers:
-        tracers[-1].copied(array, made)
+    if tracer():
+        tracer().copied(array, made)
     return made
 
 
 def seen(array: Any, what: str = "a shape, or what is done next, depends on values") -> Any:
     """The same array, after telling a tracer that something follows from its values which a program cannot repeat."""
-    if tracers:
-        tracers[-1].refuse(what)
+    if tracer():
+        tracer().refuse(what)
     return array
 
 
 def setting(what: str) -> None:
     """Tell a tracer that the program's own settings are asked for or changed, which a program does not repeat."""
-    if tracers:
-        tracers[-1].refuse(f"the step {what}")
+    if tracer():
+        tracer().refuse(f"the step {what}")
 
 
 def number(value: Any, tensor: Any) -> Any:
     """A number that leaves a tensor, as a tracer wants to see it used."""
-    return tracers[-1].number_read(value, tensor) if tracers else value
-
-
-def operands(op: Any, tensors: list[Any], kind: Any) -> tuple[list[Any], Any]:
-    """Tensors and numbers that an operation combines in dtype `kind`, as a tracer wants its own numbers to be seen; and the dtype."""
-    return ([tracers[-1].operand(op, x, kind) for x in tensors] if tracers else tensors), kind
+    return tracer().number_read(value, tensor) if tracer() else value
 
 
 def check(function: Callable[..., Any], *args: Any, again: bool = False) -> None:
     """Call a function that only raises, for wrong values; `again` says that the operation that follows would raise by itself."""
-    if tracers:
-        tracers[-1].check(function, args, again)
+    if tracer():
+        tracer().check(function, args, again)
     else:
         function(*args)
 
@@ -77,8 +79,8 @@ def effect(function: Callable[..., Any], *args: Any, writes: tuple[int, ...] = (
     Arrays among the arguments, in lists and tuples too, are what it reads; those at the positions `writes` are overwritten. What
     it returns are arrays (no NumPy scalars) whose shapes do not depend on values.
     """
-    if tracers:
-        return tracers[-1].effect(function, args, {}, writes)
+    if tracer():
+        return tracer().effect(function, args, {}, writes)
     return function(*args)
 
 
@@ -88,8 +90,8 @@ def gradients(tensors: Iterable[Any]) -> list[Any]:
     for t in tensors:
         if t._grad is not None:
             found.append(t._grad)
-        elif tracers:
-            tracers[-1].grad_missing(t)
+        elif tracer():
+            tracer().grad_missing(t)
     return found
 
 
@@ -100,8 +102,8 @@ def replayed(function: F) -> F:
 
     @wraps(function)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if tracers:
-            return tracers[-1].again(function, self, args, kwargs)
+        if tracer():
+            return tracer().again(function, self, args, kwargs)
         return function(self, *args, **kwargs)
 
     return call  # type: ignore[return-value]
@@ -114,8 +116,8 @@ def repeatable(function: F) -> F:
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if tracers:
-            return tracers[-1].effect(function, args, kwargs, writes)
+        if tracer():
+            return tracer().effect(function, args, kwargs, writes)
         return function(*args, **kwargs)
 
     return call  # type: ignore[return-value]

@@ -82,7 +82,7 @@ def holds(constraint: Any, value: Any, name: str | None = None, owner: Any = Non
     >>> holds(c.positive, torch.tensor([1.0, 2.0])), holds(c.positive, torch.tensor([1.0, float("nan")]))
     (True, False)
     """
-    if tracing.tracers and isinstance(value, Tensor) and not any(isinstance(v, Tensor) for v in vars(constraint).values()):
+    if tracing.tracer() and isinstance(value, Tensor) and not any(isinstance(v, Tensor) for v in vars(constraint).values()):
         parameters = None
         if owner is not None:
             parameters = [(n, v._array) for n, v in vars(owner).items() if n in owner.arg_constraints and isinstance(v, Tensor)]

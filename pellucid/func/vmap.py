@@ -6,12 +6,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ..core.function import before_apply
 from ..core.primitive import TENSORS as F
 from ..core.streams import generator as random
 from ..core.tensor import Tensor
 from ..core.transforms import batching
-from ..core.transforms.batching import Level, NeedsLoop, batched, draw_guard, level_of, levels, unwrap
+from ..core.transforms.batching import Level, NeedsLoop, batched, draw_guard, level_of, levels, to_front, unwrap
 from ._tree import Spec, broadcast_prefix, flatten, unflatten
 
 
@@ -64,7 +63,7 @@ def vmap(
         step = size if chunk_size is None else chunk_size
         if step >= size:
             return _mapped(func, call, size, dims, leaves, spec, out_dims, randomness)
-        moved = [x if d is None else _to_front(x, d) for x, d in zip(leaves, dims, strict=True)]
+        moved = [x if d is None else to_front(x, d) for x, d in zip(leaves, dims, strict=True)]
         dims = [None if d is None else 0 for d in dims]
         parts, places = [], None
         for start in range(0, size, step):
@@ -137,16 +136,11 @@ def _inputs(func: Any, in_dims: Any, args: tuple[Any, ...]) -> tuple[int, list[A
     return sizes[0], dims, leaves, spec
 
 
-def _to_front(x: Any, dim: int) -> Any:
-    ndim = x._array.ndim
-    return x if dim == 0 else F.permute(x, dims=(dim, *[d for d in range(ndim) if d != dim]))
-
-
 def _mapped(
     func: Any, call: Callable[[Any], Any], size: int, dims: list[Any], leaves: list[Any], spec: Spec, out_dims: Any, randomness: str
 ) -> Any:
     """Run the function once on Batched tensors; sample by sample when something in it has no batched form."""
-    fronts = [x if d is None else _to_front(x, d) for x, d in zip(leaves, dims, strict=True)]
+    fronts = [x if d is None else to_front(x, d) for x, d in zip(leaves, dims, strict=True)]
     stream = random.default_generator
     state = None if randomness == "error" else stream.snapshot()
     level = Level(size, randomness)
@@ -242,37 +236,3 @@ def _result(func: Any, x: Any, dim: int | None, level: Level) -> Any:
     order = list(range(1, ndim))
     order.insert(dim, 0)
     return F.permute(value, dims=tuple(order))
-
-
-class _Info:
-    """What a Function's own `vmap` is told."""
-
-    def __init__(self, batch_size: int, randomness: str) -> None:
-        self.batch_size = batch_size
-        self.randomness = randomness
-
-
-def _function(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[bool, Any]:
-    """A custom Function on Batched arguments: its `vmap` rule, or sample by sample."""
-    number = max((level_of(x) for x in args), default=0)
-    if not number:
-        return False, None
-    rule = getattr(cls, "vmap", None)
-    if rule is None:
-        raise NeedsLoop(f"vmap: {cls.__name__} has no vmap rule")
-    level = next(known for known in levels.stack if known.number == number)
-    pairs = [unwrap(x, number, level.size) for x in args]
-    out, dims = rule(
-        _Info(level.size, level.randomness), tuple(0 if f else None for _, f in pairs), *[v for v, _ in pairs], **kwargs
-    )
-    several = isinstance(out, tuple)
-    outs = out if several else (out,)
-    places = (dims if isinstance(dims, tuple) else (dims,) * len(outs)) if several else (dims,)
-    made = tuple(
-        o if d is None or not isinstance(o, Tensor) else batched(_to_front(o, d % o._array.ndim), number)
-        for o, d in zip(outs, places, strict=True)
-    )
-    return True, made if several else made[0]
-
-
-before_apply.append(_function)

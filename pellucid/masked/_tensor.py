@@ -187,9 +187,10 @@ class MaskedTensor(Tensor):
         with DisableTorchFunctionSubclass():
             return _apply(public_name(func), func, args, kwargs or {})
 
-    @staticmethod
-    def __pellucid_bind__(op: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        return _apply(op.name, lambda *a, **_: op.call(*a, **params), args, {})
+    class _interpreter:  # noqa: N801
+        @staticmethod
+        def run(below: Any, op: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+            return _apply(op.name, lambda *a, **_: op.call(*a, **params), args, {})
 
 
 def _make(data: Any, mask: Any) -> MaskedTensor:

@@ -305,11 +305,12 @@ class NestedTensor(Tensor):
                 return pointwise(name, func, *args, **kwargs)
         return refuse(name)
 
-    @staticmethod
-    def __pellucid_bind__(op: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        if op.batch != "elementwise":
-            refuse(op.name)
-        return pointwise(op.name, lambda *a: op.call(*a, **params), *args)
+    class _interpreter:  # noqa: N801
+        @staticmethod
+        def run(below: Any, op: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+            if op.batch != "elementwise":
+                refuse(op.name)
+            return pointwise(op.name, lambda *a: op.call(*a, **params), *args)
 
 
 def _restored(values: Tensor, offsets: Tensor, lengths: Tensor | None, ragged: int) -> NestedTensor:

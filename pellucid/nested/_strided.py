@@ -175,11 +175,12 @@ class StridedNestedTensor(Tensor):
                 return each(name, func, *args, **kwargs)
         return refuse(name)
 
-    @staticmethod
-    def __pellucid_bind__(op: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        if op.batch != "elementwise":
-            refuse(op.name)
-        return each(op.name, lambda *a: op.call(*a, **params), *args)
+    class _interpreter:  # noqa: N801
+        @staticmethod
+        def run(below: Any, op: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+            if op.batch != "elementwise":
+                refuse(op.name)
+            return each(op.name, lambda *a: op.call(*a, **params), *args)
 
 
 def _restored(parts: Any, kind: Any) -> StridedNestedTensor:

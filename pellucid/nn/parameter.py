@@ -64,16 +64,17 @@ class _Uninitialized:
     _keeps_type = False
     persistent: Any
 
-    @staticmethod
-    def __pellucid_bind__(op: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        (lazy,) = [x for x in args if isinstance(x, _Uninitialized)][:1]
-        if op.name == "cast":  # module.to(dtype) before the first call
-            return make_tensor(np.empty(0, params["dtype"]))
-        raise ArgumentValueError(
-            f"Attempted to use an uninitialized parameter in {op.name}. This error happens when you are using a `LazyModule` or "
-            f"explicitly manipulating `torch.nn.parameter.{type(lazy).__name__}` objects. When using LazyModules Call `forward` with a "
-            "dummy batch to initialize the parameters before calling torch functions"
-        )
+    class _interpreter:  # noqa: N801
+        @staticmethod
+        def run(below: Any, op: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+            (lazy,) = [x for x in args if isinstance(x, _Uninitialized)][:1]
+            if op.name == "cast":  # module.to(dtype) before the first call
+                return make_tensor(np.empty(0, params["dtype"]))
+            raise ArgumentValueError(
+                f"Attempted to use an uninitialized parameter in {op.name}. This error happens when you are using a `LazyModule` or "
+                f"explicitly manipulating `torch.nn.parameter.{type(lazy).__name__}` objects. When using LazyModules Call `forward` with a "
+                "dummy batch to initialize the parameters before calling torch functions"
+            )
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Become an ordinary parameter or buffer of this shape, with undefined values."""

@@ -11,6 +11,7 @@ from numpy import ndarray
 
 from ..backends import numpy_cpu
 from ..core import reverse as engine
+from ..core.interpret import thread
 from ..core.modes import enable_grad, local, state
 from ..core.primitive import TENSORS
 from ..core.tensor import FAST_TYPES, Tensor, make_tensor
@@ -62,7 +63,7 @@ def full_precision(function: Function) -> Function:
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        policy = local.autocast
+        policy = thread.stack.autocast
         if policy is None:
             return function(*args, **kwargs)
         return function(*map(policy.widen, args), **{k: policy.widen(v) for k, v in kwargs.items()})

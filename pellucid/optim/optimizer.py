@@ -419,8 +419,8 @@ class ArrayOptimizer(Optimizer):
             for p in group["params"]:
                 grad = p._grad
                 if grad is None:
-                    if tracing.tracers:
-                        tracing.tracers[-1].grad_missing(p)
+                    if tracing.tracer():
+                        tracing.tracer().grad_missing(p)
                     continue
                 state = states[p] if keeps else {}
                 if not state:
@@ -436,10 +436,10 @@ class ArrayOptimizer(Optimizer):
                 own.append(state)
             if not arrays:
                 continue
-            if tracing.tracers:
+            if tracing.tracer():
                 tracing.effect(self._update_group, group, arrays, grads, own, writes=(1, 3))
                 if keeps and begun:
-                    tracing.tracers[-1].state_begun(self, begun)
+                    tracing.tracer().state_begun(self, begun)
             else:
                 work.append((group, arrays, grads, own))
         if work:

@@ -79,7 +79,7 @@ def get_swa_multi_avg_fn() -> Callable[..., None]:
     @no_grad()
     def update(averaged_params: Any, current_params: Any, num_averaged: Any) -> None:
         weight: Any = 1 / (num_averaged + 1)
-        if not tracing.tracers:  # a tensor that counts stays one for a tracer
+        if not tracing.tracer():  # a tensor that counts stays one for a tracer
             weight = float(weight)
         for average, current in _left(averaged_params, current_params, weight):
             if average.is_floating_point() or average.is_complex():

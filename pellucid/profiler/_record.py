@@ -1,11 +1,9 @@
 """What the profiler writes down, and how it gets to see it.
 
-While a recorder runs, it is an observer (which sends every operation through `core.bind.general`), and three functions of the
-engine are wrapped with a clock: `bind.general`, which runs one operation; `Run.watched`, which runs one backward node; and the
-pair `module_enter`/`module_exit` of the observers. So a duration is the time between entering and leaving that function, as
-`perf_counter_ns` has it, with the cost of looking (a few microseconds an operation) inside. Operations take the general path
-while they are watched, and are slower than without a profiler; the ratios of large operations are right, the sum of many small
-ones is too large.
+While a recorder runs, it is an observer, which the engine tells of each operation, backward node and module when it begins and
+when it is over. So a duration is the time between the two, as `perf_counter_ns` has it, with the cost of looking (a few
+microseconds an operation) inside. Operations take the general path while they are watched, and are slower than without a
+profiler; the ratios of large operations are right, the sum of many small ones is too large.
 
 Optimizers say only that a step is over: its event begins where the thread's previous event ended.
 
@@ -16,13 +14,10 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
-from functools import wraps
 from time import perf_counter_ns
 from typing import Any
 
-from ..core import bind, observe
-from ..core.reverse import Run
+from ..core import observe
 from ..core.source import is_library
 from ..core.tensor import Tensor
 
@@ -112,8 +107,6 @@ class Recorder:
 
     def start(self) -> None:
         with _lock:
-            if not recorders:
-                _install()
             recorders.append(self)
         observe.add_observer(self)
         self.start_ns = perf_counter_ns()
@@ -123,8 +116,6 @@ class Recorder:
         observe.remove_observer(self)
         with _lock:
             recorders.remove(self)
-            if not recorders:
-                _uninstall()
 
     # ---- ranges --------------------------------------------------------------------------------
     def enter(self, name: str, category: str) -> Event:
@@ -163,16 +154,34 @@ class Recorder:
             event.memory += sum(_bytes(x) for x in (outputs if isinstance(outputs, (tuple, list)) else (outputs,)))
 
     # ---- events of the engine ------------------------------------------------------------------
+    def operation_enter(self, op: Any, args: Any) -> None:
+        self.enter(op.name, "operation")
+
+    def operation_exit(self, op: Any, args: Any, outputs: Any) -> None:
+        self._over("operation", args, outputs, not op.view)
+
+    def node_enter(self, node: Any) -> None:
+        self.enter(node.name(), "backward")
+
+    def node_exit(self, node: Any, grad_inputs: Any) -> None:
+        # Gradients that are recorded come from operations, events of their own.
+        self._over("backward", (), grad_inputs, not any(isinstance(g, Tensor) for g in grad_inputs or ()) and not node.op.view)
+
+    def _over(self, category: str, inputs: Any, outputs: Any, new: bool) -> None:
+        """What began last of a category is over; nothing when that was before the recorder started."""
+        for event in reversed(self._thread.open):
+            if event.category == category:
+                self.describe(event, inputs, outputs, new)
+                self.leave(event)
+                break
+
     def module_enter(self, module: Any, name: str, args: Any, kwargs: Any) -> None:
         if self.with_modules:
             self.enter(f"nn.Module: {type(module).__name__}" + (f" ({name})" if name else ""), "module")
 
     def module_exit(self, module: Any, name: str, result: Any) -> None:
         if self.with_modules:
-            for event in reversed(self._thread.open):
-                if event.category == "module":
-                    self.leave(event)
-                    break
+            self._over("module", (), None, False)
 
     def optimizer_step(self, optimizer: Any) -> None:
         thread = self._thread
@@ -200,45 +209,5 @@ def user_stack() -> list[str]:
     return found
 
 
-# ---- the clocks --------------------------------------------------------------------------------
 recorders: list[Recorder] = []
 _lock = threading.Lock()
-_originals: dict[str, Callable[..., Any]] = {}
-
-
-def _install() -> None:
-    general, watched = bind.general, Run.watched
-    _originals.update(general=general, watched=watched)
-
-    @wraps(general)
-    def timed_general(op: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        running = [(r, r.enter(op.name, "operation")) for r in recorders]
-        made = None
-        try:
-            made = general(op, args, params)
-            return made
-        finally:
-            for recorder, event in reversed(running):
-                recorder.describe(event, args, made, not op.view)
-                recorder.leave(event)
-
-    @wraps(watched)
-    def timed_watched(self: Run, plan: Any, node: Any, F: Any, g: Any, s: Any) -> Any:
-        running = [(r, r.enter(node.name(), "backward")) for r in recorders]
-        gs = None
-        try:
-            gs = watched(self, plan, node, F, g, s)
-            return gs
-        finally:
-            for recorder, event in reversed(running):
-                if not self.tensors:  # otherwise its operations are events of their own
-                    recorder.describe(event, (), gs, not node.op.view)
-                recorder.leave(event)
-
-    bind.general = timed_general
-    Run.watched = timed_watched  # type: ignore[method-assign]
-
-
-def _uninstall() -> None:
-    bind.general = _originals["general"]
-    Run.watched = _originals["watched"]  # type: ignore[method-assign]

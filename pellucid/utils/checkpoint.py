@@ -11,7 +11,8 @@ from ..autograd.graph import saved_tensors_hooks
 from ..core import reverse, tracing
 from ..core.bind import wrap
 from ..core.function import Function
-from ..core.modes import enable_grad, local, no_grad
+from ..core.interpret import playing, thread
+from ..core.modes import enable_grad, no_grad
 from ..core.streams import generator as random
 from ..core.tensor import Tensor
 
@@ -105,7 +106,7 @@ class _Frame:
         self.check = check
         self.stop = stop
         self.state = random.default_generator.snapshot() if preserve else None
-        self.autocast = local.autocast
+        self.autocast = thread.stack.autocast
         self.looks: list[tuple[Any, Any]] = []
         self.values: dict[int, Tensor] = {}
 
@@ -124,23 +125,26 @@ class _Frame:
         def keep(t: Tensor) -> int:
             found.append(wrap(t._array))  # no operation: the one that made it is not finished
             # A tracer must hear of the operation that is running: it goes on to the end.
-            if self.stop and len(found) == len(self.looks) and not tracing.tracers:
+            if self.stop and len(found) == len(self.looks) and not tracing.tracer():
                 raise _Stop
             return -1
 
         def refuse(_: int) -> Tensor:
             raise CheckpointError("torch.utils.checkpoint: backward of the recomputed graph is not possible")
 
-        if tracing.tracers:
-            tracing.tracers[-1].computes_again()
-        autocast, local.autocast = local.autocast, self.autocast
+        if tracing.tracer():
+            tracing.tracer().computes_again()
         try:
-            with _random_state(self.state), enable_grad(), saved_tensors_hooks(keep, refuse), self.context:
+            with (
+                playing("autocast", self.autocast),
+                _random_state(self.state),
+                enable_grad(),
+                saved_tensors_hooks(keep, refuse),
+                self.context,
+            ):
                 self.again()
         except _Stop:
             pass
-        finally:
-            local.autocast = autocast
         if len(found) != len(self.looks):
             raise CheckpointError(
                 "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
@@ -193,7 +197,7 @@ class _Reentrant(Function):
     def forward(ctx: Any, function: Any, preserve: bool, *args: Any) -> Any:
         ctx.function = function
         ctx.state = random.default_generator.snapshot() if preserve else None
-        ctx.autocast = local.autocast
+        ctx.autocast = thread.stack.autocast
         ctx.places = [k for k, a in enumerate(args) if isinstance(a, Tensor)]
         ctx.others = [None if isinstance(a, Tensor) else a for a in args]
         ctx.save_for_backward(*[args[k] for k in ctx.places])
@@ -206,14 +210,10 @@ class _Reentrant(Function):
         for k, t in zip(ctx.places, ctx.saved_tensors, strict=True):
             args[k] = t.detach()
             args[k].requires_grad = t.requires_grad
-        if tracing.tracers:
-            tracing.tracers[-1].computes_again()
-        autocast, local.autocast = local.autocast, ctx.autocast
-        try:
-            with _random_state(ctx.state), enable_grad():
-                outputs = ctx.function(*args)
-        finally:
-            local.autocast = autocast
+        if tracing.tracer():
+            tracing.tracer().computes_again()
+        with playing("autocast", ctx.autocast), _random_state(ctx.state), enable_grad():
+            outputs = ctx.function(*args)
         outs = (outputs,) if isinstance(outputs, Tensor) else outputs
         pairs = [(o, g) for o, g in zip(outs, grads, strict=True) if isinstance(o, Tensor) and o.requires_grad]
         if not pairs:

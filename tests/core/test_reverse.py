@@ -206,7 +206,6 @@ def test_sums_of_gradients_leave_what_others_hold_alone():
 
 def test_a_summed_gradient_becomes_the_leaf_s_own(monkeypatch):
     """No copy of a weight's gradient that was added up over several uses."""
-    monkeypatch.setattr(reverse, "_PACKED_SEEN", [])  # whatever tests before this one packed
     w = torch.ones(64, 64, requires_grad=True)
     x = torch.ones(64, 64)
     targets = []
@@ -215,6 +214,30 @@ def test_a_summed_gradient_becomes_the_leaf_s_own(monkeypatch):
     (x @ w).sum().add((x @ w).sum()).add((x @ w).sum()).backward()
     assert targets == [id(w.grad._array)]
     assert w.grad.unique().tolist() == [192.0]
+
+
+def test_saved_tensor_hooks_leave_no_trace(monkeypatch):
+    """Only nodes whose saved values were packed go the long way; graphs recorded later do not."""
+    x = torch.ones(3, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t * 2, lambda t: t):
+        packed = (x * x).sum()
+    packed.backward()
+    assert x.grad.tolist() == [4.0] * 3
+    monkeypatch.setattr(reverse.Run, "step", lambda self, node, g: pytest.fail("not the short way"))
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [6.0] * 3
+
+
+def test_anomaly_mode_keeps_the_stack_of_the_forward_call():
+    x = torch.zeros(2, requires_grad=True)
+    with torch.autograd.detect_anomaly():
+        with pytest.raises(RuntimeError, match="SqrtBackward0") as caught:
+            x.sqrt().sum().backward()
+        y = x * 2
+    assert "the forward call's stack" in "".join(caught.value.__notes__)
+    assert (x * 2).grad_fn.ext is None and y.grad_fn.ext is not None
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
 
 
 def test_a_gradient_is_taken_over_without_a_copy(monkeypatch):

@@ -7,9 +7,8 @@ import threading
 import pytest
 
 import pellucid as torch
-from pellucid.core import bind, observe
+from pellucid.core import observe
 from pellucid.core.modes import state
-from pellucid.core.reverse import Run
 from pellucid.profiler import (
     ProfilerAction,
     ProfilerActivity,
@@ -41,14 +40,14 @@ def test_operations_and_backward_nodes():
 
 
 def test_nothing_stays_behind():
-    general, watched, slow = bind.general, Run.watched, state.slow
+    slow = state.slow
     with pytest.raises(RuntimeError, match="size of tensor"), profile():
         torch.ones(2) + torch.ones(3)
     with profile() as prof:
         pass
     torch.ones(2) + 1
     assert names(prof) == []
-    assert (bind.general, Run.watched, state.slow) == (general, watched, slow) and not observe.observers and not _record.recorders
+    assert state.slow == slow and not observe.observers and not _record.recorders
 
 
 def test_two_profilers_at_once():

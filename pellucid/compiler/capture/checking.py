@@ -14,6 +14,7 @@ from typing import Any
 from numpy import ndarray
 
 from ...api.settings import SETTINGS
+from ...core.interpret import thread
 from ...core.modes import local, state
 from ...core.tensor import Tensor
 from ...dtypes import get_default_dtype
@@ -126,7 +127,8 @@ def checker(
         "settings": dict(SETTINGS),
         "local": local,
         "device": local.device,
-        "policy": local.autocast and local.autocast.key,
+        "thread": thread,
+        "policy": thread.stack.key,
         "default_dtype": get_default_dtype,
         "kind": get_default_dtype(),
         "covered": covered,
@@ -169,10 +171,10 @@ def checker(
             lines.append(f"    if t{k}.__dict__ and not marks.isdisjoint(t{k}.__dict__): return None")
         node = f" or (t{k}._node is None) is not {t._node is None}" if t._rg else ""
         lines.append(f"    if t{k}._x is not None{node}: return None")
-    cast = "local.autocast is not None" if local.autocast is None else "local.autocast is None or local.autocast.key != policy"
+    stack = "thread.stack.key != policy" if thread.stack.key else "thread.stack.all"
     lines.append(
-        f"    if local.grad is not {local.grad} or local.inference is not {local.inference} or {cast} "
-        "or local.saved_hooks or local.anomaly or local.function_modes or local.transforms or local.device is not device "
+        f"    if local.grad is not {local.grad} or local.inference is not {local.inference} or {stack} "
+        "or local.function_modes or local.transforms or local.device is not device "
         "or default_dtype() is not kind: return None"
     )
     lines += [

@@ -64,7 +64,7 @@ _READERS = frozenset("all any sum max min item tolist argmax argmin nonzero prod
 # Code in which arrays may be looked at: it runs again at each call.
 _INSIDE = tracing.independent_codes
 _INSIDE |= {
-    bind.general.__code__, Tracer.effect.__code__, Tracer.rule.__code__,
+    bind.execute.__code__, Tracer.effect.__code__, Tracer.rule.__code__,
     Tracer._whole_rule.__code__, Namespace.apply.__code__, Tracer.constant.__code__, Tracer.check.__code__,
     observe.notify.__code__, TracedRun.send.__code__, bind._watch.__code__, METHODS["item"].__code__, METHODS["__index__"].__code__,
 }  # fmt: skip

@@ -14,6 +14,7 @@ from ...api.settings import SETTINGS
 from ...backends.numpy_cpu import address
 from ...core.bind import wrap
 from ...core.inplace import replay_tensor
+from ...core.interpret import thread
 from ...core.modes import local, no_grad, state
 from ...core.primitive import TENSORS
 from ...core.tensor import Tensor, make_tensor, version_of
@@ -50,8 +51,7 @@ def _kept(rare: dict[str, Any] | None) -> tuple[Any, ...]:
 def flags() -> tuple[Any, ...]:
     """The modes that a program depends on."""
     kind, modes = get_default_dtype(), len(local.function_modes)
-    cast = local.autocast and local.autocast.key
-    own = (local.grad, local.inference, cast, len(local.saved_hooks), local.anomaly, local.device, modes)
+    own = (local.grad, local.inference, thread.stack.key, local.device, modes)
     return (*own, kind, *SETTINGS.values())
 
 

@@ -14,18 +14,8 @@ from ...core.tensor import OutputSlot, Tensor, make_tensor, version_of
 from ...errors import GraphError
 from ..capture.guards import LEAF_HOOKS
 
-_FIELDS = {
-    "args": (), "variadic": True, "forward": None, "inplace": None, "aval": None, "vjp": None, "jvp": None, "view": False,
-    "promote": None, "elementwise": False, "outputs": -1, "batch": None, "lower": None, "onnx": None, "samples": None,
-    "autocast": None, "check": None, "wide_numbers": False, "aux": False,
-}  # fmt: skip
-
-
-class _Compiled(Primitive):
-    keep_none_grads = True  # what only results without a gradient come from gets none, as in eager execution
-
-
-COMPILED = _Compiled(name="compiled_function", grad_name="CompiledFunctionBackward", **_FIELDS)
+COMPILED = Primitive(name="compiled_function", variadic=True, outputs=-1, grad_name="CompiledFunctionBackward")
+COMPILED.keep_none_grads = True  # what only results without a gradient come from gets none, as in eager execution
 
 
 def _backward(F: Any, g: Any, s: Any, p: Any) -> Any:

@@ -15,6 +15,7 @@ from numpy import ndarray
 
 from ...core import reverse
 from ...core.bind import wrap
+from ...core.interpret import playing, thread
 from ...core.modes import local
 from ...core.streams.generator import Generator
 from ...core.tape import count
@@ -612,13 +613,9 @@ class Version(Calls):
 @contextmanager
 def _uncast(off: bool = False) -> Iterator[None]:
     """Autocast around the call as it is, but with nothing cast so far, or switched off: what was cast before is unknown to a program."""
-    around = local.autocast
-    local.autocast = inside = None if off or around is None else around.anew()
-    try:
+    around = thread.stack.autocast
+    with playing("autocast", None if off or around is None else around.anew()):
         yield
-    finally:
-        if local.autocast is inside:  # else the code has switched it for good
-            local.autocast = around
 
 
 def _writes(t: Tensor) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
@@ -10,10 +9,10 @@ from numpy import ndarray
 
 from ...core import tracing
 from ...core.bind import wrap
-from ...core.primitive import PRIMITIVES, TENSORS
-from ...core.reverse import Run, _post_hooks, _pre_hooks, accumulate, fit_tensor
-from ...core.tape import Node, check_saved, saved_arrays, saved_tensors
-from ...core.tensor import OutputSlot, Tensor
+from ...core.primitive import PRIMITIVES
+from ...core.reverse import Run, accumulate
+from ...core.tape import Node, saved_arrays
+from ...core.tensor import Tensor
 from ...errors import returned_nothing
 from .refusal import refusal_of
 from .watch import unseen
@@ -24,9 +23,11 @@ class TracedRun(Run):
     operations are recorded where all operations are.
     """
 
+    by_hand = True
+
     def __init__(self, create_graph: bool, keep: bool, wanted: Any, seeds: Any = ()) -> None:
         super().__init__(create_graph, keep, wanted, seeds)
-        self.tracer = tracing.tracers[-1]
+        self.tracer = tracing.tracer()
         self.starting = True
         if self.tensors and self.tracer.numbers_handed_on:
             self.tracer.refuse("gradients of gradients through an operation whose rule uses numbers that depend on values")
@@ -54,7 +55,7 @@ class TracedRun(Run):
     def fitted(self, g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
         """A gradient in the shape and dtype of the value it belongs to."""
         if self.tensors:
-            return g if g._array.shape == shape and g._array.dtype == dtype else fit_tensor(g, shape, dtype)
+            return super().fitted(g, shape, dtype)
         if g.shape != shape:
             g = self._record("sum_to", (g,), np.asarray(PRIMITIVES["sum_to"].numpy_forward(g, shape=shape)), shape=shape)
         if g.dtype != dtype:
@@ -80,60 +81,22 @@ class TracedRun(Run):
             array = g._array if self.tensors else g
             if self.tracer.lookup(array) is None and self.tracer.resolve(array) is None and (array == 1).all():
                 self.tracer.constant(array)  # the gradient that backward starts with
-        if isinstance(edge, Node):
-            known = self.grads.get(edge)
-            if known is None:
-                self.grads[edge] = g
-                heappush(self.heap, (-edge.seq, edge))
-            else:
-                self.grads[edge] = self.add(known, g)
-        elif type(edge) is OutputSlot:
-            node, index = edge.node, edge.index
-            slots = self.grads.get(node)
-            if slots is None:
-                slots = self.grads[node] = [None] * len(node.shape)
-                heappush(self.heap, (-node.seq, node))
-            slots[index] = g if slots[index] is None else self.add(slots[index], g)
-        else:
-            self.leaf(edge, g)
-
-    def leaf(self, leaf: Tensor, g: Any) -> None:
-        known = self.leaves.get(id(leaf))
-        self.leaves[id(leaf)] = (leaf, g if known is None else self.add(known[1], g))
+        super().send(edge, g)
 
     def go(self) -> None:
         self.starting = False
-        while self.heap:
-            node = heappop(self.heap)[1]
-            g = self.grads.pop(node)
-            ext = node.ext or {}
-            if "tensor_hooks" in ext:
-                g = self.tensor_hooks(node, g)
-            if self.wanted is not None:
-                self.collect(node, g)
-                if id(node) not in self.allowed or self.tracer.outside and node.seq < self.tracer.began:  # type: ignore[operator]
-                    continue
-            if node.seq < self.tracer.began:
-                # What it keeps for its gradient, numbers too, is that of this call, and the next call's may be another graph.
-                self.tracer.refuse("the step goes backward through a graph that began before it")
-            if type(g) is list:
-                g = self.materialize(node, g)
-            if "pre_hooks" in ext:
-                g = _pre_hooks(node, g)
-            check_saved(node)
-            if self.tensors:
-                gs = node.plan.backward(TENSORS, g, saved_tensors(node), node.params)
-            else:
-                gs = self.tracer.rule(node, g, saved_arrays(node))
-            if "post_hooks" in ext:
-                gs = _post_hooks(node, gs, g)
-            if not self.keep and node.saved and not node.plan.saves_nothing:
-                node.saved = None
-                node.versions = ()
-                node.total = self.site
-            for edge, gi in zip(node.inputs, gs):
-                if gi is not None and edge is not None:
-                    self.send(edge, self.fitted(gi, *_look(edge)))
+        super().go()
+
+    def runs(self, node: Node) -> bool:
+        if self.wanted is not None and self.tracer.outside and node.seq < self.tracer.began or not super().runs(node):
+            return False
+        if node.seq < self.tracer.began:
+            # What it keeps for its gradient, numbers too, is that of this call, and the next call's may be another graph.
+            self.tracer.refuse("the step goes backward through a graph that began before it")
+        return True
+
+    def rules(self, node: Node, g: Any) -> Any:
+        return super().rules(node, g) if self.tensors else self.tracer.rule(node, g, saved_arrays(node))
 
     def materialize(self, node: Node, g: list[Any]) -> Any:
         made = super().materialize(node, g)
@@ -163,19 +126,10 @@ class TracedRun(Run):
         else:
             total = self.add(held._array, g)
             np.copyto(held._array, total)
-            self.tracer.written(held, wrap(total))
+            self.tracer.wrote(held, wrap(total))
             if held._ver is not None:
                 held._ver.count += 1
         for hook in tuple(extra.get("acc_post_hooks", {}).values()):
             hook((), (leaf._grad,))
         for hook in tuple(extra.get("post_accumulate", {}).values()):
             returned_nothing(hook(leaf))
-
-
-def _look(edge: Any) -> tuple[Any, Any]:
-    """Shape and dtype of the value at an edge."""
-    if isinstance(edge, Node):
-        return edge.shape, edge.dtype
-    if type(edge) is OutputSlot:
-        return edge.node.shape[edge.index], edge.node.dtype[edge.index]
-    return edge._array.shape, edge._array.dtype

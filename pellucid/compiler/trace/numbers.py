@@ -43,7 +43,7 @@ class Read:
 
     def observe(self) -> Any:
         """The plain number, for a use that cannot be followed: an int must be the same whenever the program runs, a float ends it."""
-        if not tracing.tracers or tracing.tracers[-1] is not self.tracer:
+        if tracing.tracer() is not self.tracer:
             return self.plain  # kept by something of an earlier call's, such as a cache
         if isinstance(self.plain, int) or self.given:
             plain, self.settled = self.plain, True

@@ -21,8 +21,8 @@ from ... import dtypes
 from ...api.messages.facts import call_in_progress
 from ...backends import native
 from ...backends.numpy_cpu import address
-from ...core import bind, inplace, observe, source, tracing
-from ...core.modes import state
+from ...core import bind, interpret, observe, source
+from ...core.interpret import Stack, thread
 from ...core.primitive import PRIMITIVES, RAW, Primitive
 from ...core.tensor import Tensor
 from ...ir import Buffer, Extra, Instruction, Program, Ref, Value
@@ -49,6 +49,7 @@ def _holds(value: Any, root: Any) -> bool:
 class Tracer(Deciding, Events):
     """Writes down what runs while it is active; `refusal` says why it gave up, when it did."""
 
+    role = "tracer"
     Run = TracedRun
     whole_layers = True  # a recurrent layer is one operation
 
@@ -104,33 +105,27 @@ class Tracer(Deciding, Events):
     @contextmanager
     def active(self) -> Iterator[Tracer]:
         """Record inside the block."""
-        tracing.tracers.append(self)
         observe.observers.append(self)
-        # Before forward mode, which computes with an operation's results.
-        bind.after_operation.insert(0, self.operation)
-        inplace.after_write.insert(0, self.written)
-        state.slow += 1
-        native.tracing[0] += 1
+        interpret.push(self)
         try:
-            yield self
+            with native.compiling_little():  # the program has code of its own
+                yield self
         finally:
-            native.tracing[0] -= 1
-            state.slow -= 1
-            inplace.after_write.remove(self.written)
-            bind.after_operation.remove(self.operation)
+            interpret.pop(self)
             observe.observers.remove(self)
-            tracing.tracers.remove(self)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Record nothing inside the block."""
         self._paused += 1
-        tracing.tracers.remove(self)
+        self.role = "paused tracer"
+        thread.stack = Stack(thread.stack.all)  # which knows roles from when it was made
         try:
             yield
         finally:
-            tracing.tracers.append(self)
             self._paused -= 1
+            self.role = "tracer"
+            thread.stack = Stack(thread.stack.all)
 
     def forget(self) -> None:
         """Let go of the call, when nobody will ask for its values by identity any more."""
@@ -333,7 +328,7 @@ class Tracer(Deciding, Events):
         return hidden(op.numpy_forward) if PRIMITIVES.get(op.name) is op else op.numpy_forward
 
     @unseen
-    def operation(self, op: Primitive, tensors: Any, params: dict[str, Any], made: Any, aux: Any = None) -> None:
+    def ran(self, op: Primitive, tensors: Any, params: dict[str, Any], made: Any, aux: Any = None) -> None:
         """An operation ran on the general path of `core.bind`."""
         if self._clearing and self.earlier is not None:
             self._clearing = False
@@ -399,7 +394,7 @@ class Tracer(Deciding, Events):
         return self._values.get(id(value)) if type(value) is ndarray else None
 
     @unseen
-    def written(self, t: Tensor, result: Tensor | None) -> None:
+    def wrote(self, t: Tensor, result: Tensor | None) -> None:
         """A tensor was overwritten with a result."""
         if not self.recording:
             return

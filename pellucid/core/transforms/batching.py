@@ -3,7 +3,7 @@
 A `Batched` stands for one sample and holds all of them: a physical tensor with the batch dimension first, and the level of its
 `vmap`. Its own array knows shape and dtype of one sample and refuses to be read, so code that would look at values fails loudly;
 `NeedsLoop` then tells `vmap` to map the function sample by sample. Operations on Batched arguments come here from
-`core.bind.general` and run on the physical tensors by the record's `batch`, or sample by sample. Autograd's graph and tangents live on the
+`core.interpret` and run on the physical tensors by the record's `batch`, or sample by sample. Autograd's graph and tangents live on the
 physical tensors.
 """
 
@@ -76,8 +76,6 @@ class Batched(Tensor):
 
     __slots__ = ()
     _keeps_type = False
-    __pellucid_bind__: Any
-    __pellucid_overwrite__: Any
 
     @property
     def requires_grad(self) -> bool:
@@ -330,7 +328,7 @@ WAYS: dict[str, Callable[[Batch], Any]] = {
 }
 
 
-def run(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+def run(below: Any, op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """An operation with Batched arguments."""
     level = max(_innermost(x) for x in args)
     for value in params.values():
@@ -368,7 +366,7 @@ def one_by_one(op: Primitive, size: int, values: list[Any], flags: list[bool], p
     return F.stack(*rows, dim=0)
 
 
-def write(t: Tensor, result: Tensor, name: str) -> Tensor:
+def write(below: Any, t: Tensor, result: Tensor, name: str) -> Tensor:
     """In-place operations: the samples take the result's values."""
     level = max(level_of(t), level_of(result))
     if level_of(t) != level:
@@ -386,8 +384,47 @@ def write(t: Tensor, result: Tensor, name: str) -> Tensor:
     return t
 
 
-Batched.__pellucid_bind__ = staticmethod(run)
-Batched.__pellucid_overwrite__ = staticmethod(write)
+def to_front(x: Any, dim: int) -> Any:
+    ndim = x._array.ndim
+    return x if dim == 0 else F.permute(x, dims=(dim, *[d for d in range(ndim) if d != dim]))
+
+
+class _Info:
+    """What a Function's own `vmap` is told."""
+
+    def __init__(self, batch_size: int, randomness: str) -> None:
+        self.batch_size = batch_size
+        self.randomness = randomness
+
+
+def apply(below: Any, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A custom Function on Batched arguments: its `vmap` rule, or sample by sample."""
+    number = max(level_of(x) for x in args)
+    rule = getattr(cls, "vmap", None)
+    if rule is None:
+        raise NeedsLoop(f"vmap: {cls.__name__} has no vmap rule")
+    level = next(known for known in levels.stack if known.number == number)
+    pairs = [unwrap(x, number, level.size) for x in args]
+    out, dims = rule(
+        _Info(level.size, level.randomness), tuple(0 if f else None for _, f in pairs), *[v for v, _ in pairs], **kwargs
+    )
+    several = isinstance(out, tuple)
+    outs = out if several else (out,)
+    places = (dims if isinstance(dims, tuple) else (dims,) * len(outs)) if several else (dims,)
+    made = tuple(
+        o if d is None or not isinstance(o, Tensor) else batched(to_front(o, d % o._array.ndim), number)
+        for o, d in zip(outs, places, strict=True)
+    )
+    return made if several else made[0]
+
+
+class _Batching:
+    """The interpreter of batched tensors."""
+
+    run, write, apply = staticmethod(run), staticmethod(write), staticmethod(apply)
+
+
+Batched._interpreter = _Batching
 
 
 def draw_guard() -> None:

@@ -1,9 +1,8 @@
 """Forward mode: tangents that travel with tensors, computed operation by operation.
 
 A tensor's tangents stand in `t.extra()["tangents"]`, one per level. Levels nest (`jvp` of `jvp`): the tangent at a level is itself a
-tensor that may carry tangents of the levels outside it, so it is computed while only those are active. With no level open
-nothing here runs: `state.slow` is raised on entry, which sends operations through the general path of `core.bind`, whose hook
-`propagate` is.
+tensor that may carry tangents of the levels outside it, so it is computed while only those are active. A level is an interpreter
+(`core.interpret`): it stands on the thread's stack while it is open, and is told of each operation that ran.
 
 The tangent of a result is found from the record's `jvp`; an operation without one has it derived from its vjp, which is linear
 in the gradient g: the derivative of <v, vjp(g)> with respect to g is the product of the Jacobian with v.
@@ -12,7 +11,6 @@ in the gradient g: the derivative of <v, vjp(g)> with respect to g is the produc
 from __future__ import annotations
 
 import itertools
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -21,67 +19,90 @@ from weakref import ref
 import numpy as np
 
 from ...errors import ArgumentTypeError, GraphError, OperationError
-from .. import inplace, reverse, tape
+from .. import interpret, reverse
 from ..bind import NUMBERS as NUMBERS
-from ..bind import after_operation
 from ..inplace import copy_slices, replay_tensor
-from ..modes import enable_grad, local, state
+from ..interpret import thread
+from ..modes import enable_grad, local
 from ..primitive import TENSORS, Primitive, _parameters
 from ..tensor import OutputSlot, Tensor, make_tensor
 from ..tracing import constant
 from .batching import batched, level_of, lift, lower, physical
 
 
-class _Levels(threading.local):
-    active: tuple[int, ...] = ()
+class Level:
+    """An open level: the interpreter that computes the tangents of one number."""
 
-    def __init__(self) -> None:
-        self.carriers: dict[int, list[Any]] = {}  # per level, weak references to the tensors that carry a tangent
+    on_tensors = True
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.carriers: list[Any] = []  # weak references to the tensors that carry a tangent
+
+    def ran(self, op: Any, tensors: Any, params: dict[str, Any], made: Any, aux: Any) -> None:
+        """Compute the tangents of what an operation made."""
+        given = [tangent(x, self.number) for x in tensors]
+        if all(v is None for v in given):
+            return
+        outs = made if isinstance(made, (tuple, list)) else (made,)
+        with self.outside():
+            values = _tangents(op, tensors, given, params, made, aux)
+        for out, value in zip(outs, values, strict=True):
+            if value is not None and isinstance(out, Tensor) and out._array.dtype.kind not in "biu":
+                set_tangent(out, self.number, _fitted(value, out))
+        _keep(op, tensors, outs)
+
+    def wrote(self, t: Tensor, result: Tensor) -> None:
+        """`t` took the values of `result`, and takes its tangent."""
+        value = tangent(result, self.number)
+        base = t if t._view is None else t._view.base
+        if value is None and tangent(t, self.number) is None and tangent(base, self.number) is None:
+            return
+        with self.outside():
+            value = _zeros(t) if value is None else _fitted(value, t)
+            if base is not t:
+                assert t._view is not None
+                whole = tangent(base, self.number)
+                value = copy_slices.call(_zeros(base) if whole is None else whole, value, chain=t._view.chain)
+            set_tangent(base, self.number, value)
+            for known in (base._ver.views if base._ver is not None else None) or ():
+                view = known()
+                if view is not None and view._view is not None and view._view.base is base:
+                    set_tangent(view, self.number, replay_tensor(TENSORS, value, view._view.chain))
+
+    @contextmanager
+    def outside(self) -> Iterator[None]:
+        """Inside the block only the levels that were opened before this one are active."""
+        before = thread.stack
+        thread.stack = interpret.Stack([i for i in before.all if type(i) is not Level or i.number < self.number])
+        try:
+            yield
+        finally:
+            thread.stack = before
 
 
 _numbers = itertools.count(1)
-
-
-levels = _Levels()
+_open: dict[int, Level] = {}
 
 
 # ---- levels and duals ------------------------------------------------------------------------
 def enter_level() -> int:
     """Open a level inside those that are open; returns its number."""
     level = next(_numbers)
-    levels.active = (*levels.active, level)
-    levels.carriers[level] = []
-    state.slow += 1
+    _open[level] = Level(level)
+    interpret.push(_open[level])
     return level
 
 
 def exit_level(level: int) -> None:
     """Close the innermost level."""
-    if not levels.active or levels.active[-1] != level:
+    if [i.number for i in thread.stack.all if type(i) is Level][-1:] != [level]:
         raise OperationError("Trying to exit a forward AD level that was not the last one that was created. This is not supported.")
-    levels.active = levels.active[:-1]
-    state.slow -= 1
-    for carrier in levels.carriers.pop(level):
+    interpret.pop(_open[level])
+    for carrier in _open.pop(level).carriers:
         t = carrier()
         if t is not None:
             set_tangent(t, level, None)
-
-
-@contextmanager
-def _only(active: tuple[int, ...]) -> Iterator[None]:
-    before = levels.active
-    levels.active = active
-    try:
-        yield
-    finally:
-        levels.active = before
-
-
-@contextmanager
-def suspended() -> Iterator[None]:
-    """Inside the block no level is active: operations compute values only."""
-    with _only(()):
-        yield
 
 
 def tangent(t: Any, level: int) -> Any:
@@ -96,8 +117,8 @@ def set_tangent(t: Tensor, level: int, value: Tensor | None) -> None:
     tangents = {k: v for k, v in known.items() if k != level}
     if value is not None:
         tangents[level] = value
-        if level in levels.carriers:
-            levels.carriers[level].append(ref(t))
+        if level in _open:
+            _open[level].carriers.append(ref(t))
     t.extra()["tangents"] = tangents
     if not tangents:
         del t.extra()["tangents"]
@@ -139,28 +160,7 @@ def unpack(t: Tensor, level: int) -> tuple[Tensor, Tensor | None]:
     return primal, value
 
 
-# ---- after each operation --------------------------------------------------------------------
-def propagate(op: Any, tensors: Any, params: dict[str, Any], made: Any, aux: Any = None) -> None:
-    """The hook of `core.bind`: compute the tangents of what an operation made."""
-    active = levels.active
-    if not active:
-        return
-    carriers = [x for x in tensors if isinstance(x, Tensor) and x._x is not None and "tangents" in x._x]
-    if not carriers:
-        return
-    outs = made if isinstance(made, (tuple, list)) else (made,)
-    for k, level in enumerate(active):
-        given = [tangent(x, level) for x in tensors]
-        if all(v is None for v in given):
-            continue
-        with _only(active[:k]):
-            values = _tangents(op, tensors, given, params, made, aux)
-        for out, value in zip(outs, values, strict=True):
-            if value is not None and isinstance(out, Tensor) and out._array.dtype.kind not in "biu":
-                set_tangent(out, level, _fitted(value, out))
-    _keep(op, tensors, outs)
-
-
+# ---- the tangents of results -----------------------------------------------------------------
 def _fitted(value: Tensor, out: Tensor) -> Tensor:
     a, b = value._array, out._array
     if a.shape != b.shape:
@@ -325,34 +325,3 @@ def _keep(op: Any, tensors: Any, outs: Any) -> None:
                 kept[kind, i + k] = x._x["tangents"]
     if kept:
         node.extra()["tangents"] = kept
-
-
-# ---- in-place operations ---------------------------------------------------------------------
-def overwritten(t: Tensor, result: Tensor) -> None:
-    """The hook of `core.inplace`: `t` took the values of `result`, and takes its tangents."""
-    for k, level in enumerate(levels.active):
-        value = tangent(result, level)
-        base = t if t._view is None else t._view.base
-        if value is None and tangent(t, level) is None and tangent(base, level) is None:
-            continue
-        with _only(levels.active[:k]):
-            value = _zeros(t) if value is None else _fitted(value, t)
-            if base is not t:
-                assert t._view is not None
-                whole = tangent(base, level)
-                value = copy_slices.call(_zeros(base) if whole is None else whole, value, chain=t._view.chain)
-            set_tangent(base, level, value)
-            for known in (base._ver.views if base._ver is not None else None) or ():
-                view = known()
-                if view is not None and view._view is not None and view._view.base is base:
-                    set_tangent(view, level, replay_tensor(TENSORS, value, view._view.chain))
-
-
-def is_active() -> bool:
-    """True while a level is open in this thread."""
-    return bool(levels.active)
-
-
-after_operation.append(propagate)
-inplace.after_write.append(overwritten)
-tape.tensor_mode.append(is_active)

@@ -223,7 +223,7 @@ def parse(x: Tensor, index: Any) -> tuple[tuple[Any, ...], tuple[bool, ...], lis
                 and item._array.dtype != np.uint8
             ):
                 # Mapped by `vmap`, it is a number per sample and stays a tensor.
-                item = item if hasattr(type(item), "__pellucid_bind__") else int(item)
+                item = item if type(item)._interpreter is not None else int(item)
             elif not isinstance(item, Tensor) and hasattr(item, "__index__") and not isinstance(item, ndarray):
                 item = as_index(item)
             elif isinstance(item, ndarray) and not item.ndim and item.dtype.kind in "iu":

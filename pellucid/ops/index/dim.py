@@ -515,7 +515,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     if not shape:
         return reshape(masked_scatter(reshape(input, (1,)), reshape(mask, (1,)), source), ())
     mask = broadcast_to(mask, shape)
-    if tracing.tracers:
+    if tracing.tracer():
         return _scatter_in_order(broadcast_to(input, shape), mask, source)
     return F.index_put(broadcast_to(input, shape), _taken(mask, source), mask, spec=(True,), accumulate=False)
 
@@ -528,7 +528,7 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
         masked_scatter_(reshape(self, (1,)), reshape(mask, (1,)), source)
         return self
     mask = expand(mask, shape)
-    if tracing.tracers:
+    if tracing.tracer():
         return overwrite(self, _scatter_in_order(self, mask, source), "masked_scatter_")
     return put_(self, [mask], (True,), _taken(mask, source), False, "masked_scatter_")
 
@@ -603,7 +603,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     tracing.check(_check_classes, a, num_classes)
     if num_classes == -1:
         num_classes = int(a.max()) + 1
-    if tracing.tracers:
+    if tracing.tracer():
         classes = wrap(constant(np.arange(num_classes)))
         return F.cast(F.eq(reshape(tensor, (*a.shape, 1)), classes), dtype=np.dtype(np.int64))
     return wrap(_ones_at(a, num_classes))

@@ -623,6 +623,6 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     wide = broadcast_to(input, (*common[:dim], a[dim], *common[dim + 1 :]))
     # Positions may be counted from the end here.
     picks = indices._array
-    if type(picks) is ndarray and picks.size and (tracing.tracers or picks.min() < 0):
+    if type(picks) is ndarray and picks.size and (tracing.tracer() or picks.min() < 0):
         indices = F.where(F.lt(indices, 0), F.add(indices, a[dim]), indices)
     return gather(wide, dim, broadcast_to(indices, (*common[:dim], b[dim], *common[dim + 1 :])))

@@ -313,7 +313,7 @@ def logdet(input: Tensor) -> Tensor:
         return logabs + F.log(sign)
     if sign.is_meta:
         return logabs
-    if tracing.tracers or (sign._array < 0).any():
+    if tracing.tracer() or (sign._array < 0).any():
         return logabs.masked_fill(sign < 0, math.nan)
     return logabs
 

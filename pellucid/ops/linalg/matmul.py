@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...core.bind import make_operators
+from ...core.interpret import playing, thread
 from ...core.modes import local
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
@@ -150,11 +151,8 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
 def _as_it_is(a: Any, b: Any) -> Tensor:
     """The product in the operands' own precision, where autocast would lower it."""
-    policy, local.autocast = local.autocast, None
-    try:
-        return matmul_op.call(a, b)
-    finally:
-        local.autocast = policy
+    with playing("autocast", None):
+        return matmul_op.call(a, b)  # type: ignore[no-any-return]
 
 
 def _named_product(name: str, shape_rule: Any, names: tuple[str, str]) -> Any:
@@ -162,7 +160,7 @@ def _named_product(name: str, shape_rule: Any, names: tuple[str, str]) -> Any:
 
     def product(a: Any, b: Any) -> Tensor:
         shape_rule(require_tensor(a, name, names[0], 1)._array.shape, require_tensor(b, name, names[1], 2)._array.shape)
-        if vectors and local.autocast is not None:
+        if vectors and thread.stack.autocast is not None:
             return _as_it_is(a, b)
         return matmul_op.call(a, b)
 

@@ -125,7 +125,7 @@ def _renormalise(weight: Tensor, index: np.ndarray, max_norm: float, norm_type: 
     """Shrink the rows that are looked up to at most `max_norm`, in place, without recording."""
     with no_grad():
         changed = tracing.effect(_shrink_rows, weight._array, index, max_norm, norm_type, writes=(0,))
-        if tracing.tracers or changed:
+        if tracing.tracer() or changed:
             bump(weight, "embedding_renorm_")
 
 

@@ -9,7 +9,8 @@ from numpy import ndarray
 
 from ... import shapes
 from ...core.explain import located, operand
-from ...core.modes import local, state
+from ...core.interpret import thread
+from ...core.modes import state
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
@@ -103,7 +104,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def _autocasting() -> bool:
-    return local.autocast is not None
+    return thread.stack.autocast is not None
 
 
 def _unusual(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:

@@ -166,7 +166,7 @@ def nll_loss(
     picked = F.take_along(input, wrap(np.expand_dims(safe, dim)), dim=dim, unique=True)
     picked = F.squeeze(picked, dims=(dim,))
     loss = -picked * wrap(factor)
-    if tracing.tracers or not valid.all():
+    if tracing.tracer() or not valid.all():
         loss = F.where(wrap(valid), loss, 0.0)
     if reduction != "none":
         loss = loss.sum() if reduction == "sum" else loss.sum() / wrap(count)
@@ -175,7 +175,7 @@ def nll_loss(
 
 def _weights_of_rows(t: np.ndarray, weight: Tensor | None, ignore_index: int, kind: Any) -> tuple[np.ndarray, ...]:
     """Which rows count, their labels (0 where they do not), their weights, and the sum of those."""
-    if tracing.tracers:
+    if tracing.tracer():
         return _recorded_weights(wrap(t), weight, ignore_index, kind)
     valid = np.asarray(t != ignore_index)
     safe = np.where(valid, t, 0).astype(np.int64, copy=False)
@@ -309,7 +309,7 @@ def cross_entropy(
     classes = x.shape[dim]
     valid, _, _, count = _weights_of_rows(t, weight, ignore_index, x.dtype)
     spread = -(logp * _class_weights(weight, x.ndim, dim)).sum(dim=dim) if weight is not None else -logp.sum(dim=dim)
-    if tracing.tracers or not valid.all():
+    if tracing.tracer() or not valid.all():
         spread = F.where(wrap(valid), spread, 0.0)
     if reduction == "mean":
         spread = spread.sum() / wrap(count)

@@ -13,7 +13,7 @@ from ...backends.native import kernels
 from ...core import tracing
 from ...core.bind import wrap
 from ...core.inplace import bump
-from ...core.modes import local
+from ...core.interpret import thread
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
@@ -300,7 +300,7 @@ def batch_norm(
         return out if out._array.dtype == a.dtype else F.cast(out, dtype=a.dtype)
     moves = (running_mean is not None or running_var is not None) and type(a) is np.ndarray and a.size
     share = 0.0 if momentum is None else momentum
-    if moves and local.saved_hooks:  # which may end the call when it saves (a checkpoint's): PyTorch has moved them by then
+    if moves and thread.stack.save:  # which may end the call when it saves (a checkpoint's): PyTorch has moved them by then
         _update_running(a, running_mean, running_var, share, None, eps)
         moves = False
     out = batch_norm_op.call(input, weight, bias, eps=float(eps))
@@ -343,7 +343,7 @@ def _update_running(
 
 def _reciprocal_deviation(variance: Tensor, eps: float, shape: tuple[int, ...], kind: Any) -> Any:
     """1 / sqrt(variance + eps), in double, as an array."""
-    if tracing.tracers:  # in operations, which a program repeats
+    if tracing.tracer():  # in operations, which a program repeats
         wide = F.cast(variance.detach(), dtype=np.dtype(np.float64))
         return F.reshape(F.cast(F.div(1.0, F.sqrt(F.add(wide, eps))), dtype=kind), shape=shape)._array
     return (1 / np.sqrt(_wide(variance._array) + eps)).astype(kind).reshape(shape)

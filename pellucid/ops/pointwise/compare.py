@@ -65,7 +65,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     """
     a = require_tensor(input, "equal")._array
     b = require_tensor(other, "equal", "other", 2)._array
-    if tracing.tracers:  # a decision of the program
+    if tracing.tracer():  # a decision of the program
         return a.shape == b.shape and bool(eq.call(input, other).all())
     return bool(np.array_equal(a, b))
 
@@ -202,7 +202,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
     True
     """
     close = isclose(input, other, rtol, atol, equal_nan)
-    if tracing.tracers:  # a decision of the program
+    if tracing.tracer():  # a decision of the program
         return bool(close.all())
     return bool(close._array.all())
 

@@ -224,7 +224,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
         else:
             factor = total - correction * ((weights * aweights).sum() / total)
     if isinstance(factor, Tensor):
-        factor = factor.clamp(min=0) if tracing.tracers or factor._array <= 0 else factor
+        factor = factor.clamp(min=0) if tracing.tracer() or factor._array <= 0 else factor
         tracing.check(_warn_of_freedom, factor._array)
     else:
         factor = max(factor, 0)

@@ -434,7 +434,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:  # noqa: N803
 
     inverse, info = inv_ex(A)
     made = matrix_norm(A, p) * matrix_norm(inverse, p)
-    if tracing.tracers or (info._array > 0).any():
+    if tracing.tracer() or (info._array > 0).any():
         return made.masked_fill(info > 0, INF)
     return made
 

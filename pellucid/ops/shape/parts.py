@@ -106,7 +106,7 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     """
     if isinstance(start, Tensor) and (start._array.ndim or start._array.dtype.kind not in "iu"):
         raise OperationError("start must be an 0-dim integral Tensor.")
-    if isinstance(start, Tensor) and tracing.tracers:
+    if isinstance(start, Tensor) and tracing.tracer():
         start = start.item()
     dim, first = shapes.narrow_range(require_tensor(input, "narrow")._array.shape, dim, as_index(start), length)
     return slice_op.call(input, dim=dim, start=first, end=first + length, step=1)
@@ -311,7 +311,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any = None, dim: int = 0, *
             raise OperationError(
                 "tensor_split expected tensor_indices_or_sections to have dtype of long, but got " + given.dtype.scalar_type_name
             )
-        if tracing.tracers:  # which follows numbers, and no lists
+        if tracing.tracer():  # which follows numbers, and no lists
             given = [mark.item() for mark in given] if array.ndim else given.item()
         else:
             given = array.tolist()

@@ -1,0 +1,114 @@
+"""The one place to step in at what the engine does: each thread has a stack of interpreters.
+
+An interpreter is any object; the methods it defines among `STEPS` are asked. `run` and `gradient` go around what the engine does:
+they are handed `below`, the interpreters under them and at the end the engine itself, and call it, with other arguments if
+they like, or do something else. The others are told of what was done, the lowest first, so that one who computes with an
+operation's results does so after whoever wrote that operation down.
+
+    run(below, op, args, params) -> result(s)      an operation as it was called, nothing promoted yet
+    ran(op, tensors, params, made, aux)            it ran, on these promoted tensors
+    wrote(tensor, result)                          a tensor was overwritten (`result` None: in a way that left no tensor of the values)
+    recorded(node)                                 a node was added to the graph
+    save(array)                                    what a node keeps in the place of an array that its rules need; the innermost decides
+    gradient(below, node, g)                       the gradient rules of one node -> a gradient for each argument
+
+Besides, it may say what it is: `role` ("autocast", "anomaly", "tracer": `thread.stack.autocast` is the innermost of that role), `key` (what of it
+a compiled program depends on), `on_tensors` (backward must run on tensors, though no graph is wanted of it).
+
+Types of tensors that are more than an array (a batch of them, nested or masked ones) have an interpreter of their own, `_interpreter`,
+which comes before the thread's. It defines `run`, and may define `write(below, tensor, result, name)` for an operation in place
+and `apply(below, cls, args, kwargs)` for an `autograd.Function`.
+
+With nobody on the stack nothing is paid: `modes.state.slow` counts the interpreters of all threads and the observers, and operations
+look at that number alone. Observers (`core.observe`) are told of more, in every thread, and change nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from .modes import state
+from .tensor import FAST_TYPES, Tensor
+
+STEPS = ("run", "ran", "wrote", "recorded", "save", "gradient")
+
+
+class Stack:
+    """A thread's interpreters, lowest first, and the methods that they define, step by step. It is never changed, but replaced."""
+
+    __slots__ = ("all", "anomaly", "autocast", "key", "on_tensors", "tracer", *STEPS)
+
+    def __init__(self, interpreters: Iterable[Any] = ()) -> None:
+        self.all = tuple(interpreters)
+        for step in STEPS:
+            setattr(self, step, tuple([getattr(i, step) for i in self.all if hasattr(i, step)]))
+        roles = {getattr(i, "role", None): i for i in self.all}
+        self.autocast, self.anomaly, self.tracer = map(roles.get, ("autocast", "anomaly", "tracer"))
+        self.key = tuple([getattr(i, "key", type(i)) for i in self.all if i is not self.tracer])
+        self.on_tensors = any(getattr(i, "on_tensors", False) for i in self.all)
+
+
+class _Thread(threading.local):
+    stack = Stack()
+
+
+thread = _Thread()
+
+
+def install(interpreters: Iterable[Any]) -> None:
+    """Make these the thread's interpreters, lowest first."""
+    stack = Stack(interpreters)
+    state.slow += len(stack.all) - len(thread.stack.all)
+    thread.stack = stack
+
+
+def push(interpreter: Any) -> None:
+    """Put an interpreter on top of the thread's stack."""
+    install((*thread.stack.all, interpreter))
+
+
+def pop(interpreter: Any) -> None:
+    """Take an interpreter off the thread's stack: where it was put last, if others were put on it since."""
+    kept = list(thread.stack.all)
+    del kept[len(kept) - 1 - kept[::-1].index(interpreter)]
+    install(kept)
+
+
+def exchange(role: str, interpreter: Any) -> Any:
+    """Have `interpreter` (None: nobody) play a role in this thread from now on; returns who did."""
+    before = getattr(thread.stack, role)
+    if before is not interpreter:
+        kept = [i for i in thread.stack.all if i is not before]
+        install(kept if interpreter is None else (*kept, interpreter))
+    return before
+
+
+@contextmanager
+def playing(role: str, interpreter: Any) -> Iterator[None]:
+    """As `exchange`, inside the block; what the code in it exchanges for good stays."""
+    before = exchange(role, interpreter)
+    try:
+        yield
+    finally:
+        if getattr(thread.stack, role) is interpreter:
+            exchange(role, before)
+
+
+def around(steps: tuple[Callable[..., Any], ...], engine: Callable[..., Any]) -> Callable[..., Any]:
+    """What the engine does, with the interpreters' methods around it."""
+    for step in steps:
+        engine = partial(step, engine)
+    return engine
+
+
+def owner(values: Iterable[Any], step: str) -> Any:
+    """The method for a step that the type of one of the values defines; None for plain tensors and numbers."""
+    for x in values:
+        kind = type(x)
+        if kind not in FAST_TYPES and isinstance(x, Tensor) and hasattr(kind._interpreter, step):
+            return getattr(kind._interpreter, step)
+    return None
