@@ -19,7 +19,7 @@ DOCUMENT = ROOT / "docs" / "architecture.md"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 LINES_PER_FILE = 800
-LINES_OF_CODE_OF_ENGINE = 3000
+LINES_OF_CODE_OF_ENGINE = 2950
 BESIDE_THE_ENGINE = {"display", "streams", "transforms", "tracing"}  # folders and files of core
 
 # Packages outside the standard library, and the only layers that may import them (None: everybody).

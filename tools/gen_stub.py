@@ -281,7 +281,7 @@ def _tensor_class(stub: Stub) -> None:
     for name, annotation in Tensor.__annotations__.items():
         stub.lines.append(f"    {name}: {stub.annotation(annotation, scope)}")
     for name, member in sorted(vars(Tensor).items()):
-        if name in SKIPPED or isinstance(member, types.MemberDescriptorType):
+        if name in SKIPPED or name in Tensor.__annotations__ or isinstance(member, types.MemberDescriptorType):
             continue
         if isinstance(member, property):
             _property(stub, name, member)

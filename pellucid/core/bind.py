@@ -215,7 +215,7 @@ def views_result(op: Primitive, x: Tensor, arrays: list[Any], params: dict[str, 
     else:
         made = tuple(map(wrap, arrays))
     mark_views(made, x, op, params, True)
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 def mark_views(made: Sequence[Tensor], x: Tensor, op: Primitive, params: dict[str, Any], several: bool) -> None:

@@ -37,8 +37,18 @@ from .tensor import FAST_TYPES, Tensor
 STEPS = ("run", "ran", "wrote", "recorded", "save", "gradient")
 
 
+Steps = tuple[Callable[..., Any], ...]
+
+
 class Stack:
     """A thread's interpreters, lowest first, and the methods that they define, step by step. It is never changed, but replaced."""
+
+    run: Steps
+    ran: Steps
+    wrote: Steps
+    recorded: Steps
+    save: Steps
+    gradient: Steps
 
     __slots__ = ("all", "anomaly", "autocast", "key", "on_tensors", "tracer", *STEPS)
 
@@ -98,7 +108,7 @@ def playing(role: str, interpreter: Any) -> Iterator[None]:
             exchange(role, before)
 
 
-def around(steps: tuple[Callable[..., Any], ...], engine: Callable[..., Any]) -> Callable[..., Any]:
+def around(steps: Steps, engine: Callable[..., Any]) -> Callable[..., Any]:
     """What the engine does, with the interpreters' methods around it."""
     for step in steps:
         engine = partial(step, engine)

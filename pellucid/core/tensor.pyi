@@ -59,6 +59,7 @@ class Tensor:
     _ver: Version | None
     _view: View | None
     _x: builtins.dict[builtins.str, _Any] | None
+    _interpreter: _Any
     @property
     def H(self) -> Tensor: ...
     @property

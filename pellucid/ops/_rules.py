@@ -76,7 +76,7 @@ def low_precision(function: Function) -> Function:
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        policy = local.autocast
+        policy = thread.stack.autocast
         if policy is None:
             return function(*args, **kwargs)
         return function(*map(policy.narrow, args), **{k: policy.narrow(v) for k, v in kwargs.items()})

@@ -7,7 +7,7 @@ import numbers
 import warnings
 from typing import Any
 
-from ...core.modes import local
+from ...core.interpret import thread
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, ArgumentValueError, OperationError
 from ...ops.nn import rnn as nn_rnn
@@ -152,8 +152,8 @@ class RNNBase(Module):
             batch = data.shape[batch_dim]
         states = self._initial(data, hx, batch, batched, packed)
         self._check(data, states, sizes, batch)
-        if local.autocast is not None and self.mode == "LSTM" and not self.proj_size:
-            states = [local.autocast.narrow(s) for s in states]  # as one product, like PyTorch's: its states, too
+        if thread.stack.autocast is not None and self.mode == "LSTM" and not self.proj_size:
+            states = [thread.stack.autocast.narrow(s) for s in states]  # as one product, like PyTorch's: its states, too
         if packed is None and self.batch_first:
             data = data.transpose(0, 1)
         out, last = self._layers(data, states, sizes)
@@ -188,7 +188,7 @@ class RNNBase(Module):
 
     def _check(self, data: Tensor, states: list[Any], sizes: Any, batch: int) -> None:
         weight = getattr(self, self._all_weights[0][0])
-        if data.dtype != weight.dtype and local.autocast is None:
+        if data.dtype != weight.dtype and thread.stack.autocast is None:
             raise ArgumentValueError(
                 f"RNN input dtype ({data.dtype}) does not match weight dtype ({weight.dtype}). Convert input: input.to({weight.dtype}), "
                 f"or convert model: model.to({data.dtype})"
