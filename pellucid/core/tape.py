@@ -417,7 +417,7 @@ def _overwritten(node: Node) -> Exception:
         if v is version:
             array = node.saved[position]
             maker = _maker(node, plan.entries[position]) if plan.entries[position][0] in ("in", "out") else ""
-    name = "Float" if array is None else dtypes.BY_NUMPY[array.dtype].scalar_type_name
+    name = dtypes.BY_NUMPY[array.dtype].scalar_type_name if hasattr(array, "dtype") else "Float"  # or a list of arrays
     shape = list(getattr(array, "shape", ()))
     # Only the sum of the counts is kept: writes since then are shared out among those that were ever written to.
     expected = max(0, version.count - max(1, (sum(v.count for v in node.versions) - node.total) // len(changed)))
