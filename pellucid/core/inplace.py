@@ -70,6 +70,7 @@ copy_slices = defop(
     },
     jvp="linear",
     grad_name="CopySlices",
+    onnx=lambda c: c.part_written(),
 )
 
 
@@ -81,6 +82,7 @@ replaced = defop(
     aval=lambda x: x,
     vjp={"input": lambda F, input_shape, input_dtype: F.full(shape=input_shape, value=0, dtype=input_dtype)},
     grad_name="CopyBackwards",
+    onnx="Identity",
 )
 
 

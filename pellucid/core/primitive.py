@@ -68,7 +68,7 @@ class Primitive:
     outputs: int = 1
     grad_name: str
     batch: Any = None
-    onnx: str | None = None
+    onnx: Rule | str | None = None
     samples: Rule | None = None
     autocast: str | None = None
     check: Rule | None = None
@@ -179,7 +179,7 @@ def defop(
     outputs: int = 1,
     grad_name: str | None = None,
     batch: Any = None,
-    onnx: str | None = None,
+    onnx: Rule | str | None = None,
     samples: Rule | None = None,
     autocast: str | None = None,
     check: Rule | None = None,
@@ -214,7 +214,8 @@ def defop(
         batch: how `vmap` runs it on many samples at once: "elementwise" (which `elementwise=True` implies), "dims" (parameters that
             name dimensions move by one), "leading" (it takes any number of dimensions in front), a function
             `rule(b)` of a `core.transforms.batching.Batch`, or None: sample by sample.
-        onnx: ONNX operator of the same meaning.
+        onnx: how it is exported: the ONNX operator that takes the same arguments and does the same, a function `rule(c)` of an
+            `export.onnx.graph.Context` that emits nodes and returns the result's name (or names), or None: it is refused.
         samples: generator of sample and error inputs for the table-driven tests.
         autocast: "lower" (runs in the lower precision under autocast), "float32" or "promote".
         check: `check(*arguments, **params)` raises PyTorch's error for arguments that the forward rule would accept or garble: the

@@ -9,21 +9,17 @@ from typing import Any
 import numpy as np
 
 from pellucid import dtypes
-from pellucid.core.primitive import TENSORS
+from pellucid.core.primitive import PRIMITIVES, TENSORS
 from pellucid.core.tensor import make_tensor
 from pellucid.export.onnx.read import numpy_type
 from pellucid.nn import functional as F
 
 from .registry import OPERATORS, Call, Operator, T, array_of, kind, like, operator
 
-_DIRECT = {
-    "Abs": "abs", "Acos": "acos", "Acosh": "acosh", "Asin": "asin", "Asinh": "asinh", "Atan": "atan", "Atanh": "atanh",
-    "Ceil": "ceil", "Cos": "cos", "Cosh": "cosh", "Erf": "erf", "Exp": "exp", "Floor": "floor", "Log": "log", "Neg": "neg",
-    "Reciprocal": "reciprocal", "Relu": "relu", "Round": "round", "Sigmoid": "sigmoid", "Sign": "sign", "Sin": "sin",
-    "Sinh": "sinh", "Sqrt": "sqrt", "Tan": "tan", "Tanh": "tanh", "IsNaN": "isnan", "Not": "logical_not",
-    "BitwiseNot": "bitwise_not", "Det": "det", "Greater": "gt", "GreaterOrEqual": "ge", "Less": "lt", "LessOrEqual": "le",
-    "Equal": "eq", "And": "logical_and", "Or": "logical_or", "Xor": "logical_xor", "BitwiseAnd": "bitwise_and",
-    "BitwiseOr": "bitwise_or", "BitwiseXor": "bitwise_xor", "MatMul": "matmul", "Where": "where",
+# Operators that do what one operation does: those that records are exported as, and those of which the exporter must look at dtypes.
+_DIRECT = {op.onnx: name for name, op in PRIMITIVES.items() if isinstance(op.onnx, str) and hasattr(T, name)} | {
+    "Not": "logical_not", "And": "logical_and", "Or": "logical_or", "Xor": "logical_xor", "BitwiseNot": "bitwise_not",
+    "BitwiseAnd": "bitwise_and", "BitwiseOr": "bitwise_or", "BitwiseXor": "bitwise_xor",
 }  # fmt: skip
 
 

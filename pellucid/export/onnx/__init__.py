@@ -10,18 +10,15 @@ from typing import Any
 from pellucid._files import replacing
 from pellucid._version import __version__
 from pellucid.core import source
+from pellucid.core.primitive import PRIMITIVES
 from pellucid.core.tensor import Tensor, make_tensor
 from pellucid.errors import ArgumentValueError, UnsupportedError
 from pellucid.export.program import named_state, run_step
 from pellucid.export.trace import Ref, Size, Trace, flatten, record_checked, refs
 
-from . import math_rules as math_rules
-from . import more_rules as more_rules
-from . import nn_rules as nn_rules
-from . import shape_rules as shape_rules
 from . import wire
 from .errors import OnnxExporterError, UnsupportedOperatorError
-from .graph import RULES, Context, Graph, Node
+from .graph import Context, Graph, Node, translate
 from .listing import lines
 from .read import read_model
 
@@ -37,7 +34,7 @@ def supported_operations() -> list[str]:
     >>> "conv" in supported_operations()
     True
     """
-    return sorted(RULES)
+    return sorted(name for name, op in PRIMITIVES.items() if op.onnx is not None)
 
 
 def export(
@@ -205,14 +202,11 @@ def _name_values(graph: Graph, inputs: list[str], renamed: dict[int, str]) -> di
 
 
 def _translate(graph: Graph) -> None:
-    """Every step by its rule; what has none is reported together."""
+    """Every step by its record; what has no translation is reported together."""
     missing: dict[str, list[Any]] = {}
     for step in graph.trace.steps:
-        translate = RULES.get(step.op)
         kinds = {graph.trace.dtypes[v] for v in step.outputs}
         try:
-            if translate is None:
-                raise UnsupportedOperatorError(step.op)
             for kind in kinds:
                 wire.data_type(kind)
             made = translate(Context(graph, step))

@@ -1,32 +1,20 @@
-"""The ONNX graph under construction, and what a translation rule sees of one step."""
+"""The ONNX graph under construction, and what the `onnx` rule of a record sees of one step."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from pellucid.backends import numpy_cpu
+from pellucid.core.inplace import replay
+from pellucid.core.primitive import PRIMITIVES
 from pellucid.export.trace import Ref, Size, Step, Trace
 
 from . import wire
 from .errors import UnsupportedOperatorError
-
-LAST = 2**63 - 1  # "to the end" of a Slice
-
-RULES: dict[str, Callable[[Context], Any]] = {}
-
-
-def rule(*names: str) -> Callable[[Any], Any]:
-    """Register the translation of operations."""
-
-    def register(function: Any) -> Any:
-        for name in names:
-            RULES[name] = function
-        return function
-
-    return register
 
 
 @dataclass
@@ -117,7 +105,12 @@ class Graph:
 
 
 class Context:
-    """One step, as its rule sees it: names of inputs, shapes, dtypes, parameters, and `emit` for nodes."""
+    """One step, as its rule sees it: names of inputs, shapes, dtypes, parameters, and `emit` for nodes.
+
+    A rule (`onnx` of a record) returns the name of the result, or a list of names.
+    """
+
+    LAST = 2**63 - 1  # "to the end" of a Slice
 
     def __init__(self, graph: Graph, step: Step) -> None:
         self.graph = graph
@@ -197,6 +190,89 @@ class Context:
             return self.emit(op, name, self.ints(axes), keepdims=int(keepdim))
         return self.emit(op, name, axes=axes, keepdims=int(keepdim))
 
+    @property
+    def dims(self) -> Any:
+        """The dimensions that are reduced; None for all."""
+        dim = self.p.get("dim")
+        return dim if dim is None or isinstance(dim, (tuple, list)) else (dim,)
+
+    def reduction(self, op: str) -> str:
+        """The step as a reduction over its dimensions, in the dtype of its result."""
+        x = self[0] if self.dtype == self.out_dtype else self.cast(self[0], self.out_dtype)
+        if self.dims is not None and len(self.dims) == 0:
+            return self.emit("Identity", x)
+        return self.reduce(op, x, self.dims, self.p.get("keepdim", False))
+
+    def reshape(self, name: str, shape: Any, before: Any) -> str:
+        """A Reshape that keeps dynamic sizes open: 0 copies a size from the same place, -1 stands for at most one more."""
+        target: list[Any] = list(shape)
+        if 0 in target:
+            allow = 1 if self.graph.opset >= 14 else None
+            if allow is None and -1 not in target and any(n != 0 and before[k : k + 1] != (n,) for k, n in enumerate(target)):
+                raise self.refuse("to a shape with a size of 0 needs opset 14")
+            return self.emit("Reshape", name, self.ints(target), allowzero=allow)
+        for k, n in enumerate(target):
+            if isinstance(n, Size) and k < len(before) and before[k] == n:
+                target[k] = 0
+        left = [k for k, n in enumerate(target) if isinstance(n, Size)]
+        if len(left) == 1:
+            target[left[0]] = -1
+        elif left:
+            target = list(shape)
+        return self.emit("Reshape", name, self.ints(target))
+
+    def cut(self, name: str, axis: int, start: Any, end: Any, step: int = 1) -> str:
+        """A Slice along one axis."""
+        return self.emit("Slice", name, *[self.ints([n]) for n in (start, end, axis, step)])
+
+    def triangle(self, rows: Any, columns: Any, diagonal: int, upper: bool = False) -> str:
+        """A bool matrix that is true up to a diagonal (or from it on), for opsets before Trilu."""
+        ends = [self.emit("Squeeze", self.ints([n]), self.ints([0])) for n in (rows, columns)]
+        row, column = [self.emit("Range", self.const(np.array(0)), end, self.const(np.array(1))) for end in ends]
+        row = self.emit("Unsqueeze", self.emit("Add", row, self.const(np.array(diagonal))), self.ints([1]))
+        return self.emit("LessOrEqual" if upper else "GreaterOrEqual", row, column)
+
+    def as_bool(self, k: int) -> str:
+        """An argument as truth values."""
+        return self[k] if self.dtype == np.bool_ else self.cast(self[k], np.bool_)
+
+    def negative(self, x: str) -> str:
+        """Whether the sign bit is set: of -0 only its reciprocal tells."""
+        below = self.emit("Less", x, self.number(0))
+        if self.dtype.kind != "f":
+            return below
+        return self.emit("Or", below, self.emit("Less", self.emit("Reciprocal", x), self.number(0)))
+
+    def truncated(self, x: str) -> str:
+        """The whole part, towards zero."""
+        return self.emit("Where", self.emit("Less", x, self.number(0)), self.emit("Ceil", x), self.emit("Floor", x))
+
+    def clipped(self, low: Any, high: Any) -> str:
+        """The first argument between two numbers; None for no limit."""
+        ends = ["" if n is None else self.number(n) for n in (low, high)]
+        return self.emit("Clip", self[0], ends[0], *filter(None, ends[1:]))
+
+    @property
+    def pads(self) -> tuple[list[int], list[int]]:
+        """Padding before and after each dimension."""
+        both = [(p, p) if isinstance(p, int) else tuple(p) for p in self.p["padding"]]
+        return [int(a) for a, _ in both], [int(b) for _, b in both]
+
+    def is_size(self, x: Any) -> bool:
+        """Whether a number in the parameters is a dynamic size."""
+        return isinstance(x, Size)
+
+    def part_written(self) -> str:
+        """A base in which the part that a chain of views shows has new values: their places in the flat base are known."""
+        shape = self.fixed(self.shape())
+        if any(isinstance(value, Ref) for _, how, _ in self.p["chain"] for value in how.values()):
+            raise self.refuse("through an index that is a tensor")
+        chain = tuple([(PRIMITIVES[name], how, k) for name, how, k in self.p["chain"]])
+        places = replay(numpy_cpu, np.arange(np.prod(shape, dtype=int)).reshape(shape), chain).reshape(-1)
+        flat, part = [self.emit("Reshape", self[k], self.ints([-1])) for k in (0, 1)]
+        written = self.emit("ScatterElements", flat, self.const(places), part, axis=0)
+        return self.emit("Reshape", written, self.ints(shape))
+
     def fixed(self, shape: Sequence[Any]) -> tuple[int, ...]:
         """A shape that must not be dynamic."""
         if not all(type(n) is int for n in shape):
@@ -206,3 +282,15 @@ class Context:
     def refuse(self, why: str) -> UnsupportedOperatorError:
         """The error of a rule that cannot translate this case."""
         return UnsupportedOperatorError(f"{self.step.op} ({why})")
+
+
+def translate(c: Context) -> Any:
+    """Nodes for a step, by its record; the name of the result, or names."""
+    if c.step.op == "arange":  # counted out by the trace, no operation of the engine
+        end = c.emit("Squeeze", c.ints([c.p["end"]]), c.ints([0]))
+        out = c.emit("Range", c.const(np.array(0)), end, c.const(np.array(1)))
+        return out if c.p["dtype"] == np.int64 else c.cast(out, c.p["dtype"])
+    rule = PRIMITIVES[c.step.op].onnx if c.step.op in PRIMITIVES else None
+    if rule is None:
+        raise UnsupportedOperatorError(c.step.op)
+    return c.emit(rule, *c.names) if isinstance(rule, str) else rule(c)

@@ -58,13 +58,49 @@ def _torch_strides(r: ndarray) -> ndarray:
     return strided(r, r.shape, tuple(steps))
 
 
-def _basic_op(name: str, grad_name: str) -> Any:
+def _onnx_index_part(c: Any) -> Any:
+    """Slices first, which keep the axes; then the numbers, from the last axis on; then the new axes."""
+    index = list(c.p["index"])
+    shape = c.shape()
+    used = sum(1 for item in index if item is not None and item is not ...)
+    if ... in index:
+        at = index.index(...)
+        index[at : at + 1] = [slice(None)] * (len(shape) - used)
+    name, axis, chosen, new, place = c[0], 0, [], [], 0
+    for item in index:
+        if item is None:
+            new.append(place)
+            place += 1
+            continue
+        if isinstance(item, slice):
+            start = 0 if item.start is None else item.start
+            end = c.LAST if item.stop is None or item.stop == shape[axis] else item.stop
+            step = 1 if item.step is None else item.step
+            if (start, end, step) != (0, c.LAST, 1):
+                name = c.cut(name, axis, start, end, step)
+            place += 1
+        elif isinstance(item, (int, np.integer)) and not isinstance(item, bool):
+            chosen.append((axis, c.const(np.array(item, np.int64))))
+        elif c.is_size(item):
+            chosen.append((axis, c.emit("Squeeze", c.ints([item]), c.ints([0]))))
+        else:
+            raise c.refuse(f"by a {type(item).__name__}")
+        axis += 1
+    for where, number in reversed(chosen):
+        name = c.emit("Gather", name, number, axis=where)
+    if new:
+        name = c.emit("Unsqueeze", name, c.ints(new))
+    return name if name != c[0] else c.emit("Identity", name)
+
+
+def _basic_op(name: str, grad_name: str, onnx: Any = _onnx_index_part) -> Any:
     return part_op(
         name,
         _basic,
         lambda F, g, index, input_shape: F.embed(g, shape=input_shape, op=name, how={"index": index}),
         grad_name=grad_name,
         batch=lambda b: b.call(b[0], index=(slice(None), *b.p["index"])),
+        onnx=onnx,
     )
 
 
@@ -73,7 +109,7 @@ _BY_LAST = {
     int: _basic_op("index_select_int", "Select"),
     slice: _basic_op("index_slice", "Slice"),
     type(None): _basic_op("index_unsqueeze", "Unsqueeze"),
-    EllipsisType: _basic_op("index_alias", "Alias"),
+    EllipsisType: _basic_op("index_alias", "Alias", onnx="Identity"),
 }
 
 
@@ -397,6 +433,34 @@ def _batch_index(b: Any) -> Any:
     return r if order == tuple(range(len(order))) else b.F.permute(r, dims=order)
 
 
+def _onnx_index(c: Any) -> Any:
+    """The indexed axes are brought to the front for GatherND, and the result's to where NumPy puts them."""
+    axes = [k for k, here in enumerate(c.p["spec"]) if here]
+    indices = [c[k + 1] for k in range(len(axes))]
+    masks = [k for k, x in enumerate(c.step.inputs[1:]) if c.graph.trace.dtypes[x.value].kind == "b"]
+    if masks:
+        if len(axes) > 1 or len(c.shape(1)) != 1:
+            raise c.refuse("by a mask of several dimensions")
+        indices = [c.const(np.flatnonzero(c.array(c.step.inputs[1])))]
+    if len(axes) == 1:
+        return c.emit("Gather", c[0], indices[0], axis=axes[0])
+    rank, broad = len(c.shape()), max(len(c.shape(k + 1)) for k in range(len(axes)))
+    rest = [k for k in range(rank) if k not in axes]
+    front = c.emit("Transpose", c[0], perm=axes + rest) if axes + rest != list(range(rank)) else c[0]
+    # Added to zeros of all their shapes, indices of different shapes come to the common one.
+    zero = indices[0]
+    for name in indices[1:]:
+        zero = c.emit("Add", zero, name)
+    zero = c.emit("Mul", zero, c.const(np.array(0)))
+    columns = [c.emit("Unsqueeze", c.emit("Add", name, zero), c.ints([-1])) for name in indices]
+    out = c.emit("GatherND", front, c.emit("Concat", *columns, axis=-1))
+    if axes[0] == 0 or axes != list(range(axes[0], axes[0] + len(axes))):
+        return out
+    total = broad + len(rest)
+    moved = list(range(broad, broad + axes[0])) + list(range(broad)) + list(range(broad + axes[0], total))
+    return c.emit("Transpose", out, perm=moved)
+
+
 index_op = defop(
     "index",
     "input *indices",
@@ -407,7 +471,7 @@ index_op = defop(
         *[None] * len(indices),
     ),
     batch=_batch_index,
-    onnx="GatherND",
+    onnx=_onnx_index,
 )
 
 index_grad_op = defop(
@@ -476,6 +540,14 @@ def _put_grad(F: Any, g: Any, indices: Any, spec: Any, accumulate: bool, values_
     return (base, part, *[None] * len(indices))
 
 
+def _onnx_index_put(c: Any) -> Any:
+    """One value put where a mask is true; other forms have no translation."""
+    whole = len(c) == 3 and c.shape(2) == c.shape(0) and c.graph.trace.dtypes[c.step.inputs[2].value].kind == "b"
+    if not whole or c.p["accumulate"] or any(n != 1 for n in c.shape(1)):
+        raise c.refuse("other than one value under a mask")
+    return c.emit("Where", c[2], c.emit("Reshape", c[1], c.const(np.zeros(0, np.int64))), c[0])
+
+
 index_put_op = defop(
     "index_put",
     "input values *indices",
@@ -484,7 +556,7 @@ index_put_op = defop(
     check=_check_put,
     aval=lambda x, *rest, spec, accumulate: x,
     vjp=_put_grad,
-    onnx="ScatterND",
+    onnx=_onnx_index_put,
 )
 
 

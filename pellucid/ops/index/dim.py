@@ -65,7 +65,7 @@ index_select_op = defop(
             F.full(shape=input_shape, value=0, dtype=input_dtype), index, g, dim=dim, alpha=1
         )
     },
-    onnx="Gather",
+    onnx=lambda c: c.emit("Gather", c[0], c[1], axis=int(c.p["dim"])),
 )
 
 
@@ -118,6 +118,24 @@ def _add_rule(xp: Any, out: Any, index: Any, source: Any, *, dim: int, alpha: An
         add_at(out, _at(dim, index), values)
 
 
+def _index_along(c: Any, index: str, dim: int, shape: Any) -> str:
+    """A one-dimensional index repeated to a shape, for operators that take one index for each element."""
+    view = [1] * len(shape)
+    view[dim] = -1
+    return c.emit("Expand", c.emit("Reshape", index, c.ints(view)), c.ints(shape))
+
+
+def _onnx_index_write(c: Any, reduction: str | None = None) -> Any:
+    if not c.shape():
+        raise c.refuse("of a tensor without dimensions")
+    if reduction and c.graph.opset < 16:
+        raise c.refuse("needs opset 16")
+    alpha = c.p.get("alpha", 1)
+    source = c[2] if alpha == 1 else c.emit("Mul", c[2], c.number(alpha))
+    dim = int(c.p["dim"])
+    return c.emit("ScatterElements", c[0], _index_along(c, c[1], dim, c.shape(2)), source, axis=dim, reduction=reduction)
+
+
 index_add_op = defop(
     "index_add",
     "input index source",
@@ -131,6 +149,7 @@ index_add_op = defop(
             F.reshape(F.index_select(g, index, dim=dim), shape=source_shape), alpha
         ),
     },
+    onnx=lambda c: _onnx_index_write(c, "add"),
 )
 
 
@@ -214,6 +233,7 @@ index_copy_op = defop(
         "input": lambda F, g, index, dim, input_dtype: _filled(F, g, index, dim, input_dtype),
         "source": lambda F, g, index, dim, source_shape: F.reshape(F.index_select(g, index, dim=dim), shape=source_shape),
     },
+    onnx=_onnx_index_write,
 )
 
 
@@ -277,6 +297,15 @@ def _fill_rule(xp: Any, out: Any, index: Any, value: Any, *, dim: int) -> None:
     out[_at(dim, _line(index))] = value
 
 
+def _onnx_index_fill(c: Any) -> Any:
+    if not c.shape():
+        raise c.refuse("of a tensor without dimensions")
+    dim, shape = int(c.p["dim"]), list(c.shape())
+    shape[dim] = c.shape(1)[0] if c.shape(1) else 1
+    filled = c.emit("Expand", c[2], c.ints(shape))
+    return c.emit("ScatterElements", c[0], _index_along(c, c[1], dim, shape), filled, axis=dim)
+
+
 index_fill_op = defop(
     "index_fill",
     "input index value",
@@ -290,6 +319,7 @@ index_fill_op = defop(
             F.index_select(g, _distinct(F, index, g.shape, dim), dim=dim), shape=value_shape
         ),
     },
+    onnx=_onnx_index_fill,
 )
 
 
@@ -401,7 +431,7 @@ masked_fill_op = defop(
         "value": lambda F, g, mask, input_dtype: F.where(mask, g, F.full(shape=(), value=0, dtype=input_dtype)),
     },
     elementwise=True,
-    onnx="Where",
+    onnx=lambda c: c.emit("Where", c[1], c[2], c[0]),
 )
 
 

@@ -158,7 +158,7 @@ gather_op = defop(
         )
     },
     batch="dims",
-    onnx="GatherElements",
+    onnx=lambda c: c.emit("GatherElements", c[0], c[1], axis=int(c.p["dim"])),
 )
 
 
@@ -275,6 +275,14 @@ def _scatter_add_check(x: Any, index: Any, src: Any, *, dim: int) -> None:
     bounded(index, x.shape[dim] if x.ndim else 1, dim)
 
 
+def _onnx_scatter(c: Any, reduction: str | None = None) -> Any:
+    if set(c.p) - {"dim"}:
+        raise c.refuse("with a reduction")
+    if reduction and c.graph.opset < 16:
+        raise c.refuse("needs opset 16")
+    return c.emit("ScatterElements", c[0], c[1], c[2], axis=int(c.p["dim"]), reduction=reduction)
+
+
 scatter_add_op = defop(
     "scatter_add",
     "input index src",
@@ -286,7 +294,7 @@ scatter_add_op = defop(
         "src": lambda F, g, index, dim, src_shape: _pad_like(F, F.gather(g, index, dim=dim), src_shape),
     },
     check=_scatter_add_check,
-    onnx="ScatterElements",
+    onnx=lambda c: _onnx_scatter(c, "add"),
 )
 
 
@@ -305,7 +313,7 @@ scatter_op = defop(
         "src": lambda F, g, index, dim, src_shape: _pad_like(F, F.gather(g, index, dim=dim), src_shape),
     },
     batch="dims",
-    onnx="ScatterElements",
+    onnx=_onnx_scatter,
 )
 
 
@@ -496,6 +504,13 @@ def _scatter_reduce_grad(
     return own if needs[0] else None, None, _pad_like(F, part, src_shape) if needs[2] else None
 
 
+def _onnx_scatter_reduce(c: Any) -> Any:
+    how = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}.get(c.p["reduce"])
+    if how is None or not c.p["include_self"] or c.graph.opset < (16 if how in ("add", "mul") else 18):
+        raise c.refuse(f"with {c.p['reduce']!r}, include_self={c.p['include_self']} in opset {c.graph.opset}")
+    return c.emit("ScatterElements", c[0], c[1], c[2], axis=int(c.p["dim"]), reduction=how)
+
+
 scatter_reduce_op = defop(
     "scatter_reduce",
     "input index src",
@@ -503,7 +518,7 @@ scatter_reduce_op = defop(
     aval=lambda x, index, src, dim, reduce, include_self: x,
     vjp=_scatter_reduce_grad,
     check=lambda x, index, src, *, dim, reduce, include_self: bounded(index, x.shape[dim] if x.ndim else 1, dim),
-    onnx="ScatterElements",
+    onnx=_onnx_scatter_reduce,
 )
 
 

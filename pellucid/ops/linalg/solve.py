@@ -363,6 +363,7 @@ def _det_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
 defop(
     "det", "input", host=True, forward=_det, aval=lambda x: (x[0][:-2], x[1]), vjp={"input": _det_grad}, grad_name="LinalgDet",
     batch="leading",
+    onnx="Det",
     samples=lambda rng: (
         *cases((((2, 3, 3),), {}), complex=True)(rng),
         *cases((((3, 2), (2, 3)), {}), make=lambda a, b: (a @ b,))(rng),

@@ -110,6 +110,19 @@ def _attention_aval(q: Any, k: Any, v: Any, bias: Any, **_: Any) -> Any:
     return shapes.matmul_shape(scores, v[0]), q[1]
 
 
+def _onnx_attention(c: Any) -> Any:
+    rank = len(c.shape())
+    perm = [*range(rank - 2), rank - 1, rank - 2]
+    query = c.emit("Mul", c[0], c.number(float(c.p["scale"])))
+    scores = c.emit("MatMul", query, c.emit("Transpose", c[1], perm=perm))
+    if c.p["causal"]:
+        mask = c.triangle(c.shape()[-2], c.shape(1)[-2], 0)
+        scores = c.emit("Where", mask, scores, c.number(-np.inf))
+    if c.has(3):
+        scores = c.emit("Add", scores, c[3])
+    return c.emit("MatMul", c.emit("Softmax", scores, axis=-1), c[2])
+
+
 attention_op = defop(
     "scaled_dot_product_attention",
     "query key value bias?",
@@ -120,6 +133,7 @@ attention_op = defop(
     grad_name="ScaledDotProductFlashAttentionForCpu",
     autocast="lower",
     batch=lambda b: None if b[3] is not None else b.call(*b.whole()),
+    onnx=_onnx_attention,
 )
 
 

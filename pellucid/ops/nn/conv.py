@@ -50,6 +50,14 @@ def _batch_input_grad(b: Any) -> Any:
     return b.unfold(b.call(b.fold(b[0]), b[1], x_shape=(b.size * count, *rest)))
 
 
+def _onnx_conv(c: Any) -> Any:
+    low, high = c.pads
+    return c.emit(
+        "Conv", *[name for name in c.names if name], kernel_shape=list(c.fixed(c.shape(1))[2:]), strides=list(c.p["stride"]),
+        pads=low + high, dilations=list(c.p["dilation"]), group=int(c.p["groups"]),
+    )  # fmt: skip
+
+
 conv_op = defop(
     "conv",
     "input weight bias?",
@@ -66,9 +74,27 @@ conv_op = defop(
     },
     grad_name="Convolution",
     batch=_batch_conv,
-    onnx="Conv",
+    onnx=_onnx_conv,
     autocast="lower",
 )
+
+
+def _onnx_conv_transpose(c: Any) -> Any:
+    low, high = c.pads
+    kernel = c.fixed(c.shape(1))[2:]
+    stride, dilation = c.p["stride"], c.p["dilation"]
+    sizes = c.fixed(c.shape()[2:])
+    extra = []
+    for k, wanted in enumerate(c.fixed(c.p["x_shape"][2:])):
+        # What is cut off at the end less than at the beginning is the `output_padding`.
+        made = (sizes[k] - 1) * stride[k] + dilation[k] * (kernel[k] - 1) + 1
+        high[k] = max(made - low[k] - wanted, 0)
+        extra.append(wanted - (made - low[k] - high[k]))
+    return c.emit(
+        "ConvTranspose", c[0], c[1], kernel_shape=list(kernel), strides=list(stride), pads=low + high, dilations=list(dilation),
+        group=int(c.p["groups"]), output_padding=extra,
+    )  # fmt: skip
+
 
 conv_input_grad = defop(
     "conv_input_grad",
@@ -87,7 +113,7 @@ conv_input_grad = defop(
     },
     grad_name="Convolution",
     batch=_batch_input_grad,
-    onnx="ConvTranspose",
+    onnx=_onnx_conv_transpose,
     autocast="lower",
 )
 

@@ -36,7 +36,6 @@ dropout_op = defop(
     aval=lambda x, keep, scale: x,
     jvp="linear",
     grad_name="Mul",
-    onnx="Dropout",
 )
 
 

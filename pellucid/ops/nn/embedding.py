@@ -64,6 +64,12 @@ def _embedding_vjp(F: Any, g: Any, weight_shape: Any, index: Any, padding: int, 
     return F.embedding_grad(g, index=index, rows=weight_shape[0])
 
 
+def _onnx_embedding(c: Any) -> Any:
+    index = c.name(c.p["index"])
+    kind = c.graph.trace.dtypes[c.p["index"].value]
+    return c.emit("Gather", c[0], index if kind in (np.int32, np.int64) else c.cast(index, np.int64), axis=0)
+
+
 embedding_op = defop(
     "embedding",
     "weight",
@@ -71,7 +77,7 @@ embedding_op = defop(
     aval=lambda w, index, **_: ((*index.shape, w[0][-1]), w[1]),
     vjp={"weight": _embedding_vjp},
     jvp="linear",
-    onnx="Gather",
+    onnx=_onnx_embedding,
 )
 
 

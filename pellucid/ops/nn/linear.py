@@ -59,6 +59,14 @@ def _batch_linear(b: Any) -> Any:
     return r if bias is None else F.add(*b.aligned([r, bias], [bx or bw, b.flags[2]]))
 
 
+def _onnx_linear(c: Any) -> Any:
+    if len(c.shape()) == 2 and len(c.shape(1)) == 2:
+        return c.emit("Gemm", *[name for name in c.names if name], transB=1)
+    weight = c.emit("Transpose", c[1], perm=[1, 0]) if len(c.shape(1)) == 2 else c[1]
+    out = c.emit("MatMul", c[0], weight)
+    return c.emit("Add", out, c[2]) if c.has(2) else out
+
+
 linear_op = defop(
     "linear",
     "input weight bias?",
@@ -67,7 +75,7 @@ linear_op = defop(
     vjp=_linear_vjp,
     grad_name="Addmm",
     batch=_batch_linear,
-    onnx="Gemm",
+    onnx=_onnx_linear,
     autocast="lower",
 )
 

@@ -250,7 +250,6 @@ cross_entropy_op = defop(
     vjp={"input": _ce_vjp},
     grad_name="NllLoss",
     variant=lambda _, shape: f"{_nll_title(shape)}Backward0",
-    onnx="SoftmaxCrossEntropyLoss",
     autocast="float32",
 )
 
@@ -370,7 +369,15 @@ clamp_min_number = defop(
     forward=_clamp_min_number,
     vjp={"input": lambda g, input, low: g * (input >= low)},
     elementwise=True,
+    onnx=lambda c: c.emit("Max", c[0], c.number(c.p["low"])),
 )
+
+
+def _onnx_bce(c: Any) -> Any:
+    logs = [c.emit("Max", c.emit("Log", x), c.number(-100)) for x in (c[0], c.emit("Sub", c.number(1), c[0]))]
+    rest = c.emit("Sub", c.number(1), c[1])
+    return c.emit("Neg", c.emit("Add", c.emit("Mul", c[1], logs[0]), c.emit("Mul", rest, logs[1])))
+
 
 bce_op = defop(
     "binary_cross_entropy",
@@ -383,6 +390,7 @@ bce_op = defop(
         ),
     },
     elementwise=True,
+    onnx=_onnx_bce,
 )
 
 
@@ -456,6 +464,7 @@ bce_logits_op = defop(
     vjp={"input": lambda F, g, input, target: g * (F.sigmoid(input) - target), "target": lambda g, input: -g * input},
     elementwise=True,
     autocast="float32",
+    onnx=lambda c: c.emit("Sub", c.emit("Softplus", c[0]), c.emit("Mul", c[0], c[1])),
 )
 
 
@@ -518,6 +527,7 @@ softplus_of = defop(
     forward=lambda xp, x: xp.maximum(x, 0) + xp.log1p(xp.exp(-xp.abs(x))),
     vjp={"input": lambda F, g, input: g * F.sigmoid(input)},
     elementwise=True,
+    onnx="Softplus",
 )
 
 

@@ -23,6 +23,12 @@ from .._rules import full_precision, require_tensor
 from .._samples import Sample
 from .loss import check_pair, get_reduction, reduce_loss
 
+
+def _onnx_squared_difference(c: Any) -> Any:
+    d = c.emit("Sub", c[0], c[1])
+    return c.emit("Mul", d, d)
+
+
 mse_op = defop(
     "squared_difference",
     "input target",
@@ -35,6 +41,7 @@ mse_op = defop(
     elementwise=True,
     grad_name="MseLoss",
     autocast="float32",
+    onnx=_onnx_squared_difference,
 )
 
 
@@ -53,6 +60,14 @@ def _huber_slope(F: Any, input: Any, target: Any, delta: float, scale: float) ->
     return -F.minimum_number(-F.minimum_number(away, high=delta), high=delta) * scale
 
 
+def _onnx_huber(c: Any) -> Any:
+    delta, scale = float(c.p["delta"]), float(c.p["scale"])
+    d = c.emit("Abs", c.emit("Sub", c[0], c[1]))
+    near = c.emit("Mul", c.emit("Mul", d, d), c.number(0.5 * scale))
+    far = c.emit("Mul", c.emit("Sub", d, c.number(0.5 * delta)), c.number(delta * scale))
+    return c.emit("Where", c.emit("Less", d, c.number(delta)), near, far)
+
+
 huber_op = defop(
     "huber",
     "input target",
@@ -65,6 +80,7 @@ huber_op = defop(
     elementwise=True,
     grad_name="SmoothL1Loss",
     autocast="float32",
+    onnx=_onnx_huber,
     samples=lambda rng: [
         Sample((rng.standard_normal((3, 4)) * 3, rng.standard_normal(shape)), {"delta": delta, "scale": scale})
         for shape, delta, scale in (((3, 4), 1.0, 1.0), ((4,), 0.7, 1 / 0.7), ((3, 1), 2.0, 1.0))

@@ -112,6 +112,20 @@ def _layer_norm_vjp(
     return gx, gw, gb
 
 
+def _onnx_layer_norm(c: Any) -> Any:
+    shape = c.fixed(c.p["shape"])
+    axes = list(range(-len(shape), 0))
+    if c.p["centered"] and c.graph.opset >= 17:
+        scale = c[1] or c.const(np.ones(shape, c.dtype))
+        names = [c[0], scale, c[2]] if c.has(2) else [c[0], scale]
+        return c.emit("LayerNormalization", *names, axis=-len(shape), epsilon=float(c.p["eps"]))
+    x = c.emit("Sub", c[0], c.reduce("ReduceMean", c[0], axes, True)) if c.p["centered"] else c[0]
+    mean = c.reduce("ReduceMean", c.emit("Mul", x, x), axes, True)
+    out = c.emit("Div", x, c.emit("Sqrt", c.emit("Add", mean, c.number(c.p["eps"]))))
+    out = c.emit("Mul", out, c[1]) if c.has(1) else out
+    return c.emit("Add", out, c[2]) if c.has(2) else out
+
+
 layer_norm_op = defop(
     "layer_norm",
     "input weight? bias?",
@@ -121,7 +135,7 @@ layer_norm_op = defop(
     vjp=_layer_norm_vjp,
     grad_name="NativeLayerNorm",
     batch=lambda b: b.call(*b.values) if b.first_only else None,
-    onnx="LayerNormalization",
+    onnx=_onnx_layer_norm,
 )
 
 
@@ -236,6 +250,19 @@ def _batch_norm_vjp(F: Any, g: Any, input: Any, weight: Any, bias_shape: Any, au
     return gx, gw, gb
 
 
+def _onnx_batch_norm(c: Any) -> Any:
+    """With the batch's own statistics (training, or instance norm as a batch of one)."""
+    rank = len(c.shape())
+    axes = [k for k in range(rank) if k != 1]
+    d = c.emit("Sub", c[0], c.reduce("ReduceMean", c[0], axes, True))
+    variance = c.reduce("ReduceMean", c.emit("Mul", d, d), axes, True)
+    out = c.emit("Div", d, c.emit("Sqrt", c.emit("Add", variance, c.number(c.p["eps"]))))
+    for k, op in ((1, "Mul"), (2, "Add")):
+        if c.has(k):
+            out = c.emit(op, out, c.emit("Reshape", c[k], c.ints([1, -1] + [1] * (rank - 2))))
+    return out
+
+
 batch_norm_op = defop(
     "batch_norm",
     "input weight? bias?",
@@ -244,7 +271,7 @@ batch_norm_op = defop(
     aval=lambda x, w, b, **_: x,
     vjp=_batch_norm_vjp,
     grad_name="NativeBatchNorm",
-    onnx="BatchNormalization",
+    onnx=_onnx_batch_norm,
 )
 
 

@@ -33,6 +33,30 @@ def _batch_images(b: Any) -> Any:
     return tuple(map(b.unfold, r)) if isinstance(r, tuple) else b.unfold(r)
 
 
+def _ceil_changes(c: Any, low: list[int], high: list[int], dilation: Any) -> bool:
+    """Whether rounding up gives another size than rounding down."""
+    sizes, made = c.fixed(c.shape()[2:]), c.fixed(c.out_shape[2:])
+    for k, (kernel, stride) in enumerate(zip(c.p["kernel"], c.p["stride"], strict=True)):
+        if (sizes[k] + low[k] + high[k] - dilation[k] * (kernel - 1) - 1) // stride + 1 != made[k]:
+            return True
+    return False
+
+
+def _onnx_max_pool(c: Any) -> Any:
+    low, high = c.pads
+    dilation = c.p["dilation"]
+    if c.p["ceil_mode"] and _ceil_changes(c, low, high, dilation):
+        # More padding at the end until the last window fits: padding is never the maximum.
+        sizes, made = c.fixed(c.shape()[2:]), c.fixed(c.out_shape[2:])
+        for k, (kernel, stride) in enumerate(zip(c.p["kernel"], c.p["stride"], strict=True)):
+            high[k] = max(high[k], (made[k] - 1) * stride + dilation[k] * (kernel - 1) + 1 - sizes[k] - low[k])
+            if high[k] >= kernel:
+                raise c.refuse("with ceil_mode and a window wholly in the padding")
+    return c.emit(
+        "MaxPool", c[0], kernel_shape=list(c.p["kernel"]), strides=list(c.p["stride"]), pads=low + high, dilations=list(dilation)
+    )
+
+
 max_pool_op = defop(
     "max_pool",
     "input",
@@ -42,7 +66,7 @@ max_pool_op = defop(
     jvp=lambda F, tangents, aux: F.pool_gather(tangents[0], index=aux),
     grad_name="MaxPool2DWithIndices",
     batch=_batch_images,
-    onnx="MaxPool",
+    onnx=_onnx_max_pool,
 )
 
 max_pool_grad = defop(
@@ -71,6 +95,34 @@ pool_gather = defop(
     jvp="linear",
 )
 
+
+def _adaptive_steps(c: Any) -> tuple[list[int], tuple[int, ...], bool]:
+    """Output sizes, input sizes, and whether all windows of adaptive pooling have one size."""
+    wanted = [int(n) for n in c.fixed(c.out_shape[2:])]
+    sizes = c.fixed(c.shape()[2:])
+    return wanted, sizes, all(n % m == 0 for n, m in zip(sizes, wanted, strict=True))
+
+
+def _onnx_adaptive(c: Any, word: str) -> Any:
+    if all(n == 1 for n in c.out_shape[2:]):
+        return c.emit(f"Global{word}Pool", c[0])
+    wanted, sizes, even = _adaptive_steps(c)
+    if even:
+        kernel = [n // m for n, m in zip(sizes, wanted, strict=True)]
+        return c.emit(f"{word}Pool", c[0], kernel_shape=kernel, strides=kernel)
+    if word == "Max" or len(wanted) > 2:
+        raise c.refuse(f"from {list(sizes)} to {wanted}, which is not a multiple")
+    out = c[0]
+    for k, (n, m) in enumerate(zip(sizes, wanted, strict=True)):
+        matrix = np.zeros((m, n), c.dtype)
+        for row in range(m):
+            start, end = row * n // m, -((-(row + 1) * n) // m)
+            matrix[row, start:end] = 1 / (end - start)
+        last = k == len(wanted) - 1
+        out = c.emit("MatMul", out, c.const(matrix.T.copy())) if last else c.emit("MatMul", c.const(matrix), out)
+    return out
+
+
 adaptive_max_op = defop(
     "adaptive_max_pool",
     "input",
@@ -80,7 +132,21 @@ adaptive_max_op = defop(
     jvp=lambda F, tangents, aux: F.pool_gather(tangents[0], index=aux),
     grad_name="AdaptiveMaxPool2D",
     batch=_batch_images,
+    onnx=lambda c: _onnx_adaptive(c, "Max"),
 )
+
+
+def _onnx_avg_pool(c: Any) -> Any:
+    low, high = c.pads
+    kernel = list(c.p["kernel"])
+    if c.p["ceil_mode"] and _ceil_changes(c, low, high, [1] * len(kernel)):
+        raise c.refuse("with ceil_mode where it adds a window")
+    out = c.emit(
+        "AveragePool", c[0], kernel_shape=kernel, strides=list(c.p["stride"]), pads=low + high,
+        count_include_pad=int(c.p["include_pad"] or c.p["divisor"] is not None),
+    )  # fmt: skip
+    return out if c.p["divisor"] is None else c.emit("Mul", out, c.number(math.prod(kernel) / c.p["divisor"]))
+
 
 avg_pool_op = defop(
     "avg_pool",
@@ -103,7 +169,7 @@ avg_pool_op = defop(
     jvp="linear",
     grad_name="AvgPool2D",
     batch=_batch_images,
-    onnx="AveragePool",
+    onnx=_onnx_avg_pool,
 )
 
 avg_pool_grad = defop(
@@ -130,6 +196,7 @@ adaptive_avg_op = defop(
     jvp="linear",
     grad_name="AdaptiveAvgPool2D",
     batch=_batch_images,
+    onnx=lambda c: _onnx_adaptive(c, "Average"),
 )
 
 adaptive_avg_grad = defop(

@@ -59,6 +59,22 @@ def _apply_taps_back(xp: Any, g: Any, *, axis: int, index: Any, weight: Any, siz
     return xp.moveaxis(out, -1, axis)
 
 
+def _onnx_resample_axis(c: Any) -> Any:
+    """Every output reads a few places with fixed weights: a Gather for each, as the engine does."""
+    index, axis = c.array(c.p["index"]), int(c.p["axis"])
+    c.fixed([c.shape()[axis]])
+    weight = None if c.p["weight"] is None else c.array(c.p["weight"])
+    shape = [1] * len(c.shape())
+    shape[axis] = len(index)
+    out = ""
+    for tap in range(index.shape[1]):
+        part = c.emit("Gather", c[0], c.const(index[:, tap].astype(np.int64)), axis=axis)
+        if weight is not None:
+            part = c.emit("Mul", part, c.const(weight[:, tap].astype(c.dtype).reshape(shape)))
+        out = c.emit("Add", out, part) if out else part
+    return out
+
+
 taps_op = defop(
     "resample_axis",
     "input",
@@ -68,7 +84,7 @@ taps_op = defop(
     },
     jvp="linear",
     grad_name="UpsampleLinear1D",
-    onnx="Resize",
+    onnx=_onnx_resample_axis,
 )
 
 defop(

@@ -140,6 +140,34 @@ def _rule(mode: str, packed: bool) -> Any:
     return other_packed if packed else other
 
 
+# By mode: the operator, the order of its gates, and how it is told to compute what PyTorch does.
+_ONNX_LAYERS: dict[str, tuple[str, list[int], dict[str, Any]]] = {
+    "lstm": ("LSTM", [0, 3, 1, 2], {}),
+    "gru": ("GRU", [1, 0, 2], {"linear_before_reset": 1}),
+    "rnn_tanh": ("RNN", [0], {"activations": ["Tanh"]}),
+    "rnn_relu": ("RNN", [0], {"activations": ["Relu"]}),
+}
+
+
+def _onnx_layer(c: Any, op: str, order: list[int], options: dict[str, Any]) -> Any:
+    """One direction of one layer: the gates come in another order, and everything has an axis for directions."""
+    states = 2 if op == "LSTM" else 1
+    size = c.fixed(c.shape(2 + states))[1]
+    rows = c.const(np.concatenate([np.arange(k * size, (k + 1) * size) for k in order]))
+
+    def gates(k: int) -> str:
+        return c[k] if len(order) == 1 else c.emit("Gather", c[k], rows, axis=0)
+
+    def wide(name: str) -> str:
+        return c.emit("Unsqueeze", name, c.ints([0]))
+
+    first = 1 + states
+    bias = wide(c.emit("Concat", gates(first + 2), gates(first + 3), axis=0)) if c.has(first + 2) else ""
+    given = [c[0], wide(gates(first)), wide(gates(first + 1)), bias, "", *[wide(c[1 + k]) for k in range(states)]]
+    made = c.emit(op, *given, count=1 + states, hidden_size=size, direction="reverse" if c.p["reverse"] else "forward", **options)
+    return [c.emit("Squeeze", made[0], c.ints([1])), *[c.emit("Squeeze", name, c.ints([0])) for name in made[1:]]]
+
+
 def _layer(mode: str, packed: bool) -> Any:
     """The record of a layer, over whole batches at each step or over packed sequences."""
 
@@ -156,6 +184,7 @@ def _layer(mode: str, packed: bool) -> Any:
         outputs=3 if lstm else 2,
         aval=(lambda x, h, c, *rest, **params: [*_avals(x, h), c]) if lstm else _avals,
         vjp=_rule(mode, packed),
+        onnx=None if packed else lambda c: _onnx_layer(c, *_ONNX_LAYERS[mode]),
     )
 
 

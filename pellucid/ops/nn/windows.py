@@ -80,6 +80,22 @@ _OPTIONS = (
     {"kernel": (3, 2), "dilation": (1, 2), "padding": (1, 1), "stride": (2, 3)},
 )
 
+
+def _onnx_im2col(c: Any) -> Any:
+    """Every element of the padded image by its place."""
+    (high, wide), kernel = c.fixed(c.shape()[2:]), c.p["kernel"]
+    (dy, dx), (py, px), (sy, sx) = c.p["dilation"], c.p["padding"], c.p["stride"]
+    padded = c.emit("Pad", c[0], c.ints([0, 0, py, px, 0, 0, py, px]), c.number(0), mode="constant") if py or px else c[0]
+    high, wide = high + 2 * py, wide + 2 * px
+    rows, columns = (high - dy * (kernel[0] - 1) - 1) // sy + 1, (wide - dx * (kernel[1] - 1) - 1) // sx + 1
+    y = np.arange(kernel[0])[:, None, None, None] * dy + np.arange(rows)[:, None] * sy
+    x = np.arange(kernel[1])[:, None, None] * dx + np.arange(columns) * sx
+    picked = (y * wide + x).reshape(-1)
+    flat = c.emit("Reshape", padded, c.ints([0, 0, high * wide]))
+    out = c.emit("Gather", flat, c.const(picked), axis=2)
+    return c.reshape(out, c.out_shape, ())
+
+
 unfold_op = defop(
     "im2col",
     "input",
@@ -91,8 +107,18 @@ unfold_op = defop(
     },
     jvp="linear",
     grad_name="Im2Col",
+    onnx=_onnx_im2col,
     samples=cases(*((((2, 3, 5, 4),), options) for options in _OPTIONS)),
 )
+
+
+def _onnx_col2im(c: Any) -> Any:
+    if c.graph.opset < 18:
+        raise c.refuse("needs opset 18")
+    pads = list(c.p["padding"]) * 2
+    size, kernel = c.ints(c.fixed(c.p["size"])), c.ints(c.p["kernel"])
+    return c.emit("Col2Im", c[0], size, kernel, dilations=list(c.p["dilation"]), pads=pads, strides=list(c.p["stride"]))
+
 
 fold_op = defop(
     "col2im",
@@ -105,6 +131,7 @@ fold_op = defop(
     },
     jvp="linear",
     grad_name="Col2Im",
+    onnx=_onnx_col2im,
     samples=cases((((2, 12, 12),), {"size": (5, 4), **_OPTIONS[0]}), (((2, 18, 6),), {"size": (5, 4), **_OPTIONS[1]})),
 )
 

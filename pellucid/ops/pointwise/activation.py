@@ -34,7 +34,7 @@ def activation(
     kernel: str = "",
     save_out: bool = False,
     grad_name: str | None = None,
-    onnx: str | None = None,
+    onnx: Any = None,
 ) -> Primitive:
     """Record `name`: `plain(xp, x, **params)`, and `slope(F, g, x_or_out, **params)`, the gradient in operations.
 
@@ -134,7 +134,7 @@ hardtanh_op = activation(
     lambda xp, x, low, high: xp.minimum(xp.maximum(x, xp.asarray(low, x.dtype)), xp.asarray(high, x.dtype)),
     lambda F, g, x, low, high: F.where((x <= low) | (x >= high), 0.0, g),
     kernel="hardtanh",
-    onnx="Clip",
+    onnx=lambda c: c.clipped(c.p["low"], c.p["high"]),
 )
 
 
@@ -179,7 +179,7 @@ leaky_op = activation(
     lambda xp, x, slope: xp.where(x > 0, x, x * xp.asarray(slope, x.dtype)),
     lambda F, g, x, slope: F.where(x > 0, g, g * slope),
     kernel="leaky_relu",
-    onnx="LeakyRelu",
+    onnx=lambda c: c.emit("LeakyRelu", c[0], alpha=float(c.p["slope"])),
 )
 
 
@@ -203,6 +203,15 @@ def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     return leaky_relu(input, negative_slope, True)
 
 
+def _onnx_elu(c: Any) -> Any:
+    alpha, scale, input_scale = (float(c.p[w]) for w in ("alpha", "scale", "input_scale"))
+    if input_scale == 1 and scale == 1:
+        return c.emit("Elu", c[0], alpha=alpha)
+    inner = c.emit("Mul", c[0], c.number(input_scale)) if input_scale != 1 else c[0]
+    low = c.emit("Mul", c.emit("Sub", c.emit("Exp", c.emit("Min", inner, c.number(0))), c.number(1)), c.number(alpha * scale))
+    return c.emit("Where", c.emit("LessOrEqual", c[0], c.number(0)), low, c.emit("Mul", c[0], c.number(scale)))
+
+
 elu_op = defop(
     "elu",
     "input",
@@ -217,7 +226,7 @@ elu_op = defop(
     aval=lambda x, **_: x,
     jvp="elementwise",
     elementwise=True,
-    onnx="Elu",
+    onnx=_onnx_elu,
 )
 
 defop(
@@ -227,6 +236,7 @@ defop(
     vjp={"input": lambda g, input, high: g * (input < high)},
     elementwise=True,
     aval=lambda x, high: x,
+    onnx=lambda c: c.emit("Min", c[0], c.number(c.p["high"])),
 )
 
 
@@ -318,7 +328,14 @@ def _gelu_slope_plain(xp: Any, x: Any) -> Any:
 
 
 activation("gelu_slope", _gelu_slope_plain, lambda F, g, x: g * (2 - x * x) * F.exp(x * x * -0.5) * _RSQRT_2PI, kernel="gelu_slope")
-gelu_op = activation("gelu", _gelu_plain, lambda F, g, x: g * F.gelu_slope(x), kernel="gelu", onnx="Gelu")
+
+
+def _onnx_gelu(c: Any) -> Any:
+    part = c.emit("Add", c.emit("Erf", c.emit("Mul", c[0], c.number(math.sqrt(0.5)))), c.number(1))
+    return c.emit("Mul", c.emit("Mul", c[0], c.number(0.5)), part)
+
+
+gelu_op = activation("gelu", _gelu_plain, lambda F, g, x: g * F.gelu_slope(x), kernel="gelu", onnx=_onnx_gelu)
 
 
 def _tanh_inner(F: Any, x: Any) -> Any:
@@ -330,12 +347,20 @@ def _gelu_tanh_slope(F: Any, g: Any, x: Any) -> Any:
     return g * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * (_TANH_SCALE * (1 + 3 * 0.044715 * x * x)))
 
 
+def _onnx_gelu_tanh(c: Any) -> Any:
+    cube = c.emit("Mul", c.emit("Mul", c[0], c[0]), c[0])
+    inner = c.emit("Add", c[0], c.emit("Mul", cube, c.number(0.044715)))
+    part = c.emit("Add", c.emit("Tanh", c.emit("Mul", inner, c.number(math.sqrt(2 / math.pi)))), c.number(1))
+    return c.emit("Mul", c.emit("Mul", c[0], c.number(0.5)), part)
+
+
 gelu_tanh_op = activation(
     "gelu_tanh",
     lambda xp, x: (0.5 * x * (1 + xp.tanh((x + x * x * x * 0.044715) * x.dtype.type(_TANH_SCALE)))).astype(x.dtype),
     _gelu_tanh_slope,
     kernel="gelu_tanh",
     grad_name="Gelu",
+    onnx=_onnx_gelu_tanh,
 )
 
 
@@ -365,6 +390,7 @@ silu_op = activation(
     lambda xp, x: (x / (1 + xp.exp(-x))).astype(x.dtype),
     lambda F, g, x: g * (F.sigmoid(x) * (1 + x * (1 - F.sigmoid(x)))),
     kernel="silu",
+    onnx=lambda c: c.emit("Mul", c[0], c.emit("Sigmoid", c[0])),
 )
 
 
@@ -385,6 +411,7 @@ mish_op = activation(
     lambda xp, x: (x * xp.tanh(xp.maximum(x, 0) + xp.log1p(xp.exp(-xp.abs(x))))).astype(x.dtype),
     lambda F, g, x: _mish_slope(F, g, x),
     kernel="mish",
+    onnx=lambda c: c.emit("Mul", c[0], c.emit("Tanh", c.emit("Softplus", c[0]))),
 )
 
 
@@ -400,6 +427,14 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     return _inplace(mish, "mish_", x) if inplace else mish_op.call(x)
 
 
+def _onnx_softplus(c: Any) -> Any:
+    beta = float(c.p["beta"])
+    scaled = c.emit("Mul", c[0], c.number(beta)) if beta != 1 else c[0]
+    soft = c.emit("Softplus", scaled)
+    soft = c.emit("Div", soft, c.number(beta)) if beta != 1 else soft
+    return c.emit("Where", c.emit("Greater", scaled, c.number(c.p["threshold"])), c[0], soft)
+
+
 softplus_op = activation(
     "softplus",
     lambda xp, x, beta, threshold: xp.where(
@@ -407,7 +442,7 @@ softplus_op = activation(
     ).astype(x.dtype),
     lambda F, g, x, beta, threshold: g * F.where(x * beta > threshold, 1.0, F.sigmoid(F.minimum_number(x * beta, high=threshold))),
     kernel="softplus",
-    onnx="Softplus",
+    onnx=_onnx_softplus,
 )
 
 
@@ -427,6 +462,7 @@ logsigmoid_op = activation(
     lambda xp, x: (xp.minimum(x, 0) - xp.log1p(xp.exp(-xp.abs(x)))).astype(x.dtype),
     lambda F, g, x: g * F.sigmoid(-x),
     kernel="log_sigmoid",
+    onnx=lambda c: c.emit("Neg", c.emit("Softplus", c.emit("Neg", c[0]))),
 )
 
 
@@ -440,6 +476,7 @@ hardsigmoid_op = activation(
     "hardsigmoid",
     lambda xp, x: (xp.minimum(xp.maximum(x + 3, 0), 6) / 6).astype(x.dtype),
     lambda F, g, x: g * ((x > -3) & (x < 3)) / 6.0,
+    onnx=lambda c: c.emit("HardSigmoid", c[0], alpha=1 / 6, beta=0.5),
 )
 
 
@@ -450,11 +487,18 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     return _inplace(hardsigmoid, "hardsigmoid_", x) if inplace else hardsigmoid_op.call(x)
 
 
+def _onnx_hardswish(c: Any) -> Any:
+    if c.graph.opset >= 14:
+        return c.emit("HardSwish", c[0])
+    return c.emit("Mul", c[0], c.emit("HardSigmoid", c[0], alpha=1 / 6, beta=0.5))
+
+
 hardswish_op = activation(
     "hardswish",
     lambda xp, x: (x * xp.minimum(xp.maximum(x + 3, 0), 6) / 6).astype(x.dtype),
     lambda F, g, x: g * F.where(x <= -3, 0.0, F.where(x < 3, x / 3.0 + 0.5, 1.0)),
     kernel="hardswish",
+    onnx=_onnx_hardswish,
 )
 
 

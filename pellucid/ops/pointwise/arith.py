@@ -227,6 +227,12 @@ def _check_whole(input: Any, other: Any) -> None:
             raise TypeError("ufunc not supported")
 
 
+def _onnx_floor_divide(c: Any) -> Any:
+    if c.dtype.kind in "iu":
+        return c.emit("Div", c.emit("Sub", c[0], c.emit("Mod", *c.names)), c[1])
+    return c.emit("Floor", c.emit("Div", *c.names))
+
+
 floor_divide_op = defop(
     "floor_divide",
     "input other",
@@ -235,8 +241,15 @@ floor_divide_op = defop(
     promote="common",
     elementwise=True,
     check=_check_whole,
+    onnx=_onnx_floor_divide,
     samples=elementwise(REAL, POSITIVE),
 )
+
+
+def _onnx_trunc_divide(c: Any) -> Any:
+    quotient = c.emit("Div", *c.names)
+    return quotient if c.dtype.kind in "iu" else c.truncated(quotient)
+
 
 trunc_divide_op = defop(
     "trunc_divide",
@@ -247,6 +260,7 @@ trunc_divide_op = defop(
     elementwise=True,
     grad_name="Div",
     check=_check_whole,
+    onnx=_onnx_trunc_divide,
     samples=elementwise(REAL, POSITIVE),
 )
 
@@ -299,6 +313,13 @@ def floor_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     return underivable(floor_divide_op.call(input, other), (input, other), "aten::floor_divide")
 
 
+def _onnx_remainder(c: Any) -> Any:
+    if c.dtype.kind in "iu":
+        return c.emit("Mod", *c.names)  # the sign of the divisor, as Python's
+    whole = c.emit("Floor", c.emit("Div", *c.names))
+    return c.emit("Sub", c[0], c.emit("Mul", whole, c[1]))
+
+
 remainder_op = defop(
     "remainder",
     "input other",
@@ -306,7 +327,7 @@ remainder_op = defop(
     vjp={"input": lambda g: g, "other": lambda F, g, input, other: -g * F.floor_divide(input, other)},
     promote="common",
     elementwise=True,
-    onnx="Mod",
+    onnx=_onnx_remainder,
     samples=elementwise(REAL, POSITIVE),
 )
 
@@ -317,6 +338,7 @@ fmod_op = defop(
     vjp={"input": lambda g: g, "other": lambda F, g, input, other: -g * F.trunc_divide(input, other)},
     promote="common",
     elementwise=True,
+    onnx=lambda c: c.emit("Mod", *c.names, fmod=1),
     samples=elementwise(REAL, POSITIVE),
 )
 
@@ -413,6 +435,12 @@ def _sgn_gradient(F: Any, g: Any, input: Any, out: Any) -> Any:
     return F.where(size == 0, 0, (g - F.real(g * F.conj(out)) * out) / size)
 
 
+def _onnx_sgn(c: Any) -> Any:
+    if c.dtype.kind == "c":
+        raise c.refuse("of complex numbers")
+    return c.emit("Sign", c[0])
+
+
 sgn = unary(
     "sgn",
     "complex_sign",
@@ -420,6 +448,7 @@ sgn = unary(
     promote=None,
     jvp=None,
     complex=True,
+    onnx=_onnx_sgn,
     doc="As `sign`; for complex numbers the number divided by its absolute value, 0 for 0.",
     example="torch.sgn(torch.tensor([3 + 4j]))",
     shows="tensor([0.6000+0.8000j])",
@@ -445,6 +474,7 @@ square = unary(
     lambda F, g, input: g * F.conj(input * 2),
     promote=None,
     complex=True,
+    onnx=lambda c: c.emit("Mul", c[0], c[0]),
     doc="`input * input`.",
     example="torch.square(torch.tensor([1.0, -3.0]))",
     shows="tensor([1., 9.])",
@@ -464,6 +494,10 @@ reciprocal = unary(
 
 
 # ---- several at once --------------------------------------------------------------------------
+def _onnx_addc(c: Any, op: str) -> Any:
+    return c.emit("Add", c[0], c.emit("Mul", c.emit(op, c[1], c[2]), c.number(c.p["value"])))
+
+
 addcmul_op = defop(
     "addcmul",
     "input tensor1 tensor2",
@@ -474,6 +508,7 @@ addcmul_op = defop(
         "tensor2": lambda F, g, tensor1, value: g * F.conj(tensor1 * value),
     },
     elementwise=True,
+    onnx=lambda c: _onnx_addc(c, "Mul"),
     samples=elementwise(REAL, REAL, REAL, params=({"value": 1}, {"value": -0.5}), complex=True),
 )
 
@@ -487,6 +522,7 @@ addcdiv_op = defop(
         "tensor2": lambda F, g, tensor1, tensor2, value: -g * F.conj(value * tensor1 / (tensor2 * tensor2)),
     },
     elementwise=True,
+    onnx=lambda c: _onnx_addc(c, "Div"),
     samples=elementwise(REAL, REAL, POSITIVE, params=({"value": 1}, {"value": -0.5}), complex=True),
 )
 
@@ -547,6 +583,10 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *rest: Any, value: 
     return addcdiv_op.call(*_common(input, tensor1, tensor2), value=value)
 
 
+def _onnx_lerp(c: Any, weight: str) -> Any:
+    return c.emit("Add", c[0], c.emit("Mul", weight, c.emit("Sub", c[1], c[0])))
+
+
 lerp_op = defop(
     "lerp",
     "input end weight",
@@ -557,6 +597,7 @@ lerp_op = defop(
         "weight": lambda F, g, input, end: g * F.conj(end - input),
     },
     elementwise=True,
+    onnx=lambda c: _onnx_lerp(c, c[2]),
     samples=elementwise(REAL, REAL, REAL, complex=True),
 )
 
@@ -572,6 +613,7 @@ lerp_number_op = defop(
     },
     elementwise=True,
     grad_name="Lerp",
+    onnx=lambda c: _onnx_lerp(c, c.number(c.p["weight"])),
     samples=elementwise(REAL, REAL, params=({"weight": 0.3}, {"weight": 0.7}), complex=True),
 )
 

@@ -28,7 +28,7 @@ cast = defop(
     jvp="linear",
     batch="elementwise",
     grad_name="ToCopy",
-    onnx="Cast",
+    onnx=lambda c: c.cast(c[0], c.p["dtype"]),
     samples=elementwise(REAL, params=({"dtype": np.dtype(np.float64)}, {"dtype": np.dtype(np.float32)})),
 )
 
@@ -106,6 +106,12 @@ def _batch_expand(b: Any) -> Any:
     return b.call(x, shape=(b.size, *shape))
 
 
+def _onnx_expand(c: Any) -> Any:
+    target = list(c.p["shape"])
+    before = [1] * (len(target) - len(c.shape())) + list(c.shape())
+    return c.emit("Expand", c[0], c.ints([1 if n == m else n for n, m in zip(target, before, strict=True)]))
+
+
 expand = defop(
     "expand",
     "input",
@@ -115,15 +121,22 @@ expand = defop(
     vjp={"input": lambda F, g, input_shape: F.sum_to(g, shape=input_shape)},
     jvp="linear",
     batch=_batch_expand,
-    onnx="Expand",
+    onnx=_onnx_expand,
     samples=_shaped({(1, 4): (3, 4), (3, 1): (2, 3, 4), (): (2,), (1, 2): (0, 2)}),
 )
+
+
+def _onnx_full(c: Any) -> Any:
+    value = np.asarray([c.p["value"]]).astype(c.p["dtype"])
+    return c.emit("ConstantOfShape", c.ints(c.p["shape"]), value=value)
+
 
 full = defop(
     "full",
     "",
     forward=lambda xp, *, shape, value, dtype: xp.full(shape, value, dtype),
     aval=lambda shape, value, dtype: (shape, np.dtype(dtype)),
+    onnx=_onnx_full,
 )
 
 
@@ -158,6 +171,7 @@ conj = defop(
     vjp={"input": lambda F, g: F.conj(g)},
     jvp="linear",
     elementwise=True,
+    onnx="Identity",
     samples=elementwise(REAL, complex=True),
 )
 _record_conj = conj.call

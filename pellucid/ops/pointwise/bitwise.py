@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from ...core.bind import make_operators
 from ...core.inplace import inplace_form
@@ -14,6 +17,14 @@ def _whole(input: Any, other: Any) -> None:
     """NumPy shifts bools as bytes; PyTorch refuses them."""
     if all(x.dtype.kind == "b" if hasattr(x, "dtype") else isinstance(x, bool) for x in (input, other)):
         raise TypeError("ufunc not supported")
+
+
+def _onnx_bitwise(c: Any, word: str) -> Any:
+    if c.dtype == np.bool_:
+        return c.emit(word, *c.names)
+    if c.graph.opset < 18:
+        raise c.refuse("of integers needs opset 18")
+    return c.emit("Bitwise" + word, *c.names)
 
 
 for _name, _ufunc, _dunder, _doc, _example, _shows in (
@@ -39,6 +50,7 @@ for _name, _ufunc, _dunder, _doc, _example, _shows in (
         shows=_shows,
         domains=("signed", "int"),
         check=_whole if "shift" in _name else None,
+        onnx=None if "shift" in _name else partial(_onnx_bitwise, word=_dunder.capitalize()),
     )
     METHODS[f"__{_dunder}__"], METHODS[f"__r{_dunder}__"] = make_operators(_op)
     METHODS[f"__i{_dunder}__"] = inplace_form(_op.call, f"__i{_dunder}__")
@@ -48,6 +60,7 @@ bitwise_not = unary(
     "invert",
     promote=None,
     domain="signed",
+    onnx=lambda c: _onnx_bitwise(c, "Not"),
     doc="Each bit turned over; logical not of bools.",
     example="torch.bitwise_not(torch.tensor([0, 1]))",
     shows="tensor([-1, -2])",

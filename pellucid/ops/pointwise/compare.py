@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def _no_order(*arrays: Any) -> None:
         raise TypeError("ufunc not supported")
 
 
-def _comparison(names: str, ufunc: str, doc: str, shows: str, ordered: bool = True) -> Any:
+def _comparison(names: str, ufunc: str, doc: str, shows: str, onnx: Any, ordered: bool = True) -> Any:
     return binary(
         names,
         ufunc,
@@ -41,15 +42,23 @@ def _comparison(names: str, ufunc: str, doc: str, shows: str, ordered: bool = Tr
         example=f"torch.{names.split()[0]}(torch.tensor([1, 2, 3]), 2)",
         shows=f"tensor([{shows}])",
         check=_no_order if ordered else None,
+        onnx=onnx,
     )
 
 
-eq = _comparison("eq", "equal", "the elements are equal", "False,  True, False", ordered=False)
-ne = _comparison("ne not_equal", "not_equal", "the elements differ", " True, False,  True", ordered=False)
-lt = _comparison("lt less", "less", "`input < other`", " True, False, False")
-le = _comparison("le less_equal", "less_equal", "`input <= other`", " True,  True, False")
-gt = _comparison("gt greater", "greater", "`input > other`", "False, False,  True")
-ge = _comparison("ge greater_equal", "greater_equal", "`input >= other`", "False,  True,  True")
+eq = _comparison("eq", "equal", "the elements are equal", "False,  True, False", ordered=False, onnx="Equal")
+ne = _comparison(
+    "ne not_equal",
+    "not_equal",
+    "the elements differ",
+    " True, False,  True",
+    ordered=False,
+    onnx=lambda c: c.emit("Not", c.emit("Equal", *c.names)),
+)
+lt = _comparison("lt less", "less", "`input < other`", " True, False, False", onnx="Less")
+le = _comparison("le less_equal", "less_equal", "`input <= other`", " True,  True, False", onnx="LessOrEqual")
+gt = _comparison("gt greater", "greater", "`input > other`", "False, False,  True", onnx="Greater")
+ge = _comparison("ge greater_equal", "greater_equal", "`input >= other`", "False,  True,  True", onnx="GreaterOrEqual")
 for _op in (eq, ne, lt, le, gt, ge):
     METHODS[f"__{_op.name}__"] = make_operators(_op)[0]
 METHODS["__hash__"] = Tensor.__hash__
@@ -71,10 +80,14 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 
 # ---- logic ------------------------------------------------------------------------------------
-for _name, _doc, _shows in (
-    ("logical_and", "both elements are non-zero", " True, False, False"),
-    ("logical_or", "at least one of the elements is non-zero", " True,  True, False"),
-    ("logical_xor", "exactly one of the elements is non-zero", "False,  True, False"),
+def _onnx_logical(c: Any, op: str) -> Any:
+    return c.emit(op, c.as_bool(0), c.as_bool(1))
+
+
+for _name, _onnx, _doc, _shows in (
+    ("logical_and", "And", "both elements are non-zero", " True, False, False"),
+    ("logical_or", "Or", "at least one of the elements is non-zero", " True,  True, False"),
+    ("logical_xor", "Xor", "exactly one of the elements is non-zero", "False,  True, False"),
 ):
     binary(
         _name,
@@ -83,6 +96,7 @@ for _name, _doc, _shows in (
         doc=f"True where {_doc}; broadcast, dtype bool.",
         example=f"torch.{_name}(torch.tensor([True, True, False]), torch.tensor([True, False, False]))",
         shows=f"tensor([{_shows}])",
+        onnx=partial(_onnx_logical, op=_onnx),
     )
 
 logical_not = unary(
@@ -90,6 +104,7 @@ logical_not = unary(
     "logical_not",
     promote=None,
     aval=lambda x: (x[0], np.dtype(bool)),
+    onnx=lambda c: c.emit("Not", c.as_bool(0)),
     doc="True where the element is zero.",
     example="torch.logical_not(torch.tensor([0, 1, 2]))",
     shows="tensor([ True, False, False])",
@@ -97,7 +112,7 @@ logical_not = unary(
 
 
 # ---- predicates -------------------------------------------------------------------------------
-def _predicate(name: str, forward: Any, doc: str, example: str, shows: str = "tensor([False,  True])") -> Any:
+def _predicate(name: str, forward: Any, doc: str, example: str, shows: str = "tensor([False,  True])", onnx: Any = None) -> Any:
     return unary(
         name,
         forward,
@@ -107,6 +122,7 @@ def _predicate(name: str, forward: Any, doc: str, example: str, shows: str = "te
         example=example,
         shows=shows,
         inplace=False,
+        onnx=onnx,
     )
 
 
@@ -123,15 +139,33 @@ def _infinite(name: str, sign: int) -> Any:
     return forward
 
 
-isnan = _predicate("isnan", "isnan", "True where the element is not a number.", "torch.isnan(torch.tensor([1.0, float('nan')]))")
-isinf = _predicate("isinf", "isinf", "True where the element is infinite.", "torch.isinf(torch.tensor([1.0, float('inf')]))")
-isfinite = _predicate("isfinite", "isfinite", "True where the element is neither infinite nor NaN.",
-                      "torch.isfinite(torch.tensor([1.0, float('inf')]))", "tensor([ True, False])")  # fmt: skip
+isnan = _predicate(
+    "isnan", "isnan", "True where the element is not a number.", "torch.isnan(torch.tensor([1.0, float('nan')]))", onnx="IsNaN"
+)
+isinf = _predicate(
+    "isinf", "isinf", "True where the element is infinite.", "torch.isinf(torch.tensor([1.0, float('inf')]))", onnx="IsInf"
+)
+isfinite = _predicate(
+    "isfinite",
+    "isfinite",
+    "True where the element is neither infinite nor NaN.",
+    "torch.isfinite(torch.tensor([1.0, float('inf')]))",
+    "tensor([ True, False])",
+    onnx=lambda c: c.emit("Not", c.emit("Or", c.emit("IsNaN", c[0]), c.emit("IsInf", c[0]))),
+)
 isposinf = _predicate(
-    "isposinf", _infinite("isposinf", 1), "True where the element is +inf.", "torch.isposinf(torch.tensor([1.0, float('inf')]))"
+    "isposinf",
+    _infinite("isposinf", 1),
+    "True where the element is +inf.",
+    "torch.isposinf(torch.tensor([1.0, float('inf')]))",
+    onnx=lambda c: c.emit("IsInf", c[0], detect_positive=1, detect_negative=0),
 )
 isneginf = _predicate(
-    "isneginf", _infinite("isneginf", -1), "True where the element is -inf.", "torch.isneginf(torch.tensor([1.0, float('-inf')]))"
+    "isneginf",
+    _infinite("isneginf", -1),
+    "True where the element is -inf.",
+    "torch.isneginf(torch.tensor([1.0, float('-inf')]))",
+    onnx=lambda c: c.emit("IsInf", c[0], detect_positive=0, detect_negative=1),
 )
 isreal = _predicate("isreal", _isreal, "True where the imaginary part is 0.", "torch.isreal(torch.tensor([1.0]))", "tensor([True])")
 
@@ -145,7 +179,11 @@ def _signbit(xp: Any, x: Any) -> Any:
 
 
 signbit = _predicate(
-    "signbit", _signbit, "True where the sign bit is set, so for -0.0 too.", "torch.signbit(torch.tensor([1.0, -0.0]))"
+    "signbit",
+    _signbit,
+    "True where the sign bit is set, so for -0.0 too.",
+    "torch.signbit(torch.tensor([1.0, -0.0]))",
+    onnx=lambda c: c.negative(c[0]),
 )
 
 

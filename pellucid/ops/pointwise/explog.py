@@ -35,6 +35,7 @@ exp2 = unary(
     "exp2",
     lambda F, g, out: g * F.conj(out) * LN2,
     complex=True,
+    onnx=lambda c: c.emit("Pow", c.number(2), c[0]),
     doc="2 to the power of each element.",
     example="torch.exp2(torch.tensor([0.0, 3.0]))",
     shows="tensor([1., 8.])",
@@ -46,6 +47,7 @@ expm1 = unary(
     "expm1",
     lambda F, g, out: g * F.conj(out + 1),
     complex=True,
+    onnx=lambda c: c.emit("Sub", c.emit("Exp", c[0]), c.number(1)),
     doc="`exp(input) - 1`, exact to rounding near 0 too.",
     example="torch.expm1(torch.tensor([0.0, 1e-6]))",
     shows="tensor([0.0000e+00, 1.0000e-06])",
@@ -70,6 +72,7 @@ log2 = unary(
     lambda F, g, input: g / (F.conj(input) * LN2),
     domain=POSITIVE,
     complex=True,
+    onnx=lambda c: c.emit("Div", c.emit("Log", c[0]), c.number(math.log(2))),
     doc="Logarithm to base 2 of each element.",
     example="torch.log2(torch.tensor([1.0, 8.0]))",
     shows="tensor([0., 3.])",
@@ -81,6 +84,7 @@ log10 = unary(
     lambda F, g, input: g / (F.conj(input) * LN10),
     domain=POSITIVE,
     complex=True,
+    onnx=lambda c: c.emit("Div", c.emit("Log", c[0]), c.number(math.log(10))),
     doc="Logarithm to base 10 of each element.",
     example="torch.log10(torch.tensor([1.0, 1000.0]))",
     shows="tensor([0., 3.])",
@@ -93,6 +97,7 @@ log1p = unary(
     domain=(-0.8, 3.0),
     complex=True,
     grad_name="Log1P",
+    onnx=lambda c: c.emit("Log", c.emit("Add", c[0], c.number(1))),
     doc="`log(1 + input)`, exact to rounding near 0 too.",
     example="torch.log1p(torch.tensor([0.0, 1e-6]))",
     shows="tensor([0.0000e+00, 1.0000e-06])",
@@ -117,6 +122,7 @@ rsqrt = unary(
     lambda F, g, out: g * F.conj(out * out * out) * -0.5,
     domain=POSITIVE,
     complex=True,
+    onnx=lambda c: c.emit("Reciprocal", c.emit("Sqrt", c[0])),
     doc="1 divided by the square root of each element.",
     example="torch.rsqrt(torch.tensor([4.0, 0.25]))",
     shows="tensor([0.5000, 2.0000])",
@@ -144,6 +150,11 @@ sigmoid = unary(
 public(namespace="nn.functional", names="sigmoid")(sigmoid.call)
 public(namespace="special", names="expit", out=True)(sigmoid.call)
 
+
+def _onnx_logaddexp(c: Any) -> Any:
+    return c.emit("Add", c.emit("Max", *c.names), c.emit("Softplus", c.emit("Neg", c.emit("Abs", c.emit("Sub", *c.names)))))
+
+
 logaddexp = binary(
     "logaddexp",
     "logaddexp",
@@ -152,6 +163,7 @@ logaddexp = binary(
         "other": lambda F, g, input, other: g / F.conj(1 + F.exp(input - other)),
     },
     complex=True,
+    onnx=_onnx_logaddexp,
     doc="`log(exp(input) + exp(other))`, without overflow.",
     example="torch.logaddexp(torch.tensor([-1000.0]), torch.tensor([-1000.0]))",
     shows="tensor([-999.3068])",
@@ -185,6 +197,12 @@ def _logit_grad(F: Any, g: Any, input: Any, eps: float | None) -> Any:
     return F.where((input < eps) | (input > 1 - eps), 0.0, slope)
 
 
+def _onnx_logit(c: Any) -> Any:
+    eps = c.p["eps"]
+    x = c[0] if eps is None else c.emit("Clip", c[0], c.number(eps), c.number(1 - eps))
+    return c.emit("Log", c.emit("Div", x, c.emit("Sub", c.number(1), x)))
+
+
 logit_op = defop(
     "logit",
     "input",
@@ -193,6 +211,7 @@ logit_op = defop(
     jvp="elementwise",
     promote="float",
     elementwise=True,
+    onnx=_onnx_logit,
     samples=elementwise((0.1, 0.9), params=({"eps": None}, {"eps": 0.3})),
 )
 

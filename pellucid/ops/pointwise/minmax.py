@@ -43,7 +43,7 @@ def _share(mine: str, wins: Any) -> Any:
     return lambda F, g, input, other: F.where(wins(input, other), 0, F.where(input == other, g / 2, g))
 
 
-def _extremum(name: str, wins: Any, doc: str, shows: str) -> None:
+def _extremum(name: str, wins: Any, doc: str, shows: str, onnx: Any) -> None:
     binary(
         name,
         name,
@@ -53,7 +53,15 @@ def _extremum(name: str, wins: Any, doc: str, shows: str) -> None:
         example=f"torch.{name}(torch.tensor([1.0, 5.0]), torch.tensor([3.0, 2.0]))",
         shows=shows,
         check=_refuse_complex(name),
+        onnx=onnx,
     )
+
+
+def _onnx_number_extremum(c: Any, op: str) -> Any:
+    if c.dtype.kind != "f":
+        return c.emit(op, *c.names)
+    chosen = c.emit(op, *c.names)
+    return c.emit("Where", c.emit("IsNaN", c[0]), c[1], c.emit("Where", c.emit("IsNaN", c[1]), c[0], chosen))
 
 
 def _number_extremum(name: str, wins: Any, doc: str, shows: str) -> None:
@@ -73,11 +81,12 @@ def _number_extremum(name: str, wins: Any, doc: str, shows: str) -> None:
         example=f"torch.{name}(torch.tensor([1.0, float('nan')]), torch.tensor([3.0, 2.0]))",
         shows=shows,
         check=_refuse_complex(name),
+        onnx=lambda c: _onnx_number_extremum(c, "Max" if name == "fmax" else "Min"),
     )
 
 
-_extremum("maximum", _larger, "larger", "tensor([3., 5.])")
-_extremum("minimum", _smaller, "smaller", "tensor([1., 2.])")
+_extremum("maximum", _larger, "larger", "tensor([3., 5.])", onnx="Max")
+_extremum("minimum", _smaller, "smaller", "tensor([1., 2.])", onnx="Min")
 _number_extremum("fmax", _larger, "larger", "tensor([3., 2.])")
 _number_extremum("fmin", _smaller, "smaller", "tensor([1., 2.])")
 
@@ -102,7 +111,7 @@ clamp_op = defop(
     vjp={"input": lambda F, g, input, min, max: F.where(_inside(input, min, max), g, 0)},
     jvp="elementwise",
     elementwise=True,
-    onnx="Clip",
+    onnx=lambda c: c.clipped(c.p["min"], c.p["max"]),
     samples=elementwise(REAL, params=({"min": -0.5, "max": 0.7}, {"min": None, "max": 0.5}, {"min": 0.0, "max": None})),
 )
 
@@ -133,6 +142,11 @@ def _clamp_samples(rng: np.random.Generator) -> Iterator[Sample]:
         yield Sample(args)
 
 
+def _onnx_clamp_tensor(c: Any) -> Any:
+    out = c.emit("Max", c[0], c[1]) if c.has(1) else c[0]
+    return c.emit("Min", out, c[2]) if c.has(2) else out
+
+
 clamp_tensor_op = defop(
     "clamp_tensor",
     "input min? max?",
@@ -147,6 +161,7 @@ clamp_tensor_op = defop(
     elementwise=True,
     grad_name="Clamp",
     check=_refuse_complex("clamp"),
+    onnx=_onnx_clamp_tensor,
     samples=_clamp_samples,
 )
 

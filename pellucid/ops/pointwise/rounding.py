@@ -45,6 +45,7 @@ trunc = unary(
     "trunc",
     zero_gradient,
     promote=None,
+    onnx=lambda c: c.truncated(c[0]),
     doc="Each element without its digits after the point.",
     example="torch.trunc(torch.tensor([-1.5, 1.5]))",
     shows="tensor([-1.,  1.])",
@@ -55,6 +56,7 @@ frac = unary(
     "frac",
     lambda g: g,
     promote=None,
+    onnx=lambda c: c.emit("Sub", c[0], c.truncated(c[0])),
     doc="The digits after the point: `input - trunc(input)`.",
     example="torch.frac(torch.tensor([-1.5, 1.25]))",
     shows="tensor([-0.5000,  0.2500])",
@@ -120,6 +122,16 @@ def _nan_to_num(xp: Any, x: Any, *, nan: float | None, posinf: float | None, neg
     return xp.where(xp.isnan(x), number(0.0 if nan is None else nan), x)
 
 
+def _onnx_nan_to_num(c: Any) -> Any:
+    if c.dtype.kind != "f" or c.dtype.itemsize < 4:
+        raise c.refuse(f"of {c.dtype.name}")
+    limits = np.finfo(c.dtype)
+    low, high, nan = c.p["neginf"], c.p["posinf"], c.p["nan"]
+    out = c.emit("Where", c.emit("Equal", c[0], c.number(np.inf)), c.number(limits.max if high is None else high), c[0])
+    out = c.emit("Where", c.emit("Equal", c[0], c.number(-np.inf)), c.number(limits.min if low is None else low), out)
+    return c.emit("Where", c.emit("IsNaN", c[0]), c.number(0.0 if nan is None else nan), out)
+
+
 nan_to_num_op = defop(
     "nan_to_num",
     "input",
@@ -127,6 +139,7 @@ nan_to_num_op = defop(
     vjp={"input": lambda F, g, input: F.where(F.isfinite(input), g, 0)},
     jvp="elementwise",
     elementwise=True,
+    onnx=_onnx_nan_to_num,
     samples=elementwise(REAL, params=({"nan": None, "posinf": None, "neginf": None},)),
 )
 

@@ -40,6 +40,7 @@ erfc = unary(
     "erfc",
     lambda F, g, input: g * (F.exp(-input * input) * -_TWO_BY_ROOT_PI),
     namespace="torch special",
+    onnx=lambda c: c.emit("Sub", c.number(1), c.emit("Erf", c[0])),
     doc="`1 - erf(input)`, exact to rounding for large elements too.",
     example="torch.erfc(torch.tensor([0.0, 1.0]))",
     shows="tensor([1.0000, 0.1573])",
@@ -259,6 +260,12 @@ entr = unary(
     shows="tensor([  -inf, 0.0000, 0.3466])",
 )
 
+
+def _onnx_xlogy(c: Any, y: str) -> Any:
+    zero = c.emit("And", c.emit("Equal", c[0], c.number(0)), c.emit("Not", c.emit("IsNaN", y)))
+    return c.emit("Where", zero, c.number(0), c.emit("Mul", c[0], c.emit("Log", y)))
+
+
 xlogy = binary(
     "xlogy",
     "xlogy",
@@ -270,6 +277,7 @@ xlogy = binary(
     namespace="torch special",
     numbers="input other",
     domains=(POSITIVE, POSITIVE),
+    onnx=lambda c: _onnx_xlogy(c, c[1]),
     doc="`input * log(other)`, 0 where `input` is 0.",
     example="torch.xlogy(torch.tensor([0.0, 2.0]), torch.tensor([0.0, 2.0]))",
     shows="tensor([0.0000, 1.3863])",
@@ -287,6 +295,7 @@ xlog1py = binary(
     methods=None,
     numbers="input other",
     domains=(POSITIVE, POSITIVE),
+    onnx=lambda c: _onnx_xlogy(c, c.emit("Add", c[1], c.number(1))),
     doc="`input * log1p(other)`, 0 where `input` is 0.",
     example="torch.special.xlog1py(torch.tensor([0.0, 2.0]), torch.tensor([-1.0, 1.0]))",
     shows="tensor([0.0000, 1.3863])",

@@ -171,6 +171,16 @@ def _atan2_grad(F: Any, g: Any, top: Any, input: Any, other: Any) -> Any:
     return g * top * F.where(size == 0, 0.0, 1 / F.where(size == 0, 1.0, size))
 
 
+def _onnx_atan2(c: Any) -> Any:
+    """The arc tangent of the quotient, moved to the quadrant; of (0, 0) it is 0."""
+    y, x = c[0], c[1]
+    zero = c.number(0)
+    both = c.emit("And", c.emit("Equal", y, zero), c.emit("Equal", x, zero))
+    base = c.emit("Atan", c.emit("Div", y, c.emit("Where", both, c.number(1), x)))
+    half = c.emit("Where", c.negative(y), c.number(-math.pi), c.number(math.pi))
+    return c.emit("Where", c.emit("Less", x, zero), c.emit("Add", base, half), base)
+
+
 atan2 = binary(
     "atan2 arctan2",
     "arctan2",
@@ -180,6 +190,7 @@ atan2 = binary(
     },
     promote="float",
     domains=(REAL, POSITIVE),
+    onnx=_onnx_atan2,
     doc="Angle in [-pi, pi] of the point (other, input): y comes first.",
     example="torch.atan2(torch.tensor([1.0, 1.0]), torch.tensor([1.0, -1.0]))",
     shows="tensor([0.7854, 2.3562])",
@@ -190,6 +201,7 @@ hypot = binary(
     "hypot",
     {"input": lambda g, input, out: g * (input / out), "other": lambda g, other, out: g * (other / out)},
     domains=(POSITIVE, POSITIVE),
+    onnx=lambda c: c.emit("Sqrt", c.emit("Add", c.emit("Mul", c[0], c[0]), c.emit("Mul", c[1], c[1]))),
     doc="Length of the hypotenuse: `sqrt(input ** 2 + other ** 2)`, without overflow.",
     example="torch.hypot(torch.tensor([3.0]), torch.tensor([4.0]))",
     shows="tensor([5.])",
@@ -199,6 +211,7 @@ deg2rad = unary(
     "deg2rad",
     lambda xp, x: x * _as(x, math.pi / 180),
     lambda g: g * (math.pi / 180),
+    onnx=lambda c: c.emit("Mul", c[0], c.number(math.pi / 180)),
     doc="Degrees to radians.",
     example="torch.deg2rad(torch.tensor([180.0, 90.0]))",
     shows="tensor([3.1416, 1.5708])",
@@ -208,6 +221,7 @@ rad2deg = unary(
     "rad2deg",
     lambda xp, x: x * _as(x, 180 / math.pi),
     lambda g: g * (180 / math.pi),
+    onnx=lambda c: c.emit("Mul", c[0], c.number(180 / math.pi)),
     doc="Radians to degrees.",
     example="torch.rad2deg(torch.tensor([3.1416, 1.5708]))",
     shows="tensor([180.0004,  90.0002])",

@@ -52,7 +52,7 @@ sum_op = defop(
     jvp="linear",
     grad_name="SumBackward1",
     batch=_batch_sums,
-    onnx="ReduceSum",
+    onnx=lambda c: c.reduction("ReduceSum"),
     samples=cases(*OVER_DIMS, complex=True),
 )
 
@@ -65,7 +65,7 @@ sum_all_op = defop(
     jvp="linear",
     grad_name="Sum",
     batch=_batch_whole_sum,
-    onnx="ReduceSum",
+    onnx=lambda c: c.reduction("ReduceSum"),
     samples=cases(*_OVER_ALL, complex=True),
 )
 
@@ -115,7 +115,7 @@ mean_op = defop(
     jvp="linear",
     grad_name="MeanBackward1",
     batch=_batch_sums,
-    onnx="ReduceMean",
+    onnx=lambda c: c.reduction("ReduceMean"),
     samples=cases(*OVER_DIMS, complex=True),
 )
 
@@ -128,7 +128,7 @@ mean_all_op = defop(
     vjp={"input": lambda F, g, input_shape: F.expand(g / float(count(input_shape, None)), shape=input_shape)},
     jvp="linear",
     grad_name="Mean",
-    onnx="ReduceMean",
+    onnx=lambda c: c.reduction("ReduceMean"),
     samples=cases(*_OVER_ALL, complex=True),
 )
 
@@ -169,6 +169,11 @@ def _nansum(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:
     return xp.sum(xp.where(x != x, x.dtype.type(0), x), dim, None, None, keepdim)
 
 
+def _onnx_nansum(c: Any) -> Any:
+    x = c.emit("Where", c.emit("IsNaN", c[0]), c.number(0), c[0])
+    return c.reduce("ReduceSum", x, c.dims, c.p["keepdim"])
+
+
 defop(
     "nansum",
     "input",
@@ -180,6 +185,7 @@ defop(
         )
     },
     batch="dims",
+    onnx=_onnx_nansum,
     samples=cases(*OVER_DIMS),
 )
 
@@ -272,7 +278,7 @@ prod_op = defop(
     aval=_sum_aval,
     vjp={"input": _prod_grad},
     batch=_batch_sums,
-    onnx="ReduceProd",
+    onnx=lambda c: c.reduction("ReduceProd"),
     samples=lambda rng: (
         *cases(*_LINES, complex=True)(rng),
         *cases(*_LINES, make=_with_zeros)(rng),
@@ -342,12 +348,12 @@ def _extreme_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: A
 amax_op = defop(
     "amax", "input", forward=lambda xp, x, *, dim, keepdim: xp.max(x, dim, keepdim), aval=reduced_aval, vjp={"input": _extreme_grad},
     batch="dims",
-    onnx="ReduceMax", samples=cases(*OVER_DIMS),
+    onnx=lambda c: c.reduction("ReduceMax"), samples=cases(*OVER_DIMS),
 )  # fmt: skip
 amin_op = defop(
     "amin", "input", forward=lambda xp, x, *, dim, keepdim: xp.min(x, dim, keepdim), aval=reduced_aval, vjp={"input": _extreme_grad},
     batch="dims",
-    onnx="ReduceMin", samples=cases(*OVER_DIMS),
+    onnx=lambda c: c.reduction("ReduceMin"), samples=cases(*OVER_DIMS),
 )  # fmt: skip
 
 
@@ -358,7 +364,7 @@ def _shared_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any) -> Any:
     return _extreme_grad(F, g, input, out, input_shape, None, False)
 
 
-def whole(name: str, onnx: str | None = None, forward: Any = None, host: bool = False) -> Any:
+def whole(name: str, onnx: Any = None, forward: Any = None, host: bool = False) -> Any:
     """The largest, smallest or median element of all; those that are equal to it share the gradient."""
     return defop(
         f"{name}_all",
@@ -373,7 +379,8 @@ def whole(name: str, onnx: str | None = None, forward: Any = None, host: bool = 
     )
 
 
-max_all_op, min_all_op = whole("max", "ReduceMax"), whole("min", "ReduceMin")
+max_all_op = whole("max", lambda c: c.reduction("ReduceMax"))
+min_all_op = whole("min", lambda c: c.reduction("ReduceMin"))
 
 
 def check_nonempty(name: str, shape: tuple[int, ...], dims: Any) -> None:
@@ -477,16 +484,23 @@ def _any(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:
     return xp.logical_or.reduce(x, dim, None, None, keepdim)
 
 
+def _onnx_all_any(c: Any, reduction: str) -> Any:
+    x = c.cast(c.as_bool(0), np.int32)
+    return c.cast(c.reduce(reduction, x, c.dims, c.p["keepdim"]), np.bool_)
+
+
 all_op = defop(
     "all", "input", forward=_all,
     aval=lambda x, dim, keepdim: (reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.dtype(bool)),
     batch="dims",
+    onnx=lambda c: _onnx_all_any(c, "ReduceMin"),
     samples=cases(*OVER_DIMS),
 )  # fmt: skip
 any_op = defop(
     "any", "input", forward=_any,
     aval=lambda x, dim, keepdim: (reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.dtype(bool)),
     batch="dims",
+    onnx=lambda c: _onnx_all_any(c, "ReduceMax"),
     samples=cases(*OVER_DIMS),
 )  # fmt: skip
 
@@ -534,10 +548,16 @@ def any(input: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor |
     return made if out is None else _truth_into(out, made, "any", input)
 
 
+def _onnx_count_nonzero(c: Any) -> Any:
+    ones = c.cast(c.cast(c[0], np.bool_), np.int64)
+    return c.reduce("ReduceSum", ones, c.dims, False)
+
+
 count_nonzero_op = defop(
     "count_nonzero", "input", forward=lambda xp, x, *, dim: xp.sum(x != 0, dim, np.int64),
     aval=lambda x, dim: (reduced_aval(x, dim=dim)[0], np.dtype(np.int64)),
     batch="dims",
+    onnx=_onnx_count_nonzero,
     samples=cases((((3, 4),), {"dim": (0,)})),
 )  # fmt: skip
 

@@ -108,12 +108,27 @@ def _weights(F: Any, g: Any, d: Any) -> Any:
     return (g * constant(F, 1 - mask)) / (d + constant(F, mask))
 
 
+def _onnx_cdist(c: Any) -> Any:
+    order = float(c.p["p"])
+    d = c.emit("Sub", c.emit("Unsqueeze", c[0], c.ints([-2])), c.emit("Unsqueeze", c[1], c.ints([-3])))
+    if order == 2:
+        return c.reduce("ReduceL2", d, [-1], False)
+    size = c.emit("Abs", d)
+    if order == 1 or math.isinf(order):
+        return c.reduce("ReduceSum" if order == 1 else "ReduceMax", size, [-1], False)
+    if order == 0:
+        raise c.refuse("with p=0")
+    total = c.reduce("ReduceSum", c.emit("Pow", size, c.number(order)), [-1], False)
+    return c.emit("Pow", total, c.number(1 / order))
+
+
 defop(
     "cdist",
     "input other",
     forward=_cdist,
     aval=lambda x, y, p, by_products: ((*x[0][:-1], y[0][-2]), x[1]),
     vjp={"input": _cdist_left, "other": _cdist_right},
+    onnx=_onnx_cdist,
     samples=cases(*((((2, 3, 4), (2, 5, 4)), {"p": p, "by_products": p == 2}) for p in (1.0, 1.5, 2.0, 3.0, math.inf))),
 )
 

@@ -105,6 +105,19 @@ def _vector_norm_tangent(F: Any, tangents: Any, input: Any, out: Any, ord: float
     return slope_tangent(F, slope, tangents[0], dim, keepdim)
 
 
+def _onnx_vector_norm(c: Any) -> Any:
+    dims, keepdim, order = c.dims, c.p["keepdim"], float(c.p["ord"])
+    if order == 2:
+        return c.reduce("ReduceL2", c[0], dims, keepdim)
+    size = c.emit("Abs", c[0])
+    if order == 1:
+        return c.reduce("ReduceSum", size, dims, keepdim)
+    if math.isinf(order):
+        return c.reduce("ReduceMax" if order > 0 else "ReduceMin", size, dims, keepdim)
+    total = c.reduce("ReduceSum", c.emit("Pow", size, c.number(order)), dims, keepdim)
+    return c.emit("Pow", total, c.number(1 / order))
+
+
 defop(
     "vector_norm",
     "input",
@@ -113,6 +126,7 @@ defop(
     jvp=_vector_norm_tangent,
     grad_name="LinalgVectorNorm",
     batch="dims",
+    onnx=_onnx_vector_norm,
     samples=cases(
         *((((3, 4),), {"ord": p, "dim": dim, "keepdim": False}) for p in (0, 0.5, 1, 1.5, 2, 3, INF, -INF) for dim in (None, (1,))),
         complex=True,

@@ -53,8 +53,13 @@ def _cumsum_grad(F: Any, g: Any, input_shape: Any, dim: int) -> Any:
     return _flip(F, F.cumsum(_flip(F, g, dim), dim=dim), dim) if input_shape else g
 
 
+def _onnx_cumsum(c: Any) -> Any:
+    x = c[0] if c.dtype == c.out_dtype else c.cast(c[0], c.out_dtype)
+    return c.emit("CumSum", x, c.const(np.array(c.p["dim"], np.int64)))
+
+
 cumsum_op = defop(
-    "cumsum", "input", forward=_cumsum, aval=_scan_aval, vjp={"input": _cumsum_grad}, jvp="linear", batch="dims", onnx="CumSum",
+    "cumsum", "input", forward=_cumsum, aval=_scan_aval, vjp={"input": _cumsum_grad}, jvp="linear", batch="dims", onnx=_onnx_cumsum,
     samples=cases(*_ALONG, complex=True),
 )  # fmt: skip
 

@@ -53,6 +53,7 @@ take_along_op = defop(
     aval=lambda x, index, dim, unique: (index[0], x[1]),
     vjp={"input": lambda F, g, index, input_shape, dim, unique: F.put_along(g, index, shape=input_shape, dim=dim, unique=unique)},
     batch="dims",
+    onnx=lambda c: c.emit("GatherElements", c[0], c[1], axis=int(c.p["dim"])),
     samples=lambda rng: [
         Sample((draw(rng, (3, 4), REAL), rng.integers(0, 4, (3, 6))), {"dim": 1, "unique": False}),
         Sample((draw(rng, (3, 4), REAL), rng.permuted(np.tile(np.arange(3), (4, 1)), axis=1).T[:2]), {"dim": 0, "unique": True}),
@@ -112,6 +113,11 @@ def _choose(name: str, index_rule: Any, **given: Any) -> Any:
     )  # fmt: skip
 
 
+def _onnx_extreme(c: Any, word: str) -> Any:
+    values = c.reduce(f"Reduce{word}", c[0], (c.p["dim"],), c.p["keepdim"])
+    return [values, c.emit(f"Arg{word}", c[0], axis=int(c.p["dim"]), keepdims=int(c.p["keepdim"]))]
+
+
 def _extreme_op(which: str) -> Any:
     reduce = np.maximum.reduce if which == "max" else np.minimum.reduce
 
@@ -129,7 +135,7 @@ def _extreme_op(which: str) -> Any:
 
     return defop(
         which + "_dim", "input", forward=forward, aval=_chosen_aval, vjp={"input": chosen_grad}, outputs=2,
-        grad_name=which.capitalize(), batch="dims", samples=cases(*_ALONG),
+        grad_name=which.capitalize(), batch="dims", onnx=lambda c: _onnx_extreme(c, which.capitalize()), samples=cases(*_ALONG),
     )  # fmt: skip
 
 
@@ -219,13 +225,22 @@ def _batch_arg(b: Any) -> Any:
     return b.along_dims() if b.p["dim"] is not None else b.call(b.F.reshape(b[0], shape=(b.size, -1)), dim=1)
 
 
+def _onnx_arg(c: Any, op: str) -> Any:
+    x, dim, keepdim = c[0], c.p["dim"], c.p["keepdim"]
+    if dim is not None:
+        return c.emit(op, x, axis=int(dim), keepdims=int(keepdim))
+    if keepdim:
+        raise c.refuse("over all dimensions with keepdim=True")
+    return c.emit(op, c.emit("Reshape", x, c.ints([-1])), axis=0, keepdims=0)
+
+
 argmax_op = defop(
     "argmax", "input", forward=lambda xp, x, *, dim, keepdim: xp.argmax(x, dim, keepdims=keepdim), aval=_arg_aval, batch=_batch_arg,
-    onnx="ArgMax", samples=cases(*_ALONG),
+    onnx=lambda c: _onnx_arg(c, "ArgMax"), samples=cases(*_ALONG),
 )  # fmt: skip
 argmin_op = defop(
     "argmin", "input", forward=lambda xp, x, *, dim, keepdim: xp.argmin(x, dim, keepdims=keepdim), aval=_arg_aval, batch=_batch_arg,
-    onnx="ArgMin", samples=cases(*_ALONG),
+    onnx=lambda c: _onnx_arg(c, "ArgMin"), samples=cases(*_ALONG),
 )  # fmt: skip
 
 

@@ -42,14 +42,14 @@ softmax_op = defop(
     "softmax", "input", forward=lambda xp, x, *, dim: xp.softmax(x, dim) if x.ndim else xp.exp(x - x), aval=lambda x, dim: x,
     vjp={"input": _softmax_grad},
     batch="dims",
-    onnx="Softmax", samples=cases(*_ALONG),
+    onnx=lambda c: c.emit("Softmax", c[0], axis=int(c.p["dim"])), samples=cases(*_ALONG),
 )  # fmt: skip
 
 log_softmax_op = defop(
     "log_softmax", "input", forward=lambda xp, x, *, dim: xp.log_softmax(x, dim) if x.ndim else x - x, aval=lambda x, dim: x,
     vjp={"input": _log_softmax_grad},
     batch="dims",
-    onnx="LogSoftmax", samples=cases(*_ALONG),
+    onnx=lambda c: c.emit("LogSoftmax", c[0], axis=int(c.p["dim"])), samples=cases(*_ALONG),
 )  # fmt: skip
 
 
@@ -71,7 +71,7 @@ def _logsumexp_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim:
 logsumexp_op = defop(
     "logsumexp", "input", forward=lambda xp, x, *, dim, keepdim: xp.logsumexp(x, dim, keepdim) if x.ndim else x.copy(),
     aval=lambda x, dim, keepdim: (reduce_shape(x[0], dim, keepdim), x[1]),
-    vjp={"input": _logsumexp_grad}, batch="dims", onnx="ReduceLogSumExp",
+    vjp={"input": _logsumexp_grad}, batch="dims", onnx=lambda c: c.reduction("ReduceLogSumExp"),
     samples=cases(*((((3, 4),), {"dim": dim, "keepdim": keepdim}) for dim in ((0,), (0, 1)) for keepdim in (False, True)), complex=True),
 )  # fmt: skip
 

@@ -64,10 +64,16 @@ def _order_grad(F: Any, g: Any, out1: Any, input_shape: Any, dim: int) -> Any:
     return chosen_grad(F, g, out1, input_shape, dim, True)
 
 
+def _onnx_sort(c: Any) -> Any:
+    dim = int(c.p["dim"])
+    return c.emit("TopK", c[0], c.ints([c.shape()[dim]]), count=2, axis=dim, largest=int(c.p["descending"]), sorted=1)
+
+
 defop(
     "sort", "input", forward=_sort, outputs=2, vjp={"input": _order_grad},
     aval=lambda x, dim, descending: [x, (x[0], np.dtype(np.int64))],
     batch="dims",
+    onnx=_onnx_sort,
     samples=cases(*((((3, 5),), {"dim": dim, "descending": down}) for dim in (0, 1) for down in (False, True))),
 )  # fmt: skip
 
@@ -100,8 +106,12 @@ def _topk_aval(x: Any, *, k: int, dim: int, largest: bool) -> Any:
     return [(shape, x[1]), (shape, np.dtype(np.int64))]
 
 
+def _onnx_topk(c: Any) -> Any:
+    return c.emit("TopK", c[0], c.ints([c.p["k"]]), count=2, axis=int(c.p["dim"]), largest=int(c.p["largest"]), sorted=1)
+
+
 defop(
-    "topk", "input", forward=_topk, outputs=2, vjp={"input": _order_grad}, aval=_topk_aval, batch="dims", onnx="TopK",
+    "topk", "input", forward=_topk, outputs=2, vjp={"input": _order_grad}, aval=_topk_aval, batch="dims", onnx=_onnx_topk,
     samples=cases(*((((3, 40),), {"k": 3, "dim": 1, "largest": largest}) for largest in (False, True))),
 )  # fmt: skip
 

@@ -61,10 +61,24 @@ def _var_grad(F: Any, g: Any, input: Any, input_shape: Any, dim: Any, correction
     return restore(g, input_shape, dim, keepdim) * away * (2.0 / left if left else math.inf)
 
 
+def _onnx_var(c: Any, root: bool) -> Any:
+    dims = c.dims
+    shape = c.shape()
+    axes = tuple(range(len(shape))) if dims is None else dims
+    count = math.prod(c.fixed([shape[d] for d in axes]))
+    if count - c.p["correction"] <= 0:
+        raise c.refuse("of too few values")
+    d = c.emit("Sub", c[0], c.reduce("ReduceMean", c[0], axes, True))
+    total = c.reduce("ReduceSum", c.emit("Mul", d, d), axes, c.p["keepdim"])
+    out = c.emit("Div", total, c.number(count - c.p["correction"]))
+    return c.emit("Sqrt", out) if root else out
+
+
 defop(
     "var", "input", forward=_var, vjp={"input": _var_grad},
     aval=lambda x, dim, correction, keepdim: (reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.empty(0, x[1]).real.dtype),
     batch="dims",
+    onnx=lambda c: _onnx_var(c, False),
     samples=cases(*((shapes, {**params, "correction": 1}) for shapes, params in OVER_DIMS), complex=True),
 )  # fmt: skip
 
@@ -99,6 +113,7 @@ defop(
     "std", "input", forward=_std, vjp={"input": _std_grad}, jvp=_std_tangent,
     aval=lambda x, dim, correction, keepdim: (reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.empty(0, x[1]).real.dtype),
     batch="dims",
+    onnx=lambda c: _onnx_var(c, True),
     samples=cases(*((shapes, {**params, "correction": 1}) for shapes, params in OVER_DIMS), complex=True),
 )  # fmt: skip
 

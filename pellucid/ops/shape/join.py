@@ -59,7 +59,7 @@ cat_op = defop(
     jvp="linear",
     promote="common",
     batch="dims",
-    onnx="Concat",
+    onnx=lambda c: c.emit("Concat", *c.names, axis=int(c.p["dim"])),
     autocast="promote",
 )
 
@@ -73,6 +73,11 @@ def _stack(xp: Any, *tensors: Any, dim: int) -> Any:
     return xp.concatenate([x[place] for x in tensors], dim)
 
 
+def _onnx_stack(c: Any) -> Any:
+    dim = int(c.p["dim"])
+    return c.emit("Concat", *[c.emit("Unsqueeze", name, c.ints([dim])) for name in c.names], axis=dim)
+
+
 stack_op = defop(
     "stack",
     "*tensors",
@@ -83,6 +88,7 @@ stack_op = defop(
     promote="common",
     autocast="promote",
     batch=lambda b: b.call(*b.whole(), dim=b.shifted(b.p["dim"])),
+    onnx=_onnx_stack,
 )
 
 
@@ -235,6 +241,13 @@ def _repeat_grad(F: Any, g: Any, input_shape: Any, repeats: Any) -> Any:
     return F.reshape(F.sum_to(F.reshape(g, shape=split), shape=keep), shape=tuple(input_shape))
 
 
+def _onnx_repeat(c: Any) -> Any:
+    repeats = c.p["repeats"]
+    extra = len(repeats) - len(c.shape())
+    x = c.emit("Unsqueeze", c[0], c.ints(list(range(extra)))) if extra else c[0]
+    return c.emit("Tile", x, c.ints(repeats))
+
+
 repeat_op = defop(
     "repeat",
     "input",
@@ -245,7 +258,7 @@ repeat_op = defop(
     ),
     vjp={"input": _repeat_grad},
     jvp="linear",
-    onnx="Tile",
+    onnx=_onnx_repeat,
 )
 
 
@@ -292,6 +305,18 @@ def _repeat_each_grad(F: Any, g: Any, input_shape: Any, count: int, dim: int) ->
     return F.reshape(F.sum_to(F.reshape(g, shape=split), shape=keep), shape=tuple(input_shape))
 
 
+def _onnx_repeat_each(c: Any) -> Any:
+    """A new axis after `dim`, repeated, and put together with it."""
+    count, dim = c.p["count"], int(c.p["dim"])
+    if not isinstance(count, int):
+        raise c.refuse("with a count for each element")
+    wide = c.emit("Unsqueeze", c[0], c.ints([dim + 1]))
+    target = [1] * (len(c.shape()) + 1)
+    target[dim + 1] = count
+    wide = c.emit("Expand", wide, c.ints(target))
+    return c.reshape(wide, c.out_shape, c.shape())
+
+
 repeat_each_op = defop(
     "repeat_each",
     "input",
@@ -300,6 +325,7 @@ repeat_each_op = defop(
     vjp={"input": _repeat_each_grad},
     jvp="linear",
     grad_name="RepeatInterleave",
+    onnx=_onnx_repeat_each,
 )
 
 
@@ -382,6 +408,19 @@ def _positions(counts: np.ndarray, size: int | None) -> np.ndarray:
 
 
 # ---- turning ---------------------------------------------------------------------------------
+def _onnx_roll(c: Any) -> Any:
+    name, shape = c[0], c.shape()
+    dims, shifts = c.p["dims"], c.p["shifts"]
+    if not dims:
+        raise c.refuse("of the flattened tensor")
+    for dim, shift in zip(dims, shifts, strict=True):
+        (size,) = c.fixed([shape[dim]])
+        at = (size - shift % size) % size
+        if at:
+            name = c.emit("Concat", c.cut(name, int(dim), at, c.LAST), c.cut(name, int(dim), 0, at), axis=int(dim))
+    return name if name != c[0] else c.emit("Identity", name)
+
+
 roll_op = defop(
     "roll",
     "input",
@@ -389,6 +428,7 @@ roll_op = defop(
     aval=lambda x, shifts, dims: x,
     vjp={"input": lambda F, g, shifts, dims: F.roll(g, shifts=tuple(-s for s in shifts), dims=dims)},
     jvp="linear",
+    onnx=_onnx_roll,
 )
 
 
@@ -417,6 +457,13 @@ def _flip(xp: Any, x: Any, *, dims: tuple[int, ...]) -> Any:
     return xp.copy(x[tuple([slice(None, None, -1) if d in dims else slice(None) for d in range(x.ndim)])])
 
 
+def _onnx_flip(c: Any) -> Any:
+    name = c[0]
+    for dim in c.p["dims"]:
+        name = c.cut(name, int(dim), -1, -c.LAST, -1)
+    return name if name != c[0] else c.emit("Identity", name)
+
+
 flip_op = defop(
     "flip",
     "input",
@@ -425,6 +472,7 @@ flip_op = defop(
     vjp={"input": lambda F, g, dims: F.flip(g, dims=dims)},
     jvp="linear",
     batch="dims",
+    onnx=_onnx_flip,
 )
 
 
@@ -500,6 +548,17 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
 
 
 # ---- triangles and diagonals -----------------------------------------------------------------
+def _onnx_triangle(c: Any, upper: bool) -> Any:
+    x = c.cast(c[0], np.int32) if c.dtype == np.bool_ else c[0]
+    if c.graph.opset < 14:
+        mask = c.triangle(c.shape()[-2], c.shape()[-1], int(c.p["diagonal"]), upper)
+        zero = c.const(np.zeros((), np.int32)) if c.dtype == np.bool_ else c.number(0)
+        out = c.emit("Where", mask, x, zero)
+    else:
+        out = c.emit("Trilu", x, c.const(np.array(c.p["diagonal"], np.int64)), upper=int(upper))
+    return c.cast(out, np.bool_) if c.dtype == np.bool_ else out
+
+
 def _triangle(name: str, which: str) -> None:
     op = defop(
         name,
@@ -509,7 +568,7 @@ def _triangle(name: str, which: str) -> None:
         vjp={"input": lambda F, g, diagonal: getattr(F, name)(g, diagonal=diagonal)},
         jvp="linear",
         batch="leading",
-        onnx="Trilu",
+        onnx=lambda c: _onnx_triangle(c, name == "triu"),
     )
 
     def function(input: Tensor, diagonal: int = 0) -> Tensor:

@@ -40,13 +40,22 @@ def _pad(xp: Any, x: Any, *, pad: tuple[int, ...], value: Any) -> Any:
     return out
 
 
+def _onnx_pad(c: Any) -> Any:
+    pad = list(c.p["pad"])
+    rank = len(c.shape())
+    low, high = [0] * rank, [0] * rank
+    for k in range(len(pad) // 2):
+        low[rank - 1 - k], high[rank - 1 - k] = pad[2 * k], pad[2 * k + 1]
+    return c.emit("Pad", c[0], c.ints(low + high), c.number(c.p["value"]), mode="constant")
+
+
 constant_pad_op = defop(
     "constant_pad_nd",
     "input",
     forward=_pad,
     aval=lambda x, pad, value: (tuple(n + a + b for n, (a, b) in zip(x[0], _sides(pad, len(x[0])), strict=True)), x[1]),
     vjp={"input": lambda F, g, pad: F.constant_pad_nd(g, pad=tuple(-n for n in pad), value=0)},
-    onnx="Pad",
+    onnx=_onnx_pad,
 )
 
 

@@ -43,13 +43,25 @@ def part_op(name: str, forward: Any, rule: Any, **fields: Any) -> Any:
     return defop(name, "input", forward=forward, view=True, vjp={"input": rule}, jvp="linear", **fields)
 
 
+def _onnx_select(c: Any) -> Any:
+    at = c.emit("Squeeze", c.ints([c.p["index"]]), c.ints([0]))
+    return c.emit("Gather", c[0], at, axis=int(c.p["dim"]))
+
+
 select_op = part_op(
     "select",
     lambda xp, x, *, dim, index: x[(slice(None),) * dim + (index, ...)],
     lambda F, g, dim, index, input_shape: F.embed(g, shape=input_shape, op="select", how={"dim": dim, "index": index}),
     batch="dims",
-    onnx="Gather",
+    onnx=_onnx_select,
 )
+
+
+def _onnx_slice(c: Any) -> Any:
+    dim = c.p["dim"]
+    end = c.LAST if c.p["end"] == c.shape()[dim] else c.p["end"]
+    return c.cut(c[0], dim, c.p["start"], end, c.p["step"])
+
 
 slice_op = part_op(
     "slice",
@@ -58,8 +70,20 @@ slice_op = part_op(
         g, shape=input_shape, op="slice", how={"dim": dim, "start": start, "end": end, "step": step}
     ),
     batch="dims",
-    onnx="Slice",
+    onnx=_onnx_slice,
 )
+
+
+def _onnx_diagonal(c: Any) -> Any:
+    rank = len(c.shape())
+    dims = [c.p["dim1"] % rank, c.p["dim2"] % rank]
+    rest = [d for d in range(rank) if d not in dims]
+    rows, columns = (c.fixed([c.shape()[d]])[0] for d in dims)
+    turned = c.emit("Transpose", c[0], perm=[*rest, *dims])
+    flat = c.emit("Reshape", turned, c.ints([*[0] * len(rest), rows * columns]))
+    picked = np.arange(rows * columns).reshape(rows, columns).diagonal(c.p["offset"])
+    return c.emit("Gather", flat, c.const(picked.copy()), axis=len(rest))
+
 
 diagonal_op = part_op(
     "diagonal",
@@ -68,6 +92,7 @@ diagonal_op = part_op(
         g, shape=input_shape, op="diagonal", how={"offset": offset, "dim1": dim1, "dim2": dim2}
     ),
     batch="dims",
+    onnx=_onnx_diagonal,
 )
 
 
@@ -164,11 +189,20 @@ def _unfold_grad(xp: Any, g: Any, *, shape: tuple[int, ...], dim: int, size: int
     return out
 
 
+def _onnx_unfold(c: Any) -> Any:
+    dim, rank = c.p["dim"] % len(c.shape()), len(c.shape())
+    count = c.fixed([c.out_shape[dim]])[0]
+    index = np.arange(count)[:, None] * c.p["step"] + np.arange(c.p["size"])
+    out = c.emit("Gather", c[0], c.const(index), axis=dim)  # the window's elements come after the axis
+    return c.emit("Transpose", out, perm=[*range(dim + 1), *range(dim + 2, rank + 1), dim + 1])
+
+
 unfold_op = part_op(
     "unfold",
     _unfold,
     lambda F, g, dim, size, step, input_shape: F.unfold_grad(g, shape=input_shape, dim=dim, size=size, step=step),
     batch="dims",
+    onnx=_onnx_unfold,
 )
 unfold_grad_op = defop(
     "unfold_grad",
@@ -204,6 +238,11 @@ def _pieces(xp: Any, x: Any, *, sizes: tuple[int, ...], dim: int) -> Any:
     return out
 
 
+def _onnx_split(c: Any) -> Any:
+    made = c.emit("Split", c[0], c.ints(c.p["sizes"]), count=len(c.step.outputs), axis=int(c.p["dim"]))
+    return made if isinstance(made, list) else [made]
+
+
 split_op = defop(
     "split",
     "input",
@@ -213,8 +252,14 @@ split_op = defop(
     vjp={"input": lambda F, g, dim: F.cat(*g, dim=dim)},
     jvp="linear",
     batch="dims",
-    onnx="Split",
+    onnx=_onnx_split,
 )
+
+
+def _onnx_unbind(c: Any) -> Any:
+    dim = int(c.p["dim"])
+    return [c.emit("Gather", c[0], c.const(np.array(k)), axis=dim) for k in range(len(c.step.outputs))]
+
 
 unbind_op = defop(
     "unbind",
@@ -225,6 +270,7 @@ unbind_op = defop(
     vjp={"input": lambda F, g, dim: F.stack(*g, dim=dim)},
     jvp="linear",
     batch="dims",
+    onnx=_onnx_unbind,
 )
 
 
@@ -391,6 +437,7 @@ unsafe_split_op = defop(
     outputs=-1,
     vjp={"input": lambda F, g, dim: F.cat(*g, dim=dim)},
     jvp="linear",
+    onnx=_onnx_split,
 )
 
 

@@ -89,7 +89,7 @@ view_op = defop(
     vjp={"input": lambda F, g, input_shape: F.reshape(g, shape=input_shape)},
     jvp="linear",
     batch=_batch_shape,
-    onnx="Reshape",
+    onnx=lambda c: c.reshape(c[0], c.p["shape"], c.shape()),
 )
 
 alias_op = defop(
@@ -112,7 +112,7 @@ unsafe_view_op = defop(
     vjp={"input": lambda F, g, input_shape: F.reshape(g, shape=input_shape)},
     jvp="linear",
     batch=_batch_shape,
-    onnx="Reshape",
+    onnx=lambda c: c.reshape(c[0], c.p["shape"], c.shape()),
 )
 
 
@@ -141,7 +141,7 @@ reshape_op = defop(
     vjp={"input": lambda F, g, input_shape: F.reshape(g, shape=input_shape)},
     jvp="linear",
     batch=_batch_shape,
-    onnx="Reshape",
+    onnx=lambda c: c.reshape(c[0], c.p["shape"], c.shape()),
     call=lambda _: lambda x, *, shape: _reshape_to(x, shape),
 )
 
@@ -311,6 +311,11 @@ def _inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(inverse)
 
 
+def _onnx_permute(c: Any) -> Any:
+    rank = len(c.shape())
+    return c.emit("Transpose", c[0], perm=[d % rank for d in c.p["dims"]]) if rank else c.emit("Identity", c[0])
+
+
 permute_op = defop(
     "permute",
     "input",
@@ -319,8 +324,18 @@ permute_op = defop(
     vjp={"input": lambda F, g, dims: F.permute(g, dims=_inverse(dims))},
     jvp="linear",
     batch=lambda b: b.call(b[0], dims=(0, *[d % b.ndim + 1 for d in b.p["dims"]])),
-    onnx="Transpose",
+    onnx=_onnx_permute,
 )
+
+
+def _onnx_transpose(c: Any) -> Any:
+    perm = list(range(len(c.shape())))
+    if not perm:
+        return c.emit("Identity", c[0])
+    i, j = c.p["dim0"], c.p["dim1"]
+    perm[i], perm[j] = perm[j], perm[i]
+    return c.emit("Transpose", c[0], perm=perm)
+
 
 transpose_op, t_op = (
     defop(
@@ -331,6 +346,7 @@ transpose_op, t_op = (
         vjp={"input": lambda F, g, dim0, dim1: F.transpose(g, dim0=dim0, dim1=dim1)},
         jvp="linear",
         batch="dims",
+        onnx=_onnx_transpose,
     )
     for name in ("transpose", "t")
 )
@@ -528,6 +544,14 @@ def adjoint(input: Tensor) -> Tensor:
 
 
 # ---- dimensions of size 1 --------------------------------------------------------------------
+def _onnx_squeeze(c: Any) -> Any:
+    shape = c.shape()
+    dims = c.p["dims"]
+    wanted = range(len(shape)) if dims is None else dims if isinstance(dims, (tuple, list)) else (dims,)
+    axes = [int(d) for d in wanted if shape[d] == 1]
+    return c.emit("Squeeze", c[0], c.ints(axes)) if axes else c.emit("Identity", c[0])
+
+
 squeeze_op = defop(
     "squeeze",
     "input",
@@ -536,7 +560,7 @@ squeeze_op = defop(
     vjp={"input": lambda F, g, input_shape: F.reshape(g, shape=input_shape)},
     jvp="linear",
     batch="dims",
-    onnx="Squeeze",
+    onnx=_onnx_squeeze,
 )
 
 
@@ -558,7 +582,7 @@ unsqueeze_op = defop(
     vjp={"input": lambda F, g, input_shape: F.reshape(g, shape=input_shape)},
     jvp="linear",
     batch=lambda b: b.along_dims(),
-    onnx="Unsqueeze",
+    onnx=lambda c: c.emit("Unsqueeze", c[0], c.ints([c.p["dim"]])),
 )
 
 
