@@ -140,7 +140,7 @@ def measure(name, function, arrays, rounds):
         seconds(work, 3)
     count = max(1, int(0.02 / max(1e-7, min(seconds(work, 1) for work in works))))
     times = list(zip(*[[seconds(work, count) for work in works] for _ in range(rounds)], strict=True))
-    items = [item for v in compiled.versions for run in (v.run, v.run_back) if run is not None for item in run.items]
+    items = [item for v in compiled.versions for run in v.code.executables for item in run.items]
     return [statistics.median(t) for t in times], sum(item.kind == "eager" for item in items)
 
 

@@ -59,7 +59,7 @@ def called(function):
     versions = [part.versions[-1] for part in parts if part.versions]
     if not versions:
         return 0, [("everything", "; ".join(function.history))]
-    items = [item for version in versions for run in (version.run, version.run_back) if run is not None for item in run.items]
+    items = [item for version in versions for run in version.code.executables for item in run.items]
     calls = [(i.op, item.reason) for item in items if item.kind == "eager" for i in item.instructions]
     return sum(item.kind != "eager" for item in items), calls
 

@@ -125,7 +125,7 @@ def explain(f: Callable[..., Any], *extra_args: Any, **extra_kwargs: Any) -> Any
         compiled = CompiledFunction(plain.__call__ if isinstance(f, OptimizedModule) else plain)
         compiled.silent = True
         compiled(*args, **kwargs)
-        ops = [i for version in compiled.versions for i in version.program.instructions[: version.split]]
+        ops = [i for version in compiled.versions for i in version.code.run.program.instructions]
         reasons = list(compiled.refused.values()) + [f"a decision with a value ({i.site})" for i in ops if i.kind == "decide"]
         graphs = len(compiled.versions) if compiled.parts is None else len(compiled.parts.made)
         return ExplainOutput(graphs, len(reasons), sum(i.kind != "decide" for i in ops), reasons, compiled.explain())

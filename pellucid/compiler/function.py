@@ -25,9 +25,9 @@ from .capture.graph_breaks import Parts
 from .capture.guards import Guard
 from .capture.structure import flatten, masked, numbers_in
 from .report import logs
-from .run.calls import FAILED, OTHER_TENSORS, STALE, differing, signature
-from .run.execute import Diverged
-from .run.version import Version
+from .run.admission import OTHER_TENSORS, differing, signature
+from .run.tracing import Traced, trace_call
+from .run.version import DECISION, OTHER_CALL, Declined, Version
 from .trace.refusal import Refusal
 
 LIMIT = 8  # traced versions of one function
@@ -37,7 +37,6 @@ ATTEMPTS = 3  # calls that may change what they depend on (optimizer state made 
 
 AGAIN = 8  # calls of a part that computed nothing, until it is looked at again
 AROUND = "around a line that stays Python's"
-DECISION = "a decision with a value fell otherwise"
 
 
 DEFAULTS = {"limit": LIMIT}  # of functions that are not told; `torch._dynamo.config.recompile_limit` sets it
@@ -154,20 +153,15 @@ class CompiledFunction:
             version = self.versions[0]
             if version.fast:
                 result = version.quick(args)
-                if result is not NotImplemented:
+                if result is not OTHER_CALL:
                     return result
-            elif not version.decides and version.admits(args):
-                result = version(list(args), version.structure_key)
-                if (
-                    result is not NotImplemented
-                    and result is not FAILED
-                    and result is not STALE
-                    and not isinstance(result, Diverged)
-                ):
+            elif not version.code.decides and version.admission.admits(args):
+                result = version(list(args), version.admission.structure)
+                if type(result) is not Declined:
                     return result
             if len(self.versions) > 1 and (version := self.versions[1]).fast:  # steps that take turns
                 result = version.quick(args)
-                if result is not NotImplemented:
+                if result is not OTHER_CALL:
                     self.versions.insert(0, self.versions.pop(self.versions.index(version)))
                     return result
         if observe.observers or local.function_modes or local.transforms or state.slow > followed or STANCE[0] == "force_eager":
@@ -182,19 +176,19 @@ class CompiledFunction:
         reason = diverged = None
         given = signature(tensors)
         for k, version in enumerate(self.versions):
-            if given != version.signature[: version.count_of_args]:
+            if given != version.admission.signature[: version.admission.count]:
                 reason = OTHER_TENSORS
                 continue
-            reason = version.why_not(structure, tensors)
+            reason = version.admission.why_not(structure, tensors)
             if reason is None:
                 result = version(tensors, structure)
-                if result is NotImplemented or result is FAILED:  # another thread is inside
-                    return self.function(*args, **kwargs)
-                if result is STALE:
-                    reason = "an optimizer's options or counters of steps ask for another update"
-                    continue
-                if isinstance(result, Diverged):
-                    diverged = f"{DECISION} ({result.args[0]})"
+                if type(result) is Declined:
+                    if result.eager:
+                        return self.function(*args, **kwargs)
+                    if result.reason.startswith(DECISION):
+                        diverged = result.reason
+                    else:
+                        reason = result.reason
                     continue
                 if k:
                     self.versions.insert(0, self.versions.pop(k))
@@ -212,22 +206,22 @@ class CompiledFunction:
         return self.function if self.parts is None else self.parts
 
     def _trace(self, args: Any, kwargs: Any, structure: Any, tensors: list[Tensor], reason: str | None) -> Any:
-        if reason is OTHER_TENSORS and (told := differing(signature(tensors), self.versions[0].signature)):
+        if reason is OTHER_TENSORS and (told := differing(signature(tensors), self.versions[0].admission.signature)):
             reason = f"{reason}: {told}"
         skeleton = masked(structure, None)
-        if any(version.asks_types for version in self.versions):  # which a watched number would answer otherwise
+        if any(version.admission.asks_types for version in self.versions):  # which a watched number would answer otherwise
             self._steady.add(skeleton)
         steady = skeleton in self._steady
         self._find_changing(structure, skeleton)
         lift = self.changing.get(skeleton, frozenset())
-        for version in self.versions if not steady else ():
-            if version.culprit is not None and (version.culprit.of_a_number or version.culprit.of_tensors):
-                place = version.culprit
+        for admission in [version.admission for version in self.versions]:
+            place = admission.culprit
+            if not steady and place is not None and (place.of_a_number or place.of_tensors):
                 self.watched[id(place.holder), place.key] = place
-            version.culprit = None
-        for version in self.versions:
-            self.drifting.update((id(t), t) for t in version.drifted)
-            version.drifted = []
+            if not steady:
+                admission.culprit = None
+            self.drifting.update((id(t), t) for t in admission.drifted)
+            admission.drifted = []
         watched = () if steady else tuple(g.renewed() for g in self.watched.values() if _variable(g))
         shapes = tuple([(t._array.shape, t._array.dtype) for t in tensors])
         key, kind = (masked(structure, lift), shapes), (skeleton, shapes)
@@ -237,69 +231,77 @@ class CompiledFunction:
             return self._python(*args, **kwargs)
         if any(type(t) is not Tensor and not hasattr(type(t), "_is_plain") and not _plain(t) for t in tensors):
             return self.function(*args, **kwargs)
-        version = Version(self.function, args, kwargs, self.fullgraph, lift, watched, not steady, self.drifting)
-        self._saw_graphs(version.uses_graphs)
-        first = version.first
-        version.first = None
+        traced = trace_call(self.function, args, kwargs, self.fullgraph, lift, watched, not steady, self.drifting)
+        self._saw_graphs(traced.uses_graphs)
         undecided = False
-        if version.refusal is None and reason is not None and reason.startswith(DECISION):
+        if traced.refusal is None and reason is not None and reason.startswith(DECISION):
             self._decisions[key] = self._decisions.get(key, 0) + 1
             undecided = self._decisions[key] > self.limit
             if undecided:
-                version.refusal = Refusal(f"a value decides what the step does, in more than {self.limit} ways; the last: {reason}")
-                self.versions = [v for v in self.versions if v.kind_of_call != skeleton]  # of which none would serve many calls
-        if version.refusal is None:
-            give_back()  # the traced call ran on memory of its own; the compiled step has an arena
-            self.history.append(f"traced, because {reason or 'it was the first call'}")
-            logs.tell("recompiles", f"{self.name} was {self.history[-1]}")
-            self.versions.insert(0, version)
-            if len(self.versions) > self.limit:
-                self.versions.pop()
-                self.history.append(f"dropped the version used longest ago: more than {self.limit}")
-                self._dropped += 1
-                self._full = self._dropped >= DROPPED * self.limit
-                if self._full:
-                    self._give_up(
-                        key,
-                        Refusal(
-                            f"it was traced {self._dropped + self.limit} times, at last because of {reason}; "
-                            f"calls unlike the last {self.limit} are not traced any more"
-                        ),
-                    )
-            return first
-        if version.quiet:
-            return first
-        new = {(id(p.holder), p.key): p for p in version.found}
+                traced.refusal = Refusal(f"a value decides what the step does, in more than {self.limit} ways; the last: {reason}")
+                self.versions = [v for v in self.versions if v.admission.kind != skeleton]  # of which none would serve many calls
+        if traced.refusal is None and traced.version is not None:
+            self._keep(traced.version, key, reason)
+        elif not traced.quiet:
+            self._refused(traced, key, kind, bool(lift or watched), undecided)
+        return traced.result
+
+    def _keep(self, version: Version, key: Any, reason: str | None) -> None:
+        """A version for calls like the one that was traced, `key`; the one used longest ago makes room."""
+        give_back()  # the traced call ran on memory of its own; the compiled step has an arena
+        self.history.append(f"traced, because {reason or 'it was the first call'}")
+        logs.tell("recompiles", f"{self.name} was {self.history[-1]}")
+        self.versions.insert(0, version)
+        if len(self.versions) > self.limit:
+            self.versions.pop()
+            self.history.append(f"dropped the version used longest ago: more than {self.limit}")
+            self._dropped += 1
+            self._full = self._dropped >= DROPPED * self.limit
+            if self._full:
+                self._give_up(
+                    key,
+                    Refusal(
+                        f"it was traced {self._dropped + self.limit} times, at last because of {reason}; "
+                        f"calls unlike the last {self.limit} are not traced any more"
+                    ),
+                )
+
+    def _refused(self, traced: Traced, key: Any, kind: Any, varied: bool, undecided: bool) -> None:
+        """Try the next call otherwise, or give up. `kind` is the call without its numbers, `key` without those that were inputs; `varied`
+        says whether anything was; `undecided` whether values decide in too many ways.
+        """
+        refusal = traced.refusal
+        assert refusal is not None
+        new = {(id(p.holder), p.key): p for p in traced.found}
         if any(not (k in self.watched and _variable(self.watched[k])) for k in new) and len(self.history) < 8 * self.limit:
             self.watched.update(new)
-            self.history.append(f"traced again at the next call, with what it changes as inputs: {version.refusal}")
-            return first
-        if version.transient:
+            self.history.append(f"traced again at the next call, with what it changes as inputs: {refusal}")
+            return
+        if traced.transient:
             key = kind  # whatever its numbers are
             self._attempts[key] = self._attempts.get(key, 0) + 1
             if self._attempts[key] < ATTEMPTS:
-                self.history.append(f"traced again at the next call: {version.refusal}")
-                return first
-        if (
-            (lift or watched) and not version.transient and not version.sets_inputs and (self.fullgraph or not undecided)
-        ):  # without numbers that change it may be compiled
+                self.history.append(f"traced again at the next call: {refusal}")
+                return
+        if varied and not traced.transient and not traced.sets_inputs and (self.fullgraph or not undecided):
+            # Without numbers that change it may be compiled.
+            skeleton = kind[0]
             self.changing[skeleton] = frozenset()
             self._steady.add(skeleton)
-            self._earlier = version.refusal
-            self.history.append(f"traced again at the next call, with its numbers as they are: {version.refusal}")
-            return first
+            self._earlier = refusal
+            self.history.append(f"traced again at the next call, with its numbers as they are: {refusal}")
+            return
         # Whatever its numbers are, where that is no matter of the numbers; and whatever its shapes are, in the end.
         self._refusals[kind] += 1
         self._full |= self._refusals.total() > DROPPED * self.limit
-        self._give_up(kind if version.sets_inputs or self._refusals[kind] >= ATTEMPTS else key, version.refusal, kind)
-        return first
+        self._give_up(kind if traced.sets_inputs or self._refusals[kind] >= ATTEMPTS else key, refusal, kind)
 
     def _find_changing(self, structure: Any, skeleton: Any) -> None:
         """Take note of the numbers in which this call differs from one that was traced: they become inputs of the next version."""
         now = numbers_in(structure)
         for version in self.versions if skeleton not in self._steady else ():
-            if version.kind_of_call == skeleton:
-                differ = {k for k, (a, b) in enumerate(zip(now, version.numbers, strict=True)) if a != b}
+            if version.admission.kind == skeleton:
+                differ = {k for k, (a, b) in enumerate(zip(now, version.admission.numbers, strict=True)) if a != b}
                 if all(isinstance(now[k], float) or abs(now[k]) < 1 << 62 for k in differ):
                     self.changing[skeleton] = self.changing.get(skeleton, frozenset()) | differ
                 return
@@ -393,12 +395,12 @@ class PartOfFunction(CompiledFunction):
     def _trace(self, *args: Any) -> Any:
         result = super()._trace(*args)
         whole = self.whole()
-        if whole is not None and whole.uses_graphs and any(v.run_back is not None for v in self.versions):
+        if whole is not None and whole.uses_graphs and any(v.code.backward is not None for v in self.versions):
             self.versions.clear()
             self._full = True  # for good: another trace would say the same
             self.history.append("runs eagerly, as a graph begins in it with which others do more than to call backward()")
             return result
-        self.nothing = bool(self.versions) and not any(v.program.instructions for v in self.versions)
+        self.nothing = bool(self.versions) and not any(v.code.program.instructions for v in self.versions)
         return result
 
     def _part(self, refusal: Refusal) -> bool:

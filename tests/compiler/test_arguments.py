@@ -218,12 +218,12 @@ def test_a_copy_that_a_reshape_makes():
 
 
 def test_a_fault_of_the_compiler_leaves_the_step_eager(monkeypatch):
-    from pellucid.compiler.run import version as step
+    from pellucid.compiler.run import tracing
 
     def broken(*args, **kwargs):
         raise KeyError("nowhere")
 
-    monkeypatch.setattr(step, "executable", broken)
+    monkeypatch.setattr(tracing, "executable", broken)
     f = torch.compile(lambda x: x * 2)
     with pytest.warns(
         torch.compiler.CompileWarning, match="the compiler failed .KeyError: 'nowhere'., which is a fault of its own"
@@ -236,15 +236,15 @@ def test_a_fault_of_the_compiler_leaves_the_step_eager(monkeypatch):
 
 def test_a_compiled_module_is_checked_by_generated_code(monkeypatch):
     """Each call of a model whose loss is outside; the slower comparison only finds what has changed."""
-    from pellucid.compiler.run.version import Version
+    from pellucid.compiler.run.admission import Admission
 
     model = torch.nn.Linear(3, 2)
     run = torch.compile(model)
     x = torch.ones(4, 3)
     run(x).sum().backward()
     asked = []
-    real = Version.why_not
-    monkeypatch.setattr(Version, "why_not", lambda *args: asked.append(1) or real(*args))
+    real = Admission.why_not
+    monkeypatch.setattr(Admission, "why_not", lambda *args: asked.append(1) or real(*args))
     for k in range(3):
         model.zero_grad()
         run(x * k).sum().backward()

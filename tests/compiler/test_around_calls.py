@@ -205,7 +205,7 @@ def test_calls_of_ever_other_lengths_are_not_traced_for_ever():
     function = run._compiled()
     assert sum("because" in h and h.startswith("traced") for h in function.history) == 24
     hits = sum(v.hits for v in function.versions)
-    known = function.versions[3].signature[0][1]
+    known = function.versions[3].admission.signature[0][1]
     run(torch.randn(*known))
     assert sum(v.hits for v in function.versions) == hits + 1  # the versions that are there serve on
 

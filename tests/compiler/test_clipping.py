@@ -34,7 +34,7 @@ def test_norm_and_gradients_are_eagers(norm_type, limit, dtype):
     for a, b in zip(got, want, strict=True):
         for x, y in zip(a, b, strict=True):
             np.testing.assert_allclose(x, y, rtol=2e-6)
-    items = {item.instructions[0].op: item.kind for item in run.versions[0].run.items}
+    items = {item.instructions[0].op: item.kind for item in run.versions[0].code.run.items}
     native = target.available() and dtype is torch.float32
     assert items["_scale"] == ("native" if native else "eager")
     assert items["_total_norm"] == ("native" if native and norm_type == 2.0 else "eager")
@@ -90,7 +90,7 @@ def test_limits_of_elements_are_eagers(dtype):
     for a, b in zip(got, want, strict=True):
         for x, y in zip(a, b, strict=True):
             np.testing.assert_array_equal(x, y)
-    items = {item.instructions[0].op: item.kind for item in run.versions[0].run.items}
+    items = {item.instructions[0].op: item.kind for item in run.versions[0].code.run.items}
     assert items["_limit"] == ("native" if target.available() and dtype is torch.float32 else "eager")
 
 

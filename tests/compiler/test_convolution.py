@@ -29,7 +29,7 @@ SHAPES = {
 
 def kinds(compiled):
     version = compiled.versions[0]
-    runs = [run for run in (version.run, version.run_back) if run is not None]
+    runs = version.code.executables
     assert all(run.failure is None for run in runs)
     return [(item.kind, i.op) for run in runs for item in run.items for i in item.instructions]
 

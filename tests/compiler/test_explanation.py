@@ -90,7 +90,7 @@ def test_timings_do_not_touch_the_state():
     for _ in range(6):
         losses.append(run(*batch()).item())
         if run.versions:
-            for t in measure.timings(run.versions[0].run):
+            for t in measure.timings(run.versions[0].code.run):
                 assert t.seconds is None or t.seconds > 0
                 assert t.bytes >= 0 and t.flops >= 0
     _, step = step_of_a_network()
@@ -102,7 +102,7 @@ def test_without_a_compiler_everything_still_runs(monkeypatch):
     m, step = step_of_a_network()
     run = torch.compile(step)
     losses = [run(*batch()).item() for _ in range(5)]
-    assert run.versions[0].hits == 4 and not run.versions[0].run.schedules
+    assert run.versions[0].hits == 4 and not run.versions[0].code.run.schedules
     monkeypatch.undo()
     _, step = step_of_a_network()
     assert losses == [step(*batch()).item() for _ in range(5)]
@@ -184,7 +184,7 @@ def test_a_thread_that_computes_while_another_traces_is_not_traced():
         for _ in range(20):
             f = torch.compile(lambda x: (x * 3).exp())
             assert torch.allclose(f(torch.ones(2)), f(torch.ones(2)))
-            assert [i.op for i in f.versions[0].program.instructions] == ["mul", "exp"]
+            assert [i.op for i in f.versions[0].code.program.instructions] == ["mul", "exp"]
     finally:
         stop.set()
         t.join()
@@ -208,7 +208,7 @@ def test_the_program_after_each_pass():
     m, step = step_of_a_network()
     run = torch.compile(step)
     run(*batch()), run(*batch())
-    code = run.versions[0].run
+    code = run.versions[0].code.run
     told = code.after_each_pass()
     assert [name for name, _ in told] == [p.__name__ for p in passes.PASSES]
     assert [p.text() for _, p in told][-1] == code.planned.text() and told[0][1].items is None
@@ -235,7 +235,7 @@ def test_an_item_leaves_only_what_it_stores():
         return (x * 2 + 1).sum(0)
 
     f(torch.ones(4, 3))
-    program = f.versions[0].run.planned
+    program = f.versions[0].code.run.planned
     program.verify()
     item = program.items[0]
     assert item.kind == "loop" and len(item.instructions) == 3 and list(item.outputs) == item.stored

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(not target.available(), reason="no compiler")
 
 def items_of(compiled):
     version = compiled.versions[0]
-    return [item for run in (version.run, version.run_back) if run is not None for item in run.items]
+    return [item for run in version.code.executables for item in run.items]
 
 
 def shape_of(compiled):
@@ -369,9 +369,9 @@ def test_matrices_times_the_same_one_are_one_product(transposed):
     for _ in range(2):
         x = torch.randn(3, 4, 8, 16)
         torch.testing.assert_close(compiled(x, w), f(x, w))
-    assert [item.product[0].m for item in compiled.versions[0].run.items] == [3 * 4 * 8]
+    assert [item.product[0].m for item in compiled.versions[0].code.run.items] == [3 * 4 * 8]
     several = torch.compile(f)
     gaps = torch.randn(3, 9, 16)[:, :8]  # rows that do not follow each other
     several(gaps, w)
-    assert [item.product[0].m for item in several.versions[0].run.items] == [8]
+    assert [item.product[0].m for item in several.versions[0].code.run.items] == [8]
     torch.testing.assert_close(several(gaps, w), f(gaps, w))

@@ -123,7 +123,7 @@ def test_the_arena_of_real_steps_is_nearly_as_small_as_it_can_be(make):
     step = step_of(model, torch.optim.Adam(model.parameters()))
     for _ in range(3):
         step(x, y)
-    run = step.versions[0].run
+    run = step.versions[0].code.run
     assert run.least_bytes <= run.arena_bytes <= 1.1 * run.least_bytes
     # Whoever shares memory is not alive together, unless one lies in the other's place on purpose.
     places = memory.replaced(run.items, run.loops, run.lives)
@@ -158,7 +158,7 @@ def test_working_memory_of_kernels_is_shared():
 
     for _ in range(3):
         step(x)
-    run = step.versions[0].run
+    run = step.versions[0].code.run
     rooms = [thing for thing in run.lives if not isinstance(thing, Buffer)]
     assert len(rooms) >= 8 and run.arena_bytes < sum(room.size for room in rooms) / 2
 
@@ -182,7 +182,7 @@ def test_a_result_takes_the_place_of_an_operand_that_dies(name, f, shares):
     expected = f(x @ w)
     for _ in range(3):
         torch.testing.assert_close(run(x), expected, rtol=1e-4, atol=1e-3)
-    made = run.versions[0].run
+    made = run.versions[0].code.run
     assert bool(memory.replaced(made.items, made.loops, made.lives)) == shares
 
 
@@ -215,7 +215,7 @@ def test_activations_are_computed_again_in_the_backward(act, again):
     for a, b in zip(nets[0].parameters(), nets[1].parameters(), strict=True):
         torch.testing.assert_close(a, b)
         torch.testing.assert_close(a.grad, b.grad)
-    run = steps[0].versions[0].run
+    run = steps[0].versions[0].code.run
     assert sum(i.again for i in run.planned.instructions) == again and ("are computed again" in str(steps[0].explain())) == bool(
         again
     )
@@ -380,7 +380,7 @@ def test_a_dropped_step_leaves_nothing_behind():
     step = step_of(model, torch.optim.Adam(model.parameters()))
     for _ in range(3):
         step(x, y)
-    run = weakref.ref(step.versions[0].run)
+    run = weakref.ref(step.versions[0].code.run)
     CompiledFunction.living.discard(step)
     del step
     gc.collect()
@@ -393,4 +393,4 @@ def test_without_a_compiler_the_plan_is_the_same_kind(monkeypatch):
     model, x, y = perceptron()
     step = step_of(model, torch.optim.SGD(model.parameters(), lr=0.1))
     losses = [step(x, y).item() for _ in range(4)]
-    assert losses[-1] < losses[0] and step.versions[0].run.arena_bytes >= step.versions[0].run.least_bytes
+    assert losses[-1] < losses[0] and step.versions[0].code.run.arena_bytes >= step.versions[0].code.run.least_bytes

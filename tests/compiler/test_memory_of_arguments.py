@@ -21,7 +21,7 @@ def test_products_over_an_empty_batch(batch):
     for _ in range(3):
         grads = compiled(*(torch.randn(s).requires_grad_() for s in shapes))
         assert [tuple(g.shape) for g in grads] == shapes
-    titles = [t for s in compiled.versions[0].run.schedules for t in s.titles]
+    titles = [t for s in compiled.versions[0].code.run.schedules for t in s.titles]
     assert all(" x 0 " in t for t in titles if t.startswith("product"))
 
 

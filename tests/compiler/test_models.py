@@ -43,7 +43,7 @@ def test_steps_of_a_model(name):
     np.testing.assert_allclose(losses, expected, rtol=2e-4, atol=2e-5)
     (version,) = run.versions
     assert version.hits == STEPS - 1
-    called = [i.op for item in version.run.items if item.kind == "eager" for i in item.instructions]
+    called = [i.op for item in version.code.run.items if item.kind == "eager" for i in item.instructions]
     assert called == CALLED.get(name, [])
 
 

@@ -429,7 +429,7 @@ def run(f, args):
 
 def called(function):
     """(operation, reason) of all that the versions of a compiled function call from Python."""
-    runs = [r for version in function.versions for r in (version.run, version.run_back) if r is not None]
+    runs = [r for version in function.versions for r in version.code.executables]
     return [(i.op, item.reason) for r in runs for item in r.items if item.kind == "eager" for i in item.instructions]
 
 

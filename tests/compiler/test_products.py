@@ -10,7 +10,7 @@ pytestmark = pytest.mark.skipif(not target.available(), reason="no compiler")
 
 
 def operations(compiled):
-    runs = [compiled.versions[0].run, compiled.versions[0].run_back]
+    runs = compiled.versions[0].code.executables
     return [i.op for run in runs if run is not None for item in run.items for i in item.instructions]
 
 

@@ -61,9 +61,9 @@ def test_the_update_is_native_and_eagers(name, options, dtype):
     np.testing.assert_allclose(losses, want_losses, rtol=tolerance)
     for a, b in zip(made, want, strict=True):
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
-    kinds = {item.kind for item in run.versions[-1].run.items}
+    kinds = {item.kind for item in run.versions[-1].code.run.items}
     assert "update" in kinds
-    assert "eager" not in kinds, [(i.instructions[0].op, i.reason) for i in run.versions[-1].run.items if i.kind == "eager"]
+    assert "eager" not in kinds, [(i.instructions[0].op, i.reason) for i in run.versions[-1].code.run.items if i.kind == "eager"]
     assert len(run.versions) == 1
 
 
@@ -91,7 +91,7 @@ def kinds_of(optimizer, p):
 
     for _ in range(3):
         step(torch.ones(3))
-    return {item.kind for item in step.versions[-1].run.items}
+    return {item.kind for item in step.versions[-1].code.run.items}
 
 
 def test_a_subclass_is_native_where_the_update_is_the_library_s():

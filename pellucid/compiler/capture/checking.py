@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Container
 from itertools import compress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy import ndarray
 
@@ -24,6 +24,9 @@ from ...nn.modules._tables import Hooks, Members
 from ...nn.modules.module import Module
 from ..trace.numbers import NUMBERS
 from .guards import Guard, TensorHooks
+
+if TYPE_CHECKING:
+    from ..run.admission import Admission
 
 
 def split(guards: list[Guard], modules: list[Module]) -> tuple[list[Guard], list[Guard]]:
@@ -94,69 +97,75 @@ def unpacker(structure: Any, lift: Container[int]) -> Callable[[tuple[Any, ...]]
     return finder.scope["unpack"]
 
 
-def checker(
-    tensors: list[Tensor],
-    plain: bool,
-    others: list[Guard],
-    covered: list[Guard],
-    held: list[tuple[Tensor, ndarray]],
-    rg: list[tuple[Tensor, bool]],
-    grads: list[tuple[Tensor, Tensor | None]],
-    count: int,
-    places: tuple[list[Guard], Any],
-    numbers: list[Guard],
-    pinned: list[tuple[int, Tensor]],
-    marks: frozenset[str],
-    written: Container[int],
-    grads_written: Container[int],
-) -> Callable[[tuple[Any, ...]], Any] | None:
-    """A function from positional arguments to their arrays, None where this version may not serve the call (ask `why_not`).
+def checker(admission: Admission, tensors: list[Tensor]) -> Callable[[tuple[Any, ...]], Any] | None:
+    """A function from the tensors among the arguments to the arrays of all tensors, those at places included; it gives None where the
+    version may not serve the call (ask `why_not`). None where an argument has hooks, or was made in inference mode.
 
-    Only where no argument has hooks, or was made in inference mode (`plain`).
-    The arguments are tensors, or what `unpacker` finds; the first `count` of the tensors are
-    arguments, the others stand at `places` (with the description of what is there); `numbers` are places of
-    numbers, `pinned` arguments that must be the same objects; `marks` are attributes that no argument may have. The tensors whose numbers
-    are in `written` are written to, and so are the gradients of the tensors whose identities are in `grads_written`.
+    `tensors` are those of the traced call.
     """
-    if not plain:
+    if any(t._x is not None for t in tensors):
         return None
-    scope: dict[str, Any] = {
-        "state": state,
-        "pass_on": pass_on,
-        "SETTINGS": SETTINGS,
-        "settings": dict(SETTINGS),
-        "local": local,
-        "device": local.device,
-        "thread": thread,
-        "policy": thread.stack.key,
-        "default_dtype": get_default_dtype,
-        "kind": get_default_dtype(),
-        "covered": covered,
-        "now": [state.structure],
-        "all": all,
-        "type": type,
-        "map": map,
-        "id": id,
-        "ndarray": ndarray,
-        "tuple": tuple,
-        "len": len,
-    }
-    lines = ["def check(args):", f"    if len(args) != {count}: return None"]
-    lines += [f"    t{k} = args[{k}]" for k in range(count)]
-    for k, p in enumerate(places[0]):
-        scope[f"xh{k}"], scope[f"xk{k}"] = p.holder, p.key
-        lines.append(f"    x{k} = {p.source(f'xh{k}', f'xk{k}')}")
-    finder = _Finder(scope)
-    if not all(finder.find(s, f"x{k}") for k, s in enumerate(places[1][1:])):
-        return None
-    lines += finder.lines
-    for k, t in pinned:
-        scope[f"w{k}"] = t
-        lines.append(f"    if t{k} is not w{k}: return None")
-    for k, p in enumerate(numbers):
-        scope[f"nh{k}"], scope[f"nk{k}"], scope[f"nt{k}"] = p.holder, p.key, type(p.expected)
-        lines.append(f"    if type({p.source(f'nh{k}', f'nk{k}')}) is not nt{k}: return None")
-    for k, t in enumerate(tensors):
+    return _Check(admission, tensors).function()
+
+
+class _Check:
+    """The text of such a function: `lines` that are run one by one, and `tests` of which none may be true."""
+
+    def __init__(self, admission: Admission, tensors: list[Tensor]) -> None:
+        self.admission, self.tensors = admission, tensors
+        self.lines = ["def check(args):", f"    if len(args) != {admission.count}: return None"]
+        self.lines += [f"    t{k} = args[{k}]" for k in range(admission.count)]
+        self.tests: list[str] = []
+        self.scope: dict[str, Any] = {
+            "state": state, "pass_on": pass_on, "SETTINGS": SETTINGS, "settings": dict(SETTINGS), "local": local, "device": local.device,
+            "thread": thread, "policy": thread.stack.key, "default_dtype": get_default_dtype, "kind": get_default_dtype(),
+            "covered": admission.seldom, "now": [state.structure], "all": all, "type": type, "map": map, "id": id, "ndarray": ndarray,
+            "tuple": tuple, "len": len,
+        }  # fmt: skip
+
+    def function(self) -> Callable[[tuple[Any, ...]], Any] | None:
+        """The function; None where a place holds what takes more than a few comparisons."""
+        if not self._places():
+            return None
+        for k, t in enumerate(self.tensors):
+            self._tensor(k, t)
+        self._modes()
+        self._guards()
+        self._state()
+        self._gradients()
+        lines = self.lines
+        for start in range(0, len(self.tests), 8):
+            lines.append(f"    if {' or '.join(self.tests[start : start + 8])}: return None")
+        lines.append(f"    return [{', '.join(f'a{k}' for k in range(len(self.tensors)))}]")
+        body = "\n".join(lines)
+        guarded = body.replace("def check(args):", "def check(args):\n  try:").replace("\n    ", "\n      ")
+        guarded += "\n  except Exception as error:\n    pass_on(error)\n    return None"  # something is gone: `why_not` tells what
+        exec(guarded, self.scope)
+        check = self.scope["check"]
+        check.seen = self.scope["now"]
+        return check  # type: ignore[no-any-return]
+
+    def _places(self) -> bool:
+        """Tensors and numbers that are others at each call, and arguments that must be the same objects."""
+        scope, lines = self.scope, self.lines
+        for k, p in enumerate(self.admission.places):
+            scope[f"xh{k}"], scope[f"xk{k}"] = p.holder, p.key
+            lines.append(f"    x{k} = {p.source(f'xh{k}', f'xk{k}')}")
+        finder = _Finder(scope)
+        if not all(finder.find(s, f"x{k}") for k, s in enumerate(self.admission.places_key[1:])):
+            return False
+        lines += finder.lines
+        for k, t in self.admission.pinned:
+            scope[f"w{k}"] = t
+            lines.append(f"    if t{k} is not w{k}: return None")
+        for k, p in enumerate(self.admission.watched):
+            scope[f"nh{k}"], scope[f"nk{k}"], scope[f"nt{k}"] = p.holder, p.key, type(p.expected)
+            lines.append(f"    if type({p.source(f'nh{k}', f'nk{k}')}) is not nt{k}: return None")
+        return True
+
+    def _tensor(self, k: int, t: Tensor) -> None:
+        """What a tensor of the call must be."""
+        scope, lines, marks = self.scope, self.lines, self.admission.marks
         scope[f"T{k}"], scope[f"S{k}"], scope[f"D{k}"], scope[f"R{k}"] = type(t), t._array.shape, t._array.dtype, t._array.strides
         lines += [
             f"    if type(t{k}) is not T{k}: return None",
@@ -164,48 +173,50 @@ def checker(
             f"    if type(a{k}) is not ndarray or a{k}.shape != S{k} or a{k}.dtype is not D{k} or a{k}.strides != R{k}: return None",
             f"    if t{k}._rg is not {t._rg}: return None",
         ]
-        if k in written:
+        if k in self.admission.overwritten:
             lines.append(f"    if not a{k}.flags.writeable: return None")
         if marks:
             scope["marks"] = marks
             lines.append(f"    if t{k}.__dict__ and not marks.isdisjoint(t{k}.__dict__): return None")
         node = f" or (t{k}._node is None) is not {t._node is None}" if t._rg else ""
         lines.append(f"    if t{k}._x is not None{node}: return None")
-    stack = "thread.stack.key != policy" if thread.stack.key else "thread.stack.all"
-    lines.append(
-        f"    if local.grad is not {local.grad} or local.inference is not {local.inference} or {stack} "
-        "or local.function_modes or local.transforms or local.device is not device "
-        "or default_dtype() is not kind: return None"
-    )
-    lines += [
-        "    if state.structure != now[0]:",
-        "        if SETTINGS != settings or not all([g.holds() for g in covered]): return None",
-        "        now[0] = state.structure",
-    ]
-    tests = []
-    tests = [g.difference(k, scope) for k, g in enumerate(others)]
-    for k, (t, a) in enumerate(held):
-        scope[f"p{k}"], scope[f"m{k}"] = t, a
-        tests.append(f"p{k}._array is not m{k}")
-    for k, (t, flag) in enumerate(rg):
-        scope[f"q{k}"] = t
-        tests.append(f"q{k}._rg is not {flag}")
-    for k, (t, g) in enumerate(grads):
-        scope[f"l{k}"] = t
-        if g is None:
-            tests.append(f"l{k}._grad is not None")
-        else:
+
+    def _modes(self) -> None:
+        stack = "thread.stack.key != policy" if thread.stack.key else "thread.stack.all"
+        self.lines.append(
+            f"    if local.grad is not {local.grad} or local.inference is not {local.inference} or {stack} "
+            "or local.function_modes or local.transforms or local.device is not device "
+            "or default_dtype() is not kind: return None"
+        )
+
+    def _guards(self) -> None:
+        """Those that `state.structure` covers, while it has moved, and all others."""
+        self.lines += [
+            "    if state.structure != now[0]:",
+            "        if SETTINGS != settings or not all([g.holds() for g in covered]): return None",
+            "        now[0] = state.structure",
+        ]
+        self.tests += [g.difference(k, self.scope) for k, g in enumerate(self.admission.always)]
+
+    def _state(self) -> None:
+        """Tensors that must have their memory, and want gradients as they did."""
+        for k, (t, a) in enumerate(self.admission.state):
+            self.scope[f"p{k}"], self.scope[f"m{k}"] = t, a
+            self.tests.append(f"p{k}._array is not m{k}")
+        for k, (t, flag) in enumerate(self.admission.requires_grad):
+            self.scope[f"q{k}"] = t
+            self.tests.append(f"q{k}._rg is not {flag}")
+
+    def _gradients(self) -> None:
+        """Gradients that must be there, in a form, or not be there; arguments' are left to `why_not`."""
+        scope, written = self.scope, {id(who) for who in self.admission.grads_overwritten if isinstance(who, Tensor)}
+        grads = [(t, g) for t, g in self.admission.grads if isinstance(t, Tensor)]
+        for k, (t, g) in enumerate(grads):
+            scope[f"l{k}"] = t
+            if g is None:
+                self.tests.append(f"l{k}._grad is not None")
+                continue
             scope[f"s{k}"], scope[f"z{k}"] = g._array.shape, g._array.strides
-            lines.append(f"    g = l{k}._grad")
-            fixed = " or not g._array.flags.writeable" if id(t) in grads_written else ""
-            lines.append(f"    if g is None or g._array.shape != s{k} or g._array.strides != z{k}{fixed}: return None")
-    for start in range(0, len(tests), 8):
-        lines.append(f"    if {' or '.join(tests[start : start + 8])}: return None")
-    result = ", ".join(f"a{k}" for k in range(len(tensors)))
-    lines.append(f"    return [{result}]")
-    body = "\n".join(lines)
-    guarded = body.replace("def check(args):", "def check(args):\n  try:").replace("\n    ", "\n      ")
-    guarded += "\n  except Exception as error:\n    pass_on(error)\n    return None"  # something is gone: `why_not` tells what
-    exec(guarded, scope)
-    scope["check"].seen = scope["now"]
-    return scope["check"]
+            fixed = " or not g._array.flags.writeable" if id(t) in written else ""
+            self.lines.append(f"    g = l{k}._grad")
+            self.lines.append(f"    if g is None or g._array.shape != s{k} or g._array.strides != z{k}{fixed}: return None")

@@ -62,15 +62,14 @@ def _told(function: Any, measure: bool, passes: bool, name: str = "") -> tuple[s
     lines = [title, *[f"  {k}. {entry}" for k, entry in enumerate(function.history, 1)]]
     body = [f"<h1>{html.escape(title)}</h1><ol>", *[f"<li>{html.escape(h)}</li>" for h in function.history], "</ol>"]
     for k, version in enumerate(function.versions, 1):
-        given = ", ".join(f"{kind} {list(shape)}" for _, shape, kind, *_ in version.signature)
+        given = ", ".join(f"{kind} {list(shape)}" for _, shape, kind, *_ in version.admission.signature)
         head = f"version {k}" + (f" for {given}" if given else "") + f", used {version.hits} time{'s' * (version.hits != 1)}"
         body.append(f"<h2>{head}</h2>")
         lines += ["", head]
-        parts = (
-            [("forward", version.run)] if version.run_back is None else [("forward", version.run), ("backward", version.run_back)]
-        )
-        lines += ["", version.program.text(sites=True)]
-        body.append(_details("the program, with the lines that asked for it", version.program.text(sites=True)))
+        admission, effects, code = version.admission, version.effects, version.code
+        parts = list(zip(("forward", "backward"), code.executables, strict=False))
+        lines += ["", code.program.text(sites=True)]
+        body.append(_details("the program, with the lines that asked for it", code.program.text(sites=True)))
         for label, run in parts:
             times = timings(run) if measure else []
             text = _part(run, times)
@@ -90,11 +89,10 @@ def _told(function: Any, measure: bool, passes: bool, name: str = "") -> tuple[s
             body += [f"<p>{html.escape(line.strip())}</p>" for line in text if line.startswith("  ") and line not in _rows(times)]
             body.append(_table(run, times))
             body.append(_memory(run))
-            code = "\n".join(schedule.text() for schedule in run.schedules)
-            body.append(_details("LLVM IR of the native code", code))
+            body.append(_details("LLVM IR of the native code", "\n".join(schedule.text() for schedule in run.schedules)))
         for words, things in (
-            ("inputs besides the arguments, others at each call", [g.path for g in (*version.watched, *version.places)]),
-            ("changes in Python, made again by each call", [*version.calls, *version.effects]),
+            ("inputs besides the arguments, others at each call", [g.path for g in (*admission.watched, *admission.places)]),
+            ("changes in Python, made again by each call", [*effects.calls, *effects.effects]),
         ):
             if things:
                 lines += [f"{words}:", *[f"  {thing}" for thing in things]]
@@ -103,11 +101,12 @@ def _told(function: Any, measure: bool, passes: bool, name: str = "") -> tuple[s
                     *[f"<li>{html.escape(str(thing))}</li>" for thing in things],
                     "</ul>",
                 ]
-        often = f"{len(version.always)} guards, compared at each call"
-        seldom = f"{len(version.seldom)} more, compared when a module, a hook or a setting of the library has changed"
-        lines += [often, *[f"  {g}" for g in version.always[:100]], seldom]
+        often = f"{len(admission.always)} guards, compared at each call"
+        seldom = f"{len(admission.seldom)} more, compared when a module, a hook or a setting of the library has changed"
+        lines += [often, *[f"  {g}" for g in admission.always[:100]], seldom]
         body += [
-            _details(words, "\n".join(map(str, guards))) for words, guards in ((often, version.always), (seldom, version.seldom))
+            _details(words, "\n".join(map(str, guards)))
+            for words, guards in ((often, admission.always), (seldom, admission.seldom))
         ]
     return title, lines, body
 

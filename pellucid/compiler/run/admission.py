@@ -1,0 +1,217 @@
+"""When a version may serve a call: what it depends on, and two ways of comparing that with a call.
+
+`check` is one generated function, which serves nearly all calls and says yes or no. `why_not` compares everything and says what differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from ...api.settings import SETTINGS
+from ...backends.numpy_cpu import address
+from ...core.interpret import thread
+from ...core.modes import local
+from ...core.tensor import Tensor, version_of
+from ...dtypes import get_default_dtype
+from ..capture.guards import Guard, hooks_in
+from ..capture.structure import flatten, masked, numbers_in
+from ..trace.arrays import memory_of, owner
+from .sharing import Sharing
+
+OTHER_TENSORS = "a tensor argument of another shape, dtype, layout or requires_grad"
+
+
+@dataclass(slots=True, eq=False)
+class Admission:
+    """What a version depends on. Tensors are counted with the arguments first, then those at `places`.
+
+    Of whom something is said is a position among the arguments, or a tensor.
+    """
+
+    # ---- the arguments
+    kind: Any  # their description without any number
+    numbers: list[Any]  # those among them
+    structure: Any  # their description without the numbers at `lift`, which may be others at each call
+    lift: frozenset[int]
+    signature: tuple[Any, ...]  # of the tensors
+    count: int  # of tensors among the arguments
+    marks: frozenset[str]  # attributes that none of them may have
+    pinned: list[tuple[int, Tensor]]  # arguments that are also found otherwise: they must be these
+    alike: list[tuple[int, Tensor, Any]]  # arguments that share memory with a tensor that is also found otherwise
+    sharing: Sharing  # which arguments share memory
+    overwritten: list[int]  # arguments that are written to
+    # ---- besides the arguments
+    flags: tuple[Any, ...]  # modes
+    guards: list[Guard]
+    seldom: list[Guard]  # those of them that hold while no module, hook or setting has changed
+    always: list[Guard]  # the others
+    asks_types: bool  # whether the code asks for the type of anything
+    watched: list[Guard]  # places of numbers that are others at each call
+    count_of_numbers: int  # that the program is given, from arguments and places
+    places: list[Guard]  # places of tensors that are others at each call
+    places_key: Any  # the description of what is there
+    state: list[tuple[Tensor, ndarray]]  # tensors that must have this memory
+    drift: list[tuple[Tensor, tuple[Any, ...]]]  # tensors that may have other memory of this form at each call
+    requires_grad: list[tuple[Tensor, bool]]
+    grads: list[tuple[Any, Tensor | None]]  # of whom: whether there must be a gradient, and of which form
+    grads_overwritten: list[Any]  # whose gradients are written to
+    kept: list[Any]  # objects that guards know by their identity
+    own_roots: set[int]  # the memory of the state, by identity: no argument may lie in it
+    # ---- how that is compared
+    check: Callable[[tuple[Any, ...]], Any] | None = None  # from the tensors to their arrays; None for a call that is not served
+    unpack: Callable[[tuple[Any, ...]], Any] | None = None  # from positional arguments to their tensors and numbers
+    bare: bool = False  # whether the arguments are those tensors
+    checked: bool = False  # whether `check` tells everything
+    culprit: Guard | None = None  # the guard that did not hold when `why_not` was asked last
+    drifted: list[Tensor] = field(default_factory=list)  # tensors that had other memory then
+
+    def why_not(self, structure: Any, tensors: list[Tensor]) -> str | None:
+        """What differs from the call that was traced, for arguments as `flatten` describes them; None when the version serves this call."""
+        if (masked(structure, self.lift) if self.lift else structure) != self.structure:
+            return "other arguments"
+        if self.checked and self.fits(tuple(tensors)):
+            return None
+        if self.places:
+            tensors = [*tensors]
+            if flatten([g.now() for g in self.places], tensors) != self.places_key:
+                self.culprit = self.places[0]
+                return f"{', '.join(g.path for g in self.places[:3])} changed"
+        if signature(tensors) != self.signature:
+            return OTHER_TENSORS
+        if self.marks and any(t.__dict__ and not self.marks.isdisjoint(t.__dict__) for t in tensors):
+            return "an argument has attributes of its own"
+        return self._environment_differs() or self._tensors_differ(tensors) or self._memory_differs(tensors)
+
+    def _environment_differs(self) -> str | None:
+        if flags() != self.flags:
+            return "another grad mode, autocast, default dtype or setting of the library"
+        for g in self.guards:
+            if not g.holds():
+                self.culprit = g
+                return f"{g.path} changed"
+        for g in self.watched:
+            if type(g.now()) is not type(g.expected):
+                return f"{g.path} changed"
+        return None
+
+    def _tensors_differ(self, tensors: list[Tensor]) -> str | None:
+        for k, t, kind in self.alike:
+            if not same_place(tensors[k], t) or (t._rg, t._node is None) != kind:
+                return "an argument shares no memory any more with a tensor that the step also reaches otherwise"
+        for k, t in self.pinned:
+            if tensors[k] is not t:
+                return "an argument is another tensor than one that the step also reaches otherwise"
+        self.drifted = [t for t, a in self.state if t._array is not a]
+        if self.drifted:
+            return "a tensor has other memory"
+        for t, form in self.drift:
+            a = t._array
+            if type(a) is not ndarray or (a.shape, a.dtype, a.strides) != form:
+                return "a tensor has memory of another form"
+        for t, rg in self.requires_grad:
+            if t._rg != rg:
+                return "requires_grad of a tensor changed"
+        for who, g in self.grads:
+            t = tensors[who] if type(who) is int else who
+            if (t._grad is None) != (g is None):
+                return "a gradient that was there is gone, or the reverse"
+            if g is not None and (t._grad._array.shape, t._grad._array.strides) != (g._array.shape, g._array.strides):  # type: ignore[union-attr]
+                return "a gradient is laid out otherwise"
+        return None
+
+    def _memory_differs(self, tensors: list[Tensor]) -> str | None:
+        changing = [tensors[k]._array for k in self.overwritten]
+        changing += [(tensors[t] if type(t) is int else t)._grad._array for t in self.grads_overwritten]
+        if any(not (a.flags.writeable or owner(a).flags.writeable) for a in changing):
+            return "a tensor that the step writes to is in memory that is read-only"
+        arrays, moved = [t._array for t in tensors], [t._array for t, _ in self.drift]
+        if any(id(memory_of(a)) in self.own_roots for a in (*arrays, *moved)):
+            return "an argument shares memory with a parameter"
+        if moved and self.overwritten and not {id(memory_of(a)) for a in moved}.isdisjoint(id(memory_of(a)) for a in arrays):
+            return "an argument shares memory with a tensor that has been given other memory"
+        if not self.sharing.fits(arrays) or self.overwritten and self.sharing.overlaps(arrays):
+            return "arguments share memory in another way"
+        return None
+
+    def admits(self, args: tuple[Any, ...]) -> bool:
+        """Whether `why_not` would find nothing, as far as the generated check tells; False for kinds of calls that it does not serve."""
+        return self.checked and self.bare and self.fits(args)
+
+    def fits(self, args: tuple[Any, ...]) -> bool:
+        """What the generated check tells of arguments that are tensors."""
+        arrays = self.check(args)  # type: ignore[misc]
+        if arrays is None or any(id(memory_of(a)) in self.own_roots for a in arrays):
+            return False
+        return not (self.overwritten and len(arrays) > 1 and overlap(arrays))
+
+    def given(self, tensors: list[Tensor]) -> list[Tensor]:
+        """The tensors among the arguments, and those at places whose tensors are others at each call."""
+        if self.places:
+            tensors = [*tensors]
+            flatten([g.now() for g in self.places], tensors)
+        return tensors
+
+    def numbers_of(self, structure: Any) -> list[Any]:
+        """The numbers that a call is given; None for those that are not known before its program has run."""
+        if not self.count_of_numbers:
+            return []
+        numbers = numbers_in(structure) if self.lift else []
+        return self.padded([numbers[k] for k in sorted(self.lift)])
+
+    def padded(self, given: list[Any]) -> list[Any]:
+        """Numbers among the arguments, then those at watched places, then None for those that are known later."""
+        found = [*given, *[g.now() for g in self.watched]]
+        return found + [None] * (self.count_of_numbers - len(found))
+
+
+def signature(tensors: list[Tensor]) -> tuple[Any, ...]:
+    """What the program depends on of its tensor arguments: class, shape, dtype, strides, requires_grad, whether a leaf, rare things."""
+    return tuple(
+        [(type(t), t._array.shape, t._array.dtype, t._array.strides, t._rg, t._node is None, _rare(t._x)) for t in tensors]
+    )
+
+
+def _rare(rare: dict[str, Any] | None) -> tuple[Any, ...]:
+    """What a program depends on among the rare things that a tensor has: hooks, being made in inference mode, keeping its gradient."""
+    made = () if rare is None else (*hooks_in(rare), bool(rare.get("inference")), bool(rare.get("retains")))
+    return made if any(made) else ()
+
+
+def flags() -> tuple[Any, ...]:
+    """The modes that a program depends on."""
+    kind, modes = get_default_dtype(), len(local.function_modes)
+    own = (local.grad, local.inference, thread.stack.key, local.device, modes)
+    return (*own, kind, *SETTINGS.values())
+
+
+def same_place(t: Tensor, other: Tensor) -> bool:
+    """Whether two tensors are one piece of memory, looked at alike and with one counter of writes."""
+    a, b = t._array, other._array
+    if a is not b and (
+        type(b) is not ndarray or (a.shape, a.strides, a.dtype) != (b.shape, b.strides, b.dtype) or address(a) != address(b)
+    ):
+        return False
+    return version_of(t) is version_of(other)
+
+
+def differing(now: tuple[Any, ...], before: tuple[Any, ...]) -> str:
+    """Which tensor arguments are others, by their signatures, in words."""
+    told = []
+    for k, (one, other) in enumerate(zip(now, before, strict=False)):
+        shown = [f"{s[2]} {list(s[1])}" for s in (one, other)]
+        if shown[0] != shown[1]:
+            told.append(f"tensor {k} is {shown[0]}, was {shown[1]}")
+        elif one != other:
+            what = "requires_grad" if one[4] != other[4] else "strides" if one[3] != other[3] else "kind"
+            told.append(f"tensor {k} differs in {what}")
+    return ", ".join(told[:3])
+
+
+def overlap(arrays: list[ndarray]) -> bool:
+    """Whether two of some arrays may share memory."""
+    return any(np.may_share_memory(a, b) for k, a in enumerate(arrays) for b in arrays[:k])

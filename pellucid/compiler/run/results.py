@@ -1,0 +1,261 @@
+"""What leaves a call: results, gradients, and what becomes of the tensors that were there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from sys import getrefcount
+from typing import Any
+
+import numpy as np
+from numpy import empty, ndarray
+
+from ...backends.numpy_cpu import address
+from ...core.bind import wrap
+from ...core.inplace import replay_tensor
+from ...core.modes import no_grad
+from ...core.primitive import TENSORS
+from ...core.tensor import OutputSlot, Tensor, Version, make_tensor, version_of
+from ...ir import Buffer, Value
+from ...ops.shape.storage import as_strided
+from ..trace.arrays import numpy_dtype
+from .execute import Executable, look, plain
+from .node import spent_slot
+
+
+# ---- one result ---------------------------------------------------------------------------------------
+@dataclass(slots=True, frozen=True, eq=False)
+class New:
+    """A tensor of its own, with the memory of a value.
+
+    `joins`: it requires grad, and is a result of the version's node. `spent`: its graph is one through which backward has gone inside the
+    function (True), or one that raises this error.
+    """
+
+    value: Value
+    requires_grad: bool
+    spent: bool | Exception = False
+
+    @property
+    def joins(self) -> bool:
+        """Whether it is a result of the version's node, which the caller may differentiate."""
+        return self.requires_grad and not self.spent
+
+    @property
+    def values(self) -> list[Value]:
+        """What of the program is in it."""
+        return [self.value]
+
+
+@dataclass(slots=True, frozen=True, eq=False)
+class Number:
+    """A Python number made of terms: numbers that the call is given, by their positions, and values of the program."""
+
+    terms: list[int | Value]
+    compute: Callable[[list[Any]], Any]
+
+    @property
+    def values(self) -> list[Value]:
+        """What of the program is in it."""
+        return [v for v in self.terms if type(v) is Value]
+
+    def made(self, numbers: list[Any], memory: Callable[[Value], ndarray]) -> Any:
+        """The number, of the numbers of a call and what is in its memory."""
+        return self.compute([numbers[v] if type(v) is int else plain(memory(v)) for v in self.terms])  # type: ignore[arg-type]
+
+
+@dataclass(slots=True, frozen=True, eq=False)
+class Given:
+    """A tensor that was there: an argument, by its position, or a tensor of the state."""
+
+    who: int | Tensor
+
+
+@dataclass(slots=True, frozen=True, eq=False)
+class ViewOf:
+    """A view of a tensor that was there, with that one's graph: a write to one counts in the other's gradient."""
+
+    who: int | Tensor
+    chain: tuple[Any, ...]  # of operations, from there
+
+
+Output = New | Number | Given | ViewOf
+
+
+# ---- all of them ---------------------------------------------------------------------------------------
+@dataclass(slots=True, eq=False)
+class Results:
+    """What leaves a call: `outputs`, which `skeleton` puts into the structure of the function's result, and gradients.
+
+    The outputs include what side effects store and the function does not return.
+    """
+
+    outputs: list[Output]
+    skeleton: Any  # with a Slot for each output
+    single: bool  # whether the first output is the function's result
+    gradients: list[tuple[Any, Value | None]]  # of whom; None: it has none after the call
+    asked: list[int]  # arguments for whose gradients the function asks
+    detached: set[int]  # outputs that may be written to, also where they look into a tensor that requires grad
+    based: dict[Buffer, Any]  # in whose memory outputs may lie
+    executable: Executable
+    readers: dict[Value, Callable[[list[Any]], Any]]  # made when they are needed
+
+    def read(self, value: Value, env: list[Any]) -> ndarray:
+        """The array of a value in the memory of a call."""
+        read = self.readers.get(value)
+        if read is None:
+            read = self.readers[value] = self._reader(value)
+        return read(env)  # type: ignore[no-any-return]
+
+    def _reader(self, value: Value) -> Callable[[list[Any]], Any]:
+        if value.buffer not in self.executable.changing:
+            array = self.executable.array(value)
+            return lambda env: array
+        k, get, whole = self.executable.changing[value.buffer], self.executable.getter(value), value.whole
+
+        def read(env: list[Any]) -> ndarray:
+            block = env[k]
+            return look(block, value) if whole and block.dtype == np.uint8 and block.ndim == 1 else get(env)  # type: ignore[no-any-return]
+
+        return read
+
+    def leave_gradients(self, tensors: list[Tensor], env: list[Any]) -> None:
+        """Give tensors their gradients, and arguments requires_grad, as the traced call did."""
+        for k in self.asked:
+            tensors[k]._rg = True
+        for who, value in self.gradients:
+            t = tensors[who] if type(who) is int else who
+            t._grad = None if value is None else make_tensor(self.read(value, env))
+
+    def make(self, made: list[Any], tensors: list[Tensor], env: list[Any], numbers: list[Any], late: list[int]) -> None:
+        """Fill `made` with the outputs, but for numbers that are known (not None), and those of the positions `late`."""
+        for k, o in enumerate(self.outputs):
+            if type(o) is New:
+                base = self.based.get(o.value.buffer) if not o.requires_grad else None
+                array = self.read(o.value, env)
+                if base is None:
+                    made[k] = make_tensor(array)
+                else:
+                    base = tensors[base] if isinstance(base, int) else base
+                    made[k] = _view(base.detach() if base._rg and k in self.detached else base, array)
+            elif type(o) is Number:
+                if k not in late and made[k] is None:
+                    made[k] = o.made(numbers, lambda v: self.read(v, env))
+            else:
+                t = tensors[o.who] if isinstance(o.who, int) else o.who  # type: ignore[union-attr]
+                made[k] = replay_tensor(TENSORS, t, o.chain) if type(o) is ViewOf else t
+
+
+def _view(base: Tensor, array: ndarray) -> Tensor:
+    """A result that looks into an argument's or a parameter's memory, as a view of it: a write to one counts for the other."""
+    size = array.itemsize
+    if array.dtype != base._array.dtype or any(step % size or step < 0 for step in array.strides):
+        return wrap(array)
+    start = base.storage_offset() + (address(array) - address(base._array)) // size
+    with no_grad():
+        return as_strided(base, array.shape, [step // size for step in array.strides], start)
+
+
+# ---- everyday calls ------------------------------------------------------------------------------------
+@dataclass(slots=True, eq=False)
+class Direct:
+    """What leaves a call whose outputs are plain, straight from the blocks of memory that the program fills, in their order.
+
+    Outputs are tensors of their own and numbers; no gradient that was there is read, and no graph begins.
+    """
+
+    layout: list[tuple[tuple[int, ...], Any, Tensor | None]]  # of each block: shape, dtype, whose gradient it is
+    position: dict[Buffer, int]  # of blocks in the memory of a call
+    reused: list[tuple[Tensor, ndarray] | None]  # gradients, with their arrays, that are filled again if nobody else has them
+    removed: list[Tensor]  # whose gradients are cleared
+    counters: list[tuple[Version, int]]  # of writes, and how many there are
+    leaving: list[tuple[Any, OutputSlot | None, Callable[[list[Any]], Any] | None]]  # block or terms, spent graph, number
+
+    def memory(self, arrays: list[Any]) -> list[Any]:
+        """Add memory for what leaves to that of a call; returns the gradients that are new: block, whose, gradient, array."""
+        reused = self.reused
+        fresh = []
+        for k, (shape, kind, t) in enumerate(self.layout):
+            if t is not None:
+                held = reused[k]
+                # A gradient's memory is used again when nobody but the parameter and this version knows it.
+                if held is not None and t._grad is held[0] and getrefcount(held[0]) == 3 and getrefcount(held[1]) == 3:
+                    arrays.append(held[1])
+                    continue
+                made = empty(shape, kind)
+                fresh.append((k, t, wrap(made), made))
+            else:
+                made = empty(shape, kind)
+            arrays.append(made)
+        return fresh
+
+    def made(self, arrays: list[Any], fresh: list[Any], numbers: Any = (), known: Any = None, late: Any = ()) -> list[Any]:
+        """The outputs, after gradients and counters are what they are to be. `known` are numbers that were made before the program."""
+        for t in self.removed:
+            t._grad = None
+        for k, t, grad, made in fresh:
+            t._grad = grad
+            self.reused[k] = (grad, made)
+        for version, n in self.counters:
+            version.count += n
+        out: list[Any] = []
+        for k, spent, number in self.leaving:
+            if number is not None:
+                now = None if known is None else known[len(out)]
+                if now is None and len(out) not in late:
+                    now = number([numbers[-1 - i] if i < 0 else plain(arrays[i]) for i in k])
+                out.append(now)
+                continue
+            t = wrap(arrays[k])
+            if spent is not None:
+                t._node = spent
+                t._rg = True
+            out.append(t)
+        return out
+
+
+def direct(results: Results, given: int, written: list[tuple[Tensor, int]]) -> Direct | None:
+    """How outputs leave everyday calls; None where they cannot leave so. `given` arrays come before the blocks in the memory of a call."""
+    outputs, gradient_of = results.outputs, {v.buffer: (v, t) for t, v in results.gradients if v is not None}
+    layout: list[tuple[tuple[int, ...], Any, Tensor | None]] = []
+    position: dict[Buffer, int] = {}
+    for b in results.executable.fresh:
+        value, t = gradient_of.get(b, (None, None))
+        if value is None:
+            value = next((v for o in outputs for v in o.values if v.buffer is b and v.whole), None)  # type: ignore[union-attr]
+        if value is None:
+            return None
+        position[b] = given + len(layout)
+        layout.append((value.shape, numpy_dtype(value.dtype), t))
+    if any(not v.whole or v.buffer not in position for o in outputs for v in o.values):  # type: ignore[union-attr]
+        return None
+    if any(type(o) is New and layout[position[o.value.buffer] - given][0] != o.value.shape for o in outputs):
+        return None  # a result that is another result's memory in another shape
+    leaving: list[Any] = []
+    for o in outputs:
+        if type(o) is Number:
+            leaving.append(([-1 - v if type(v) is int else position[v.buffer] for v in o.terms], None, o.compute))  # type: ignore[union-attr]
+        elif type(o) is New:
+            spent = spent_slot(o.value.shape, numpy_dtype(o.value.dtype), o.spent) if o.spent else None
+            leaving.append((position[o.value.buffer], spent, None))
+    # The gradients of the traced call are filled again.
+    reused = [_held(*laid) for laid in layout]
+    removed = [t for t, v in results.gradients if v is None]
+    return Direct(layout, position, reused, removed, [(version_of(t), n) for t, n in written], leaving)
+
+
+def _held(shape: tuple[int, ...], kind: np.dtype, t: Tensor | None) -> tuple[Tensor, ndarray] | None:
+    """A parameter's gradient and its array, where that is memory of its own of such a form."""
+    g = None if t is None else t._grad
+    if g is None or type(g) is not Tensor or g._rg or g._node is not None:
+        return None
+    a = g._array
+    good = (
+        type(a) is ndarray
+        and a.base is None
+        and a.shape == shape
+        and a.dtype == kind
+        and a.flags.c_contiguous
+        and a.flags.writeable
+    )
+    return (g, a) if good else None
