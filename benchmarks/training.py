@@ -55,7 +55,7 @@ def timed(work, seconds):
 
 def called(function):
     """Of a compiled function's last version: how many items are native, and (operation, reason) of those that are calls of Python."""
-    parts = [function] if function.parts is None else list(function.parts.made.values())
+    parts = [function] if function.graph_breaks is None else list(function.graph_breaks.made.values())
     versions = [part.versions[-1] for part in parts if part.versions]
     if not versions:
         return 0, [("everything", "; ".join(function.history))]

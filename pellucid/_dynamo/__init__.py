@@ -127,7 +127,7 @@ def explain(f: Callable[..., Any], *extra_args: Any, **extra_kwargs: Any) -> Any
         compiled(*args, **kwargs)
         ops = [i for version in compiled.versions for i in version.code.run.program.instructions]
         reasons = list(compiled.refused.values()) + [f"a decision with a value ({i.site})" for i in ops if i.kind == "decide"]
-        graphs = len(compiled.versions) if compiled.parts is None else len(compiled.parts.made)
+        graphs = len(compiled.versions) if compiled.graph_breaks is None else len(compiled.graph_breaks.made)
         return ExplainOutput(graphs, len(reasons), sum(i.kind != "decide" for i in ops), reasons, compiled.explain())
 
     return inner(*extra_args, **extra_kwargs) if extra_args or extra_kwargs else inner

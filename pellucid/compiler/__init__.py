@@ -7,9 +7,11 @@
     >>> float(smooth(torch.zeros(3))), float(smooth(torch.zeros(3)))
     (0.0, 0.0)
 
-The first call of each kind runs eagerly while it is written down (`trace.py`); later calls check that nothing that was read has
-changed (`surroundings.py`, `step.py`) and run the program (`execute.py`). A line that no program can repeat stays Python's, and what is around
-it is compiled (`parts.py`); where that cannot be, the function runs eagerly. A warning says why once.
+The stages are folders. The first call of each kind runs eagerly, while what Python does (`capture/`) and what is computed (`trace/`) are
+written down. The program is made better (`passes/`), its operations become calls of native code (`lower/`), and it is bound to memory;
+later calls check that nothing that was read has changed, and run it (`run/`). `report/` tells all that. A line that no program can repeat
+stays Python's: there the graph breaks, and what is around it is compiled; where that cannot be, the function runs eagerly. A warning says
+why once.
 """
 
 from __future__ import annotations

@@ -20,9 +20,9 @@ from ..core.interpret import thread
 from ..core.modes import local, state
 from ..core.tensor import Tensor
 from ..nn.modules.module import Module
-from .capture.effects import Growing
-from .capture.graph_breaks import Parts
+from .capture.graph_breaks import GraphBreaks
 from .capture.guards import Guard
+from .capture.side_effects import Growing
 from .capture.structure import flatten, masked, numbers_in
 from .report import logs
 from .run.admission import OTHER_TENSORS, differing, signature
@@ -81,7 +81,7 @@ class CompiledFunction:
         self._dropped = 0  # versions that made room for others
         self._full = False  # no other call is traced any more
         self.uses_graphs = False
-        self.parts: Parts | None = None  # what is compiled where the whole is refused
+        self.graph_breaks: GraphBreaks | None = None  # what is compiled where the whole is refused
         CompiledFunction.living.add(self)
 
     def forget(self) -> None:
@@ -100,7 +100,7 @@ class CompiledFunction:
         self._warned = False
         self._dropped = 0
         self._full = False
-        self.parts = None
+        self.graph_breaks = None
 
     @property
     def name(self) -> str:
@@ -167,7 +167,7 @@ class CompiledFunction:
         if observe.observers or local.function_modes or local.transforms or state.slow > followed or STANCE[0] == "force_eager":
             # Somebody watches, a transform differentiates, or an outer function is being traced: what they must see are the operations.
             return self.function(*args, **kwargs)
-        if not self.versions and (self._full or self.parts is not None) and not self.fullgraph:
+        if not self.versions and (self._full or self.graph_breaks is not None) and not self.fullgraph:
             return self._python(*args, **kwargs)
         tensors: list[Tensor] = []
         structure = flatten((args, kwargs), tensors)
@@ -203,7 +203,7 @@ class CompiledFunction:
     @property
     def _python(self) -> Callable[..., Any]:
         """What runs where no program does: the function, or what is left of it around its parts."""
-        return self.function if self.parts is None else self.parts
+        return self.function if self.graph_breaks is None else self.graph_breaks
 
     def _trace(self, args: Any, kwargs: Any, structure: Any, tensors: list[Tensor], reason: str | None) -> Any:
         if reason is OTHER_TENSORS and (told := differing(signature(tensors), self.versions[0].admission.signature)):
@@ -326,13 +326,13 @@ class CompiledFunction:
         """
         if used and not self.uses_graphs:
             self.uses_graphs = True
-            if self.parts is not None:
-                self.parts = None
+            if self.graph_breaks is not None:
+                self.graph_breaks = None
                 self.history.append("runs eagerly, as it does more with graphs than to call backward()")
 
     def _part(self, refusal: Refusal) -> bool:
         """Let the statements that were refused stay Python's, and compile those around them; False where that cannot be."""
-        parts = self.parts or Parts(self.function, functools.partial(PartOfFunction, weakref.ref(self)))
+        parts = self.graph_breaks or GraphBreaks(self.function, functools.partial(PartOfFunction, weakref.ref(self)))
         try:
             lines = parts.lines_of(refusal)
             if not lines or not parts.cut(lines):
@@ -342,7 +342,7 @@ class CompiledFunction:
                 f"its text could not be parted ({type(error).__name__}: {error}), which is a fault: please report it"
             )
             return False
-        self.parts = parts
+        self.graph_breaks = parts
         return True
 
     def _tell(self, text: str) -> None:
@@ -406,13 +406,13 @@ class PartOfFunction(CompiledFunction):
     def _part(self, refusal: Refusal) -> bool:
         """The whole function is parted once more, and this run serves no more calls; without a line that says where, it runs eagerly."""
         whole = self.whole()
-        if whole is None or whole.parts is None:
+        if whole is None or whole.graph_breaks is None:
             return False
         parted = whole._part(refusal)
         whole.history.append(f"is compiled {AROUND}, too: {refusal}" if parted else f"{self.name} runs eagerly: {refusal}")
         logs.tell("graph_breaks", f"{whole.name} {whole.history[-1]}")
-        if not parted and all(run is self or run.refused and not run.versions for run in whole.parts.made.values()):
-            whole.parts = None
+        if not parted and all(run is self or run.refused and not run.versions for run in whole.graph_breaks.made.values()):
+            whole.graph_breaks = None
             whole.history.append("runs eagerly, as no part of it can be compiled")
         return parted
 

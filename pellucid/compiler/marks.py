@@ -24,7 +24,7 @@ class Marks:
             (weakref.ref(t), dict(t.__dict__)) for t in tensors
         ]  # weakly: a gradient that the call clears is to be let go
 
-    def settle(self, result: Any, guards: list[Guard], around: Any, witness: Any) -> frozenset[str]:
+    def settle(self, result: Any, guards: list[Guard], environment: Any, witness: Any) -> frozenset[str]:
         """The names of attributes for which the code may have asked arguments that do not have them. Those of tensors that are found are
         guarded. Refusal where a call would have to set attributes, or read those of an argument.
         """
@@ -37,11 +37,11 @@ class Marks:
         found = {id(t) for t, _ in before}
         if any(isinstance(t, Tensor) and id(t) not in found and t.__dict__ for t in leaving):
             raise Refusal("the step returns a tensor with attributes of its own", witness.entry)
-        asked = None if witness.dynamic else _asked(witness.codes_of_users(), around.module_names())
-        unclear = asked is not None and bool(asked - around.words())  # names that are no other object's
+        asked = None if witness.dynamic else _asked(witness.codes_of_users(), environment.module_names())
+        unclear = asked is not None and bool(asked - environment.words())  # names that are no other object's
         for t, held in before:
             mine = asked is None or not asked.isdisjoint(held)
-            if id(t) in around.given:
+            if id(t) in environment.given:
                 if held and mine:
                     raise Refusal("the step may read attributes that an argument has besides a tensor's own", witness.entry)
             elif held and mine or unclear:

@@ -197,8 +197,8 @@ def substitute(tree: Any, get: Callable[[Any], Any]) -> Any:
     return type(tree)(*made) if hasattr(tree, "_fields") else tuple(made)
 
 
-class Step(Protocol):
-    """What the text and the verifier ask of a step of a program: an instruction, or several that run as one."""
+class Unit(Protocol):
+    """What the text and the verifier ask of an instruction, or of several that run as one."""
 
     outputs: tuple[Value, ...]
     writes: tuple[Value, ...]
@@ -268,11 +268,11 @@ class Program:
     def verify(self) -> None:
         """Raise VerificationError when something is read before it was made, or lies outside its buffer.
 
-        Where instructions run as items, an item is one step: others may read of it only what it stores.
+        Where instructions run as items, an item is one unit: others may read of it only what it stores.
         """
         known = {id(b) for b in self.buffers}
         filled = {id(b) for b in self.buffers if b.kind != "temp"} | {id(v.buffer) for v in self.inputs}
-        steps: Sequence[Step] = self.instructions if self.items is None else self.items
+        units: Sequence[Unit] = self.instructions if self.items is None else self.items
 
         def check(v: Value, what: str) -> None:
             low, high = v.extent()
@@ -281,7 +281,7 @@ class Program:
             if low < 0 or high > v.buffer.size:
                 raise VerificationError(f"{what} reaches over bytes {low} to {high} of a buffer of {v.buffer.size}")
 
-        for k, instruction in enumerate(steps):
+        for k, instruction in enumerate(units):
             what = f"{'instruction' if self.items is None else 'item'} {k} ({instruction.op})"
             for v in instruction.reads():
                 check(v, f"what {what} reads")

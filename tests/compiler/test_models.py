@@ -64,7 +64,7 @@ def test_steps_that_talk(name):
         run = torch.compile(step) if compiled else step
         results.append([float(run(*inputs)) for _ in range(10)])
     np.testing.assert_allclose(results[1], results[0], rtol=2e-4, atol=2e-5)
-    parts = list(run.parts.made.values()) if run.parts is not None else []
+    parts = list(run.graph_breaks.made.values()) if run.graph_breaks is not None else []
     count = lambda: sum(v.hits for part in [run, *parts] for v in part.versions)
     before = count()
     run(*inputs)

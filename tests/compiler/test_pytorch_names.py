@@ -149,7 +149,7 @@ def test_the_older_decorator_and_marks():
         broken(x)
     with pytest.warns(torch.compiler.CompileWarning, match="break of its graph"):
         assert [parted(x).tolist() for _ in range(4)] == [[3, 3]] * 4
-    assert [sum(v.hits for v in part.versions) for part in parted.parts.made.values()] == [2, 2]
+    assert [sum(v.hits for v in part.versions) for part in parted.graph_breaks.made.values()] == [2, 2]
     assert d.explain(parted)(x).graph_count == 2
     for mark in (
         lambda: d.mark_dynamic(x, 0, min=1),

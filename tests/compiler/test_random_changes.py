@@ -271,7 +271,7 @@ def test_what_happens_between_calls_shows(seed):
             call(number)
         function = worlds[1].compiled
         versions = getattr(function, "_compiled", lambda: function)().versions  # a module has its function inside
-        parts = getattr(function, "_compiled", lambda: function)().parts
+        parts = getattr(function, "_compiled", lambda: function)().graph_breaks
         versions = versions + [v for part in (parts.made.values() if parts else ()) for v in part.versions]
         hits = sum(v.hits for v in versions)
         call(20)

@@ -18,8 +18,8 @@ class Earlier:
     has is let go, as in an eager call: gradients of two steps are as much as a model twice.
     """
 
-    def __init__(self, leaves: dict[int, Tensor], around: Any) -> None:
-        self.leaves, self.around = leaves, around
+    def __init__(self, leaves: dict[int, Tensor], environment: Any) -> None:
+        self.leaves, self.environment = leaves, environment
         self.grads: dict[int, Any] = {k: t._grad for k, t in leaves.items()}
         self.arrays: dict[int, Any] = {k: t._array for k, t in leaves.items()}
         self.wants = {k: t._rg for k, t in leaves.items()}
@@ -32,20 +32,20 @@ class Earlier:
             g, t = self.grads.get(key), self.leaves.get(key)
             if t is None or g is None or g is GONE or t._grad is g or key in tracer.needs_grad or type(g._array) is not ndarray:
                 continue
-            known = tracer.lookup(g._array) is not None or self.around.tensors.get(id(g._array), (None,))[0] is not g
+            known = tracer.lookup(g._array) is not None or self.environment.tensors.get(id(g._array), (None,))[0] is not g
             del g  # it is counted who has it
             if not known:
                 self._forget(key)
 
     def _forget(self, key: int) -> None:
         g: Tensor = self.grads[key]
-        array, tables = g._array, (self.leaves, self.grads, self.arrays, self.wants, self.around.seen)
-        named = self.around.tensors.pop(id(array))
+        array, tables = g._array, (self.leaves, self.grads, self.arrays, self.wants, self.environment.seen)
+        named = self.environment.tensors.pop(id(array))
         held = [table.pop(id(g), GONE) for table in tables]
         self.grads[key] = GONE
         mine = 3 + sum(x is g for x in held)  # here, in `named`, and as the argument of the function that counts
         if getrefcount(g) > mine or getrefcount(array) > 3 + sum(x is array for x in held):
-            self.around.tensors[id(array)] = named
+            self.environment.tensors[id(array)] = named
             for table, x in zip(tables, held, strict=True):
                 if x is not GONE:
                     table[id(g)] = x

@@ -62,7 +62,7 @@ class Edge(NamedTuple):
     child: int | None
 
 
-class Surroundings:
+class CapturedEnvironment:
     """Everything reachable from a function and its arguments at one moment."""
 
     def __init__(

@@ -84,7 +84,7 @@ def _hooked(module: Module) -> bool:
     return any(own) or bool(global_hooks.present)
 
 
-class Parts:
+class GraphBreaks:
     """A function whose statements are compiled in runs, around the lines that stay Python's.
 
     Args:

@@ -43,11 +43,11 @@ def explain(function: Any, measure: bool = True, passes: bool = False) -> Explan
     shown after each pass of the compiler.
     """
     title, lines, body = _told(function, measure, passes)
-    if function.parts is not None:
+    if function.graph_breaks is not None:
         head = "what is left to Python, and its compiled parts"
-        lines += ["", f"{head}:", function.parts.text]
-        body += [f"<h2>{head}</h2><pre>{html.escape(function.parts.text)}</pre>"]
-        for k, part in enumerate(function.parts.made.values()):
+        lines += ["", f"{head}:", function.graph_breaks.text]
+        body += [f"<h2>{head}</h2><pre>{html.escape(function.graph_breaks.text)}</pre>"]
+        for k, part in enumerate(function.graph_breaks.made.values()):
             _, text, page = _told(part, measure, passes, f"_part_{k}: ")
             lines += ["", *text]
             body += page

@@ -22,13 +22,13 @@ from ...core.tape import count
 from ...core.tensor import InferenceVersion, Tensor, version_of
 from ...errors import GraphError, facts_of, pass_on
 from ...ir import Buffer, Instruction, Program, Value
-from ..capture.changes import Changes
 from ..capture.checking import checker, split, unpacker
 from ..capture.earlier import Earlier
-from ..capture.effects import Again, Growing, written_by
-from ..capture.environment import Surroundings
+from ..capture.environment import CapturedEnvironment
 from ..capture.graph_breaks import body_of
 from ..capture.guards import Guard, Opaque, changed
+from ..capture.side_effect_tracker import SideEffectTracker
+from ..capture.side_effects import Again, Growing, written_by
 from ..capture.structure import Slot, carried_back, flatten, lifted, masked, numbers_in, rebuild
 from ..capture.witness import Witness
 from ..marks import Marks
@@ -38,11 +38,11 @@ from ..trace.numbers import is_read, settle
 from ..trace.refusal import Refusal, refusal_of
 from ..trace.tracer import Tracer
 from .admission import Admission, flags, same_place, signature
-from .effects import Effects, Undoing, buffers_of
 from .execute import Executable, Storage, executable
 from .node import below, has_hooks, is_spent, place_of, view_of
 from .results import Given, New, Number, Output, Results, ViewOf, direct
 from .sharing import Sharing
+from .side_effects import SideEffects, Undoing, buffers_of
 from .version import Backward, Code, Version
 
 
@@ -114,21 +114,21 @@ class _Tracing:
     def trace(self, whole: bool) -> None:
         """Make the call, and the version."""
         tensors, traced = self.tensors, self.traced
-        around = self.around = Surroundings(self.function, self.args, self.kwargs, self.places, self.logs)
-        tracer = self.tracer = Tracer(around, whole)
-        leaves = {id(t): t for t, _ in around.tensors.values()}
+        environment = self.environment = CapturedEnvironment(self.function, self.args, self.kwargs, self.places, self.logs)
+        tracer = self.tracer = Tracer(environment, whole)
+        leaves = {id(t): t for t, _ in environment.tensors.values()}
         leaves.update((id(t), t) for t in tensors)
-        earlier = tracer.earlier = Earlier(leaves, around)
+        earlier = tracer.earlier = Earlier(leaves, environment)
         self._declare()
         body = body_of(self.function)
         tracer.root = None if body is None else body.__code__
         witness = self.witness = tracer.witness = Witness(tracer.root)
-        self.changes = tracer.changes = Changes(around, tracer, [*self.watched, *self.logs], self.places)
-        streams = around.drawn()
+        self.changes = tracer.changes = SideEffectTracker(environment, tracer, [*self.watched, *self.logs], self.places)
+        streams = environment.drawn()
         tracer.began = count()
         # Weakly: a gradient that the call clears is to be let go.
-        versions = [(weakref.ref(t), _writes(t)) for t in (*tensors, *around.found)]
-        marks = Marks([*tensors, *around.found])
+        versions = [(weakref.ref(t), _writes(t)) for t in (*tensors, *environment.found)]
+        marks = Marks([*tensors, *environment.found])
         try:
             self._call()
         except TypeError as error:
@@ -137,7 +137,7 @@ class _Tracing:
         self.writes = {id(t): _writes(t) - n for ref, n in versions if (t := ref()) is not None}
         if flags() != self.flags:
             tracer.refuse("the step changes a mode or a setting of the library for good", witness.entry)
-        if around.drawn() != streams:
+        if environment.drawn() != streams:
             tracer.refuse("the step draws random numbers past this library, which a program could not repeat", witness.entry)
         traced.uses_graphs = witness.uses_graphs
         try:
@@ -147,7 +147,7 @@ class _Tracing:
             self._settle(earlier)
             if witness.asks_for_graphs and any(t._node is not None for t in tensors):
                 raise Refusal("the step looks at the graph of an argument, another one at each call", witness.entry)
-            self.marks = marks.settle(traced.result, self.guards, around, witness)
+            self.marks = marks.settle(traced.result, self.guards, environment, witness)
             self._find_changes()
             self._name_outputs()
             traced.version = self._version()
@@ -166,7 +166,7 @@ class _Tracing:
     def _declare(self) -> None:
         """The arguments, as inputs of the program."""
         tracer, tensors = self.tracer, self.tensors
-        if not self.around.complete:
+        if not self.environment.complete:
             tracer.refuse("the function can reach too many objects to watch", None)
         if any(type(t._array) is not ndarray for t in tensors):
             tracer.refuse("an argument has no data, or is of a custom kind")
@@ -197,7 +197,7 @@ class _Tracing:
         """A TypeError during tracing: where it may be one of a watched number's, and nothing has happened yet, the call is made without."""
         tracer = self.tracer
         happened = any(i.kind == "call" or any(v.buffer.kind != "temp" for v in i.writes) for i in tracer.program.instructions)
-        if not tracer.numbers or happened or changed(self.around.guards()):
+        if not tracer.numbers or happened or changed(self.environment.guards()):
             raise error
         self.traced.refusal = Refusal("the step hands a tensor's value to code that takes plain numbers alone")
         self.traced.result = self.function(*self.args, **self.kwargs)
@@ -206,7 +206,7 @@ class _Tracing:
         """A refusal of the call with the lines that it is about, or one of what cannot be seen."""
         refusal.lines |= {line for *_, line in self.witness.impure if line is not None}
         if refusal.variables is not None:
-            hidden = next((g for g in self.around.relevant(self.witness) if isinstance(g, Opaque)), None)
+            hidden = next((g for g in self.environment.relevant(self.witness) if isinstance(g, Opaque)), None)
             if hidden is not None:
                 return self._unseen(hidden)
         return refusal
@@ -214,7 +214,7 @@ class _Tracing:
     # ---- what it did besides computing -------------------------------------------------------------------
     def _settle(self, earlier: Earlier) -> None:
         """Find what the call did besides computing: gradients left behind, and changes that a replay would not make."""
-        around, witness, tracer = self.around, self.witness, self.tracer
+        environment, witness, tracer = self.environment, self.witness, self.tracer
         if witness.lost:
             raise Refusal("the step sets a profile function, and could not be watched", witness.entry)
         if witness.impure:
@@ -222,11 +222,11 @@ class _Tracing:
             raise Refusal(f"the step {call}, which a program could not repeat", site, [line for *_, line in witness.impure])
         if witness.read is not None:
             raise Refusal(f"{witness.read[0]} looks at values to decide what to do", witness.read[1])
-        if tracer.begun and not witness.asks_for_state and not around.views:
-            around.begin(tracer.begun)
+        if tracer.begun and not witness.asks_for_state and not environment.views:
+            environment.begin(tracer.begun)
         if not witness.asks_for_state:
-            around.idle(tracer.stepped)
-        guards = self.guards = around.relevant(witness)
+            environment.idle(tracer.stepped)
+        guards = self.guards = environment.relevant(witness)
         hidden = next((g for g in guards if isinstance(g, Opaque)), None)
         if hidden is not None:
             raise self._unseen(hidden)
@@ -250,7 +250,7 @@ class _Tracing:
         if not same or len(now) != self.count or any(a is not b for a, b in zip(now, self.tensors, strict=False)):
             self.traced.sets_inputs = True
             raise Refusal("the step changes an argument", self.witness.entry)
-        aliased = self.around.aliased
+        aliased = self.environment.aliased
         # Arguments that the code can also come to otherwise: they must be these again.
         self.pinned = [(k, t) for k, t in enumerate(self.tensors) if id(t) in aliased]
         self._keep_apart({k for k, _ in self.pinned})
@@ -259,7 +259,7 @@ class _Tracing:
     def _keep_apart(self, pinned: set[int]) -> None:
         """Refusal where a tensor that is another one at each call shares memory with one that the step also comes to otherwise."""
         reached: dict[int, list[Tensor]] = {}
-        for t in self.around.reached:
+        for t in self.environment.reached:
             reached.setdefault(id(memory_of(t._array)), []).append(t)
         self.alike: list[tuple[int, Tensor, Any]] = []
         for k, t in enumerate(self.tensors):
@@ -293,7 +293,7 @@ class _Tracing:
         for number in tracer.living_numbers():
             if not number.settled and all(number is not t for t in found):
                 raise Refusal("the step keeps a tensor's value as a number", number.site)
-        self.known: dict[int, Output] = {id(t): Given(t) for t, _ in self.around.tensors.values()}
+        self.known: dict[int, Output] = {id(t): Given(t) for t, _ in self.environment.tensors.values()}
         self.known.update((id(t), Given(k)) for k, t in enumerate(self.tensors))
         self.outputs: list[Output] = []
         self.detached: set[int] = set()
@@ -330,7 +330,7 @@ class _Tracing:
             return known
         value = tracer.value(t._array, "the result")
         if value.buffer.kind in ("input", "state") and not has_hooks(t):
-            view = view_of(t, [*self.tensors, *[t for t, _ in self.around.tensors.values()]])
+            view = view_of(t, [*self.tensors, *[t for t, _ in self.environment.tensors.values()]])
             if view is not None and all(v.buffer is not value.buffer for i in program.instructions for v in i.writes):
                 return ViewOf(self._who(view[0]), view[1])
         if t.is_inference() is not local.inference:
@@ -379,7 +379,7 @@ class _Tracing:
         """The gradients of the results with respect to arguments and state, as the second half of the program."""
         tracer, outs = self.tracer, self.differentiable
         leaves = [t for t in self.tensors if t._rg]
-        leaves += [t for t in {id(t): t for t in self.around.found}.values() if t._rg and all(t is not o for o in leaves)]
+        leaves += [t for t in {id(t): t for t in self.environment.found}.values() if t._rg and all(t is not o for o in leaves)]
         if not leaves:
             raise Refusal("the result requires grad through a tensor that is no argument and not found from one")
         if any(t.is_leaf for t in outs):
@@ -409,10 +409,10 @@ class _Tracing:
 
     def _gradients(self, outs: list[Tensor], leaves: list[Tensor], seeds: list[Tensor]) -> Any:
         """Gradients of `outs` in `leaves`, traced; None where there can be none, which is what eager says to a caller who asks for them."""
-        tracer, around = self.tracer, self.around
+        tracer, environment = self.tracer, self.environment
         tracer.phase = "backward"
         tracer.outside = True  # an argument may have been computed from the parameters, too
-        tracer.changed = lambda: bool(changed(around.guards()))
+        tracer.changed = lambda: bool(changed(environment.guards()))
         # A checkpoint computes again what it computed, and writes again (running statistics): not yet, nobody has asked for gradients.
         written = {v.buffer for i in tracer.program.instructions[: self.split] for v in i.writes}
         before = [(tracer.external[b], tracer.external[b].copy()) for b in written if b in tracer.external]
@@ -458,7 +458,7 @@ class _Tracing:
         self.external = {b: a for b, a in tracer.external.items() if b not in dynamic}
         storage = Storage(tracer.contents, self.external, tracer.roots)
         run = executable(program.part(forward, dynamic, dict.fromkeys([*leaving, *kept])), storage)
-        effects = Effects(self.changes.effects, self.changes.calls, self.outputs, tracer.partial)
+        effects = SideEffects(self.changes.effects, self.changes.calls, self.outputs, tracer.partial)
         decides, effects.undoing = self._undoing(forward, dynamic, run)
         half = None
         if self.seeds:
@@ -491,7 +491,7 @@ class _Tracing:
         it only reads them and nobody else looks into their memory.
         """
         written = {v.buffer for i in self.tracer.program.instructions for v in i.writes}
-        roots = Counter(id(memory_of(t._array)) for t in self.around.found if type(t._array) is ndarray)
+        roots = Counter(id(memory_of(t._array)) for t in self.environment.found if type(t._array) is ndarray)
         found: list[tuple[Tensor, Buffer]] = []
         for buffer, array in self.tracer.external.items():
             t = self._holder(array)
@@ -549,9 +549,9 @@ class _Tracing:
         state = [(t, a) for a in self.external.values() for t in [self._holder(a)] if t is not None]
         # What looks into the same memory must go on doing so: values are known by where they lie.
         roots, known = {id(memory_of(a)) for a in self.external.values()}, {id(t) for t, _ in state}
-        beside = [t for t in self.around.found if type(t._array) is ndarray]
+        beside = [t for t in self.environment.found if type(t._array) is ndarray]
         state += [(t, t._array) for t in beside if id(memory_of(t._array)) in roots and id(t) not in known]
-        seldom, always = split(self.guards, [m for m, _ in self.around.modules])
+        seldom, always = split(self.guards, [m for m, _ in self.environment.modules])
         return Admission(
             kind=masked(self.structure, None), numbers=numbers_in(self.structure),
             structure=masked(self.structure, self.lift) if self.lift else self.structure, lift=self.lift,
@@ -562,7 +562,7 @@ class _Tracing:
             drift=[(t, (t._array.shape, t._array.dtype, t._array.strides)) for t, _ in self.drift],
             requires_grad=[], grads=self.grads_before,
             grads_overwritten=[who for who, b in zip(self.moving, self.moving_buffers, strict=True) if b in written],
-            kept=self.around.kept, own_roots=set(),
+            kept=self.environment.kept, own_roots=set(),
         )  # fmt: skip
 
     def _check(self, a: Admission) -> None:
@@ -579,7 +579,7 @@ class _Tracing:
         a.checked = a.check is not None and not (a.sharing.shared or self.asked or of_arguments or a.drift or a.alike)
 
     def _holder(self, array: ndarray) -> Tensor | None:
-        found = self.around.tensors.get(id(array))
+        found = self.environment.tensors.get(id(array))
         return None if found is None else found[0]
 
 

@@ -12,14 +12,14 @@ from numpy import ndarray
 from ...core.tensor import Tensor, version_of
 from ...errors import pass_on
 from ...ir import Buffer, Program, Value
-from ..capture.effects import restore, saved
+from ..capture.side_effects import restore, saved
 from ..capture.structure import rebuild
 from ..trace.arrays import memory_of, numpy_dtype
 from .admission import Admission, overlap
-from .effects import Effects
 from .execute import Diverged, Executable
 from .node import freed, record
 from .results import Direct, New, Results
+from .side_effects import SideEffects
 
 
 # ---- outcomes ------------------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ class Version:
 
     __slots__ = ("_lock", "_simple", "admission", "code", "direct", "effects", "fast", "hits", "results")
 
-    def __init__(self, admission: Admission, results: Results, effects: Effects, code: Code, direct: Direct | None) -> None:
+    def __init__(self, admission: Admission, results: Results, effects: SideEffects, code: Code, direct: Direct | None) -> None:
         self.admission = admission
         self.results = results
         self.effects = effects

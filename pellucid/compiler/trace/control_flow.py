@@ -25,7 +25,7 @@ class Later:
         self.buffer = self  # which no program holds
 
 
-class Deciding:
+class ControlFlow:
     """The part of a tracer that hands out numbers and writes down what they decide."""
 
     def read(self, t: Tensor, how: str) -> None:

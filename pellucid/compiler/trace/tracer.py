@@ -28,7 +28,7 @@ from ...core.tensor import Tensor
 from ...ir import Buffer, Extra, Instruction, Program, Ref, Value
 from .arrays import Watched, arrays_in, bounds, dtype_name, owner
 from .backward import TracedRun
-from .control_flow import Deciding
+from .control_flow import ControlFlow
 from .events import Events
 from .numbers import is_read, observed, unwatched
 from .refusal import Refusal, frame_of, line_in, refusal_of
@@ -46,17 +46,17 @@ def _holds(value: Any, root: Any) -> bool:
     return few and any(isinstance(t, Tensor) and type(t._array) is ndarray and owner(t._array) is root for t in held)
 
 
-class Tracer(Deciding, Events):
+class Tracer(ControlFlow, Events):
     """Writes down what runs while it is active; `refusal` says why it gave up, when it did."""
 
     role = "tracer"
     Run = TracedRun
     whole_layers = True  # a recurrent layer is one operation
 
-    def __init__(self, around: Any, whole: bool = False) -> None:
+    def __init__(self, environment: Any, whole: bool = False) -> None:
         self.program = Program()
-        self.resolve = around.name_of  # the name of an array that existed before and that the next call finds again
-        self.holder = around.holder_of  # the array of a tensor into whose memory another array looks
+        self.resolve = environment.name_of  # the name of an array that existed before and that the next call finds again
+        self.holder = environment.holder_of  # the array of a tensor into whose memory another array looks
         self.whole = whole  # whether a value that decides something, which splits the program, is refused
         self.cleared: set[int] = set()  # tensors whose gradient an optimizer or a module cleared
         self.earlier: Any = None  # what tensors were before the call, to be told of it

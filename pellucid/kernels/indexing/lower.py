@@ -12,8 +12,7 @@ from ...ir.program import ITEMSIZE
 from ..lowered import OTHER, Executable, Lowering, Native, compact, steps, value_of
 from ..pointwise.loop import Access, Loop, Write
 from ..schedule import Place, Schedule
-from . import embedding, embedding_bag
-from . import gather_scatter as picks
+from . import embedding, embedding_bag, gather_scatter
 from .gather_scatter import Index, Pick
 
 _WHOLE = ("int64", "int32")
@@ -46,7 +45,7 @@ def copy(schedule: Schedule, ex: Executable, origin: Value, target: Value) -> No
 
 def check(schedule: Schedule, at: Place, shape: tuple[int, ...], index: Index, refuse: Callable[[], None]) -> None:
     """End the schedule where a position lies outside."""
-    symbol = schedule.function("check", (shape, index), lambda module, name: picks.emit_check(module, name, shape, index))
+    symbol = schedule.function("check", (shape, index), lambda module, name: gather_scatter.emit_check(module, name, shape, index))
     schedule.require(symbol, [at], refuse, "check of positions")
 
 
@@ -64,8 +63,8 @@ def pick(schedule: Schedule, p: Pick, table: Place, values: Place, indices: Sequ
             numbers = (rows, columns, -1, columns, embedding.share(p.size, columns))
             schedule.native(known, ["team", values, indices[0], table, *numbers], title)
             return
-    symbol = schedule.function(p.kind, p, lambda module, name: picks.emit(module, name, p))
-    numbers = (p.shape[0], picks.grain(p)) if p.shape else (1, 1)
+    symbol = schedule.function(p.kind, p, lambda module, name: gather_scatter.emit(module, name, p))
+    numbers = (p.shape[0], gather_scatter.grain(p)) if p.shape else (1, 1)
     schedule.native(symbol, ["team" if p.shared else None, table, values, *indices, *numbers], title)
 
 
@@ -79,7 +78,7 @@ def native(
 ) -> Native | str:
     """A pick as an item; `base` is what the table holds before: nothing new (None), "zeros", or a value's elements."""
     out = i.outputs[0]
-    if not picks.serves(p) or not p.size or not out.size:
+    if not gather_scatter.serves(p) or not p.size or not out.size:
         return OTHER
     if isinstance(base, Value) and (base.dtype != out.dtype or base.shape != out.shape or out.dtype.startswith("complex")):
         return OTHER

@@ -16,8 +16,8 @@ from ...core.tensor import Tensor
 from ...nn.modules._tables import Members
 from ..trace.numbers import is_read
 from ..trace.refusal import Refusal
-from .effects import Again, Call, Effect, Growing, form_of, writable
 from .guards import MISSING, SCALARS, Guard
+from .side_effects import Again, Growing, RepeatedCall, SideEffect, form_of, writable
 from .structure import Record, Slot, is_record, rebuild
 
 # Methods that change what they belong to: a schedule's own function may call none of them.
@@ -79,7 +79,7 @@ def _log(kind: type) -> type:
 LOGS: dict[type, Any] = {list: _log(list), deque: _log(deque)}
 
 
-class Log:
+class WatchedList:
     """A list that stands for another one while a call is traced, at all places where that can be found."""
 
     def __init__(self, place: Growing, places: list[Guard]) -> None:
@@ -129,20 +129,20 @@ def replace(holders: list[Any], old: Any, new: Any, but: list[Any]) -> None:
 
 
 # ---- what a traced call changes -----------------------------------------------------------------------
-class Changes:
+class SideEffectTracker:
     """Follows what a call that is being traced changes."""
 
-    def __init__(self, around: Any, tracer: Any, watched: Any, places: list[Guard]) -> None:
-        self.around = around
+    def __init__(self, environment: Any, tracer: Any, watched: Any, places: list[Guard]) -> None:
+        self.environment = environment
         self.tracer = tracer
         self.places = places  # of tensors that are others at each call
         self.at_start = [p.now() for p in places]
         self.held = [_contents(v) for v in self.at_start]
-        self.calls: list[Call] = []
-        self.effects: list[Effect] = []
+        self.calls: list[RepeatedCall] = []
+        self.effects: list[SideEffect] = []
         # Of numbers that are others at each call: place, the number, and what stands for it.
         self.numbers: dict[Any, tuple[Guard, Any, Any]] = {}
-        self.logs: list[Log] = []
+        self.logs: list[WatchedList] = []
         self.watched = watched
         self.inputs = {(id(g.holder), g.key) for g in [*watched, *places]}
         self.moved: list[Guard] = []
@@ -152,9 +152,9 @@ class Changes:
         """Numbers and lists that see what is done with them, inside the block."""
         for g in self.watched:
             if isinstance(g, Growing):
-                found = self.around.holding.get(id(g.holder))
+                found = self.environment.holding.get(id(g.holder))
                 if found is not None and all(_movable(p) for p in found):
-                    self.logs.append(Log(g, found))
+                    self.logs.append(WatchedList(g, found))
             else:
                 plain = g.now()
                 self.numbers[id(g.holder), g.key] = g, plain, self.tracer.number_given(plain)
@@ -182,7 +182,7 @@ class Changes:
         proxies = {id(log.proxy): log.place.holder for log in self.logs}
         lists = {id(log.place.holder) for log in self.logs}
         found: dict[Any, tuple[Guard, Any]] = {}
-        for g in self.around.guards():
+        for g in self.environment.guards():
             key = (id(g.holder), g.key)
             if g.kind in ("item", "attr", "cell") and key not in self.inputs and id(g.holder) not in lists:
                 now = g.now()
@@ -199,7 +199,7 @@ class Changes:
     def again(self, function: Any, owner: Any, args: Any, kwargs: Any) -> Any:
         """Call a schedule's step, which each call of the version does again."""
         tracer = self.tracer
-        call = Call(function, owner, args, kwargs)
+        call = RepeatedCall(function, owner, args, kwargs)
         leaves: list[Any] = []
         try:
             call.form = form_of((list(args), dict(kwargs)), lambda v: False, leaves)
@@ -236,7 +236,7 @@ class Changes:
         del watched, so_far
         return result
 
-    def _judge(self, call: Call, mine: set[int], watched: list[Any]) -> None:
+    def _judge(self, call: RepeatedCall, mine: set[int], watched: list[Any]) -> None:
         tracer = self.tracer
         for key, path in call.paths.items():
             if key[0] in mine:
@@ -301,7 +301,7 @@ class Changes:
         for key, (g, now) in changed.items():
             if key not in self.inputs and self._varies(g, now):
                 found.append(g)
-        for g in self.around.stored:  # whatever is there before the call
+        for g in self.environment.stored:  # whatever is there before the call
             key, now = (id(g.holder), g.key), g.now()
             if key in self.inputs:
                 continue
@@ -338,13 +338,13 @@ class Changes:
             return g.of_a_number
         return is_read(now) or g.of_tensors or isinstance(now, Tensor)
 
-    def _check_logs(self, lists: dict[int, Log], witness: Any) -> None:
+    def _check_logs(self, lists: dict[int, WatchedList], witness: Any) -> None:
         for place in self.watched:
             if isinstance(place, Growing) and (id(place.holder) not in lists or lists[id(place.holder)].proxy.looked):
                 self._refuse(place, witness, "and looks at it, or keeps it where it cannot be followed")
 
     def _known(self, value: Any) -> bool:
-        return self.around.seen.get(id(value)) is value and id(value) not in self.around.containers
+        return self.environment.seen.get(id(value)) is value and id(value) not in self.environment.containers
 
     def _stage(self, key: Any, value: Any) -> int:
         """How many of the late calls come before a change."""
@@ -365,7 +365,7 @@ class Changes:
             form = form_of(now, self._known, leaves)
         except Refusal as refusal:
             self._refuse(g, witness, f"an object {refusal.reason} each time")
-        if key not in self.inputs and g not in self.around.stored and _is_new(form):
+        if key not in self.inputs and g not in self.environment.stored and _is_new(form):
             self._refuse(g, witness, "an object that it also reads, another one at each call")
         if isinstance(form, (str, bytes, complex, range)) or any(
             type(t) is not Tensor and not self._known(t) for t in leaves if isinstance(t, Tensor)
@@ -376,7 +376,7 @@ class Changes:
         stage = self._stage(key, now)
         if stage == -2:
             self._refuse(g, witness, "twice, before and after a schedule's step")
-        owner = self.around.groups.get(id(g.holder))
+        owner = self.environment.groups.get(id(g.holder))
         if owner is not None:
             then = self.tracer.stepped.get(id(owner), [])
             there = {id(table.get(g.key, MISSING)) for held in then for k, table in held if k == id(g.holder)}
@@ -386,9 +386,9 @@ class Changes:
                 stage = -1
             elif id(now) in there or len(there) > 1:
                 self._refuse(g, witness, "between two steps of its optimizer")
-        self.effects.append(Effect(g, now, form, stage))
+        self.effects.append(SideEffect(g, now, form, stage))
 
-    def _add_log(self, log: Log, witness: Any) -> None:
+    def _add_log(self, log: WatchedList, witness: Any) -> None:
         late = [c for c in self.calls if c.late]
         cuts = [0, *[c.grown[id(log.place.holder)] for c in late], len(log.proxy.added)]
         for stage, (a, b) in enumerate(zip(cuts, cuts[1:], strict=False)):
@@ -398,13 +398,13 @@ class Changes:
                     form = form_of(values, self._known, [])
                 except Refusal as refusal:
                     self._refuse(log.place, witness, f"with an object {refusal.reason}")
-                self.effects.append(Effect(log.place, values, form, stage))
+                self.effects.append(SideEffect(log.place, values, form, stage))
 
     def _check_containers(self, result: Any, witness: Any) -> None:
         """Refusal where a container that effects make would be one with another, or with one of the caller's."""
         known: list[int] = []
         _containers(result, known)
-        taken = {*known, *self.around.containers}
+        taken = {*known, *self.environment.containers}
         for e in self.effects:
             made: list[int] = []
             parts = e.value if isinstance(e.place, Growing) else [e.value]

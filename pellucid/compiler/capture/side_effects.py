@@ -40,7 +40,7 @@ class Again(Refusal):
         self.places = places
 
 
-class Known(Slot):
+class KnownObject(Slot):
     """An object that was there before the call, in the structure of an effect's value."""
 
     def __init__(self, value: Any) -> None:
@@ -48,7 +48,7 @@ class Known(Slot):
         self.value = value
 
 
-class Effect:
+class SideEffect:
     """That a place gets a value, or a list more items. `stage`: after how many of the late calls; -1: before the program."""
 
     def __init__(self, place: Guard, value: Any, form: Any, stage: int) -> None:
@@ -63,7 +63,7 @@ class Effect:
         if type(form) is Slot:
             self.put(made[form.place])
         else:
-            self.put(rebuild(form, lambda s: s.value if type(s) is Known else made[s.place]))
+            self.put(rebuild(form, lambda s: s.value if type(s) is KnownObject else made[s.place]))
 
     def __str__(self) -> str:
         what = "appends to" if isinstance(self.place, Growing) else "sets"
@@ -134,7 +134,7 @@ def form_of(value: Any, known: Any, leaves: list[Any]) -> Any:
     if isinstance(value, SCALARS):
         return value
     if known(value):
-        return Known(value)
+        return KnownObject(value)
     if isinstance(value, tuple) and (type(value) is tuple or hasattr(value, "_fields")):
         parts = [form_of(v, known, leaves) for v in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
@@ -148,7 +148,7 @@ def form_of(value: Any, known: Any, leaves: list[Any]) -> Any:
 
 
 # ---- calls that are made again ------------------------------------------------------------------------
-class Call:
+class RepeatedCall:
     """A call of library code that changes only what is its own: a schedule's step."""
 
     def __init__(self, function: Any, owner: Any, args: Any, kwargs: Any) -> None:
@@ -167,7 +167,7 @@ class Call:
         self.free: list[int] = []  # the identities of its arguments
 
     def __call__(self, made: list[Any]) -> None:
-        args, kwargs = rebuild(self.form, lambda s: s.value if type(s) is Known else made[s.place])
+        args, kwargs = rebuild(self.form, lambda s: s.value if type(s) is KnownObject else made[s.place])
         self.function(self.owner, *args, **kwargs)
 
     def __str__(self) -> str:

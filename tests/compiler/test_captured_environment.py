@@ -714,7 +714,7 @@ def test_what_cannot_be_watched_runs_eagerly(make: Callable[[], Any], reason: st
 
 def test_file_read_through_the_standard_library(tmp_path: pathlib.Path) -> None:
     f = torch.compile(_file(tmp_path))
-    with pytest.warns(torch.compiler.CompileWarning, match=r"opens a file.*test_surroundings\.py"):
+    with pytest.warns(torch.compiler.CompileWarning, match=r"opens a file.*test_captured_environment\.py"):
         f(X)
     (tmp_path / "scale.txt").write_text("5")
     torch.testing.assert_close(f(X), X * 5)

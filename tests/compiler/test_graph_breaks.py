@@ -14,7 +14,7 @@ import pytest
 import pellucid as torch
 import pellucid.nn.functional as F
 from pellucid import nn
-from pellucid.compiler.capture.graph_breaks import Parts
+from pellucid.compiler.capture.graph_breaks import GraphBreaks
 
 WARNING = torch.compiler.CompileWarning
 
@@ -56,7 +56,7 @@ def check_all_cuts(source, inputs, rounds=40, seed=0):
     expected = [outcome(function, space, *given) for given in inputs]
     made = 0
     for lines in cuts:
-        parts = Parts(function, lambda f, first, last: f)
+        parts = GraphBreaks(function, lambda f, first, last: f)
         if not parts.cut(lines):
             continue
         made += 1
@@ -323,8 +323,8 @@ def test_steps_with_a_line_that_stays_pythons(name):
 # ---- what is left to Python, and what is not ----------------------------------------------------------------
 def compiled_calls(run):
     """How many calls of parts ran as programs, part by part."""
-    assert run.parts is not None, run.history
-    return [sum(v.hits for v in part.versions) for part in run.parts.made.values()]
+    assert run.graph_breaks is not None, run.history
+    return [sum(v.hits for v in part.versions) for part in run.graph_breaks.made.values()]
 
 
 def quietly(run, *args, times=6):
@@ -503,7 +503,7 @@ def test_a_loop_over_a_loader():
 
     run = equal_steps(make)
     assert max(compiled_calls(run)) >= 8
-    assert "for inputs, labels in data:\n        loss, = _part_" in run.parts.text, (
+    assert "for inputs, labels in data:\n        loss, = _part_" in run.graph_breaks.text, (
         "the line that gives the batches, not the one that uses them"
     )
 
@@ -645,7 +645,7 @@ def test_a_part_in_which_a_used_graph_begins_is_not_traced_again():
 
     run = torch.compile(step)
     quietly(run, torch.linspace(-1, 1, 48).reshape(8, 6), torch.arange(8) % 3, times=60)
-    first = next(iter(run.parts.made.values()))
+    first = next(iter(run.graph_breaks.made.values()))
     assert not first.versions
     assert len(first.history) == 2 and "runs eagerly, as a graph begins in it" in first.history[1]
 
@@ -704,7 +704,7 @@ def test_what_is_told(capsys):
 
     run = torch.compile(step)
     with pytest.warns(
-        WARNING, match=r"step is compiled around a line that stays Python's: the step prints.*test_parts\.py"
+        WARNING, match=r"step is compiled around a line that stays Python's: the step prints.*test_graph_breaks\.py"
     ) as told:
         for _ in range(4):
             run(torch.ones(2))
@@ -713,7 +713,7 @@ def test_what_is_told(capsys):
     text = str(run.explain())
     assert "stays Python's" in text and text.count("version 1 for") == 3 and "step, line " in text
     run.forget()
-    assert run.parts is None
+    assert run.graph_breaks is None
 
 
 def test_graphs_that_are_used_in_other_ways_do_not_begin_in_parts():

@@ -15,7 +15,7 @@ from ...core.streams.generator import Generator
 from ...core.tensor import Tensor
 from ...ir import Buffer, Value
 from ...kernels.random.twister import SIZE
-from ..capture.effects import Call, Effect, counts
+from ..capture.side_effects import RepeatedCall, SideEffect, counts
 from .results import New, Number, Output
 
 STREAM = 4 * (SIZE + 1)  # bytes of a random stream: its words, and the position of the next one
@@ -49,19 +49,19 @@ class Undoing:
 
 
 @dataclass(slots=True, eq=False)
-class Effects:
+class SideEffects:
     """What is changed in Python. Numbers are those that the call is given, None while they are not known; `made` are the outputs so far."""
 
-    effects: list[Effect]
-    calls: list[Call]
+    effects: list[SideEffect]
+    calls: list[RepeatedCall]
     outputs: list[Output]
     partial: list[tuple[Callable[[list[Any]], Any], list[int]]]  # computed of numbers first, as it may fail
     undoing: Undoing | None = None  # None: there is nothing to undo
     # ---- in which order it is done
-    early: list[Effect] = field(init=False)  # before the program
-    first_calls: list[Call] = field(init=False)
-    late_calls: list[Call] = field(init=False)  # after the program
-    staged: list[list[Effect]] = field(init=False)  # after so many of them
+    early: list[SideEffect] = field(init=False)  # before the program
+    first_calls: list[RepeatedCall] = field(init=False)
+    late_calls: list[RepeatedCall] = field(init=False)  # after the program
+    staged: list[list[SideEffect]] = field(init=False)  # after so many of them
     late_outputs: list[int] = field(init=False)  # of numbers that late calls give
     given_outputs: list[int] = field(init=False)  # of numbers that are known before the program runs
     # ---- what there is at all
