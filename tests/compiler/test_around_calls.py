@@ -221,7 +221,7 @@ def test_calls_under_autocast_need_only_the_quick_check(monkeypatch):
         expected = model(torch.ones(4, 3))
         compiled(torch.ones(4, 3))
         with monkeypatch.context() as patched:
-            patched.setattr(type(compiled.versions[0]), "why_not", refuse)
+            patched.setattr(type(compiled.versions[0].admission), "why_not", refuse)
             assert torch.equal(compiled(torch.ones(4, 3)), expected)
     with torch.no_grad():
         assert compiled(torch.ones(4, 3)).dtype == torch.float32

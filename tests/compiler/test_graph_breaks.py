@@ -10,6 +10,7 @@ import traceback
 import warnings
 
 import pytest
+from eager_and_compiled import same
 
 import pellucid as torch
 import pellucid.nn.functional as F
@@ -280,22 +281,6 @@ def calls(step, times=6):
     return found
 
 
-def same(a, b, where=""):
-    if isinstance(a, torch.Tensor):
-        assert a.shape == b.shape and a.requires_grad == b.requires_grad, where
-        torch.testing.assert_close(a, b, rtol=2e-4, atol=2e-5, msg=lambda m: f"{where}: {m}")
-    elif isinstance(a, dict):
-        assert a.keys() == b.keys()
-        [same(a[k], b[k], where) for k in a]
-    elif isinstance(a, (list, tuple)):
-        assert len(a) == len(b), where
-        [same(v, w, f"{where}, {k}") for k, (v, w) in enumerate(zip(a, b, strict=True))]
-    elif isinstance(a, float):
-        assert a == pytest.approx(b, rel=2e-4, abs=2e-5), where
-    else:
-        assert a == b, where
-
-
 def interrupted(source):
     """The step with something that stays Python's between any two statements, or before or after them."""
     lines = textwrap.dedent(source).strip("\n").splitlines()
@@ -317,7 +302,7 @@ def test_steps_with_a_line_that_stays_pythons(name):
         expected = calls(function)
         run = torch.compile(function)
         with pytest.warns(WARNING), warnings.catch_warnings():
-            same(calls(run), expected, f"line {k} of {name}")
+            same(calls(run), expected, 2e-4, 2e-5, path=(f"line {k} of {name}",))
 
 
 # ---- what is left to Python, and what is not ----------------------------------------------------------------

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from eager_and_compiled import distinct, floats, mask, whole, with_gradients
 
 import pellucid as torch
 import pellucid.nn.functional as F
@@ -17,10 +18,6 @@ pytestmark = pytest.mark.skipif(not target.available(), reason="there is no comp
 SEEDS = (0, 1, 2)
 
 
-def floats(*shape, low=-2.0, high=2.0, dtype=torch.float32):
-    return lambda g: (torch.rand(shape, generator=g, dtype=dtype) * (high - low) + low).requires_grad_()
-
-
 def turned(*shape):
     """Transposed in memory."""
     return lambda g: torch.rand(shape[::-1], generator=g).sub(0.5).permute(*reversed(range(len(shape)))).requires_grad_()
@@ -29,18 +26,6 @@ def turned(*shape):
 def gapped(*shape):
     """Every other element of something larger."""
     return lambda g: torch.rand(*shape[:-1], 2 * shape[-1], generator=g)[..., ::2].detach().requires_grad_()
-
-
-def whole(high, *shape, low=0, dtype=torch.int64):
-    return lambda g: torch.randint(low, high, shape, generator=g, dtype=dtype)
-
-
-def mask(*shape):
-    return lambda g: torch.rand(shape, generator=g) > 0.5
-
-
-def distinct(n, k):
-    return lambda g: torch.randperm(n, generator=g)[:k]
 
 
 INDEXING = {
@@ -416,17 +401,6 @@ LOSSES = {
 CASES = {**INDEXING, **COPIES, **PRODUCTS, **REDUCTIONS, **POOLING, **ORDER, **LOSSES}
 
 
-def run(f, args):
-    """Results, and the gradients of a weighted sum of them."""
-    torch.manual_seed(3)
-    made = f(*args)
-    made = list(made) if isinstance(made, tuple) else [made]
-    roots = [o for o in made if o.requires_grad]
-    leaves = [a for a in args if a.requires_grad]
-    weights = [torch.arange(1.0, o.numel() + 1, dtype=o.dtype).reshape(o.shape).cos() for o in roots]
-    return made, torch.autograd.grad(roots, leaves, weights, allow_unused=True) if roots else ()
-
-
 def called(function):
     """(operation, reason) of all that the versions of a compiled function call from Python."""
     runs = [r for version in function.versions for r in version.code.executables]
@@ -439,7 +413,7 @@ def test_native_and_eager_for_other_values(name):
     inputs = [[make(torch.Generator().manual_seed(seed)) for make in makers] for seed in SEEDS]
     compiled = torch.compile(f, fullgraph=True)
     for args in inputs:
-        for a, b in zip(*(sum(map(list, run(g, args)), []) for g in (compiled, f)), strict=True):
+        for a, b in zip(*(with_gradients(g, args) for g in (compiled, f)), strict=True):
             if b is None:
                 assert a is None or not a.any()
                 continue

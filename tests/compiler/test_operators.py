@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from eager_and_compiled import distinct, floats, mask, whole, with_gradients
 
 import pellucid as torch
 import pellucid.nn.functional as F
@@ -13,24 +14,8 @@ import pellucid.nn.functional as F
 SEEDS = (0, 1, 2)
 
 
-def floats(*shape, low=-2.0, high=2.0):
-    return lambda g: (torch.rand(shape, generator=g) * (high - low) + low).requires_grad_()
-
-
-def whole(high, *shape, low=0):
-    return lambda g: torch.randint(low, high, shape, generator=g)
-
-
-def mask(*shape):
-    return lambda g: torch.rand(shape, generator=g) > 0.5
-
-
 def ordered(n):
     return lambda g: torch.rand(n, generator=g).sort()[0]
-
-
-def distinct(n, k):
-    return lambda g: torch.randperm(n, generator=g)[:k]
 
 
 def dominant(*shape):
@@ -158,24 +143,13 @@ def _assigned(x, i, v):
     return x
 
 
-def run(f, args):
-    """Results, and the gradients of a weighted sum of them."""
-    torch.manual_seed(3)
-    made = f(*args)
-    made = list(made) if isinstance(made, tuple) else [made]
-    roots = [o for o in made if o.requires_grad]
-    leaves = [a for a in args if a.requires_grad]
-    weights = [torch.arange(1.0, o.numel() + 1).reshape(o.shape).cos() for o in roots]
-    return made, torch.autograd.grad(roots, leaves, weights, allow_unused=True) if roots else ()
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_compiled_is_eager_for_other_values(name):
     f, *makers = CASES[name]
     inputs = [[make(torch.Generator().manual_seed(seed)) for make in makers] for seed in SEEDS]
     compiled = torch.compile(f, fullgraph=True)
     for args in inputs:
-        for a, b in zip(*(sum(map(list, run(g, args)), []) for g in (compiled, f)), strict=True):
+        for a, b in zip(*(with_gradients(g, args) for g in (compiled, f)), strict=True):
             if b is None:
                 assert a is None or not a.any()
                 continue

@@ -9,6 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
+from eager_and_compiled import same
 
 import pellucid as torch
 import pellucid.nn as nn
@@ -203,23 +204,6 @@ CHANGES = {
 }  # fmt: skip
 
 
-def same(a, b, path=()):
-    """Equal in types, shapes and keys; numbers to rounding."""
-    assert type(a) is type(b), (path, a, b)
-    if isinstance(a, torch.Tensor):
-        assert a.requires_grad == b.requires_grad, path
-        torch.testing.assert_close(b.detach(), a.detach(), rtol=2e-3, atol=2e-3, msg=lambda text: f"{path}: {text}")
-    elif isinstance(a, dict):
-        assert list(a) == list(b), (path, a, b)
-        same(list(a.values()), list(b.values()), (*path, tuple(a)))
-    elif isinstance(a, (list, tuple)):
-        assert len(a) == len(b), (path, a, b)
-        for k, (x, y) in enumerate(zip(a, b, strict=True)):
-            same(x, y, (*path, k))
-    else:
-        assert a == (pytest.approx(b) if isinstance(b, float) else b), path
-
-
 def called(world, stream, work):
     """What a call gives, or the words it raises; and the stream of random numbers after it."""
     torch.set_rng_state(stream)
@@ -240,7 +224,7 @@ def test_what_happens_between_calls_shows(seed):
     def both(work):
         nonlocal stream
         (eager, after), (compiled, other) = (called(w, stream, work) for w in worlds)
-        same(eager, compiled, tuple(told))
+        same(eager, compiled, 2e-3, 2e-3, path=tuple(told))
         assert torch.equal(after, other), told
         stream = after
         return isinstance(eager, str)
@@ -250,7 +234,7 @@ def test_what_happens_between_calls_shows(seed):
         x, y = data.standard_normal((size, 6), np.float32), data.integers(0, 3, size)
         told.append(f"call {size}")
         failed = both(lambda w: w.step(torch.from_numpy(x.copy()), torch.from_numpy(y.copy())))
-        same(worlds[0].everything(), worlds[1].everything(), tuple(told))
+        same(worlds[0].everything(), worlds[1].everything(), 2e-3, 2e-3, path=tuple(told))
         for mine, others in zip(*(w.model.state_dict().values() for w in worlds), strict=True):
             others.copy_(mine)  # rounding is not to add up
         return failed

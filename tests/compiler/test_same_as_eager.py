@@ -11,6 +11,7 @@ import warnings
 
 import numpy as np
 import pytest
+from eager_and_compiled import outcome, same
 
 import pellucid as torch
 import pellucid.nn.functional as F
@@ -23,34 +24,11 @@ def leaf(*shape, seed=0, dtype=torch.float32):
     return torch.from_numpy(np.asarray(data)).to(dtype).requires_grad_()
 
 
-def outcome(function, args):
-    """What a call gives or raises, and what it leaves in its arguments."""
-    try:
-        result = function(*args)
-    except Exception as error:
-        result = type(error).__name__, str(error).splitlines()[0]
-    return result, [a.detach().clone() for a in args], [a._version for a in args], [a.grad for a in args]
-
-
-def same(a, b, strides=True):
-    assert type(a) is type(b), (a, b)
-    if isinstance(a, torch.Tensor):
-        assert (a.shape, a.dtype, a.requires_grad) == (b.shape, b.dtype, b.requires_grad)
-        assert not strides or a.stride() == b.stride()
-        torch.testing.assert_close(a.detach(), b.detach(), rtol=1e-4, atol=1e-5, equal_nan=True)
-    elif isinstance(a, (list, tuple)):
-        assert len(a) == len(b)
-        for x, y in zip(a, b, strict=True):
-            same(x, y, strides)
-    else:
-        assert a == b or a != a and b != b, (a, b)
-
-
 def agree(function, makers, calls=5, strides=True):
     """Compiled as eager, over calls with other values."""
     compiled = torch.compile(function)
     for k in range(calls):
-        same(outcome(compiled, makers(k)), outcome(function, makers(k)), strides)
+        same(outcome(compiled, makers(k)), outcome(function, makers(k)), strides=strides)
     return compiled
 
 

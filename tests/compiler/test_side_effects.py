@@ -11,6 +11,7 @@ import warnings
 from types import SimpleNamespace as Space
 
 import pytest
+from eager_and_compiled import same
 
 import pellucid as torch
 import pellucid.nn.functional as F
@@ -46,26 +47,6 @@ def train(m, o, x, y):
     loss.backward()
     o.step()
     return loss
-
-
-def same(a, b, path=()):
-    """Of equal types, lengths, keys in equal order, and values to rounding."""
-    assert type(a) is type(b), (path, a, b)
-    if isinstance(a, torch.Tensor):
-        assert a.requires_grad == b.requires_grad and a.shape == b.shape and a.dtype == b.dtype, (path, a, b)
-        torch.testing.assert_close(b.detach(), a.detach(), rtol=1e-4, atol=1e-5, msg=lambda text: f"{path}: {text}")
-    elif isinstance(a, dict):
-        assert [str(k) for k in a] == [str(k) for k in b], (path, a, b)
-        for (k, v), w in zip(a.items(), b.values(), strict=True):
-            same(v, w, (*path, k))
-    elif isinstance(a, (list, tuple, collections.deque)):
-        assert len(a) == len(b), (path, a, b)
-        for k, (v, w) in enumerate(zip(a, b, strict=True)):
-            same(v, w, (*path, k))
-    elif isinstance(a, float):
-        assert a == pytest.approx(b, rel=1e-4, nan_ok=True), path
-    else:
-        assert a == b, (path, a, b)
 
 
 def follow(make, compiled, bad=(), calls=12):
