@@ -16,7 +16,7 @@ from ..core.interpret import exchange, thread
 from ..core.modes import ContextDecorator, local
 from ..core.primitive import TENSORS as F
 from ..core.primitive import Primitive
-from ..core.tensor import Tensor
+from ..core.tensor import Tensor, version_of
 from ..devices import device
 
 _FLOATS = (dtypes.float32, dtypes.bfloat16, dtypes.float16)
@@ -99,11 +99,11 @@ class _Policy:
         cacheable = self.use_cache and x._node is None and x._rg and target is self.dtype and local.grad
         if cacheable:
             known = self.cache.get(id(x))
-            if known is not None and known[0] is x and known[1] == x._version:
+            if known is not None and known[0] is x and known[1] == version_of(x).count:
                 return known[2]
         result: Tensor = F.cast(x, dtype=target.numpy)
         if cacheable:
-            self.cache[id(x)] = (x, x._version, result)
+            self.cache[id(x)] = (x, version_of(x).count, result)
         return result
 
 

@@ -6,13 +6,31 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..core import observe, reverse
+from ..core import observe, reverse, tracing
 from ..core.inplace import RETAIN as _RETAIN
 from ..core.modes import state
-from ..core.public import method, public
+from ..core.public import method, public, tensor_property
 from ..core.tape import Node, RemovableHandle, register
 from ..core.tensor import OutputSlot, Tensor, alias, set_requires_grad
 from ..errors import GraphError
+
+
+@tensor_property
+def _version(self: Tensor) -> int:
+    """How often the memory was written in place; views share the count.
+
+    Raises:
+        RuntimeError: a tensor made in inference mode, whose writes nobody counts.
+
+    >>> import pellucid as torch
+    >>> x = torch.zeros(2)
+    >>> x.add_(1)._version
+    1
+    """
+    if self.is_inference():
+        raise RuntimeError("Inference tensors do not track version counter.")
+    tracing.setting(tracing.COUNTS_WRITES)
+    return 0 if self._ver is None else self._ver.count
 
 
 @method()

@@ -15,7 +15,7 @@ from typing import Any
 from numpy import ndarray
 
 from ..backends.memory import give_back
-from ..core import observe, source
+from ..core import observe, source, tracing
 from ..core.interpret import thread
 from ..core.modes import local, state
 from ..core.tensor import Tensor
@@ -332,6 +332,8 @@ class CompiledFunction:
 
     def _part(self, refusal: Refusal) -> bool:
         """Let the statements that were refused stay Python's, and compile those around them; False where that cannot be."""
+        if refusal.reason.endswith(tracing.COUNTS_WRITES):
+            return False
         parts = self.graph_breaks or GraphBreaks(self.function, functools.partial(PartOfFunction, weakref.ref(self)))
         try:
             lines = parts.lines_of(refusal)

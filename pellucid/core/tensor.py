@@ -175,12 +175,6 @@ class Tensor:
         self._ver = None
 
     @property
-    def _version(self) -> int:
-        if self.is_inference():
-            raise RuntimeError("Inference tensors do not track version counter.")
-        return 0 if self._ver is None else self._ver.count
-
-    @property
     def _base(self) -> Tensor | None:
         return self._view.base if self._is_view() else None  # type: ignore[union-attr]
 

@@ -54,6 +54,9 @@ def seen(array: Any, what: str = "a shape, or what is done next, depends on valu
     return array
 
 
+COUNTS_WRITES = "reads how often a tensor was written"  # which compiled code does not count, not even a part of it
+
+
 def setting(what: str) -> None:
     """Tell a tracer that the program's own settings are asked for or changed, which a program does not repeat."""
     if tracer():

@@ -685,3 +685,29 @@ def test_writes_to_arguments_and_results_that_are_views_count(compiled):
     assert x._version == 1 and view._is_view() and view._base is x
     assert x.tolist() == [[0, 1, 1], [1, 1, 1]]
     assert part(X[:, 1:].T.contiguous()).tolist() == X[:, 1:].T.reshape(-1)[1:].tolist()
+
+
+def test_a_step_that_reads_how_often_a_tensor_was_written():
+    """Compiled code does not count writes, so the step runs eagerly, and no part of it is compiled."""
+
+    def step(x):
+        return x * x._version
+
+    def inner(x):
+        v = x * 2
+        v.unsqueeze(0).add_(1)
+        return v, x * v._version
+
+    run, x = torch.compile(step), torch.randn(3)
+    with pytest.warns(torch.compiler.CompileWarning, match="runs eagerly: the step reads how often a tensor was written"):
+        assert torch.equal(run(x), step(x))
+    for _ in range(3):
+        x.add_(1)
+        assert torch.equal(run(x), step(x))
+    run = torch.compile(inner)
+    with pytest.warns(torch.compiler.CompileWarning, match="runs eagerly"):
+        run(x)
+    for _ in range(3):
+        assert all(torch.equal(a, b) for a, b in zip(run(x), inner(x)))
+    with pytest.raises(torch.compiler.CompileError, match="reads how often a tensor was written"):
+        torch.compile(step, fullgraph=True)(x)
