@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, overload
 
 import numpy as np
 
@@ -116,7 +116,11 @@ def compact(ex: Executable, schedule: Schedule, v: Value, dtype: str = "") -> Pl
     return copy
 
 
-def places(ex: Executable, schedule: Schedule, *values: Value | None) -> list[Place | None]:
+@overload
+def places(ex: Executable, schedule: Schedule, *values: Value) -> list[Place]: ...
+@overload
+def places(ex: Executable, schedule: Schedule, *values: Value | None) -> list[Place | None]: ...
+def places(ex: Executable, schedule: Schedule, *values: Value | None) -> list[Place] | list[Place | None]:
     """Where values lie."""
     return [None if v is None else ex.place(v, schedule) for v in values]
 

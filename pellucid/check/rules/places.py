@@ -126,15 +126,12 @@ def rows_chosen(site: Any, expression: str | None) -> Place | None:
     for _ in range(12):
         if isinstance(node, ast.Call):
             name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-            of_module = isinstance(node.func, ast.Name) or ast.unparse(getattr(node.func, "value", node)) in (
-                "torch",
-                "np",
-                "numpy",
-            )
-            of_module = of_module or name in ("DataLoader", "TensorDataset")
-            if name not in _PASSES or of_module and not node.args:
+            of = node.func.value if isinstance(node.func, ast.Attribute) else None  # whose method it is
+            if of is not None and (name in ("DataLoader", "TensorDataset") or ast.unparse(of) in ("torch", "np", "numpy")):
+                of = None
+            if name not in _PASSES or of is None and not node.args:
                 return Place(site.file, line) if numbers else found
-            node = node.args[0] if of_module else node.func.value
+            node = node.args[0] if of is None else of
         elif isinstance(node, ast.Subscript):
             found = Place(site.file, line)
             if isinstance(node.slice, (ast.Slice, ast.Tuple, ast.Constant)) or numbers:

@@ -248,16 +248,16 @@ def _weight_by_pixels(
             some = min(images, geo.n - first)
             if plan.packed_bytes or plan.turned_bytes:
                 schedule.native(jit.address(natives["prepare"]), ["team", *arrays, first, some, 1], f"operands of the {title}")
-            numbers = (first, some, plan.tasks, 1)
-            schedule.native(jit.address(natives["accumulate"]), ["team", *arrays, result, *numbers], title)
+            share = (first, some, plan.tasks, 1)
+            schedule.native(jit.address(natives["accumulate"]), ["team", *arrays, result, *share], title)
     taps = geo.c_group * geo.taps
     if not plan.turned_bytes:
         numbers = (geo.o, taps, plan.padded_taps)
         schedule.native(jit.address(turning["sum_lanes"]), [result, to, *numbers], f"result of the {title}")
         return
     for offset, channel, channels, row in plan.parts:
-        where = [result.at(offset), row, to.at(channel * taps * 4), taps, taps, channels]
-        schedule.native(jit.address(turning["transpose"]), where, f"result of the {title}")
+        moved = [result.at(offset), row, to.at(channel * taps * 4), taps, taps, channels]
+        schedule.native(jit.address(turning["transpose"]), moved, f"result of the {title}")
 
 
 # ---- max pooling ---------------------------------------------------------------------------------------
@@ -281,8 +281,8 @@ def pooled(
         and not (index.dtype == "int64" and index.contiguous and index.shape == shape)
     ):
         return OTHER
-    plan = pool.max_plan(x.shape, *window)
-    if plan is None:
+    plan, function = pool.max_plan(x.shape, *window), pool.function("max_pool")
+    if plan is None or function is None:
         return OTHER
     planes, size, title = math.prod(x.shape[:2]), math.prod(shape), f"max pooling of {'x'.join(map(str, x.shape))}"
 
@@ -297,7 +297,7 @@ def pooled(
             schedule.room(8 * size) if index is None else ex.place(index, schedule),
             schedule.work(plan.scratch * count),
         ]
-        schedule.native(pool.function("max_pool"), ["team", *arrays, 8, planes, grain], title)
+        schedule.native(function, ["team", *arrays, 8, planes, grain], title)
 
     return Native(emit, title, x.nbytes + 12 * size, x.size)
 

@@ -254,8 +254,8 @@ def _emit_weights(module: Module) -> None:
                     total.set(total.get() + f.fabs(tap))
                 for p, value in enumerate(x for line in square(f, taps_line, g) for x in line):
                     f.store(value, to, (channels * p + c) * row)
-            for t, total in enumerate(sums):
-                f.store(total.get(), tap_sums, ((group * tame.TAPS + t) * word(f, _VECTORS) + v) * lanes)
+            for tap_number, total in enumerate(sums):
+                f.store(total.get(), tap_sums, ((group * tame.TAPS + tap_number) * word(f, _VECTORS) + v) * lanes)
     f.ret()
 
 

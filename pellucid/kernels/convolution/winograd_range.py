@@ -251,8 +251,8 @@ def sums_of_row(f: Function, x: Map, g: Map, across: Value, to: Value, work: Val
         of_x = f.fold(f.larger(*(f.load(vector("float", 4), most[0], at + i) for i in (0, 2))), f.larger)
         of_g = f.fold(f.load(vector("float", 4), most[1], at), f.larger)
         bound.set(f.fma(of_x, of_g, bound.get()))
-    for index, total in enumerate(sums):
-        f.store(bound.get() if index == _BOUND else f.total(total.get()), to, index)
+    for index, held in enumerate(sums):
+        f.store(bound.get() if index == _BOUND else f.total(held.get()), to, index)
     for side in range(2):
         f.store(f.fold(largest[side].get(), f.larger), to, _LARGEST + side)
 

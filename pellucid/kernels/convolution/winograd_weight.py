@@ -273,11 +273,11 @@ def _emit_finish(module: Module) -> None:
                     for i, line in enumerate(sums):
                         for j, total in enumerate(line):
                             total.set(total.get() + f.load(kind, other, point * (REACH * i + j)))
-                for k, value in enumerate(
+                for tap, value in enumerate(
                     x for line in square(f, result_line(3), [[v.get() for v in row] for row in sums]) for x in line
                 ):
                     finite.look(value, f.tail_mask(results - o, lanes))
-                    f.store(value, own, (c * 9 + k) * lanes)
+                    f.store(value, own, (c * 9 + tap) * lanes)
             to = f.at(f.out, o * channels * 9 + start * 9)
             some = f.smaller(results - o, lanes)
             transpose(f, pointer(f, _TRANSPOSE), own, f.const(lanes, "i64"), to, channels * 9, count * 9, some)

@@ -141,7 +141,11 @@ def _gradient(module: Module, ctype: str) -> None:
         used = f.select(g.compare("oeq", 0.0), f.const(0, "i64"), one.steps)
         with f.loop(used, f.steps) as t:
             line = one.line(f.out, t)
-            f.vector_loop(f.classes, width, lambda c, mask, line=line: f.store(f.const(0.0, kind), line, c, mask=mask))
+
+            def clear(c: Value, mask: Value | None, line: Value = line) -> None:
+                f.store(f.const(0.0, kind), line, c, mask=mask)
+
+            f.vector_loop(f.classes, width, clear)
         now, after = f.var("ptr", one.ahead), f.var("ptr", one.behind)
         for row in (one.ahead, one.behind):
             one.clear(f.at(row, one.states, ctype))

@@ -60,8 +60,8 @@ def pick(schedule: Schedule, p: Pick, table: Place, values: Place, indices: Sequ
             and p.table == (0, 1) and p.values == (columns, 1)
         ):  # fmt: skip
             # Rows of a table: its kernel lets threads share the columns.
-            numbers = (rows, columns, -1, columns, embedding.share(p.size, columns))
-            schedule.native(known, ["team", values, indices[0], table, *numbers], title)
+            own = (rows, columns, -1, columns, embedding.share(p.size, columns))
+            schedule.native(known, ["team", values, indices[0], table, *own], title)
             return
     symbol = schedule.function(p.kind, p, lambda module, name: gather_scatter.emit(module, name, p))
     numbers = (p.shape[0], gather_scatter.grain(p)) if p.shape else (1, 1)

@@ -332,7 +332,9 @@ def _emit_ready(module: Module) -> None:
         return f.select(packed, f.const(of(True), "i64"), of(False))
 
     tiles = {True: tile(), False: plain_tile()}
-    columns, rows, vectors = (chosen(lambda p, n=n: getattr(tiles[p], n)) for n in ("columns", "rows", "vectors"))
+    columns = chosen(lambda p: tiles[p].columns)
+    rows = chosen(lambda p: tiles[p].rows)
+    vectors = chosen(lambda p: tiles[p].vectors)
     rest = f.n % columns
     tail = f.select(rest.compare("ne", 0), (rest + (tile().lanes - 1)) / tile().lanes, vectors)
     widest = f.select(f.n.compare("sge", columns), vectors, tail)
@@ -342,6 +344,7 @@ def _emit_ready(module: Module) -> None:
         for wide in (widest, tail):
             null = f.emit(f"icmp eq ptr {_entry(f, (wide - 1) * rows + high + start).name}, null", "i1")
             absent = null if absent is None else absent | null
+    assert absent is not None
     with f.when(absent):
         f.line(f"%missing = load ptr, ptr getelementptr (ptr, ptr @pellucid_matmul, i64 {len(_table()) - 1})")
         f.line(f"call void %missing(i64 {f.packed.name}, i64 {height.name}, i64 {more.name}, i64 {f.n.name})")
@@ -506,7 +509,7 @@ def gemm_address() -> int | None:
     Strides count floats; `packed` is room for `SCRATCH_FLOATS`; flags are ACCUMULATE, BIAS, RELU. `depth` must be positive.
     """
     natives = _natives() if target.available() else None
-    return natives and natives["gemm"]
+    return None if natives is None else natives["gemm"]
 
 
 @functools.cache

@@ -146,7 +146,9 @@ def emit(loop: Loop, name: str) -> Kernel:
     flops = (len(loop.steps) + len(loop.reduces)) * math.prod(loop.shape)
     if 0 in loop.shape:
         f = module.function(name, **params)
-        for k, r in [(k, loop.reduces[k]) for k in stored]:
+        for k, r in enumerate(loop.reduces):
+            if r.access is None:
+                continue
             kept = [(n, s) for d, (n, s) in enumerate(zip(loop.shape, r.access.strides)) if d not in r.axes]
             if math.prod(n for n, _ in kept):
                 write_empty(f, kept, gathers[k], getattr(f, f"a{k}"))

@@ -172,8 +172,8 @@ class Nest:
     def _for_line(self, inner: Value | int, body: Callable[[Any], None]) -> None:
         """`body(offset)` for each vector of a line, a partial one included."""
         if self.resident:
-            for offset in range(0, self.plan.sizes[-1], self.width):
-                body(offset)
+            for known in range(0, self.plan.sizes[-1], self.width):
+                body(known)
             return
         with self.f.loop(0, inner, self.width) as offset:
             body(offset)
@@ -186,8 +186,8 @@ class Nest:
             held = self.short[k] if self._short(k) else Num(m, self.totals[k].get(), g.total)
             total = one.cast(g.fold(one, held), g.total)
             if self.plan.gathered[k]:
-                old = Num(one, unpack(f, f.load(kind, where), g.total), g.total)
-                f.store(pack(f, g.combine(one, old, total).value, g.total), where)
+                old = Num(one, unpack(f, f.load(kind, pointers["a", k]), g.total), g.total)
+                f.store(pack(f, g.combine(one, old, total).value, g.total), pointers["a", k])
             else:
                 result = g.final(one, total)
                 if k in self.passes.used:
@@ -202,14 +202,14 @@ class Nest:
         def finish(offset: Any, mask: Mask | None) -> None:
             total = totals.get(offset)
             if self.plan.gathered[k]:
-                self._add_to_memory(k, where, offset, total, mask)
+                self._add_to_memory(k, pointers["a", k], offset, total, mask)
             else:
-                self._store("a", k, where, offset, pack(f, g.final(m, total).value, g.dtype), mask)
+                self._store("a", k, pointers["a", k], offset, pack(f, g.final(m, total).value, g.dtype), mask)
 
         whole = inner & -self.width
         if self.resident:
-            for offset in range(0, whole, self.width):
-                finish(offset, None)
+            for known in range(0, whole, self.width):
+                finish(known, None)
         else:
             with f.loop(0, whole, self.width) as offset:
                 finish(offset, None)
@@ -243,8 +243,11 @@ class Nest:
             k for k in self.columns if self.plan.runs[k] <= d and (d < self.plan.row_level or self.passes.of_reduce[k] == self.now)
         ]
         for k in active:
-            parts, g = self.lines[k][0], self.gathers[k]
-            self._for_line(inner, lambda at, parts=parts, g=g: parts.set(at, g.identity(m, g.part)))
+
+            def begun(at: Any, parts: _Line = self.lines[k][0], g: Gather = self.gathers[k]) -> None:
+                parts.set(at, g.identity(m, g.part))
+
+            self._for_line(inner, begun)
 
         def rows(first: Any, count: int) -> None:
             at = [self._moved(pointers, d, first + i if i else first) for i in range(count)]
@@ -265,13 +268,12 @@ class Nest:
                 with f.loop(whole, end) as i:
                     rows(i, 1)
         for k in active:
-            (parts, totals), g = self.lines[k], self.gathers[k]
-            self._for_line(
-                inner,
-                lambda at, parts=parts, totals=totals, g=g: totals.set(
-                    at, g.combine(m, totals.get(at), m.cast(parts.get(at), g.total))
-                ),
-            )
+            parts, totals = self.lines[k]
+
+            def added(at: Any, parts: _Line = parts, totals: _Line = totals, g: Gather = self.gathers[k]) -> None:
+                totals.set(at, g.combine(m, totals.get(at), m.cast(parts.get(at), g.total)))
+
+            self._for_line(inner, added)
 
     # Squares of as many rows as a vector has lanes, for operands that lie the other way.
 
@@ -291,8 +293,8 @@ class Nest:
                 for k in self.plan.turned:
                     kind = self.plan.reads[k].kind
                     vectors = [f.load(vector(MEMORY[kind], width), self._moved(corner, last, c)["r", k]) for c in range(width)]
-                    for row, made in zip(known, exchanged(f, vectors), strict=True):
-                        row[0][k] = Num(self.m, unpack(f, made, kind), kind)
+                    for fixed, made in zip(known, exchanged(f, vectors), strict=True):
+                        fixed[0][k] = Num(self.m, unpack(f, made, kind), kind)
                 self._points(rows, known, [0], None, {})
             if across < columns:
                 with f.loop(i, i + width) as row:
@@ -371,7 +373,8 @@ class Nest:
 
     def _fixed(self, pointers: Pointers) -> Fixed:
         """What a row reads and computes once: operands that are repeated along it, and steps of them."""
-        f, reads, steps = self.f, {}, {}
+        f, reads = self.f, dict[int, Num]()
+        steps: dict[int, Num] = {}
         for k in self.passes.reads[self.now]:
             o = self.plan.reads[k]
             if o.strides[-1] == 0:
@@ -477,12 +480,12 @@ class Nest:
         wide = vector(kind, self.width)
         if stride == 1 or self.width == 1:
             got = f.load(wide, pointer, offset * stride if stride != 1 else offset, mask=None if mask is None else mask.value)
-        elif mask is not None and mask.count is None:
+        elif mask is not None and mask.known is None:
             where = self._addresses(pointer, offset, stride, kind)
             got = f.gather(wide, where, mask.value, align=1)
         else:
             got = f.const(0, wide)
-            for i in range(self.width if mask is None else mask.count or 0):
+            for i in range(self.width if mask is None else mask.known or 0):
                 one = f.load(kind, pointer, (offset + i) * stride)
                 got = f.emit(f"insertelement {wide} {got.name}, {kind} {one.name}, i32 {i}", wide)
         return Num(self.m, unpack(f, got, o.kind), o.kind)
@@ -492,11 +495,11 @@ class Nest:
         stride = self.strides[what, k][-1]
         if stride == 1 or self.width == 1:
             store(f, value, pointer, offset * stride if stride != 1 else offset, mask)
-        elif mask is not None and mask.count is None:
+        elif mask is not None and mask.known is None:
             where = self._addresses(pointer, offset, stride, kind)
             f.scatter(value, where, mask.value, align=1)
         else:
-            for i in range(self.width if mask is None else mask.count or 0):
+            for i in range(self.width if mask is None else mask.known or 0):
                 one = f.emit(f"extractelement {value.ctype} {value.name}, i32 {i}", kind)
                 f.store(one, pointer, (offset + i) * stride)
 

@@ -21,7 +21,7 @@ class Gather(NamedTuple):
     part: str
     total: str
     dtype: str
-    count: int
+    terms: int
 
     def identity(self, m: Maker, kind: str) -> Num:
         """What changes nothing: -0 for sums of floats, as -0 + 0 is 0."""
@@ -48,7 +48,7 @@ class Gather(NamedTuple):
         return Num(one, f.select(found.compare("ne", 0), one.number(math.nan, kind).value, best), kind)
 
     def final(self, m: Maker, total: Num) -> Num:
-        return m.cast(total / float(self.count) if self.kind == "mean" else total, self.dtype)
+        return m.cast(total / float(self.terms) if self.kind == "mean" else total, self.dtype)
 
 
 def gather_of(kind: str, dtype: str, count: int) -> Gather:

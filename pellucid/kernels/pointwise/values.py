@@ -352,7 +352,7 @@ class Mask(NamedTuple):
     """Lanes of a last, partial vector: an IR mask, and how many they are where that is known."""
 
     value: Value
-    count: int | None
+    known: int | None
 
 
 def static_mask(f: Function, width: int, count: int) -> Mask:
@@ -363,7 +363,7 @@ def static_mask(f: Function, width: int, count: int) -> Mask:
 
 def store(f: Function, value: Value, pointer: Value, index: Value | int, mask: Mask | None) -> None:
     """Write the lanes of a mask."""
-    if mask is not None and mask.count == 1 and lanes(value.ctype) > 1:
+    if mask is not None and mask.known == 1 and lanes(value.ctype) > 1:
         # Not through a mask: of a truncated vector LLVM (22, on x86) would store the lane as wide as it was before.
         kind = element(value.ctype)
         f.store(f.emit(f"extractelement {value.ctype} {value.name}, i32 0", kind), pointer, index)

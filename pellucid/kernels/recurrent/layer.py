@@ -165,11 +165,11 @@ def _emit_backward(module: Module, mode: str, packed: bool) -> None:
                 with f.when(products.compare("sgt", 0)):
                     _product(f, t, products, f.at(f.d_state, (begin_later + first) * depth), depth, panel, buffer)
                 with f.loop(products, rows) as i:
-                    for v in range(t.vectors):
-                        where = (first + i) * f.size + start + v * lanes
-                        mask = f.tail_mask(f.larger(f.size - start - v * lanes, 0), lanes)
+                    for k in range(t.vectors):
+                        where = (first + i) * f.size + start + k * lanes
+                        mask = f.tail_mask(f.larger(f.size - start - k * lanes, 0), lanes)
                         value = f.load(vector("float", lanes), f.back, where, mask=mask)
-                        f.store(value, buffer, i * t.columns + v * lanes)
+                        f.store(value, buffer, i * t.columns + k * lanes)
                 with f.loop(0, rows) as i, f.loop(0, t.vectors) as v:
                     unit = start + v * lanes
 

@@ -64,8 +64,8 @@ def layer(mode: str, i: Instruction, ex: Executable) -> Native | str:
     def emit(schedule: Schedule) -> None:
         at_x, at_h, *at_c = (compact(ex, schedule, v) for v in (x, hx, *cx))
         at_ih, at_hh, at_bi, at_bh, *out = places(ex, schedule, w_ih, w_hh, b_ih, b_hh, *results)
-        at_states, at_cells, at_gates = (*places(ex, schedule, *i.extras), None, None)[:3]
-        at_gates = at_gates or room(schedule, steps * batch * size)
+        at_states, *more = places(ex, schedule, *i.extras)
+        at_cells, at_gates = more or (None, room(schedule, steps * batch * size))
         bias, bias_n = None, None
         if b_ih is not None:
             bias = _sum_of_biases(schedule, mode, at_bi, at_bh, size)
@@ -78,13 +78,13 @@ def layer(mode: str, i: Instruction, ex: Executable) -> Native | str:
         schedule.product(product, at_x, at_ih, at_gates, bias)
         _copy(schedule, at_h, _at(at_states, first * row), row)
         if lstm:
-            _copy(schedule, at_c[0], _at(at_cells, first * row), row)
+            _copy(schedule, at_c[0], _at(more[0], first * row), row)
         packed = room(schedule, room_of)
         schedule.native(pack, ["team", at_hh, packed, *pack_numbers], f"packing of the weight of {name}")
         arrays = (at_gates, at_states, at_cells, out[0], bias_n, packed, None)
         numbers = (steps, batch, size, int(reverse), batch, grain)
         schedule.native(function, ["team", *arrays, *numbers], f"{name} of {steps} steps, {batch}x{size}")
-        for block, end in zip((at_states, at_cells), out[1:], strict=False):
+        for block, end in zip((at_states, *more), out[1:], strict=False):
             _copy(schedule, _at(block, last * row), end, row)
 
     flops = 2 * parts * steps * batch * size * (width + size)
@@ -126,7 +126,8 @@ def layer_vjp(mode: str, i: Instruction, ex: Executable) -> Native | str:
     def emit(schedule: Schedule) -> None:
         at_x, d_out, back, *d_last = (compact(ex, schedule, v) for v in (x, *g))
         at_ih, at_hh = places(ex, schedule, w_ih, w_hh)
-        at_states, at_cells, at_gates = (*places(ex, schedule, *extras), None, None)[:3]
+        at_states, *more = places(ex, schedule, *extras)
+        at_cells, at_gates = more or (None, None)
         dx, d_first, *d_cell, dw_ih, dw_hh, db_ih, db_hh = places(ex, schedule, *wanted)
         carry = None
         if lstm:
@@ -136,7 +137,7 @@ def layer_vjp(mode: str, i: Instruction, ex: Executable) -> Native | str:
             carry = room(schedule, batch * size)
             schedule.zero(carry, 4 * batch * size)
         # A cell of an LSTM reads its gates before it stores their gradients, and nobody else reads them.
-        d_gates = at_gates if lstm and ex.ends(extras[2], schedule) else room(schedule, rows * gates)
+        d_gates = more[1] if lstm and ex.ends(extras[2], schedule) else room(schedule, rows * gates)
         packed = room(schedule, room_of)
         d_state = room(schedule, rows * gates) if mode == "gru" else d_gates
         schedule.native(pack, ["team", at_hh, packed, *pack_numbers], f"packing of the weight of {name}")
@@ -151,10 +152,11 @@ def layer_vjp(mode: str, i: Instruction, ex: Executable) -> Native | str:
             schedule.product(of_hh, d_state, _at(at_states, batch * size if reverse else 0), dw_hh)
         if db_ih is not None:
             sum_of_rows(schedule, d_gates, db_ih)
-        if db_hh is not None and (db_ih is None or mode == "gru"):
-            sum_of_rows(schedule, d_state, db_hh)
-        elif db_hh is not None:
-            _copy(schedule, db_ih, db_hh, gates)
+        if db_hh is not None:
+            if db_ih is None or mode == "gru":
+                sum_of_rows(schedule, d_state, db_hh)
+            else:
+                _copy(schedule, db_ih, db_hh, gates)
 
     flops = 4 * parts * rows * size * (width + size)
     moved = sum(v.nbytes for v in (x, w_ih, w_hh, *g, *extras, *wanted) if v is not None)

@@ -287,7 +287,7 @@ def per_thread(queries: int, keys: int, backward: bool) -> int:
     return SCRATCH_FLOATS + (rows + 16) * ((2 if backward else 1) * keys + 1)  # rows are padded to whole vectors
 
 
-def numbers(sizes: tuple[int, int, int, int, int, int], causal: bool, scale: float, backward: bool) -> tuple[int | float, ...]:
+def numbers(sizes: tuple[int, ...], causal: bool, scale: float, backward: bool) -> tuple[int | float, ...]:
     """What a native function takes after the strides; `sizes` are batch, heads, queries, keys and both widths."""
     batch, heads, queries, keys, width, out_width = sizes
     rows = min(_block(queries, keys), _causal_block(queries, backward)) if causal else _block(queries, keys)

@@ -178,7 +178,7 @@ def move_by_saved(i: Instruction, ex: Executable) -> Native | str:
 
     def emit(schedule: Schedule) -> None:
         values = (targets[0], mean, rstd, targets[1], *targets)
-        schedule.loop(loop, places(ex, schedule, *values), title=f"running statistics of {shape[1]} channels")  # type: ignore[arg-type]
+        schedule.loop(loop, places(ex, schedule, *values), title=f"running statistics of {shape[1]} channels")
 
     return Native(emit, "running statistics", 24 * shape[1], 12 * shape[1])
 
@@ -232,9 +232,10 @@ def _attention(
         bias = _one_head(bias) if isinstance(bias, Value) and len(bias.shape) == 3 else bias
     q, k, v = operands[:3]
     others = [o for o in operands if o is not None]
-    if not _rows_serve(*others) or not dense(lse) or not (q.shape[:2] == k.shape[:2] == v.shape[:2] and k.shape[2] == v.shape[2]):  # type: ignore[union-attr]
+    if q is None or k is None or v is None or not _rows_serve(*others) or not dense(lse):
         return OTHER
-    assert q is not None and k is not None and v is not None
+    if not (q.shape[:2] == k.shape[:2] == v.shape[:2] and k.shape[2] == v.shape[2]):
+        return OTHER
     if lse.shape != q.shape[:3]:
         return OTHER  # the weights, from the eager rule without a kernel
     function, gemm = attention.native("backward" if backward else "forward"), matmul.gemm_address()
@@ -320,7 +321,14 @@ def embedding_rows(i: Instruction, ex: Executable) -> Native | str:
     table, index = i.inputs[0], value_of(i.params["index"])
     out = i.outputs[0]
     inside, function = embedding.native("inside"), embedding.native("gather_float")
-    if inside is None or not dense(table, out) or len(table.shape) != 2 or not _good_index(index) or not out.size:
+    if (
+        inside is None
+        or function is None
+        or not dense(table, out)
+        or len(table.shape) != 2
+        or not _good_index(index)
+        or not out.size
+    ):
         return indexing.rows(i, ex)
     columns = table.shape[1]
 
@@ -329,7 +337,7 @@ def embedding_rows(i: Instruction, ex: Executable) -> Native | str:
         schedule.require(inside, [at, index.size, table.shape[0]], _out_of_range, f"check of {index.size} indices")
         arrays = [ex.place(table, schedule), at, ex.place(out, schedule)]
         grain = max(1, embedding.GRAIN // columns)
-        schedule.native(function, ["team", *arrays, columns, index.size, grain], f"embedding of {index.size}x{columns}")  # type: ignore[arg-type]
+        schedule.native(function, ["team", *arrays, columns, index.size, grain], f"embedding of {index.size}x{columns}")
 
     return Native(emit, "embedding", 2 * out.nbytes + index.nbytes, 0)
 
@@ -339,7 +347,14 @@ def embedding_grad(i: Instruction, ex: Executable) -> Native | str:
     g, index, rows = i.inputs[0], value_of(i.params["index"]), i.params["rows"]
     out = i.outputs[0]
     inside, function = embedding.native("inside"), embedding.native("scatter_float")
-    if inside is None or not dense(g, out) or not _good_index(index) or not g.size or g.shape[:-1] != index.shape:
+    if (
+        inside is None
+        or function is None
+        or not dense(g, out)
+        or not _good_index(index)
+        or not g.size
+        or g.shape[:-1] != index.shape
+    ):
         return indexing.rows_grad(i, ex)
     columns = g.shape[-1]
 
@@ -348,7 +363,7 @@ def embedding_grad(i: Instruction, ex: Executable) -> Native | str:
         schedule.require(inside, [at, index.size, rows], _out_of_range, f"check of {index.size} indices")
         schedule.zero(where, out.nbytes)
         numbers = (index.size, columns, -1, columns, embedding.share(g.size, columns))
-        schedule.native(function, ["team", ex.place(g, schedule), at, where, *numbers], f"embedding backward of {g.size} values")  # type: ignore[arg-type]
+        schedule.native(function, ["team", ex.place(g, schedule), at, where, *numbers], f"embedding backward of {g.size} values")
 
     return Native(emit, "embedding backward", 2 * g.nbytes + out.nbytes, g.size)
 

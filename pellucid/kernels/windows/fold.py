@@ -13,6 +13,7 @@ A `Windows` holds the sizes; no padded copy is made, since each row of a window 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,7 +80,11 @@ def _columns(module: Module, ctype: str) -> None:
             source = f.at(image, at * f.w + shift, ctype)
             for start, stop in ((f.const(0, "i64"), first), (last, f.ow)):
                 edge = f.at(line, start, ctype)
-                f.vector_loop(stop - start, width, lambda i, mask, edge=edge: f.store(f.const(0, kind), edge, i, mask=mask))
+
+                def clear(i: Value, mask: Value | None, edge: Value = edge) -> None:
+                    f.store(f.const(0, kind), edge, i, mask=mask)
+
+                f.vector_loop(stop - start, width, clear)
 
             def together(source: Value = source, line: Value = line, first: Value = first, last: Value = last) -> None:
                 a, b = f.at(source, first, ctype), f.at(line, first, ctype)
@@ -135,7 +140,7 @@ _NAMES = [f"{kind}.{ctype}" for kind in ("columns", "images") for ctype in _CTYP
 _lib = jit.Library("windows", _build, dict.fromkeys(_NAMES, "paa" + "i" * (len(_SIZES) + 2)))
 
 
-def _kernel(dtype: str, back: bool) -> object:
+def _kernel(dtype: str, back: bool) -> Callable[..., None] | None:
     ctype = _CTYPES.get(dtype)
     return None if ctype is None else getattr(_lib, f"{'images' if back else 'columns'}.{ctype}")
 
@@ -143,7 +148,7 @@ def _kernel(dtype: str, back: bool) -> object:
 def native(dtype: str, back: bool) -> int | None:
     """The address of the kernel; None for a dtype that it does not serve, and where it cannot be compiled."""
     function = _kernel(dtype, back)
-    return None if function is None else jit.address(function)  # type: ignore[arg-type]
+    return None if function is None else jit.address(function)
 
 
 def _run(x: np.ndarray, shape: tuple[int, ...], w: Windows, planes: int, back: bool) -> np.ndarray | None:
@@ -151,7 +156,7 @@ def _run(x: np.ndarray, shape: tuple[int, ...], w: Windows, planes: int, back: b
     if function is None:
         return None
     out = empty(shape, x.dtype)
-    function(threads.team(), np.ascontiguousarray(x), out, *w.numbers(planes, back))  # type: ignore[operator]
+    function(threads.team(), np.ascontiguousarray(x), out, *w.numbers(planes, back))
     return out
 
 

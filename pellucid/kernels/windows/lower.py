@@ -105,8 +105,9 @@ def _sums(i: Instruction, ex: Executable, x: Value, steps: Sequence[tuple[int, T
             to = ex.place(out, schedule) if k == len(steps) - 1 else room(schedule, math.prod(after))
             held = [Place("kept", schedule.keep(a)) for a in (table.counts, table.index, table.weights)]
             function = taps.native(math.prod(shape[axis + 1 :]))
+            assert function is not None
             title = f"{i.op}: {'x'.join(map(str, shape))} to {'x'.join(map(str, after))}"
-            schedule.native(function, ["team", at, to, *held, *taps.numbers(shape, axis, table)], title)  # type: ignore[arg-type]
+            schedule.native(function, ["team", at, to, *held, *taps.numbers(shape, axis, table)], title)
             at, shape = to, after
 
     moved, flops = x.nbytes + out.nbytes, 0
