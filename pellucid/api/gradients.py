@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core import observe, reverse, tracing
 from ..core.inplace import RETAIN as _RETAIN
-from ..core.modes import state
+from ..core.modes import local, state
 from ..core.public import method, public, tensor_property
 from ..core.tape import Node, RemovableHandle, register
 from ..core.tensor import OutputSlot, Tensor, alias, set_requires_grad
@@ -59,6 +59,11 @@ def backward(
     >>> x.grad
     tensor([2., 4.])
     """
+    if local.transforms:
+        raise GraphError(
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp instead "
+            "or call backward() outside of functorch transforms."
+        )
     if inputs is not None:
         inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
         if not inputs:
@@ -107,13 +112,25 @@ def detach_(input: Tensor) -> Tensor:
 @method()
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     """Set `requires_grad` in place and return the tensor."""
+    _refuse_in_transforms("requires_grad_")
     set_requires_grad(self, requires_grad)
     return self
+
+
+def _refuse_in_transforms(name: str) -> None:
+    """PyTorch's error for what `torch.func`'s transforms keep track of themselves."""
+    if local.transforms:
+        raise GraphError(
+            f"You are attempting to call Tensor.{name}() {'' if name == 'retain_grad' else '(or perhaps using torch.autograd.functional.* APIs) '}"
+            "inside of a function being transformed by a functorch transform. This is unsupported, please attempt to use the functorch "
+            f"transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call {name}() outside of a function being transformed instead."
+        )
 
 
 @method()
 def retain_grad(self: Tensor) -> None:
     """Keep the gradient of this non-leaf tensor in `.grad` at the next backward; nothing happens for a leaf."""
+    _refuse_in_transforms("retain_grad")
     if not self._rg:
         raise GraphError("can't retain_grad on Tensor that has requires_grad=False")
     if self._node is None or self.extra().get("retains"):

@@ -264,6 +264,10 @@ def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     ctx = FunctionCtx()
     ctx.__class__ = _ctx_type(cls)
     split = cls.setup_context is not Function.setup_context
+    if local.transforms and not split and local.role == "forward":
+        raise GraphError("In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
+                         "the setup_context staticmethod. For more details, please see "
+                         "https://pytorch.org/docs/main/notes/extending.func.html")  # fmt: skip
     if kwargs:
         bound = inspect.signature(cls.forward).bind(*(args if split else (ctx, *args)), **kwargs)
         bound.apply_defaults()

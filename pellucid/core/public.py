@@ -37,13 +37,13 @@ def public(
         names: its names there when they differ from the function's own (aliases), space-separated.
         methods: names as a Tensor method ("" none); None: none. "=" stands for the function's own names.
         inplace: names of in-place methods to make from it ("=": each method name with an underscore); the first argument is written.
-        out: the namespace function also takes `out=`; "exact": of the result's own dtype, and nowhere near the arguments' memory;
-            "computes": its dtype is the one to compute in, where no `dtype` is given.
+        out: the namespace function also takes `out=`; "apart": nowhere near the arguments' memory; "exact": of the result's own
+            dtype, too; "computes": its dtype is the one to compute in, where no `dtype` is given.
     """
 
     def register(function: Function) -> Function:
         own = names.split() or [function.__name__]
-        target: Any = with_out(function, out == "exact", out == "computes") if out else function
+        target: Any = with_out(function, str(out), out == "computes") if out else function
         for space in namespace.split():
             table = FUNCTIONS.setdefault(space, {})
             for name in own:
@@ -79,7 +79,7 @@ def tensor_property(function: Function) -> Function:
     return function
 
 
-def with_out(function: Function, exact: bool = False, computes: bool = False) -> Function:
+def with_out(function: Function, kind: str = "", computes: bool = False) -> Function:
     """The function with an `out=` keyword: one tensor, or a tuple of them for several results."""
 
     positional = getattr(function, "positional", function)  # what it calls where no keywords are given
@@ -92,11 +92,11 @@ def with_out(function: Function, exact: bool = False, computes: bool = False) ->
         if target is None:
             return function(*args, **kwargs)
         if isinstance(target, Tensor):
-            check_out(target, args, exact)
+            check_out(target, args, kind in ("exact", "apart"))
             kwargs = {"dtype": target.dtype, **kwargs} if computes else kwargs
         result = function(*args, **kwargs)
         if isinstance(target, Tensor):
-            if exact and target._array.dtype != result._array.dtype:
+            if kind == "exact" and target._array.dtype != result._array.dtype:
                 raise DtypeError(
                     f"Expected out tensor to have dtype {result.dtype.c_name}, but got {target.dtype.c_name} instead",
                     op=function.__name__,

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from ..core.modes import local
 from ..core.primitive import TENSORS as F
 from ..core.streams import generator as random
 from ..core.tensor import Tensor
@@ -184,10 +185,12 @@ class _running:  # noqa: N801
 
     def __enter__(self) -> None:
         levels.stack.append(self.level)
+        local.transforms += 1
         random.draw_guards.append(draw_guard)
 
     def __exit__(self, *exc: object) -> None:
         levels.stack.pop()
+        local.transforms -= 1
         random.draw_guards.remove(draw_guard)
 
 

@@ -184,7 +184,7 @@ torch.linalg.inv({f} @ {1}.mT + 3 * torch.eye({1}.shape[-2])) | torch.linalg.det
 F.mse_loss({f}, {f}) | F.l1_loss({f}, {s}) | F.smooth_l1_loss({f}, {s}) | F.huber_loss({f}, {s}, reduction='none') | F.cross_entropy({f}, {f}.argmax(1)) | F.cross_entropy({f}, {f}.softmax(1))
 F.nll_loss({f}.log_softmax(1), {f}.argmin(1)) | F.binary_cross_entropy_with_logits({f}, {f}.sigmoid()) | F.binary_cross_entropy({f}.sigmoid(), ({f} > 0).float()) | F.kl_div({f}.log_softmax(-1), {f}.softmax(-1))
 F.cosine_similarity({f}, {f}, dim={d}) | F.cosine_embedding_loss({f}, {f}, torch.ones({1}.shape[0])) | F.triplet_margin_loss({f}, {f}, {f}) | F.gaussian_nll_loss({f}, {f}, {f}.abs() + 0.1) | F.margin_ranking_loss({f}, {f}, {f}.sign())
-torch.bincount({i}.flatten().abs()) | torch.histc({f}, 4) | torch.searchsorted({x}.flatten().sort().values, {x}) | torch.bucketize({x}, torch.tensor([-1., 0., 1.])) | torch.meshgrid({x}, {x}, indexing='ij')[0] | torch.cross({x}, {y}, dim=-1)
+torch.bincount({i}.flatten().abs() % 100) | torch.histc({f}, 4) | torch.searchsorted({x}.flatten().sort().values, {x}) | torch.bucketize({x}, torch.tensor([-1., 0., 1.])) | torch.meshgrid({x}, {x}, indexing='ij')[0] | torch.cross({x}, {y}, dim=-1)
 torch.logical_and({x}, {y}) | torch.isclose({f}, {f}) | torch.bitwise_xor({i}, {i}) | {i} << 1 | {i} // 3 | {i} % 3 | {i} / 2 | {i}.float().mean() | torch.gcd({i}, {i}) | {x}.clip(-1, 1)
 torch.nn.utils.parameters_to_vector([{r}, {r}]) | torch.block_diag({x}, {y}) | torch.cartesian_prod({x}, {x}) | torch.combinations({x}) | torch.trapezoid({f}) | torch.logaddexp({f}, {f}) | torch.copysign({f}, {f}) | {f}.xlogy({f})
 Square.apply({f}) | Step.apply({f}, {k}) | Pair.apply({f}, {f}) | Pair.apply({f}, {f})[1] | Double.apply({f}.clone()) | Double.apply({n})

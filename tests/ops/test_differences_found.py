@@ -651,3 +651,60 @@ def test_tensors_of_inference_mode_are_no_views() -> None:
     with torch.inference_mode():
         x = torch.ones(2, 3).mT.requires_grad_()
     assert not x._is_view() and x._base is None and x.requires_grad and x.is_leaf
+
+
+def test_joined_tensors_are_written_apart_from_what_is_read() -> None:
+    x = torch.ones(2, 2)
+    for join in (
+        lambda: torch.cat([x, x], out=x),
+        lambda: torch.stack([x[0], x[1]], out=x),
+        lambda: torch.vstack([x[:1], x[:1]], out=x),
+    ):
+        with pytest.raises(
+            RuntimeError, match="some elements of the input tensor and the written-to tensor refer to a single memory"
+        ):
+            join()
+    target = torch.zeros(4, 2, dtype=torch.float64)
+    assert torch.cat([x, x], out=target) is target and target.sum().item() == 8
+
+
+def test_expanded_tensors_are_filled() -> None:
+    x = torch.zeros(2, 1)
+    assert x.expand(2, 3).fill_(3).tolist() == [[3.0] * 3] * 2 and x.tolist() == [[3.0], [3.0]]
+    assert torch.nn.init.constant_(x.expand(2, 3), 2).sum().item() == 12 and x.expand(4, 2, 3).zero_().sum().item() == 0
+    assert x.tolist() == [[0.0], [0.0]]
+    y = torch.ones(1, requires_grad=True) * 2
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single memory location"):
+        y.expand(3).fill_(1)
+
+
+# ---- nothing to look at ------------------------------------------------------------------------------------------------
+def test_where_there_are_no_elements_arguments_are_not_looked_at() -> None:
+    assert torch.ones(2, 0).roll(1, 5).shape == (2, 0) and torch.ones(2, 0).round(decimals=1000).shape == (2, 0)
+    assert torch.ones(1, 0, 4).index_fill(0, torch.tensor([1, 1]), 1).shape == (1, 0, 4)
+    assert torch.ones(2).round(decimals=1000).isnan().all()
+
+
+def test_arguments_of_random_fills_and_of_index_select() -> None:
+    with pytest.raises(TypeError, match=r"normal_\(\): argument 'mean' \(position 1\) must be float, not Tensor"):
+        torch.ones(2).normal_(torch.ones(2))
+    with pytest.raises(RuntimeError, match=r"index_select\(\): Index to scalar can have only 1 value, got 0 value\(s\)"):
+        torch.tensor(1.0).index_select(0, torch.tensor([], dtype=torch.int64))
+
+
+# ---- formulas ------------------------------------------------------------------------------------------------------------
+def test_norms_of_complex_numbers_and_of_infinite_order() -> None:
+    x = torch.tensor([[1 + 2j, 3 - 1j]])
+    expected = x * ((x * x).mean() + torch.finfo(torch.float32).eps) ** -0.5  # squares, not magnitudes
+    torch.testing.assert_close(torch.nn.functional.rms_norm(x, (2,)), expected)
+    image = torch.tensor([[[[1.0, 2.0], [3.0, -5.0]]]])
+    assert torch.nn.functional.lp_pool2d(image, float("inf"), 2).item() == 5
+
+
+def test_renorm_in_place_has_a_gradient() -> None:
+    x = torch.tensor([[3.0, 4.0], [0.1, 0.2]], requires_grad=True)
+    inside = (x * 1).renorm_(2, 0, 1.0)
+    (inside * torch.tensor([1.0, 2.0])).sum().backward()
+    y = x.detach().clone().requires_grad_()
+    (y.renorm(2, 0, 1.0) * torch.tensor([1.0, 2.0])).sum().backward()
+    torch.testing.assert_close(x.grad, y.grad)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...backends.numpy_cpu import overlaps_itself
 from ...core.bind import NUMBERS
 from ...core.inplace import bump, check_writable, overwrite, write
 from ...core.modes import local, state
@@ -75,6 +76,11 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     >>> torch.zeros(2).fill_(3)
     tensor([3., 3.])
     """
+    a = self._array
+    if type(a) is np.ndarray and not (self._rg and local.grad) and overlaps_itself(a):  # expanded: the elements that there are
+        part = self[tuple(slice(0, 1) if step == 0 else slice(None) for step in a.strides)]  # type: ignore[index]
+        write(part, "fill_", fill_op, (_fill_value(part, value),), {})
+        return self
     return write(self, "fill_", fill_op, (_fill_value(self, value),), {})
 
 
@@ -93,6 +99,7 @@ def zero_(self: Tensor) -> Tensor:
         and self._view is None
         and self._x is None
         and self._array.flags.writeable
+        and not overlaps_itself(self._array)
     ):
         self._array.fill(0)
         bump(self, "zero_")

@@ -510,6 +510,11 @@ def _inplace(name: str, doc: str, fill: Callable[..., Any], **defaults: Any) -> 
             values[names.index(key)] = value
         if ... in values:
             raise ArgumentTypeError(f'{name}() missing 1 required positional arguments: "{names[values.index(...)]}"')
+        for position, value in enumerate(values, start=1):
+            if isinstance(value, Tensor) and value.ndim:
+                raise ArgumentTypeError(
+                    f"{name}(): argument '{names[position - 1]}' (position {position}) must be float, not Tensor"
+                )
         source = _pick(generator)
         require_tensor(self, name)
         return _filled(self, name, lambda array: fill(source, array, *values))

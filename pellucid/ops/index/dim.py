@@ -92,7 +92,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     if kind.dtype not in _INDEX_DTYPES:
         raise OperationError("index_select(): Expected dtype int32 or int64 for index")
     if ndim == 0 and kind.size != 1:
-        raise IndexOutOfRangeError("index_select(): Index to scalar can have only 1 value")
+        raise OperationError(f"index_select(): Index to scalar can have only 1 value, got {kind.size} value(s)")
     return index_select_op.call(input, index, dim=dim)
 
 
@@ -282,7 +282,7 @@ both_forms("index_copy", index_copy_op, _prepare_index_copy)
 
 def _fill_check(x: Any, index: Any, value: Any, *, dim: int) -> None:
     size = x.shape[dim] if x.ndim else 1
-    if index.size:
+    if index.size and (x.size or not size):  # where nothing is written, no position is looked at
         low, high = int(index.min()), int(index.max())
         if low < -size or high >= size:
             raise IndexOutOfRangeError(
@@ -294,7 +294,8 @@ def _fill_rule(xp: Any, out: Any, index: Any, value: Any, *, dim: int) -> None:
     if out.ndim == 0:
         out = out.reshape(1)
     _fill_check(out, index, value, dim=dim)
-    out[_at(dim, _line(index))] = value
+    if out.size:
+        out[_at(dim, _line(index))] = value
 
 
 def _onnx_index_fill(c: Any) -> Any:

@@ -201,7 +201,7 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
         kind = input._array.dtype
         eps = float(np.finfo(kind).eps) if kind.kind == "f" and kind.itemsize > 2 else float(np.finfo(np.float32).eps)
     if input._array.dtype.kind == "c":
-        scale = (F.mean(input.abs() ** 2, dim=tuple(range(-len(shape), 0)), keepdim=True) + eps) ** -0.5
+        scale = (F.mean(input * input, dim=tuple(range(-len(shape), 0)), keepdim=True) + eps) ** -0.5
         out = input * scale
         return out if weight is None else out * weight
     return layer_norm_op.call(input, weight, None, shape=shape, eps=float(eps), centered=False)

@@ -22,7 +22,7 @@ from ...core.tensor import Tensor
 from ...errors import ArgumentValueError, OperationError
 from .._rules import per_dimension, require_tensor
 from .._samples import cases
-from .pool import _back, _batched, _stride, avg_pool1d, avg_pool2d, avg_pool3d
+from .pool import _back, _batched, _stride, avg_pool1d, avg_pool2d, avg_pool3d, max_pool1d, max_pool2d, max_pool3d
 
 Sizes = int | Sequence[int]
 
@@ -260,6 +260,9 @@ def _lp(n: int, input: Tensor, norm_type: float, kernel_size: Any, stride: Any, 
     pool: Any = (avg_pool1d, avg_pool2d, avg_pool3d)[n - 1]
     kernel = per_dimension(kernel_size, n)
     x = require_tensor(input, f"lp_pool{n}d")
+    if norm_type == math.inf:
+        largest: Any = (max_pool1d, max_pool2d, max_pool3d)[n - 1]
+        return largest(x.abs(), kernel_size, stride, 0, 1, ceil_mode)  # type: ignore[attr-defined, no-any-return]
     out = pool(x**norm_type, kernel_size, stride, 0, ceil_mode)
     return (out.sign() * out.abs().relu() * math.prod(kernel)) ** (1.0 / norm_type)
 

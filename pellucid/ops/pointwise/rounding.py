@@ -77,7 +77,7 @@ round_op = defop(
 def _round_decimals(xp: Any, x: Any, *, decimals: int) -> Any:
     if x.dtype.kind not in "fV":
         raise UnsupportedError(f"\"round_cpu\" not implemented for '{dtypes.BY_NUMPY[x.dtype].scalar_type_name}'")
-    ten = x.dtype.type(10.0 ** abs(decimals))
+    ten = x.dtype.type(np.float64(10.0) ** abs(decimals))
     return xp.rint(x * ten) / ten if decimals > 0 else xp.rint(x / ten) * ten
 
 

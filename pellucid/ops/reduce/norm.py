@@ -10,6 +10,7 @@ import numpy as np
 from ... import dtypes
 from ...backends.native import kernels
 from ...core import tracing
+from ...core.modes import local
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
@@ -408,7 +409,8 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     if ndim <= 1:
         raise ShapeError(f"renorm: input needs at least 2 dimensions, got {ndim} dimensions")
     keep = normalize_dim(dim, ndim)
-    sizes = F.vector_norm(input, ord=float(p), dim=tuple(d for d in range(ndim) if d != keep), keepdim=True)
+    own = F.clone(input) if input._rg and local.grad else input  # which `renorm_` does not overwrite
+    sizes = F.vector_norm(own, ord=float(p), dim=tuple(d for d in range(ndim) if d != keep), keepdim=True)
     over = sizes.detach() > maxnorm
     factor = F.where(over, maxnorm / (sizes + 1e-7), 1.0)
     return input * factor

@@ -124,7 +124,7 @@ def _plain(tensors: Any) -> tuple[list[np.ndarray], bool] | None:
     return arrays, wanted and local.grad
 
 
-@public(names="cat concat concatenate", out=True)
+@public(names="cat concat concatenate", out="apart")
 def cat(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
     """The tensors one after the other along `dim`.
 
@@ -151,7 +151,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
     return cat_op.call(*tensors, dim=shapes.normalize_dim(dim, len(shape)))
 
 
-@public(out=True)
+@public(out="apart")
 def stack(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
     """Equal tensors one after the other along a new dimension `dim`.
 
@@ -181,7 +181,7 @@ def _joiner(name: str, least: int, dim: Any, doc: str) -> None:
         return cat(grown, dim(grown) if callable(dim) else dim)
 
     function.__name__, function.__doc__ = name, doc
-    public(names={"vstack": "vstack row_stack"}.get(name, name), out=True)(function)
+    public(names={"vstack": "vstack row_stack"}.get(name, name), out="apart")(function)
 
 
 _joiner("hstack", 1, lambda xs: 0 if xs[0]._array.ndim == 1 else 1, "The tensors side by side (along dimension 1; 0 for vectors).")
@@ -445,6 +445,8 @@ def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] =
     a = require_tensor(input, "roll")._array
     if not steps:
         raise OperationError("`shifts` required")
+    if not a.size:
+        return F.clone(input)  # type: ignore[no-any-return]
     if not axes and len(steps) == 1:
         flat = reshape(input, (a.size,))
         return reshape(roll_op.call(flat, shifts=steps, dims=(0,)), a.shape)
