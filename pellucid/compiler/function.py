@@ -133,6 +133,8 @@ class CompiledFunction:
         """As a decorator of a method: compiled per instance."""
         if instance is None or not hasattr(self.function, "__get__"):
             return self
+        held: Any
+        key: Any
         if isinstance(instance, type):
             held, key = self._of_classes, instance  # of a classmethod
         else:

@@ -410,7 +410,8 @@ def _overwritten(node: Node) -> Exception:
     """The error for a saved value that was overwritten, naming both operations."""
     changed = [v for v in node.versions if v.writer is not None] or list(node.versions)
     version = changed[0]
-    array, maker = None, ""
+    array: Any = None
+    maker = ""
     plan = node.plan
     assert node.saved is not None
     for position, v in zip(plan.versioned, node.versions, strict=False):

@@ -156,7 +156,7 @@ class Instruction:
             if v.buffer not in own:
                 yield v
 
-    def made(self) -> Iterable[Value]:
+    def made(self) -> tuple[Value, ...]:
         """All values that it stores to."""
         return (*self.outputs, *self.writes)
 

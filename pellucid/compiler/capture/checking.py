@@ -143,7 +143,7 @@ class _Check:
         exec(guarded, self.scope)
         check = self.scope["check"]
         check.seen = self.scope["now"]
-        return check  # type: ignore[no-any-return]
+        return check
 
     def _places(self) -> bool:
         """Tensors and numbers that are others at each call, and arguments that must be the same objects."""

@@ -300,7 +300,8 @@ class CapturedEnvironment:
     # ---- classes and plain objects ---------------------------------------------------------------------
     def _classes(self, klass: type) -> None:
         """The attributes of a user's class and of those it is derived from, and what its methods use."""
-        for c in (*klass.__mro__, *type(klass).__mro__):
+        meta: type = type(klass)
+        for c in (*klass.__mro__, *meta.__mro__):
             if module_of(c).partition(".")[0] not in _LIBRARIES:
                 if c is klass:
                     self._class(c)

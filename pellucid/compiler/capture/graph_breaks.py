@@ -24,6 +24,7 @@ from .flow import Names, Scope, after, exposed, head, leaves, read, swallows
 from .witness import loaded
 
 LIMIT = 12  # lines of one function that stay Python's; a function with more of them is no step
+_NEW: dict[str, Any] = {"type_params": []}  # of definitions, since Python 3.12
 _FUTURE = 0x1FF0000  # flags of `from __future__ import`
 _LOOKING = frozenset({"locals", "eval", "exec", "vars", "dir"})  # with these, code sees variables by names that are not written
 _HELD, _HAS = "_part_of_", "_part_has_"  # before names of variables
@@ -176,7 +177,8 @@ class GraphBreaks:
         body = self._block(tree.body, parameters, parameters, set(self.scope.captured), set())
         if not self.made:
             return None
-        whole = ast.FunctionDef(**{**{f: getattr(tree, f, []) for f in tree._fields}, "body": body})
+        fields: dict[str, Any] = {f: getattr(tree, f, []) for f in tree._fields}
+        whole = ast.FunctionDef(**fields | {"body": body})
         ast.copy_location(whole, tree)
         self.text = _shown(whole)
         # Variables all the same, though only runs set them.
@@ -295,7 +297,7 @@ class GraphBreaks:
         every = [ast.arg(a) for a in (*arguments, *[_HAS + n for n in given])]
         head = ast.arguments(posonlyargs=[], args=every, kwonlyargs=[], kw_defaults=[], defaults=[])
         written = ast.FunctionDef(
-            name=self.tree.name, args=head, body=body, decorator_list=[], returns=None, type_comment=None, type_params=[]
+            name=self.tree.name, args=head, body=body, decorator_list=[], returns=None, type_comment=None, **_NEW
         )
         ast.copy_location(written, run[0])
         made = self._function(written, {})
@@ -423,12 +425,10 @@ def _code(tree: ast.FunctionDef, original: types.FunctionType, more: list[str]) 
     inner: ast.stmt = tree
     around = code.co_qualname.split(".")[:-1] if hasattr(code, "co_qualname") else []
     if around and around[-1] != "<locals>":  # a class, by which private names are changed
-        inner = ast.ClassDef(name=around[-1], bases=[], keywords=[], body=[tree], decorator_list=[], type_params=[])
+        inner = ast.ClassDef(name=around[-1], bases=[], keywords=[], body=[tree], decorator_list=[], **_NEW)
     free = [n for n in code.co_freevars if n != "__class__" or inner is tree] + more
     given = ast.arguments(posonlyargs=[], args=[ast.arg(n) for n in free], kwonlyargs=[], kw_defaults=[], defaults=[])
-    maker = ast.FunctionDef(
-        name="maker", args=given, body=[inner], decorator_list=[], returns=None, type_comment=None, type_params=[]
-    )
+    maker = ast.FunctionDef(name="maker", args=given, body=[inner], decorator_list=[], returns=None, type_comment=None, **_NEW)
     module = ast.fix_missing_locations(ast.Module([ast.copy_location(maker, tree)], []))
     found = compile(module, code.co_filename, "exec", flags=code.co_flags & _FUTURE, dont_inherit=True)
     for _ in range(2 if inner is tree else 3):

@@ -133,7 +133,7 @@ class Guard:
     def __str__(self) -> str:
         shown = self.expected if isinstance(self.expected, SCALARS) else type(self.expected).__name__
         if self.kind == "len":
-            return f"len({self.path}) == {shown}"
+            return f"len({self.path}) == {shown!r}"
         if self.kind in ("keys", "names"):
             return f"names in {self.path}"
         if self.kind in ("values", "contents"):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -154,7 +154,7 @@ class RepeatedCall:
     def __init__(self, function: Any, owner: Any, args: Any, kwargs: Any) -> None:
         self.function = function
         self.owner = owner
-        self.args = (args, kwargs)
+        self.args: Any = (args, kwargs)
         self.form: Any = None
         self.late = False  # after the program
         self.optimizers, self.tables = _tables(owner)
@@ -176,7 +176,9 @@ class RepeatedCall:
 
 def _tables(owner: Any) -> tuple[list[Any], list[dict[Any, Any]]]:
     """The optimizers of a schedule, and the dictionaries that its step changes: its own, those of its parts, groups of options."""
-    optimizers, tables, queue = [], [], [owner]
+    optimizers: list[Any] = []
+    tables: list[dict[Any, Any]] = []
+    queue = [owner]
     while queue:
         one = queue.pop()
         tables.append(one.__dict__)
@@ -193,7 +195,7 @@ def saved(tables: list[dict[Any, Any]]) -> list[tuple[dict[Any, Any], dict[Any, 
     return [(t, dict(t)) for t in tables]
 
 
-def restore(held: list[tuple[dict[Any, Any], dict[Any, Any]]]) -> None:
+def restore(held: Iterable[tuple[dict[Any, Any], dict[Any, Any]]]) -> None:
     """Make dictionaries hold what they held."""
     for table, before in held:
         table.clear()

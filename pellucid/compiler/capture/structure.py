@@ -151,7 +151,7 @@ def is_record(value: Any) -> bool:
     )
 
 
-def rebuild(value: Any, place: Callable[[Tensor], Any]) -> Any:
+def rebuild(value: Any, place: Callable[[Any], Any]) -> Any:
     """A result of the same structure with other tensors."""
     if isinstance(value, (Tensor, Slot)) or is_read(value):
         return place(value)
@@ -160,13 +160,12 @@ def rebuild(value: Any, place: Callable[[Tensor], Any]) -> Any:
         made.__dict__.update([(k, rebuild(v, place)) for k, v in value.held.items()])
         return made
     if isinstance(value, tuple):
-        made = [rebuild(v, place) for v in value]
-        return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)
+        parts = [rebuild(v, place) for v in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     if isinstance(value, list):
         return [rebuild(v, place) for v in value]
     if isinstance(value, dict):
-        made = [(k, rebuild(v, place)) for k, v in value.items()]
-        return type(value)(made)
+        return type(value)([(k, rebuild(v, place)) for k, v in value.items()])
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return dataclasses.replace(value, **{f.name: rebuild(getattr(value, f.name), place) for f in dataclasses.fields(value)})
     return value

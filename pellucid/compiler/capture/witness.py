@@ -196,7 +196,7 @@ class Witness:
     @contextmanager
     def watching(self) -> Iterator[Witness]:
         """Watch the calls made inside the block."""
-        before = sys.getprofile()
+        before: Any = sys.getprofile()
         watch.event = self._event
         # Before what others have run then, and after it. The end is there first: a collection may start at any line.
         gc.callbacks.append(self._collection_ends)

@@ -51,8 +51,13 @@ def _moved(made: Sequence[Instruction], cat: Instruction, needed: Container[Buff
             continue
         if r.kind != "rule" or r.op not in STRIDED:
             return None
-        there = {v: _mapped(v, *places.pop(v.buffer), out) for v in mine if v.buffer in places}
-        if len(there) != len(mine) or None in there.values():
+        there: dict[Value, Value] = {}
+        for v in mine:
+            mapped = _mapped(v, *places.pop(v.buffer), out) if v.buffer in places else None
+            if mapped is None:
+                return None
+            there[v] = mapped
+        if len(there) != len(mine):
             return None
         rule, values, forward = r.record
         record = rule, [there.get(v, v) for v in values], forward

@@ -138,7 +138,8 @@ def _reduction(i: Instruction, number_of: Callable[[Value], Any]) -> Member | st
 
 
 def _checked(node: Member, number_of: Callable[[Value], Any]) -> Member | str:
-    args, kinds = [], []
+    args: list[Any] = []
+    kinds: list[Any] = []
     for x in node.args:
         if isinstance(x, Value):
             number = number_of(x)
@@ -201,7 +202,7 @@ def product_of(i: Instruction) -> Any:
     n = b_shape[-1]
     lead = out.shape[:-2] if i.op == "matmul" else ()
     pitch = n
-    batch = []
+    batch: list[tuple[int, int, int, int]] = []
     step = m * n
     for d in range(len(lead) - 1, -1, -1):
         sa = _batch_stride(a_shape[:-2], a_strides[:-2], len(lead), d)

@@ -144,12 +144,14 @@ def ordered(items: Sequence[Item], stored: Container[Buffer], leaving: Container
     for _ in range(SWEEPS):
         changed = False
         remaining.update(left)
-        for k, b in enumerate(made[1:]):
-            a = made[k]
-            if not (a in fixed or b in fixed or writes[a] & (reads[b] | writes[b]) or reads[a] & writes[b]):
-                first, second = change(a), change(b)
+        for k, after in enumerate(made[1:]):
+            item = made[k]
+            if not (
+                item in fixed or after in fixed or writes[item] & (reads[after] | writes[after]) or reads[item] & writes[after]
+            ):
+                first, second = change(item), change(after)
                 if max(second[0], second[0] - second[1] + first[0]) < max(first[0], first[0] - first[1] + second[0]):
-                    made[k], made[k + 1] = b, a
+                    made[k], made[k + 1] = after, item
                     changed = True
             for buffer in reads[made[k]] | writes[made[k]]:
                 if buffer in remaining:

@@ -39,9 +39,8 @@ class Timing:
                 _reached[what] = max(_reached.get(what, 0.0), amount / self.seconds)
 
 
-_reached: dict[
-    int, float
-] = {}  # bytes a second in each of SIZES, by its place; operations a second of a team, by its negative size
+# Bytes a second in each of SIZES, by its place; operations a second, by the threads of a team.
+_reached: dict[tuple[str, int], float] = {}
 SIZES = (1 << 15, 1 << 19, 1 << 22, 1 << 26)  # bytes: about the caches of common processors, and memory
 
 

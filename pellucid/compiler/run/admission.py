@@ -126,7 +126,7 @@ class Admission:
 
     def _memory_differs(self, tensors: list[Tensor]) -> str | None:
         changing = [tensors[k]._array for k in self.overwritten]
-        changing += [(tensors[t] if type(t) is int else t)._grad._array for t in self.grads_overwritten]
+        changing += [(tensors[t] if type(t) is int else t)._grad._array for t in self.grads_overwritten]  # type: ignore[union-attr]
         if any(not (a.flags.writeable or owner(a).flags.writeable) for a in changing):
             return "a tensor that the step writes to is in memory that is read-only"
         arrays, moved = [t._array for t in tensors], [t._array for t, _ in self.drift]

@@ -294,8 +294,8 @@ class Executable:
         elif item.kind == "product":
             product, a, b, bias = item.product
             out = item.instructions[0].outputs[0]
-            places = [self.place(v, schedule) for v in (a, b, out)]
-            schedule.product(product, *places, bias=None if bias is None else self.place(bias, schedule))
+            left, right, to = (self.place(v, schedule) for v in (a, b, out))
+            schedule.product(product, left, right, to, None if bias is None else self.place(bias, schedule))
         elif item.kind == "native":
             before = len(schedule.refusals)
             item.product.emit(schedule)

@@ -105,7 +105,7 @@ class Results:
         read = self.readers.get(value)
         if read is None:
             read = self.readers[value] = self._reader(value)
-        return read(env)  # type: ignore[no-any-return]
+        return read(env)
 
     def _reader(self, value: Value) -> Callable[[list[Any]], Any]:
         if value.buffer not in self.executable.changing:
@@ -115,7 +115,7 @@ class Results:
 
         def read(env: list[Any]) -> ndarray:
             block = env[k]
-            return look(block, value) if whole and block.dtype == np.uint8 and block.ndim == 1 else get(env)  # type: ignore[no-any-return]
+            return look(block, value) if whole and block.dtype == np.uint8 and block.ndim == 1 else get(env)
 
         return read
 

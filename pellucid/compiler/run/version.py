@@ -257,7 +257,7 @@ class Version:
             return STALE
         given = [
             *self.admission.sharing.given([t._array for t in tensors]),
-            *[(tensors[t] if type(t) is int else t)._grad._array for t in code.moving],
+            *[(tensors[t] if type(t) is int else t)._grad._array for t in code.moving],  # type: ignore[union-attr]
             *[t._array for t, _ in self.admission.drift],
         ]
         if code.computed:

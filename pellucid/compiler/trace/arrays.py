@@ -52,15 +52,13 @@ def arrays_in(value: Any) -> Iterator[ndarray]:
             yield from arrays_in(v)
 
 
-class Watched(weakref.ref):
+class Watched(weakref.ref[ndarray]):
     """A reference to an array that knows its identity when it is gone."""
 
     __slots__ = ("key",)
+    key: int
 
     def __new__(cls, array: ndarray, gone: Callable[[Watched], None]) -> Watched:
         made = super().__new__(cls, array, gone)
         made.key = id(array)
         return made
-
-    def __init__(self, array: ndarray, gone: Callable[[Watched], None]) -> None:
-        super().__init__(array, gone)

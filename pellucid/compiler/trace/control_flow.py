@@ -14,6 +14,7 @@ from ...core.primitive import Primitive
 from ...core.tensor import Tensor, make_tensor
 from ...ir import Instruction, Value
 from .numbers import is_read, read
+from .recording import Recording
 from .refusal import refusal_of
 
 
@@ -25,7 +26,7 @@ class Later:
         self.buffer = self  # which no program holds
 
 
-class ControlFlow:
+class ControlFlow(Recording):
     """The part of a tracer that hands out numbers and writes down what they decide."""
 
     def read(self, t: Tensor, how: str) -> None:
@@ -152,7 +153,8 @@ class ControlFlow:
     def _ahead(self, question: Instruction, start: int, end: int) -> list[Instruction] | None:
         """The instructions between two places that a question needs, if all of them can be done at the first; None if not."""
         between = self.program.instructions[start:end]
-        wanted, found = {v.buffer for v in question.reads()}, []
+        wanted = {v.buffer for v in question.reads()}
+        found: list[Instruction] = []
         for i in reversed(between):
             if any(v.buffer in wanted for v in i.made()):
                 if i.kind != "op" or i.writes or i.hands_on or len(found) == 8:

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ...core.tensor import Tensor
+from .recording import Recording
 from .refusal import Refusal
 from .watch import is_own
 
 
-class Events:
+class Events(Recording):
     """The part of a tracer that takes note of steps, of cleared gradients and of errors."""
 
     def optimizer_step(self, owner: Any) -> None:

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import CellType
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from numpy import float64
 
@@ -27,6 +27,12 @@ class Read:
     """A number that depends on tensors: `compute` makes it of the values of `terms`, each with the last instruction that stored it."""
 
     __slots__ = ("__weakref__", "compute", "plain", "settled", "site", "terms", "tracer")
+
+    if TYPE_CHECKING:  # set below
+        __float__: ClassVar[Callable[..., float]]
+        __pow__: ClassVar[Callable[..., Any]]
+        __rpow__: ClassVar[Callable[..., Any]]
+        __rdivmod__: ClassVar[Callable[..., Any]]
 
     def __init__(self, plain: Any, terms: tuple[Any, ...], compute: Callable[[list[Any]], Any], tracer: Any, site: Any) -> None:
         self.plain = plain
@@ -233,6 +239,7 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
     setattr(Read, f"__{_name}__", _comparison(getattr(operator, _name)))
 for _name in ("neg", "pos", "abs"):
     setattr(Read, f"__{_name}__", _single(getattr(operator, _name)))
+_op: Callable[..., Any]
 for _name, _op in (("bool", bool), ("int", int), ("round", round), ("trunc", int)):
     setattr(Read, f"__{_name}__", _whole(_op))
 
@@ -248,17 +255,17 @@ def _float(self: Read) -> float:
 
 
 _QUESTIONS = (math.isnan, math.isinf, math.isfinite)
-Read.__float__ = _float  # type: ignore[attr-defined]
+Read.__float__ = _float
 for _name, _op in (("complex", complex), ("index", operator.index), ("hash", hash), ("str", str), ("repr", repr),
                    ("format", format), ("invert", operator.invert), ("divmod", divmod), ("dir", dir)):  # fmt: skip
     setattr(Read, f"__{_name}__", _observed(_op))
 Read.__pow__ = _arithmetic(pow, False, False, False)
-Read.__rpow__ = _arithmetic(pow, True, False, False)  # type: ignore[attr-defined]
+Read.__rpow__ = _arithmetic(pow, True, False, False)
 for _name in ("and", "or", "xor", "lshift", "rshift"):
     _op = getattr(operator, f"{_name}_" if _name in ("and", "or") else _name)
     setattr(Read, f"__{_name}__", _observed(_op))
     setattr(Read, f"__r{_name}__", _observed(_op, True))
-Read.__rdivmod__ = _observed(divmod, True)  # type: ignore[attr-defined]
+Read.__rdivmod__ = _observed(divmod, True)
 
 
 # ---- numbers that stayed ------------------------------------------------------------------------------

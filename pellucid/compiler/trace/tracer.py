@@ -139,7 +139,7 @@ class Tracer(ControlFlow, Events):
 
     def _died(self, watched: Watched) -> None:
         for table in (self._values, self._roots, self._watched):
-            table.pop(watched.key, None)  # type: ignore[attr-defined]
+            table.pop(watched.key, None)
         self._fresh.discard(watched.key)
 
     @property

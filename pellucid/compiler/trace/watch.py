@@ -6,11 +6,12 @@ import sys
 import threading
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from ...core.source import PACKAGE
 
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def is_own(filename: str) -> bool:
@@ -33,17 +34,17 @@ class _Watch(threading.local):
 watch = _Watch()
 
 
-def unseen(function: F) -> F:
+def unseen(function: Callable[P, R]) -> Callable[P, R]:
     """Decorator of a function that a tracer's watch over calls need not see: it and what it calls is this library's alone, and what it
     looks at is known otherwise. Being watched makes it about twice as slow.
     """
     return wraps(function)(hidden(function))
 
 
-def hidden(function: F) -> F:
+def hidden(function: Callable[P, R]) -> Callable[P, R]:
     """As `unseen`, for a function that is called once: nothing that describes it is copied, which for a ufunc takes long."""
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
         event = watch.event
         if event is None:
             return function(*args, **kwargs)
@@ -55,4 +56,4 @@ def hidden(function: F) -> F:
             watch.event = event
             sys.setprofile(event)
 
-    return call  # type: ignore[return-value]
+    return call

@@ -1,0 +1,48 @@
+"""What the parts of a tracer find in each other."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+from numpy import ndarray
+
+from ...core.tensor import Tensor
+from ...ir import Buffer, Program, Value
+from .refusal import Refusal
+
+
+class Recording:
+    """What a tracer's parts use of the whole; `Tracer` says what each is for, and makes it."""
+
+    _clearing: bool
+    _operands: dict[tuple[int, Any], tuple[Any, Tensor]]
+    begun: dict[int, tuple[Any, dict[Any, Any], dict[Any, Any]]]
+    changed: Callable[[], bool]
+    changes: Any
+    cleared: set[int]
+    computed: list[tuple[Buffer, Callable[[list[Any]], Any], list[int], Any]]
+    count: int
+    given: dict[Buffer, int]
+    inside: Any
+    needs_grad: dict[int, bool]
+    numbers: list[weakref.ref[Any]]
+    outside: bool
+    partial: list[tuple[Callable[[list[Any]], Any], list[int]]]
+    phase: str
+    program: Program
+    stepped: dict[int, list[list[tuple[int, dict[str, Any]]]]]
+    whole: bool
+
+    if TYPE_CHECKING:
+
+        @property
+        def recording(self) -> bool: ...
+        def declare(self, array: ndarray, kind: str, name: str) -> Value: ...
+        def paused(self) -> AbstractContextManager[None]: ...
+        def refuse(self, reason: str, site: Any = None) -> None: ...
+        def refused(self, refusal: Refusal) -> None: ...
+        def site(self) -> Any: ...
+        def value(self, array: ndarray, what: str = "") -> Value: ...
