@@ -66,6 +66,7 @@ class OptimizedModule(Module):
         return made
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module returns, computed by its compiled version."""
         return self._compiled()(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:

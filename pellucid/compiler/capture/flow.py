@@ -37,6 +37,7 @@ class Names(ast.NodeVisitor):
 
     @property
     def stored(self) -> set[str]:
+        """Take note of a variable that gets a value."""
         return set(self.times)
 
     def visit_Name(self, node: ast.Name) -> None:

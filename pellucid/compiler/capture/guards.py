@@ -151,6 +151,7 @@ class Absent(Guard):
         self.names = names
 
     def holds(self) -> bool:
+        """Whether it is still absent."""
         if len(self.holder) != self.expected:  # globals come and go: only then is it worth a look
             if not self.names.isdisjoint(self.holder):
                 return False
@@ -158,6 +159,7 @@ class Absent(Guard):
         return True
 
     def difference(self, place: int, scope: dict[str, Any]) -> str:
+        """The test of that, in a generated check."""
         scope[f"g{place}"], scope[f"h{place}"] = self, self.holder
         return f"(len(h{place}) != g{place}.expected and not g{place}.holds())"
 
@@ -174,6 +176,7 @@ class TensorHooks(Guard):
         super().__init__("contents", holder, None, hooks_of(holder), path)
 
     def now(self) -> Any:
+        """The hooks that the tensor has."""
         return hooks_of(self.holder)
 
     def __str__(self) -> str:

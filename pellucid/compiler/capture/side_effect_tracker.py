@@ -88,6 +88,7 @@ class WatchedList:
         self.proxy = LOGS[type(place.holder)](place.holder)
 
     def put(self) -> None:
+        """Put the list that notes what is done with it at all places of the other one."""
         for p in self.places:
             p.set(self.proxy)
 

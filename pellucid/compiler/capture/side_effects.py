@@ -80,6 +80,7 @@ class Growing(Guard):
         super().__init__("log", holder, None, holder, path, True)
 
     def now(self) -> Any:
+        """The list itself."""
         return self.holder
 
     def extend(self, values: Any) -> None:

@@ -133,8 +133,8 @@ def _part(run: Any, times: list[Timing]) -> list[str]:
     stored = sum(isinstance(thing, Buffer) for thing in run.lives)
     lines.append(
         f"  memory: {run.arena_bytes:,} bytes for {stored} temporaries and the working memory of {len(run.lives) - stored} kernels that share an "
-        f"arena ({run.least_bytes:,} are in use at once); {made - stored - len(run.fresh)} are never stored; {len(run.fresh)} blocks "
-        f"({sum(b.size for b in run.fresh):,} bytes) leave the call"
+        f"arena ({run.least_bytes:,} are in use at once); {made - stored - len(run.memory.fresh)} are never stored; {len(run.memory.fresh)} blocks "
+        f"({sum(b.size for b in run.memory.fresh):,} bytes) leave the call"
         + (f"; {again} are computed again in the backward" if again else "")
     )
     return lines
@@ -196,7 +196,7 @@ def _memory(run: Any) -> str:
     boxes = []
     for b, (first, last) in lives.items():
         x, w = width * first / count, width * (last - first + 1) / count
-        y, h = height * run.offsets[b] / run.arena_bytes, max(height * b.size / run.arena_bytes, 0.7)
+        y, h = height * run.memory.offsets[b] / run.arena_bytes, max(height * b.size / run.arena_bytes, 0.7)
         boxes.append(
             f"<rect x={x:.1f} y={y:.1f} width={w:.1f} height={h:.1f}><title>{b.size:,} bytes, items {first} to {last}</title></rect>"
         )

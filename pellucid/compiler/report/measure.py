@@ -124,13 +124,11 @@ def timings(run: Executable, repeat: int = 7) -> list[Timing]:
     """Run each item by itself, on copies of everything that it writes; random draws and updates in Python are not run."""
     items = run.items
     made = [Timing(item, title_of(item), None, *work_of(item)) for item in items]
-    sandbox = Executable(run.program, run.storage.copied(), apart=True)
+    sandbox = Executable(run.program, run.memory.storage.copied(), apart=True)
     if sandbox.failure is not None or len(sandbox.steps) != len(items):
         return made
-    sizes = {b: b.size for b in run.dynamic}
-    env = [np.zeros(max(sizes[b], 1), np.uint8) for b in run.dynamic]
-    env += [np.zeros(max(b.size, 1), np.uint8) for b in run.fresh]
-    sandbox.arena[:] = 0
+    env = [np.zeros(max(b.size, 1), np.uint8) for b in (*run.memory.dynamic, *run.memory.fresh)]
+    sandbox.memory.arena[:] = 0
     sandbox.ready()
     for timing, step in zip(made, sandbox.steps, strict=True):
         if timing.item.kind == "eager" and timing.item.instructions[0].kind == "call":

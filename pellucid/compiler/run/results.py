@@ -19,8 +19,9 @@ from ...core.tensor import OutputSlot, Tensor, Version, make_tensor, version_of
 from ...ir import Buffer, Value
 from ...ops.shape.storage import as_strided
 from ..trace.arrays import numpy_dtype
-from .execute import Executable, look, plain
+from .memory import Memory, look
 from .node import spent_slot
+from .python_calls import plain
 
 
 # ---- one result ---------------------------------------------------------------------------------------
@@ -97,7 +98,7 @@ class Results:
     asked: list[int]  # arguments for whose gradients the function asks
     detached: set[int]  # outputs that may be written to, also where they look into a tensor that requires grad
     based: dict[Buffer, Any]  # in whose memory outputs may lie
-    executable: Executable
+    memory: Memory
     readers: dict[Value, Callable[[list[Any]], Any]]  # made when they are needed
 
     def read(self, value: Value, env: list[Any]) -> ndarray:
@@ -108,10 +109,10 @@ class Results:
         return read(env)
 
     def _reader(self, value: Value) -> Callable[[list[Any]], Any]:
-        if value.buffer not in self.executable.changing:
-            array = self.executable.array(value)
+        if value.buffer not in self.memory.changing:
+            array = self.memory.array(value)
             return lambda env: array
-        k, get, whole = self.executable.changing[value.buffer], self.executable.getter(value), value.whole
+        k, get, whole = self.memory.changing[value.buffer], self.memory.getter(value), value.whole
 
         def read(env: list[Any]) -> ndarray:
             block = env[k]
@@ -219,7 +220,7 @@ def direct(results: Results, given: int, written: list[tuple[Tensor, int]]) -> D
     outputs, gradient_of = results.outputs, {v.buffer: (v, t) for t, v in results.gradients if v is not None}
     layout: list[tuple[tuple[int, ...], Any, Tensor | None]] = []
     position: dict[Buffer, int] = {}
-    for b in results.executable.fresh:
+    for b in results.memory.fresh:
         value, t = gradient_of.get(b, (None, None))
         if value is None:
             value = next((v for o in outputs for v in o.values if v.buffer is b and v.whole), None)  # type: ignore[union-attr]

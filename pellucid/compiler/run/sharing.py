@@ -9,7 +9,7 @@ from numpy import ndarray
 
 from ...backends.numpy_cpu import address
 from ..trace.arrays import bounds, memory_of, owner
-from .execute import stretch
+from .memory import stretch
 
 if TYPE_CHECKING:
     from ...ir.program import Value

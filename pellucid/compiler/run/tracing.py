@@ -38,7 +38,8 @@ from ..trace.numbers import is_read, settle
 from ..trace.refusal import Refusal, refusal_of
 from ..trace.tracer import Tracer
 from .admission import Admission, flags, same_place, signature
-from .execute import Executable, Storage, executable
+from .execute import Executable, executable
+from .memory import Storage
 from .node import below, has_hooks, is_spent, place_of, view_of
 from .results import Given, New, Number, Output, Results, ViewOf, direct
 from .sharing import Sharing
@@ -474,7 +475,7 @@ class _Tracing:
         self._check(admission)
         skeleton = rebuild(self.traced.result, lambda t: Slot(self.slots[id(t)]))
         single = isinstance(skeleton, Slot) and skeleton.place == 0
-        results = Results(self.outputs, skeleton, single, self.gradients, self.asked, self.detached, self._bases(), run, {})
+        results = Results(self.outputs, skeleton, single, self.gradients, self.asked, self.detached, self._bases(), run.memory, {})
         plain = admission.checked and (admission.bare or admission.unpack is not None) and half is None and not self.moving
         plain = plain and all(type(o) in (New, Number) for o in self.outputs)
         given = len(self.inputs) + len(computed)

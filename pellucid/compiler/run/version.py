@@ -16,8 +16,9 @@ from ..capture.side_effects import restore, saved
 from ..capture.structure import rebuild
 from ..trace.arrays import memory_of, numpy_dtype
 from .admission import Admission, overlap
-from .execute import Diverged, Executable
+from .execute import Executable
 from .node import freed, record
+from .python_calls import Diverged
 from .results import Direct, New, Results
 from .side_effects import SideEffects
 
@@ -60,17 +61,17 @@ class Backward:
 
     def __call__(self, saved: list[Any], extras: Any, seeds: list[ndarray | None]) -> list[ndarray | None]:
         """The gradients; none for what only results come from that got none."""
-        run = self.run
-        before = dict(run.extras)
-        run.extras.update(extras)
+        run, held = self.run, self.run.memory.storage.extras
+        before = dict(held)
+        held.update(extras)
         given = [
             np.zeros(v.shape, numpy_dtype(v.dtype)) if s is None else np.ascontiguousarray(s)
             for s, v in zip(seeds, self.seeds, strict=True)
         ]
         env = run([*saved, *given])
-        run.extras.update(before)
+        held.update(before)
         if not self.readers:
-            self.readers = [run.getter(v) for v in self.returned]
+            self.readers = [run.memory.getter(v) for v in self.returned]
         return [
             read(env) if any(seeds[k] is not None for k in reached) else None
             for read, reached in zip(self.readers, self.reached, strict=True)
@@ -228,7 +229,7 @@ class Version:
             if type(env) is Declined:
                 restore(held)
                 return env
-            extras = dict(code.run.extras) if code.backward is not None else {}
+            extras = dict(code.run.memory.storage.extras) if code.backward is not None else {}
             self.hits += 1
             results.leave_gradients(tensors, env)
             code.count_writes(tensors)
@@ -281,12 +282,12 @@ class Version:
 
     def _join(self, backward: Backward, made: list[Any], tensors: list[Tensor], env: list[Any], extras: Any) -> None:
         """Make the results that require grad the results of one node, whose gradient rule is the program's second half."""
-        run = self.code.run
+        memory = self.code.run.memory
         roots = [t for o, t in zip(self.results.outputs, made, strict=True) if type(o) is New and o.joins]
         leaves = [tensors[t] if isinstance(t, int) else t for t in backward.wanted]
         read = [tensors[t] if isinstance(t, int) else t for t in backward.read]
         read += [made[k] for k in backward.read_results]
-        kept = env[: len(run.dynamic)] + [env[run.changing[b]] for b in backward.saved]
+        kept = env[: len(memory.dynamic)] + [env[memory.changing[b]] for b in backward.saved]
         record(self, roots, leaves, read, kept, extras)
 
     def back(self, saved: list[Any], extras: Any, seeds: list[ndarray | None]) -> list[ndarray | None]:

@@ -77,6 +77,7 @@ class TracedRun(Run):
 
     # ---- the traversal ---------------------------------------------------------------------------
     def send(self, edge: Any, g: Any) -> None:
+        """Give an edge its gradient; the ones that backward starts with are constants of the program."""
         if self.starting and self.tracer.recording:
             array = g._array if self.tensors else g
             if self.tracer.lookup(array) is None and self.tracer.resolve(array) is None and (array == 1).all():
@@ -84,10 +85,12 @@ class TracedRun(Run):
         super().send(edge, g)
 
     def go(self) -> None:
+        """Walk the graph, newest node first."""
         self.starting = False
         super().go()
 
     def runs(self, node: Node) -> bool:
+        """Whether a node's rule runs; a node from before the call ends the recording."""
         if self.wanted is not None and self.tracer.outside and node.seq < self.tracer.began or not super().runs(node):
             return False
         if node.seq < self.tracer.began:
@@ -96,9 +99,11 @@ class TracedRun(Run):
         return True
 
     def rules(self, node: Node, g: Any) -> Any:
+        """A node's gradients for its inputs, written down."""
         return super().rules(node, g) if self.tensors else self.tracer.rule(node, g, saved_arrays(node))
 
     def materialize(self, node: Node, g: list[Any]) -> Any:
+        """Zeros for the results of a node that got no gradient; they are constants of the program."""
         made = super().materialize(node, g)
         for known, new in zip(g, made, strict=True):
             if known is None and new is not None:
@@ -106,6 +111,7 @@ class TracedRun(Run):
         return made
 
     def give(self, leaf: Tensor, g: Any) -> None:
+        """Add a gradient to a leaf's, by an operation of the program."""
         if self.tensors or not self.tracer.recording:
             accumulate(leaf, g, self.tensors)
             return

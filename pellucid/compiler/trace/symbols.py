@@ -133,22 +133,27 @@ class Symbol:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The array's shape."""
         return self.array.shape
 
     @property
     def dtype(self) -> Any:
+        """The array's NumPy dtype."""
         return self.array.dtype
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions."""
         return self.array.ndim
 
     @property
     def size(self) -> int:
+        """The number of elements."""
         return self.array.size
 
     @property
     def mT(self) -> Symbol:  # noqa: N802
+        """A view with the last two dimensions exchanged."""
         return Symbol(self.array.mT, self.space)
 
     def reshape(self, *shape: Any) -> Any:
@@ -159,6 +164,7 @@ class Symbol:
         return self.space.apply(PRIMITIVES["reshape"], (self,), {"shape": made.shape})
 
     def astype(self, dtype: Any, copy: bool = True) -> Any:
+        """The values in another NumPy dtype; the symbol itself where it has that."""
         return self if self.dtype == dtype else self.space.apply(PRIMITIVES["cast"], (self,), {"dtype": np.dtype(dtype)})
 
     def __getitem__(self, index: Any) -> Symbol:

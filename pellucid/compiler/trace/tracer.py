@@ -144,6 +144,7 @@ class Tracer(ControlFlow, Events):
 
     @property
     def recording(self) -> bool:
+        """Whether what runs in this thread is written down."""
         return self.refusal is None and not self._paused and threading.get_ident() == self.thread
 
     def refuse(self, reason: str, site: Any = None) -> None:

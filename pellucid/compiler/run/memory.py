@@ -1,0 +1,174 @@
+"""Where the values of a program lie: in constants, in state, in the arena, or in blocks that are other ones at each call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from ...ir import Buffer, Extra, Instruction, Program, Value
+from ...ir.program import substitute
+from ..lower.table import HANDED
+from ..trace.arrays import bounds, numpy_dtype
+
+_strided = np.lib.stride_tricks.as_strided
+
+
+@dataclass(slots=True)
+class Storage:
+    """The memory that a program finds: arrays of its constants (`contents`), and of the state that outlives a call (`external`).
+
+    `roots` are the forms, shape and dtype, in which kernels make the arrays of temporaries that have other views. `extras` is what
+    instructions have handed to gradient rules, which a forward and its backward share.
+    """
+
+    contents: dict[Buffer, ndarray]
+    external: dict[Buffer, ndarray]
+    roots: dict[Buffer, Any] = field(default_factory=dict)
+    extras: dict[Instruction, Any] = field(default_factory=dict)
+
+    def copied(self) -> Storage:
+        """The same, with copies of the state."""
+        return replace(self, external={b: a.copy() for b, a in self.external.items()}, extras={})
+
+
+class Memory:
+    """The memory of a program. What its `inputs` lie in is given at each call, and what its `outputs` lie in is made at each call: those
+    blocks, in order, are the memory of a call, `env`. Temporaries lie in the arena, once it has been laid out.
+    """
+
+    def __init__(self, program: Program, storage: Storage) -> None:
+        self.storage = storage
+        self.dynamic = [v.buffer for v in program.inputs]
+        self.fresh = [v.buffer for v in program.outputs]
+        self.changing = {b: k for k, b in enumerate([*self.dynamic, *self.fresh])}  # where in the memory of a call
+        # Where the first element of what is given lies: arrays may run backwards through their memory.
+        self.first = {v.buffer: v.offset for v in program.inputs}
+        self.arena = np.empty(0, np.uint8)
+        self.offsets: dict[Any, int] = {}
+        self._static: dict[Buffer, ndarray] = {}
+        self._arrays: dict[Value, ndarray] = {}
+
+    def lay(self, arena: ndarray, offsets: dict[Any, int]) -> None:
+        """Temporaries lie in the bytes `arena` from now on, at `offsets`."""
+        self.arena, self.offsets = arena, offsets
+
+    def block(self, buffer: Buffer) -> ndarray:
+        """The bytes of a buffer that stays where it is."""
+        made = self._static.get(buffer)
+        if made is None:
+            if buffer in self.storage.contents:
+                made = _bytes(self.storage.contents[buffer])
+            elif buffer in self.storage.external:
+                made = _bytes(self.storage.external[buffer])
+            else:
+                start = self.offsets[buffer]
+                made = self.arena[start : start + buffer.size]
+            self._static[buffer] = made
+        return made
+
+    def array(self, value: Value) -> ndarray | None:
+        """The array of a value, None when it is another one at each call."""
+        if value.buffer in self.changing:
+            return None
+        made = self._arrays.get(value)
+        if made is None:
+            made = self._arrays[value] = look(self.block(value.buffer), value)
+        return made
+
+    def getter(self, value: Any) -> Callable[[list[Any]], Any]:
+        """A function from the memory of the call to the array of a value (or to a number, or what was handed on)."""
+        if isinstance(value, Extra):
+            instruction, extras = value.instruction, self.storage.extras
+            form = HANDED.get(instruction.op)
+            if form is None:
+                return lambda env: extras[instruction]
+            parts = [self.getter(v) for v in instruction.extras]
+            # Native code leaves the arrays alone; the gradient rule wants them in its structure.
+            return lambda env: extras[instruction] if instruction in extras else form([get(env) for get in parts])
+        if not isinstance(value, Value):
+            return lambda env: value
+        fixed = self.array(value)
+        if fixed is not None:
+            return lambda env: fixed
+        k = self.changing[value.buffer]
+        kind, shape, offset, strides = numpy_dtype(value.dtype), value.shape, value.offset, value.strides
+        plain = value.whole
+
+        def get(env: list[Any]) -> ndarray:
+            memory = env[k]
+            if plain and memory.shape == shape and memory.dtype == kind and memory.flags.c_contiguous:
+                return memory
+            if memory.flags.c_contiguous:
+                return ndarray(shape, kind, memory, offset, strides)
+            start = _low(memory)
+            return _strided(_at(memory, start + offset, kind), shape, strides)
+
+        return get
+
+    def tree(self, params: Any) -> Callable[[list[Any]], Any]:
+        """A function from the memory of the call to parameters with arrays in the place of references."""
+        getters: list[tuple[Any, Callable[[list[Any]], Any]]] = []
+        varies = False
+
+        def find(v: Any) -> Any:
+            nonlocal varies
+            varies |= isinstance(v, Extra) or v.buffer in self.changing
+            getters.append((v, self.getter(v)))
+            return None
+
+        substitute(params, find)
+        if not getters:
+            return lambda env: params
+        table = {id(v): get for v, get in getters}
+        if not varies:
+            fixed = substitute(params, lambda v: table[id(v)]([]))
+            return lambda env: fixed
+        return lambda env: substitute(params, lambda v: table[id(v)](env))
+
+
+def look(memory: ndarray, value: Value) -> ndarray:
+    """The array of a value in its buffer's memory, given as bytes."""
+    return np.ndarray(value.shape, numpy_dtype(value.dtype), memory, value.offset, value.strides)
+
+
+def _bytes(array: ndarray) -> ndarray:
+    """The bytes from an array's first address to its last."""
+    if array.flags.c_contiguous:
+        return array.reshape(-1).view(np.uint8) if array.size else np.empty(0, np.uint8)
+    low, high = _extent(array)
+    return _strided(_at(array, low, np.dtype(np.uint8)), (high - low,), (1,))
+
+
+def stretch(array: ndarray, low: int, high: int) -> ndarray:
+    """The bytes from one address to another in the memory that an array looks at."""
+    return _strided(_at(array, low - array.__array_interface__["data"][0], np.dtype(np.uint8)), (high - low,), (1,))
+
+
+def _extent(array: ndarray) -> tuple[int, int]:
+    low, high = bounds(array)
+    start = array.__array_interface__["data"][0]
+    return low - start, high - start
+
+
+def _low(array: ndarray) -> int:
+    return _extent(array)[0]
+
+
+class _Window:
+    """Memory at an address, for NumPy, that keeps its owner alive."""
+
+    def __init__(self, owner: ndarray, address: int, kind: np.dtype) -> None:
+        self.base = owner
+        self.__array_interface__ = {"data": (address, not owner.flags.writeable), "shape": (1,), "typestr": "|u1", "version": 3}
+
+
+def _at(array: ndarray, shift: int, kind: np.dtype) -> ndarray:
+    """A one-element array `shift` bytes from the start of an array."""
+    address = array.__array_interface__["data"][0] + shift
+    window = _Window(array, address, kind)
+    window.__array_interface__["shape"] = (kind.itemsize,)
+    return np.asarray(window).view(kind)
